@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Measure: the execution time of MPI operations, as a library.
+ *
+ * The time of an operation is the time from its start, all ranks having
+ * started together, until its last rank has completed it, for one isolated
+ * execution (paper 000, section 2).  A timing method says which clock readings
+ * make that time, a start says how the ranks begin together, and a stopping
+ * rule says when enough repetitions have been seen.
+ *
+ *     lw_measure_options options = LW_MEASURE_OPTIONS;
+ *     lw_operation *scatter = lw_operation_scatter(My_Scatter);
+ *     lw_samples *samples = NULL;
+ *     lw_status status = lw_measure(comm, scatter, 0, sizes_bytes, count, &options, &samples);
+ *     if (status == LW_OK) printf("%g s\n", lw_samples_median(samples, 0));
+ *
+ * Every function that takes a communicator is collective over it, works on a
+ * private duplicate and returns the same status on every rank.  Calls on
+ * different communicators may run at the same time where the MPI allows
+ * MPI_THREAD_MULTIPLE.  Times are in seconds, sizes in bytes.
+ */
+#ifndef LANEWISE_MEASURE_H
+#define LANEWISE_MEASURE_H
+
+#include <lanewise/operation.h>
+#include <lanewise/samples.h>
+#include <lanewise/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum lw_timing {
+    LW_TIMING_MAX,    /* longest local time over the ranks, reduced after the loop */
+    LW_TIMING_ROOT,   /* root's time until all have confirmed, less the confirmation */
+    LW_TIMING_GLOBAL, /* last end less first start, on one synchronised clock */
+    LW_TIMING_TASKS,  /* bcast, scatter(v), gather(v): one rank's task at a time, acknowledged */
+} lw_timing;
+
+typedef enum lw_start {
+    LW_START_BARRIER,        /* the harness's own dissemination barrier */
+    LW_START_DOUBLE_BARRIER, /* two of them */
+    LW_START_WINDOW,         /* agreed windows on the global clock */
+    LW_START_ROUND_TIME,     /* a deadline on the global clock for each repetition */
+} lw_start;
+
+typedef enum lw_clock {
+    LW_CLOCK_AUTO,      /* monotonic, or MPI_Wtime where time is simulated */
+    LW_CLOCK_MONOTONIC, /* CLOCK_MONOTONIC */
+    LW_CLOCK_WTIME,     /* MPI_Wtime */
+    LW_CLOCK_SKEWED,    /* monotonic with skew_offset_s and skew_drift of this rank */
+} lw_clock;
+
+typedef enum lw_rule {
+    LW_RULE_MEDIAN,  /* nonparametric interval of the median, at geometric checkpoints */
+    LW_RULE_STUDENT, /* the paper's rule: two-sided Student interval of the mean */
+} lw_rule;
+
+/* Receives one sentence about a failure or a warning; called on rank 0 of the communicator. */
+typedef void (*lw_report_fn)(void *context, lw_status status, const char *sentence);
+
+typedef struct lw_measure_options {
+    uint32_t struct_size; /* sizeof(lw_measure_options); lets fields be added */
+    lw_timing timing;
+    lw_start start;
+    lw_clock clock;
+    lw_rule rule;
+    uint32_t repetitions_min; /* equal to the maximum: exactly that many */
+    uint32_t repetitions_max;
+    uint32_t warmup_repetitions; /* before each batch, not recorded */
+    uint32_t pipeline_length;    /* executions per sample; 1 isolates each from the next */
+    double confidence;           /* of the interval, in (0, 1) */
+    double error;                /* wanted half-width of the interval over its centre */
+    double time_limit_s;         /* for one point, warm-up excluded; 0: none */
+    double resync_s;             /* the global clock is synchronised anew when older than this */
+    double skew_offset_s;        /* LW_CLOCK_SKEWED, this rank */
+    double skew_drift;           /* LW_CLOCK_SKEWED, this rank: seconds gained per second */
+    lw_report_fn report;         /* may be NULL */
+    void *report_context;
+} lw_measure_options;
+
+#define LW_MEASURE_OPTIONS                                                                     \
+    {                                                                                          \
+        sizeof(lw_measure_options), LW_TIMING_MAX, LW_START_BARRIER, LW_CLOCK_AUTO,            \
+            LW_RULE_MEDIAN, 10, 1000, 2, 1, 0.95, 0.025, 10.0, 10.0, 0.0, 0.0, NULL, NULL      \
+    }
+
+/*
+ * Measure `operation` on `comm` with `root` for each of `count` sizes.
+ * Stores samples with one point a size, in the order given, in `*samples`.
+ * Fails with LW_ERR_ARGUMENT for an intercommunicator, a root outside it, a
+ * value outside its range; LW_ERR_LIMIT for a size the MPI cannot express.
+ */
+LW_API lw_status lw_measure(MPI_Comm comm, const lw_operation *operation, int root,
+                            const uint64_t *sizes_bytes, size_t count,
+                            const lw_measure_options *options, lw_samples **samples);
+
+/*
+ * Measure between `low_bytes` and `high_bytes` and add points where the curve
+ * bends: an interval is halved while linear interpolation misses its middle by
+ * more than `tolerance` (relative) and it is wider than `stride_bytes_min`.
+ * Points come out sorted by size.
+ */
+LW_API lw_status lw_measure_curve(MPI_Comm comm, const lw_operation *operation, int root,
+                                  uint64_t low_bytes, uint64_t high_bytes,
+                                  uint64_t stride_bytes_min, double tolerance,
+                                  const lw_measure_options *options, lw_samples **samples);
+
+typedef enum lw_order {
+    LW_ORDER_PARALLEL,   /* rounds of disjoint pairs or triplets */
+    LW_ORDER_SEQUENTIAL, /* one at a time, all other ranks waiting */
+} lw_order;
+
+/*
+ * Measure the round trip i -> j -> i of `there_bytes` one way and `back_bytes`
+ * the other, for all pairs i < j of `comm`.  Timed at i, whole round trip.
+ * Points come out in the order (0,1), (0,2), ..., (n-2,n-1).
+ */
+LW_API lw_status lw_measure_pairs(MPI_Comm comm, uint64_t there_bytes, uint64_t back_bytes,
+                                  lw_order order, const lw_measure_options *options,
+                                  lw_samples **samples);
+
+/*
+ * Measure the point-to-two experiment i -> (j, k): i sends `there_bytes` to j
+ * and to k and receives `back_bytes` from each (paper 000, section 4).  Three
+ * points, one a sender, for each triplet i < j < k.
+ */
+LW_API lw_status lw_measure_triplets(MPI_Comm comm, uint64_t there_bytes, uint64_t back_bytes,
+                                     lw_order order, const lw_measure_options *options,
+                                     lw_samples **samples);
+
+typedef struct lw_clock_report {
+    double residual_s;    /* largest disagreement with rank 0's clock, measured again at the end */
+    double uncertainty_s; /* half-width of the bracket of that measurement */
+    double span_s;        /* time between synchronisation and check */
+    double error_s;       /* true error, known for LW_CLOCK_SKEWED on one host; else NaN */
+} lw_clock_report;
+
+/* Synchronise the clocks of `comm` (HCA3 with drift), wait `wait_s`, and measure what is left. */
+LW_API lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_options *options,
+                                  lw_clock_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LANEWISE_MEASURE_H */

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operation: what is measured.
+ *
+ * An operation is one of the MPI's own by name, any function with the MPI's
+ * signature, three callbacks of the user's, or a symbol in a shared object.
+ * `message_bytes` means the block of one rank for scatter, gather, allgather
+ * and alltoall; the whole vector for bcast, reduce, allreduce, scan, exscan
+ * and reduce_scatter (which must divide among the ranks for the block form).
+ */
+#ifndef LANEWISE_OPERATION_H
+#define LANEWISE_OPERATION_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <lanewise/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lw_operation lw_operation;
+
+typedef int (*lw_scatter_fn)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int,
+                             MPI_Comm);
+typedef int (*lw_scatterv_fn)(const void *, const int *, const int *, MPI_Datatype, void *, int,
+                              MPI_Datatype, int, MPI_Comm);
+typedef int (*lw_gather_fn)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int,
+                            MPI_Comm);
+typedef int (*lw_gatherv_fn)(const void *, int, MPI_Datatype, void *, const int *, const int *,
+                             MPI_Datatype, int, MPI_Comm);
+typedef int (*lw_bcast_fn)(void *, int, MPI_Datatype, int, MPI_Comm);
+typedef int (*lw_reduce_fn)(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
+typedef int (*lw_allreduce_fn)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+typedef int (*lw_allgather_fn)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype,
+                               MPI_Comm);
+typedef int (*lw_alltoall_fn)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype,
+                              MPI_Comm);
+typedef int (*lw_barrier_fn)(MPI_Comm);
+
+/*
+ * An operation that calls `function`, or the MPI's own where it is NULL.
+ * Free with lw_operation_free.  NULL is returned only when memory is short.
+ */
+LW_API lw_operation *lw_operation_scatter(lw_scatter_fn function);
+LW_API lw_operation *lw_operation_scatterv(lw_scatterv_fn function);
+LW_API lw_operation *lw_operation_gather(lw_gather_fn function);
+LW_API lw_operation *lw_operation_gatherv(lw_gatherv_fn function);
+LW_API lw_operation *lw_operation_bcast(lw_bcast_fn function);
+LW_API lw_operation *lw_operation_reduce(lw_reduce_fn function);
+LW_API lw_operation *lw_operation_allreduce(lw_allreduce_fn function);
+LW_API lw_operation *lw_operation_allgather(lw_allgather_fn function);
+LW_API lw_operation *lw_operation_alltoall(lw_alltoall_fn function);
+LW_API lw_operation *lw_operation_barrier(lw_barrier_fn function);
+
+/*
+ * The MPI's own operation called `name`: "scatter", "iallreduce", "pingpong".
+ * Fails with LW_ERR_NOT_FOUND for any other name, LW_ERR_UNSUPPORTED for one that this MPI lacks.
+ */
+LW_API lw_status lw_operation_named(const char *name, lw_operation **operation);
+
+/* The names lw_operation_named knows, in order; NULL past the end. */
+LW_API const char *lw_operation_name(size_t index);
+
+/*
+ * A user operation.  `setup` runs once before each batch of repetitions and
+ * may store its state in `*state`; `execute` is what is timed; `teardown`
+ * frees the state.  `setup` and `teardown` may be NULL.  A callback returns
+ * zero for success.  `context` is passed to `setup` unchanged.
+ */
+typedef struct lw_operation_callbacks {
+    uint32_t struct_size; /* sizeof(lw_operation_callbacks) */
+    const char *name;
+    int (*setup)(void *context, MPI_Comm comm, int root, uint64_t message_bytes, void **state);
+    int (*execute)(void *state);
+    void (*teardown)(void *state);
+    void *context;
+} lw_operation_callbacks;
+
+LW_API lw_status lw_operation_user(const lw_operation_callbacks *callbacks,
+                                   lw_operation **operation);
+
+/*
+ * A user operation from a shared object: "libmine.so:my_scatter", where the
+ * symbol is an object of type lw_operation_callbacks.
+ * Fails with LW_ERR_NOT_FOUND; `text_bytes` of the loader's reason go to `text` if not NULL.
+ */
+LW_API lw_status lw_operation_load(const char *library_and_symbol, char *text, size_t text_bytes,
+                                   lw_operation **operation);
+
+/*
+ * For the v-operations: rank i moves message_bytes * weights[i], rounded down.
+ * `count` must equal the size of the communicator measured on.  Copied.
+ */
+LW_API lw_status lw_operation_weights(lw_operation *operation, const double *weights, size_t count);
+
+LW_API void lw_operation_free(lw_operation *operation);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LANEWISE_OPERATION_H */

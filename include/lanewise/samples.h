@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Samples: what a measurement found, every value of every point.
+ *
+ * A point is one operation at one size.  Its centre is the median with a
+ * nonparametric interval, or the mean with Student's, as the rule asked.
+ * Reading past the last point gives zero, NaN or NULL, never a crash.
+ */
+#ifndef LANEWISE_SAMPLES_H
+#define LANEWISE_SAMPLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <lanewise/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lw_samples lw_samples;
+
+typedef enum lw_stop {
+    LW_STOP_INTERVAL,   /* the interval is as narrow as asked */
+    LW_STOP_MAXIMUM,    /* repetitions_max was reached first */
+    LW_STOP_TIME_LIMIT, /* time_limit_s was reached first */
+    LW_STOP_FIXED,      /* a fixed number was asked for */
+} lw_stop;
+
+/* One point, summed up. */
+typedef struct lw_point {
+    uint64_t message_bytes;
+    uint64_t reply_bytes; /* pairs and triplets: the way back */
+    int root;             /* the sender, for pairs and triplets */
+    int peer;             /* pairs and triplets: the other rank, else -1 */
+    int second_peer;      /* triplets: the third rank, else -1 */
+    size_t repetitions;
+    size_t late_count;    /* repetitions dropped because a rank started late */
+    size_t outlier_count; /* values beyond three interquartile ranges, kept */
+    size_t batch_count;
+    lw_stop stop;
+    double median_s;
+    double low_s; /* interval of the median, or of the mean with LW_RULE_STUDENT */
+    double high_s;
+    double mean_s;
+    double elapsed_s; /* wall time that the point cost */
+} lw_point;
+
+LW_API size_t lw_samples_count(const lw_samples *samples);
+LW_API lw_status lw_samples_point(const lw_samples *samples, size_t index, lw_point *point);
+LW_API double lw_samples_median(const lw_samples *samples, size_t index);
+
+/* The raw values of a point in the order measured, owned by `samples`. */
+LW_API const double *lw_samples_values(const lw_samples *samples, size_t index, size_t *count);
+
+LW_API void lw_samples_free(lw_samples *samples);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LANEWISE_SAMPLES_H */
