@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Help that opens with an example.
+
+A reader of help wants a line to copy before a list of options, so the first paragraph of a
+command's docstring, when it begins with `$ `, is printed before the usage.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+
+def split_example(text: str) -> tuple[str, str]:
+    """Split help text into its opening example (without trailing newline) and the rest."""
+    if not text.startswith("$ "):
+        return "", text
+    example, _, rest = text.partition("\n\n")
+    return example, rest
+
+
+def example_block(example: str) -> str:
+    """Indent the example below the word that names it; empty without one."""
+    if not example:
+        return ""
+    lines = "\n".join(f"  {line.strip()}" for line in example.splitlines())
+    return f"Example:\n{lines}\n\n"
+
+
+class ExampleCommand(TyperCommand):
+    """A command whose help opens with its example."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.example, self.help = split_example(self.help or "")
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the example, then the usual help."""
+        formatter.write(example_block(self.example))
+        super().format_help(ctx, formatter)
+
+
+class ExampleGroup(TyperGroup):
+    """A group of commands whose help opens with its example."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.example, self.help = split_example(self.help or "")
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the example, then the usual help."""
+        formatter.write(example_block(self.example))
+        super().format_help(ctx, formatter)
+
+
+class ExampleTyper(typer.Typer):
+    """A `typer.Typer` whose commands show their example first, with `-h` as well as `--help`."""
+
+    settings: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            name=name,
+            cls=ExampleGroup,
+            context_settings=self.settings,
+            no_args_is_help=True,
+            add_completion=True,
+            rich_markup_mode=None,
+            pretty_exceptions_enable=False,
+        )
+
+    def command(self, name: str | None = None, **named: Any) -> Any:
+        """Add a command; like `typer.Typer.command`, with help that opens with the example."""
+        named.setdefault("cls", ExampleCommand)
+        named.setdefault("context_settings", self.settings)
+        return super().command(name, **named)
