@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Each target is enough by itself on a fresh Debian 12 or Ubuntu 24.04: it installs what is
+# missing, builds, and does its work.  A second run repeats nothing that is already done.
+
+built    := release mpich smpi
+presets  := $(built) asan
+system   := $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
+python   := .venv/bin/python
+lanewise := .venv/bin/lanewise
+stamp    := .venv/installed
+
+# Measured for the demonstration: 11 sizes of each, at most 2 seconds a point.
+demo_operations := pingpong scatter gather bcast allreduce
+demo_options    := -n 4 --sizes 1:1M:x4 --time-limit 2
+
+# Recipes speak for themselves; make V=1 shows each command.
+$(V).SILENT:
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+help: ## Say what each target does
+	echo "Lanewise $$(cat VERSION): measures how fast data moves between MPI ranks"
+	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: packages-build $(stamp) $(built:%=build-%) ## Build for Open MPI, MPICH and SMPI, installing what is missing
+	echo "Built. The command is $(lanewise); try $(lanewise) doctor"
+
+demo: build ## Measure this machine and write demo/report.html
+	mkdir -p demo
+	rm -f demo/samples.jsonl
+	$(lanewise) measure $(demo_operations) $(demo_options) -o demo/samples.jsonl
+	$(lanewise) report demo/samples.jsonl -o demo/report.html
+	echo "The report is $(CURDIR)/demo/report.html"
+
+test: packages-test build build-asan ## Run every suite that fits in ten minutes
+	$(python) tests/run.py
+
+test-all: packages-extra build build-asan ## Also Open MPI 5, MPICH 5, Clang, ThreadSanitizer, clang-tidy
+	$(python) tests/run.py --all
+
+bench: build ## Run the benchmarks and reproduce the papers' figures
+	mkdir -p bench
+	for program in build/release/bin/*_bench; do \
+	  [ -x "$$program" ] || continue; \
+	  "$$program" --benchmark_out="bench/$$(basename "$$program").json" || exit 1; \
+	done
+	for name in $$($(lanewise) reproduce --list); do $(lanewise) reproduce "$$name" || exit 1; done
+
+format: packages-extra $(stamp) ## Lay out C, C++ and Python sources
+	find include src examples tests \( -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.cpp' \) \
+	  -exec clang-format -i {} +
+	.venv/bin/ruff format -q python tests
+	.venv/bin/ruff check -q --fix python tests
+
+clean: ## Remove what was built and measured
+	rm -rf build .venv .venv-mpi demo bench reproduce
+
+packages-build packages-test packages-extra: packages-%:
+	packaging/bootstrap.sh $*
+
+# Configured once; ninja notices by itself when a CMake file changes.
+$(presets:%=build/%/build.ninja): build/%/build.ninja: | packages-build
+	echo "Configuring $*"
+	mkdir -p build
+	cmake --preset $* >build/$*.log 2>&1 || { cat build/$*.log >&2; exit 1; }
+
+$(presets:%=build-%): build-%: build/%/build.ninja
+	echo "Building $*"
+	cmake --build build/$* -- --quiet
+
+.venv/pyvenv.cfg: | packages-build
+	echo "Making a virtual environment with $(system)"
+	$(system) -c 'import sys; sys.exit("Python 3.10 or newer is needed" * (sys.version_info < (3, 10)))'
+	$(system) -m venv .venv
+
+$(stamp): pyproject.toml .venv/pyvenv.cfg
+	echo "Installing the Python packages"
+	$(python) -m pip install -q --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+.PHONY: help build demo test test-all bench format clean $(presets:%=build-%) \
+  packages-build packages-test packages-extra
+.NOTPARALLEL:

