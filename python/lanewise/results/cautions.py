@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cautions: what a reader should know before believing a result.
+
+Only what the file itself shows is named: ranks without a core of their own, repetitions dropped
+because a rank was late, intervals wider than asked, a governor that changes the clock rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+from lanewise.results.read import Samples
+from lanewise.results.records import Context, Point
+
+
+def cautions_of(samples: Samples) -> list[str]:
+    """Return one sentence for each thing in `samples` that makes its numbers less certain."""
+    found = list(samples.warnings)
+    found += context_cautions(samples.context)
+    found += point_cautions(samples.points, float(samples.context.stopping.get("error", math.inf)))
+    return found
+
+
+def context_cautions(context: Context) -> list[str]:
+    """Return what the conditions of the run say against its numbers."""
+    found = []
+    simulated = context.mpi.get("family") == "smpi"
+    hosts = {place.get("host") for place in context.placement}
+    busiest = busiest_host_ranks(context)
+    if not simulated and context.cores and busiest > context.cores:
+        where = "" if len(hosts) < 2 else " on the fullest host"
+        found.append(
+            f"{busiest} ranks{where} share {context.cores} cores and take turns; "
+            f"measure with at most {context.cores} ranks a host"
+        )
+    if not simulated and context.governor not in ("performance", "unknown", ""):
+        found.append(
+            f"the frequency governor was '{context.governor}'; "
+            "set 'performance' (cpupower frequency-set -g performance)"
+        )
+    return found
+
+
+def busiest_host_ranks(context: Context) -> int:
+    """Return how many ranks the fullest host carries; all of them where placement is unknown."""
+    counts: dict[str, int] = {}
+    for place in context.placement:
+        host = str(place.get("host"))
+        counts[host] = counts.get(host, 0) + 1
+    return max(counts.values(), default=context.ranks)
+
+
+def point_cautions(points: Iterable[Point], error: float) -> list[str]:
+    """Return what the points say against themselves, those of one kind in one sentence."""
+    points = list(points)
+    found = []
+    late = [point for point in points if point.late_count]
+    if late:
+        dropped = sum(point.late_count for point in late)
+        found.append(f"{dropped} repetitions were late and dropped ({named(late)})")
+    wide = [point for point in points if half_width(point) > error]
+    if wide:
+        found.append(
+            f"the interval is wider than {error:.1%} of the median at {named(wide)}; "
+            "allow more --repetitions or a longer --time-limit"
+        )
+    few = [point for point in points if math.isnan(half_width(point))]
+    if few:
+        found.append(f"too few repetitions for an interval at {named(few)}")
+    return found
+
+
+def half_width(point: Point) -> float:
+    """Return half the interval's width over the median, dimensionless; NaN without an interval."""
+    if math.isnan(point.low_s) or math.isnan(point.high_s):
+        return math.nan
+    if point.median_s <= 0:
+        return 0.0
+    return (point.high_s - point.low_s) / 2 / point.median_s
+
+
+def named(points: list[Point], most: int = 3) -> str:
+    """Name points as `scatter 8 B, 16 B and 4 more`."""
+    label: Callable[[Point], str] = lambda point: f"{point.operation} {point.message_bytes} B"  # noqa: E731
+    names = ", ".join(label(point) for point in points[:most])
+    rest = len(points) - most
+    return names if rest <= 0 else f"{names} and {rest} more"

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Read samples.jsonl: a context record, then one line a point.
+
+The writer flushes after every line, so a run that was killed leaves whole lines and at most one
+that stops in the middle: what comes before it is good and is kept, with a warning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lanewise.errors import RequestError
+from lanewise.results.records import (
+    SCHEMA_NAME,
+    SCHEMA_VERSION,
+    ClockCheck,
+    Context,
+    End,
+    Point,
+    RecordError,
+    parse_record,
+)
+
+
+@dataclass
+class Samples:
+    """One result file: `end` is None where the run was interrupted."""
+
+    path: Path
+    context: Context
+    points: list[Point] = field(default_factory=list)
+    clock_checks: list[ClockCheck] = field(default_factory=list)
+    end: End | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+def read(*paths: str | Path) -> pd.DataFrame:
+    """Read result files into one data frame, a row a point.
+
+    The columns are those of a point with the units in their names (`message_bytes`, `median_s`),
+    `samples_s` as an array of all repetitions, and `file`, `fabric`, `ranks`, `method` of the
+    file's context; `attrs["contexts"]` has the whole context of each file.
+    Raises RequestError for a file that is missing or does not follow the schema.
+    """
+    if not paths:
+        raise RequestError("no result file given; name at least one samples.jsonl")
+    return frame_of([load(path) for path in paths])
+
+
+def frame_of(files: list[Samples]) -> pd.DataFrame:
+    """Return the points of loaded files as the data frame that `read` describes."""
+    rows = [row_of(samples, point) for samples in files for point in samples.points]
+    names = [*CONTEXT_COLUMNS, *(item.name for item in fields(Point))]
+    frame = pd.DataFrame(rows, columns=pd.Index(names))
+    for name in ("peer", "second_peer", "reply_bytes"):
+        frame[name] = frame[name].astype("Int64")
+    frame.attrs["contexts"] = {str(samples.path): vars(samples.context) for samples in files}
+    return frame
+
+
+CONTEXT_COLUMNS = ("file", "fabric", "ranks", "method")
+
+
+def row_of(samples: Samples, point: Point) -> dict[str, Any]:
+    """Return one point with its file's context as a row."""
+    context = samples.context
+    row: dict[str, Any] = {
+        "file": str(samples.path),
+        "fabric": context.fabric,
+        "ranks": context.ranks,
+        "method": context.method,
+    }
+    row.update(vars(point))
+    row["samples_s"] = np.asarray(point.samples_s, dtype=np.float64)
+    return row
+
+
+def load(path: str | Path) -> Samples:
+    """Load one result file.
+
+    A last line without its end is left out and named in `warnings`; so is a run without its end
+    record.  Raises RequestError, with the file and the line, for anything else that does not
+    follow the schema: a newer version, an unknown key, a value of the wrong type.
+    """
+    path = Path(path)
+    text = text_of(path)
+    lines = text.split("\n")
+    unfinished = lines.pop()
+    if not lines:
+        raise RequestError(f"{path} has no whole line; it is not a result file of lanewise measure")
+    samples = Samples(path=path, context=context_of(path, lines[0]))
+    for number, line in enumerate(lines[1:], start=2):
+        add_line(samples, number, line)
+    if unfinished:
+        samples.warnings.append(
+            f"{path}:{len(lines) + 1}: the last line is cut off; read up to line {len(lines)}"
+        )
+    if samples.end is None:
+        samples.warnings.append(
+            f"{path}: the run was interrupted after {len(samples.points)} points; "
+            "measure again with --resume to finish it"
+        )
+    return samples
+
+
+def text_of(path: Path) -> str:
+    """Return the content of `path`; RequestError where it cannot be read as text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise RequestError(f"{path} does not exist; lanewise measure -o {path} writes it") from None
+    except UnicodeDecodeError as error:
+        raise RequestError(f"{path} is not text (byte {error.start}); is it a samples.jsonl?") from None
+    except OSError as error:
+        raise RequestError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def context_of(path: Path, line: str) -> Context:
+    """Parse the first line; RequestError unless it is a context of a schema known here."""
+    values = object_of(path, 1, line)
+    if values.pop("record", None) != "context" or values.pop("schema", None) != SCHEMA_NAME:
+        raise RequestError(
+            f"{path}:1: not a {SCHEMA_NAME} context record; is it a file of lanewise measure?"
+        )
+    version = values.pop("version", None)
+    if not isinstance(version, int):
+        raise RequestError(f"{path}:1: key 'version' is missing or not an integer")
+    if version > SCHEMA_VERSION:
+        raise RequestError(
+            f"{path}:1: schema version {version} is newer than {SCHEMA_VERSION}, "
+            "the newest that this lanewise reads; upgrade lanewise"
+        )
+    return record_at(path, 1, Context, values)
+
+
+def add_line(samples: Samples, number: int, line: str) -> None:
+    """Parse one line after the first and put it where it belongs in `samples`."""
+    path = samples.path
+    values = object_of(path, number, line)
+    kind = values.pop("record", None)
+    if kind == "point":
+        samples.points.append(record_at(path, number, Point, values))
+        samples.end = None
+    elif kind == "clock":
+        samples.clock_checks.append(record_at(path, number, ClockCheck, values))
+        samples.end = None
+    elif kind == "end":
+        samples.end = record_at(path, number, End, values)
+    else:
+        raise RequestError(f"{path}:{number}: unknown record '{kind}'")
+
+
+def object_of(path: Path, number: int, line: str) -> dict[str, Any]:
+    """Parse a line that must be one JSON object."""
+    try:
+        values = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise RequestError(
+            f"{path}:{number}: not JSON at column {error.colno} ({error.msg}); the file is damaged"
+        ) from None
+    if not isinstance(values, dict):
+        raise RequestError(f"{path}:{number}: not a JSON object")
+    return values
+
+
+def record_at(path: Path, number: int, kind: Any, values: Mapping[str, Any]) -> Any:
+    """Parse the record of a line; RequestError that says where it is."""
+    try:
+        return parse_record(kind, values)
+    except RecordError as error:
+        raise RequestError(f"{path}:{number}: {error}") from None
