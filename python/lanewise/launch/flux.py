@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Flux: `flux run`.
+
+Flux speaks PMI-1 by itself, which MPICH understands; Open MPI needs the pmix shell plugin
+(flux-pmix).
+"""
+
+from __future__ import annotations
+
+from lanewise.errors import RequestError
+from lanewise.launch.job import Fabric, Job
+
+
+def command(job: Job) -> list[str]:
+    """Return the `flux run` line for `job`; RequestError for a host file, which Flux has not."""
+    if job.hostfile:
+        raise RequestError("flux run takes no host file; name the hosts with --host a,b")
+    line = [job.launcher, "run", f"--ntasks={job.ranks}"]
+    if job.mpi == "openmpi":
+        line += ["--setopt=pmi=pmix"]
+    if job.hosts:
+        line += [f"--requires=host:{','.join(job.hosts)}"]
+    return [*line, *job.launcher_arguments, *job.program]
+
+
+FABRIC = Fabric(
+    name="flux",
+    title="Flux",
+    launchers=("flux",),
+    mpis=("mpich", "openmpi"),
+    package="flux-core (Spack, or your distribution)",
+    command=command,
+    version_arguments=("version",),
+)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What this host offers a launch: cores, governor, clock source, network ports.
+
+All of it is read from Linux's /sys and /proc below `root`, so that a test can bring its own.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path("/")
+
+
+def first_line(path: Path, otherwise: str = "unknown") -> str:
+    """Return the first line of a small file, or `otherwise` where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8").split("\n", 1)[0].strip() or otherwise
+    except (OSError, UnicodeDecodeError):
+        return otherwise
+
+
+def core_count(cpus: set[int] | None = None, root: Path = ROOT) -> int:
+    """Return the number of cores among `cpus` (default: those this process may use).
+
+    Hardware threads of one core count once, which is how Open MPI counts slots.
+    """
+    cpus = os.sched_getaffinity(0) if cpus is None else cpus
+    cores = set()
+    for cpu in cpus:
+        topology = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
+        core = first_line(topology / "core_id", otherwise=f"cpu{cpu}")
+        cores.add((first_line(topology / "physical_package_id"), core))
+    return len(cores)
+
+
+def governors(root: Path = ROOT) -> list[str]:
+    """Return the frequency governors in use, sorted; empty where the kernel shows none."""
+    pattern = "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
+    return sorted({first_line(path) for path in root.glob(pattern)})
+
+
+def clock_source(root: Path = ROOT) -> str:
+    """Return the kernel's clock source, such as `tsc`."""
+    return first_line(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
+
+
+@dataclass(frozen=True)
+class Port:
+    """A network interface, or a port of an RDMA device; `rate` is in the kernel's own words."""
+
+    name: str
+    state: str
+    rate: str
+    kind: str
+
+
+def ports(root: Path = ROOT) -> list[Port]:
+    """Return the ports of this host: interfaces but for the loopback, then RDMA ports."""
+    found = [
+        Port(path.name, first_line(path / "operstate"), interface_rate(path), "interface")
+        for path in sorted(root.glob("sys/class/net/*"))
+        if path.name != "lo" and (path / "operstate").exists()
+    ]
+    found += [
+        Port(
+            f"{path.parents[1].name}/{path.name}",
+            first_line(path / "state").rpartition(":")[2].strip().lower(),
+            first_line(path / "rate"),
+            "rdma",
+        )
+        for path in sorted(root.glob("sys/class/infiniband/*/ports/*"))
+    ]
+    return found
+
+
+def interface_rate(path: Path) -> str:
+    """Return an interface's rate; virtual ones have none and say -1 or an error."""
+    speed = first_line(path / "speed")
+    return f"{speed} Mb/s" if speed.isdigit() else "rate unknown"

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPICH: mpiexec by Hydra (mpiexec.mpich where Debian has several MPIs side by side)."""
+
+from __future__ import annotations
+
+from lanewise.launch.job import Fabric, Job
+
+
+def command(job: Job) -> list[str]:
+    """Return the mpiexec line for `job`; Hydra shares cores among ranks without being told."""
+    line = [job.launcher, "-n", str(job.ranks)]
+    if job.hostfile:
+        line += ["-f", job.hostfile]
+    if job.hosts:
+        line += ["-hosts", ",".join(job.hosts)]
+    return [*line, *job.launcher_arguments, *job.program]
+
+
+FABRIC = Fabric(
+    name="mpich",
+    title="MPICH",
+    launchers=("mpiexec.mpich", "mpiexec.hydra", "mpiexec"),
+    mpis=("mpich",),
+    package="mpich libmpich-dev",
+    command=command,
+)

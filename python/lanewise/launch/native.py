@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Find the native programs: one build for each MPI, each with its lanewise-build.json.
+
+Looked for in the folder that LANEWISE_NATIVE names (and nowhere else where it is set), then in the
+build folders of the source tree, then in the installed prefix.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import lanewise
+from lanewise.errors import RequestError
+from lanewise.launch.job import Fabric
+
+MANIFEST = "lanewise-build.json"
+PRESETS = {"openmpi": "release", "mpich": "mpich", "smpi": "smpi"}
+BUILD_TYPES = ("Release", "RelWithDebInfo", "MinSizeRel", "Debug")
+
+
+@dataclass(frozen=True)
+class NativeBuild:
+    """One build of the native programs, with the MPI family and version it was built for."""
+
+    folder: Path
+    mpi: str
+    mpi_version: str
+    build_type: str
+    version: str
+    programs: Path
+
+    def program(self, name: str) -> Path:
+        """Return the path of a native program; RequestError where it is not there."""
+        path = self.programs / name
+        if not path.is_file():
+            raise RequestError(f"{path} is missing; build it with: make build")
+        return path
+
+
+def read_build(manifest: Path) -> NativeBuild:
+    """Read one lanewise-build.json; RequestError where it is damaged."""
+    try:
+        values = json.loads(manifest.read_text(encoding="utf-8"))
+        return NativeBuild(
+            folder=manifest.parent,
+            mpi=values["mpi"],
+            mpi_version=values["mpi_version"],
+            build_type=values["build_type"],
+            version=values["version"],
+            programs=manifest.parent / values["bin"],
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RequestError(f"{manifest} cannot be used ({error!r}); build anew: make build") from None
+
+
+def manifests(environment: Mapping[str, str]) -> list[Path]:
+    """Return the manifests that exist, those that win first."""
+    chosen = environment.get("LANEWISE_NATIVE")
+    if chosen:
+        path = Path(chosen) / MANIFEST
+        if not path.is_file():
+            raise RequestError(f"LANEWISE_NATIVE={chosen} has no {MANIFEST}; name a build folder")
+        return [path]
+    source = Path(lanewise.__file__).resolve()
+    built = [path for folder in source.parents for path in sorted(folder.glob(f"build/*/{MANIFEST}"))]
+    prefix = Path(sys.prefix) / "libexec" / "lanewise"
+    return built + sorted(prefix.glob(f"*/{MANIFEST}"))
+
+
+def find_builds(environment: Mapping[str, str]) -> list[NativeBuild]:
+    """Return every native build: those of the preset made for their MPI, then optimised, first."""
+    builds = [read_build(manifest) for manifest in manifests(environment)]
+    return sorted(builds, key=preference)
+
+
+def preference(build: NativeBuild) -> tuple[int, int]:
+    """Return the place of a build among those of its MPI; the lowest is used."""
+    kinds = BUILD_TYPES
+    kind = kinds.index(build.build_type) if build.build_type in kinds else len(kinds)
+    return (0 if build.folder.name == PRESETS.get(build.mpi) else 1, kind)
+
+
+def build_for(fabric: Fabric, builds: Iterable[NativeBuild]) -> NativeBuild | None:
+    """Return the build that `fabric` would launch, None where there is none."""
+    builds = list(builds)
+    for mpi in fabric.mpis:
+        for build in builds:
+            if build.mpi == mpi:
+                return build
+    return None
+
+
+def build_command(mpi: str) -> str:
+    """Return the line that builds the native programs for an MPI family."""
+    preset = PRESETS[mpi]
+    return f"cmake --preset {preset} && cmake --build --preset {preset}"

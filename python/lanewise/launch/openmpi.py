@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Open MPI: mpirun (mpirun.openmpi where Debian has several MPIs side by side).
+
+mpirun refuses more ranks than slots unless told that they may share (--oversubscribe), and refuses
+root unless told twice, by environment.  With a list of hosts the slots are the user's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lanewise.launch.job import Fabric, Job
+
+
+def command(job: Job) -> list[str]:
+    """Return the mpirun line for `job`."""
+    line = [job.launcher, "-n", str(job.ranks)]
+    if job.hostfile:
+        line += ["--hostfile", job.hostfile]
+    if job.hosts:
+        line += ["--host", ",".join(job.hosts)]
+    if job.ranks > job.cores and not job.hosts and not job.hostfile:
+        line += ["--oversubscribe"]
+    return [*line, *job.launcher_arguments, *job.program]
+
+
+def environment(job: Job) -> Mapping[str, str]:
+    """Return the two variables that let root launch; nothing for anyone else."""
+    if job.user_id != 0:
+        return {}
+    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+FABRIC = Fabric(
+    name="openmpi",
+    title="Open MPI",
+    launchers=("mpirun.openmpi", "mpirun"),
+    mpis=("openmpi",),
+    package="openmpi-bin libopenmpi-dev",
+    command=command,
+    environment=environment,
+)

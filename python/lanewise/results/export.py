@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Export results for other programs: CSV with a line a point or a repetition, or Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from lanewise.errors import RequestError, RunError
+
+
+def summary(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the points without their repetitions."""
+    return frame.drop(columns="samples_s")
+
+
+def repetitions(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one row a repetition, in the order measured: `repetition` from 0, and `sample_s`."""
+    keys = ["file", "fabric", "ranks", "method", "operation", "root"]
+    keys += ["peer", "second_peer", "message_bytes", "reply_bytes"]
+    long = frame[[*keys, "samples_s"]].explode("samples_s").rename(columns={"samples_s": "sample_s"})
+    long.insert(len(keys), "repetition", long.groupby(level=0).cumcount())
+    return long.reset_index(drop=True)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a path to write to that becomes `path` when all went well, so no half file is left.
+
+    Raises RequestError where the folder cannot be written to, RunError where the disk is full.
+    """
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise RequestError(f"{path} cannot be written: {error.strerror}") from None
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        part.chmod(0o666 & ~current_umask())
+        part.replace(path)
+    except OSError as error:
+        raise RunError(f"{path} could not be written: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def current_umask() -> int:
+    """Return this process's umask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_csv(frame: pd.DataFrame, target: str) -> None:
+    """Write `frame` as CSV to the file `target`, or to standard output for `-`."""
+    if target == "-":
+        frame.to_csv(sys.stdout, index=False, float_format="%.9g")
+        return
+    with whole_file(Path(target)) as path:
+        frame.to_csv(path, index=False, float_format="%.9g")
+
+
+def write_parquet(frame: pd.DataFrame, target: str) -> None:
+    """Write `frame`, repetitions as a list column, as Parquet to the file `target`."""
+    if target == "-":
+        raise RequestError("Parquet is binary; name a file instead of -")
+    with whole_file(Path(target)) as path:
+        plain = frame.copy()
+        plain.attrs = {}
+        plain.to_parquet(path, index=False)
