@@ -20,10 +20,11 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
 help: ## Say what each target does
-	echo "Lanewise $$(cat VERSION): measures how fast data moves between MPI ranks"
-	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	echo "Lanewise $$(cat VERSION) measures how fast data moves between MPI ranks."
+	echo "Each of these first installs what is missing:"
+	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
-build: packages-build $(stamp) $(built:%=build-%) ## Build for Open MPI, MPICH and SMPI, installing what is missing
+build: packages-build $(stamp) $(built:%=build-%) ## Build for Open MPI, MPICH and SMPI
 	echo "Built. The command is $(lanewise); try $(lanewise) doctor"
 
 demo: build ## Measure this machine and write demo/report.html
@@ -36,7 +37,7 @@ demo: build ## Measure this machine and write demo/report.html
 test: packages-test build build-asan ## Run every suite that fits in ten minutes
 	$(python) tests/run.py
 
-test-all: packages-extra build build-asan ## Also Open MPI 5, MPICH 5, Clang, ThreadSanitizer, clang-tidy
+test-all: packages-extra build build-asan ## Also newer MPIs, Clang, threads, clang-tidy
 	$(python) tests/run.py --all
 
 bench: build ## Run the benchmarks and reproduce the papers' figures
@@ -48,8 +49,7 @@ bench: build ## Run the benchmarks and reproduce the papers' figures
 	for name in $$($(lanewise) reproduce --list); do $(lanewise) reproduce "$$name" || exit 1; done
 
 format: packages-extra $(stamp) ## Lay out C, C++ and Python sources
-	find include src examples tests \( -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.cpp' \) \
-	  -exec clang-format -i {} +
+	find include src examples tests -name '*.[ch]' -o -name '*.[ch]pp' | xargs clang-format -i
 	.venv/bin/ruff format -q python tests
 	.venv/bin/ruff check -q --fix python tests
 
@@ -71,7 +71,7 @@ $(presets:%=build-%): build-%: build/%/build.ninja
 
 .venv/pyvenv.cfg: | packages-build
 	echo "Making a virtual environment with $(system)"
-	$(system) -c 'import sys; sys.exit("Python 3.10 or newer is needed" * (sys.version_info < (3, 10)))'
+	$(system) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("Python 3.10 is needed")'
 	$(system) -m venv .venv
 
 $(stamp): pyproject.toml .venv/pyvenv.cfg

@@ -8,10 +8,10 @@ hide a broken build, so here only exit status 77 and a disabled test are skips.
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from xml.etree import ElementTree
 
 
 class Verdict(Enum):

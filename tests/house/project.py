@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the project as a whole keeps to: its root, its version, its documents."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import tree
+
+ROOT_ENTRIES_MAX = 21
+
+_LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
+_HTML_LINK = re.compile(r'(?:src|href)="([^"]+)"')
+_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`[^`\n]*`")
+_HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
+
+# Where a version could be typed a second time: a place, and how it would look.
+_TYPED_VERSION = {
+    "CMakeLists.txt": re.compile(r"project\([^)]*VERSION\s+\d"),
+    "pyproject.toml": re.compile(r"^version\s*=\s*[\"']\d", re.MULTILINE),
+    "packaging/spack/package.py": re.compile(r"version\(\s*[\"']\d"),
+}
+_TYPED_IN_CODE = re.compile(
+    r"(?:__version__\s*=\s*|LANEWISE_VERSION\s+|LW_VERSION\s+)[\"']\d+\.\d+"
+)
+
+
+def root_offences(root: Path) -> list[str]:
+    """Return an offence where the root folder shows more than one can take in."""
+    shown = [name for name in tree.entries(root) if not name.startswith(".")]
+    if len(shown) <= ROOT_ENTRIES_MAX:
+        return []
+    return [f".: {len(shown)} entries, at most {ROOT_ENTRIES_MAX}: {', '.join(shown)}"]
+
+
+def version_offences(root: Path) -> list[str]:
+    """Return the places that state a version by hand, or another than VERSION."""
+    version = (root / "VERSION").read_text(encoding="utf-8").strip()
+    found = []
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        found.append(f"VERSION: '{version}' is not MAJOR.MINOR.PATCH")
+    for name, pattern in _TYPED_VERSION.items():
+        if (root / name).exists() and pattern.search((root / name).read_text(encoding="utf-8")):
+            found.append(f"{name}: read the version from VERSION")
+    found += [
+        f"{path}: read the version from VERSION"
+        for path in tree.files(root, *tree.CODE, ".cmake")
+        if _TYPED_IN_CODE.search((root / path).read_text(encoding="utf-8"))
+    ]
+    return found + _citation_offences(root, version)
+
+
+def _citation_offences(root: Path, version: str) -> list[str]:
+    citation = (root / "CITATION.cff").read_text(encoding="utf-8")
+    stated = re.search(r"^version: (\S+)$", citation, re.MULTILINE)
+    if stated and stated[1] == version:
+        return []
+    return [f"CITATION.cff: say 'version: {version}', as VERSION does"]
+
+
+def changelog_offences(root: Path) -> list[str]:
+    """Return what CHANGELOG.md lacks: a place for what comes next."""
+    text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## \[?([^\]\n]+?)\]?(?: - .*)?$", text, re.MULTILINE)
+    if headings[:1] == ["Unreleased"]:
+        return []
+    return ["CHANGELOG.md: the first section is 'Unreleased'"]
+
+
+def link_offences(root: Path) -> list[str]:
+    """Return the links in Markdown files that lead nowhere in the tree."""
+    found = []
+    for path in tree.files(root, ".md"):
+        text = _FENCE.sub("", (root / path).read_text(encoding="utf-8"))
+        text = _CODE.sub("``", text)
+        for link in _LINK.findall(text) + _HTML_LINK.findall(text):
+            reason = _link_reason(root, path, link)
+            if reason:
+                found.append(f"{path}: {link}: {reason}")
+    return found
+
+
+def _link_reason(root: Path, path: Path, link: str) -> str:
+    if re.match(r"[a-z]+:", link):
+        return ""
+    name, _, anchor = link.partition("#")
+    target = root / path.parent / name if name else root / path
+    if not target.exists():
+        return "there is no such file"
+    if anchor and target.suffix == ".md" and anchor not in anchors(target):
+        return "there is no such heading"
+    return ""
+
+
+def anchors(document: Path) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub forms them."""
+    text = _FENCE.sub("", document.read_text(encoding="utf-8"))
+    plain = (re.sub(r"[`*]", "", heading).lower() for heading in _HEADING.findall(text))
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}

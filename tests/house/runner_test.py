@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The test runner counts what ctest and pytest report, and never takes silence for success."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import junit
+import run
+import suites
+from junit import Outcome, Verdict
+
+# What ctest 3.25 wrote for one test of each kind.
+CTEST = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="(empty)" tests="7">
+<testcase name="ok" classname="ok" status="run"><system-out>hi</system-out></testcase>
+<testcase name="bad" classname="bad" status="fail">
+  <failure message=""/><system-out>expected 1</system-out></testcase>
+<testcase name="skip" classname="skip" status="notrun">
+  <skipped message="SKIP_RETURN_CODE=77"/><system-out>Start\nno second host</system-out></testcase>
+<testcase name="gone" classname="gone" status="notrun">
+  <skipped message="Unable to find executable"/><system-out>gone</system-out></testcase>
+<testcase name="off" classname="off" status="disabled"><system-out>x</system-out></testcase>
+</testsuite>
+"""
+
+# What pytest wrote.
+PYTEST = """<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="4">
+<testcase classname="a_test" name="test_ok"/>
+<testcase classname="a_test" name="test_bad"><failure message="E">assert 1 == 2</failure></testcase>
+<testcase classname="a_test" name="test_broken"><error message="setup">no mpicc</error></testcase>
+<testcase classname="a_test" name="test_skip"><skipped message="no browser"/></testcase>
+</testsuite></testsuites>
+"""
+
+
+def read(tmp_path: Path, text: str) -> list[Outcome]:
+    report = tmp_path / "report.xml"
+    report.write_text(text, encoding="utf-8")
+    return junit.read(report)
+
+
+def test_a_report_of_ctest_is_read_in_full(tmp_path: Path) -> None:
+    assert read(tmp_path, CTEST) == [
+        Outcome("ok", Verdict.PASSED),
+        Outcome("bad", Verdict.FAILED, "expected 1"),
+        Outcome("skip", Verdict.SKIPPED, "no second host"),
+        Outcome("gone", Verdict.FAILED, "gone"),
+        Outcome("off", Verdict.SKIPPED, "disabled"),
+    ]
+
+
+def test_a_report_of_pytest_is_read_in_full(tmp_path: Path) -> None:
+    assert read(tmp_path, PYTEST) == [
+        Outcome("a_test.test_ok", Verdict.PASSED),
+        Outcome("a_test.test_bad", Verdict.FAILED, "assert 1 == 2"),
+        Outcome("a_test.test_broken", Verdict.FAILED, "no mpicc"),
+        Outcome("a_test.test_skip", Verdict.SKIPPED, "no browser"),
+    ]
+
+
+def test_a_suite_without_report_failed_and_says_what_it_printed(tmp_path: Path) -> None:
+    (outcome,) = run.judge(tmp_path / "none.xml", 0, "Segmentation fault")
+
+    assert outcome.verdict is Verdict.FAILED
+    assert "Segmentation fault" in outcome.text
+
+
+def test_a_suite_that_ran_no_test_failed(tmp_path: Path) -> None:
+    report = tmp_path / "empty.xml"
+    report.write_text("<testsuites/>", encoding="utf-8")
+
+    (outcome,) = run.judge(report, 0, "")
+
+    assert outcome.verdict is Verdict.FAILED
+
+
+def test_an_exit_status_that_no_test_explains_is_a_failure(tmp_path: Path) -> None:
+    report = tmp_path / "fine.xml"
+    report.write_text('<testsuite><testcase name="a"/></testsuite>', encoding="utf-8")
+
+    outcomes = run.judge(report, 3, "interrupted")
+
+    assert [outcome.verdict for outcome in outcomes] == [Verdict.PASSED, Verdict.FAILED]
+
+
+def test_the_closing_line_counts_every_verdict() -> None:
+    outcomes = [Outcome("a", Verdict.PASSED), Outcome("b", Verdict.PASSED)]
+
+    assert run.count([*outcomes, Outcome("c", Verdict.SKIPPED)]) == "2 passed, 0 failed, 1 skipped"
+
+
+def test_a_command_that_cannot_start_is_a_failure() -> None:
+    assert run.run_command(["lanewise-no-such-program"], 10) == (
+        127,
+        "cannot start lanewise-no-such-program",
+    )
+
+
+def test_a_command_past_its_limit_is_stopped_with_its_children() -> None:
+    child = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
+
+    status, printed = run.run_command([sys.executable, "-c", child], 1)
+
+    assert (status, printed.splitlines()[-1]) == (124, "stopped after 1 s")
+
+
+def test_an_unknown_suite_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run.wanted(["houses"], everything=False)
+
+    assert stopped.value.code == 2
+    assert "houses" in capsys.readouterr().err
+
+
+def test_every_suite_has_a_name_of_its_own() -> None:
+    names = [suite.name for suite in suites.everyday() + suites.thorough()]
+
+    assert len(names) == len(set(names))

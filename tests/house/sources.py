@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every source file keeps to: its licence line, its size, its name, its text.
+
+The limits only ever go down.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import cpp
+import tree
+
+FILE_LINES_MAX = 500
+FUNCTION_LINES_MAX = 70
+LINE_CHARACTERS_MAX = 100
+
+LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
+LICENCE_LINES = 3  # after an interpreter line, or inside the first comment
+
+VAGUE = {"utils", "util", "common", "helpers", "helper", "misc", "manager", "old", "new", "v2"}
+
+# In pieces, so that this file does not name what it forbids.
+_UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
+
+
+def sources(root: Path) -> list[Path]:
+    """Return every file that a person wrote in a programming language."""
+    kinds = tree.files(root, *tree.CODE, *tree.SCRIPTS, ".css", ".js", ".map")
+    return sorted({*kinds, *tree.named(root, *tree.SCRIPT_NAMES)})
+
+
+def licence_offences(root: Path) -> list[str]:
+    """Return the sources without the SPDX line at their head."""
+    return [
+        f"{path}:1: begin with a comment that says {LICENCE}"
+        for path in sources(root)
+        if not any(LICENCE in line for line in tree.lines(root, path)[:LICENCE_LINES])
+    ]
+
+
+def file_length_offences(root: Path) -> list[str]:
+    """Return the sources that are too long."""
+    found = []
+    for path in sources(root):
+        length = len(tree.lines(root, path))
+        if length > FILE_LINES_MAX:
+            found.append(f"{path}:1: {length} lines, at most {FILE_LINES_MAX}; split it by noun")
+    return found
+
+
+def function_length_offences(root: Path) -> list[str]:
+    """Return the C, C++ and Python functions that do not fit a screen."""
+    found = []
+    for path in tree.files(root, *tree.CODE):
+        text = (root / path).read_text(encoding="utf-8")
+        functions = _python_functions(text) if path.suffix == ".py" else cpp.functions(text)
+        found += [
+            f"{path}:{function.first}: {function.name} has {function.length} lines, "
+            f"at most {FUNCTION_LINES_MAX}"
+            for function in functions
+            if function.length > FUNCTION_LINES_MAX
+        ]
+    return found
+
+
+def _python_functions(text: str) -> list[cpp.Function]:
+    return [
+        cpp.Function(node.name, node.lineno, node.end_lineno or node.lineno)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def name_offences(root: Path) -> list[str]:
+    """Return the files and folders whose names say nothing."""
+    found = set()
+    for path in tree.files(root, *tree.TEXT):
+        for depth, part in enumerate(path.parts, start=1):
+            vague = VAGUE & set(re.split(r"[_.\-]", part.lower()))
+            if vague:
+                place = Path(*path.parts[:depth])
+                found.add(f"{place}: '{vague.pop()}' names nothing; use a word of the field")
+    return sorted(found)
+
+
+def line_offences(root: Path) -> list[str]:
+    """Return the lines with tabs, trailing blanks, unfinished business, or too many characters."""
+    found = []
+    for path in sources(root):
+        for number, line in enumerate(tree.lines(root, path), start=1):
+            reason = _line_reason(line, tabs_mean_something=path.name == "Makefile")
+            if reason:
+                found.append(f"{path}:{number}: {reason}")
+    return found
+
+
+def _line_reason(line: str, *, tabs_mean_something: bool) -> str:
+    if len(line) > LINE_CHARACTERS_MAX:
+        return f"{len(line)} characters, at most {LINE_CHARACTERS_MAX}"
+    if "\t" in line and not tabs_mean_something:
+        return "a tab; indent with spaces"
+    if line != line.rstrip():
+        return "blanks at the end of the line"
+    if _UNFINISHED.search(line):
+        return "unfinished business belongs in an issue"
+    return ""

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every source keeps to the rules for sources, and one that does not is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sources
+import tree
+
+Plant = Callable[[dict[str, str]], Path]
+Rule = Callable[[Path], list[str]]
+
+LICENCE = f"// {sources.LICENCE}\n"
+PYTHON_LICENCE = f"# {sources.LICENCE}\n"
+
+RULES = {
+    "has the licence line": sources.licence_offences,
+    "is of readable length": sources.file_length_offences,
+    "has functions that fit a screen": sources.function_length_offences,
+    "has a name that says something": sources.name_offences,
+    "has tidy lines": sources.line_offences,
+}
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+def test_every_source(rule: Rule) -> None:
+    offences = rule(tree.ROOT)
+
+    assert not offences, "\n".join(offences)
+
+
+def planted(lines_count: int) -> str:
+    return "int x;\n" * lines_count
+
+
+OFFENCES = {
+    "no licence": (sources.licence_offences, "src/a.cpp", "int x;\n"),
+    "a licence too late": (sources.licence_offences, "src/a.cpp", "\n" * 3 + LICENCE),
+    "no licence in a script": (sources.licence_offences, "packaging/get.sh", "#!/bin/sh\n"),
+    "no licence in CMake": (sources.licence_offences, "src/CMakeLists.txt", "project(x)\n"),
+    "a long file": (
+        sources.file_length_offences,
+        "src/a.cpp",
+        planted(sources.FILE_LINES_MAX + 1),
+    ),
+    "a long C++ function": (
+        sources.function_length_offences,
+        "src/a.cpp",
+        "void f() {\n" + planted(sources.FUNCTION_LINES_MAX - 1) + "}\n",
+    ),
+    "a long Python function": (
+        sources.function_length_offences,
+        "python/a.py",
+        "def f():\n" + "    x = 1\n" * sources.FUNCTION_LINES_MAX,
+    ),
+    "a long method": (
+        sources.function_length_offences,
+        "python/a.py",
+        "class A:\n    def f(self):\n" + "        x = 1\n" * sources.FUNCTION_LINES_MAX,
+    ),
+    "a vague file": (sources.name_offences, "src/utils.cpp", ""),
+    "a vague word": (sources.name_offences, "src/string_helpers.hpp", ""),
+    "a vague folder": (sources.name_offences, "python/common/a.py", ""),
+    "a generation": (sources.name_offences, "docs/reader-v2.md", ""),
+    "a tab": (sources.line_offences, "src/a.cpp", "\tint x;\n"),
+    "a long line": (sources.line_offences, "src/a.cpp", "x" * 101 + "\n"),
+    "trailing blanks": (sources.line_offences, "src/a.cpp", "int x; \n"),
+    "unfinished business": (sources.line_offences, "src/a.cpp", "// TO" + "DO: later\n"),
+}
+
+
+@pytest.mark.parametrize(("rule", "name", "text"), OFFENCES.values(), ids=OFFENCES.keys())
+def test_an_offence_is_caught(plant: Plant, rule: Rule, name: str, text: str) -> None:
+    assert len(rule(plant({name: text}))) == 1
+
+
+FINE = {
+    "a C++ file": ("src/renewal.cpp", LICENCE + "void f() {\n" + planted(68) + "}\n"),
+    "a script": ("packaging/get.sh", f"#!/bin/sh\n{PYTHON_LICENCE}"),
+    "a Makefile": ("Makefile", f"{PYTHON_LICENCE}all:\n\ttrue\n"),
+}
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+@pytest.mark.parametrize(("name", "text"), FINE.values(), ids=FINE.keys())
+def test_nothing_is_said_about(plant: Plant, rule: Rule, name: str, text: str) -> None:
+    assert rule(plant({name: text})) == []
+
+
+def test_what_git_ignores_is_not_looked_at(plant: Plant) -> None:
+    root = plant({".gitignore": "/build/\n__pycache__/\n", "build/a.cpp": "", "x/b.cpp": ""})
+
+    assert sources.sources(root) == [Path("x/b.cpp")]
