@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plots: figures for print, one function from data to figure for each kind.
+
+The interactive figures of `lanewise report` are drawn in the page itself; these
+are the still ones of `lanewise reproduce`, as PNG and SVG in one style.
+"""
+
+from lanewise.plots.bars import Bar, draw_bars
+from lanewise.plots.curves import Curve, draw_curves
+from lanewise.plots.strips import Strip, draw_strips
+from lanewise.plots.style import save_figure
+
+__all__ = ["Bar", "Curve", "Strip", "draw_bars", "draw_curves", "draw_strips", "save_figure"]

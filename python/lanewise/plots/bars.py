@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bars: a few named values in groups, each written at the end of its bar.
+
+Bars lie, so that long names read without turning the head.  A dashed line
+marks a target where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lanewise.plots.style import COLOURS, SOFT, house_style, make_panels
+
+Scale = Literal["log", "linear"]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: its name, its length, and the series that gives its colour and legend entry."""
+
+    name: str
+    value: float
+    series: str = ""
+
+
+@house_style()
+def draw_bars(
+    panels: Sequence[tuple[str, Sequence[Bar]]],
+    write: Callable[[float], str],
+    *,
+    scale: Scale = "linear",
+    target: float | None = None,
+) -> Figure:
+    """Draw one panel of bars for each (title, bars) pair; `write` spells a value."""
+    figure, axes = make_panels(len(panels))
+    for panel, (title, bars) in zip(axes, panels, strict=True):
+        panel.set_title(title)
+        _draw_panel(panel, bars, write, scale)
+        if target is not None:
+            panel.axvline(target, color=SOFT, lw=0.9, ls="--")
+            panel.annotate(
+                f"target {write(target)}",
+                (target, 1.0),
+                xycoords=("data", "axes fraction"),
+                xytext=(-3, 1),
+                textcoords="offset points",
+                ha="right",
+                va="bottom",
+                color=SOFT,
+                fontsize=7.5,
+            )
+    return figure
+
+
+def _draw_panel(
+    panel: Axes, bars: Sequence[Bar], write: Callable[[float], str], scale: Scale
+) -> None:
+    series = list(dict.fromkeys(bar.series for bar in bars))
+    places = list(range(len(bars)))
+    colours = [COLOURS[series.index(bar.series) % len(COLOURS)] for bar in bars]
+    panel.barh(places, [bar.value for bar in bars], color=colours, height=0.62)
+    panel.set_yticks(places, [bar.name for bar in bars])
+    panel.invert_yaxis()
+    panel.tick_params(axis="y", length=0)
+    panel.grid(visible=False)
+    panel.set_xscale(scale)
+    panel.xaxis.set_visible(False)
+    panel.spines["bottom"].set_visible(False)
+    for place, bar in zip(places, bars, strict=True):
+        panel.annotate(
+            write(bar.value), (bar.value, place), xytext=(4, 0), textcoords="offset points",
+            va="center",
+        )  # fmt: skip
+    low, high = panel.get_xlim()
+    panel.set_xlim(low, high * (1.6 if scale == "log" else 1.15))
+    if len(series) > 1:
+        handles = [
+            panel.barh([0], [0], color=COLOURS[i % len(COLOURS)]) for i in range(len(series))
+        ]
+        panel.legend(handles, series)

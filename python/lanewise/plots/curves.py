@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Curves: time against message size, a band for the interval of each median.
+
+Both axes are logarithmic unless asked otherwise.  A size of zero has no place
+on a logarithmic axis and stands two octaves left of the smallest size, under
+the tick `0`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from lanewise.plots.quantity import size_text, time_tick
+from lanewise.plots.style import COLOURS, MARKERS, house_style, make_panels
+
+Scale = Literal["log", "linear"]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve: `sizes_bytes`, `median_s` and the interval, all of one length."""
+
+    label: str
+    sizes_bytes: Sequence[float]
+    median_s: Sequence[float]
+    low_s: Sequence[float] | None = None
+    high_s: Sequence[float] | None = None
+
+
+@house_style()
+def draw_curves(panels: Sequence[tuple[str, Sequence[Curve]]], scale: Scale = "log") -> Figure:
+    """Draw one panel of curves for each (title, curves) pair, side by side."""
+    figure, axes = make_panels(len(panels))
+    for panel, (title, curves) in zip(axes, panels, strict=True):
+        panel.set_title(title)
+        _draw_panel(panel, curves, scale)
+    axes[0].set_ylabel("time")
+    return figure
+
+
+def zero_place(sizes_bytes: Sequence[float]) -> float:
+    """Where zero stands on a logarithmic axis that shows `sizes_bytes`."""
+    positive = [size for size in sizes_bytes if size > 0]
+    return min(positive) / 4 if positive else 1.0
+
+
+def _draw_panel(panel: Axes, curves: Sequence[Curve], scale: Scale) -> None:
+    sizes = [size for curve in curves for size in curve.sizes_bytes]
+    zero = zero_place(sizes) if scale == "log" else 0.0
+    for index, curve in enumerate(curves):
+        places = [size if size > 0 else zero for size in curve.sizes_bytes]
+        colour = COLOURS[index % len(COLOURS)]
+        marker = MARKERS[index % len(MARKERS)] if len(places) <= 40 else ""
+        panel.plot(places, curve.median_s, color=colour, marker=marker, label=curve.label)
+        if curve.low_s is not None and curve.high_s is not None:
+            panel.fill_between(places, curve.low_s, curve.high_s, color=colour, alpha=0.2, lw=0)
+    panel.set_xlabel("message size")
+    _set_scales(panel, sizes, scale)
+    if len(curves) > 1:
+        panel.legend()
+
+
+def _set_scales(panel: Axes, sizes: Sequence[float], scale: Scale) -> None:
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: time_tick(value)))
+    if scale == "linear":
+        places, texts = linear_size_ticks(max(sizes))
+        panel.set_xticks(places, texts)
+        panel.set_ylim(bottom=min(0.0, panel.get_ylim()[0]))
+        return
+    panel.set_xscale("log", base=2)
+    panel.set_yscale("log")
+    places, texts = size_ticks(sizes)
+    panel.set_xticks(places, texts)
+    panel.xaxis.set_minor_locator(NullLocator())
+    _set_time_ticks(panel)
+
+
+def _set_time_ticks(panel: Axes) -> None:
+    low, high = panel.get_ylim()
+    decades = math.log10(high / low)
+    steps = (1.0,) if decades > 2.5 else (1.0, 2.0, 5.0) if decades > 0.5 else tuple(range(1, 10))
+    panel.yaxis.set_major_locator(LogLocator(subs=steps))
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: time_tick(value)))
+    panel.yaxis.set_minor_locator(NullLocator())
+
+
+def size_ticks(sizes_bytes: Sequence[float]) -> tuple[list[float], list[str]]:
+    """Ticks at powers of two, at most nine, and one for zero where it occurs."""
+    positive = sorted(size for size in sizes_bytes if size > 0)
+    zero = zero_place(sizes_bytes)
+    ticks = [(zero, "0")] if 0 in sizes_bytes else []
+    if positive:
+        first, last = math.ceil(math.log2(positive[0])), math.floor(math.log2(positive[-1]))
+        step = max(1, math.ceil((last - first) / 7))
+        ticks += [(2.0**power, size_text(2**power)) for power in range(first, last + 1, step)]
+    return [place for place, _ in ticks], [text for _, text in ticks]
+
+
+def linear_size_ticks(largest_bytes: float) -> tuple[list[float], list[str]]:
+    """Ticks from zero to `largest_bytes` in steps of a power of two, at most eight."""
+    step = 2.0 ** max(0, math.ceil(math.log2(max(largest_bytes, 1) / 7)))
+    places = [step * index for index in range(int(largest_bytes / step) + 1)]
+    return places, [size_text(place) if place else "0" for place in places]

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cautions of a page: those of each file, and what only shows once the points are drawn.
+
+Files that say the same are named together, so that ten files with one fault
+make one warning and not ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from lanewise.plots.quantity import size_text
+from lanewise.results.cautions import cautions_of
+from lanewise.results.read import Samples
+from lanewise.results.records import Point
+
+_NAMED_MAX = 3
+
+
+def page_cautions(runs: Sequence[Samples]) -> list[str]:
+    """Return one sentence for each thing that makes the numbers of `runs` less certain."""
+    by_sentence: dict[str, list[str]] = {}
+    for run in runs:
+        for sentence in [*cautions_of(run), *_drawing_cautions(run.points)]:
+            by_sentence.setdefault(sentence, []).append(run.path.name)
+    return [_with_files(sentence, files, len(runs)) for sentence, files in by_sentence.items()]
+
+
+def _with_files(sentence: str, files: list[str], run_count: int) -> str:
+    text = sentence.rstrip(".") + "."
+    if run_count == 1 or all(name in sentence for name in files):
+        return text[:1].upper() + text[1:]
+    where = "all files" if len(files) == run_count else ", ".join(dict.fromkeys(files))
+    return f"{where}: {text}"
+
+
+def _drawing_cautions(points: Sequence[Point]) -> list[str]:
+    kinds = (
+        ("maximum", "stopped at the most repetitions allowed, before the interval was as narrow "
+         "as asked"),
+        ("time_limit", "stopped at the time limit, before the interval was as narrow as asked"),
+    )  # fmt: skip
+    found = []
+    for kind, words in kinds:
+        stopped = [point for point in points if point.stopped == kind]
+        if stopped:
+            found.append(f"{_counted(len(stopped))} {words}: {_named(stopped)}")
+    negative = [point for point in points if not point.median_s > 0]
+    if negative:
+        found.append(
+            f"{_counted(len(negative))} without a positive time cannot be drawn on a logarithmic "
+            f"axis and stand in the table only: {_named(negative)}"
+        )
+    return found
+
+
+def _counted(count: int) -> str:
+    return "1 point" if count == 1 else f"{count} points"
+
+
+def _named(points: Iterable[Point]) -> str:
+    names = [f"{point.operation} {size_text(point.message_bytes)}" for point in points]
+    names = list(dict.fromkeys(names))
+    rest = len(names) - _NAMED_MAX
+    listed = ", ".join(names[:_NAMED_MAX])
+    return listed if rest <= 0 else f"{listed} and {rest} more"

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures: what the page draws, as plain data.
+
+One figure of curves for each operation, a curve for each run that measured it;
+one heat map of host against host for each size of `pairs`; one list for
+`triplets`.  Every point carries its samples, so that the page can show the
+distribution behind it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from lanewise.plots.quantity import size_text, time_text
+from lanewise.report.labels import labels_of
+from lanewise.results.read import Samples
+from lanewise.results.records import Point
+
+Json = dict[str, Any]
+
+# More dots than this are not told apart in the panel; the statistics always use all samples.
+SAMPLES_DRAWN_MAX = 1000
+
+STOPPED = {
+    "interval": "stopped once the interval was narrow enough",
+    "maximum": "stopped at the most repetitions allowed",
+    "time_limit": "stopped at the time limit",
+    "fixed": "a fixed number of repetitions",
+}
+
+
+def figures_of(runs: Sequence[Samples]) -> list[Json]:
+    """Return the figures for all `runs`: curves in the order measured, then pairs, triplets."""
+    curves = [_curves(index, name, runs) for index, name in enumerate(_operations(runs))]
+    pairs = _tuples(runs, is_pair, "heat", _heat)
+    triplets = _tuples(runs, is_triplet, "list", _list)
+    return curves + pairs + triplets
+
+
+def is_pair(point: Point) -> bool:
+    """Say whether a point is a round trip between two ranks of `pairs`."""
+    return point.peer is not None and point.second_peer is None
+
+
+def is_triplet(point: Point) -> bool:
+    """Say whether a point is one of `triplets`, from one rank to two."""
+    return point.second_peer is not None
+
+
+def is_plain(point: Point) -> bool:
+    """Say whether a point belongs on a curve."""
+    return point.peer is None
+
+
+def ways_text(point: Point) -> str:
+    """Write the sizes of a round trip, `8 B there and back` or `1 KiB there, 0 B back`."""
+    there = size_text(point.message_bytes)
+    if point.reply_bytes is None or point.reply_bytes == point.message_bytes:
+        return f"{there} there and back"
+    return f"{there} there, {size_text(point.reply_bytes)} back"
+
+
+def _operations(runs: Sequence[Samples]) -> list[str]:
+    names = (point.operation for run in runs for point in run.points if is_plain(point))
+    return list(dict.fromkeys(names))
+
+
+def _curves(index: int, name: str, runs: Sequence[Samples]) -> Json:
+    def belongs(point: Point) -> bool:
+        return is_plain(point) and point.operation == name
+
+    holders = [run for run in runs if any(map(belongs, run.points))]
+    curves = []
+    for run, label in zip(holders, labels_of(holders), strict=True):
+        points = sorted(filter(belongs, run.points), key=lambda point: point.message_bytes)
+        curves.append(_series(label, points, lambda p: f"{name}, {size_text(p.message_bytes)}"))
+    return {
+        "id": f"curves-{index}-{_slug(name)}",
+        "kind": "curves",
+        "title": name,
+        "curves": curves,
+        "first": _first(curves),
+    }
+
+
+def _tuples(
+    runs: Sequence[Samples],
+    wanted: Callable[[Point], bool],
+    kind: str,
+    make: Callable[[Samples, str, list[Point]], Json],
+) -> list[Json]:
+    """Return a figure for each run, operation and sizes among the points that are wanted."""
+    figures: list[Json] = []
+    for run, label in zip(runs, labels_of(runs), strict=True):
+        suffix = f" · {label}" if len(runs) > 1 else ""
+        for group in _grouped(filter(wanted, run.points)):
+            title = f"{group[0].operation}, {ways_text(group[0])}{suffix}"
+            place = f"{kind}-{len(figures)}-{_slug(group[0].operation)}"
+            figures.append({"id": place, "kind": kind, "title": title, **make(run, label, group)})
+    return figures
+
+
+def _grouped(points: Iterable[Point]) -> list[list[Point]]:
+    groups: dict[Any, list[Point]] = {}
+    for point in points:
+        key = (point.operation, point.message_bytes, point.reply_bytes)
+        groups.setdefault(key, []).append(point)
+    return list(groups.values())
+
+
+def _heat(run: Samples, label: str, points: list[Point]) -> Json:
+    names = rank_names(run)
+    cells: list[list[Any]] = [[None] * len(names) for _ in names]
+    texts = [[""] * len(names) for _ in names]
+    at: list[list[int | None]] = [[None] * len(names) for _ in names]
+    for index, point in enumerate(points):
+        peer = point.peer if point.peer is not None else point.root
+        for row, column in ((point.root, peer), (peer, point.root)):
+            cells[row][column] = _number(point.median_s)
+            texts[row][column] = time_text(point.median_s)
+            at[row][column] = index
+    series = _series(label, points, lambda p: f"{names[p.root]} to {names[p.peer or 0]}")
+    return {
+        "names": names,
+        "cells": {"z": cells, "text": texts, "point": at},
+        "curves": [series],
+        "first": [0, max(range(len(points)), key=lambda i: points[i].median_s)],
+    }
+
+
+def rank_names(run: Samples) -> list[str]:
+    """Name each rank by its host where hosts differ, `node3`, else `rank 3`."""
+    context = run.context
+    hosts = {int(place["rank"]): str(place["host"]) for place in context.placement}
+    highest = max((max(p.root, p.peer or 0, p.second_peer or 0) for p in run.points), default=0)
+    count = max(context.ranks, highest + 1)
+    single = len(set(hosts.values())) == len(hosts) == count
+    return [hosts[rank] if single else f"rank {rank}" for rank in range(count)]
+
+
+def _list(run: Samples, label: str, points: list[Point]) -> Json:
+    names = rank_names(run)
+
+    def name(point: Point) -> str:
+        return (
+            f"{names[point.root]} to {names[point.peer or 0]} and {names[point.second_peer or 0]}"
+        )
+
+    return {"curves": [_series(label, points, name)], "first": [0, 0]}
+
+
+def _series(label: str, points: Sequence[Point], name: Callable[[Point], str]) -> Json:
+    return {
+        "label": label,
+        "point_text": [name(point) for point in points],
+        "bytes": [point.message_bytes for point in points],
+        "median_s": [_number(point.median_s) for point in points],
+        "low_s": [_number(point.low_s) for point in points],
+        "high_s": [_number(point.high_s) for point in points],
+        "repetitions": [point.repetitions for point in points],
+        "late": [point.late_count for point in points],
+        "outliers": [point.outlier_count for point in points],
+        "stopped_text": [STOPPED.get(point.stopped, point.stopped) for point in points],
+        "samples_s": [_drawn(point.samples_s) for point in points],
+    }
+
+
+def _drawn(samples_s: Sequence[float]) -> list[float]:
+    stride = math.ceil(len(samples_s) / SAMPLES_DRAWN_MAX) or 1
+    return [float(f"{sample:.5g}") for sample in samples_s[::stride] if math.isfinite(sample)]
+
+
+def _number(value: float) -> float | None:
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def _first(curves: list[Json]) -> list[int]:
+    """Begin with the point whose interval is widest: it is the one that needs a look."""
+
+    def width(at: tuple[int, int]) -> float:
+        curve, i = curves[at[0]], at[1]
+        median, low, high = (curve[key][i] for key in ("median_s", "low_s", "high_s"))
+        if not median or low is None or high is None:
+            return -1.0
+        return float((high - low) / abs(median))
+
+    places = [(c, i) for c, curve in enumerate(curves) for i in range(len(curve["bytes"]))]
+    index, point = max(places, key=width)
+    return [index, point]
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "operation"

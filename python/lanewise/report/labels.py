@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Labels: the shortest words that tell several curves of one operation apart.
+
+A legend that repeats what all curves share says nothing, so a label holds only
+the conditions that differ between the curves, in the order a reader asks for
+them, and the file name where the conditions are all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from lanewise.results.read import Samples
+from lanewise.results.records import Context
+
+_FAMILIES = {"openmpi": "Open MPI", "mpich": "MPICH", "smpi": "SimGrid SMPI"}
+
+
+def mpi_name(mpi: dict[str, str]) -> str:
+    """Name an MPI library with its version, `Open MPI 4.1.4`, from a context's `mpi` entry."""
+    library = mpi.get("library", "")
+    family = _FAMILIES.get(mpi.get("family", ""), mpi.get("family", "") or "an unnamed MPI")
+    version = re.search(r"\d+\.\d+(\.\d+)?\S*", library)
+    return f"{family} {version.group().rstrip(',')}" if version else family
+
+
+def hosts_of(context: Context) -> list[str]:
+    """Return the hosts of a run, each once, in the order of their first rank."""
+    return list(dict.fromkeys(str(place.get("host", "?")) for place in context.placement))
+
+
+_CONDITIONS: tuple[Callable[[Context], str], ...] = (
+    lambda context: context.fabric,
+    lambda context: mpi_name(context.mpi),
+    lambda context: f"{context.ranks} ranks",
+    lambda context: ", ".join(hosts_of(context)),
+    lambda context: context.method,
+    lambda context: f"{context.start} start",
+    lambda context: f"{context.clock} clock",
+    lambda context: (
+        "isolated" if context.pipeline_length == 1 else f"pipeline of {context.pipeline_length}"
+    ),
+    lambda context: f"root {context.root}",
+)
+
+
+def labels_of(runs: Sequence[Samples]) -> list[str]:
+    """Return one label for each run, no two alike.
+
+    One run alone is called by its fabric, or its MPI where it names none.
+    """
+    if len(runs) == 1:
+        return [runs[0].context.fabric or mpi_name(runs[0].context.mpi)]
+    words: list[list[str]] = [[] for _ in runs]
+    for condition in _CONDITIONS:
+        values = [condition(run.context) for run in runs]
+        if len(set(values)) == 1 or _adds_nothing(words, values):
+            continue
+        for kept, value in zip(words, values, strict=True):
+            kept.append(value)
+    return _apart([" · ".join(filter(None, kept)) for kept in words], runs)
+
+
+def _adds_nothing(words: list[list[str]], values: list[str]) -> bool:
+    before = len({tuple(kept) for kept in words})
+    after = len({(*kept, value) for kept, value in zip(words, values, strict=True)})
+    return after == before
+
+
+def _apart(labels: list[str], runs: Sequence[Samples]) -> list[str]:
+    """Add the file name, then a number, to the labels that are alike."""
+    named = [
+        f"{label} · {run.path.stem}".removeprefix(" · ") if labels.count(label) > 1 else label
+        for label, run in zip(labels, runs, strict=True)
+    ]
+    return [
+        f"{label} ({named[: index + 1].count(label)})" if named.count(label) > 1 else label
+        for index, label in enumerate(named)
+    ]

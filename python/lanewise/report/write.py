@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write: one HTML file with everything in it.
+
+The page asks for nothing from the network: plotly.js, the style, the script and
+the data are inside, and its content policy forbids any request.  The file is
+written beside its place and moved there, so that a failure leaves no half page.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from lanewise import __version__
+from lanewise.errors import RequestError
+from lanewise.report.cautions import page_cautions
+from lanewise.report.figures import Json, figures_of
+from lanewise.report.tables import clock_rows, command_of, context_rows, glance_of, point_rows
+from lanewise.report.verdict import title_of, verdict_of
+from lanewise.results.read import Samples, load
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that was written: where, and what is on it."""
+
+    path: Path
+    figures: int
+    curves: int
+
+
+def write_report(paths: Sequence[Path], output: Path) -> Page:
+    """Read the result files and write the page; one page for all of them.
+
+    Raises RequestError for a file that cannot be read or an output that cannot be written.
+    """
+    runs = [load(path) for path in paths]
+    figures = figures_of(runs)
+    _replace(output, render_page(runs, figures))
+    curves = sum(len(figure["curves"]) for figure in figures if figure["kind"] == "curves")
+    return Page(output, len(figures), curves)
+
+
+def render_page(runs: Sequence[Samples], figures: Sequence[Json]) -> str:
+    """Return the page as text."""
+    cautions = page_cautions(runs)
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html.j2").render(
+        title=title_of(runs),
+        verdict=" ".join(verdict_of(runs, len(cautions))),
+        cautions=cautions,
+        glance=glance_of(figures),
+        figures=[(figure, point_rows(figure)) for figure in figures],
+        clocks=clock_rows(runs),
+        files=[run.path.name for run in runs],
+        context=context_rows(runs),
+        commands=[command_of(run) for run in runs],
+        data=_embedded({"figures": figures}),
+        style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
+        script=Markup((_HERE / "page.js").read_text(encoding="utf-8")),
+        plotly=Markup(get_plotlyjs()),
+        version=__version__,
+        written=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def _embedded(data: object) -> Markup:
+    """Return JSON that cannot end the script element it stands in, whatever a name contains."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
+
+
+def _replace(output: Path, text: str) -> None:
+    try:
+        handle, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(output)
+    except OSError as error:
+        reason = error.strerror or "it is not a file"
+        raise RequestError(f"cannot write {output}: {reason}; name another -o") from error
