@@ -5,9 +5,19 @@ samples = lanewise.read("samples.jsonl")   # a data frame with units in its colu
 """
 
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lanewise.results.read import read
 
 __version__ = version("lanewise")
-
-from lanewise.results.read import read  # noqa: E402  (the reader compares with the version)
-
 __all__ = ["__version__", "read"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is slow to import when it is first used."""
+    if name == "read":
+        from lanewise.results.read import read  # noqa: PLC0415
+
+        return read
+    raise AttributeError(f"module 'lanewise' has no attribute '{name}'")

@@ -31,8 +31,8 @@ def version_wanted(wanted: bool) -> None:
         raise typer.Exit
 
 
-def make_app() -> typer.Typer:
-    """Build the command with all its subcommands."""
+def make_app(names: Sequence[str] = SUBCOMMANDS) -> typer.Typer:
+    """Build the command with the subcommands called `names`."""
     app = ExampleTyper(name="lanewise")
 
     @app.callback()
@@ -46,7 +46,7 @@ def make_app() -> typer.Typer:
         Measure how fast data moves between the ranks of a parallel job.
         """
 
-    for name in SUBCOMMANDS:
+    for name in names:
         import_module(f"lanewise.cli.{name}").register(app)
     return app
 
@@ -60,25 +60,32 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run `lanewise` with `arguments` and return the exit status."""
-    command = typer.main.get_command(make_app())
-    name = subcommand_named_in(arguments)
+    """Run `lanewise` with `arguments` and return the exit status.
+
+    Only the subcommand that is named is imported, because some import slowly.
+    """
+    asked = [word for word in arguments if not word.startswith("-")][:1]
+    known = [word for word in asked if word in SUBCOMMANDS]
+    name = " ".join(["lanewise", *known])
+    command = typer.main.get_command(make_app(known or SUBCOMMANDS))
     try:
-        status = command.main(args=arguments, prog_name="lanewise", standalone_mode=False)
+        status = command.main(
+            args=arguments or ["--help"], prog_name="lanewise", standalone_mode=False
+        )
     except LanewiseError as error:
         return complain(name, str(error), error.exit_status)
     except typer.Abort:
         return complain(name, "stopped", 130)
     except USAGE_ERROR as error:
-        sentence = str(getattr(error, "message", "") or error).rstrip(".")
-        return complain(name, f"{sentence}; see {name} --help", 2)
+        return complain(name, usage_sentence(error, name), 2)
     return status if isinstance(status, int) else 0
 
 
-def subcommand_named_in(arguments: list[str]) -> str:
-    """Return `lanewise SUBCOMMAND` for the first argument that is one, else `lanewise`."""
-    first = next((word for word in arguments if not word.startswith("-")), "")
-    return f"lanewise {first}" if first in SUBCOMMANDS else "lanewise"
+def usage_sentence(error: Exception, name: str) -> str:
+    """Return a usage error as one sentence with its remedy: a likely name, else the help."""
+    say = getattr(error, "format_message", error.__str__)
+    sentence = str(say()).rstrip(".")
+    return sentence if sentence.endswith(("?", ")")) else f"{sentence}; see {name} --help"
 
 
 def complain(name: str, sentence: str, status: int) -> int:

@@ -55,16 +55,17 @@ class ExampleGroup(TyperGroup):
         super().format_help(ctx, formatter)
 
 
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
 class ExampleTyper(typer.Typer):
     """A `typer.Typer` whose commands show their example first, with `-h` as well as `--help`."""
-
-    settings: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
     def __init__(self, name: str) -> None:
         super().__init__(
             name=name,
             cls=ExampleGroup,
-            context_settings=self.settings,
+            context_settings=SETTINGS,
             no_args_is_help=True,
             add_completion=True,
             rich_markup_mode=None,
@@ -74,5 +75,5 @@ class ExampleTyper(typer.Typer):
     def command(self, name: str | None = None, **named: Any) -> Any:
         """Add a command; like `typer.Typer.command`, with help that opens with the example."""
         named.setdefault("cls", ExampleCommand)
-        named.setdefault("context_settings", self.settings)
+        named.setdefault("context_settings", SETTINGS)
         return super().command(name, **named)

@@ -29,6 +29,7 @@ FABRIC = Fabric(
     launchers=("flux",),
     mpis=("mpich", "openmpi"),
     package="flux-core (Spack, or your distribution)",
+    mark="",
     command=command,
     version_arguments=("version",),
 )

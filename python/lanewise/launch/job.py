@@ -58,7 +58,8 @@ class Fabric:
     """A way to launch: the programs that do it, the MPIs it can carry, and three pure functions.
 
     `launchers` are tried in order; `mpis` are families of native builds, the preferred first.
-    `package` is what to install where it is missing.
+    `package` is what to install where it is missing.  `mark` is a word of the launcher's version
+    text: several MPIs install a program called mpirun.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Fabric:
     launchers: tuple[str, ...]
     mpis: tuple[str, ...]
     package: str
+    mark: str
     command: Callable[[Job], list[str]]
     version_arguments: tuple[str, ...] = ("--version",)
     environment: Callable[[Job], Mapping[str, str]] = no_environment

@@ -22,5 +22,6 @@ FABRIC = Fabric(
     launchers=("mpiexec.mpich", "mpiexec.hydra", "mpiexec"),
     mpis=("mpich",),
     package="mpich libmpich-dev",
+    mark="HYDRA",
     command=command,
 )

@@ -54,7 +54,9 @@ def read_build(manifest: Path) -> NativeBuild:
             programs=manifest.parent / values["bin"],
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RequestError(f"{manifest} cannot be used ({error!r}); build anew: make build") from None
+        raise RequestError(
+            f"{manifest} cannot be used ({error!r}); build anew: make build"
+        ) from None
 
 
 def manifests(environment: Mapping[str, str]) -> list[Path]:
@@ -66,7 +68,9 @@ def manifests(environment: Mapping[str, str]) -> list[Path]:
             raise RequestError(f"LANEWISE_NATIVE={chosen} has no {MANIFEST}; name a build folder")
         return [path]
     source = Path(lanewise.__file__).resolve()
-    built = [path for folder in source.parents for path in sorted(folder.glob(f"build/*/{MANIFEST}"))]
+    built = [
+        path for folder in source.parents for path in sorted(folder.glob(f"build/*/{MANIFEST}"))
+    ]
     prefix = Path(sys.prefix) / "libexec" / "lanewise"
     return built + sorted(prefix.glob(f"*/{MANIFEST}"))
 

@@ -37,6 +37,7 @@ FABRIC = Fabric(
     launchers=("mpirun.openmpi", "mpirun"),
     mpis=("openmpi",),
     package="openmpi-bin libopenmpi-dev",
+    mark="Open",
     command=command,
     environment=environment,
 )

@@ -81,6 +81,7 @@ FABRIC = Fabric(
     launchers=("smpirun",),
     mpis=("smpi",),
     package="simgrid libsimgrid-dev",
+    mark="SimGrid",
     command=command,
     version_arguments=("-version",),
     files=files,

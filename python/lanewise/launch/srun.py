@@ -32,5 +32,6 @@ FABRIC = Fabric(
     launchers=("srun",),
     mpis=("openmpi", "mpich"),
     package="slurm-client",
+    mark="slurm",
     command=command,
 )

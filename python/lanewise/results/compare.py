@@ -170,7 +170,9 @@ def rank_sum(first: Sequence[float], second: Sequence[float]) -> float:
 def overall_of(ratios: Sequence[Ratio]) -> list[Overall]:
     """Sum the points up, an entry an operation in the order of the file."""
     names = list(dict.fromkeys(ratio.operation for ratio in ratios))
-    return [overall_for(name, [ratio for ratio in ratios if ratio.operation == name]) for name in names]
+    return [
+        overall_for(name, [ratio for ratio in ratios if ratio.operation == name]) for name in names
+    ]
 
 
 def overall_for(operation: str, ratios: Sequence[Ratio]) -> Overall:

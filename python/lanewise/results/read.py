@@ -24,6 +24,7 @@ from lanewise.results.records import (
     Context,
     End,
     Point,
+    Record,
     RecordError,
     parse_record,
 )
@@ -117,7 +118,9 @@ def text_of(path: Path) -> str:
     except FileNotFoundError:
         raise RequestError(f"{path} does not exist; lanewise measure -o {path} writes it") from None
     except UnicodeDecodeError as error:
-        raise RequestError(f"{path} is not text (byte {error.start}); is it a samples.jsonl?") from None
+        raise RequestError(
+            f"{path} is not text (byte {error.start}); is it a samples.jsonl?"
+        ) from None
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}") from None
 
@@ -170,7 +173,7 @@ def object_of(path: Path, number: int, line: str) -> dict[str, Any]:
     return values
 
 
-def record_at(path: Path, number: int, kind: Any, values: Mapping[str, Any]) -> Any:
+def record_at(path: Path, number: int, kind: type[Record], values: Mapping[str, Any]) -> Record:
     """Parse the record of a line; RequestError that says where it is."""
     try:
         return parse_record(kind, values)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
 from typing import Any, TypeVar
 
 SCHEMA_NAME = "lanewise-samples"
@@ -96,7 +95,7 @@ class RecordError(ValueError):
 # JSON knows no NaN: a time that does not exist is null.
 NULLABLE = {"low_s", "high_s", "error_s", "uncertainty_s", "median_s", "mean_s"}
 OPTIONAL_TYPES = {"int | None": "int"}
-ACCEPTED: dict[str, tuple[type, ...]] = {
+ACCEPTED: dict[str, Any] = {
     "str": (str,),
     "int": (int,),
     "float": (int, float),
@@ -108,8 +107,7 @@ ACCEPTED: dict[str, tuple[type, ...]] = {
 }
 
 
-@cache
-def layout(kind: type) -> tuple[dict[str, str], frozenset[str]]:
+def layout(kind: type[Any]) -> tuple[dict[str, str], frozenset[str]]:
     """Return the type of each key of a record, and the keys it cannot be without."""
     types = {item.name: OPTIONAL_TYPES.get(str(item.type), str(item.type)) for item in fields(kind)}
     needed = frozenset(
@@ -120,12 +118,16 @@ def layout(kind: type) -> tuple[dict[str, str], frozenset[str]]:
     return types, needed
 
 
+KINDS: tuple[type[Any], ...] = (Context, Point, ClockCheck, End)
+LAYOUTS = {kind: layout(kind) for kind in KINDS}
+
+
 def parse_record(kind: type[Record], values: Mapping[str, Any]) -> Record:
     """Make a record of `kind` from the keys of one line, `record` and schema keys taken off.
 
     Raises RecordError naming the key that is unknown, missing or of the wrong type.
     """
-    types, needed = layout(kind)
+    types, needed = LAYOUTS[kind]
     unknown = sorted(set(values) - set(types))
     if unknown:
         raise RecordError(f"unknown key '{unknown[0]}'")

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise compare`: two runs side by side, with the uncertainty of the difference."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import typer
+
+from lanewise.errors import RequestError
+from lanewise.results.compare import Comparison, Overall, Ratio, compare, slower
+from lanewise.results.read import load
+from lanewise.results.table import line, microseconds
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `compare` to `app`."""
+    app.command("compare")(compare_files)
+
+
+def compare_files(
+    first: Path = typer.Argument(..., metavar="A", help="The run to compare with."),
+    second: Path = typer.Argument(..., metavar="B", help="The run that is judged."),
+    fail_if_slower: str = typer.Option(
+        "", metavar="5%", help="End with status 1 if B is slower by more, beyond doubt."
+    ),
+    confidence: float = typer.Option(0.95, help="Confidence of the ratio's interval."),
+) -> None:
+    """$ lanewise compare before.jsonl after.jsonl --fail-if-slower 5%
+
+    Compare two runs.
+
+    For each point of both files the ratio of the medians B/A, its interval (Price and
+    Bonett 2002) and the rank-sum p-value; for each operation the geometric mean of the ratios and
+    the signed-rank p-value over its sizes.
+    """
+    limit = percentage(fail_if_slower) if fail_if_slower else math.inf
+    found = compare(load(first), load(second), confidence)
+    typer.echo("\n".join(text_of(found)))
+    losers = slower(found.ratios, limit)
+    if losers:
+        names = ", ".join(name_of(ratio) for ratio in losers[:3])
+        more = "" if len(losers) <= 3 else f" and {len(losers) - 3} more"
+        typer.echo(
+            f"lanewise compare: slower by more than {fail_if_slower}: {names}{more}", err=True
+        )
+        raise typer.Exit(1)
+
+
+def percentage(text: str) -> float:
+    """Parse `5%` or `0.05`; RequestError for anything else or a negative value."""
+    try:
+        value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise RequestError(f"--fail-if-slower '{text}' is not a share; write 5% or 0.05")
+    return value
+
+
+def name_of(ratio: Ratio) -> str:
+    """Name a point, `scatter 8 B` or `pairs 0-1 8 B`."""
+    return " ".join(filter(None, (ratio.operation, ratio.label, f"{ratio.message_bytes} B")))
+
+
+def text_of(found: Comparison) -> list[str]:
+    """Return all lines that are shown of a comparison."""
+    lines: list[str] = []
+    for overall in found.overall:
+        ratios = [ratio for ratio in found.ratios if ratio.operation == overall.operation]
+        lines += [f"# {overall.operation}, {ratios[0].ranks} ranks", heading(ratios[0])]
+        lines += [row(ratio) for ratio in ratios]
+        lines += [summary(overall), ""]
+    if found.only_first or found.only_second:
+        lines.append(f"# only in A: {found.only_first} points, only in B: {found.only_second}")
+        return lines
+    return lines[:-1]
+
+
+def heading(ratio: Ratio) -> str:
+    """Return the heading of one operation's table."""
+    columns = ["A median(us)", "B median(us)", "B/A", "Low", "High", "p (rank-sum)"]
+    return line("# Pair", ["Size", *columns]) if ratio.label else line("# Size", columns)
+
+
+def row(ratio: Ratio) -> str:
+    """Return the row of one point."""
+    shares = [share(value) for value in (ratio.ratio, ratio.low, ratio.high)]
+    columns = [microseconds(ratio.first_s), microseconds(ratio.second_s), *shares]
+    columns.append(probability(ratio.p_value))
+    size = str(ratio.message_bytes)
+    return line(ratio.label, [size, *columns]) if ratio.label else line(size, columns)
+
+
+def summary(overall: Overall) -> str:
+    """Return the line below an operation's table."""
+    return (
+        f"# over {overall.pairs} points: B/A {share(overall.ratio)} (geometric mean), "
+        f"signed-rank p {probability(overall.p_value)}"
+    )
+
+
+def share(value: float) -> str:
+    """Return a ratio with three decimals, a dash where there is none."""
+    return "-" if math.isnan(value) else f"{value:.3f}"
+
+
+def probability(value: float) -> str:
+    """Return a p-value with two digits, a dash where there is none."""
+    return "-" if math.isnan(value) else f"{value:.2g}"

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Examine this machine: which fabrics can launch, and what disturbs a measurement."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lanewise.launch import machine
+from lanewise.launch.choose import launcher_of, version_text
+from lanewise.launch.job import Fabric
+from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
+from lanewise.launch.registry import FABRICS
+
+DISK_BYTES_MIN = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class FabricFound:
+    """One fabric here: empty texts for what is missing, and the commands that get it."""
+
+    name: str
+    launcher: str
+    version: str
+    native: str
+    remedies: tuple[str, ...]
+    usable: bool
+
+
+@dataclass(frozen=True)
+class Examination:
+    """All that was found.  `disks` has free bytes by folder, `load` is the one-minute average."""
+
+    fabrics: tuple[FabricFound, ...]
+    kernel: str
+    cores: int
+    cpus: int
+    affinity: str
+    governors: tuple[str, ...]
+    clock_source: str
+    load: float
+    disks: dict[str, int]
+    ports: tuple[machine.Port, ...]
+    advice: tuple[str, ...]
+
+    @property
+    def usable(self) -> bool:
+        """Tell whether anything can be launched."""
+        return any(fabric.usable for fabric in self.fabrics)
+
+
+def examine(environment: Mapping[str, str]) -> Examination:
+    """Examine this machine with the programs that `environment` finds."""
+    builds = find_builds(environment)
+    folders = dict.fromkeys((str(Path.cwd()), tempfile.gettempdir()))
+    disks = {folder: shutil.disk_usage(folder).free for folder in folders}
+    affinity = os.sched_getaffinity(0)
+    governors = machine.governors()
+    clock_source = machine.clock_source()
+    return Examination(
+        fabrics=tuple(find_fabric(fabric, builds, environment) for fabric in FABRICS.values()),
+        kernel=f"{platform.system()} {platform.release()}",
+        cores=machine.core_count(affinity),
+        cpus=os.cpu_count() or 1,
+        affinity=cpu_list(affinity),
+        governors=tuple(governors),
+        clock_source=clock_source,
+        load=os.getloadavg()[0],
+        disks=disks,
+        ports=tuple(machine.ports()),
+        advice=tuple(advice(governors, clock_source, disks)),
+    )
+
+
+def find_fabric(
+    fabric: Fabric, builds: list[NativeBuild], environment: Mapping[str, str]
+) -> FabricFound:
+    """Find a fabric's launcher and native build, and name the commands for what is missing."""
+    launcher = launcher_of(fabric, environment) or ""
+    build = build_for(fabric, builds)
+    remedies = []
+    if not launcher:
+        remedies.append(remedy(fabric.package))
+    if build is None:
+        remedies.append(build_command(fabric.mpis[0]))
+    return FabricFound(
+        name=fabric.name,
+        launcher=launcher,
+        version=f"{fabric.title} {version_number(version_text(fabric, launcher))}".strip()
+        if launcher
+        else "",
+        native=f"{build.folder} ({build.mpi_version}, {build.build_type})" if build else "",
+        remedies=tuple(remedies),
+        usable=bool(launcher) and build is not None,
+    )
+
+
+def remedy(package: str) -> str:
+    """Return how to install a package that Debian and Ubuntu have; else what it is called."""
+    return f"install {package}" if "(" in package else f"apt-get install {package}"
+
+
+def version_number(text: str) -> str:
+    """Return the first number with dots in a launcher's version text."""
+    found = re.search(r"\d+(?:\.\d+)+", text)
+    return found.group() if found else ""
+
+
+def cpu_list(cpus: set[int]) -> str:
+    """Write a set of CPUs the way the kernel does, `0-3,8`."""
+    ranges: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if ranges and cpu == ranges[-1][1] + 1:
+            ranges[-1][1] = cpu
+        else:
+            ranges.append([cpu, cpu])
+    return ",".join(f"{low}" if low == high else f"{low}-{high}" for low, high in ranges)
+
+
+def advice(governors: list[str], clock_source: str, disks: Mapping[str, int]) -> list[str]:
+    """Return one sentence for each thing here that makes measurements worse."""
+    sentences = []
+    if set(governors) - {"performance"}:
+        sentences.append(
+            f"The clock rate may change ({', '.join(governors)}): "
+            "cpupower frequency-set -g performance"
+        )
+    if clock_source in ("acpi_pm", "hpet", "jiffies"):
+        sentences.append(
+            f"The clock source {clock_source} is slow to read: boot with clocksource=tsc"
+        )
+    for folder, free in disks.items():
+        if free < DISK_BYTES_MIN:
+            sentences.append(f"{folder} has {free / 1e6:.0f} MB left: samples need room")
+    return sentences

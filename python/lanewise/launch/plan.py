@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plan a measurement: the native program checks its own arguments before anything is launched.
+
+There is one parser of sizes, names and limits, the native one; `--plan` makes it say what it would
+measure, without MPI_Init.  Under SMPI a program only runs inside smpirun, so one rank plans there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.launch.job import Fabric, Job
+
+TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be measured: `points` is the number known beforehand (adaptive sizes add more)."""
+
+    points: int
+    operations: tuple[str, ...]
+    sizes_bytes: tuple[int, ...]
+
+
+def plan(fabric: Fabric, job: Job) -> Plan:
+    """Check the arguments of `job` and return what it would measure.
+
+    Raises RequestError with the native program's sentence for arguments that it refuses.
+    """
+    output = ask(fabric, job, "--plan")
+    for text in reversed(output.splitlines()):
+        if text.startswith("{"):
+            values = json.loads(text)
+            return Plan(
+                points=int(values["points"]),
+                operations=tuple(values["operations"]),
+                sizes_bytes=tuple(values["sizes_bytes"]),
+            )
+    raise RunError(f"{job.program[0]} --plan printed no plan; is it of this version?")
+
+
+def ask(fabric: Fabric, job: Job, question: str) -> str:
+    """Run the program of `job` with `question` added, outside of MPI, and return what it prints."""
+    asking = replace(job, program=(*job.program, question), ranks=1)
+    line = fabric.command(asking) if fabric.name == "smpi" else list(asking.program)
+    if fabric.name == "smpi":
+        write_files(fabric, asking)
+    try:
+        done = subprocess.run(
+            line, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+            stdin=subprocess.DEVNULL, env={**os.environ, **fabric.environment(asking)},
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RunError(
+            f"{job.program[0]} could not be run: {error}; build anew: make build"
+        ) from None
+    if done.returncode != 0:
+        raise refusal(job.program[0], done.returncode, done.stderr + done.stdout)
+    return done.stdout
+
+
+def refusal(program: str, status: int, output: str) -> LanewiseError:
+    """Return the error that a native program's output and status amount to."""
+    sentence = sentence_in(output.splitlines()) or f"{program} ended with status {status}"
+    return RequestError(sentence) if status == 2 else RunError(sentence)
+
+
+def sentence_in(lines: Sequence[str]) -> str | None:
+    """Return the native program's own complaint among lines of output, without its name."""
+    prefix = "lanewise-measure: "
+    for text in lines:
+        if text.startswith(prefix) and not text.startswith(f"{prefix}warning"):
+            return text[len(prefix) :]
+    return None
+
+
+def write_files(fabric: Fabric, job: Job) -> None:
+    """Write the files that a fabric's launch line names."""
+    for path, text in fabric.files(job).items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")

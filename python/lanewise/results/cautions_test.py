@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cautions: a file that has nothing against it is silent, and each defect is said once."""
+
+from pathlib import Path
+from typing import Any
+
+from lanewise.results import specimen
+from lanewise.results.cautions import cautions_of
+from lanewise.results.read import load
+
+
+def cautions(path: Path, context: dict[str, Any] | None = None, **point: Any) -> list[str]:
+    lines = [
+        specimen.context_record(**(context or {})),
+        specimen.point_record("scatter", 8, [1e-6] * 10, **point),
+        {"record": "end", "points": 1, "elapsed_s": 1.0},
+    ]
+    return cautions_of(load(specimen.write(path / "samples.jsonl", lines)))
+
+
+def test_a_good_file_has_no_cautions(tmp_path: Path) -> None:
+    assert cautions(tmp_path) == []
+
+
+def test_more_ranks_than_cores_is_said(tmp_path: Path) -> None:
+    found = cautions(tmp_path, context={"cores": 2})
+
+    assert found == ["4 ranks share 2 cores and take turns; measure with at most 2 ranks a host"]
+
+
+def test_ranks_spread_over_hosts_do_not_share_cores(tmp_path: Path) -> None:
+    placement = [{"rank": rank, "host": f"node{rank % 2}", "cpus": "0"} for rank in range(4)]
+
+    assert cautions(tmp_path, context={"cores": 2, "placement": placement}) == []
+
+
+def test_simulated_ranks_share_no_cores(tmp_path: Path) -> None:
+    mpi = {"family": "smpi", "library": "SMPI", "standard": "3.1"}
+
+    assert cautions(tmp_path, context={"cores": 1, "mpi": mpi}) == []
+
+
+def test_a_changing_clock_rate_is_said(tmp_path: Path) -> None:
+    assert "'powersave'" in cautions(tmp_path, context={"governor": "powersave"})[0]
+
+
+def test_late_repetitions_are_said(tmp_path: Path) -> None:
+    found = cautions(tmp_path, late_count=7)
+
+    assert found == ["7 repetitions were late and dropped (scatter 8 B)"]
+
+
+def test_a_wide_interval_is_said(tmp_path: Path) -> None:
+    assert "wider than 2.5%" in cautions(tmp_path, low_s=0.5e-6, high_s=1.5e-6)[0]
+
+
+def test_a_missing_interval_is_said(tmp_path: Path) -> None:
+    assert "too few repetitions" in cautions(tmp_path, low_s=None, high_s=None)[0]

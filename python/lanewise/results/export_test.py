@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exported tables say what the file says, and a failed export leaves nothing behind."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lanewise
+from lanewise.errors import RequestError
+from lanewise.results import specimen
+from lanewise.results.export import repetitions, summary, write_csv, write_parquet
+
+
+@pytest.fixture
+def frame(tmp_path: Path) -> pd.DataFrame:
+    lines = specimen.records(operations=("scatter", "bcast"), sizes_bytes=[8, 16])
+    return lanewise.read(specimen.write(tmp_path / "samples.jsonl", lines))
+
+
+def test_csv_has_a_line_a_point(frame: pd.DataFrame, tmp_path: Path) -> None:
+    write_csv(summary(frame), str(tmp_path / "out.csv"))
+
+    back = pd.read_csv(tmp_path / "out.csv")
+    assert list(back["operation"]) == ["scatter", "scatter", "bcast", "bcast"]
+    assert np.allclose(back["median_s"], frame["median_s"], rtol=1e-8)
+
+
+def test_raw_csv_has_a_line_a_repetition_in_order(frame: pd.DataFrame, tmp_path: Path) -> None:
+    write_csv(repetitions(frame), str(tmp_path / "out.csv"))
+
+    back = pd.read_csv(tmp_path / "out.csv")
+    assert list(back["repetition"][:41]) == [*range(40), 0]
+    assert np.allclose(back["sample_s"][:40], frame["samples_s"][0], rtol=1e-8)
+
+
+def test_parquet_keeps_every_repetition(frame: pd.DataFrame, tmp_path: Path) -> None:
+    write_parquet(frame, str(tmp_path / "out.parquet"))
+
+    back = pd.read_parquet(tmp_path / "out.parquet")
+    assert np.array_equal(back["samples_s"][3], frame["samples_s"][3])
+
+
+def test_csv_goes_to_standard_output(
+    frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_csv(summary(frame), "-")
+
+    assert capsys.readouterr().out.startswith("file,fabric,ranks,method,operation,")
+
+
+def test_parquet_does_not_go_to_standard_output(frame: pd.DataFrame) -> None:
+    with pytest.raises(RequestError, match="binary"):
+        write_parquet(frame, "-")
+
+
+def test_a_folder_that_is_not_there_is_refused(frame: pd.DataFrame, tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="cannot be written: No such file"):
+        write_csv(frame, str(tmp_path / "none" / "out.csv"))
+
+
+def test_a_failed_export_leaves_the_old_file_and_no_part(
+    frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    target = tmp_path / "out.parquet"
+    target.write_text("old")
+    before = set(tmp_path.iterdir())
+    frame["samples_s"] = pd.Series([object()] * len(frame), dtype=object)
+
+    with pytest.raises(Exception, match="object"):
+        write_parquet(frame, str(target))
+
+    assert target.read_text() == "old"
+    assert set(tmp_path.iterdir()) == before

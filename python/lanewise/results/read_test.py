@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reading samples.jsonl: what is written comes back, and what is damaged is named."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import lanewise
+from lanewise.errors import RequestError
+from lanewise.results import specimen
+from lanewise.results.read import load
+
+times = st.floats(min_value=1e-9, max_value=1e3, allow_nan=False)
+sizes = st.integers(min_value=0, max_value=2**64 - 1)
+points = st.builds(
+    specimen.point_record,
+    operation=st.sampled_from(["scatter", "pairs", "mine.so:é"]),
+    message_bytes=sizes,
+    samples_s=st.lists(times, min_size=1, max_size=20),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(points, max_size=5))
+def test_every_point_comes_back_as_it_was_written(
+    tmp_path: Path, written: list[dict[str, Any]]
+) -> None:
+    path = specimen.write(tmp_path / "samples.jsonl", [specimen.context_record(), *written])
+
+    samples = load(path)
+
+    for point, record in zip(samples.points, written, strict=True):
+        found = {"record": "point", **vars(point), "samples_s": list(point.samples_s)}
+        assert {key: found[key] for key in record} == record
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(cut=st.integers(min_value=0, max_value=10_000))
+def test_a_file_cut_anywhere_after_its_first_line_gives_its_whole_lines(
+    tmp_path: Path, cut: int
+) -> None:
+    path = specimen.write(tmp_path / "samples.jsonl", specimen.records())
+    text = path.read_text()
+    first = text.index("\n") + 1
+    kept = text[: first + cut % (len(text) - first)]
+    path.write_text(kept)
+
+    samples = load(path)
+
+    assert len(samples.points) == max(0, kept.count("\n") - 1)
+    assert samples.end is None
+
+
+def test_a_cut_last_line_is_said_with_its_number(tmp_path: Path) -> None:
+    path = specimen.write(tmp_path / "samples.jsonl", specimen.records(sizes_bytes=[8, 16]))
+    path.write_text(path.read_text()[:-5])
+
+    samples = load(path)
+
+    assert samples.warnings[0] == f"{path}:4: the last line is cut off; read up to line 3"
+
+
+def test_an_interrupted_run_is_valid_and_said(tmp_path: Path) -> None:
+    path = specimen.write(tmp_path / "samples.jsonl", specimen.records(sizes_bytes=[8])[:-1])
+
+    samples = load(path)
+
+    assert len(samples.points) == 1
+    assert "interrupted after 1 points" in samples.warnings[0]
+
+
+def test_a_finished_run_gives_no_warning(tmp_path: Path) -> None:
+    path = specimen.write(tmp_path / "samples.jsonl", specimen.records())
+
+    assert load(path).warnings == []
+
+
+def test_a_newer_schema_is_refused_with_both_versions(tmp_path: Path) -> None:
+    path = specimen.write(tmp_path / "new.jsonl", [specimen.context_record(version=2)])
+
+    with pytest.raises(
+        RequestError, match=r"new.jsonl:1: schema version 2 is newer than 1.*upgrade"
+    ):
+        load(path)
+
+
+@pytest.mark.parametrize("place", ["context", "point", "end"])
+def test_an_unknown_key_is_refused_by_name_and_line(tmp_path: Path, place: str) -> None:
+    lines = specimen.records(sizes_bytes=[8])
+    number = {"context": 1, "point": 2, "end": 3}[place]
+    lines[number - 1]["colour"] = "red"
+    path = specimen.write(tmp_path / "odd.jsonl", lines)
+
+    with pytest.raises(RequestError, match=rf"odd.jsonl:{number}: unknown key 'colour'"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "complaint"),
+    [
+        ("median_s", "fast", "key 'median_s' is str, not a number"),
+        ("message_bytes", 8.5, "key 'message_bytes' is float, not an integer"),
+        ("root", True, "key 'root' is bool, not an integer"),
+        ("samples_s", [1e-6, "x"], "key 'samples_s' holds a str at 1"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused_by_name(
+    tmp_path: Path, key: str, value: object, complaint: str
+) -> None:
+    point = {**specimen.point_record("scatter", 8, [1e-6]), key: value}
+    path = specimen.write(tmp_path / "odd.jsonl", [specimen.context_record(), point])
+
+    with pytest.raises(RequestError, match=f"odd.jsonl:2: {complaint}"):
+        load(path)
+
+
+def test_a_missing_key_is_refused_by_name(tmp_path: Path) -> None:
+    point = specimen.point_record("scatter", 8, [1e-6])
+    del point["median_s"]
+    path = specimen.write(tmp_path / "odd.jsonl", [specimen.context_record(), point])
+
+    with pytest.raises(RequestError, match=r"odd.jsonl:2: key 'median_s' is missing"):
+        load(path)
+
+
+def test_an_unknown_record_is_refused(tmp_path: Path) -> None:
+    path = specimen.write(tmp_path / "odd.jsonl", [specimen.context_record(), {"record": "song"}])
+
+    with pytest.raises(RequestError, match=r"odd.jsonl:2: unknown record 'song'"):
+        load(path)
+
+
+def test_a_damaged_line_in_the_middle_is_refused_with_its_number(tmp_path: Path) -> None:
+    lines = [json.dumps(record) for record in specimen.records(sizes_bytes=[8, 16])]
+    lines[1] = lines[1][:-3]
+    path = tmp_path / "bad.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+
+    with pytest.raises(RequestError, match=r"bad.jsonl:2: not JSON at column"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "no whole line"),
+        (b"no newline", "no whole line"),
+        (b"[1, 2]\n", "not a JSON object"),
+        (b'{"record": "point"}\n', "not a lanewise-samples context"),
+        (b"\xff\xfe\n", "is not text"),
+    ],
+)
+def test_what_is_not_a_result_file_is_refused(
+    tmp_path: Path, content: bytes, complaint: str
+) -> None:
+    path = tmp_path / "other"
+    path.write_bytes(content)
+
+    with pytest.raises(RequestError, match=complaint):
+        load(path)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="does not exist"):
+        load(tmp_path / "none.jsonl")
+
+
+def test_null_times_become_nan(tmp_path: Path) -> None:
+    point = specimen.point_record("scatter", 8, [1e-6], low_s=None, high_s=None)
+    path = specimen.write(tmp_path / "few.jsonl", [specimen.context_record(), point])
+
+    assert math.isnan(load(path).points[0].low_s)
+
+
+def test_the_frame_has_a_row_a_point_with_its_raw_samples(tmp_path: Path) -> None:
+    path = specimen.write(tmp_path / "samples.jsonl", specimen.records(sizes_bytes=[8, 16]))
+
+    frame = lanewise.read(path)
+
+    assert list(frame["message_bytes"]) == [8, 16]
+    assert [len(values) for values in frame["samples_s"]] == [40, 40]
+    assert np.median(frame["samples_s"][0]) == frame["median_s"][0]
+
+
+def test_the_frame_joins_files_and_keeps_their_contexts(tmp_path: Path) -> None:
+    first = specimen.write(tmp_path / "a.jsonl", specimen.records(sizes_bytes=[8]))
+    changed = specimen.records(sizes_bytes=[8], context={"fabric": "mpich", "ranks": 2})
+    second = specimen.write(tmp_path / "b.jsonl", changed)
+
+    frame = lanewise.read(first, second)
+
+    assert list(frame["fabric"]) == ["openmpi", "mpich"]
+    assert frame.attrs["contexts"][str(second)]["ranks"] == 2
+
+
+def test_sizes_up_to_64_bits_survive_the_frame(tmp_path: Path) -> None:
+    point = specimen.point_record("scatter", 2**62 + 1, [1e-6])
+    path = specimen.write(tmp_path / "large.jsonl", [specimen.context_record(), point])
+
+    assert int(lanewise.read(path)["message_bytes"][0]) == 2**62 + 1

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables keep the form that scripts for OSU output read."""
+
+from pathlib import Path
+from typing import Any
+
+from lanewise.results import specimen, table
+from lanewise.results.read import load
+from lanewise.results.records import Point, parse_record
+
+
+def point(**changes: Any) -> Point:
+    values = specimen.point_record("scatter", 1024, [1.5e-6] * 10, **changes)
+    del values["record"]
+    return parse_record(Point, values)
+
+
+def test_a_heading_is_laid_out_as_osu_does() -> None:
+    heading = table.heading(point(), "median")
+
+    assert heading == (
+        "# Size    Median Latency(us)           Low(us)          High(us)              Reps"
+    )
+
+
+def test_a_row_has_the_size_left_and_microseconds_with_two_decimals() -> None:
+    row = table.row(point(), "median")
+
+    assert (
+        row == "1024                    1.50              1.50              1.50                10"
+    )
+
+
+def test_the_paper_rule_shows_the_mean() -> None:
+    assert "Mean Latency(us)" in table.heading(point(), "student")
+    assert table.row(point(mean_s=9e-6), "student").split()[1] == "9.00"
+
+
+def test_a_pair_names_its_ranks_and_both_sizes() -> None:
+    row = table.row(point(peer=3, reply_bytes=0), "median")
+
+    assert row.split()[:3] == ["0-3", "1024", "0"]
+
+
+def test_a_triplet_names_three_ranks() -> None:
+    assert table.row(point(peer=3, second_peer=5), "median").startswith("0-3,5")
+
+
+def test_no_interval_is_a_dash() -> None:
+    assert table.row(point(low_s=None, high_s=None), "median").split()[2:4] == ["-", "-"]
+
+
+def test_each_operation_has_a_table_of_its_own(tmp_path: Path) -> None:
+    lines = specimen.records(operations=("scatter", "gather"), sizes_bytes=[8, 16])
+    samples = load(specimen.write(tmp_path / "samples.jsonl", lines))
+
+    shown = list(table.tables(samples.points, samples.context))
+
+    assert sum(line.startswith("# Size") for line in shown) == 2
+    assert len(shown) == 2 * 4 + 1
