@@ -6,8 +6,17 @@ are the still ones of `lanewise reproduce`, as PNG and SVG in one style.
 """
 
 from lanewise.plots.bars import Bar, draw_bars
-from lanewise.plots.curves import Curve, draw_curves
+from lanewise.plots.curves import Curve, curve_of, draw_curves
 from lanewise.plots.strips import Strip, draw_strips
 from lanewise.plots.style import save_figure
 
-__all__ = ["Bar", "Curve", "Strip", "draw_bars", "draw_curves", "draw_strips", "save_figure"]
+__all__ = [
+    "Bar",
+    "Curve",
+    "Strip",
+    "curve_of",
+    "draw_bars",
+    "draw_curves",
+    "draw_strips",
+    "save_figure",
+]

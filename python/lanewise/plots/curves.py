@@ -9,7 +9,7 @@ the tick `0`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from lanewise.plots.quantity import size_text, time_tick
 from lanewise.plots.style import COLOURS, MARKERS, house_style, make_panels
+from lanewise.results.records import Point
 
 Scale = Literal["log", "linear"]
 
@@ -32,6 +33,18 @@ class Curve:
     median_s: Sequence[float]
     low_s: Sequence[float] | None = None
     high_s: Sequence[float] | None = None
+
+
+def curve_of(label: str, points: Iterable[Point]) -> Curve:
+    """Return the curve of measured `points`, sorted by size."""
+    ordered = sorted(points, key=lambda point: point.message_bytes)
+    return Curve(
+        label,
+        [point.message_bytes for point in ordered],
+        [point.median_s for point in ordered],
+        [point.low_s for point in ordered],
+        [point.high_s for point in ordered],
+    )
 
 
 @house_style()

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Interval coverage: how often a 95 % interval holds the true value (paper 000, section 3).
+
+The paper repeats until Student's interval of the mean is narrow, supposing
+normal errors.  Times of messages are not normal: a native program draws many
+measurements from a log-normal law, and from one with 2 % spikes of twenty times
+the value, runs the stopping rules of the library on each, and counts how often
+the interval contains the truth.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lanewise.errors import RunError
+from lanewise.plots import Bar, draw_bars
+from lanewise.plots.quantity import percent_text, three_digits
+from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
+from lanewise.reproduce.workspace import Workspace
+
+PROGRAM = "lanewise-coverage"
+WANTED = 0.93
+LAWS = {"lognormal": "log-normal", "spikes": "2 % spikes"}
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Simulate the coverage of both rules under both laws."""
+    found = workspace.ask(PROGRAM)
+    figures = {key: float(value) for key, value in found.items() if key.startswith("coverage_")}
+    missing = [f"coverage_{law}" for law in LAWS if f"coverage_{law}" not in figures]
+    if missing:
+        raise RunError(f"{PROGRAM} does not say {missing[0]}; is it of this version?")
+    return Outcome(
+        figures=figures,
+        rows=_rows(found),
+        conditions={key: value for key, value in found.items() if key not in figures},
+        files=_draw(workspace, figures),
+    )
+
+
+def _rows(found: dict[str, Any]) -> list[Row]:
+    rows = []
+    for law, words in LAWS.items():
+        rows.append(Row(f"{words}: median rule covers", "", _share(found, f"coverage_{law}")))
+        student = _share(found, f"coverage_{law}_student")
+        rows.append(Row(f"{words}: Student's rule covers", "95 % supposed", student))
+        repetitions = found.get(f"repetitions_mean_{law}")
+        if repetitions is not None:
+            count = three_digits(float(repetitions))
+            rows.append(Row(f"{words}: repetitions until the median rule stops", "", count))
+    return rows
+
+
+def _share(found: dict[str, Any], key: str) -> str:
+    return percent_of(float(found[key])) if key in found else "not simulated"
+
+
+def percent_of(share: float) -> str:
+    """Write a coverage with one decimal, so that 94.6 % is not called 95 %."""
+    return f"{100 * share:.1f} %"
+
+
+def _draw(workspace: Workspace, figures: dict[str, float]) -> list[Path]:
+    panels = []
+    for law, words in LAWS.items():
+        bars = [Bar("median rule", figures[f"coverage_{law}"], "here")]
+        if f"coverage_{law}_student" in figures:
+            bars.append(Bar("Student's rule", figures[f"coverage_{law}_student"], "paper's rule"))
+        panels.append((f"{words.capitalize()}", bars))
+    figure = draw_bars(panels, percent_text, target=WANTED)
+    return workspace.save(figure, "interval-coverage")
+
+
+EXPERIMENT = Experiment(
+    name="interval-coverage",
+    paper="000 §3",
+    summary="how often the 95 % interval holds the true value, and the paper's rule beside it",
+    run=run,
+    targets=tuple(Target(f"coverage_{law}", ">=", WANTED) for law in LAWS),
+)

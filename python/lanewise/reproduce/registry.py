@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Registry: the experiments there are, one line each, in the order of the papers."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from lanewise.errors import RequestError
+from lanewise.reproduce import (
+    global_clock,
+    interval_coverage,
+    parallel_pairs,
+    pipeline_effect,
+    timing_methods,
+)
+from lanewise.reproduce.experiment import Experiment
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    pipeline_effect.EXPERIMENT,
+    timing_methods.EXPERIMENT,
+    parallel_pairs.EXPERIMENT,
+    interval_coverage.EXPERIMENT,
+    global_clock.EXPERIMENT,
+)
+
+
+def find_experiment(name: str) -> Experiment:
+    """Return the experiment called `name`; raises RequestError, with a suggestion, for no such."""
+    names = [experiment.name for experiment in EXPERIMENTS]
+    if name in names:
+        return EXPERIMENTS[names.index(name)]
+    close = get_close_matches(name, names, n=1)
+    remedy = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+    raise RequestError(f"no experiment {name!r}; {remedy}")
