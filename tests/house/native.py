@@ -13,6 +13,7 @@ LANGUAGES = {"c11": ["cc", "-x", "c", "-std=c11"], "c++20": ["c++", "-x", "c++",
 
 _LISTED = re.compile(r"^\s*(\w+);", re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_DIRECTIVE = re.compile(r"^\s*#.*$", re.MULTILINE)
 _DECLARED = re.compile(r"\bLW_API\b[^;(]*?\b(\w+)\s*\(")
 
 
@@ -44,7 +45,7 @@ def listed_symbols(version_script: Path) -> set[str]:
 def declared_symbols(include: Path) -> set[str]:
     """Return the functions that the public headers declare."""
     text = "".join(path.read_text(encoding="utf-8") for path in sorted(include.rglob("*.h")))
-    return set(_DECLARED.findall(_COMMENT.sub("", text)))
+    return set(_DECLARED.findall(_DIRECTIVE.sub("", _COMMENT.sub("", text))))
 
 
 def exported_symbols(library: Path) -> set[str]:

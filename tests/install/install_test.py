@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lanewise installed into an empty folder serves projects outside its own tree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build/release"
+CONSUMER = Path(__file__).parent / "consumer"
+VERSION = (ROOT / "VERSION").read_text(encoding="utf-8").strip()
+
+MPIRUN = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", "2"]
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def call(*command: object, **environment: str) -> str:
+    """Run a command and return what it printed; its errors become the failure's text."""
+    words = [str(word) for word in command]
+    told = {**os.environ, **AS_ROOT, **environment}
+    done = subprocess.run(words, env=told, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder into which the release build was installed, then moved.
+
+    Moved, because an installed tree that names the folder it was first put into fails here and
+    not on the cluster where somebody unpacks it.
+    """
+    folder = tmp_path_factory.mktemp("installed")
+    call("cmake", "--install", BUILD, "--prefix", folder / "first")
+    return (folder / "first").rename(folder / "lanewise")
+
+
+def expect_measurement(program: Path, **environment: str) -> None:
+    """Run `program` on two ranks and expect the line of consumer/main.c."""
+    version, ranks, median_s = call(*MPIRUN, program, **environment).split()
+
+    assert (version, ranks) == (VERSION, "2")
+    assert 0 < float(median_s) < 1
+
+
+def test_find_package_serves_another_project(prefix: Path, tmp_path: Path) -> None:
+    call("cmake", "-S", CONSUMER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", "-G", "Ninja")
+    call("cmake", "--build", tmp_path)
+
+    expect_measurement(tmp_path / "consumer")
+
+
+def test_pkg_config_serves_another_project(prefix: Path, tmp_path: Path) -> None:
+    (described,) = prefix.rglob("lanewise.pc")
+    found = {"PKG_CONFIG_PATH": str(described.parent)}
+    flags = call("pkg-config", "--cflags", "--libs", "lanewise", **found).split()
+    program = tmp_path / "consumer"
+
+    call("mpicc.openmpi", "-o", program, CONSUMER / "main.c", *flags)
+
+    expect_measurement(program, LD_LIBRARY_PATH=str(described.parents[1]))
+    assert call("pkg-config", "--modversion", "lanewise", **found).strip() == VERSION
+
+
+def test_the_installed_program_runs_where_it_was_moved_to(prefix: Path) -> None:
+    (program,) = prefix.rglob("lanewise-measure")
+
+    assert VERSION in call(program, "--version")
+
+
+def test_nothing_of_the_source_tree_is_named_in_what_is_installed(prefix: Path) -> None:
+    described = [*prefix.rglob("*.pc"), *prefix.rglob("*.cmake"), *prefix.rglob("*.json")]
+
+    naming = [path.name for path in described if str(ROOT) in path.read_text(encoding="utf-8")]
+
+    assert described
+    assert naming == []
+
+
+def test_as_a_subproject_only_the_library_comes_in(tmp_path: Path) -> None:
+    outer = Path(__file__).parent / "subproject"
+
+    told = call("cmake", "-S", outer, "-B", tmp_path, "-G", "Ninja", f"-DLANEWISE_SOURCE={ROOT}")
+
+    assert "only the library came in" in told
+
+
+def test_configuring_needs_no_network(tmp_path: Path) -> None:
+    alone = ["unshare", "--map-root-user", "--net"]
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("this kernel does not let users make network namespaces")
+
+    call(*alone, "cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja")
