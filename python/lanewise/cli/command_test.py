@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command as a person meets it, without launching anything."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import lanewise
+from lanewise.cli import SUBCOMMANDS, run
+from lanewise.results import specimen
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def samples(tmp_path: Path) -> Path:
+    return specimen.write(tmp_path / "samples.jsonl", specimen.records())
+
+
+def one_line(capsys: Capture) -> str:
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    return shown.err.rstrip("\n")
+
+
+@pytest.mark.parametrize("name", SUBCOMMANDS)
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_opens_with_an_example_of_the_command(name: str, option: str, capsys: Capture) -> None:
+    assert run([name, option]) == 0
+
+    assert capsys.readouterr().out.startswith(f"Example:\n  $ lanewise {name}")
+
+
+@pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
+def test_the_help_of_the_whole_opens_with_an_example(arguments: list[str], capsys: Capture) -> None:
+    assert run(arguments) == 0
+
+    shown = capsys.readouterr().out
+    assert shown.startswith("Example:\n  $ lanewise measure")
+    assert all(f"  {name} " in shown for name in SUBCOMMANDS)
+
+
+def test_the_version_is_that_of_the_file(capsys: Capture) -> None:
+    assert run(["--version"]) == 0
+
+    version = (Path(__file__).parents[3] / "VERSION").read_text().strip()
+    assert capsys.readouterr().out == f"lanewise {version}\n"
+    assert lanewise.__version__ == version
+
+
+def test_a_mistyped_command_gets_a_suggestion(capsys: Capture) -> None:
+    assert run(["mesure"]) == 2
+
+    assert one_line(capsys) == "lanewise: No such command 'mesure'. Did you mean 'measure'?"
+
+
+def test_a_mistyped_option_gets_a_suggestion(capsys: Capture) -> None:
+    assert run(["measure", "--confidense", "0.9"]) == 2
+
+    assert "--confidence" in one_line(capsys)
+
+
+def test_a_missing_argument_names_it_and_the_help(capsys: Capture) -> None:
+    assert run(["compare"]) == 2
+
+    assert one_line(capsys) == (
+        "lanewise compare: Missing argument 'A'; see lanewise compare --help"
+    )
+
+
+def test_show_prints_conditions_table_and_cautions(samples: Path, capsys: Capture) -> None:
+    text = samples.read_text().replace('"cores": 4', '"cores": 2')
+    samples.write_text(text)
+
+    assert run(["show", str(samples)]) == 0
+
+    shown = capsys.readouterr().out
+    assert "# mpi       Open MPI v4.1.4" in shown
+    assert "\n1024 " in shown
+    assert "\n! 4 ranks share 2 cores" in shown
+
+
+def test_show_says_that_a_file_is_cut_off_and_shows_the_rest(
+    samples: Path, capsys: Capture
+) -> None:
+    samples.write_text(samples.read_text()[:-10])
+
+    assert run(["show", str(samples)]) == 0
+
+    shown = capsys.readouterr().out
+    assert "the last line is cut off; read up to line 9" in shown
+    assert "\n1024 " in shown
+
+
+@pytest.mark.parametrize("command", [["show"], ["export", "--csv", "-"], ["compare", "{file}"]])
+def test_a_newer_file_is_refused_everywhere(
+    command: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    path = specimen.write(tmp_path / "new.jsonl", [specimen.context_record(version=9)])
+
+    assert run([*(word.format(file=path) for word in command), str(path)]) == 2
+
+    assert "schema version 9 is newer than 1" in one_line(capsys)
+
+
+def test_compare_prints_a_row_a_point_and_a_line_over_all(samples: Path, capsys: Capture) -> None:
+    assert run(["compare", str(samples), str(samples)]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "# scatter, 4 ranks"
+    assert lines[2].split()[3] == "1.000"
+    assert lines[-1].startswith("# over 8 points: B/A 1.000 (geometric mean)")
+
+
+@pytest.mark.parametrize(("slowdown", "status"), [(1.0, 0), (1.03, 0), (1.2, 1)])
+def test_fail_if_slower_fails_beyond_doubt_only(
+    slowdown: float, status: int, tmp_path: Path, capsys: Capture
+) -> None:
+    first = specimen.write(tmp_path / "a.jsonl", specimen.records(seed=1))
+    second = specimen.write(tmp_path / "b.jsonl", specimen.records(seed=2, slowdown=slowdown))
+
+    assert run(["compare", str(first), str(second), "--fail-if-slower", "5%"]) == status
+
+    complaint = "lanewise compare: slower by more than 5%: scatter 8 B, scatter 16 B, scatter 32 B"
+    assert capsys.readouterr().err == (f"{complaint} and 5 more\n" if status else "")
+
+
+@pytest.mark.parametrize("limit", ["five", "-5%", "nan", "%"])
+def test_a_limit_that_is_no_share_is_refused(limit: str, samples: Path, capsys: Capture) -> None:
+    assert run(["compare", str(samples), str(samples), f"--fail-if-slower={limit}"]) == 2
+
+    assert f"--fail-if-slower '{limit}' is not a share; write 5% or 0.05" in one_line(capsys)
+
+
+def test_export_without_a_target_is_refused(samples: Path, capsys: Capture) -> None:
+    assert run(["export", str(samples)]) == 2
+
+    assert "add --csv OUT or --parquet OUT" in one_line(capsys)
+
+
+def test_export_writes_csv_to_standard_output(samples: Path, capsys: Capture) -> None:
+    assert run(["export", str(samples), "--csv", "-"]) == 0
+
+    assert len(capsys.readouterr().out.splitlines()) == 9
+
+
+def test_doctor_tells_what_it_found_as_json(capsys: Capture) -> None:
+    status = run(["doctor", "--json"])
+
+    found = json.loads(capsys.readouterr().out)
+    assert [fabric["name"] for fabric in found["fabrics"]] == [
+        "openmpi", "mpich", "srun", "flux", "smpi",
+    ]  # fmt: skip
+    assert status == (0 if found["usable"] else 1)
+    assert 1 <= found["cores"] <= found["cpus"]
+
+
+def test_doctor_names_the_remedy_where_nothing_is_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert run(["doctor"]) == 1
+
+    shown = capsys.readouterr().out
+    assert "get it: apt-get install openmpi-bin libopenmpi-dev" in shown
+    assert "Ready to measure on: nothing yet" in shown
+
+
+@pytest.mark.parametrize(
+    "command", [["-h"], ["doctor"], ["show", "{file}"], ["compare", "{file}", "{file}"]]
+)
+def test_no_command_colours_its_output(
+    command: list[str], samples: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    run([word.format(file=samples) for word in command])
+
+    assert "\x1b" not in capsys.readouterr().out

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What events become: rows on standard output, plain lines on standard error."""
+
+from typing import Any
+
+import pytest
+
+from lanewise.cli.progress import Seen, progress
+from lanewise.results import specimen
+from lanewise.results.records import RecordError
+
+
+def point_event(operation: str, message_bytes: int, **changes: Any) -> dict[str, Any]:
+    values = specimen.point_record(operation, message_bytes, [1e-6] * 10, **changes)
+    del values["record"], values["samples_s"]
+    return {"event": "point", **values}
+
+
+def feed(*events: dict[str, Any], display: Any = "shown") -> Seen:
+    seen = Seen(points=3)
+    with progress(seen, "median", display) as on_event:
+        for event in events:
+            on_event(event)
+    return seen
+
+
+def test_each_operation_opens_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    feed(point_event("scatter", 8), point_event("scatter", 16), point_event("gather", 8))
+
+    first_words = [line.split()[:2] for line in capsys.readouterr().out.splitlines() if line]
+    assert first_words == [
+        ["#", "scatter"], ["#", "Size"], ["8", "1.00"], ["16", "1.00"],
+        ["#", "gather"], ["#", "Size"], ["8", "1.00"],
+    ]  # fmt: skip
+
+
+def test_a_log_gets_a_plain_line_a_point(capsys: pytest.CaptureFixture[str]) -> None:
+    feed(point_event("scatter", 8), point_event("scatter", 16))
+
+    assert capsys.readouterr().err == "1/3 scatter 8 B (0.0 s)\n2/3 scatter 16 B (0.0 s)\n"
+
+
+def test_quiet_writes_the_table_only(capsys: pytest.CaptureFixture[str]) -> None:
+    feed(point_event("scatter", 8), display="quiet")
+
+    shown = capsys.readouterr()
+    assert (len(shown.out.splitlines()), shown.err) == (3, "")
+
+
+def test_points_that_an_adaptive_run_adds_are_counted() -> None:
+    seen = feed(*(point_event("scatter", size) for size in range(5)))
+
+    assert (seen.done, seen.points) == (5, 5)
+
+
+def test_a_warning_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    feed({"event": "warning", "text": "4 ranks on 2 cores"})
+
+    assert capsys.readouterr().err == "lanewise measure: warning: 4 ranks on 2 cores\n"
+
+
+def test_the_end_is_noticed() -> None:
+    assert not feed().ended
+    assert feed({"event": "end", "points": 3, "elapsed_s": 1.0}).ended
+
+
+def test_a_clock_check_is_shown_in_microseconds(capsys: pytest.CaptureFixture[str]) -> None:
+    check = {"residual_s": 2e-7, "uncertainty_s": 1e-7, "span_s": 10.0, "error_s": None}
+
+    feed({"event": "clock", **check})
+
+    assert capsys.readouterr().out.splitlines()[1].split() == ["0.20", "0.10", "-", "10.0"]
+
+
+def test_a_point_of_another_version_is_refused_by_its_key() -> None:
+    with pytest.raises(RecordError, match="do not fit: unknown key 'colour'"):
+        feed(point_event("scatter", 8, colour="red"))

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Launch lines as text, for every fabric."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.launch.job import Cluster, Job
+from lanewise.launch.registry import FABRICS, fabric_named
+
+LAUNCHERS = {
+    "openmpi": "mpirun.openmpi",
+    "mpich": "mpiexec.mpich",
+    "srun": "srun",
+    "flux": "flux",
+    "smpi": "smpirun",
+}
+
+
+def job(fabric: str, **changes: Any) -> Job:
+    values: dict[str, Any] = {
+        "program": ("bench", "scatter"),
+        "ranks": 4,
+        "launcher": LAUNCHERS[fabric],
+        "mpi": FABRICS[fabric].mpis[0],
+        "cores": 4,
+        "folder": Path("/f"),
+        **changes,
+    }
+    return Job(**values)
+
+
+def line(fabric: str, **changes: Any) -> str:
+    return shlex.join(FABRICS[fabric].command(job(fabric, **changes)))
+
+
+SMPI = (
+    "smpirun -np 4 -hostfile /f/hosts -platform /f/platform.xml "
+    "--cfg=smpi/simulate-computation:no --log=root.thres:critical"
+)
+
+
+@pytest.mark.parametrize(
+    ("fabric", "expected"),
+    [
+        ("openmpi", "mpirun.openmpi -n 4 bench scatter"),
+        ("mpich", "mpiexec.mpich -n 4 bench scatter"),
+        ("srun", "srun --ntasks=4 --mpi=pmix bench scatter"),
+        ("flux", "flux run --ntasks=4 bench scatter"),
+        ("smpi", f"{SMPI} bench scatter"),
+    ],
+)
+def test_a_plain_line(fabric: str, expected: str) -> None:
+    assert line(fabric) == expected
+
+
+@pytest.mark.parametrize(
+    ("fabric", "expected"),
+    [
+        ("openmpi", "mpirun.openmpi -n 4 --host a,b bench scatter"),
+        ("mpich", "mpiexec.mpich -n 4 -hosts a,b bench scatter"),
+        ("srun", "srun --ntasks=4 --mpi=pmix --nodelist=a,b bench scatter"),
+        ("flux", "flux run --ntasks=4 --requires=host:a,b bench scatter"),
+    ],
+)
+def test_a_line_with_hosts(fabric: str, expected: str) -> None:
+    assert line(fabric, hosts=("a", "b"), cores=1) == expected
+
+
+@pytest.mark.parametrize(
+    ("fabric", "expected"),
+    [
+        ("openmpi", "mpirun.openmpi -n 4 --hostfile nodes bench scatter"),
+        ("mpich", "mpiexec.mpich -n 4 -f nodes bench scatter"),
+        ("srun", "srun --ntasks=4 --mpi=pmix --nodelist=./nodes bench scatter"),
+    ],
+)
+def test_a_line_with_a_host_file(fabric: str, expected: str) -> None:
+    assert line(fabric, hostfile="nodes", cores=1) == expected
+
+
+@pytest.mark.parametrize(
+    ("fabric", "expected"),
+    [
+        ("openmpi", "mpirun.openmpi -n 4 --oversubscribe bench scatter"),
+        ("mpich", "mpiexec.mpich -n 4 bench scatter"),
+        ("srun", "srun --ntasks=4 --mpi=pmix --overcommit bench scatter"),
+        ("flux", "flux run --ntasks=4 bench scatter"),
+        ("smpi", f"{SMPI} bench scatter"),
+    ],
+)
+def test_a_line_with_more_ranks_than_cores(fabric: str, expected: str) -> None:
+    assert line(fabric, cores=2) == expected
+
+
+@pytest.mark.parametrize("fabric", FABRICS)
+def test_launcher_arguments_stand_just_before_the_program(fabric: str) -> None:
+    shown = line(fabric, launcher_arguments=("--bind-to", "core"))
+
+    assert shown.endswith(" --bind-to core bench scatter")
+
+
+def test_srun_names_the_process_manager_of_mpich() -> None:
+    assert "--mpi=pmi2" in line("srun", mpi="mpich")
+
+
+def test_srun_takes_a_host_file_by_its_path() -> None:
+    assert "--nodelist=/etc/nodes" in line("srun", hostfile="/etc/nodes")
+
+
+def test_flux_asks_for_pmix_where_open_mpi_needs_it() -> None:
+    assert "--setopt=pmi=pmix" in line("flux", mpi="openmpi")
+
+
+def test_flux_refuses_a_host_file() -> None:
+    with pytest.raises(RequestError, match="no host file; name the hosts with --host"):
+        line("flux", hostfile="nodes")
+
+
+@pytest.mark.parametrize("changes", [{"hosts": ("a",)}, {"hostfile": "nodes"}])
+def test_smpi_refuses_real_hosts(changes: dict[str, Any]) -> None:
+    with pytest.raises(RequestError, match="leave out --host"):
+        line("smpi", **changes)
+
+
+def test_smpi_refuses_an_argument_that_smpirun_would_tear() -> None:
+    with pytest.raises(RequestError, match=r"cannot pass 'my samples.jsonl' on"):
+        line("smpi", program=("bench", "-o", "my samples.jsonl"))
+
+
+def test_root_is_allowed_to_launch_open_mpi() -> None:
+    environment = FABRICS["openmpi"].environment
+
+    assert environment(job("openmpi", user_id=0)) == {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+    assert environment(job("openmpi", user_id=1000)) == {}
+
+
+def test_the_simulated_cluster_has_a_host_and_a_link_a_rank() -> None:
+    cluster = Cluster(rate_bytes_per_s=1.25e9, latency_s=2e-6, speeds_flops=(1e9, 2e9))
+    files = FABRICS["smpi"].files(job("smpi", ranks=3, cluster=cluster))
+
+    platform = ElementTree.fromstring(files[Path("/f/platform.xml")])
+    hosts = [(host.get("id"), host.get("speed")) for host in platform.iter("host")]
+    links = {(link.get("bandwidth"), link.get("latency")) for link in platform.iter("link")}
+    assert hosts == [("host0", "1e+09f"), ("host1", "2e+09f"), ("host2", "1e+09f")]
+    assert links == {("1.25e+09Bps", "2e-06s")}
+    assert files[Path("/f/hosts")].split() == ["host0", "host1", "host2"]
+
+
+def test_fabrics_without_files_write_none() -> None:
+    assert all(not FABRICS[name].files(job(name)) for name in FABRICS if name != "smpi")
+
+
+def test_an_unknown_fabric_gets_a_suggestion() -> None:
+    with pytest.raises(RequestError, match=re.escape("'opnmpi'; did you mean openmpi?")):
+        fabric_named("opnmpi")
+
+
+def test_a_fabric_like_no_other_gets_the_list() -> None:
+    with pytest.raises(RequestError, match="known are openmpi, mpich, srun, flux, smpi"):
+        fabric_named("zzz")

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is read of a machine, from a /sys of the test's own."""
+
+from pathlib import Path
+
+from lanewise.launch import machine
+from lanewise.launch.examine import advice, cpu_list, version_number
+
+
+def put(root: Path, name: str, text: str) -> None:
+    path = root / "sys" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{text}\n")
+
+
+def test_hardware_threads_of_a_core_count_once(tmp_path: Path) -> None:
+    for cpu in range(4):
+        put(tmp_path, f"devices/system/cpu/cpu{cpu}/topology/core_id", str(cpu // 2))
+        put(tmp_path, f"devices/system/cpu/cpu{cpu}/topology/physical_package_id", "0")
+
+    assert machine.core_count({0, 1, 2, 3}, tmp_path) == 2
+
+
+def test_cores_of_two_packages_are_different_cores(tmp_path: Path) -> None:
+    for cpu in range(2):
+        put(tmp_path, f"devices/system/cpu/cpu{cpu}/topology/core_id", "0")
+        put(tmp_path, f"devices/system/cpu/cpu{cpu}/topology/physical_package_id", str(cpu))
+
+    assert machine.core_count({0, 1}, tmp_path) == 2
+
+
+def test_cpus_without_a_topology_are_a_core_each(tmp_path: Path) -> None:
+    assert machine.core_count({0, 1, 5}, tmp_path) == 3
+
+
+def test_governors_are_named_once(tmp_path: Path) -> None:
+    for cpu, governor in enumerate(["powersave", "performance", "powersave"]):
+        put(tmp_path, f"devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", governor)
+
+    assert machine.governors(tmp_path) == ["performance", "powersave"]
+
+
+def test_a_kernel_without_governors_shows_none(tmp_path: Path) -> None:
+    assert machine.governors(tmp_path) == []
+
+
+def test_ports_are_interfaces_and_rdma_ports_but_not_the_loopback(tmp_path: Path) -> None:
+    put(tmp_path, "class/net/lo/operstate", "unknown")
+    put(tmp_path, "class/net/eth0/operstate", "up")
+    put(tmp_path, "class/net/eth0/speed", "25000")
+    put(tmp_path, "class/net/veth1/operstate", "down")
+    put(tmp_path, "class/net/veth1/speed", "-1")
+    put(tmp_path, "class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE")
+    put(tmp_path, "class/infiniband/mlx5_0/ports/1/rate", "100 Gb/sec (4X EDR)")
+
+    assert machine.ports(tmp_path) == [
+        machine.Port("eth0", "up", "25000 Mb/s", "interface"),
+        machine.Port("veth1", "down", "rate unknown", "interface"),
+        machine.Port("mlx5_0/1", "active", "100 Gb/sec (4X EDR)", "rdma"),
+    ]
+
+
+def test_cpus_are_listed_as_ranges() -> None:
+    assert cpu_list({0, 1, 2, 5, 7, 8}) == "0-2,5,7-8"
+
+
+def test_versions_are_found_in_what_launchers_say() -> None:
+    assert version_number("mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs") == "4.1.4"
+    assert version_number("slurm 22.05.8") == "22.05.8"
+
+
+def test_a_quiet_machine_gets_no_advice() -> None:
+    assert advice(["performance"], "tsc", {"/tmp": 10**10}) == []
+
+
+def test_each_disturbance_gets_its_advice() -> None:
+    found = advice(["powersave"], "hpet", {"/tmp": 10**6})
+
+    assert [sentence.split()[-1] for sentence in found] == [
+        "performance",
+        "clocksource=tsc",
+        "room",
+    ]

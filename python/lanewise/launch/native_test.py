@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Native builds are found by their manifest, the fittest first, and what is wrong is named."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.launch import native
+from lanewise.launch.registry import FABRICS
+
+
+def make_build(folder: Path, mpi: str, build_type: str = "Release") -> Path:
+    folder.mkdir(parents=True)
+    manifest = {
+        "mpi": mpi,
+        "mpi_version": "1.2.3",
+        "build_type": build_type,
+        "version": "0.1.0",
+        "bin": "bin",
+        "lib": "lib",
+    }
+    (folder / native.MANIFEST).write_text(json.dumps(manifest))
+    return folder
+
+
+def test_the_folder_in_the_environment_is_the_only_one(tmp_path: Path) -> None:
+    folder = make_build(tmp_path / "mine", "mpich")
+
+    builds = native.find_builds({"LANEWISE_NATIVE": str(folder)})
+
+    assert [build.folder for build in builds] == [folder]
+
+
+def test_a_folder_in_the_environment_without_a_build_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"LANEWISE_NATIVE=.* has no lanewise-build\.json"):
+        native.find_builds({"LANEWISE_NATIVE": str(tmp_path)})
+
+
+def test_a_damaged_manifest_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    folder = make_build(tmp_path / "mine", "mpich")
+    (folder / native.MANIFEST).write_text('{"mpi": ')
+
+    with pytest.raises(RequestError, match=r"cannot be used.*make build"):
+        native.find_builds({"LANEWISE_NATIVE": str(folder)})
+
+
+def test_an_installed_build_is_found_below_the_prefix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_build(tmp_path / "libexec/lanewise/openmpi", "openmpi")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+
+    assert folder in [build.folder for build in native.find_builds({})]
+
+
+def test_the_preset_of_an_mpi_wins_then_the_optimised_build(tmp_path: Path) -> None:
+    folders = [
+        make_build(tmp_path / "asan", "openmpi", "Debug"),
+        make_build(tmp_path / "other", "openmpi", "Release"),
+        make_build(tmp_path / "release", "openmpi", "Release"),
+    ]
+    builds = [native.read_build(folder / native.MANIFEST) for folder in folders]
+
+    ordered = sorted(builds, key=native.preference)
+
+    assert [build.folder.name for build in ordered] == ["release", "other", "asan"]
+
+
+def test_srun_prefers_open_mpi_and_takes_mpich(tmp_path: Path) -> None:
+    folders = [make_build(tmp_path / "mpich", "mpich"), make_build(tmp_path / "release", "openmpi")]
+    mpich, openmpi = (native.read_build(folder / native.MANIFEST) for folder in folders)
+
+    assert native.build_for(FABRICS["srun"], [mpich, openmpi]) == openmpi
+    assert native.build_for(FABRICS["srun"], [mpich]) == mpich
+    assert native.build_for(FABRICS["openmpi"], [mpich]) is None
+
+
+def test_a_missing_program_names_the_command_that_builds_it(tmp_path: Path) -> None:
+    build = native.read_build(make_build(tmp_path / "release", "openmpi") / native.MANIFEST)
+
+    with pytest.raises(RequestError, match="lanewise-measure is missing; build it with: make"):
+        build.program("lanewise-measure")

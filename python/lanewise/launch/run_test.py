@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A launch hands events on, keeps the last words, and leaves no process behind."""
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import RunError
+from lanewise.launch.run import TAIL_LINES, Event, run
+
+
+def shell(script: str) -> list[str]:
+    return ["/bin/sh", "-c", script]
+
+
+def alive(process: int) -> bool:
+    state = Path(f"/proc/{process}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_events_are_handed_on_in_order() -> None:
+    seen: list[Event] = []
+
+    run(
+        shell("""echo '{"event": "start"}'; echo noise; echo '{"event": "end"}'"""), {}, seen.append
+    )
+
+    assert [event["event"] for event in seen] == ["start", "end"]
+
+
+def test_what_is_not_an_event_is_kept_as_output() -> None:
+    outcome = run(shell("""echo out; echo '{"broken'; echo err >&2; exit 3"""), {}, print)
+
+    assert outcome.status == 3
+    assert sorted(outcome.output) == ["err", "out", '{"broken']
+
+
+def test_only_the_last_lines_are_kept() -> None:
+    outcome = run(shell("seq 1000 >&2"), {}, print)
+
+    assert list(outcome.output) == [str(number) for number in range(1001 - TAIL_LINES, 1001)]
+
+
+def test_variables_are_added_to_the_environment() -> None:
+    outcome = run(shell('echo "$LANEWISE_SAYS $HOME"'), {"LANEWISE_SAYS": "hello"}, print)
+
+    assert outcome.output[0] == f"hello {os.environ['HOME']}"
+
+
+def test_a_launcher_that_is_not_there_is_a_failure() -> None:
+    with pytest.raises(RunError, match="/none/mpirun could not be started: No such file"):
+        run(["/none/mpirun"], {}, print)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_launcher_and_its_children(number: int) -> None:
+    children: list[int] = []
+    script = 'sleep 600 & echo "{\\"event\\": \\"start\\", \\"child\\": $!}"; wait'
+
+    def interrupt(event: Event) -> None:
+        children.append(event["child"])
+        os.kill(os.getpid(), number)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(shell(script), {}, interrupt)
+
+    assert not alive(children[0])
+
+
+def test_a_launcher_deaf_to_polite_requests_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lanewise.launch.run.GRACE_S", 0.2)
+    launchers: list[int] = []
+    deaf = (
+        "import json, os, signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "print(json.dumps({'event': 'start', 'process': os.getpid()}), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+
+    def interrupt(event: Event) -> None:
+        launchers.append(event["process"])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run([sys.executable, "-c", deaf], {}, interrupt)
+
+    assert not alive(launchers[0])
+
+
+def test_a_launch_from_another_thread_leaves_signals_alone() -> None:
+    outcomes = []
+    before = signal.getsignal(signal.SIGTERM)
+    thread = threading.Thread(target=lambda: outcomes.append(run(shell("exit 4"), {}, print)))
+
+    thread.start()
+    thread.join()
+
+    assert outcomes[0].status == 4
+    assert signal.getsignal(signal.SIGTERM) is before
