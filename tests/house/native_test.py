@@ -74,7 +74,7 @@ def test_a_disagreement_is_caught(sets: tuple[set[str], set[str], set[str]]) -> 
 def test_symbols_are_read_from_headers_script_and_library(tmp_path: Path, plant: Plant) -> None:
     root = plant(
         {
-            "include/a.h": "/* LW_API lw_no(); */\n#define LW_API X((a))\nLW_API const char *lw_a(int b);\n",
+            "include/a.h": "#define LW_API X((a))\n/* LW_API no(); */\nLW_API char *lw_a(int b);\n",
             "a.map": "X_1 {\n  global:\n    lw_a;\n  local:\n    *;\n};\n",
             "a.c": "int lw_a(void) { return 0; }\nint hidden(void) { return 1; }\n",
         }

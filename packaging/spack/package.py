@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Spack recipe: `spack dev-build lanewise@main` in a clone, or copy it into a repository of yours."""
+
+from spack.package import *
+
+
+class Lanewise(CMakePackage):
+    """Measures MPI operations as a library, with an honest interval around every number."""
+
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+
+    variant("shared", default=True, description="Build liblanewise as a shared library")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("ninja", type="build")
+    depends_on("mpi@3.1:")
+    depends_on("nlohmann-json@3.9:")
+    depends_on("cli11@2:")
+    depends_on("fmt@9:")
+    depends_on("boost@1.71:+math")
+    depends_on("hwloc@2:")
+    depends_on("googletest@1.12:+gmock", type="test")
+
+    conflicts("%gcc@:11", msg="Lanewise is written in C++20")
+    conflicts("%clang@:13", msg="Lanewise is written in C++20")
+
+    generator("ninja")
+
+    def cmake_args(self):
+        """Return the options; the MPI is the one that Spack chose, whichever it is."""
+        return [
+            self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
+            self.define("LANEWISE_MPI", "auto"),
+            self.define("LANEWISE_TESTS", self.run_tests),
+            self.define("LANEWISE_BENCHMARKS", False),
+            self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc),
+            self.define("MPI_CXX_COMPILER", self.spec["mpi"].mpicxx),
+        ]
