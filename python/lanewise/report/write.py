@@ -29,6 +29,7 @@ from lanewise.report.verdict import title_of, verdict_of
 from lanewise.results.read import Samples, load
 
 _HERE = Path(__file__).parent
+_SCRIPTS = ("axes.js", "distribution.js", "curves.js", "heat.js", "page.js")
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def render_page(runs: Sequence[Samples], figures: Sequence[Json]) -> str:
         commands=[command_of(run) for run in runs],
         data=_embedded({"figures": figures}),
         style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
-        script=Markup((_HERE / "page.js").read_text(encoding="utf-8")),
+        scripts=[Markup((_HERE / name).read_text(encoding="utf-8")) for name in _SCRIPTS],
         plotly=Markup(get_plotlyjs()),
         version=__version__,
         written=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),

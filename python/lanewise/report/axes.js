@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Axes: seconds and bytes as a person reads them, the ticks for them, and the
+// colours and fonts of a figure, taken from the style of the page.
+"use strict";
+
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const curveColour = (index) => style(`--curve-${(index % 8) + 1}`);
+
+const timeUnits = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
+const sizeUnits = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
+
+function timeParts(seconds) {
+  const [scale, unit] = timeUnits.find(([s]) => Math.abs(seconds) >= s * 0.9995) ?? timeUnits[3];
+  return [seconds / scale, unit];
+}
+
+function timeText(seconds) {
+  if (seconds === null || !Number.isFinite(seconds)) return "—";
+  if (seconds === 0) return "0 s";
+  const [value, unit] = timeParts(seconds);
+  return `${value.toFixed(Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value)))))} ${unit}`;
+}
+
+function timeTick(seconds) {
+  const [value, unit] = timeParts(seconds);
+  return `${Number(value.toPrecision(3))} ${unit}`;
+}
+
+const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+function sizeText(bytes) {
+  const [scale, unit] = sizeUnits.find(([s]) => bytes >= s) ?? sizeUnits[3];
+  return `${Number((bytes / scale).toFixed(2))} ${unit}`;
+}
+
+// A size of zero has no place on a logarithmic axis: it stands two octaves left of the smallest.
+function zeroPlace(curves) {
+  const positive = curves.flatMap((curve) => curve.bytes).filter((bytes) => bytes > 0);
+  return positive.length ? Math.min(...positive) / 4 : 1;
+}
+
+function sizeTicks(low, high, zeroAt) {
+  const first = Math.ceil(Math.log2(low) - 1e-9);
+  const last = Math.floor(Math.log2(high) + 1e-9);
+  const step = Math.max(1, Math.ceil((last - first) / 7));
+  const places = [];
+  for (let power = first; power <= last; power += step) places.push(2 ** power);
+  const ticks = places.filter((at) => at >= 1 && (zeroAt === null || at > zeroAt * 2))
+    .map((at) => [at, sizeText(at)]);
+  return zeroAt === null ? ticks : [[zeroAt, "0"], ...ticks];
+}
+
+function timeTicks(low, high) {
+  const decades = Math.log10(high / low);
+  const fine = [1, 1.2, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
+  const steps = decades > 3 ? [1] : decades > 0.7 ? [1, 2, 5] : fine;
+  const ticks = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
+    for (const step of steps) {
+      const at = step * 10 ** power;
+      if (at >= low * 0.999 && at <= high * 1.001) ticks.push([at, timeTick(at)]);
+    }
+  }
+  return ticks.length > 1 ? ticks : [[low, timeTick(low)], [high, timeTick(high)]];
+}
+
+function plainTicks(low, high) {
+  const rough = (high - low) / 4 || Math.abs(high) || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999);
+  const ticks = [];
+  for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n += 1) {
+    ticks.push([n * step, n === 0 ? "0" : timeTick(n * step)]);
+  }
+  return ticks;
+}
+
+const axisTicks = (ticks) => ({
+  tickmode: "array", tickvals: ticks.map((t) => t[0]), ticktext: ticks.map((t) => t[1]),
+});
+
+function axisLook() {
+  return {
+    color: style("--soft"), gridcolor: style("--grid"), linecolor: style("--line"), zeroline: false,
+    showline: true, ticks: "outside", tickcolor: style("--line"), ticklen: 4, fixedrange: false,
+    tickfont: { size: 12 }, title: { font: { size: 12 }, standoff: 8 },
+  };
+}
+
+function layoutLook() {
+  return {
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
+    font: { family: style("--sans"), size: 12, color: style("--ink") },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: style("--soft"), activecolor: style("--ink") },
+    hoverlabel: { bgcolor: style("--paper"), bordercolor: style("--line"), align: "left",
+                  font: { family: style("--sans"), size: 12, color: style("--ink") } },
+  };
+}
+
+const config = {
+  responsive: true, displaylogo: false, doubleClick: "reset",
+  modeBarButtons: [["toImage", "resetScale2d"]], toImageButtonOptions: { format: "svg" },
+};

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page in a real browser: every curve is there, no script fails, nothing is fetched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from lanewise.results import specimen
+
+WritePage = Callable[..., Path]
+
+SIZES_BYTES = (0, 8, 64, 512, 4096, 32768)
+MPICH = {
+    "fabric": "mpich",
+    "mpi": {"family": "mpich", "library": "MPICH Version:\t4.0.2", "standard": "4.0"},
+}
+
+
+def run_records(*operations: str, seed: int = 1, **context: Any) -> list[dict[str, Any]]:
+    return specimen.records(operations, SIZES_BYTES, seed=seed, context=context)
+
+
+def pair_records(ranks: int) -> list[dict[str, Any]]:
+    points = [
+        specimen.point_record(
+            "pairs", 4096, specimen.lognormal_samples(4096, 40, first * ranks + second),
+            root=first, peer=second, reply_bytes=4096,
+        )
+        for first in range(ranks)
+        for second in range(first + 1, ranks)
+    ]  # fmt: skip
+    end = {"record": "end", "points": len(points), "elapsed_s": 1.0}
+    return [specimen.context_record(ranks=ranks), *points, end]
+
+
+def test_each_operation_of_each_run_becomes_a_curve(browser: Any, write_page: WritePage) -> None:
+    page = write_page(
+        openmpi=run_records("scatter", "gather"), mpich=run_records("scatter", seed=2, **MPICH)
+    )
+
+    elements = browser.open(page).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    assert elements["html"]["data-figures"] == "2"
+    assert elements["html"]["data-curves"] == "3"
+    assert elements["curves-0-scatter-plot"]["data-curves"] == "2"
+    assert elements["curves-1-gather-plot"]["data-curves"] == "1"
+
+
+def test_an_operation_of_one_size_is_drawn(browser: Any, write_page: WritePage) -> None:
+    page = write_page(samples=specimen.records(("barrier",), (0,)))
+
+    assert browser.open(page).by_id["curves-0-barrier-plot"]["data-curves"] == "1"
+
+
+def test_pairs_become_a_cell_each_way(browser: Any, write_page: WritePage) -> None:
+    elements = browser.open(write_page(samples=pair_records(5))).by_id
+
+    assert elements["html"]["data-cells"] == "20"
+    assert elements["html"]["data-errors"] == "0"
+
+
+def test_the_pointer_on_a_point_shows_its_samples(browser: Any, write_page: WritePage) -> None:
+    page = write_page(openmpi=run_records("scatter"), mpich=run_records("scatter", **MPICH))
+    hover = (
+        "const place = document.getElementById('curves-0-scatter-plot');"
+        "const { xaxis, yaxis } = place._fullLayout;"
+        "const layer = place.querySelector('.nsewdrag');"
+        "const box = layer.getBoundingClientRect();"
+        "const trace = place.data[3];"
+        "layer.dispatchEvent(new MouseEvent('mousemove', { bubbles: true,"
+        "  clientX: box.left + xaxis.d2p(trace.x[4]),"
+        "  clientY: box.top + yaxis.d2p(trace.y[4]) }));"
+    )
+
+    elements = browser.open(page, script=hover).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    assert elements["curves-0-scatter-distribution"]["data-point"] == "1:4"
+
+
+def test_a_click_on_a_row_shows_its_samples(browser: Any, write_page: WritePage) -> None:
+    click = "document.querySelector('tr[data-point=\"0:2\"]').click();"
+
+    elements = browser.open(write_page(samples=run_records("scatter")), script=click).by_id
+
+    assert elements["curves-0-scatter-distribution"]["data-point"] == "0:2"
+
+
+def test_a_failing_script_is_noticed(browser: Any, write_page: WritePage) -> None:
+    page = write_page(samples=run_records("scatter"))
+
+    elements = browser.open(page, script="throw new Error('on purpose');").by_id
+
+    assert elements["html"]["data-errors"] == "1"
+
+
+def test_a_point_without_interval_or_positive_time_breaks_nothing(
+    browser: Any, write_page: WritePage
+) -> None:
+    points = [
+        specimen.point_record("bcast", 8, [1e-6, 2e-6], low_s=None, high_s=None),
+        specimen.point_record("bcast", 16, [-1e-7] * 10),
+        specimen.point_record("bcast", 32, [3e-6] * 10, low_s=-1e-6),
+    ]
+    page = write_page(samples=[specimen.context_record(), *points])
+
+    elements = browser.open(page).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    assert elements["curves-0-bcast-plot"]["data-curves"] == "1"
+
+
+def test_a_name_that_looks_like_markup_is_text(browser: Any, write_page: WritePage) -> None:
+    name = "</script><script>throw new Error('injected')</script>"
+
+    elements = browser.open(write_page(samples=specimen.records((name,)))).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    assert elements["html"]["data-curves"] == "1"
+
+
+def test_the_page_fetches_nothing(write_page: WritePage) -> None:
+    text = write_page(samples=run_records("scatter")).read_text(encoding="utf-8")
+    own = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+
+    assert "default-src 'none'" in own
+    assert not re.findall(r"(?:src|href)\s*=|url\(|@import", own)
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_has_a_picture_at_both_widths(
+    browser: Any, write_page: WritePage, tmp_path: Path, width: int
+) -> None:
+    page = write_page(samples=run_records("scatter"))
+    picture = tmp_path / f"{width}.png"
+
+    browser.picture(page, width, 1400, picture)
+
+    with Image.open(picture) as image:
+        pixels = image.convert("RGB").crop((0, 0, width, 1400))
+        assert pixels.size == (width, 1400)
+        colours = pixels.getcolors(maxcolors=1 << 24)
+        assert colours is not None and len(colours) > 100
+
+
+def test_nothing_is_wider_than_a_narrow_window(browser: Any, write_page: WritePage) -> None:
+    page = write_page(samples=run_records("scatter"))
+    measure = (
+        "document.body.style.maxWidth = '400px'; document.body.style.width = '400px';"
+        "document.body.dataset.overflow = Math.max(...[...document.querySelectorAll("
+        "'header, section, pre, .scroll')].map((part) => part.getBoundingClientRect().right)) "
+        "- document.body.getBoundingClientRect().right;"
+        "document.body.id = 'body';"
+    )
+
+    elements = browser.open(page, script=measure).by_id
+
+    assert float(elements["body"]["data-overflow"]) <= 0
