@@ -93,6 +93,7 @@ def measure(
     resync: native.Resync = None,
     skew_offset: native.SkewOffset = None,
     skew_drift: native.SkewDrift = None,
+    seed: native.Seed = None,
     wait: native.Wait = None,
     fabric: FabricName = "",
     host: Host = "",
@@ -229,7 +230,7 @@ def measure_planned(choice: Choice, job: Job, values: Mapping[str, Any], points:
         sys.stderr.write(f"lanewise measure: stopped {kept(seen, values)}\n")
         raise typer.Exit(130) from None
     if outcome.status != 0 or not seen.ended:
-        raise_failure(choice, outcome, kept(seen, values))
+        raise_failure(choice, outcome, seen, kept(seen, values))
     if values["output"]:
         sys.stderr.write(f"{seen.done} points in {values['output']}\n")
 
@@ -242,7 +243,7 @@ def kept(seen: Seen, values: Mapping[str, Any]) -> str:
     return f"{where}, kept in {values['output']}; the same command with --resume goes on"
 
 
-def raise_failure(choice: Choice, outcome: Outcome, what_is_kept: str) -> None:
+def raise_failure(choice: Choice, outcome: Outcome, seen: Seen, what_is_kept: str) -> None:
     """Raise the error that a failed launch amounts to, the last words of the MPI shown first."""
     sentence = sentence_in(list(outcome.output))
     if outcome.status == 2 and sentence:
@@ -251,7 +252,7 @@ def raise_failure(choice: Choice, outcome: Outcome, what_is_kept: str) -> None:
         raise RunError(f"{sentence} ({what_is_kept})")
     for text in list(outcome.output)[-SHOWN_LINES:]:
         sys.stderr.write(f"  | {text}\n")
-    raise RunError(
-        f"a rank died: {Path(choice.launcher).name} ended with status {outcome.status} "
-        f"{what_is_kept}"
-    )
+    status = f"{Path(choice.launcher).name} ended with status {outcome.status}"
+    if not seen.started:
+        raise RunError(f"the ranks did not start: {status}; lanewise doctor may say why")
+    raise RunError(f"a rank died: {status} {what_is_kept}")

@@ -44,6 +44,7 @@ TimeLimit = text_option("--time-limit", "S", "Seconds for one point; default 10,
 Pipeline = text_option("--pipeline", "N", "Executions a sample; 1 isolates each; default 1.")
 Weights = text_option("--weights", "A,B,...", "v-operations: each rank's share of the size.")
 Resync = text_option("--resync", "S", "Synchronise the global clock anew when older.")
+Seed = text_option("--seed", "N", "Of the order in which points take turns; default 0.")
 Wait = text_option("--wait", "S", "clock: seconds between synchronisation and check.")
 Output = Annotated[
     str | None,
@@ -54,7 +55,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on with the points FI
 PASSED = (
     "sizes", "adaptive", "stride", "reply", "order", "root", "method", "start", "clock",
     "skew_offset", "skew_drift", "rule", "confidence", "error", "repetitions", "warmup",
-    "time_limit", "pipeline", "weights", "resync", "wait",
+    "time_limit", "pipeline", "weights", "resync", "seed", "wait",
 )  # fmt: skip
 
 

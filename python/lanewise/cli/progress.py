@@ -8,9 +8,10 @@ terminal and as plain lines in a log.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rich.console import Console
@@ -36,8 +37,9 @@ class Seen:
 
     points: int
     done: int = 0
+    started: bool = False
     ended: bool = False
-    elapsed_s: float = 0.0
+    began_s: float = field(default_factory=time.monotonic)
     doing: str = "starting"
     group: tuple[str, bool] | None = None
 
@@ -70,6 +72,7 @@ def bar(seen: Seen, rule: str) -> Iterator[OnEvent]:
         console=Console(stderr=True),
         transient=True,
         redirect_stdout=sys.stdout.isatty(),
+        refresh_per_second=1,  # a display that wakes often disturbs what is measured
         speed_estimate_period=120,
     ) as shown:
         task = shown.add_task(seen.doing, total=seen.points)
@@ -85,19 +88,20 @@ def take_in_log(event: Event, seen: Seen, rule: str) -> None:
     """Take an event and write one plain line for each point."""
     take(event, seen, rule)
     if event["event"] == "point":
-        sys.stderr.write(f"{seen.done}/{seen.points} {seen.doing} ({seen.elapsed_s:.1f} s)\n")
+        elapsed_s = time.monotonic() - seen.began_s
+        sys.stderr.write(f"{seen.done}/{seen.points} {seen.doing} ({elapsed_s:.1f} s)\n")
         sys.stderr.flush()
 
 
 def take(event: Event, seen: Seen, rule: str) -> None:
     """Update `seen` with an event and print the table's next line where it is a point."""
     kind = event["event"]
+    seen.started = True
     if kind == "start":
         seen.points = int(event.get("points", seen.points))
     elif kind == "batch":
         seen.doing = f"{event['operation']} {event['message_bytes']} B"
         seen.points = max(seen.done, int(event.get("points", seen.points)))
-        seen.elapsed_s = float(event.get("elapsed_s", seen.elapsed_s))
     elif kind == "point":
         take_point(event, seen, rule)
     elif kind == "clock":
@@ -113,7 +117,8 @@ def take_point(event: Event, seen: Seen, rule: str) -> None:
     point = point_in(event)
     seen.done += 1
     seen.points = max(seen.points, seen.done)
-    seen.doing = f"{point.operation} {point.message_bytes} B"
+    ranks = "" if point.peer is None else f"{table.ranks_of(point)} "
+    seen.doing = f"{point.operation} {ranks}{point.message_bytes} B"
     lines = [table.row(point, rule)]
     if table.group_of(point) != seen.group:
         before = [] if seen.group is None else [""]

@@ -30,6 +30,7 @@ class NativeBuild:
     mpi: str
     mpi_version: str
     build_type: str
+    sanitize: str
     version: str
     programs: Path
 
@@ -50,6 +51,7 @@ def read_build(manifest: Path) -> NativeBuild:
             mpi=values["mpi"],
             mpi_version=values["mpi_version"],
             build_type=values["build_type"],
+            sanitize=values.get("sanitize", ""),
             version=values["version"],
             programs=manifest.parent / values["bin"],
         )
@@ -81,11 +83,15 @@ def find_builds(environment: Mapping[str, str]) -> list[NativeBuild]:
     return sorted(builds, key=preference)
 
 
-def preference(build: NativeBuild) -> tuple[int, int]:
-    """Return the place of a build among those of its MPI; the lowest is used."""
+def preference(build: NativeBuild) -> tuple[int, int, int]:
+    """Return the place of a build among those of its MPI; the lowest is used.
+
+    A build with a sanitizer measures the sanitizer, so it comes last.
+    """
     kinds = BUILD_TYPES
     kind = kinds.index(build.build_type) if build.build_type in kinds else len(kinds)
-    return (0 if build.folder.name == PRESETS.get(build.mpi) else 1, kind)
+    own_preset = build.folder.name == PRESETS.get(build.mpi)
+    return (1 if build.sanitize else 0, 0 if own_preset else 1, kind)
 
 
 def build_for(fabric: Fabric, builds: Iterable[NativeBuild]) -> NativeBuild | None:

@@ -84,11 +84,12 @@ def row_of(samples: Samples, point: Point) -> dict[str, Any]:
 
 
 def load(path: str | Path) -> Samples:
-    """Load one result file.
+    """Load one result file, its points in the order in which they were asked for.
 
-    A last line without its end is left out and named in `warnings`; so is a run without its end
-    record.  Raises RequestError, with the file and the line, for anything else that does not
-    follow the schema: a newer version, an unknown key, a value of the wrong type.
+    The file has them in the order in which they were finished, and points take turns.  A last
+    line without its end is left out and named in `warnings`; so is a run without its end record.
+    Raises RequestError, with the file and the line, for anything else that does not follow the
+    schema: a newer version, an unknown key, a value of the wrong type.
     """
     path = Path(path)
     text = text_of(path)
@@ -99,6 +100,7 @@ def load(path: str | Path) -> Samples:
     samples = Samples(path=path, context=context_of(path, lines[0]))
     for number, line in enumerate(lines[1:], start=2):
         add_line(samples, number, line)
+    samples.points.sort(key=lambda point: place_of(point, samples.context.arguments))
     if unfinished:
         samples.warnings.append(
             f"{path}:{len(lines) + 1}: the last line is cut off; read up to line {len(lines)}"
@@ -109,6 +111,14 @@ def load(path: str | Path) -> Samples:
             "measure again with --resume to finish it"
         )
     return samples
+
+
+def place_of(point: Point, arguments: list[str]) -> tuple[int, str, int, int, int, int]:
+    """Return a key that sorts points by operation, as named on the command line, then by size."""
+    name = point.operation
+    named = arguments.index(name) if name in arguments else len(arguments)
+    peers = [-1 if rank is None else rank for rank in (point.peer, point.second_peer)]
+    return named, name, point.message_bytes, point.root, peers[0], peers[1]
 
 
 def text_of(path: Path) -> str:

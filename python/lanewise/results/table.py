@@ -15,6 +15,7 @@ from lanewise.results.records import Context, Point
 FIRST_WIDTH = 10
 WIDTH = 18
 CENTRES = {"median": "Median Latency(us)", "student": "Mean Latency(us)"}
+PAIR_CENTRES = {"median": "Median(us)", "student": "Mean(us)"}
 
 
 def group_of(point: Point) -> tuple[str, bool]:
@@ -24,11 +25,12 @@ def group_of(point: Point) -> tuple[str, bool]:
 
 def heading(point: Point, rule: str) -> str:
     """Return the heading of the table that `point` belongs in; `rule` names the centre shown."""
-    columns = [CENTRES.get(rule, CENTRES["median"]), "Low(us)", "High(us)", "Reps"]
+    columns = ["Low(us)", "High(us)", "Reps"]
     if point.peer is None:
-        return line("# Size", columns)
+        return line("# Size", [CENTRES.get(rule, CENTRES["median"]), *columns])
     ranks = "# Pair" if point.second_peer is None else "# Ranks"
-    return line(ranks, ["Size", "Reply", *columns])
+    centre = PAIR_CENTRES.get(rule, PAIR_CENTRES["median"])
+    return line(ranks, ["Size", "Reply", centre, *columns])
 
 
 def row(point: Point, rule: str) -> str:

@@ -42,6 +42,21 @@ def test_a_pair_names_its_ranks_and_both_sizes() -> None:
     assert row.split()[:3] == ["0-3", "1024", "0"]
 
 
+def test_the_heading_of_pairs_keeps_its_columns_apart() -> None:
+    heading = table.heading(point(peer=3, reply_bytes=0), "median")
+
+    assert heading.split() == [
+        "#",
+        "Pair",
+        "Size",
+        "Reply",
+        "Median(us)",
+        "Low(us)",
+        "High(us)",
+        "Reps",
+    ]
+
+
 def test_a_triplet_names_three_ranks() -> None:
     assert table.row(point(peer=3, second_peer=5), "median").startswith("0-3,5")
 
