@@ -41,12 +41,7 @@ test-all: packages-extra build build-asan ## Also newer MPIs, Clang, threads, cl
 	$(python) tests/run.py --all
 
 bench: build ## Run the benchmarks and reproduce the papers' figures
-	mkdir -p bench
-	for program in build/release/bin/*_bench; do \
-	  [ -x "$$program" ] || continue; \
-	  "$$program" --benchmark_out="bench/$$(basename "$$program").json" || exit 1; \
-	done
-	for name in $$($(lanewise) reproduce --list); do $(lanewise) reproduce "$$name" || exit 1; done
+	$(python) tests/bench.py
 
 format: packages-extra $(stamp) ## Lay out C, C++ and Python sources
 	find include src examples tests -name '*.[ch]' -o -name '*.[ch]pp' | xargs clang-format -i

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spack recipe: `spack dev-build lanewise@main` in a clone, or copy it into a repository of yours."""
+"""Spack recipe: `spack dev-build lanewise@main` in a clone, or copy it into your repository."""
 
 from spack.package import *
 
