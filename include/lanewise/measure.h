@@ -72,6 +72,7 @@ typedef struct lw_measure_options {
     double confidence;           /* of the interval, in (0, 1) */
     double error;                /* wanted half-width of the interval over its centre */
     double time_limit_s;         /* for one point, warm-up excluded; 0: none */
+    uint64_t seed;               /* of the order in which points take their turns */
     double resync_s;             /* the global clock is synchronised anew when older than this */
     double skew_offset_s;        /* LW_CLOCK_SKEWED, this rank */
     double skew_drift;           /* LW_CLOCK_SKEWED, this rank: seconds gained per second */
@@ -82,7 +83,7 @@ typedef struct lw_measure_options {
 #define LW_MEASURE_OPTIONS                                                                     \
     {                                                                                          \
         sizeof(lw_measure_options), LW_TIMING_MAX, LW_START_BARRIER, LW_CLOCK_AUTO,            \
-            LW_RULE_MEDIAN, 10, 1000, 2, 1, 0.95, 0.025, 10.0, 10.0, 0.0, 0.0, NULL, NULL      \
+            LW_RULE_MEDIAN, 10, 1000, 2, 1, 0.95, 0.025, 10.0, 0, 10.0, 0.0, 0.0, NULL, NULL      \
     }
 
 /*
@@ -96,13 +97,13 @@ LW_API lw_status lw_measure(MPI_Comm comm, const lw_operation *operation, int ro
                             const lw_measure_options *options, lw_samples **samples);
 
 /*
- * Measure between `low_bytes` and `high_bytes` and add points where the curve
- * bends: an interval is halved while linear interpolation misses its middle by
- * more than `tolerance` (relative) and it is wider than `stride_bytes_min`.
+ * Measure the given sizes, at least two, and add points where the curve bends:
+ * an interval is halved while linear interpolation misses its middle by more
+ * than `tolerance` (relative) and it is wider than `stride_bytes_min`.
  * Points come out sorted by size.
  */
 LW_API lw_status lw_measure_curve(MPI_Comm comm, const lw_operation *operation, int root,
-                                  uint64_t low_bytes, uint64_t high_bytes,
+                                  const uint64_t *sizes_bytes, size_t count,
                                   uint64_t stride_bytes_min, double tolerance,
                                   const lw_measure_options *options, lw_samples **samples);
 

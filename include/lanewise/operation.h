@@ -4,9 +4,10 @@
  *
  * An operation is one of the MPI's own by name, any function with the MPI's
  * signature, three callbacks of the user's, or a symbol in a shared object.
- * `message_bytes` means the block of one rank for scatter, gather, allgather
- * and alltoall; the whole vector for bcast, reduce, allreduce, scan, exscan
- * and reduce_scatter (which must divide among the ranks for the block form).
+ * `message_bytes` means the block of one rank for scatter, gather, allgather,
+ * alltoall and reduce_scatter, and the whole vector for bcast, reduce,
+ * allreduce, scan and exscan. Reductions add floats: their sizes are multiples
+ * of four bytes. Point-to-point: one message; the time is half a round trip.
  */
 #ifndef LANEWISE_OPERATION_H
 #define LANEWISE_OPERATION_H

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What `cmake --install` lays down: headers, library, find_package and pkg-config
+# files, native programs, and a note that tells the command line where they are.
+
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY include/lanewise DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS lanewise lanewise_mpi EXPORT lanewise LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(BUILD_SHARED_LIBS)
+  install(EXPORT lanewise NAMESPACE lanewise:: FILE lanewise-targets.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lanewise)
+  configure_package_config_file(cmake/lanewise-config.cmake.in
+    ${PROJECT_BINARY_DIR}/lanewise-config.cmake
+    INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lanewise)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/lanewise-config-version.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/lanewise-config.cmake
+    ${PROJECT_BINARY_DIR}/lanewise-config-version.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lanewise)
+  configure_file(cmake/lanewise.pc.in ${PROJECT_BINARY_DIR}/lanewise.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/lanewise.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
+file(WRITE ${PROJECT_BINARY_DIR}/lanewise-build.json
+"{\"mpi\": \"${LANEWISE_MPI_FAMILY}\", \"mpi_version\": \"${LANEWISE_MPI_VERSION}\", \
+\"build_type\": \"${CMAKE_BUILD_TYPE}\", \"sanitize\": \"${LANEWISE_SANITIZE}\", \
+\"version\": \"${PROJECT_VERSION}\", \"bin\": \"bin\", \"lib\": \"lib\"}\n")
+install(FILES ${PROJECT_BINARY_DIR}/lanewise-build.json
+  DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lanewise/${LANEWISE_MPI_FAMILY})

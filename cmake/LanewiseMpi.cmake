@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Finds the MPI named by LANEWISE_MPI and sets LANEWISE_MPI_FAMILY,
+# LANEWISE_MPI_VERSION and the target lanewise::mpi.
+
+if(LANEWISE_MPI STREQUAL "smpi")
+  # The smpi preset compiles with smpicc and smpicxx, which know where everything is.
+  add_library(lanewise_mpi INTERFACE)
+  target_compile_definitions(lanewise_mpi INTERFACE LANEWISE_SIMULATED=1)
+  find_program(LANEWISE_SMPIRUN smpirun REQUIRED)
+  set(LANEWISE_MPI_FAMILY smpi)
+  set(LANEWISE_MPI_VERSION "SimGrid SMPI")
+else()
+  if(LANEWISE_MPI MATCHES "^(openmpi|mpich)$")
+    find_program(LANEWISE_MPICC NAMES mpicc.${LANEWISE_MPI} mpicc)
+    find_program(LANEWISE_MPICXX NAMES mpicxx.${LANEWISE_MPI} mpicxx)
+    find_program(LANEWISE_MPIEXEC NAMES mpiexec.${LANEWISE_MPI} mpiexec)
+    set(MPI_C_COMPILER ${LANEWISE_MPICC} CACHE FILEPATH "")
+    set(MPI_CXX_COMPILER ${LANEWISE_MPICXX} CACHE FILEPATH "")
+    set(MPIEXEC_EXECUTABLE ${LANEWISE_MPIEXEC} CACHE FILEPATH "")
+  endif()
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI 3.1 REQUIRED COMPONENTS C)
+  add_library(lanewise_mpi INTERFACE)
+  target_link_libraries(lanewise_mpi INTERFACE MPI::MPI_C)
+  target_compile_definitions(lanewise_mpi INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+
+  file(WRITE ${PROJECT_BINARY_DIR}/mpi_family.c
+    "#include <mpi.h>\n#if defined(OPEN_MPI)\nFAMILY openmpi\n#elif defined(MPICH_VERSION) || defined(MPICH)\nFAMILY mpich\n#else\nFAMILY other\n#endif\n")
+  set(include_flags "")
+  foreach(directory IN LISTS MPI_C_INCLUDE_DIRS)
+    list(APPEND include_flags "-I${directory}")
+  endforeach()
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -E ${include_flags} ${PROJECT_BINARY_DIR}/mpi_family.c
+    OUTPUT_VARIABLE family_text ERROR_QUIET)
+  string(REGEX MATCH "FAMILY ([a-z]+)" family_line "${family_text}")
+  set(LANEWISE_MPI_FAMILY "${CMAKE_MATCH_1}")
+  string(REPLACE "\n" "" LANEWISE_MPI_VERSION "${LANEWISE_MPI_FAMILY}, MPI ${MPI_C_VERSION}")
+  if(LANEWISE_MPI MATCHES "^(openmpi|mpich)$" AND NOT LANEWISE_MPI_FAMILY STREQUAL LANEWISE_MPI)
+    message(FATAL_ERROR "LANEWISE_MPI is ${LANEWISE_MPI} but ${MPI_C_COMPILER} belongs to "
+      "${LANEWISE_MPI_FAMILY}; set MPI_C_COMPILER to the wrapper of ${LANEWISE_MPI}")
+  endif()
+endif()
+add_library(lanewise::mpi ALIAS lanewise_mpi)
+message(STATUS "Lanewise for ${LANEWISE_MPI_VERSION}")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The functions that declare targets: warnings, sanitizers and tests in one place.
+
+function(lw_options target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow
+    $<$<COMPILE_LANGUAGE:CXX>:-Wconversion -Wsign-conversion -Wno-cast-function-type>)
+  if(LANEWISE_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(LANEWISE_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${LANEWISE_SANITIZE}
+      -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_link_options(${target} PUBLIC -fsanitize=${LANEWISE_SANITIZE})
+  endif()
+endfunction()
+
+# A folder's objects, linked into liblanewise and into the tests.
+function(lw_add_part name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  lw_options(${name})
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+# A native program: main.cpp of src/tools/<folder>, installed beside the others of its MPI.
+function(lw_add_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  lw_options(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  install(TARGETS ${name} DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lanewise/${LANEWISE_MPI_FAMILY}/bin)
+endfunction()
+
+# A test without MPI. Exit status 77 is a skip; the reason is printed by the test.
+function(lw_add_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  if(NOT LANEWISE_TESTS OR LANEWISE_MPI_FAMILY STREQUAL "smpi")
+    return()
+  endif()
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES ${name}.cpp)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  lw_options(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 SKIP_RETURN_CODE 77)
+endfunction()
+
+# A test that runs on each of RANKS ranks of the MPI of this build tree.
+function(lw_add_mpi_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;RANKS" ${ARGN})
+  if(NOT LANEWISE_TESTS)
+    return()
+  endif()
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES ${name}.cpp)
+  endif()
+  add_executable(${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/src/testing/mpi_main.cpp)
+  lw_options(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock lanewise::mpi)
+  foreach(ranks IN LISTS ARG_RANKS)
+    lw_add_mpi_run(${name}_${ranks} ${ranks} $<TARGET_FILE:${name}>)
+  endforeach()
+endfunction()
+
+# A run of a command on `ranks` ranks as a test.
+function(lw_add_mpi_run name ranks)
+  if(LANEWISE_MPI_FAMILY STREQUAL "smpi")
+    set(launch ${LANEWISE_SMPIRUN} -np ${ranks}
+      -platform ${PROJECT_SOURCE_DIR}/src/testing/switched.xml
+      -hostfile ${PROJECT_SOURCE_DIR}/src/testing/switched.hosts
+      --cfg=smpi/simulate-computation:no --log=root.thresh:critical)
+  elseif(LANEWISE_MPI_FAMILY STREQUAL "openmpi")
+    set(launch ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -n ${ranks})
+  else()
+    set(launch ${MPIEXEC_EXECUTABLE} -n ${ranks})
+  endif()
+  add_test(NAME ${name} COMMAND ${launch} ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS mpi TIMEOUT 120 PROCESSORS 2 SKIP_RETURN_CODE 77
+    ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/src/testing/leaks.supp:print_suppressions=0;ASAN_OPTIONS=detect_odr_violation=0")
+endfunction()

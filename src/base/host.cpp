@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Read from uname, sched_getaffinity and /sys.
+
+#include "base/host.hpp"
+
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace lanewise {
+namespace {
+
+std::string first_word(const char *path) {
+    std::ifstream file(path);
+    std::string word;
+    return file >> word ? word : "unknown";
+}
+
+std::string allowed_cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return "unknown";
+    std::string text;
+    for (std::size_t first = 0; first < CPU_SETSIZE; ++first) {
+        if (!CPU_ISSET(first, &set)) continue;
+        auto last = first;
+        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set)) ++last;
+        if (!text.empty()) text += ',';
+        text += std::to_string(first);
+        if (last > first) text += '-' + std::to_string(last);
+        first = last;
+    }
+    return text;
+}
+
+}  // namespace
+
+Host this_host() {
+    Host host;
+    utsname name{};
+    if (uname(&name) == 0) {
+        host.name = name.nodename;
+        host.kernel = std::string(name.sysname) + " " + name.release;
+    }
+    host.cpus = allowed_cpus();
+    host.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    host.governor = first_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    host.clocksource =
+        first_word("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    return host;
+}
+
+}  // namespace lanewise

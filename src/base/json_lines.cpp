@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See json_lines.hpp.
+
+#include "base/json_lines.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace lanewise {
+namespace {
+
+Failure io_failure(const std::string& path, const std::string& what) {
+    return {LW_ERR_IO, path + " " + what};
+}
+
+}  // namespace
+
+Result<JsonLines> read_json_lines(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return io_failure(path, std::string("cannot be read: ") + std::strerror(errno));
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    JsonLines lines;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const auto end = text.find('\n', begin);
+        if (end == std::string::npos) {
+            lines.truncated = true;
+            break;
+        }
+        auto record = nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
+                                            text.begin() + static_cast<std::ptrdiff_t>(end),
+                                            nullptr, false);
+        if (record.is_discarded() || !record.is_object()) {
+            return io_failure(path, "line " + std::to_string(lines.records.size() + 1) +
+                                        " is not a JSON object; the file was changed by hand");
+        }
+        lines.records.push_back(std::move(record));
+        begin = end + 1;
+        lines.ends.push_back(begin);
+    }
+    return lines;
+}
+
+Result<JsonLinesWriter> JsonLinesWriter::create(const std::string& path) {
+    std::FILE *file = std::fopen(path.c_str(), "wxe");
+    if (file) return JsonLinesWriter(path, file);
+    if (errno == EEXIST)
+        return io_failure(path, "exists; add --resume to go on with it, or name another file");
+    return io_failure(path, std::string("cannot be written: ") + std::strerror(errno));
+}
+
+Result<JsonLinesWriter> JsonLinesWriter::resume(const std::string& path, std::size_t whole_bytes) {
+    if (::truncate(path.c_str(), static_cast<off_t>(whole_bytes)) != 0)
+        return io_failure(path, std::string("cannot be resumed: ") + std::strerror(errno));
+    std::FILE *file = std::fopen(path.c_str(), "ae");
+    if (!file) return io_failure(path, std::string("cannot be written: ") + std::strerror(errno));
+    return JsonLinesWriter(path, file);
+}
+
+Outcome JsonLinesWriter::write(const nlohmann::json& record) {
+    const std::string line = record.dump() + '\n';
+    const bool written = std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size() &&
+                         std::fflush(file_.get()) == 0;
+    if (!written)
+        return io_failure(path_, std::string("could not take a point: ") + std::strerror(errno));
+    return Done{};
+}
+
+}  // namespace lanewise

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// JSON Lines: one record a line, each on disk before the next is begun.
+//
+// A reader takes every whole line. What follows the last newline is the trace
+// of an interruption: it is reported as `truncated`, never parsed.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace lanewise {
+
+struct JsonLines {
+    std::vector<nlohmann::json> records;
+    std::vector<std::size_t> ends; /* of each record, the offset just past its newline */
+    bool truncated = false;
+
+    std::size_t whole_bytes() const { return ends.empty() ? 0 : ends.back(); }
+};
+
+Result<JsonLines> read_json_lines(const std::string& path);
+
+class JsonLinesWriter {
+  public:
+    /* Creates `path`; a file that exists is refused. */
+    static Result<JsonLinesWriter> create(const std::string& path);
+    /* Opens `path` to go on after its first `whole_bytes` bytes; the rest is cut off. */
+    static Result<JsonLinesWriter> resume(const std::string& path, std::size_t whole_bytes);
+
+    /* Writes one line and hands it to the kernel. */
+    Outcome write(const nlohmann::json& record);
+
+  private:
+    struct Close {
+        void operator()(std::FILE *file) const { std::fclose(file); }
+    };
+    JsonLinesWriter(std::string path, std::FILE *file) : path_(std::move(path)), file_(file) {}
+
+    std::string path_;
+    std::unique_ptr<std::FILE, Close> file_;
+};
+
+}  // namespace lanewise

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "base/json_lines.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+namespace lanewise {
+namespace {
+
+class JsonLinesTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        char name[] = "/tmp/lanewise-json-XXXXXX";
+        folder_ = ::mkdtemp(name);
+        path_ = folder_ + "/samples.jsonl";
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    void put(const std::string& text) { std::ofstream(path_, std::ios::binary) << text; }
+
+    std::string folder_;
+    std::string path_;
+};
+
+TEST_F(JsonLinesTest, WhatWasWrittenIsRead) {
+    auto writer = JsonLinesWriter::create(path_);
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(writer->write({{"record", "context"}}));
+    ASSERT_TRUE(writer->write({{"median_s", 1.25e-6}}));
+
+    const auto lines = read_json_lines(path_);
+
+    ASSERT_TRUE(lines);
+    ASSERT_EQ(lines->records.size(), 2u);
+    EXPECT_EQ(lines->records[1]["median_s"], 1.25e-6);
+    EXPECT_FALSE(lines->truncated);
+}
+
+TEST_F(JsonLinesTest, AFileCutAtAnyByteGivesItsWholeLines) {
+    const std::string text = "{\"a\":1}\n{\"b\":2}\n";
+    for (std::size_t length = 0; length <= text.size(); ++length) {
+        put(text.substr(0, length));
+
+        const auto lines = read_json_lines(path_);
+
+        ASSERT_TRUE(lines) << length;
+        EXPECT_EQ(lines->records.size(), length / 8) << length;
+        EXPECT_EQ(lines->truncated, length % 8 != 0) << length;
+        EXPECT_EQ(lines->whole_bytes(), length / 8 * 8) << length;
+    }
+}
+
+TEST_F(JsonLinesTest, ResumingCutsTheTruncatedLineOffAndGoesOn) {
+    put("{\"a\":1}\n{\"b\":");
+
+    auto writer = JsonLinesWriter::resume(path_, read_json_lines(path_)->whole_bytes());
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(writer->write({{"c", 3}}));
+
+    const auto lines = read_json_lines(path_);
+    ASSERT_EQ(lines->records.size(), 2u);
+    EXPECT_EQ(lines->records[1]["c"], 3);
+}
+
+TEST_F(JsonLinesTest, AFileThatExistsIsNotOverwritten) {
+    put("precious\n");
+
+    const auto writer = JsonLinesWriter::create(path_);
+
+    ASSERT_FALSE(writer);
+    EXPECT_NE(writer.failure().sentence.find("--resume"), std::string::npos);
+}
+
+TEST_F(JsonLinesTest, ALineThatIsNotAnObjectIsNamedByItsNumber) {
+    put("{\"a\":1}\n[1,2]\n");
+
+    const auto lines = read_json_lines(path_);
+
+    ASSERT_FALSE(lines);
+    EXPECT_NE(lines.failure().sentence.find("line 2"), std::string::npos);
+}
+
+TEST_F(JsonLinesTest, APointThatDoesNotFitOnTheDiskIsReported) {
+    auto writer = JsonLinesWriter::create(path_);
+    ASSERT_TRUE(writer);
+    // A limit on the file's length stands for a full disk; both fail the write.
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    auto *const handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit tight{16, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+
+    const auto written = writer->write({{"text", std::string(100, 'x')}});
+
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_FALSE(written);
+}
+
+}  // namespace
+}  // namespace lanewise

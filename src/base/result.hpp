@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Result: a value, or why there is none. What std::expected of C++23 does,
+// as far as Lanewise needs it; a failure carries the status of the C API and
+// one sentence that says what, where and the remedy.
+
+#pragma once
+
+#include <lanewise/status.h>
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace lanewise {
+
+struct Failure {
+    lw_status status = LW_ERR_ARGUMENT;
+    std::string sentence;
+};
+
+template <typename Value>
+class [[nodiscard]] Result {
+  public:
+    Result(Value value) : content_(std::move(value)) {}
+    Result(Failure failure) : content_(std::move(failure)) {}
+
+    explicit operator bool() const { return content_.index() == 0; }
+    Value& operator*() { return std::get<0>(content_); }
+    const Value& operator*() const { return std::get<0>(content_); }
+    Value *operator->() { return &std::get<0>(content_); }
+    const Value *operator->() const { return &std::get<0>(content_); }
+    const Failure& failure() const { return std::get<1>(content_); }
+
+  private:
+    std::variant<Value, Failure> content_;
+};
+
+struct Done {};
+using Outcome = Result<Done>;
+
+}  // namespace lanewise

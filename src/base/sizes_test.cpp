@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "base/sizes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace lanewise {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Sizes, ARangeWithAFactorMultiplies) {
+    EXPECT_THAT(*parse_sizes("1:16:x2"), ElementsAre(1, 2, 4, 8, 16));
+}
+
+TEST(Sizes, ARangeWithASizeAdds) {
+    EXPECT_THAT(*parse_sizes("0:4K:1K"), ElementsAre(0, 1024, 2048, 3072, 4096));
+}
+
+TEST(Sizes, ListsAndRangesAreSortedTogether) {
+    EXPECT_THAT(*parse_sizes("1M,0,8:32"), ElementsAre(0, 8, 16, 32, 1048576));
+}
+
+TEST(Sizes, TheEndOfARangeIsLeftOutWhenNoStepLandsOnIt) {
+    EXPECT_THAT(*parse_sizes("1:100:x8"), ElementsAre(1, 8, 64));
+}
+
+TEST(Sizes, TheLargestSizeOfSixtyFourBitsIsRead) {
+    EXPECT_EQ(*parse_size("18446744073709551615"), 18446744073709551615ull);
+    EXPECT_EQ(parse_sizes("1:18446744073709551615:x4")->size(), 32u);
+}
+
+TEST(Sizes, EveryFormattedSizeIsReadBack) {
+    std::mt19937_64 random(7);
+    for (int i = 0; i < 10000; ++i) {
+        const std::uint64_t size = random() >> (random() % 64);
+        EXPECT_EQ(*parse_size(format_size(size)), size);
+    }
+}
+
+class RefusedSizes : public ::testing::TestWithParam<std::pair<const char *, const char *>> {};
+
+TEST_P(RefusedSizes, NameTheValueAndTheRemedy) {
+    const auto [text, remedy] = GetParam();
+
+    const auto result = parse_sizes(text);
+
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.failure().status, LW_ERR_ARGUMENT);
+    EXPECT_THAT(result.failure().sentence, HasSubstr(remedy));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusedSizes,
+    ::testing::Values(std::pair{"", "digits"}, std::pair{"abc", "digits"}, std::pair{"-1", "digits"},
+                      std::pair{"1Q", "unknown unit"}, std::pair{"8:4", "backwards"},
+                      std::pair{"1:8:x1", "at least 2"}, std::pair{"1:8:0", "above zero"},
+                      std::pair{"0:8:x2", "cannot grow from 0"}, std::pair{"1:2:3:4", "first:last"},
+                      std::pair{"1:8,4", "names 4 twice"}, std::pair{"1:8:y", "step"},
+                      std::pair{"18446744073709551616", "above 2^64"},
+                      std::pair{"99999999T", "above 2^64"}, std::pair{"0:1T:1", "million"}));
+
+}  // namespace
+}  // namespace lanewise

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See bench.hpp.
+
+#include "measure/bench.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "base/sizes.hpp"
+#include "base/statistics.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+// Points that take turns; more would keep finished points from the file longer.
+constexpr std::size_t turns_max = 8;
+
+Failure refuse(const std::string& what, const std::string& remedy) {
+    return {LW_ERR_ARGUMENT, what + "; " + remedy};
+}
+
+template <typename Method, typename Id>
+const Method *find_method(std::span<const Method> methods, Id id) {
+    const auto found = std::find_if(methods.begin(), methods.end(),
+                                    [id](const Method& method) { return method.id == id; });
+    return found == methods.end() ? nullptr : &*found;
+}
+
+Clock wtime_clock() {
+    Clock clock{.name = "wtime", .read = [] { return MPI_Wtime(); }, .scope = ClockScope::rank};
+    void *is_global = nullptr;
+    int found = 0;
+    check(MPI_Comm_get_attr(MPI_COMM_SELF, MPI_WTIME_IS_GLOBAL, &is_global, &found));
+    if (found && *static_cast<int *>(is_global)) clock.scope = ClockScope::everywhere;
+    return clock;
+}
+
+Clock make_clock(const lw_measure_options& options) {
+#ifdef LANEWISE_SIMULATED
+    // Simulated time is one for all hosts, whatever the MPI's attribute says.
+    auto clock = wtime_clock();
+    clock.scope = ClockScope::everywhere;
+    return clock;
+#else
+    if (options.clock == LW_CLOCK_WTIME) return wtime_clock();
+    if (options.clock == LW_CLOCK_SKEWED)
+        return skewed_clock(options.skew_offset_s, options.skew_drift);
+    return monotonic_clock();
+#endif
+}
+
+double free_bytes_per_rank(const Harness& harness) {
+    MPI_Comm host = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(harness.comm(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+    int ranks = 1;
+    MPI_Comm_size(host, &ranks);
+    MPI_Comm_free(&host);
+    const double pages = static_cast<double>(sysconf(_SC_AVPHYS_PAGES));
+    return pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / ranks;
+}
+
+}  // namespace
+
+Outcome Bench::admit(const lw_measure_options& options) {
+    if (options.struct_size != sizeof(lw_measure_options))
+        return refuse("options of another size", "begin with LW_MEASURE_OPTIONS");
+    if (!find_method(timing_methods(), options.timing))
+        return refuse("unknown timing method", "use max, root, global or tasks");
+    if (!find_method(start_methods(), options.start))
+        return refuse("unknown start", "use barrier, double-barrier, window or round-time");
+    if (options.clock < LW_CLOCK_AUTO || options.clock > LW_CLOCK_SKEWED)
+        return refuse("unknown clock", "use auto, monotonic, wtime or skewed");
+    if (options.rule != LW_RULE_MEDIAN && options.rule != LW_RULE_STUDENT)
+        return refuse("unknown stopping rule", "use median or student");
+    if (!(options.confidence > 0.0 && options.confidence < 1.0))
+        return refuse("confidence " + std::to_string(options.confidence) + " is outside (0, 1)",
+                      "95 % is 0.95");
+    if (!(options.error > 0.0) || !std::isfinite(options.error))
+        return refuse("error " + std::to_string(options.error) + " is not above 0",
+                      "2.5 % is 0.025");
+    if (options.repetitions_min == 0)
+        return refuse("no repetitions", "ask for at least 1");
+    if (options.repetitions_min > options.repetitions_max) {
+        return refuse("minimum of " + std::to_string(options.repetitions_min) +
+                          " repetitions is above the maximum of " +
+                          std::to_string(options.repetitions_max),
+                      "write the smaller first");
+    }
+    if (options.pipeline_length == 0) return refuse("pipeline of 0", "1 isolates executions");
+    if (!(options.time_limit_s >= 0.0) || !(options.resync_s > 0.0))
+        return refuse("negative time", "time limits are seconds; 0 is none");
+    const bool on_deadlines =
+        options.start == LW_START_WINDOW || options.start == LW_START_ROUND_TIME;
+    if (options.timing == LW_TIMING_TASKS && (on_deadlines || options.pipeline_length > 1))
+        return Failure{LW_ERR_UNSUPPORTED, "individual tasks are acknowledged one by one; "
+                                           "use a barrier start and no pipeline"};
+    return Done{};
+}
+
+Bench::Bench(MPI_Comm comm, const lw_measure_options& options)
+    : options_(options),
+      harness_(comm),
+      clock_(make_clock(options)),
+      timing_(find_method(timing_methods(), options.timing)),
+      start_(find_method(start_methods(), options.start)),
+      host_bytes_(free_bytes_per_rank(harness_)) {}
+
+StoppingRule Bench::stopping_rule() const {
+    return {.rule = options_.rule,
+            .repetitions_min = options_.repetitions_min,
+            .repetitions_max = options_.repetitions_max,
+            .confidence = options_.confidence,
+            .error = options_.error,
+            .time_limit_s = options_.time_limit_s};
+}
+
+double Bench::barrier_s() {
+    if (barrier_s_ >= 0.0) return barrier_s_;
+    constexpr int trials = 51;
+    std::vector<double> times;
+    for (int i = 0; i < trials; ++i) {
+        harness_.barrier();
+        const double begin_s = clock_.now_s();
+        harness_.barrier();
+        times.push_back(clock_.now_s() - begin_s);
+    }
+    barrier_s_ = median(times);
+    return barrier_s_;
+}
+
+void Bench::refresh_global_clock() {
+    const bool old = !global_clock_ || global_clock_->age_s() > options_.resync_s;
+    if (harness_.any(old)) global_clock_ = GlobalClock::synchronise(harness_, clock_, {});
+}
+
+void Bench::warn(const std::string& sentence) const {
+    if (harness_.rank() == 0 && options_.report)
+        options_.report(options_.report_context, LW_OK, sentence.c_str());
+}
+
+void Bench::report(const Failure& failure) const {
+    if (harness_.rank() == 0 && options_.report)
+        options_.report(options_.report_context, failure.status, failure.sentence.c_str());
+}
+
+Outcome Bench::admit_memory(const Point& point) {
+    const double bytes = buffer_bytes(*point.operation, harness_.rank(), harness_.size(),
+                                      point.root, point.message_bytes);
+    if (!harness_.any(bytes > host_bytes_)) return Done{};
+    double worst[2] = {bytes, -host_bytes_};
+    harness_.maximum(worst);
+    const auto gib = [](double b) { return std::to_string(b / (1 << 30)).substr(0, 5) + " GiB"; };
+    return Failure{LW_ERR_LIMIT, point.operation->name + " of " +
+                                     format_size(point.message_bytes) + " bytes needs " +
+                                     gib(worst[0]) + " of memory in a rank where " +
+                                     gib(-worst[1]) + " are free; choose a smaller size"};
+}
+
+Outcome Bench::prepare(std::span<const Point> points) {
+    for (const auto& point : points) {
+        const auto admitted =
+            measure::admit(*point.operation, harness_.size(), point.root, point.message_bytes);
+        if (!admitted) return admitted;
+        const bool has_tasks = point.operation->entry && point.operation->entry->tasks;
+        if (options_.timing == LW_TIMING_TASKS && (!has_tasks || harness_.size() < 2))
+            return Failure{LW_ERR_UNSUPPORTED,
+                           point.operation->name +
+                               " is not made of tasks between a root and at least one other "
+                               "rank; use max, root or global"};
+        const auto fits = admit_memory(point);
+        if (!fits) return fits;
+    }
+    if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
+    if (!starter_.wait) starter_ = start_->make(*this);
+    return Done{};
+}
+
+// Executions outside the record; returns how long one takes, agreed by all ranks.
+double Bench::warm_up(Running& running, double estimate_s) const {
+    const double room_s = options_.time_limit_s / 10.0;
+    double longest_s = estimate_s;
+    for (std::uint32_t i = 0; i < options_.warmup_repetitions; ++i) {
+        const bool too_long = room_s > 0.0 && longest_s * (i + 1) > room_s;
+        if (i > 0 && too_long) break;
+        harness_.barrier();
+        const double begin_s = clock_.now_s();
+        if (running.execute() != 0) break;
+        double took_s = clock_.now_s() - begin_s;
+        harness_.maximum({&took_s, 1});
+        longest_s = took_s;
+    }
+    return longest_s;
+}
+
+struct Bench::Turn {
+    Point point;
+    std::size_t index;
+    Repetition repetition;
+    double estimate_s = 0.0;
+};
+
+Outcome Bench::take_turn(Turn& turn) {
+    const auto& [operation, root, bytes] = turn.point;
+    auto running = Running::create(*operation, harness_.comm(), root, bytes);
+    if (harness_.any(!running)) {
+        if (!running) return running.failure();
+        return Failure{LW_ERR_MEMORY, operation->name + " of " + format_size(bytes) +
+                                          " bytes could not be set up on every rank"};
+    }
+    if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
+    const double warm_s = warm_up(*running, turn.estimate_s);
+    if (turn.estimate_s <= 0.0) turn.estimate_s = warm_s * options_.pipeline_length;
+
+    const auto count = turn.repetition.next_batch(turn.estimate_s);
+    starter_.begin_batch(turn.estimate_s);
+    auto batch = timing_->run(*this, *running, count);
+    starter_.end_batch(batch.late_count, count);
+    if (batch.failed)
+        return Failure{LW_ERR_OPERATION, operation->name + " of " + format_size(bytes) +
+                                             " bytes returned an error"};
+    const double scale = running->scale() / options_.pipeline_length;
+    for (auto& value : batch.values_s) value *= scale;
+    turn.repetition.add(batch.values_s, batch.late_count, batch.elapsed_s);
+    turn.estimate_s = batch.elapsed_s / static_cast<double>(count);
+    return Done{};
+}
+
+Measured sum_up(const Repetition& repetition) {
+    Measured measured;
+    measured.values_s = repetition.values();
+    auto& point = measured.point;
+    const auto interval = repetition.interval();
+    point.peer = point.second_peer = -1;
+    point.repetitions = measured.values_s.size();
+    point.late_count = repetition.late_count();
+    point.outlier_count = outlier_count(measured.values_s);
+    point.batch_count = repetition.batch_count();
+    point.stop = repetition.stopped().value_or(LW_STOP_MAXIMUM);
+    point.median_s = median(measured.values_s);
+    point.low_s = interval.low;
+    point.high_s = interval.high;
+    point.mean_s = mean(measured.values_s);
+    point.elapsed_s = repetition.elapsed_s();
+    return measured;
+}
+
+Result<std::vector<Measured>> Bench::measure(
+    std::span<const Point> points,
+    const std::function<void(std::size_t index, const Measured&)>& done) {
+    const auto prepared = prepare(points);
+    if (!prepared) return prepared.failure();
+    std::vector<Measured> measured(points.size());
+    std::mt19937_64 random(options_.seed);
+    for (std::size_t first = 0; first < points.size(); first += turns_max) {
+        std::vector<Turn> turns;
+        for (std::size_t i = first; i < std::min(first + turns_max, points.size()); ++i) {
+            turns.push_back({points[i], i, Repetition(stopping_rule())});
+        }
+        while (!turns.empty()) {
+            std::shuffle(turns.begin(), turns.end(), random);
+            for (auto& turn : turns) {
+                const auto taken = take_turn(turn);
+                if (!taken) return taken.failure();
+                if (!turn.repetition.stopped()) continue;
+                auto& result = measured[turn.index];
+                result = sum_up(turn.repetition);
+                result.point.root = turn.point.root;
+                result.point.message_bytes = turn.point.message_bytes;
+                if (done) done(turn.index, result);
+            }
+            std::erase_if(turns, [](const Turn& turn) { return turn.repetition.stopped(); });
+        }
+    }
+    return measured;
+}
+
+}  // namespace lanewise::measure

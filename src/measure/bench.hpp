@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Bench: everything one measurement on one communicator holds: the harness,
+// the clock, how ranks start together, and what the options say. Nothing of it
+// outlives the call, so communicators never share state.
+
+#pragma once
+
+#include <lanewise/measure.h>
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "measure/clock_sync/global_clock.hpp"
+#include "measure/harness.hpp"
+#include "measure/operation.hpp"
+#include "measure/repetition.hpp"
+
+namespace lanewise::measure {
+
+class Bench;
+
+/* How the ranks begin each repetition together; one file of start/ each. */
+struct Starter {
+    /* Before a batch of repetitions that take about `estimate_s` each. */
+    std::function<void(double estimate_s)> begin_batch = [](double) {};
+    /* Returns when it is time; false if this rank came late. */
+    std::function<bool()> wait;
+    /* After a batch, with what all ranks agree was late. */
+    std::function<void(std::size_t late_count, std::size_t count)> end_batch =
+        [](std::size_t, std::size_t) {};
+};
+
+struct StartMethod {
+    lw_start id;
+    const char *name;
+    bool needs_global_clock;
+    Starter (*make)(const Bench& bench);
+};
+std::span<const StartMethod> start_methods();
+
+/* What one batch of repetitions gave; the same on every rank. */
+struct Batch {
+    std::vector<double> values_s; /* on-time repetitions, in order */
+    std::size_t late_count = 0;
+    double elapsed_s = 0.0;
+    bool failed = false; /* the operation returned an error on some rank */
+};
+
+/* Which clock readings make the time of an operation; one file of timing/ each. */
+struct TimingMethod {
+    lw_timing id;
+    const char *name;
+    bool needs_global_clock;
+    Batch (*run)(Bench& bench, Running& running, std::size_t count);
+};
+std::span<const TimingMethod> timing_methods();
+
+/* One operation at one size. */
+struct Point {
+    const lw_operation *operation = nullptr;
+    int root = 0;
+    std::uint64_t message_bytes = 0;
+};
+
+/* A measured point, the same on every rank. */
+struct Measured {
+    lw_point point{};
+    std::vector<double> values_s;
+};
+Measured sum_up(const Repetition& repetition);
+
+class Bench {
+  public:
+    /* Refuses options out of range, with the same answer on every rank. */
+    static Outcome admit(const lw_measure_options& options);
+
+    Bench(MPI_Comm comm, const lw_measure_options& options);
+
+    /* Refuses points that cannot be measured here and gets the clocks ready. Collective. */
+    Outcome prepare(std::span<const Point> points);
+
+    /*
+     * Measures `points`, a few at a time taking turns, so that the batches of a
+     * point lie apart in time. `done` hears of each point as it is finished.
+     */
+    Result<std::vector<Measured>> measure(
+        std::span<const Point> points,
+        const std::function<void(std::size_t index, const Measured&)>& done = {});
+
+    const Harness& harness() const { return harness_; }
+    const Clock& clock() const { return clock_; }
+    const lw_measure_options& options() const { return options_; }
+    const GlobalClock& global_clock() const { return *global_clock_; }
+    Starter& starter() { return starter_; }
+    StoppingRule stopping_rule() const;
+    /* Median time of the harness's barrier, measured once. */
+    double barrier_s();
+    /* Synchronises the global clock if there is none or it has grown old. Collective. */
+    void refresh_global_clock();
+    void warn(const std::string& sentence) const;
+    void report(const Failure& failure) const;
+
+  private:
+    struct Turn;
+    double warm_up(Running& running, double estimate_s) const;
+    Outcome admit_memory(const Point& point);
+    Outcome take_turn(Turn& turn);
+
+    lw_measure_options options_;
+    Harness harness_;
+    Clock clock_;
+    const TimingMethod *timing_;
+    const StartMethod *start_;
+    std::optional<GlobalClock> global_clock_;
+    Starter starter_;
+    double barrier_s_ = -1.0;
+    double host_bytes_ = 0.0; /* free memory of this host over its ranks here */
+};
+
+/* One execution of the loop body on this rank. */
+struct Reading {
+    double begin_s = 0.0;
+    double end_s = 0.0;
+    bool late = false;
+};
+
+/*
+ * Runs `count` repetitions and returns the readings of this rank. `finish` runs
+ * after the operation and before the second reading. `failed` is set when the
+ * operation returns non-zero; it is then not executed again, while this rank
+ * still starts with the others.
+ */
+template <typename Finish>
+std::vector<Reading> repeat(Bench& bench, Running& running, std::size_t count, bool& failed,
+                            Finish&& finish) {
+    std::vector<Reading> readings(count);
+    const auto length = bench.options().pipeline_length;
+    for (auto& reading : readings) {
+        reading.late = !bench.starter().wait();
+        reading.begin_s = bench.clock().now_s();
+        for (std::uint32_t i = 0; i < length && !failed; ++i) failed = running.execute() != 0;
+        finish();
+        reading.end_s = bench.clock().now_s();
+    }
+    return readings;
+}
+
+/* What all ranks know of a batch after its one reduction. */
+struct Agreement {
+    std::vector<double> rows;         /* elementwise maxima over the ranks */
+    std::vector<std::size_t> on_time; /* repetitions that no rank began late */
+    double elapsed_s = 0.0;
+    bool failed = false;
+};
+Agreement agree(const Bench& bench, std::span<const Reading> readings,
+                std::span<const double> rows, double elapsed_s, bool failed);
+
+/* The batch of an agreement: of `values_s`, one a repetition, those on time. */
+Batch keep_on_time(const Agreement& agreement, std::span<const double> values_s);
+
+}  // namespace lanewise::measure

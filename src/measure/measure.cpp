@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The measuring functions of the C API: check, measure, hand over.
+
+#include <lanewise/measure.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <thread>
+
+#include "measure/bench.hpp"
+#include "measure/border.hpp"
+#include "measure/curve.hpp"
+#include "measure/meetings.hpp"
+#include "measure/samples.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+Failure refuse(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence}; }
+
+Outcome admit_call(MPI_Comm comm, const lw_measure_options *options, const void *output) {
+    if (!options || !output) return refuse("options and the output must not be NULL");
+    if (comm == MPI_COMM_NULL) return refuse("the communicator is MPI_COMM_NULL");
+    int between_groups = 0;
+    check(MPI_Comm_test_inter(comm, &between_groups));
+    if (between_groups)
+        return refuse("an intercommunicator cannot be measured; merge it with "
+                      "MPI_Intercomm_merge first");
+    return Bench::admit(*options);
+}
+
+Outcome hand_over(Result<std::vector<Measured>> measured, lw_samples **samples) {
+    if (!measured) return measured.failure();
+    *samples = new lw_samples{std::move(*measured)};
+    return Done{};
+}
+
+std::vector<Point> points_of(const lw_operation *operation, int root,
+                             std::span<const std::uint64_t> sizes_bytes) {
+    std::vector<Point> points;
+    for (const auto bytes : sizes_bytes) points.push_back({operation, root, bytes});
+    return points;
+}
+
+Result<std::vector<Measured>> measure_curve(Bench& bench, const lw_operation *operation, int root,
+                                            Curve& curve) {
+    std::vector<Measured> all;
+    while (!curve.wanted().empty()) {
+        auto wave = bench.measure(points_of(operation, root, curve.wanted()));
+        if (!wave) return wave;
+        std::vector<double> medians_s;
+        for (const auto& measured : *wave) medians_s.push_back(measured.point.median_s);
+        curve.add(medians_s);
+        std::move(wave->begin(), wave->end(), std::back_inserter(all));
+    }
+    std::sort(all.begin(), all.end(), [](const Measured& a, const Measured& b) {
+        return a.point.message_bytes < b.point.message_bytes;
+    });
+    return all;
+}
+
+using Rounds = std::vector<Round> (*)(int);
+
+lw_status meetings(MPI_Comm comm, MeetingPlan plan, Rounds make, lw_order order,
+                   const lw_measure_options *options, lw_samples **samples) {
+    return at_border(options, comm, [&]() -> Outcome {
+        const auto admitted = admit_call(comm, options, samples);
+        if (!admitted) return admitted;
+        if (order != LW_ORDER_PARALLEL && order != LW_ORDER_SEQUENTIAL)
+            return refuse("unknown order; use parallel or sequential");
+        const Bench bench(comm, *options);
+        plan.rounds = make(bench.harness().size());
+        if (plan.rounds.empty()) return refuse("too few ranks for a single meeting");
+        if (order == LW_ORDER_SEQUENTIAL) plan.rounds = one_by_one(plan.rounds);
+        return hand_over(measure_meetings(bench, plan), samples);
+    });
+}
+
+// How far this rank's global clock is from rank 0's skewed clock, both derived
+// from the one true clock of the host; NaN where there is no such truth.
+double true_error_s(const Bench& bench) {
+    struct Skew {
+        double offset_s, drift, origin_s;
+    };
+    const auto& clock = bench.clock();
+    Skew reference{clock.offset_s, clock.drift, clock.origin_s};
+    bench.harness().broadcast_value(reference);
+    if (bench.options().clock != LW_CLOCK_SKEWED) return std::numeric_limits<double>::quiet_NaN();
+    const double true_s = clock.true_s();
+    const double local_s = true_s + (clock.offset_s + clock.drift * (true_s - clock.origin_s));
+    const double wanted_s =
+        true_s + (reference.offset_s + reference.drift * (true_s - reference.origin_s));
+    double error_s = std::abs(bench.global_clock().at_s(local_s) - wanted_s);
+    bench.harness().maximum({&error_s, 1});
+    return error_s;
+}
+
+}  // namespace
+}  // namespace lanewise::measure
+
+using namespace lanewise;
+using namespace lanewise::measure;
+
+lw_status lw_measure(MPI_Comm comm, const lw_operation *operation, int root,
+                     const uint64_t *sizes_bytes, size_t count, const lw_measure_options *options,
+                     lw_samples **samples) {
+    return at_border(options, comm, [&]() -> Outcome {
+        const auto admitted = admit_call(comm, options, samples);
+        if (!admitted) return admitted;
+        if (!operation || (count > 0 && !sizes_bytes))
+            return refuse("operation and sizes must not be NULL");
+        Bench bench(comm, *options);
+        const auto points = points_of(operation, root, {sizes_bytes, count});
+        return hand_over(bench.measure(points), samples);
+    });
+}
+
+lw_status lw_measure_curve(MPI_Comm comm, const lw_operation *operation, int root,
+                           const uint64_t *sizes_bytes, size_t count, uint64_t stride_bytes_min,
+                           double tolerance, const lw_measure_options *options,
+                           lw_samples **samples) {
+    return at_border(options, comm, [&]() -> Outcome {
+        const auto admitted = admit_call(comm, options, samples);
+        if (!admitted) return admitted;
+        if (!operation || !sizes_bytes || count < 2)
+            return refuse("a curve needs an operation and at least two sizes");
+        if (!(tolerance > 0.0)) return refuse("tolerance must be above 0; 10 % is 0.1");
+        Bench bench(comm, *options);
+        Curve curve({sizes_bytes, count}, stride_bytes_min, tolerance);
+        return hand_over(measure_curve(bench, operation, root, curve), samples);
+    });
+}
+
+lw_status lw_measure_pairs(MPI_Comm comm, uint64_t there_bytes, uint64_t back_bytes,
+                           lw_order order, const lw_measure_options *options,
+                           lw_samples **samples) {
+    return meetings(comm, {{}, there_bytes, back_bytes}, pair_rounds, order, options, samples);
+}
+
+lw_status lw_measure_triplets(MPI_Comm comm, uint64_t there_bytes, uint64_t back_bytes,
+                              lw_order order, const lw_measure_options *options,
+                              lw_samples **samples) {
+    return meetings(comm, {{}, there_bytes, back_bytes}, triplet_rounds, order, options, samples);
+}
+
+lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_options *options,
+                           lw_clock_report *report) {
+    return at_border(options, comm, [&]() -> Outcome {
+        const auto admitted = admit_call(comm, options, report);
+        if (!admitted) return admitted;
+        if (!(wait_s >= 0.0)) return refuse("the wait must not be negative");
+        Bench bench(comm, *options);
+        bench.refresh_global_clock();
+        std::this_thread::sleep_for(std::chrono::duration<double>(wait_s));
+        bench.harness().barrier();
+        const double error_s = true_error_s(bench);
+        const auto residual = measure_residual(bench.harness(), bench.global_clock());
+        *report = {residual.residual_s, residual.uncertainty_s, bench.global_clock().age_s(),
+                   error_s};
+        return Done{};
+    });
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See operation.hpp. Messages above INT_MAX bytes are described by one element
+// of a derived type, so that every count stays 1.
+
+#include "measure/operation.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "base/sizes.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+constexpr std::uint64_t real_bytes = sizeof(float);
+
+std::uint64_t block_count(Blocks blocks, int size) {
+    if (blocks == Blocks::none) return 0;
+    return blocks == Blocks::one ? 1 : static_cast<std::uint64_t>(size);
+}
+
+// A type of `bytes` contiguous bytes made of whole pieces and a remainder.
+int contiguous_type(std::uint64_t bytes, MPI_Datatype *type) {
+    constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 30;
+    MPI_Datatype piece = MPI_DATATYPE_NULL;
+    int code = MPI_Type_contiguous(static_cast<int>(piece_bytes), MPI_BYTE, &piece);
+    if (code != MPI_SUCCESS) return code;
+    const auto whole = bytes / piece_bytes;
+    int lengths[2] = {static_cast<int>(whole), static_cast<int>(bytes % piece_bytes)};
+    MPI_Aint places[2] = {0, static_cast<MPI_Aint>(whole * piece_bytes)};
+    MPI_Datatype types[2] = {piece, MPI_BYTE};
+    code = MPI_Type_create_struct(2, lengths, places, types, type);
+    MPI_Type_free(&piece);
+    return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
+}
+
+Failure limit(const lw_operation& operation, std::uint64_t bytes, const std::string& why) {
+    return {LW_ERR_LIMIT, operation.name + " of " + format_size(bytes) + " bytes " + why};
+}
+
+double weight_sum(const std::vector<double>& weights, std::size_t ranks) {
+    double sum = 0.0;
+    for (std::size_t r = 0; r < ranks; ++r) sum += weights.empty() ? 1.0 : weights[r];
+    return sum;
+}
+
+Outcome admit_weights(const lw_operation& operation, int size, std::uint64_t bytes) {
+    if (operation.weights.empty()) return Done{};
+    if (operation.weights.size() != static_cast<std::size_t>(size)) {
+        return Failure{LW_ERR_ARGUMENT, operation.name + " has " +
+                                            std::to_string(operation.weights.size()) +
+                                            " weights for " + std::to_string(size) +
+                                            " ranks; give one a rank"};
+    }
+    const double total = weight_sum(operation.weights, operation.weights.size());
+    if (total * static_cast<double>(bytes) > INT_MAX)
+        return limit(operation, bytes, "with these weights exceeds INT_MAX displacements");
+    return Done{};
+}
+
+}  // namespace
+
+Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t bytes) {
+    if (root < 0 || root >= size) {
+        return Failure{LW_ERR_ARGUMENT, "root " + std::to_string(root) +
+                                            " is outside the communicator of " +
+                                            std::to_string(size) + " ranks"};
+    }
+    if (!operation.entry) return Done{};
+    const auto& entry = *operation.entry;
+    if (size < entry.ranks_min) {
+        return Failure{LW_ERR_ARGUMENT, operation.name + " needs at least " +
+                                            std::to_string(entry.ranks_min) + " ranks, not " +
+                                            std::to_string(size)};
+    }
+    if (entry.element == Element::real && bytes % real_bytes != 0)
+        return Failure{LW_ERR_ARGUMENT, operation.name + " adds floats; " + format_size(bytes) +
+                                            " bytes are not a multiple of 4"};
+    if (entry.element == Element::real && bytes / real_bytes > INT_MAX)
+        return limit(operation, bytes, "exceeds INT_MAX floats (8 GiB less 4 bytes)");
+    if (bytes > static_cast<std::uint64_t>(PTRDIFF_MAX) / static_cast<std::uint64_t>(size))
+        return limit(operation, bytes, "from each rank exceeds the address space");
+    return admit_weights(operation, size, bytes);
+}
+
+double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
+                    std::uint64_t bytes) {
+    if (!operation.entry) return 0.0;
+    const auto& shape = operation.entry->shape;
+    const auto send = rank == root ? shape.send_root : shape.send_others;
+    const auto receive = rank == root ? shape.receive_root : shape.receive_others;
+    return static_cast<double>(bytes) *
+           static_cast<double>(block_count(send, size) + block_count(receive, size));
+}
+
+Outcome Running::allocate(std::uint64_t bytes) {
+    const auto& shape = entry_->shape;
+    const bool at_root = exchange_.rank == exchange_.root;
+    const auto send = block_count(at_root ? shape.send_root : shape.send_others, exchange_.size);
+    const auto receive =
+        block_count(at_root ? shape.receive_root : shape.receive_others, exchange_.size);
+    // Weights above one make a block larger than message_bytes.
+    double widest = 1.0;
+    for (const double weight : operation_->weights) widest = std::max(widest, weight);
+    const auto room = static_cast<std::uint64_t>(static_cast<double>(bytes) * widest);
+    try {
+        // Writing every byte now keeps page faults out of the measurement.
+        send_.resize(std::max<std::uint64_t>(send * std::max(room, bytes), real_bytes));
+        receive_.resize(std::max<std::uint64_t>(receive * std::max(room, bytes), real_bytes));
+    } catch (const std::bad_alloc&) {
+        return Failure{LW_ERR_MEMORY, operation_->name + " of " + format_size(bytes) +
+                                          " bytes: no memory for its buffers"};
+    }
+    exchange_.send = send_.data();
+    exchange_.receive = receive_.data();
+    return Done{};
+}
+
+Outcome Running::describe(std::uint64_t bytes) {
+    if (entry_->element == Element::real) {
+        exchange_.type = MPI_FLOAT;
+        exchange_.count = static_cast<int>(bytes / real_bytes);
+    } else if (bytes <= INT_MAX) {
+        exchange_.count = static_cast<int>(bytes);
+    } else {
+        if (contiguous_type(bytes, &exchange_.type) != MPI_SUCCESS)
+            return Failure{LW_ERR_MPI, "the MPI refused a type of " + format_size(bytes) + " bytes"};
+        exchange_.count = 1;
+        owns_type_ = true;
+    }
+    if (!entry_->varying) return Done{};
+    // Equal blocks are counted in whole messages, so that displacements stay small.
+    const auto ranks = static_cast<std::size_t>(exchange_.size);
+    const bool weighted = !operation_->weights.empty();
+    if (!weighted && !owns_type_ && exchange_.type == MPI_BYTE && bytes > 0 &&
+        bytes * ranks > INT_MAX) {
+        if (contiguous_type(bytes, &exchange_.type) != MPI_SUCCESS)
+            return Failure{LW_ERR_MPI, "the MPI refused a type of " + format_size(bytes) + " bytes"};
+        exchange_.count = 1;
+        owns_type_ = true;
+    }
+    exchange_.counts.assign(ranks, exchange_.count);
+    exchange_.displacements.assign(ranks, 0);
+    for (std::size_t r = 0; weighted && r < ranks; ++r) {
+        exchange_.counts[r] = static_cast<int>(operation_->weights[r] * exchange_.count);
+    }
+    for (std::size_t r = 1; r < ranks; ++r) {
+        exchange_.displacements[r] = exchange_.displacements[r - 1] + exchange_.counts[r - 1];
+    }
+    return Done{};
+}
+
+Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, int root,
+                                std::uint64_t bytes) {
+    Running running(operation);
+    auto& exchange = running.exchange_;
+    exchange.comm = comm;
+    exchange.root = root;
+    MPI_Comm_rank(comm, &exchange.rank);
+    MPI_Comm_size(comm, &exchange.size);
+    if (!operation.entry) {
+        const auto& callbacks = operation.callbacks;
+        if (callbacks.setup &&
+            callbacks.setup(callbacks.context, comm, root, bytes, &running.state_) != 0)
+            return Failure{LW_ERR_OPERATION, "setup of " + operation.name + " failed"};
+        running.set_up_ = true;
+        return running;
+    }
+    exchange.function = operation.function ? operation.function : operation.entry->own;
+    const auto allocated = running.allocate(bytes);
+    if (!allocated) return allocated.failure();
+    const auto described = running.describe(bytes);
+    if (!described) return described.failure();
+    return running;
+}
+
+Running::Running(Running&& other) noexcept
+    : operation_(other.operation_),
+      entry_(other.entry_),
+      exchange_(std::move(other.exchange_)),
+      send_(std::move(other.send_)),
+      receive_(std::move(other.receive_)),
+      owns_type_(std::exchange(other.owns_type_, false)),
+      state_(std::exchange(other.state_, nullptr)),
+      set_up_(std::exchange(other.set_up_, false)) {}
+
+Running::~Running() {
+    if (owns_type_) MPI_Type_free(&exchange_.type);
+    if (set_up_ && operation_->callbacks.teardown) operation_->callbacks.teardown(state_);
+}
+
+}  // namespace lanewise::measure

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Operation: what is executed between two clock readings.
+//
+// An entry of the registry says how much a call sends and receives and how to
+// make it; a lw_operation is an entry with the user's function, weights or
+// callbacks; a Running is one operation ready on a communicator at one size,
+// with its buffers allocated, written and registered with nothing else.
+//
+// Adding an operation: one function and one line in a file of operations/.
+
+#pragma once
+
+#include <lanewise/operation.h>
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace lanewise::measure {
+
+using Function = void (*)();
+
+/* What one call of an operation works on. `count` elements of `type` make a message. */
+struct Exchange {
+    MPI_Comm comm = MPI_COMM_NULL;
+    int rank = 0;
+    int size = 1;
+    int root = 0;
+    std::byte *send = nullptr;
+    std::byte *receive = nullptr;
+    int count = 0;
+    MPI_Datatype type = MPI_BYTE;
+    std::vector<int> counts; /* v-operations: elements of each rank */
+    std::vector<int> displacements;
+    Function function = nullptr; /* the user's, or the MPI's own */
+};
+
+/* How many messages a buffer holds. */
+enum class Blocks { none, one, each_rank };
+
+struct Shape {
+    Blocks send_root = Blocks::none;
+    Blocks send_others = Blocks::none;
+    Blocks receive_root = Blocks::none;
+    Blocks receive_others = Blocks::none;
+};
+
+enum class Element { byte, real };
+
+struct Entry {
+    const char *name = "";
+    Shape shape;
+    Element element = Element::byte;
+    int (*call)(Exchange&) = nullptr;
+    Function own = nullptr; /* the MPI's function, where a user's may replace it */
+    bool varying = false;   /* takes counts and displacements */
+    bool tasks = false;     /* made of one task for each rank: bcast, scatter(v), gather(v) */
+    bool to_root = false;   /* completes at the root: gather(v), reduce */
+    int ranks_min = 1;
+    double scale = 1.0; /* reported time over measured time */
+};
+
+std::span<const Entry> rooted_operations();
+std::span<const Entry> symmetric_operations();
+/* The nonblocking form of each of `blocking` that has one. */
+std::vector<Entry> nonblocking_operations(std::span<const Entry> blocking);
+std::span<const Entry> point_to_point_operations();
+
+/* Every entry, in the order in which the names are listed. */
+const std::vector<Entry>& registry();
+const Entry *find_entry(const std::string& name);
+
+/* The registered name closest to `name`, for "did you mean"; empty if none is close. */
+std::string suggest_operation(const std::string& name);
+
+}  // namespace lanewise::measure
+
+struct lw_operation {
+    std::string name;
+    const lanewise::measure::Entry *entry = nullptr; /* null for callbacks */
+    lanewise::measure::Function function = nullptr;
+    std::vector<double> weights;
+    lw_operation_callbacks callbacks{};
+    std::shared_ptr<void> library; /* keeps a loaded shared object open */
+};
+
+namespace lanewise::measure {
+
+/* Whether `operation` can run at this size at all; says the limit if not. Same answer everywhere. */
+Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t message_bytes);
+
+/* Bytes this rank's buffers take. */
+double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
+                    std::uint64_t message_bytes);
+
+class Running {
+  public:
+    /* Local: failures differ between ranks, so the caller agrees on them. */
+    static Result<Running> create(const lw_operation& operation, MPI_Comm comm, int root,
+                                  std::uint64_t message_bytes);
+    Running(Running&& other) noexcept;
+    Running& operator=(Running&&) = delete;
+    ~Running();
+
+    /* Zero for success. */
+    int execute() {
+        return entry_ ? entry_->call(exchange_) : operation_->callbacks.execute(state_);
+    }
+    int root() const { return exchange_.root; }
+    bool completes_at_root() const { return entry_ && entry_->to_root; }
+    double scale() const { return entry_ ? entry_->scale : 1.0; }
+    Exchange& exchange() { return exchange_; }
+
+  private:
+    explicit Running(const lw_operation& operation)
+        : operation_(&operation), entry_(operation.entry) {}
+    Outcome allocate(std::uint64_t message_bytes);
+    Outcome describe(std::uint64_t message_bytes);
+
+    const lw_operation *operation_;
+    const Entry *entry_;
+    Exchange exchange_;
+    std::vector<std::byte> send_;
+    std::vector<std::byte> receive_;
+    bool owns_type_ = false;
+    void *state_ = nullptr;
+    bool set_up_ = false;
+};
+
+}  // namespace lanewise::measure

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Ping-pong between the root and the rank after it; every other rank waits.
+// Reported is half the round trip, the convention of NetPIPE, IMB and OSU.
+
+#include "measure/operation.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+int pingpong(Exchange& e) {
+    constexpr int tag = 1;
+    const int peer = (e.root + 1) % e.size;
+    if (e.rank == e.root) {
+        const int code = MPI_Send(e.send, e.count, e.type, peer, tag, e.comm);
+        if (code != MPI_SUCCESS) return code;
+        return MPI_Recv(e.receive, e.count, e.type, peer, tag, e.comm, MPI_STATUS_IGNORE);
+    }
+    if (e.rank != peer) return MPI_SUCCESS;
+    const int code = MPI_Recv(e.receive, e.count, e.type, e.root, tag, e.comm, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) return code;
+    return MPI_Send(e.send, e.count, e.type, e.root, tag, e.comm);
+}
+
+constexpr Shape both{Blocks::one, Blocks::one, Blocks::one, Blocks::one};
+
+}  // namespace
+
+std::span<const Entry> point_to_point_operations() {
+    static const Entry entries[] = {
+        {.name = "pingpong", .shape = both, .call = pingpong, .ranks_min = 2, .scale = 0.5},
+    };
+    return entries;
+}
+
+}  // namespace lanewise::measure

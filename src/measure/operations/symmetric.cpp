@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Operations without a root: all ranks give and all ranks get.
+
+#include "measure/operation.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+int allreduce(Exchange& e) {
+    return reinterpret_cast<lw_allreduce_fn>(e.function)(e.send, e.receive, e.count, e.type,
+                                                         MPI_SUM, e.comm);
+}
+
+int allgather(Exchange& e) {
+    return reinterpret_cast<lw_allgather_fn>(e.function)(e.send, e.count, e.type, e.receive,
+                                                         e.count, e.type, e.comm);
+}
+
+int allgatherv(Exchange& e) {
+    return MPI_Allgatherv(e.send, e.counts[static_cast<std::size_t>(e.rank)], e.type, e.receive,
+                          e.counts.data(), e.displacements.data(), e.type, e.comm);
+}
+
+int alltoall(Exchange& e) {
+    return reinterpret_cast<lw_alltoall_fn>(e.function)(e.send, e.count, e.type, e.receive, e.count,
+                                                        e.type, e.comm);
+}
+
+// Rank i gives every other the block of weight i's size, so counts stay symmetric.
+int alltoallv(Exchange& e) {
+    const auto ranks = static_cast<std::size_t>(e.size);
+    const std::vector<int>& theirs = e.counts;
+    std::vector<int> mine(ranks, theirs[static_cast<std::size_t>(e.rank)]);
+    std::vector<int> places(ranks, 0);
+    for (std::size_t r = 1; r < ranks; ++r) places[r] = places[r - 1] + mine[r - 1];
+    return MPI_Alltoallv(e.send, mine.data(), places.data(), e.type, e.receive, theirs.data(),
+                         e.displacements.data(), e.type, e.comm);
+}
+
+int reduce_scatter(Exchange& e) {
+    return MPI_Reduce_scatter(e.send, e.receive, e.counts.data(), e.type, MPI_SUM, e.comm);
+}
+
+int reduce_scatter_block(Exchange& e) {
+    return MPI_Reduce_scatter_block(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm);
+}
+
+int scan(Exchange& e) {
+    return MPI_Scan(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm);
+}
+
+int exscan(Exchange& e) {
+    return MPI_Exscan(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm);
+}
+
+int barrier(Exchange& e) { return reinterpret_cast<lw_barrier_fn>(e.function)(e.comm); }
+
+constexpr Shape shape(Blocks send, Blocks receive) { return {send, send, receive, receive}; }
+
+template <typename F>
+Function erase(F function) {
+    return reinterpret_cast<Function>(function);
+}
+
+}  // namespace
+
+std::span<const Entry> symmetric_operations() {
+    constexpr auto one = Blocks::one;
+    constexpr auto each = Blocks::each_rank;
+    static const Entry entries[] = {
+        {.name = "allreduce", .shape = shape(one, one), .element = Element::real,
+         .call = allreduce, .own = erase(&MPI_Allreduce)},
+        {.name = "allgather", .shape = shape(one, each), .call = allgather,
+         .own = erase(&MPI_Allgather)},
+        {.name = "allgatherv", .shape = shape(one, each), .call = allgatherv, .varying = true},
+        {.name = "alltoall", .shape = shape(each, each), .call = alltoall,
+         .own = erase(&MPI_Alltoall)},
+        {.name = "alltoallv", .shape = shape(each, each), .call = alltoallv, .varying = true},
+        {.name = "reduce_scatter", .shape = shape(each, one), .element = Element::real,
+         .call = reduce_scatter, .varying = true},
+        {.name = "reduce_scatter_block", .shape = shape(each, one), .element = Element::real,
+         .call = reduce_scatter_block},
+        {.name = "scan", .shape = shape(one, one), .element = Element::real, .call = scan},
+        {.name = "exscan", .shape = shape(one, one), .element = Element::real, .call = exscan},
+        {.name = "barrier", .shape = {}, .call = barrier, .own = erase(&MPI_Barrier)},
+    };
+    return entries;
+}
+
+}  // namespace lanewise::measure

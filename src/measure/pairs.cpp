@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See pairs.hpp.
+
+#include "measure/pairs.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace lanewise::measure {
+namespace {
+
+std::vector<int> participants(const Meeting& meeting) {
+    auto all = meeting.peers;
+    all.push_back(meeting.sender);
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+bool before(const Meeting& a, const Meeting& b) {
+    return std::make_tuple(participants(a), a.sender) < std::make_tuple(participants(b), b.sender);
+}
+
+}  // namespace
+
+std::vector<Round> pair_rounds(int rank_count) {
+    std::vector<Round> rounds;
+    if (rank_count < 2) return rounds;
+    const int even = rank_count + rank_count % 2;
+    const int circle = even - 1;
+    for (int turn = 0; turn < circle; ++turn) {
+        Round round;
+        const auto meet = [&](int a, int b) {
+            if (a < rank_count && b < rank_count) round.push_back({std::min(a, b), {std::max(a, b)}});
+        };
+        meet(turn, circle);
+        for (int k = 1; k < even / 2; ++k) {
+            meet((turn + k) % circle, (turn - k + circle) % circle);
+        }
+        rounds.push_back(std::move(round));
+    }
+    return rounds;
+}
+
+std::vector<Round> triplet_rounds(int rank_count) {
+    std::vector<Meeting> waiting;
+    for (int i = 0; i < rank_count; ++i) {
+        for (int j = i + 1; j < rank_count; ++j) {
+            for (int k = j + 1; k < rank_count; ++k) {
+                waiting.push_back({i, {j, k}});
+                waiting.push_back({j, {i, k}});
+                waiting.push_back({k, {i, j}});
+            }
+        }
+    }
+    std::vector<Round> rounds;
+    while (!waiting.empty()) {
+        std::vector<bool> busy(static_cast<std::size_t>(rank_count));
+        Round round;
+        std::vector<Meeting> later;
+        for (auto& meeting : waiting) {
+            const auto ranks = participants(meeting);
+            const bool clash = std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
+                return busy[static_cast<std::size_t>(rank)];
+            });
+            if (clash) {
+                later.push_back(std::move(meeting));
+                continue;
+            }
+            for (const int rank : ranks) busy[static_cast<std::size_t>(rank)] = true;
+            round.push_back(std::move(meeting));
+        }
+        rounds.push_back(std::move(round));
+        waiting = std::move(later);
+    }
+    return rounds;
+}
+
+std::vector<Round> one_by_one(const std::vector<Round>& rounds) {
+    std::vector<Meeting> meetings;
+    for (const auto& round : rounds) meetings.insert(meetings.end(), round.begin(), round.end());
+    std::sort(meetings.begin(), meetings.end(), before);
+    std::vector<Round> single;
+    for (auto& meeting : meetings) single.push_back({std::move(meeting)});
+    return single;
+}
+
+}  // namespace lanewise::measure

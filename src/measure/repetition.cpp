@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See repetition.hpp.
+
+#include "measure/repetition.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lanewise::measure {
+
+std::size_t Repetition::next_batch(double estimate_s) const {
+    if (stopped_) return 0;
+    const auto done = values_.size();
+    std::size_t checkpoint = rule_.repetitions_min;
+    while (checkpoint <= done) checkpoint *= 2;
+    auto count = std::min(checkpoint, rule_.repetitions_max) - done;
+    if (rule_.time_limit_s > 0.0 && estimate_s > 0.0) {
+        const double fits = std::max(1.0, (rule_.time_limit_s - elapsed_s_) / estimate_s);
+        if (fits < static_cast<double>(count)) count = static_cast<std::size_t>(fits);
+    }
+    return count;
+}
+
+void Repetition::add(std::span<const double> values, std::size_t late_count, double elapsed_s) {
+    values_.insert(values_.end(), values.begin(), values.end());
+    late_count_ += late_count;
+    elapsed_s_ += elapsed_s;
+    ++batch_count_;
+    stopped_ = decide();
+}
+
+Interval Repetition::interval() const {
+    return rule_.rule == LW_RULE_MEDIAN ? median_interval(values_, rule_.confidence)
+                                        : student_interval(values_, rule_.confidence);
+}
+
+std::optional<lw_stop> Repetition::decide() const {
+    const auto done = values_.size();
+    if (done >= rule_.repetitions_max) return rule_.fixed() ? LW_STOP_FIXED : LW_STOP_MAXIMUM;
+    const bool enough = !rule_.fixed() && batch_count_ >= 2 && done >= rule_.repetitions_min;
+    const bool reached =
+        rule_.rule == LW_RULE_STUDENT || median_ranks(done, rule_.confidence).wide_enough;
+    if (enough && reached && interval().relative_error() <= rule_.error) return LW_STOP_INTERVAL;
+    if (rule_.time_limit_s > 0.0 && elapsed_s_ >= rule_.time_limit_s) return LW_STOP_TIME_LIMIT;
+    // Where most starts are late the values never come; the attempts end it.
+    if (done + late_count_ >= 2 * rule_.repetitions_max) return LW_STOP_MAXIMUM;
+    return std::nullopt;
+}
+
+}  // namespace lanewise::measure

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Root timing: the time at the root until every rank has confirmed completion,
+// less what the confirmation takes by itself (paper 000, section 2.1). The
+// confirmation is the harness's barrier; an operation that completes at its
+// root needs none. Confirmation and operation may overlap, so very small
+// messages can come out too short, even negative: such values are kept.
+
+#include <limits>
+
+#include "measure/timing/timing.hpp"
+
+namespace lanewise::measure {
+
+Batch run_root(Bench& bench, Running& running, std::size_t count) {
+    const auto& harness = bench.harness();
+    const bool confirms = !running.completes_at_root();
+    const double confirmation_s = confirms ? bench.barrier_s() : 0.0;
+    const bool here = harness.rank() == running.root();
+
+    bool failed = false;
+    const double begin_s = bench.clock().now_s();
+    const auto readings = repeat(bench, running, count, failed, [&] {
+        if (confirms) harness.barrier();
+    });
+    std::vector<double> values;
+    for (const auto& reading : readings) {
+        values.push_back(here ? reading.end_s - reading.begin_s - confirmation_s
+                              : -std::numeric_limits<double>::infinity());
+    }
+    const double elapsed_s = bench.clock().now_s() - begin_s;
+    const auto agreement = agree(bench, readings, values, elapsed_s, failed);
+    return keep_on_time(agreement, agreement.rows);
+}
+
+}  // namespace lanewise::measure

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The main of every MPI test: all ranks run the same tests in the same order,
+// rank 0 prints, and a failure on any rank fails the program on all of them.
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+int main(int argc, char **argv) {
+    ::testing::InitGoogleTest(&argc, argv);
+    int provided = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
+    const auto *results = ::testing::UnitTest::GetInstance();
+    if (rank != 0) delete listeners.Release(listeners.default_result_printer());
+
+    const int failed_here = RUN_ALL_TESTS();
+    if (rank != 0 && failed_here != 0) {
+        for (int s = 0; s < results->total_test_suite_count(); ++s) {
+            const auto *suite = results->GetTestSuite(s);
+            for (int t = 0; t < suite->total_test_count(); ++t) {
+                const auto& result = *suite->GetTestInfo(t)->result();
+                for (int p = 0; p < result.total_part_count(); ++p) {
+                    if (!result.GetTestPartResult(p).failed()) continue;
+                    std::fprintf(stderr, "rank %d: %s.%s: %s\n", rank, suite->name(),
+                                 suite->GetTestInfo(t)->name(),
+                                 result.GetTestPartResult(p).message());
+                }
+            }
+        }
+    }
+    int failed = 0;
+    MPI_Allreduce(&failed_here, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return failed;
+}

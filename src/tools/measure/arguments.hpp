@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The command line of lanewise-measure, read and checked without MPI.
+
+#pragma once
+
+#include <lanewise/measure.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace lanewise::tools {
+
+enum class Subject { operations, pairs, triplets, clock };
+
+struct Arguments {
+    Subject subject = Subject::operations;
+    std::vector<std::string> operations;
+    std::vector<std::string> libraries; /* LIBRARY.so:SYMBOL */
+    std::vector<std::uint64_t> sizes_bytes;
+    double tolerance = 0.0; /* adaptive sizes; 0: as listed */
+    std::uint64_t stride_bytes_min = 1024;
+    std::string reply = "same";
+    lw_order order = LW_ORDER_PARALLEL;
+    int root = 0;
+    double wait_s = 0.0;
+    std::vector<double> weights;
+    lw_measure_options options = LW_MEASURE_OPTIONS;
+    std::string output;
+    bool resume = false;
+    bool events = false;
+    bool plan = false;
+    bool list = false;
+    int ranks_expected = 0;
+    std::string fabric;
+    std::vector<std::string> words; /* as typed */
+};
+
+/* Text to print and leave with status 0: help or version. */
+struct Leave {
+    std::string text;
+};
+
+Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv);
+
+/* The sizes `operation` is measured at; those it cannot have are left out and named in `note`. */
+std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const std::string& operation,
+                                    std::string& note);
+
+}  // namespace lanewise::tools

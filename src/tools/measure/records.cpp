@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See records.hpp.
+
+#include "tools/measure/records.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+
+#include "base/host.hpp"
+
+namespace lanewise::tools {
+namespace {
+
+using nlohmann::json;
+
+constexpr int schema_version = 1;
+
+struct Place {
+    char host[128];
+    char cpus[128];
+};
+
+json placement(const measure::Harness& harness, const Host& host) {
+    Place mine{};
+    std::strncpy(mine.host, host.name.c_str(), sizeof mine.host - 1);
+    std::strncpy(mine.cpus, host.cpus.c_str(), sizeof mine.cpus - 1);
+    std::vector<Place> all(static_cast<std::size_t>(harness.size()));
+    MPI_Gather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, 0, harness.comm());
+    json places = json::array();
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        places.push_back({{"rank", r}, {"host", all[r].host}, {"cpus", all[r].cpus}});
+    }
+    return places;
+}
+
+json mpi_library() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    std::string library(text, static_cast<std::size_t>(std::max(length, 0)));
+    library = library.substr(0, library.find_first_of("\n\r"));
+    while (!library.empty() && (library.back() == '\0' || library.back() == ' '))
+        library.pop_back();
+    std::replace(library.begin(), library.end(), '\t', ' ');
+    int major = 0;
+    int minor = 0;
+    MPI_Get_version(&major, &minor);
+    return {{"family", LANEWISE_MPI_FAMILY},
+            {"library", library},
+            {"standard", std::to_string(major) + "." + std::to_string(minor)}};
+}
+
+std::string utc_now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+template <typename Method, typename Id>
+const char *name_of(std::span<const Method> methods, Id id) {
+    for (const auto& method : methods) {
+        if (method.id == id) return method.name;
+    }
+    return "";
+}
+
+json stopping(const lw_measure_options& options) {
+    const bool fixed = options.repetitions_min == options.repetitions_max;
+    return {{"rule", options.rule == LW_RULE_MEDIAN ? "median" : "student"},
+            {"confidence", options.confidence},
+            {"error", options.error},
+            {"repetitions_min", options.repetitions_min},
+            {"repetitions_max", options.repetitions_max},
+            {"warmup_repetitions", options.warmup_repetitions},
+            {"time_limit_s", options.time_limit_s},
+            {"batches_min", fixed ? 1 : 2}};
+}
+
+// A number JSON can hold; it has no infinity and no NaN.
+json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+// To a tenth of a nanosecond, which no clock resolves: files stay short.
+json rounded(const std::vector<double>& values_s) {
+    json list = json::array();
+    for (const double value : values_s) list.push_back(number(std::round(value * 1e10) / 1e10));
+    return list;
+}
+
+const char *stop_name(lw_stop stop) {
+    switch (stop) {
+        case LW_STOP_INTERVAL: return "interval";
+        case LW_STOP_MAXIMUM: return "maximum";
+        case LW_STOP_TIME_LIMIT: return "time_limit";
+        case LW_STOP_FIXED: return "fixed";
+    }
+    return "";
+}
+
+}  // namespace
+
+json context_record(const Arguments& arguments, const measure::Bench& bench) {
+    const auto host = this_host();
+    const auto& options = arguments.options;
+    return {{"record", "context"},
+            {"schema", "lanewise-samples"},
+            {"version", schema_version},
+            {"lanewise", lw_version()},
+            {"mpi", mpi_library()},
+            {"fabric", arguments.fabric.empty() ? LANEWISE_MPI_FAMILY : arguments.fabric},
+            {"ranks", bench.harness().size()},
+            {"placement", placement(bench.harness(), host)},
+            {"cores", host.cores},
+            {"kernel", host.kernel},
+            {"governor", host.governor},
+            {"clocksource", host.clocksource},
+            {"clock", bench.clock().name},
+            {"method", name_of(measure::timing_methods(), options.timing)},
+            {"start", name_of(measure::start_methods(), options.start)},
+            {"stopping", stopping(options)},
+            {"pipeline_length", options.pipeline_length},
+            {"root", arguments.root},
+            {"seed", options.seed},
+            {"started", utc_now()},
+            {"arguments", arguments.words}};
+}
+
+json point_record(const std::string& operation, const measure::Measured& measured) {
+    const auto& point = measured.point;
+    json record = {{"record", "point"},
+                   {"operation", operation},
+                   {"root", point.root},
+                   {"message_bytes", point.message_bytes}};
+    if (point.peer >= 0) {
+        record["peer"] = point.peer;
+        record["reply_bytes"] = point.reply_bytes;
+    }
+    if (point.second_peer >= 0) record["second_peer"] = point.second_peer;
+    record["median_s"] = number(point.median_s);
+    record["low_s"] = number(point.low_s);
+    record["high_s"] = number(point.high_s);
+    record["mean_s"] = number(point.mean_s);
+    record["repetitions"] = point.repetitions;
+    record["late_count"] = point.late_count;
+    record["outlier_count"] = point.outlier_count;
+    record["batches"] = point.batch_count;
+    record["stopped"] = stop_name(point.stop);
+    record["elapsed_s"] = point.elapsed_s;
+    record["samples_s"] = rounded(measured.values_s);
+    return record;
+}
+
+json clock_record(const lw_clock_report& report) {
+    return {{"record", "clock"},
+            {"residual_s", number(report.residual_s)},
+            {"uncertainty_s", number(report.uncertainty_s)},
+            {"span_s", number(report.span_s)},
+            {"error_s", number(report.error_s)}};
+}
+
+json end_record(std::size_t points, double elapsed_s) {
+    return {{"record", "end"}, {"points", points}, {"elapsed_s", elapsed_s}};
+}
+
+std::string task_key(const std::string& operation, std::uint64_t message_bytes) {
+    return operation + ' ' + std::to_string(message_bytes);
+}
+
+std::size_t task_points(const std::string& operation, std::size_t ranks) {
+    if (operation == "pairs") return ranks * (ranks - 1) / 2;
+    if (operation == "triplets") return ranks * (ranks - 1) * (ranks - 2) / 2;
+    return 1;
+}
+
+Result<Unfinished> read_unfinished(const std::string& path, const json& context) {
+    const auto lines = read_json_lines(path);
+    if (!lines) return lines.failure();
+    Unfinished unfinished;
+    unfinished.truncated = lines->truncated;
+    if (lines->records.empty()) return unfinished;
+    const auto& before = lines->records.front();
+    for (const char *key : {"record", "schema", "version", "mpi", "fabric", "ranks", "clock",
+                            "method", "start", "stopping", "pipeline_length"}) {
+        if (before.contains(key) && before[key] == context[key]) continue;
+        const auto was = before.contains(key) ? before[key].dump() : std::string("absent");
+        return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +
+                                            context[key].dump() +
+                                            "; name another file or the same conditions"};
+    }
+    std::size_t in_task = 0;
+    unfinished.keep_bytes = lines->ends.front();
+    for (std::size_t i = 1; i < lines->records.size(); ++i) {
+        const auto& record = lines->records[i];
+        if (record.value("record", "") != "point") break;
+        const auto operation = record.value("operation", "");
+        const auto expected = task_points(operation, context["ranks"].get<std::size_t>());
+        if (++in_task < expected) continue;
+        // A task that was cut off within is measured again as a whole.
+        unfinished.points += in_task;
+        in_task = 0;
+        unfinished.keep_bytes = lines->ends[i];
+        unfinished.tasks.insert(
+            task_key(operation, record.value("message_bytes", std::uint64_t{0})));
+    }
+    return unfinished;
+}
+
+}  // namespace lanewise::tools
