@@ -6,7 +6,9 @@
 if(LANEWISE_MPI STREQUAL "smpi")
   # The smpi preset compiles with smpicc and smpicxx, which know where everything is.
   add_library(lanewise_mpi INTERFACE)
-  target_compile_definitions(lanewise_mpi INTERFACE LANEWISE_SIMULATED=1)
+  # The wrappers force in smpi_helpers.h, whose macros (exit, sleep, malloc) break the headers of
+  # other libraries; its guard keeps it out. Simulated time comes from MPI_Wtime.
+  target_compile_definitions(lanewise_mpi INTERFACE LANEWISE_SIMULATED=1 SMPI_HELPERS_H)
   find_program(LANEWISE_SMPIRUN smpirun REQUIRED)
   set(LANEWISE_MPI_FAMILY smpi)
   set(LANEWISE_MPI_VERSION "SimGrid SMPI")
@@ -25,8 +27,15 @@ else()
   target_link_libraries(lanewise_mpi INTERFACE MPI::MPI_C)
   target_compile_definitions(lanewise_mpi INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 
-  file(WRITE ${PROJECT_BINARY_DIR}/mpi_family.c
-    "#include <mpi.h>\n#if defined(OPEN_MPI)\nFAMILY openmpi\n#elif defined(MPICH_VERSION) || defined(MPICH)\nFAMILY mpich\n#else\nFAMILY other\n#endif\n")
+  file(WRITE ${PROJECT_BINARY_DIR}/mpi_family.c "#include <mpi.h>
+#if defined(OPEN_MPI)
+FAMILY openmpi
+#elif defined(MPICH_VERSION) || defined(MPICH)
+FAMILY mpich
+#else
+FAMILY other
+#endif
+")
   set(include_flags "")
   foreach(directory IN LISTS MPI_C_INCLUDE_DIRS)
     list(APPEND include_flags "-I${directory}")

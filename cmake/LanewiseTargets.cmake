@@ -31,7 +31,8 @@ function(lw_add_tool name)
   add_executable(${name} ${ARG_SOURCES})
   lw_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
-  install(TARGETS ${name} DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lanewise/${LANEWISE_MPI_FAMILY}/bin)
+  install(TARGETS ${name}
+    DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lanewise/${LANEWISE_MPI_FAMILY}/bin)
 endfunction()
 
 # A test without MPI. Exit status 77 is a skip; the reason is printed by the test.
@@ -79,7 +80,10 @@ function(lw_add_mpi_run name ranks)
   else()
     set(launch ${MPIEXEC_EXECUTABLE} -n ${ranks})
   endif()
+  set(environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/src/testing/leaks.supp:print_suppressions=0
+    ASAN_OPTIONS=detect_odr_violation=0)
   add_test(NAME ${name} COMMAND ${launch} ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS mpi TIMEOUT 120 PROCESSORS 2 SKIP_RETURN_CODE 77
-    ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/src/testing/leaks.supp:print_suppressions=0;ASAN_OPTIONS=detect_odr_violation=0")
+    ENVIRONMENT "${environment}")
 endfunction()
