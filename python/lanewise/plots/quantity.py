@@ -19,8 +19,9 @@ def three_digits(value: float) -> str:
     """Write a number with three significant digits and no exponent: 0.123, 12.3, 1230."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
-    places = max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:.{places}f}"
+    rounded = float(f"{value:.3g}")
+    places = max(0, 2 - math.floor(math.log10(abs(rounded))))
+    return f"{rounded:.{places}f}"
 
 
 def time_text(seconds: float | None) -> str:

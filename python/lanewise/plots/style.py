@@ -77,7 +77,7 @@ def save_figure(figure: Figure, stem: Path) -> list[Path]:
     Raises OSError where the folder cannot be written.
     """
     stem.parent.mkdir(parents=True, exist_ok=True)
-    paths = [stem.with_suffix(suffix) for suffix in (".png", ".svg")]
+    paths = [stem.with_name(stem.name + suffix) for suffix in (".png", ".svg")]
     figure.savefig(paths[0], dpi=160)
     figure.savefig(paths[1], metadata={"Date": None})
     return paths

@@ -19,7 +19,8 @@ function timeText(seconds) {
   if (seconds === null || !Number.isFinite(seconds)) return "—";
   if (seconds === 0) return "0 s";
   const [value, unit] = timeParts(seconds);
-  return `${value.toFixed(Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value)))))} ${unit}`;
+  const rounded = Number(value.toPrecision(3));
+  return `${rounded.toFixed(Math.max(0, 2 - Math.floor(Math.log10(Math.abs(rounded)))))} ${unit}`;
 }
 
 function timeTick(seconds) {

@@ -36,10 +36,9 @@ def _with_files(sentence: str, files: list[str], run_count: int) -> str:
 
 def _drawing_cautions(points: Sequence[Point]) -> list[str]:
     kinds = (
-        ("maximum", "stopped at the most repetitions allowed, before the interval was as narrow "
-         "as asked"),
-        ("time_limit", "stopped at the time limit, before the interval was as narrow as asked"),
-    )  # fmt: skip
+        ("maximum", "used all the repetitions allowed"),
+        ("time_limit", "ran into the time limit"),
+    )
     found = []
     for kind, words in kinds:
         stopped = [point for point in points if point.stopped == kind]
@@ -59,7 +58,8 @@ def _counted(count: int) -> str:
 
 
 def _named(points: Iterable[Point]) -> str:
-    names = [f"{point.operation} {size_text(point.message_bytes)}" for point in points]
+    ordered = sorted(points, key=lambda point: (point.operation, point.message_bytes))
+    names = [f"{point.operation} {size_text(point.message_bytes)}" for point in ordered]
     names = list(dict.fromkeys(names))
     rest = len(names) - _NAMED_MAX
     listed = ", ".join(names[:_NAMED_MAX])

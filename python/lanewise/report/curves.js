@@ -67,7 +67,7 @@ function dotFigure(figure) {
   });
   const last = Math.max(0, ...kept.map(([curve]) => bandHigh(curve, 0)));
   const layout = {
-    ...layoutLook(), showlegend: false, margin: { l: 8, r: 24, t: 10, b: 48 },
+    ...layoutLook(), showlegend: false, margin: { l: 8, r: 24, t: 28, b: 48 },
     xaxis: { ...axisLook(), ...axisTicks(plainTicks(0, last)), type: "linear",
              range: [0, last * 1.05], title: { text: "time", standoff: 8 } },
     yaxis: { ...axisLook(), type: "category", automargin: true, showgrid: false, ticks: "",
@@ -99,7 +99,7 @@ function curveFigure(figure) {
 
 function curveLayout(legend, xRange, yRange) {
   return {
-    ...layoutLook(), showlegend: legend, margin: { l: 64, r: 10, t: legend ? 36 : 10, b: 48 },
+    ...layoutLook(), showlegend: legend, margin: { l: 64, r: 10, t: legend ? 36 : 28, b: 48 },
     legend: { orientation: "h", x: 0, y: 1.01, xanchor: "left", yanchor: "bottom" },
     xaxis: { ...axisLook(), type: "log", range: xRange,
              title: { text: "message size", standoff: 8 } },
@@ -134,7 +134,7 @@ function drawCurves(place, figure) {
     place.textContent = "No point of this operation has a positive time.";
     return;
   }
-  if (single) place.style.height = `${5.5 + 1.75 * traces.length}rem`;
+  if (single) place.style.height = `${6.5 + 1.75 * traces.length}rem`;
   Plotly.react(place, traces, layout, config);
   if (!single) retick(place, zeroAt);
   if (place.dataset.curves) return;

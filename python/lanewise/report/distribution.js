@@ -48,7 +48,7 @@ function spreadLayout(curve, i, logarithmic) {
     ? { type: "log", ...axisTicks(timeTicks(...ends)) }
     : { type: "linear", ...axisTicks(plainTicks(...ends)) };
   return {
-    ...layoutLook(), showlegend: false, bargap: 0, margin: { l: 44, r: 8, t: 4, b: 40 },
+    ...layoutLook(), showlegend: false, bargap: 0, margin: { l: 58, r: 8, t: 4, b: 40 },
     xaxis: { ...axisLook(), ...axis, fixedrange: true, anchor: "y2",
              title: { text: "time of one repetition", standoff: 6 } },
     yaxis: { ...axisLook(), domain: [0.52, 1], fixedrange: true, nticks: 4,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -89,12 +88,11 @@ def _embedded(data: object) -> Markup:
 
 
 def _replace(output: Path, text: str) -> None:
+    beside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        handle, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(output)
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(output)
     except OSError as error:
+        beside.unlink(missing_ok=True)
         reason = error.strerror or "it is not a file"
         raise RequestError(f"cannot write {output}: {reason}; name another -o") from error

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A figure shows what it was given, has a place for size zero, and becomes two files."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from lanewise.plots import Bar, Curve, Strip, draw_bars, draw_curves, draw_strips, save_figure
+from lanewise.plots.curves import linear_size_ticks, size_ticks, zero_place
+from lanewise.plots.quantity import time_text
+
+SIZES = (0, 8, 64, 512)
+TIMES_S = (1e-6, 1.1e-6, 1.5e-6, 4e-6)
+
+
+def test_each_curve_is_drawn_in_its_panel() -> None:
+    curves = [Curve("max", SIZES, TIMES_S, TIMES_S, TIMES_S), Curve("root", SIZES, TIMES_S)]
+
+    figure = draw_curves([("Scatter", curves), ("Gather", curves[:1])])
+
+    assert [len(panel.lines) for panel in figure.axes] == [2, 1]
+    assert [panel.get_title(loc="left") for panel in figure.axes] == ["Scatter", "Gather"]
+
+
+def test_size_zero_stands_left_of_the_others_on_a_logarithmic_axis() -> None:
+    figure = draw_curves([("Scatter", [Curve("max", SIZES, TIMES_S)])])
+
+    places = np.asarray(figure.axes[0].lines[0].get_xdata())
+
+    assert places.tolist() == [2, 8, 64, 512]
+    assert figure.axes[0].get_xticklabels()[0].get_text() == "0"
+
+
+def test_a_curve_of_size_zero_alone_can_be_drawn() -> None:
+    assert zero_place([0]) == 1.0
+    assert size_ticks([0]) == ([1.0], ["0"])
+
+
+@given(st.sets(st.integers(min_value=0, max_value=1 << 40), min_size=1))
+def test_there_are_few_ticks_and_all_within_the_sizes(sizes: set[int]) -> None:
+    places, texts = size_ticks(sorted(sizes))
+
+    assert len(places) == len(texts) <= 9
+    assert all(zero_place(list(sizes)) <= place <= max(*sizes, 1) for place in places)
+
+
+@given(st.integers(min_value=1, max_value=1 << 40))
+def test_linear_ticks_are_powers_of_two_apart(largest_bytes: int) -> None:
+    places, _ = linear_size_ticks(largest_bytes)
+
+    assert places[0] == 0
+    assert places[-1] <= largest_bytes
+    assert len(places) <= 9
+    assert len(places) == 1 or math.log2(places[1]).is_integer()
+
+
+def test_a_larger_value_has_a_longer_bar() -> None:
+    bars = [Bar("max", 0.8, "paper"), Bar("max", 0.004, "here")]
+
+    figure = draw_bars([("Scatter", bars)], time_text, scale="log", target=0.1)
+
+    ends = [patch.get_extents().width for patch in figure.axes[0].patches[:2]]
+    assert ends[0] > ends[1] > 0
+
+
+def test_every_value_of_a_strip_is_a_dot() -> None:
+    figure = draw_strips(
+        "Error", [Strip("2 ranks", [1e-7, 2e-7]), Strip("4", [3e-7])], time_text, limit=1e-6
+    )
+
+    drawn = [np.asarray(line.get_ydata()).tolist() for line in figure.axes[0].lines]
+
+    assert drawn[:2] == [[1e-7, 2e-7], [3e-7]]
+
+
+def test_a_saved_figure_is_a_picture_and_a_drawing(tmp_path: Path) -> None:
+    figure = draw_curves([("Scatter", [Curve("max", SIZES, TIMES_S)])])
+
+    picture, drawing = save_figure(figure, tmp_path / "new" / "scatter")
+
+    with Image.open(picture) as image:
+        assert image.width > 600
+    assert "<svg" in drawing.read_text(encoding="utf-8")
+
+
+def test_a_dot_in_the_name_is_kept(tmp_path: Path) -> None:
+    figure = draw_curves([("Scatter", [Curve("max", SIZES, TIMES_S)])])
+
+    assert save_figure(figure, tmp_path / "v1.2")[0].name == "v1.2.png"
+
+
+def test_drawing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    curves = [("Scatter", [Curve("max", SIZES, TIMES_S)])]
+
+    first = save_figure(draw_curves(curves), tmp_path / "a")[1]
+    second = save_figure(draw_curves(curves), tmp_path / "b")[1]
+
+    assert first.read_bytes() == second.read_bytes()

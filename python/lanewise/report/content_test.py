@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the page says: labels, warnings, verdict, tables and the data of its figures."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lanewise.errors import RequestError
+from lanewise.report.cautions import page_cautions
+from lanewise.report.figures import SAMPLES_DRAWN_MAX, figures_of
+from lanewise.report.labels import labels_of, mpi_name
+from lanewise.report.tables import clock_rows, command_of, context_rows, glance_of, point_rows
+from lanewise.report.verdict import title_of, verdict_of
+from lanewise.report.write import write_report
+from lanewise.results import specimen
+from lanewise.results.read import Samples, load
+from lanewise.results.records import Context, parse_record
+
+MPICH = {
+    "fabric": "mpich",
+    "mpi": {"family": "mpich", "library": "MPICH Version:\t4.0.2\nx", "standard": "4.0"},
+}
+
+
+def run_of(path: Path, *points: dict[str, Any], **context: Any) -> Samples:
+    end = {"record": "end", "points": len(points), "elapsed_s": 1.0}
+    return load(specimen.write(path, [specimen.context_record(**context), *points, end]))
+
+
+def point(operation: str = "scatter", message_bytes: int = 8, **changes: Any) -> dict[str, Any]:
+    return specimen.point_record(operation, message_bytes, [1e-6] * 20, **changes)
+
+
+def test_a_library_is_named_with_its_version() -> None:
+    assert mpi_name({"family": "openmpi", "library": "Open MPI v4.1.4, x"}) == "Open MPI 4.1.4"
+    assert mpi_name(MPICH["mpi"]) == "MPICH 4.0.2"  # type: ignore[arg-type]
+    assert mpi_name({}) == "an unnamed MPI"
+
+
+def test_labels_hold_only_what_differs(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / "a"), run_of(tmp_path / "b", **MPICH)]
+
+    assert labels_of(runs) == ["openmpi", "mpich"]
+
+
+def test_labels_name_the_method_where_the_fabric_is_the_same(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / name, method=name) for name in ("max", "root")]
+
+    assert labels_of(runs) == ["max", "root"]
+
+
+def test_runs_that_are_alike_are_called_by_their_file(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / f"{name}.jsonl") for name in ("monday", "tuesday")]
+
+    assert labels_of(runs) == ["monday", "tuesday"]
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("cd")), min_size=2, max_size=6))
+def test_no_two_labels_are_alike(conditions: list[tuple[str, str]]) -> None:
+    record = specimen.context_record()
+    known = {key: record[key] for key in record.keys() - {"record", "schema", "version"}}
+    context = parse_record(Context, known)
+    runs = [
+        Samples(Path("x.jsonl"), replace(context, fabric=fabric, method=method))
+        for fabric, method in conditions
+    ]
+
+    assert len(set(labels_of(runs))) == len(runs)
+
+
+def test_a_good_run_has_no_warning(tmp_path: Path) -> None:
+    assert page_cautions([run_of(tmp_path / "a", point())]) == []
+
+
+def test_points_at_a_limit_are_warned_of(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "a", point(stopped="maximum"), point("bcast", 64, stopped="time_limit"))
+
+    assert page_cautions([run]) == [
+        "1 point used all the repetitions allowed: scatter 8 B.",
+        "1 point ran into the time limit: bcast 64 B.",
+    ]
+
+
+def test_a_time_that_cannot_be_drawn_is_warned_of(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "a", point(median_s=-1e-7, low_s=-1e-7, high_s=1e-7))
+
+    assert "without a positive time" in page_cautions([run])[-1]
+
+
+def test_what_two_files_share_is_said_once(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / name, point(), cores=2) for name in ("a", "b")]
+
+    assert len(page_cautions(runs)) == 1
+    assert page_cautions(runs)[0].startswith("all files: 4 ranks share 2 cores")
+
+
+def test_a_warning_of_one_file_names_it(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / "a.jsonl"), run_of(tmp_path / "b.jsonl", governor="powersave")]
+
+    assert page_cautions(runs)[0].startswith("b.jsonl: the frequency governor")
+
+
+def test_an_interrupted_run_is_warned_of(tmp_path: Path) -> None:
+    lines = [specimen.context_record(), point()]
+
+    cautions = page_cautions([load(specimen.write(tmp_path / "a.jsonl", lines))])
+
+    assert "interrupted after 1 points" in cautions[0]
+
+
+def test_the_verdict_says_machine_library_ranks_and_time(tmp_path: Path) -> None:
+    text = " ".join(verdict_of([run_of(tmp_path / "a", point(), point("bcast"))], 0))
+
+    for words in ("2 points", "4 ranks", "node1", "Open MPI 4.1.4", "21 November 2026 at 10:00"):
+        assert words in text
+    assert "Nothing in the files speaks against the numbers" in text
+
+
+def test_the_title_names_operations_and_host(tmp_path: Path) -> None:
+    assert title_of([run_of(tmp_path / "a", point(), point("bcast"))]) == (
+        "Scatter and bcast on node1"
+    )
+
+
+def test_points_are_drawn_in_order_of_size(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "a", point(message_bytes=64), point(message_bytes=0))
+
+    assert figures_of([run])[0]["curves"][0]["bytes"] == [0, 64]
+
+
+def test_a_missing_interval_is_null_and_not_nan(tmp_path: Path) -> None:
+    figures = figures_of([run_of(tmp_path / "a", point(low_s=None, high_s=None))])
+
+    assert figures[0]["curves"][0]["low_s"] == [None]
+    json.dumps(figures, allow_nan=False)
+
+
+def test_only_so_many_samples_are_drawn(tmp_path: Path) -> None:
+    samples = [1e-6] * (3 * SAMPLES_DRAWN_MAX)
+    run = run_of(tmp_path / "a", specimen.point_record("scatter", 8, samples))
+
+    curve = figures_of([run])[0]["curves"][0]
+
+    assert len(curve["samples_s"][0]) == SAMPLES_DRAWN_MAX
+    assert curve["repetitions"] == [3 * SAMPLES_DRAWN_MAX]
+
+
+def test_a_figure_begins_with_the_widest_interval(tmp_path: Path) -> None:
+    run = run_of(
+        tmp_path / "a", point(message_bytes=8), point(message_bytes=16, low_s=5e-7, high_s=2e-6)
+    )
+
+    assert figures_of([run])[0]["first"] == [0, 1]
+
+
+def test_a_pair_has_a_cell_each_way(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "a", point("pairs", root=0, peer=2, reply_bytes=8), ranks=3)
+
+    figure = figures_of([run])[0]
+
+    assert figure["cells"]["point"] == [[None, None, 0], [None, None, None], [0, None, None]]
+    assert figure["title"] == "pairs, 8 B there and back"
+
+
+def test_each_size_of_the_reply_has_a_figure_of_its_own(tmp_path: Path) -> None:
+    points = [point("pairs", root=0, peer=1, reply_bytes=size) for size in (0, 8)]
+
+    titles = [figure["title"] for figure in figures_of([run_of(tmp_path / "a", *points)])]
+
+    assert titles == ["pairs, 8 B there, 0 B back", "pairs, 8 B there and back"]
+
+
+def test_triplets_are_listed(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "a", point("triplets", root=1, peer=0, second_peer=2, reply_bytes=0))
+
+    figure = figures_of([run])[0]
+
+    assert figure["kind"] == "list"
+    assert point_rows(figure)[0].point == "rank 1 to rank 0 and rank 2"
+
+
+def test_the_rate_of_a_pingpong_is_its_size_over_its_time(tmp_path: Path) -> None:
+    figure = figures_of([run_of(tmp_path / "a", point("pingpong", 1000))])[0]
+
+    assert point_rows(figure)[0].rate == "1.00 GB/s"
+
+
+def test_the_glance_has_smallest_familiar_and_largest_sizes(tmp_path: Path) -> None:
+    points = [point(message_bytes=size) for size in (1, 2, 8, 4096, 65536, 300000)]
+
+    glance = glance_of(figures_of([run_of(tmp_path / "a", *points)]))
+
+    assert glance.sizes == ["1 B", "8 B", "64 KiB", "292.97 KiB"]
+    assert glance.rows == [("scatter", "openmpi", ["1.00 µs"] * 4)]
+
+
+def test_a_clock_without_known_truth_says_so(tmp_path: Path) -> None:
+    check = {
+        "record": "clock", "residual_s": 1e-7, "uncertainty_s": 2e-7, "span_s": 10.0,
+        "error_s": None,
+    }  # fmt: skip
+
+    rows = clock_rows([run_of(tmp_path / "a.jsonl", check)])
+
+    assert rows == [("a.jsonl", "10.0 s", "100 ns", "200 ns", "not known")]
+
+
+def test_every_key_of_a_context_has_a_row(tmp_path: Path) -> None:
+    rows = dict(context_rows([run_of(tmp_path / "a")]))
+
+    assert rows["mpi: library"] == ["Open MPI v4.1.4, package: Debian"]
+    assert rows["stopping: error"] == ["0.025"]
+    assert "rank 3: node1, cores 0-3" in rows["placement"][0]
+
+
+def test_the_command_to_measure_again_is_that_of_the_launcher(tmp_path: Path) -> None:
+    arguments = ["scatter", "--sizes", "8", "--ranks", "4", "--events", "-o", "/old/x.jsonl"]
+
+    command = command_of(run_of(tmp_path / "a.jsonl", arguments=arguments))
+
+    assert command == "lanewise measure scatter --sizes 8 -n 4 --fabric openmpi -o a.jsonl"
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    samples = specimen.write(tmp_path / "a.jsonl", specimen.records())
+
+    with pytest.raises(RequestError, match="name another -o"):
+        write_report([samples], tmp_path / "missing" / "report.html")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_a_page_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
+    samples = specimen.write(tmp_path / "a.jsonl", specimen.records())
+    (tmp_path / "report.html").mkdir()
+
+    with pytest.raises(RequestError, match="name another -o"):
+        write_report([samples], tmp_path / "report.html")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "report.html"]
+
+
+def test_half_the_points_are_known_within_the_median_half_width(tmp_path: Path) -> None:
+    points = [point(message_bytes=size, low_s=0.9e-6, high_s=1.1e-6) for size in (8, 16)]
+
+    text = " ".join(verdict_of([run_of(tmp_path / "a", *points)], 0))
+
+    assert "Half of the points are known within ±10 %" in text
