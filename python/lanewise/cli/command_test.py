@@ -127,11 +127,20 @@ def test_fail_if_slower_fails_beyond_doubt_only(
     assert capsys.readouterr().err == (f"{complaint} and 5 more\n" if status else "")
 
 
-@pytest.mark.parametrize("limit", ["five", "-5%", "nan", "%"])
+@pytest.mark.parametrize("limit", ["five", "-5%", "nan", "%", "5"])
 def test_a_limit_that_is_no_share_is_refused(limit: str, samples: Path, capsys: Capture) -> None:
     assert run(["compare", str(samples), str(samples), f"--fail-if-slower={limit}"]) == 2
 
     assert f"--fail-if-slower '{limit}' is not a share; write 5% or 0.05" in one_line(capsys)
+
+
+@pytest.mark.parametrize("confidence", ["0", "1", "95", "-1", "high", "nan"])
+def test_a_confidence_outside_its_range_is_refused_by_value(
+    confidence: str, samples: Path, capsys: Capture
+) -> None:
+    assert run(["compare", str(samples), str(samples), f"--confidence={confidence}"]) == 2
+
+    assert f"confidence {confidence}" in one_line(capsys)
 
 
 def test_export_without_a_target_is_refused(samples: Path, capsys: Capture) -> None:

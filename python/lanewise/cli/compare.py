@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from lanewise.cli.numbers import positive_number
 from lanewise.errors import RequestError
 from lanewise.results.compare import Comparison, Overall, Ratio, compare, slower
 from lanewise.results.read import load
@@ -25,7 +26,7 @@ def compare_files(
     fail_if_slower: str = typer.Option(
         "", metavar="5%", help="End with status 1 if B is slower by more, beyond doubt."
     ),
-    confidence: float = typer.Option(0.95, help="Confidence of the ratio's interval."),
+    confidence: str = typer.Option("0.95", metavar="P", help="Confidence of the ratio's interval."),
 ) -> None:
     """$ lanewise compare before.jsonl after.jsonl --fail-if-slower 5%
 
@@ -36,7 +37,7 @@ def compare_files(
     the signed-rank p-value over its sizes.
     """
     limit = percentage(fail_if_slower) if fail_if_slower else math.inf
-    found = compare(load(first), load(second), confidence)
+    found = compare(load(first), load(second), positive_number("--confidence", confidence, "0.95"))
     typer.echo("\n".join(text_of(found)))
     losers = slower(found.ratios, limit)
     if losers:
@@ -49,12 +50,12 @@ def compare_files(
 
 
 def percentage(text: str) -> float:
-    """Parse `5%` or `0.05`; RequestError for anything else or a negative value."""
+    """Parse `5%` or `0.05`; RequestError for anything else, as a bare 5, which could mean both."""
     try:
         value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
         value = math.nan
-    if not 0 <= value < math.inf:
+    if not 0 <= value < math.inf or (value >= 1 and not text.endswith("%")):
         raise RequestError(f"--fail-if-slower '{text}' is not a share; write 5% or 0.05")
     return value
 

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from lanewise.cli import native_options as native
+from lanewise.cli.numbers import positive_count, positive_number
 from lanewise.cli.progress import Seen, progress
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import Choice, choose, require_launcher
@@ -36,8 +37,7 @@ Operations = Annotated[
     ),
 ]
 Ranks = Annotated[
-    int | None,
-    typer.Option("-n", "--ranks", metavar="N", min=1, help="Default: the cores, at least 2."),
+    str, typer.Option("-n", "--ranks", metavar="N", help="Default: the cores, at least 2.")
 ]
 FabricName = Annotated[
     str, typer.Option("--fabric", metavar="|".join(FABRICS), help="Default: the first present.")
@@ -51,10 +51,10 @@ PrintCommand = Annotated[bool, typer.Option("--print-command", help="Show the la
 ListOperations = Annotated[bool, typer.Option("--list", help="List the operations.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the table.")]
 Rate = Annotated[
-    float, typer.Option("--smpi-rate", metavar="BYTES/S", min=1.0, help="smpi: rate of a link.")
+    str, typer.Option("--smpi-rate", metavar="BYTES/S", help="smpi: rate of a host's link.")
 ]
 Latency = Annotated[
-    float, typer.Option("--smpi-latency", metavar="S", min=0.0, help="smpi: latency of a link.")
+    str, typer.Option("--smpi-latency", metavar="S", help="smpi: latency of a host's link.")
 ]
 Speeds = Annotated[
     str, typer.Option("--smpi-speeds", metavar="F,...", help="smpi: flops of the hosts, in turn.")
@@ -69,7 +69,7 @@ def register(app: typer.Typer) -> None:
 def measure(
     context: typer.Context,
     operations: Operations = None,
-    ranks: Ranks = None,
+    ranks: Ranks = "",
     output: native.Output = None,
     resume: native.Resume = False,
     libraries: native.Libraries = None,
@@ -99,8 +99,8 @@ def measure(
     host: Host = "",
     hostfile: Hostfile = "",
     launcher_args: LauncherArguments = "",
-    smpi_rate: Rate = Cluster.rate_bytes_per_s,
-    smpi_latency: Latency = Cluster.latency_s,
+    smpi_rate: Rate = "125e6",
+    smpi_latency: Latency = "10e-6",
     smpi_speeds: Speeds = "1e9",
     print_command: PrintCommand = False,
     list_operations: ListOperations = False,
@@ -133,8 +133,8 @@ def measure(
 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
-    program = str(choice.build.program("lanewise-measure"))
-    ranks = values["ranks"] or max(2, core_count())
+    program = str(choice.build.measure)
+    ranks = positive_count("-n", values["ranks"] or str(max(2, core_count())))
     arguments = native.native_arguments(values)
     arguments += [f"--ranks={ranks}", f"--fabric={choice.fabric.name}"]
     return Job(
@@ -148,11 +148,7 @@ def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
         hostfile=values["hostfile"],
         launcher_arguments=launcher_arguments(values["launcher_args"]),
         folder=folder,
-        cluster=Cluster(
-            rate_bytes_per_s=values["smpi_rate"],
-            latency_s=values["smpi_latency"],
-            speeds_flops=speeds_in(values["smpi_speeds"]),
-        ),
+        cluster=cluster_of(values),
     )
 
 
@@ -164,15 +160,14 @@ def launcher_arguments(text: str) -> tuple[str, ...]:
         raise RequestError(f"--launcher-args '{text}': {str(error).lower()}") from None
 
 
-def speeds_in(text: str) -> tuple[float, ...]:
-    """Parse --smpi-speeds; RequestError for what is not a list of positive numbers."""
-    try:
-        speeds = tuple(float(word) for word in text.split(","))
-    except ValueError:
-        speeds = ()
-    if not speeds or min(speeds) <= 0:
-        raise RequestError(f"--smpi-speeds '{text}' is not a list of flops such as 1e9,2e9")
-    return speeds
+def cluster_of(values: Mapping[str, Any]) -> Cluster:
+    """Return the cluster that smpi simulates."""
+    option, speeds = "--smpi-speeds", values["smpi_speeds"]
+    return Cluster(
+        rate_bytes_per_s=positive_number("--smpi-rate", values["smpi_rate"], "125e6"),
+        latency_s=positive_number("--smpi-latency", values["smpi_latency"], "10e-6"),
+        speeds_flops=tuple(positive_number(option, word, "1e9,2e9") for word in speeds.split(",")),
+    )
 
 
 @contextmanager
@@ -193,6 +188,8 @@ def refuse_output(values: Mapping[str, Any]) -> None:
         if values["resume"]:
             raise RequestError("--resume needs the file to go on with; add -o FILE")
         return
+    from lanewise.results.read import load
+
     path = Path(values["output"])
     if path.is_dir():
         raise RequestError(f"{path} is a folder; name a file in it")
@@ -201,6 +198,8 @@ def refuse_output(values: Mapping[str, Any]) -> None:
     try:
         if path.exists():
             path.open("r+b").close()
+            if path.stat().st_size:
+                load(path)
         else:
             tempfile.TemporaryFile(dir=path.parent).close()
     except OSError as error:

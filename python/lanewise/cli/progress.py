@@ -33,10 +33,15 @@ OnEvent = Callable[[Event], None]
 
 @dataclass
 class Seen:
-    """What the events have told so far."""
+    """What the events have told so far.
+
+    Points take turns and are printed in the order asked for, so `finished` may run ahead of
+    `done`, those printed.
+    """
 
     points: int
     done: int = 0
+    finished: int = 0
     started: bool = False
     ended: bool = False
     began_s: float = field(default_factory=time.monotonic)
@@ -79,7 +84,7 @@ def bar(seen: Seen, rule: str) -> Iterator[OnEvent]:
 
         def on_event(event: Event) -> None:
             take(event, seen, rule)
-            shown.update(task, description=seen.doing, completed=seen.done, total=seen.points)
+            shown.update(task, description=seen.doing, completed=seen.finished, total=seen.points)
 
         yield on_event
 
@@ -102,6 +107,7 @@ def take(event: Event, seen: Seen, rule: str) -> None:
     elif kind == "batch":
         seen.doing = f"{event['operation']} {event['message_bytes']} B"
         seen.points = max(seen.done, int(event.get("points", seen.points)))
+        seen.finished = max(seen.done, int(event.get("points_done", seen.done)))
     elif kind == "point":
         take_point(event, seen, rule)
     elif kind == "clock":
@@ -116,6 +122,7 @@ def take_point(event: Event, seen: Seen, rule: str) -> None:
     """Count a point and print its row, below a heading where a new table begins."""
     point = point_in(event)
     seen.done += 1
+    seen.finished = max(seen.finished, seen.done)
     seen.points = max(seen.points, seen.done)
     ranks = "" if point.peer is None else f"{table.ranks_of(point)} "
     seen.doing = f"{point.operation} {ranks}{point.message_bytes} B"

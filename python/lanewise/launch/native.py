@@ -18,6 +18,7 @@ from lanewise.errors import RequestError
 from lanewise.launch.job import Fabric
 
 MANIFEST = "lanewise-build.json"
+MEASURE = "lanewise-measure"
 PRESETS = {"openmpi": "release", "mpich": "mpich", "smpi": "smpi"}
 BUILD_TYPES = ("Release", "RelWithDebInfo", "MinSizeRel", "Debug")
 
@@ -34,12 +35,10 @@ class NativeBuild:
     version: str
     programs: Path
 
-    def program(self, name: str) -> Path:
-        """Return the path of a native program; RequestError where it is not there."""
-        path = self.programs / name
-        if not path.is_file():
-            raise RequestError(f"{path} is missing; build it with: make build")
-        return path
+    @property
+    def measure(self) -> Path:
+        """The program that measures."""
+        return self.programs / MEASURE
 
 
 def read_build(manifest: Path) -> NativeBuild:
@@ -78,9 +77,13 @@ def manifests(environment: Mapping[str, str]) -> list[Path]:
 
 
 def find_builds(environment: Mapping[str, str]) -> list[NativeBuild]:
-    """Return every native build: those of the preset made for their MPI, then optimised, first."""
+    """Return every native build: those of the preset made for their MPI, then optimised, first.
+
+    A folder that is configured and not built yet has a manifest and no program: it is left out.
+    """
     builds = [read_build(manifest) for manifest in manifests(environment)]
-    return sorted(builds, key=preference)
+    built = [build for build in builds if build.measure.is_file()]
+    return sorted(built, key=preference)
 
 
 def preference(build: NativeBuild) -> tuple[int, int, int]:

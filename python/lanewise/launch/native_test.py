@@ -13,7 +13,8 @@ from lanewise.launch.registry import FABRICS
 
 
 def make_build(folder: Path, mpi: str, build_type: str = "Release") -> Path:
-    folder.mkdir(parents=True)
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / native.MEASURE).touch()
     manifest = {
         "mpi": mpi,
         "mpi_version": "1.2.3",
@@ -78,8 +79,8 @@ def test_srun_prefers_open_mpi_and_takes_mpich(tmp_path: Path) -> None:
     assert native.build_for(FABRICS["openmpi"], [mpich]) is None
 
 
-def test_a_missing_program_names_the_command_that_builds_it(tmp_path: Path) -> None:
-    build = native.read_build(make_build(tmp_path / "release", "openmpi") / native.MANIFEST)
+def test_a_build_that_is_configured_and_not_built_is_left_out(tmp_path: Path) -> None:
+    folder = make_build(tmp_path / "release", "openmpi")
+    (folder / "bin" / native.MEASURE).unlink()
 
-    with pytest.raises(RequestError, match="lanewise-measure is missing; build it with: make"):
-        build.program("lanewise-measure")
+    assert native.find_builds({"LANEWISE_NATIVE": str(folder)}) == []

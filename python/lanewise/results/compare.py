@@ -79,7 +79,7 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
     Raises RequestError for a confidence outside (0, 1) or where no point is in both.
     """
     if not 0 < confidence < 1:
-        raise RequestError(f"confidence {confidence} is not between 0 and 1; try 0.95")
+        raise RequestError(f"confidence {confidence:g} is not between 0 and 1; try 0.95")
     left, right = by_key(first), by_key(second)
     common = [key for key in left if key in right]
     if not common:

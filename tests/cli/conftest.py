@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of the command share: running it for real, and a library of user operations."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lanewise.launch.choose import launcher_of
+from lanewise.launch.native import build_for, find_builds
+from lanewise.launch.registry import FABRICS
+
+ROOT = Path(__file__).parents[2]
+REAL_FABRICS = ("openmpi", "mpich", "smpi")
+TIMEOUT_S = 120
+
+Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def why_not(fabric: str) -> str:
+    """Return why a fabric cannot run here, empty where it can."""
+    if launcher_of(FABRICS[fabric], os.environ) is None:
+        return f"{fabric} has no launcher here; install {FABRICS[fabric].package}"
+    if build_for(FABRICS[fabric], find_builds(os.environ)) is None:
+        return f"{fabric} has no native build; make build"
+    return ""
+
+
+@pytest.fixture(params=REAL_FABRICS)
+def fabric(request: pytest.FixtureRequest) -> str:
+    """Give each fabric that runs real ranks here."""
+    name = str(request.param)
+    if why_not(name):
+        pytest.skip(why_not(name))
+    return name
+
+
+@pytest.fixture(params=("openmpi", "mpich"))
+def real_mpi(request: pytest.FixtureRequest) -> str:
+    """Give each fabric whose ranks are processes."""
+    name = str(request.param)
+    if why_not(name):
+        pytest.skip(why_not(name))
+    return name
+
+
+@pytest.fixture
+def smpi() -> str:
+    """Give the fabric of simulated clusters."""
+    if why_not("smpi"):
+        pytest.skip(why_not("smpi"))
+    return "smpi"
+
+
+@pytest.fixture
+def lanewise(tmp_path: Path) -> Lanewise:
+    """Give the function that runs the command in an empty folder."""
+    if why_not("openmpi"):
+        pytest.skip(why_not("openmpi"))
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "lanewise", *map(str, arguments)],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def user_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the library of user operations beside this file, against Open MPI."""
+    compiler = shutil.which("mpicc.openmpi") or shutil.which("mpicc")
+    if compiler is None:
+        pytest.skip("no MPI compiler; install libopenmpi-dev")
+    library = tmp_path_factory.mktemp("user") / "libuser.so"
+    source = Path(__file__).with_name("user_operations.c")
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", f"-I{ROOT / 'include'}", str(source), "-o", str(library)],
+        check=True,
+    )
+    return library

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs that end early keep their points, say so, and leave no rank behind."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lanewise.results.read import load
+
+Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def processes_naming(text: str) -> list[str]:
+    """Return the command lines of running processes that contain `text`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if text in line:
+            found.append(line)
+    return found
+
+
+def test_a_rank_that_dies_leaves_the_points_so_far(
+    lanewise: Lanewise, user_library: Path, tmp_path: Path
+) -> None:
+    command = ("measure", "-n", 2, "--fabric", "openmpi", "--sizes", "8,64,1K")
+    operation = ("--operation", f"{user_library}:dying", "--repetitions", "100:2000")
+
+    done = lanewise(*command, *operation, "--error", "0.5", "-o", "s.jsonl")
+
+    kept = load(tmp_path / "s.jsonl")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("lanewise measure: a rank died: mpirun.openmpi ended with status 137")
+    assert f"after {len(kept.points)} of 3 points, kept in s.jsonl" in last
+    assert "--resume" in last
+    assert "  | " in done.stderr
+    assert kept.end is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_its_points_and_leaves_no_rank(
+    lanewise: Lanewise, real_mpi: str, tmp_path: Path, number: signal.Signals
+) -> None:
+    path = tmp_path / "interrupted.jsonl"
+    command = [
+        sys.executable, "-m", "lanewise", "measure", "pairs", "-n", "2", "--fabric", real_mpi,
+        "--sizes", "1:900K:1", "--repetitions", "10", "-o", str(path),
+    ]  # fmt: skip
+    started = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    assert started.stderr is not None
+    first = started.stderr.readline()
+
+    started.send_signal(number)
+    rest = started.communicate(timeout=60)[1]
+
+    assert first.startswith("1/")
+    assert started.returncode == 130
+    assert rest.splitlines()[-1].startswith("lanewise measure: stopped after ")
+    assert processes_naming(str(path)) == []
+    assert len(load(path).points) >= 1
+
+
+def test_a_launcher_that_cannot_start_the_ranks_is_a_failure_with_its_words(
+    lanewise: Lanewise, real_mpi: str, tmp_path: Path
+) -> None:
+    done = lanewise(
+        "measure", "scatter", "-n", 2, "--fabric", real_mpi, "--launcher-args=--nonesuch",
+        "--sizes", "8", "-o", "s.jsonl",
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert "nonesuch" in done.stderr
+    assert "the ranks did not start" in done.stderr.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []

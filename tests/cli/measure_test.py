@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise measure` with real ranks: what it prints, keeps, goes on with and shows."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from jsonschema import Draft202012Validator
+
+from lanewise.results.read import load
+
+Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
+SCHEMA = Path(__file__).parents[2] / "schema" / "samples.schema.json"
+FEW = ("--sizes", "8,1K", "--repetitions", "10", "-o", "s.jsonl")
+
+
+def test_every_point_is_measured_printed_and_kept(
+    lanewise: Lanewise, fabric: str, tmp_path: Path
+) -> None:
+    done = lanewise("measure", "scatter", "gather", "-n", 4, "--fabric", fabric, *FEW)
+
+    assert done.returncode == 0, done.stderr
+    samples = load(tmp_path / "s.jsonl")
+    measured = [(point.operation, point.message_bytes) for point in samples.points]
+    assert measured == [("scatter", 8), ("scatter", 1024), ("gather", 8), ("gather", 1024)]
+    assert [line.split()[0] for line in done.stdout.splitlines() if line[:1].isdigit()] == [
+        "8", "1024", "8", "1024",
+    ]  # fmt: skip
+    assert (samples.context.ranks, samples.context.fabric) == (4, fabric)
+    assert samples.warnings == []
+
+
+def test_what_is_written_follows_the_schema(
+    lanewise: Lanewise, fabric: str, tmp_path: Path
+) -> None:
+    done = lanewise("measure", "bcast", "-n", 2, "--fabric", fabric, *FEW)
+
+    assert done.returncode == 0, done.stderr
+    validator = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    for line in (tmp_path / "s.jsonl").read_text(encoding="utf-8").splitlines():
+        validator.validate(json.loads(line))
+
+
+def test_pairs_and_triplets_and_clock_follow_the_schema(lanewise: Lanewise, tmp_path: Path) -> None:
+    validator = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    for subject in ("pairs", "triplets", "clock"):
+        sizes = () if subject == "clock" else ("--sizes", "8", "--repetitions", "10")
+        done = lanewise("measure", subject, "-n", 3, *sizes, "-o", f"{subject}.jsonl")
+
+        assert done.returncode == 0, done.stderr
+        for line in (tmp_path / f"{subject}.jsonl").read_text(encoding="utf-8").splitlines():
+            validator.validate(json.loads(line))
+
+
+def test_a_fixed_count_keeps_just_so_many_samples(
+    lanewise: Lanewise, fabric: str, tmp_path: Path
+) -> None:
+    lanewise("measure", "bcast", "-n", 2, "--fabric", fabric, *FEW)
+
+    points = load(tmp_path / "s.jsonl").points
+    assert [(point.repetitions, len(point.samples_s)) for point in points] == [(10, 10)] * 2
+
+
+def test_pairs_measures_each_pair_once(lanewise: Lanewise, fabric: str, tmp_path: Path) -> None:
+    lanewise("measure", "pairs", "-n", 4, "--fabric", fabric, *FEW)
+
+    points = [point for point in load(tmp_path / "s.jsonl").points if point.message_bytes == 8]
+    assert [(point.root, point.peer) for point in points] == [
+        (0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3),
+    ]  # fmt: skip
+
+
+def test_resume_measures_what_is_missing_and_nothing_else(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    command = ("measure", "scatter", "-n", 2, "--sizes", "1:1K:x2", "--repetitions", "10")
+    lanewise(*command, "-o", "s.jsonl")
+    path = tmp_path / "s.jsonl"
+    kept = "".join(path.read_text().splitlines(keepends=True)[:5])
+    path.write_text(kept + '{"record": "point", "operat')
+
+    done = lanewise(*command, "-o", "s.jsonl", "--resume")
+
+    assert done.returncode == 0, done.stderr
+    samples = load(path)
+    assert path.read_text().startswith(kept)
+    assert [point.message_bytes for point in samples.points] == [2**power for power in range(11)]
+    assert samples.warnings == []
+
+
+def test_resuming_a_finished_file_measures_nothing(lanewise: Lanewise, tmp_path: Path) -> None:
+    command = ("measure", "scatter", "-n", 2, *FEW)
+    lanewise(*command)
+    points = load(tmp_path / "s.jsonl").points
+
+    done = lanewise(*command, "--resume")
+
+    assert done.returncode == 0, done.stderr
+    assert load(tmp_path / "s.jsonl").points == points
+
+
+def test_the_printed_command_measures_when_typed(
+    lanewise: Lanewise, fabric: str, tmp_path: Path
+) -> None:
+    command = ("measure", "bcast", "-n", 2, "--fabric", fabric, *FEW)
+    printed = lanewise(*command, "--print-command")
+    assert printed.returncode == 0, printed.stderr
+    assert not (tmp_path / "s.jsonl").exists()
+
+    done = subprocess.run(
+        printed.stdout, shell=True, cwd=tmp_path, check=False, capture_output=True, timeout=60
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert len(load(tmp_path / "s.jsonl").points) == 2
+
+
+def test_the_srun_line_is_printed_where_srun_is_not_installed(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    done = lanewise("measure", "bcast", "-n", 4, "--fabric", "srun", "--print-command", *FEW)
+
+    words = shlex.split(done.stdout)
+    assert Path(words[0]).name == "srun"
+    assert {"--ntasks=4", "--mpi=pmix", "--fabric=srun"} <= set(words)
+
+
+def test_a_user_operation_is_measured_by_its_own_name(
+    lanewise: Lanewise, user_library: Path, tmp_path: Path
+) -> None:
+    operation = f"{user_library}:meeting"
+
+    done = lanewise("measure", "--operation", operation, "-n", 2, "--fabric", "openmpi", *FEW)
+
+    assert done.returncode == 0, done.stderr
+    assert {point.operation for point in load(tmp_path / "s.jsonl").points} == {"meeting"}
+
+
+def test_the_list_names_operations_that_can_be_measured(lanewise: Lanewise, fabric: str) -> None:
+    done = lanewise("measure", "--list", "--fabric", fabric)
+
+    assert {"scatter", "ibcast", "pingpong"} <= set(done.stdout.split())
+
+
+def test_a_terminal_gets_a_bar_with_time_left(lanewise: Lanewise, tmp_path: Path) -> None:
+    script = f"{shlex.join(['python', '-m', 'lanewise'])} measure scatter -n 2 --sizes 1:64:x2"
+    assert lanewise("doctor").returncode == 0
+    environment = {**os.environ, "COLUMNS": "100", "TERM": "xterm"}
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+
+    shown = subprocess.run(
+        ["script", "--quiet", "--return", "--command", script, "/dev/null"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=60,
+        stdin=subprocess.DEVNULL,
+    ).stdout  # fmt: skip
+
+    assert "7/7" in shown
+    assert "left" in shown
+    assert "Median Latency(us)" in shown
+
+
+def test_no_color_is_obeyed_on_a_terminal(lanewise: Lanewise, tmp_path: Path) -> None:
+    assert lanewise("doctor").returncode == 0
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "xterm"}
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+
+    shown = subprocess.run(
+        ["script", "--quiet", "--return", "--command",
+         "python -m lanewise measure scatter -n 2 --sizes 8", "/dev/null"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=60,
+        stdin=subprocess.DEVNULL,
+    ).stdout  # fmt: skip
+
+    assert "\x1b[3" not in shown
+    assert "\x1b[9" not in shown
