@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lanewise.launch.native import build_for, find_builds
+from lanewise.launch.native import MEASURE, build_for, find_builds
 from lanewise.launch.registry import FABRICS
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
@@ -27,7 +27,7 @@ def program() -> Path:
     build = build_for(FABRICS["openmpi"], find_builds(os.environ))
     if build is None:
         pytest.skip("openmpi has no native build; make build")
-    return build.measure
+    return build.program(MEASURE)
 
 
 def sizes_of(program: Path, text: str) -> list[int]:

@@ -24,6 +24,7 @@ from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import Choice, choose, require_launcher
 from lanewise.launch.job import Cluster, Job
 from lanewise.launch.machine import core_count
+from lanewise.launch.native import MEASURE
 from lanewise.launch.plan import ask, plan, sentence_in, write_files
 from lanewise.launch.registry import FABRICS
 from lanewise.launch.run import Outcome, run
@@ -133,7 +134,7 @@ def measure(
 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
-    program = str(choice.build.measure)
+    program = str(choice.build.program(MEASURE))
     ranks = positive_count("-n", values["ranks"] or str(max(2, core_count())))
     arguments = native.native_arguments(values)
     arguments += [f"--ranks={ranks}", f"--fabric={choice.fabric.name}"]

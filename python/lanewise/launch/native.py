@@ -35,10 +35,12 @@ class NativeBuild:
     version: str
     programs: Path
 
-    @property
-    def measure(self) -> Path:
-        """The program that measures."""
-        return self.programs / MEASURE
+    def program(self, name: str) -> Path:
+        """Return the path of a native program; RequestError where it is not there."""
+        path = self.programs / name
+        if not path.is_file():
+            raise RequestError(f"{path} is missing; build it with: make build")
+        return path
 
 
 def read_build(manifest: Path) -> NativeBuild:
@@ -82,7 +84,7 @@ def find_builds(environment: Mapping[str, str]) -> list[NativeBuild]:
     A folder that is configured and not built yet has a manifest and no program: it is left out.
     """
     builds = [read_build(manifest) for manifest in manifests(environment)]
-    built = [build for build in builds if build.measure.is_file()]
+    built = [build for build in builds if (build.programs / MEASURE).is_file()]
     return sorted(built, key=preference)
 
 

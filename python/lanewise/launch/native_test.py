@@ -84,3 +84,10 @@ def test_a_build_that_is_configured_and_not_built_is_left_out(tmp_path: Path) ->
     (folder / "bin" / native.MEASURE).unlink()
 
     assert native.find_builds({"LANEWISE_NATIVE": str(folder)}) == []
+
+
+def test_a_missing_program_names_the_command_that_builds_it(tmp_path: Path) -> None:
+    build = native.read_build(make_build(tmp_path / "release", "openmpi") / native.MANIFEST)
+
+    with pytest.raises(RequestError, match="lanewise-tune is missing; build it with: make"):
+        build.program("lanewise-tune")
