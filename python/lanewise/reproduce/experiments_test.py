@@ -3,6 +3,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,11 +61,14 @@ def test_an_unknown_name_gets_a_suggestion() -> None:
         find_experiment("timing-method")
 
 
-@pytest.mark.parametrize(
-    ("op", "value", "met"), [("<=", 1.0, True), ("<=", 0.9, False), (">=", 1.0, True)]
-)
-def test_a_target_is_met_on_its_side_of_the_bound(op: Any, value: float, met: bool) -> None:  # noqa: FBT001
-    assert Target("x", op, value).met_by({"x": 1.0}) is met
+@pytest.mark.parametrize(("op", "value"), [("<=", 1.0), ("<=", 1.1), (">=", 1.0), (">=", 0.9)])
+def test_a_target_is_met_on_its_side_of_the_bound(op: Any, value: float) -> None:
+    assert Target("x", op, value).met_by({"x": 1.0})
+
+
+@pytest.mark.parametrize(("op", "value"), [("<=", 0.9), (">=", 1.1)])
+def test_a_target_is_missed_beyond_its_bound(op: Any, value: float) -> None:
+    assert not Target("x", op, value).met_by({"x": 1.0})
 
 
 def test_a_figure_that_is_missing_or_undefined_meets_nothing() -> None:
@@ -90,6 +94,12 @@ def test_the_object_is_one_line_of_strict_json(capsys: pytest.CaptureFixture[str
 
     assert len(lines) == 1
     assert json.loads(lines[0])["figures"] == {"speedup": 3.9}
+
+
+def test_a_figure_that_is_undefined_is_null(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json(Finished(EXPERIMENT, replace(OUTCOME, figures={"speedup": float("nan")})))
+
+    assert json.loads(capsys.readouterr().out)["figures"] == {"speedup": None}
 
 
 def test_the_table_has_paper_and_here_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:

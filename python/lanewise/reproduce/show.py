@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 
 from rich.box import SIMPLE_HEAD
@@ -31,7 +32,7 @@ def print_list(*, as_json: bool) -> None:
 
 def print_json(finished: Finished) -> None:
     """Print the outcome as the one JSON object that ends standard output."""
-    sys.stdout.write(json.dumps(as_object(finished), ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(as_object(finished), ensure_ascii=False, default=str) + "\n")
 
 
 def as_object(finished: Finished) -> dict[str, object]:
@@ -40,7 +41,9 @@ def as_object(finished: Finished) -> dict[str, object]:
     return {
         "name": experiment.name,
         "paper": experiment.paper,
-        "figures": outcome.figures,
+        "figures": {
+            key: value if math.isfinite(value) else None for key, value in outcome.figures.items()
+        },
         "targets": {
             target.key: {
                 "op": target.op,
