@@ -8,7 +8,7 @@ because a rank was late, intervals wider than asked, a governor that changes the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from lanewise.results.read import Samples
 from lanewise.results.records import Context, Point
@@ -82,7 +82,6 @@ def half_width(point: Point) -> float:
 
 def named(points: list[Point], most: int = 3) -> str:
     """Name points as `scatter 8 B, 16 B and 4 more`."""
-    label: Callable[[Point], str] = lambda point: f"{point.operation} {point.message_bytes} B"  # noqa: E731
-    names = ", ".join(label(point) for point in points[:most])
+    names = ", ".join(f"{point.operation} {point.message_bytes} B" for point in points[:most])
     rest = len(points) - most
     return names if rest <= 0 else f"{names} and {rest} more"
