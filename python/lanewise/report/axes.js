@@ -52,10 +52,20 @@ function sizeTicks(low, high, zeroAt) {
   return zeroAt === null ? ticks : [[zeroAt, "0"], ...ticks];
 }
 
-function timeTicks(low, high) {
-  const decades = Math.log10(high / low);
-  const fine = [1, 1.2, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
-  const steps = decades > 3 ? [1] : decades > 0.7 ? [1, 2, 5] : fine;
+// The finest of a few usual divisions of a decade that gives at most `most` ticks.
+function timeTicks(low, high, most) {
+  const divisions = [[1, 1.2, 1.5, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]];
+  for (const steps of divisions) {
+    const ticks = decadeTicks(low, high, steps);
+    if (ticks.length > 1 && ticks.length <= most) return ticks;
+  }
+  const ticks = decadeTicks(low, high, [1]);
+  const stride = Math.ceil(ticks.length / most);
+  return ticks.length > 1 ? ticks.filter((_, n) => n % stride === 0)
+    : [[low, timeTick(low)], [high, timeTick(high)]];
+}
+
+function decadeTicks(low, high, steps) {
   const ticks = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
     for (const step of steps) {
@@ -63,7 +73,7 @@ function timeTicks(low, high) {
       if (at >= low * 0.999 && at <= high * 1.001) ticks.push([at, timeTick(at)]);
     }
   }
-  return ticks.length > 1 ? ticks : [[low, timeTick(low)], [high, timeTick(high)]];
+  return ticks;
 }
 
 function plainTicks(low, high) {

@@ -219,7 +219,7 @@ def test_every_key_of_a_context_has_a_row(tmp_path: Path) -> None:
 
 
 def test_the_command_to_measure_again_is_that_of_the_launcher(tmp_path: Path) -> None:
-    arguments = ["scatter", "--sizes", "8", "--ranks", "4", "--events", "-o", "/old/x.jsonl"]
+    arguments = ["scatter", "--sizes", "8", "--ranks=4", "--events", "-o", "/old/x.jsonl"]
 
     command = command_of(run_of(tmp_path / "a.jsonl", arguments=arguments))
 

@@ -112,7 +112,7 @@ function tickUpdate(ranges, zeroAt) {
   const [xLow, xHigh] = ranges.x.map((value) => 10 ** value);
   const [yLow, yHigh] = ranges.y.map((value) => 10 ** value);
   const x = axisTicks(sizeTicks(xLow, xHigh, zeroAt));
-  const y = axisTicks(timeTicks(yLow, yHigh));
+  const y = axisTicks(timeTicks(yLow, yHigh, 10));
   return {
     "xaxis.tickmode": x.tickmode, "xaxis.tickvals": x.tickvals, "xaxis.ticktext": x.ticktext,
     "yaxis.tickmode": y.tickmode, "yaxis.tickvals": y.tickvals, "yaxis.ticktext": y.ticktext,

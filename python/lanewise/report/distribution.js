@@ -45,7 +45,7 @@ function spreadLayout(curve, i, logarithmic) {
     .filter(([low, high]) => low !== null && high > low);
   const ends = [Math.min(...samples), Math.max(...samples)];
   const axis = logarithmic
-    ? { type: "log", ...axisTicks(timeTicks(...ends)) }
+    ? { type: "log", ...axisTicks(timeTicks(...ends, 5)) }
     : { type: "linear", ...axisTicks(plainTicks(...ends)) };
   return {
     ...layoutLook(), showlegend: false, bargap: 0, margin: { l: 58, r: 8, t: 4, b: 40 },

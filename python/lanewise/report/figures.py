@@ -94,8 +94,9 @@ def _tuples(
 ) -> list[Json]:
     """Return a figure for each run, operation and sizes among the points that are wanted."""
     figures: list[Json] = []
-    for run, label in zip(runs, labels_of(runs), strict=True):
-        suffix = f" · {label}" if len(runs) > 1 else ""
+    holders = [run for run in runs if any(map(wanted, run.points))]
+    for run, label in zip(holders, labels_of(holders), strict=True):
+        suffix = f" · {label}" if len(holders) > 1 else ""
         for group in _grouped(filter(wanted, run.points)):
             title = f"{group[0].operation}, {ways_text(group[0])}{suffix}"
             place = f"{kind}-{len(figures)}-{_slug(group[0].operation)}"

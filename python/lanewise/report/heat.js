@@ -9,10 +9,12 @@ function drawHeat(place, figure) {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches
     && !document.documentElement.dataset.printing;
   const times = cells.z.flat().filter((value) => value !== null);
-  const ends = [Math.min(...times), Math.max(...times)];
+  // The scale spans at least a factor of 1.5, so that equal links look equal.
+  const least = Math.min(...times);
+  const ends = [least, Math.max(...times, 1.5 * least)];
   const trace = {
     type: "heatmap", x: figure.names, y: figure.names, z: cells.z, text: cells.text,
-    xgap: 1, ygap: 1,
+    xgap: 1, ygap: 1, zmin: ends[0], zmax: ends[1],
     hovertemplate: "%{y} to %{x}<br><b>%{text}</b><extra></extra>", hoverongaps: false,
     texttemplate: small ? "%{text}" : "", textfont: { size: 11 },
     colorscale: dark ? [[0, "#1c2733"], [1, "#3f7cc4"]] : [[0, "#e8f0fa"], [1, "#1a5fb4"]],

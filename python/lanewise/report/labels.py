@@ -50,8 +50,8 @@ def labels_of(runs: Sequence[Samples]) -> list[str]:
 
     One run alone is called by its fabric, or its MPI where it names none.
     """
-    if len(runs) == 1:
-        return [runs[0].context.fabric or mpi_name(runs[0].context.mpi)]
+    if len(runs) < 2:
+        return [run.context.fabric or mpi_name(run.context.mpi) for run in runs]
     words: list[list[str]] = [[] for _ in runs]
     for condition in _CONDITIONS:
         values = [condition(run.context) for run in runs]

@@ -157,6 +157,6 @@ def _own_arguments(context: Context) -> list[str]:
             skip_next = False
         elif word in _LAUNCHED_WITH_VALUE:
             skip_next = True
-        elif word not in _LAUNCHED_ALONE:
+        elif word not in _LAUNCHED_ALONE and word.partition("=")[0] not in _LAUNCHED_WITH_VALUE:
             words.append(word)
     return words

@@ -30,7 +30,9 @@ def title_of(runs: Sequence[Samples]) -> str:
     names = list(dict.fromkeys(point.operation for run in runs for point in run.points))
     if not names and any(run.clock_checks for run in runs):
         names = ["clock"]
-    what = _listed(names[:4] + ([f"{len(names) - 4} more"] if len(names) > 4 else []))
+    if len(names) > 5:
+        names = [*names[:4], f"{len(names) - 4} more"]
+    what = _listed(names)
     return f"{what[:1].upper() + what[1:] or 'No point yet'} on {_hosts(runs)}"
 
 
