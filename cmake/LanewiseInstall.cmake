@@ -19,6 +19,9 @@ if(BUILD_SHARED_LIBS)
   install(FILES ${PROJECT_BINARY_DIR}/lanewise-config.cmake
     ${PROJECT_BINARY_DIR}/lanewise-config-version.cmake
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lanewise)
+  # Relative, so that an installed tree may be moved.
+  cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY
+    ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig OUTPUT_VARIABLE LANEWISE_PC_TO_PREFIX)
   configure_file(cmake/lanewise.pc.in ${PROJECT_BINARY_DIR}/lanewise.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/lanewise.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
