@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bars: a few named values in groups, each written at the end of its bar.
 
-Bars lie, so that long names read without turning the head.  A dashed line
-marks a target where there is one.
+Bars lie, so that long names read without turning the head.  On a logarithmic
+axis, which has no zero for a bar to begin at, values are dots instead.  A dashed
+line marks a target where there is one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Scale = Literal["log", "linear"]
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: its name, its length, and the series that gives its colour and legend entry."""
+    """One bar: its name, its length, and the series that gives its colour."""
 
     name: str
     value: float
@@ -61,25 +62,23 @@ def _draw_panel(
     panel: Axes, bars: Sequence[Bar], write: Callable[[float], str], scale: Scale
 ) -> None:
     series = list(dict.fromkeys(bar.series for bar in bars))
-    places = list(range(len(bars)))
-    colours = [COLOURS[series.index(bar.series) % len(COLOURS)] for bar in bars]
-    panel.barh(places, [bar.value for bar in bars], color=colours, height=0.62)
-    panel.set_yticks(places, [bar.name for bar in bars])
-    panel.invert_yaxis()
-    panel.tick_params(axis="y", length=0)
-    panel.grid(visible=False)
     panel.set_xscale(scale)
+    for place, bar in enumerate(bars):
+        colour = COLOURS[series.index(bar.series) % len(COLOURS)]
+        if scale == "log":
+            panel.plot([bar.value], [place], "o", color=colour, ms=7)
+        else:
+            panel.barh(place, bar.value, color=colour, height=0.62 * min(1.0, len(bars) / 4))
+        panel.annotate(
+            write(bar.value), (bar.value, place), xytext=(7, 0), textcoords="offset points",
+            va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
+        )  # fmt: skip
+    panel.set_yticks(range(len(bars)), [bar.name for bar in bars])
+    panel.set_ylim(len(bars) - 0.5, -0.5)
+    panel.tick_params(axis="y", length=0)
+    panel.grid(visible=scale == "log", axis="y")
+    panel.grid(visible=False, axis="x")
     panel.xaxis.set_visible(False)
     panel.spines["bottom"].set_visible(False)
-    for place, bar in zip(places, bars, strict=True):
-        panel.annotate(
-            write(bar.value), (bar.value, place), xytext=(4, 0), textcoords="offset points",
-            va="center",
-        )  # fmt: skip
     low, high = panel.get_xlim()
-    panel.set_xlim(low, high * (1.6 if scale == "log" else 1.15))
-    if len(series) > 1:
-        handles = [
-            panel.barh([0], [0], color=COLOURS[i % len(COLOURS)]) for i in range(len(series))
-        ]
-        panel.legend(handles, series)
+    panel.set_xlim(low, high * (4 if scale == "log" else 1.15))

@@ -61,10 +61,18 @@ def test_linear_ticks_are_powers_of_two_apart(largest_bytes: int) -> None:
 def test_a_larger_value_has_a_longer_bar() -> None:
     bars = [Bar("max", 0.8, "paper"), Bar("max", 0.004, "here")]
 
-    figure = draw_bars([("Scatter", bars)], time_text, scale="log", target=0.1)
+    figure = draw_bars([("Scatter", bars)], time_text, target=0.1)
 
     ends = [patch.get_extents().width for patch in figure.axes[0].patches[:2]]
     assert ends[0] > ends[1] > 0
+
+
+def test_values_on_a_logarithmic_axis_are_dots() -> None:
+    bars = [Bar("max", 0.8, "paper"), Bar("max", 0.004, "here")]
+
+    panel = draw_bars([("Scatter", bars)], time_text, scale="log").axes[0]
+
+    assert [np.asarray(dot.get_xdata()).tolist() for dot in panel.lines] == [[0.8], [0.004]]
 
 
 def test_every_value_of_a_strip_is_a_dot() -> None:

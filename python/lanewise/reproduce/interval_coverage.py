@@ -15,7 +15,7 @@ from typing import Any
 
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
-from lanewise.plots.quantity import percent_text, three_digits
+from lanewise.plots.quantity import three_digits
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.workspace import Workspace
 
@@ -68,7 +68,7 @@ def _draw(workspace: Workspace, figures: dict[str, float]) -> list[Path]:
         if f"coverage_{law}_student" in figures:
             bars.append(Bar("Student's rule", figures[f"coverage_{law}_student"], "paper's rule"))
         panels.append((f"{words.capitalize()}", bars))
-    figure = draw_bars(panels, percent_text, target=WANTED)
+    figure = draw_bars(panels, percent_of, target=WANTED)
     return workspace.save(figure, "interval-coverage")
 
 
