@@ -15,7 +15,6 @@ from typing import Any
 
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
-from lanewise.plots.quantity import three_digits
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.workspace import Workspace
 
@@ -45,11 +44,13 @@ def _rows(found: dict[str, Any]) -> list[Row]:
         rows.append(Row(f"{words}: median rule covers", "", _share(found, f"coverage_{law}")))
         student = _share(found, f"coverage_{law}_student")
         rows.append(Row(f"{words}: Student's rule covers", "95 % supposed", student))
-        repetitions = found.get(f"repetitions_mean_{law}")
-        if repetitions is not None:
-            count = three_digits(float(repetitions))
-            rows.append(Row(f"{words}: repetitions until the median rule stops", "", count))
+        rows.append(Row(f"{words}: repetitions of either rule", "", _repetitions(found, law)))
     return rows
+
+
+def _repetitions(found: dict[str, Any], law: str) -> str:
+    means = (found.get(f"repetitions_mean_{law}{rule}") for rule in ("", "_student"))
+    return ", ".join(f"{float(mean):.0f}" for mean in means if mean is not None)
 
 
 def _share(found: dict[str, Any], key: str) -> str:

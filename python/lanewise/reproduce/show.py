@@ -42,7 +42,8 @@ def as_object(finished: Finished) -> dict[str, object]:
         "name": experiment.name,
         "paper": experiment.paper,
         "figures": {
-            key: value if math.isfinite(value) else None for key, value in outcome.figures.items()
+            key: float(f"{value:.6g}") if math.isfinite(value) else None
+            for key, value in outcome.figures.items()
         },
         "targets": {
             target.key: {
