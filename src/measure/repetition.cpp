@@ -9,12 +9,15 @@
 
 namespace lanewise::measure {
 
+std::size_t Repetition::checkpoint() const {
+    std::size_t checkpoint = rule_.repetitions_min;
+    while (checkpoint <= values_.size()) checkpoint *= 2;
+    return std::min(checkpoint, rule_.repetitions_max);
+}
+
 std::size_t Repetition::next_batch(double estimate_s) const {
     if (stopped_) return 0;
-    const auto done = values_.size();
-    std::size_t checkpoint = rule_.repetitions_min;
-    while (checkpoint <= done) checkpoint *= 2;
-    auto count = std::min(checkpoint, rule_.repetitions_max) - done;
+    auto count = checkpoint() - values_.size();
     if (rule_.time_limit_s > 0.0 && estimate_s > 0.0) {
         const double fits = std::max(1.0, (rule_.time_limit_s - elapsed_s_) / estimate_s);
         if (fits < static_cast<double>(count)) count = static_cast<std::size_t>(fits);
@@ -23,11 +26,12 @@ std::size_t Repetition::next_batch(double estimate_s) const {
 }
 
 void Repetition::add(std::span<const double> values, std::size_t late_count, double elapsed_s) {
+    const auto aim = checkpoint();
     values_.insert(values_.end(), values.begin(), values.end());
     late_count_ += late_count;
     elapsed_s_ += elapsed_s;
     ++batch_count_;
-    stopped_ = decide();
+    stopped_ = decide(aim);
 }
 
 Interval Repetition::interval() const {
@@ -35,10 +39,11 @@ Interval Repetition::interval() const {
                                         : student_interval(values_, rule_.confidence);
 }
 
-std::optional<lw_stop> Repetition::decide() const {
+std::optional<lw_stop> Repetition::decide(std::size_t aim) const {
     const auto done = values_.size();
     if (done >= rule_.repetitions_max) return rule_.fixed() ? LW_STOP_FIXED : LW_STOP_MAXIMUM;
-    const bool enough = !rule_.fixed() && batch_count_ >= 2 && done >= rule_.repetitions_min;
+    // Late repetitions and the time limit cut batches short: no look at the interval there.
+    const bool enough = !rule_.fixed() && batch_count_ >= 2 && done >= aim;
     const bool reached =
         rule_.rule == LW_RULE_STUDENT || median_ranks(done, rule_.confidence).wide_enough;
     if (enough && reached && interval().relative_error() <= rule_.error) return LW_STOP_INTERVAL;

@@ -54,7 +54,9 @@ class Repetition {
     double elapsed_s() const { return elapsed_s_; }
 
   private:
-    std::optional<lw_stop> decide() const;
+    /* How many values the next look at the interval needs. */
+    std::size_t checkpoint() const;
+    std::optional<lw_stop> decide(std::size_t aim) const;
 
     StoppingRule rule_;
     std::vector<double> values_;
