@@ -95,7 +95,7 @@ function axisLook() {
   return {
     color: style("--soft"), gridcolor: style("--grid"), linecolor: style("--line"), zeroline: false,
     showline: true, ticks: "outside", tickcolor: style("--line"), ticklen: 4, fixedrange: false,
-    tickfont: { size: 12 }, title: { font: { size: 12 }, standoff: 8 },
+    tickangle: 0, tickfont: { size: 12 }, title: { font: { size: 12 }, standoff: 8 },
   };
 }
 
@@ -107,6 +107,12 @@ function layoutLook() {
     hoverlabel: { bgcolor: style("--paper"), bordercolor: style("--line"), align: "left",
                   font: { family: style("--sans"), size: 12, color: style("--ink") } },
   };
+}
+
+// On paper nothing can adapt later, so a figure is given the size of its place at once.
+function sizeFor(place) {
+  if (!document.documentElement.dataset.printing) return { autosize: true };
+  return { width: place.clientWidth, height: place.clientHeight };
 }
 
 const config = {

@@ -135,7 +135,7 @@ function drawCurves(place, figure) {
     return;
   }
   if (single) place.style.height = `${6.5 + 1.75 * traces.length}rem`;
-  Plotly.react(place, traces, layout, config);
+  Plotly.react(place, traces, { ...layout, ...sizeFor(place) }, config);
   if (!single) retick(place, zeroAt);
   if (place.dataset.curves) return;
   place.dataset.curves = traces.filter((trace) => trace.name).length;

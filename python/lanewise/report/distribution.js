@@ -45,7 +45,7 @@ function spreadLayout(curve, i, logarithmic) {
     .filter(([low, high]) => low !== null && high > low);
   const ends = [Math.min(...samples), Math.max(...samples)];
   const axis = logarithmic
-    ? { type: "log", ...axisTicks(timeTicks(...ends, 5)) }
+    ? { type: "log", ...axisTicks(timeTicks(...ends, 4)) }
     : { type: "linear", ...axisTicks(plainTicks(...ends)) };
   return {
     ...layoutLook(), showlegend: false, bargap: 0, margin: { l: 58, r: 8, t: 4, b: 40 },
@@ -96,7 +96,7 @@ function showPoint(figure, index, i) {
   const logarithmic = Math.min(...samples) > 0 && Math.max(...samples) > 4 * Math.min(...samples);
   const colour = figure.kind === "heat" ? curveColour(0) : curveColour(index);
   Plotly.react(place, spreadTraces(curve, i, colour, logarithmic),
-    spreadLayout(curve, i, logarithmic), { ...config, displayModeBar: false });
+    { ...spreadLayout(curve, i, logarithmic), ...sizeFor(place) }, { ...config, displayModeBar: false });
   place.dataset.samples = samples.length;
 }
 

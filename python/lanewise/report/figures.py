@@ -24,6 +24,13 @@ Json = dict[str, Any]
 # More dots than this are not told apart in the panel; the statistics always use all samples.
 SAMPLES_DRAWN_MAX = 1000
 
+# Why a point stopped, in a cell of a table and in a sentence.
+STOPPED_SHORT = {
+    "interval": "narrow interval",
+    "maximum": "all repetitions",
+    "time_limit": "time limit",
+    "fixed": "fixed count",
+}
 STOPPED = {
     "interval": "stopped once the interval was narrow enough",
     "maximum": "stopped at the most repetitions allowed",
@@ -164,6 +171,7 @@ def _series(label: str, points: Sequence[Point], name: Callable[[Point], str]) -
         "repetitions": [point.repetitions for point in points],
         "late": [point.late_count for point in points],
         "outliers": [point.outlier_count for point in points],
+        "stopped_short": [STOPPED_SHORT.get(point.stopped, point.stopped) for point in points],
         "stopped_text": [STOPPED.get(point.stopped, point.stopped) for point in points],
         "samples_s": [_drawn(point.samples_s) for point in points],
     }

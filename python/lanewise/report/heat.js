@@ -23,7 +23,7 @@ function drawHeat(place, figure) {
   };
   const axis = { ...axisLook(), type: "category", showgrid: false, showline: false, ticks: "" };
   Plotly.react(place, [trace], {
-    ...layoutLook(), margin: { l: 8, r: 8, t: 8, b: 8 },
+    ...layoutLook(), ...sizeFor(place), margin: { l: 8, r: 8, t: 8, b: 8 },
     xaxis: { ...axis, automargin: true, side: "top" },
     yaxis: { ...axis, automargin: true, autorange: "reversed" },
   }, config);

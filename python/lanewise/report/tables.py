@@ -65,7 +65,7 @@ def _point_row(figure: Json, index: int, curve: Json, i: int) -> PointRow:
         repetitions=curve["repetitions"][i],
         late=curve["late"][i],
         outliers=curve["outliers"][i],
-        stopped=curve["stopped_text"][i],
+        stopped=curve["stopped_short"][i],
         rate=rate_text(curve["bytes"][i] / median) if moves else "",
     )
 
