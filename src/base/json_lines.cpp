@@ -31,7 +31,7 @@ Result<JsonLines> read_json_lines(const std::string& path) {
             lines.truncated = true;
             break;
         }
-        auto record = nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
+        auto record = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
                                             text.begin() + static_cast<std::ptrdiff_t>(end),
                                             nullptr, false);
         if (record.is_discarded() || !record.is_object()) {
@@ -61,7 +61,7 @@ Result<JsonLinesWriter> JsonLinesWriter::resume(const std::string& path, std::si
     return JsonLinesWriter(path, file);
 }
 
-Outcome JsonLinesWriter::write(const nlohmann::json& record) {
+Outcome JsonLinesWriter::write(const Json& record) {
     const std::string line = record.dump() + '\n';
     const bool written = std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size() &&
                          std::fflush(file_.get()) == 0;

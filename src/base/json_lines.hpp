@@ -18,8 +18,11 @@
 
 namespace lanewise {
 
+/* Keeps keys in the order in which they were written: files are read by people too. */
+using Json = nlohmann::ordered_json;
+
 struct JsonLines {
-    std::vector<nlohmann::json> records;
+    std::vector<Json> records;
     std::vector<std::size_t> ends; /* of each record, the offset just past its newline */
     bool truncated = false;
 
@@ -36,7 +39,7 @@ class JsonLinesWriter {
     static Result<JsonLinesWriter> resume(const std::string& path, std::size_t whole_bytes);
 
     /* Writes one line and hands it to the kernel. */
-    Outcome write(const nlohmann::json& record);
+    Outcome write(const Json& record);
 
   private:
     struct Close {

@@ -39,28 +39,34 @@ Clock wtime_clock() {
     return clock;
 }
 
-Clock make_clock(const lw_measure_options& options) {
 #ifdef LANEWISE_SIMULATED
-    // Simulated time is one for all hosts, whatever the MPI's attribute says.
+// Simulated time is the only time there is, and one for all hosts.
+Clock make_clock(const lw_measure_options&) {
     auto clock = wtime_clock();
     clock.scope = ClockScope::everywhere;
     return clock;
+}
 #else
+Clock make_clock(const lw_measure_options& options) {
     if (options.clock == LW_CLOCK_WTIME) return wtime_clock();
     if (options.clock == LW_CLOCK_SKEWED)
         return skewed_clock(options.skew_offset_s, options.skew_drift);
     return monotonic_clock();
-#endif
 }
+#endif
 
-double free_bytes_per_rank(const Harness& harness) {
+int ranks_of_this_host(const Harness& harness) {
     MPI_Comm host = MPI_COMM_NULL;
     check(MPI_Comm_split_type(harness.comm(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
     int ranks = 1;
     MPI_Comm_size(host, &ranks);
     MPI_Comm_free(&host);
+    return ranks;
+}
+
+double free_bytes() {
     const double pages = static_cast<double>(sysconf(_SC_AVPHYS_PAGES));
-    return pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / ranks;
+    return pages * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
@@ -107,7 +113,8 @@ Bench::Bench(MPI_Comm comm, const lw_measure_options& options)
       clock_(make_clock(options)),
       timing_(find_method(timing_methods(), options.timing)),
       start_(find_method(start_methods(), options.start)),
-      host_bytes_(free_bytes_per_rank(harness_)) {}
+      host_ranks_(ranks_of_this_host(harness_)),
+      crowded_(host_ranks_ > sysconf(_SC_NPROCESSORS_ONLN)) {}
 
 StoppingRule Bench::stopping_rule() const {
     return {.rule = options_.rule,
@@ -137,21 +144,12 @@ void Bench::refresh_global_clock() {
     if (harness_.any(old)) global_clock_ = GlobalClock::synchronise(harness_, clock_, {});
 }
 
-void Bench::warn(const std::string& sentence) const {
-    if (harness_.rank() == 0 && options_.report)
-        options_.report(options_.report_context, LW_OK, sentence.c_str());
-}
-
-void Bench::report(const Failure& failure) const {
-    if (harness_.rank() == 0 && options_.report)
-        options_.report(options_.report_context, failure.status, failure.sentence.c_str());
-}
-
 Outcome Bench::admit_memory(const Point& point) {
     const double bytes = buffer_bytes(*point.operation, harness_.rank(), harness_.size(),
                                       point.root, point.message_bytes);
-    if (!harness_.any(bytes > host_bytes_)) return Done{};
-    double worst[2] = {bytes, -host_bytes_};
+    const double room_bytes = free_bytes() / host_ranks_;
+    if (!harness_.any(bytes > room_bytes)) return Done{};
+    double worst[2] = {bytes, -room_bytes};
     harness_.maximum(worst);
     const auto gib = [](double b) { return std::to_string(b / (1 << 30)).substr(0, 5) + " GiB"; };
     return Failure{LW_ERR_LIMIT, point.operation->name + " of " +
@@ -212,11 +210,11 @@ Outcome Bench::take_turn(Turn& turn) {
                                           " bytes could not be set up on every rank"};
     }
     if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
-    const double warm_s = warm_up(*running, turn.estimate_s);
-    if (turn.estimate_s <= 0.0) turn.estimate_s = warm_s * options_.pipeline_length;
+    const double execution_s = warm_up(*running, turn.estimate_s) * options_.pipeline_length;
+    if (turn.estimate_s <= 0.0) turn.estimate_s = execution_s;
 
     const auto count = turn.repetition.next_batch(turn.estimate_s);
-    starter_.begin_batch(turn.estimate_s);
+    starter_.begin_batch(execution_s);
     auto batch = timing_->run(*this, *running, count);
     starter_.end_batch(batch.late_count, count);
     if (batch.failed)

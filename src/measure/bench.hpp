@@ -26,8 +26,8 @@ class Bench;
 
 /* How the ranks begin each repetition together; one file of start/ each. */
 struct Starter {
-    /* Before a batch of repetitions that take about `estimate_s` each. */
-    std::function<void(double estimate_s)> begin_batch = [](double) {};
+    /* Before a batch of repetitions whose operation takes about `execution_s` each. */
+    std::function<void(double execution_s)> begin_batch = [](double) {};
     /* Returns when it is time; false if this rank came late. */
     std::function<bool()> wait;
     /* After a batch, with what all ranks agree was late. */
@@ -102,8 +102,8 @@ class Bench {
     double barrier_s();
     /* Synchronises the global clock if there is none or it has grown old. Collective. */
     void refresh_global_clock();
-    void warn(const std::string& sentence) const;
-    void report(const Failure& failure) const;
+    /* More ranks than processors on this host: whoever waits must give way. */
+    bool crowded() const { return crowded_; }
 
   private:
     struct Turn;
@@ -119,7 +119,8 @@ class Bench {
     std::optional<GlobalClock> global_clock_;
     Starter starter_;
     double barrier_s_ = -1.0;
-    double host_bytes_ = 0.0; /* free memory of this host over its ranks here */
+    int host_ranks_ = 1; /* ranks of the communicator on this host */
+    bool crowded_ = false;
 };
 
 /* One execution of the loop body on this rank. */

@@ -33,7 +33,7 @@ Starter round_time_start(const Bench& bench) {
         rounds->slack_s = std::max(wanted_s, rounds->latency_s);
         double deadline_s = bench.global_clock().now_s() + rounds->slack_s;
         bench.harness().broadcast_value(deadline_s);
-        const bool on_time = wait_until(bench.global_clock(), deadline_s);
+        const bool on_time = wait_until(bench, deadline_s);
         rounds->late = !on_time;
         return on_time;
     };

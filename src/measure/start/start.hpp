@@ -14,8 +14,8 @@ Starter double_barrier_start(const Bench& bench);
 Starter window_start(const Bench& bench);
 Starter round_time_start(const Bench& bench);
 
-/* Spins until the global clock reads `deadline_s`; false if it had passed already. */
-bool wait_until(const GlobalClock& clock, double deadline_s);
+/* Waits until the global clock reads `deadline_s`; false if it had passed already. */
+bool wait_until(const Bench& bench, double deadline_s);
 
 /* How long a broadcast from rank 0 takes to reach the last rank: median, the same everywhere. */
 double broadcast_latency_s(const Bench& bench);

@@ -23,8 +23,8 @@ Starter window_start(const Bench& bench) {
     windows->latency_s = broadcast_latency_s(bench);
 
     Starter starter;
-    starter.begin_batch = [&bench, windows](double estimate_s) {
-        windows->width_s = windows->stretch * (estimate_s + windows->latency_s);
+    starter.begin_batch = [&bench, windows](double execution_s) {
+        windows->width_s = windows->stretch * (execution_s + windows->latency_s);
         windows->next_s =
             bench.global_clock().now_s() + 10.0 * windows->latency_s + windows->width_s;
         bench.harness().broadcast_value(windows->next_s);
@@ -32,7 +32,7 @@ Starter window_start(const Bench& bench) {
     starter.wait = [&bench, windows] {
         const double start_s = windows->next_s;
         windows->next_s += windows->width_s;
-        return wait_until(bench.global_clock(), start_s);
+        return wait_until(bench, start_s);
     };
     starter.end_batch = [windows](std::size_t late_count, std::size_t count) {
         if (4 * late_count > count) windows->stretch *= 2.0;

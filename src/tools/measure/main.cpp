@@ -28,7 +28,16 @@ int exit_status(lw_status status) {
     }
 }
 
+// Before MPI is up every process reads the same command line; one of them speaks.
+bool is_first_process() {
+    for (const char *variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+        if (const char *rank = std::getenv(variable)) return std::atoi(rank) == 0;
+    }
+    return true;
+}
+
 int complain(const lanewise::Failure& failure) {
+    if (!is_first_process()) return exit_status(failure.status);
     std::fprintf(stderr, "lanewise-measure: %s\n", failure.sentence.c_str());
     return exit_status(failure.status);
 }

@@ -13,22 +13,21 @@
 namespace lanewise::tools {
 namespace {
 
-using nlohmann::json;
 
-void print_event(json event, const char *name) {
+void print_event(Json event, const char *name) {
     event["event"] = name;
     fmt::print("{}\n", event.dump());
     std::fflush(stdout);
 }
 
-double microseconds(const json& record, const char *key) {
+double microseconds(const Json& record, const char *key) {
     const auto& value = record[key];
     return value.is_number() ? 1e6 * value.get<double>() : 0.0;
 }
 
 }  // namespace
 
-void Output::begin(std::size_t points, const json& context, const std::string& path) {
+void Output::begin(std::size_t points, const Json& context, const std::string& path) {
     if (events_) return print_event({{"points", points}, {"file", path}}, "start");
     fmt::print("# Lanewise {} on {} ranks, {}\n", context["lanewise"].get<std::string>(),
                context["ranks"].get<int>(), context["mpi"]["library"].get<std::string>());
@@ -36,7 +35,7 @@ void Output::begin(std::size_t points, const json& context, const std::string& p
                context["start"].get<std::string>(), context["clock"].get<std::string>());
 }
 
-Outcome Output::point(std::size_t index, const json& record) {
+Outcome Output::point(std::size_t index, const Json& record) {
     if (file_) {
         const auto written = file_->write(record);
         if (!written) return written;
@@ -50,7 +49,7 @@ Outcome Output::point(std::size_t index, const json& record) {
     return Done{};
 }
 
-void Output::print_row(const json& record) {
+void Output::print_row(const Json& record) {
     if (events_) {
         auto event = record;
         event.erase("samples_s");
@@ -79,7 +78,7 @@ void Output::print_row(const json& record) {
     std::fflush(stdout);
 }
 
-Outcome Output::other(const json& record) {
+Outcome Output::other(const Json& record) {
     if (events_) {
         print_event(record, "clock");
     } else {

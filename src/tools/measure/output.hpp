@@ -21,19 +21,19 @@ class Output {
     /* Points go to `writer` too from now on. */
     void keep_in(JsonLinesWriter writer) { file_ = std::move(writer); }
 
-    void begin(std::size_t points, const nlohmann::json& context, const std::string& path);
+    void begin(std::size_t points, const Json& context, const std::string& path);
     /* Takes a record; point number `index` of the run is printed after all before it. */
-    Outcome point(std::size_t index, const nlohmann::json& record);
-    Outcome other(const nlohmann::json& record);
+    Outcome point(std::size_t index, const Json& record);
+    Outcome other(const Json& record);
     void warning(const std::string& sentence);
     Outcome end(std::size_t points, double elapsed_s);
 
   private:
-    void print_row(const nlohmann::json& record);
+    void print_row(const Json& record);
 
     bool events_;
     std::optional<JsonLinesWriter> file_;
-    std::map<std::size_t, nlohmann::json> waiting_;
+    std::map<std::size_t, Json> waiting_;
     std::size_t next_ = 0;
     std::string operation_;
 };

@@ -15,7 +15,6 @@
 namespace lanewise::tools {
 namespace {
 
-using nlohmann::json;
 
 constexpr int schema_version = 1;
 
@@ -24,20 +23,20 @@ struct Place {
     char cpus[128];
 };
 
-json placement(const measure::Harness& harness, const Host& host) {
+Json placement(const measure::Harness& harness, const Host& host) {
     Place mine{};
     std::strncpy(mine.host, host.name.c_str(), sizeof mine.host - 1);
     std::strncpy(mine.cpus, host.cpus.c_str(), sizeof mine.cpus - 1);
     std::vector<Place> all(static_cast<std::size_t>(harness.size()));
     MPI_Gather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, 0, harness.comm());
-    json places = json::array();
+    Json places = Json::array();
     for (std::size_t r = 0; r < all.size(); ++r) {
         places.push_back({{"rank", r}, {"host", all[r].host}, {"cpus", all[r].cpus}});
     }
     return places;
 }
 
-json mpi_library() {
+Json mpi_library() {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     MPI_Get_library_version(text, &length);
@@ -71,7 +70,7 @@ const char *name_of(std::span<const Method> methods, Id id) {
     return "";
 }
 
-json stopping(const lw_measure_options& options) {
+Json stopping(const lw_measure_options& options) {
     const bool fixed = options.repetitions_min == options.repetitions_max;
     return {{"rule", options.rule == LW_RULE_MEDIAN ? "median" : "student"},
             {"confidence", options.confidence},
@@ -84,11 +83,11 @@ json stopping(const lw_measure_options& options) {
 }
 
 // A number JSON can hold; it has no infinity and no NaN.
-json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 // To a tenth of a nanosecond, which no clock resolves: files stay short.
-json rounded(const std::vector<double>& values_s) {
-    json list = json::array();
+Json rounded(const std::vector<double>& values_s) {
+    Json list = Json::array();
     for (const double value : values_s) list.push_back(number(std::round(value * 1e10) / 1e10));
     return list;
 }
@@ -105,7 +104,7 @@ const char *stop_name(lw_stop stop) {
 
 }  // namespace
 
-json context_record(const Arguments& arguments, const measure::Bench& bench) {
+Json context_record(const Arguments& arguments, const measure::Bench& bench) {
     const auto host = this_host();
     const auto& options = arguments.options;
     return {{"record", "context"},
@@ -131,9 +130,9 @@ json context_record(const Arguments& arguments, const measure::Bench& bench) {
             {"arguments", arguments.words}};
 }
 
-json point_record(const std::string& operation, const measure::Measured& measured) {
+Json point_record(const std::string& operation, const measure::Measured& measured) {
     const auto& point = measured.point;
-    json record = {{"record", "point"},
+    Json record = {{"record", "point"},
                    {"operation", operation},
                    {"root", point.root},
                    {"message_bytes", point.message_bytes}};
@@ -156,7 +155,7 @@ json point_record(const std::string& operation, const measure::Measured& measure
     return record;
 }
 
-json clock_record(const lw_clock_report& report) {
+Json clock_record(const lw_clock_report& report) {
     return {{"record", "clock"},
             {"residual_s", number(report.residual_s)},
             {"uncertainty_s", number(report.uncertainty_s)},
@@ -164,7 +163,7 @@ json clock_record(const lw_clock_report& report) {
             {"error_s", number(report.error_s)}};
 }
 
-json end_record(std::size_t points, double elapsed_s) {
+Json end_record(std::size_t points, double elapsed_s) {
     return {{"record", "end"}, {"points", points}, {"elapsed_s", elapsed_s}};
 }
 
@@ -178,7 +177,7 @@ std::size_t task_points(const std::string& operation, std::size_t ranks) {
     return 1;
 }
 
-Result<Unfinished> read_unfinished(const std::string& path, const json& context) {
+Result<Unfinished> read_unfinished(const std::string& path, const Json& context) {
     const auto lines = read_json_lines(path);
     if (!lines) return lines.failure();
     Unfinished unfinished;

@@ -17,11 +17,11 @@
 namespace lanewise::tools {
 
 /* The first line. Collective over MPI_COMM_WORLD; meaningful on rank 0. */
-nlohmann::json context_record(const Arguments& arguments, const measure::Bench& bench);
+Json context_record(const Arguments& arguments, const measure::Bench& bench);
 
-nlohmann::json point_record(const std::string& operation, const measure::Measured& measured);
-nlohmann::json clock_record(const lw_clock_report& report);
-nlohmann::json end_record(std::size_t points, double elapsed_s);
+Json point_record(const std::string& operation, const measure::Measured& measured);
+Json clock_record(const lw_clock_report& report);
+Json end_record(std::size_t points, double elapsed_s);
 
 /* What is measured in one go: an operation at one size, or all meetings at one size. */
 std::string task_key(const std::string& operation, std::uint64_t message_bytes);
@@ -38,6 +38,6 @@ struct Unfinished {
 };
 
 /* Refuses a file measured under other conditions, naming the first that differs. */
-Result<Unfinished> read_unfinished(const std::string& path, const nlohmann::json& context);
+Result<Unfinished> read_unfinished(const std::string& path, const Json& context);
 
 }  // namespace lanewise::tools

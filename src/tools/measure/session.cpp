@@ -247,8 +247,8 @@ Outcome measure_subject(Session& session, const std::vector<Operation>& operatio
 Result<std::string> describe_plan(const Arguments& arguments) {
     const auto operations = make_operations(arguments);
     if (!operations) return operations.failure();
-    nlohmann::json names = nlohmann::json::array();
-    nlohmann::json notes = nlohmann::json::array();
+    Json names = Json::array();
+    Json notes = Json::array();
     for (const auto& operation : *operations) {
         names.push_back(operation->name);
         std::string note;
@@ -261,7 +261,7 @@ Result<std::string> describe_plan(const Arguments& arguments) {
         return Failure{LW_ERR_ARGUMENT, "root " + std::to_string(arguments.root) +
                                             " is outside the communicator of " +
                                             std::to_string(ranks) + " ranks"};
-    return nlohmann::json{{"points", count_points(arguments, *operations, ranks)},
+    return Json{{"points", count_points(arguments, *operations, ranks)},
                           {"operations", names},
                           {"sizes_bytes", arguments.sizes_bytes},
                           {"notes", notes}}
