@@ -24,21 +24,6 @@ std::uint64_t block_count(Blocks blocks, int size) {
     return blocks == Blocks::one ? 1 : static_cast<std::uint64_t>(size);
 }
 
-// A type of `bytes` contiguous bytes made of whole pieces and a remainder.
-int contiguous_type(std::uint64_t bytes, MPI_Datatype *type) {
-    constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 30;
-    MPI_Datatype piece = MPI_DATATYPE_NULL;
-    int code = MPI_Type_contiguous(static_cast<int>(piece_bytes), MPI_BYTE, &piece);
-    if (code != MPI_SUCCESS) return code;
-    const auto whole = bytes / piece_bytes;
-    int lengths[2] = {static_cast<int>(whole), static_cast<int>(bytes % piece_bytes)};
-    MPI_Aint places[2] = {0, static_cast<MPI_Aint>(whole * piece_bytes)};
-    MPI_Datatype types[2] = {piece, MPI_BYTE};
-    code = MPI_Type_create_struct(2, lengths, places, types, type);
-    MPI_Type_free(&piece);
-    return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
-}
-
 Failure limit(const lw_operation& operation, std::uint64_t bytes, const std::string& why) {
     return {LW_ERR_LIMIT, operation.name + " of " + format_size(bytes) + " bytes " + why};
 }
@@ -47,6 +32,13 @@ double weight_sum(const std::vector<double>& weights, std::size_t ranks) {
     double sum = 0.0;
     for (std::size_t r = 0; r < ranks; ++r) sum += weights.empty() ? 1.0 : weights[r];
     return sum;
+}
+
+// The largest block over message_bytes; weights above one make it larger.
+double widest(const lw_operation& operation) {
+    double most = 1.0;
+    for (const double weight : operation.weights) most = std::max(most, weight);
+    return most;
 }
 
 Outcome admit_weights(const lw_operation& operation, int size, std::uint64_t bytes) {
@@ -64,6 +56,21 @@ Outcome admit_weights(const lw_operation& operation, int size, std::uint64_t byt
 }
 
 }  // namespace
+
+// Whole pieces and a remainder.
+int contiguous_type(std::uint64_t bytes, MPI_Datatype *type) {
+    constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 30;
+    MPI_Datatype piece = MPI_DATATYPE_NULL;
+    int code = MPI_Type_contiguous(static_cast<int>(piece_bytes), MPI_BYTE, &piece);
+    if (code != MPI_SUCCESS) return code;
+    const auto whole = bytes / piece_bytes;
+    int lengths[2] = {static_cast<int>(whole), static_cast<int>(bytes % piece_bytes)};
+    MPI_Aint places[2] = {0, static_cast<MPI_Aint>(whole * piece_bytes)};
+    MPI_Datatype types[2] = {piece, MPI_BYTE};
+    code = MPI_Type_create_struct(2, lengths, places, types, type);
+    MPI_Type_free(&piece);
+    return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
+}
 
 Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t bytes) {
     if (root < 0 || root >= size) {
@@ -94,7 +101,7 @@ double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
     const auto& shape = operation.entry->shape;
     const auto send = rank == root ? shape.send_root : shape.send_others;
     const auto receive = rank == root ? shape.receive_root : shape.receive_others;
-    return static_cast<double>(bytes) *
+    return static_cast<double>(bytes) * widest(operation) *
            static_cast<double>(block_count(send, size) + block_count(receive, size));
 }
 
@@ -104,10 +111,7 @@ Outcome Running::allocate(std::uint64_t bytes) {
     const auto send = block_count(at_root ? shape.send_root : shape.send_others, exchange_.size);
     const auto receive =
         block_count(at_root ? shape.receive_root : shape.receive_others, exchange_.size);
-    // Weights above one make a block larger than message_bytes.
-    double widest = 1.0;
-    for (const double weight : operation_->weights) widest = std::max(widest, weight);
-    const auto room = static_cast<std::uint64_t>(static_cast<double>(bytes) * widest);
+    const auto room = static_cast<std::uint64_t>(static_cast<double>(bytes) * widest(*operation_));
     try {
         // Writing every byte now keeps page faults out of the measurement.
         send_.resize(std::max<std::uint64_t>(send * std::max(room, bytes), real_bytes));

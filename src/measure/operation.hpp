@@ -95,6 +95,9 @@ namespace lanewise::measure {
 /* Whether `operation` can run at this size at all; says the limit if not. Same answer everywhere. */
 Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t message_bytes);
 
+/* A committed type of `bytes` contiguous bytes, for counts above INT_MAX. An MPI error code. */
+int contiguous_type(std::uint64_t bytes, MPI_Datatype *type);
+
 /* Bytes this rank's buffers take. */
 double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
                     std::uint64_t message_bytes);
