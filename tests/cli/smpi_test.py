@@ -44,13 +44,15 @@ def test_half_the_rate_takes_a_large_message_twice_as_long(
     assert math.isclose(slow[2**24] / fast[2**24], 2, rel_tol=0.05)
 
 
-def test_ten_hosts_are_simulated_on_two_cores(
+def test_more_hosts_than_cores_wait_on_the_network_and_not_for_a_core(
     lanewise: Lanewise, smpi: str, tmp_path: Path
 ) -> None:
-    lanewise(
-        "measure", "bcast", "-n", 10, "--fabric", "smpi", "--sizes", "8", "--repetitions", "10",
-        "-o", tmp_path / "s.jsonl",
+    done = lanewise(
+        "measure", "barrier", "-n", 16, "--fabric", "smpi", "--smpi-latency", "1e-3",
+        "--repetitions", "10", "-o", tmp_path / "s.jsonl",
     )  # fmt: skip
 
-    hosts = {place["host"] for place in load(tmp_path / "s.jsonl").context.placement}
-    assert len(hosts) == 10
+    assert done.returncode == 0, done.stderr
+    point = load(tmp_path / "s.jsonl").points[0]
+    assert point.median_s > 1e-3
+    assert math.isclose(min(point.samples_s), max(point.samples_s), rel_tol=1e-6)

@@ -16,6 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Any
 
 from lanewise.errors import RunError
@@ -81,19 +82,34 @@ def started(line: Sequence[str], variables: Mapping[str, str]) -> Iterator[subpr
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """End the process group of a launcher: first ask, which lets it end its ranks, then kill."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is not None:
-            break
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
+    """End a launcher and its ranks: first ask, which lets it end its ranks, then kill.
+
+    Whoever interrupts again while it is being asked gets the kill at once.
+    """
+    try:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
             process.wait(GRACE_S)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        kill_session(process.pid)
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def kill_session(session: int) -> None:
+    """Kill all processes of a session on this host.
+
+    Open MPI gives each rank a process group of its own, so the launcher's group is not enough.
+    """
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # pid (name) state parent group session: the name may hold spaces and brackets.
+            if int(path.read_text().rpartition(")")[2].split()[3]) == session:
+                os.kill(int(path.parent.name), signal.SIGKILL)
 
 
 @contextlib.contextmanager

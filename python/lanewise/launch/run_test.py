@@ -91,6 +91,46 @@ def test_a_launcher_deaf_to_polite_requests_is_killed(monkeypatch: pytest.Monkey
     assert not alive(launchers[0])
 
 
+def test_ranks_in_process_groups_of_their_own_are_ended_too() -> None:
+    ranks: list[int] = []
+    script = (
+        "import json, os, time\n"
+        "rank = os.fork()\n"
+        "if rank == 0:\n"
+        "    os.setpgid(0, 0)\n"
+        "    print(json.dumps({'event': 'start', 'process': os.getpid()}), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+
+    def interrupt(event: Event) -> None:
+        ranks.append(event["process"])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run([sys.executable, "-c", script], {}, interrupt)
+
+    assert not alive(ranks[0])
+
+
+def test_a_second_interrupt_kills_at_once_and_leaves_nothing() -> None:
+    launchers: list[int] = []
+    deaf = (
+        "import json, os, signal, time\n"
+        f"signal.signal(signal.SIGTERM, lambda *_: os.kill({os.getpid()}, signal.SIGINT))\n"
+        "print(json.dumps({'event': 'start', 'process': os.getpid()}), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+
+    def interrupt(event: Event) -> None:
+        launchers.append(event["process"])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run([sys.executable, "-c", deaf], {}, interrupt)
+
+    assert not alive(launchers[0])
+
+
 def test_a_launch_from_another_thread_leaves_signals_alone() -> None:
     outcomes = []
     before = signal.getsignal(signal.SIGTERM)
