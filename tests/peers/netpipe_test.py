@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """NetPIPE, which shares no code with Lanewise, finds the same ping-pong time.
 
-NetPIPE reports the best of a few averages over many round trips.  Runs of the two alternate, and
-the smallest time of each is compared, so that a busy moment spoils neither.
+NetPIPE reports the best of a few averages over many round trips, so a machine that is busy with
+something else only ever makes it slower.  Runs of the two alternate, the smallest time of each is
+compared, and there are more runs while NetPIPE's has not come down to ours.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -21,10 +23,10 @@ MPIRUN = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", "2"]
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 MESSAGE_BYTES = 65536
-RUNS = 3
+RUNS_MAX = 10
 # Two programs that agree differ by their loops and by what else ran, not by a factor of two; one
 # that forgot to halve the round trip, or counted bits for bytes, does.
-RATIO_MAX = 1.9
+RATIO_MAX = 1.6
 
 
 def launch(*program: object) -> None:
@@ -58,8 +60,16 @@ def lanewise_s(folder: Path) -> float:
 
 @pytest.mark.skipif(not shutil.which("NPopenmpi"), reason="NetPIPE is not here: netpipe-openmpi")
 def test_netpipe_and_lanewise_agree_about_a_ping_pong(tmp_path: Path) -> None:
-    times_s = [(netpipe_s(tmp_path), lanewise_s(tmp_path)) for _ in range(RUNS)]
+    theirs_s = ours_s = math.inf
+    ratios = []
+    while len(ratios) < RUNS_MAX and not any(within(ratio) for ratio in ratios[-1:]):
+        theirs_s = min(theirs_s, netpipe_s(tmp_path))
+        ours_s = min(ours_s, lanewise_s(tmp_path))
+        ratios.append(ours_s / theirs_s)
 
-    theirs_s, ours_s = (min(column) for column in zip(*times_s, strict=True))
+    assert within(ratios[-1]), ratios
 
-    assert 1 / RATIO_MAX < ours_s / theirs_s < RATIO_MAX, times_s
+
+def within(ratio: float) -> bool:
+    """Tell whether two times agree."""
+    return 1 / RATIO_MAX < ratio < RATIO_MAX

@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -101,15 +102,28 @@ def end(process: subprocess.Popen[str]) -> None:
 
 
 def kill_session(session: int) -> None:
-    """Kill all processes of a session on this host.
+    """Kill all processes of a session on this host, and see them gone.
 
     Open MPI gives each rank a process group of its own, so the launcher's group is not enough.
     """
+    deadline_s = time.monotonic() + GRACE_S
+    while (members := living_members(session)) and time.monotonic() < deadline_s:
+        for process in members:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def living_members(session: int) -> list[int]:
+    """Return the processes of a session that still run (a zombie does not)."""
+    members = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             # pid (name) state parent group session: the name may hold spaces and brackets.
-            if int(path.read_text().rpartition(")")[2].split()[3]) == session:
-                os.kill(int(path.parent.name), signal.SIGKILL)
+            state, _, _, number = path.read_text().rpartition(")")[2].split()[:4]
+            if int(number) == session and state not in "ZX":
+                members.append(int(path.parent.name))
+    return members
 
 
 @contextlib.contextmanager
