@@ -56,12 +56,12 @@ TEST_P(RefusedSizes, NameTheValueAndTheRemedy) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, RefusedSizes,
-    ::testing::Values(std::pair{"", "digits"}, std::pair{"abc", "digits"}, std::pair{"-1", "digits"},
-                      std::pair{"1Q", "unknown unit"}, std::pair{"8:4", "backwards"},
-                      std::pair{"1:8:x1", "at least 2"}, std::pair{"1:8:0", "above zero"},
-                      std::pair{"0:8:x2", "cannot grow from 0"}, std::pair{"1:2:3:4", "first:last"},
-                      std::pair{"1:8,4", "names 4 twice"}, std::pair{"1:8:y", "step"},
-                      std::pair{"18446744073709551616", "above 2^64"},
+    ::testing::Values(std::pair{"", "digits"}, std::pair{"abc", "digits"},
+                      std::pair{"-1", "digits"}, std::pair{"1Q", "unknown unit"},
+                      std::pair{"8:4", "backwards"}, std::pair{"1:8:x1", "at least 2"},
+                      std::pair{"1:8:0", "above zero"}, std::pair{"0:8:x2", "cannot grow from 0"},
+                      std::pair{"1:2:3:4", "first:last"}, std::pair{"1:8,4", "names 4 twice"},
+                      std::pair{"1:8:y", "step"}, std::pair{"18446744073709551616", "above 2^64"},
                       std::pair{"99999999T", "above 2^64"}, std::pair{"0:1T:1", "million"}));
 
 }  // namespace

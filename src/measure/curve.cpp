@@ -42,7 +42,8 @@ void Curve::add(std::span<const double> medians_s) {
     }
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         const auto [low, high] = spans[i];
-        const double fraction = static_cast<double>(sizes[i] - low) / static_cast<double>(high - low);
+        const double fraction =
+            static_cast<double>(sizes[i] - low) / static_cast<double>(high - low);
         const double line =
             medians_s_[low] + fraction * (medians_s_[high] - medians_s_[low]);
         if (std::abs(medians_s[i] - line) <= tolerance_ * std::abs(medians_s[i])) continue;

@@ -133,7 +133,8 @@ Outcome Running::describe(std::uint64_t bytes) {
         exchange_.count = static_cast<int>(bytes);
     } else {
         if (contiguous_type(bytes, &exchange_.type) != MPI_SUCCESS)
-            return Failure{LW_ERR_MPI, "the MPI refused a type of " + format_size(bytes) + " bytes"};
+            return Failure{LW_ERR_MPI,
+                           "the MPI refused a type of " + format_size(bytes) + " bytes"};
         exchange_.count = 1;
         owns_type_ = true;
     }

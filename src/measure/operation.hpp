@@ -92,7 +92,7 @@ struct lw_operation {
 
 namespace lanewise::measure {
 
-/* Whether `operation` can run at this size at all; says the limit if not. Same answer everywhere. */
+/* Whether `operation` can run at this size; says the limit if not. Same answer on every rank. */
 Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t message_bytes);
 
 /* A committed type of `bytes` contiguous bytes, for counts above INT_MAX. An MPI error code. */

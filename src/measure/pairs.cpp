@@ -31,7 +31,8 @@ std::vector<Round> pair_rounds(int rank_count) {
     for (int turn = 0; turn < circle; ++turn) {
         Round round;
         const auto meet = [&](int a, int b) {
-            if (a < rank_count && b < rank_count) round.push_back({std::min(a, b), {std::max(a, b)}});
+            if (a < rank_count && b < rank_count)
+                round.push_back({std::min(a, b), {std::max(a, b)}});
         };
         meet(turn, circle);
         for (int k = 1; k < even / 2; ++k) {

@@ -66,7 +66,9 @@ Stream lognormal() {
 
 // P(value <= x) of the disturbed stream.
 double spiky_probability(double x) {
-    const auto below = [](double y) { return 0.5 * std::erfc(-std::log(y) / sigma / std::sqrt(2.0)); };
+    const auto below = [](double y) {
+        return 0.5 * std::erfc(-std::log(y) / sigma / std::sqrt(2.0));
+    };
     return (1.0 - spike_probability) * below(x) + spike_probability * below(x / spike_factor);
 }
 

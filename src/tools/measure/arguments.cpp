@@ -68,7 +68,8 @@ void declare(CLI::App& app, Texts& texts, Arguments& arguments) {
     app.add_option("--ranks", arguments.ranks_expected, "refuse to run on another number");
     app.add_option("--fabric", arguments.fabric, "name kept in the output");
     app.add_flag("--events", arguments.events, "JSON events instead of the table");
-    app.add_flag("--plan", arguments.plan, "check the arguments, print the points, measure nothing");
+    app.add_flag("--plan", arguments.plan,
+                 "check the arguments, print the points, measure nothing");
     app.add_flag("--list", arguments.list, "print the operations");
 }
 
