@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The experiments that are exact or short, run for real: keys, plots, and targets of simulations.
+
+What depends on how busy this machine is (times, clock errors) is looked at by `make bench`, not
+here: a test must not fail because somebody compiles.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lanewise.launch.choose import launcher_of
+from lanewise.launch.native import build_for, find_builds
+from lanewise.launch.registry import FABRICS
+
+
+def require(fabric: str) -> None:
+    """Skip where a fabric cannot launch here."""
+    if launcher_of(FABRICS[fabric], os.environ) is None:
+        pytest.skip(f"{fabric} has no launcher here; install {FABRICS[fabric].package}")
+    if build_for(FABRICS[fabric], find_builds(os.environ)) is None:
+        pytest.skip(f"{fabric} has no native build; make build")
+
+
+def reproduce(name: str, folder: Path) -> dict[str, Any]:
+    """Run an experiment by the command and return the object on its last line."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lanewise", "reproduce", name, "--json", "-o", str(folder)],
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout.splitlines()[-1])
+    assert isinstance(printed, dict)
+    return printed
+
+
+def test_disjoint_pairs_take_a_quarter_of_the_time_and_no_time_changes(tmp_path: Path) -> None:
+    require("smpi")
+
+    printed = reproduce("parallel-pairs", tmp_path)
+
+    assert printed["figures"]["speedup"] >= 3.5
+    assert printed["figures"]["median_deviation_percent"] <= 5
+    assert all(target["met"] for target in printed["targets"].values())
+    assert all(Path(path).stat().st_size > 0 for path in printed["files"])
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says(tmp_path: Path) -> None:
+    require("openmpi")
+
+    printed = reproduce("interval-coverage", tmp_path)
+
+    assert printed["figures"]["coverage_lognormal"] >= 0.93
+    assert printed["figures"]["coverage_spikes"] >= 0.93
+
+
+def test_a_series_is_measured_beside_isolated_repetitions(tmp_path: Path) -> None:
+    require("openmpi")
+
+    printed = reproduce("pipeline-effect", tmp_path)
+
+    assert printed["paper"] == "000 Fig. 1"
+    assert printed["figures"]["isolated_over_pipelined_8B"] > 0
+    assert {Path(path).suffix for path in printed["files"]} == {".png", ".svg"}
+
+
+def test_every_method_is_costed_under_the_keys_of_the_issue(tmp_path: Path) -> None:
+    require("openmpi")
+
+    printed = reproduce("timing-methods", tmp_path)
+
+    keys = {"deferred_max_cost_ratio", "global_over_max_cost_ratio", "methods_agree_percent"}
+    assert keys <= printed["figures"].keys()
+    assert printed["targets"].keys() == {"deferred_max_cost_ratio"}
