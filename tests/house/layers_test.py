@@ -15,6 +15,7 @@ Plant = Callable[[dict[str, str]], Path]
 HEADERS = {
     "src/base/units.hpp": "",
     "src/measure/pairs.hpp": "",
+    "src/testing/wire.hpp": "",
     "include/lanewise/status.h": "",
     "include/lanewise/operation.h": "#include <mpi.h>\n",
     "include/lanewise/measure.h": "#include <lanewise/operation.h>\n",
@@ -38,6 +39,7 @@ ALLOWED = {
     "itself": ("src/measure/timing/root.cpp", '#include "measure/pairs.hpp"\n'),
     "beside": ("src/measure/timing.cpp", '#include "pairs.hpp"\n'),
     "tools see all": ("src/tools/measure/main.cpp", '#include "measure/pairs.hpp"\n'),
+    "a test, what tests share": ("src/measure/bench_test.cpp", '#include "testing/wire.hpp"\n'),
     "MPI in measure": ("src/measure/harness.cpp", "#include <mpi.h>\n"),
     "public without MPI": ("src/base/status.cpp", "#include <lanewise/status.h>\n"),
 }
@@ -51,6 +53,7 @@ def test_an_include_is_allowed(plant: Plant, name: str, text: str) -> None:
 FORBIDDEN = {
     "above": ("src/base/clock.cpp", '#include "measure/pairs.hpp"\n'),
     "above, from beside": ("src/base/clock.cpp", '#include "../measure/pairs.hpp"\n'),
+    "what tests share": ("src/measure/bench.cpp", '#include "testing/wire.hpp"\n'),
     "sideways": ("src/verbs/port.cpp", '#include "measure/pairs.hpp"\n'),
     "unknown part": ("src/gossip/talk.cpp", '#include "base/units.hpp"\n'),
     "outside": ("src/base/clock.cpp", '#include "boost/any.hpp"\n'),
