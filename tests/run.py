@@ -11,6 +11,7 @@ nothing ran; 2 for a suite that does not exist.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import subprocess
@@ -63,10 +64,18 @@ def run_command(command: suites.Command, limit_s: int) -> tuple[int, str]:
         printed, _ = running.communicate(timeout=limit_s)
         return running.returncode, printed.decode(errors="replace")
     except subprocess.TimeoutExpired:
-        # The whole group: ranks left behind would hold the pipe, and the cores, for ever.
-        os.killpg(running.pid, signal.SIGKILL)
+        end_group(running)
         printed, _ = running.communicate()
         return 124, f"{printed.decode(errors='replace')}\nstopped after {limit_s} s"
+    except KeyboardInterrupt:
+        end_group(running)
+        raise
+
+
+def end_group(running: subprocess.Popen[bytes]) -> None:
+    """Kill a command with its children; ranks left behind would hold the pipe, and the cores."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(running.pid, signal.SIGKILL)
 
 
 def run_suite(suite: suites.Suite) -> list[Outcome]:
@@ -136,6 +145,9 @@ def main() -> int:
         print("\n".join(suite.name for suite in chosen))
         return 0
 
+    # A shell starts what it puts into the background deaf to interrupts, and children inherit that;
+    # tests of interrupting would wait for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     REPORTS.mkdir(parents=True, exist_ok=True)
     found: dict[str, list[Outcome]] = {}
     for index, suite in enumerate(chosen, start=1):
