@@ -30,8 +30,10 @@ else()
   file(WRITE ${PROJECT_BINARY_DIR}/mpi_family.c "#include <mpi.h>
 #if defined(OPEN_MPI)
 FAMILY openmpi
+RELEASE Open MPI OMPI_MAJOR_VERSION . OMPI_MINOR_VERSION . OMPI_RELEASE_VERSION
 #elif defined(MPICH_VERSION) || defined(MPICH)
 FAMILY mpich
+RELEASE MPICH MPICH_VERSION
 #else
 FAMILY other
 #endif
@@ -44,7 +46,11 @@ FAMILY other
     OUTPUT_VARIABLE family_text ERROR_QUIET)
   string(REGEX MATCH "FAMILY ([a-z]+)" family_line "${family_text}")
   set(LANEWISE_MPI_FAMILY "${CMAKE_MATCH_1}")
-  string(REPLACE "\n" "" LANEWISE_MPI_VERSION "${LANEWISE_MPI_FAMILY}, MPI ${MPI_C_VERSION}")
+  string(REGEX MATCH "RELEASE ([^\n]+)" release_line "${family_text}")
+  string(REGEX REPLACE "[\"]| (\\.) " "\\1" LANEWISE_MPI_VERSION "${CMAKE_MATCH_1}")
+  if(NOT LANEWISE_MPI_VERSION)
+    set(LANEWISE_MPI_VERSION "${LANEWISE_MPI_FAMILY}, MPI ${MPI_C_VERSION}")
+  endif()
   if(LANEWISE_MPI MATCHES "^(openmpi|mpich)$" AND NOT LANEWISE_MPI_FAMILY STREQUAL LANEWISE_MPI)
     message(FATAL_ERROR "LANEWISE_MPI is ${LANEWISE_MPI} but ${MPI_C_COMPILER} belongs to "
       "${LANEWISE_MPI_FAMILY}; set MPI_C_COMPILER to the wrapper of ${LANEWISE_MPI}")

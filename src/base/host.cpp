@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <limits>
 
 namespace lanewise {
 namespace {
@@ -51,6 +52,17 @@ Host this_host() {
     host.clocksource =
         first_word("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     return host;
+}
+
+double available_memory_bytes() {
+    std::ifstream file("/proc/meminfo");
+    std::string key;
+    double kibibytes = 0.0;
+    while (file >> key >> kibibytes) {
+        if (key == "MemAvailable:") return 1024.0 * kibibytes;
+        file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+    return std::numeric_limits<double>::infinity();
 }
 
 }  // namespace lanewise

@@ -19,4 +19,7 @@ struct Host {
 
 Host this_host();
 
+/* Memory that can be had without swapping, in bytes; infinite where the kernel does not say. */
+double available_memory_bytes();
+
 }  // namespace lanewise

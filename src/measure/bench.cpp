@@ -10,6 +10,7 @@
 #include <cmath>
 #include <random>
 
+#include "base/host.hpp"
 #include "base/sizes.hpp"
 #include "base/statistics.hpp"
 
@@ -64,11 +65,6 @@ int ranks_of_this_host(const Harness& harness) {
     return ranks;
 }
 
-double free_bytes() {
-    const double pages = static_cast<double>(sysconf(_SC_AVPHYS_PAGES));
-    return pages * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
 }  // namespace
 
 Outcome Bench::admit(const lw_measure_options& options) {
@@ -97,8 +93,12 @@ Outcome Bench::admit(const lw_measure_options& options) {
                       "write the smaller first");
     }
     if (options.pipeline_length == 0) return refuse("pipeline of 0", "1 isolates executions");
-    if (!(options.time_limit_s >= 0.0) || !(options.resync_s > 0.0))
-        return refuse("negative time", "time limits are seconds; 0 is none");
+    if (!(options.time_limit_s >= 0.0))
+        return refuse("time limit of " + std::to_string(options.time_limit_s) + " seconds",
+                      "0 is none");
+    if (!(options.resync_s > 0.0))
+        return refuse("synchronising every " + std::to_string(options.resync_s) + " seconds",
+                      "name a time above 0");
     const bool on_deadlines =
         options.start == LW_START_WINDOW || options.start == LW_START_ROUND_TIME;
     if (options.timing == LW_TIMING_TASKS && (on_deadlines || options.pipeline_length > 1))
@@ -147,7 +147,7 @@ void Bench::refresh_global_clock() {
 Outcome Bench::admit_memory(const Point& point) {
     const double bytes = buffer_bytes(*point.operation, harness_.rank(), harness_.size(),
                                       point.root, point.message_bytes);
-    const double room_bytes = free_bytes() / host_ranks_;
+    const double room_bytes = available_memory_bytes() / host_ranks_;
     if (!harness_.any(bytes > room_bytes)) return Done{};
     double worst[2] = {bytes, -room_bytes};
     harness_.maximum(worst);

@@ -157,6 +157,11 @@ Outcome Running::describe(std::uint64_t bytes) {
     for (std::size_t r = 1; r < ranks; ++r) {
         exchange_.displacements[r] = exchange_.displacements[r - 1] + exchange_.counts[r - 1];
     }
+    const int own = exchange_.counts[static_cast<std::size_t>(exchange_.rank)];
+    exchange_.own_counts.assign(ranks, own);
+    for (std::size_t r = 0; r < ranks; ++r) {
+        exchange_.own_displacements.push_back(static_cast<int>(r) * own);
+    }
     return Done{};
 }
 

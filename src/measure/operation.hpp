@@ -38,6 +38,8 @@ struct Exchange {
     MPI_Datatype type = MPI_BYTE;
     std::vector<int> counts; /* v-operations: elements of each rank */
     std::vector<int> displacements;
+    std::vector<int> own_counts; /* alltoallv: what this rank gives each, its own block's size */
+    std::vector<int> own_displacements;
     Function function = nullptr; /* the user's, or the MPI's own */
 };
 

@@ -73,6 +73,13 @@ int ialltoall(Exchange& e) {
                               &request), request);
 }
 
+int ialltoallv(Exchange& e) {
+    MPI_Request request;
+    return wait(MPI_Ialltoallv(e.send, e.own_counts.data(), e.own_displacements.data(), e.type,
+                               e.receive, e.counts.data(), e.displacements.data(), e.type, e.comm,
+                               &request), request);
+}
+
 int ireduce_scatter(Exchange& e) {
     MPI_Request request;
     return wait(MPI_Ireduce_scatter(e.send, e.receive, e.counts.data(), e.type, MPI_SUM, e.comm,
@@ -118,6 +125,7 @@ constexpr Form forms[] = {
     {"iallgather", "allgather", iallgather},
     {"iallgatherv", "allgatherv", iallgatherv},
     {"ialltoall", "alltoall", ialltoall},
+    {"ialltoallv", "alltoallv", ialltoallv},
     {"ireduce_scatter", "reduce_scatter", ireduce_scatter},
     {"ireduce_scatter_block", "reduce_scatter_block", ireduce_scatter_block},
     {"iscan", "scan", iscan},

@@ -29,13 +29,8 @@ int alltoall(Exchange& e) {
 
 // Rank i gives every other the block of weight i's size, so counts stay symmetric.
 int alltoallv(Exchange& e) {
-    const auto ranks = static_cast<std::size_t>(e.size);
-    const std::vector<int>& theirs = e.counts;
-    std::vector<int> mine(ranks, theirs[static_cast<std::size_t>(e.rank)]);
-    std::vector<int> places(ranks, 0);
-    for (std::size_t r = 1; r < ranks; ++r) places[r] = places[r - 1] + mine[r - 1];
-    return MPI_Alltoallv(e.send, mine.data(), places.data(), e.type, e.receive, theirs.data(),
-                         e.displacements.data(), e.type, e.comm);
+    return MPI_Alltoallv(e.send, e.own_counts.data(), e.own_displacements.data(), e.type,
+                         e.receive, e.counts.data(), e.displacements.data(), e.type, e.comm);
 }
 
 int reduce_scatter(Exchange& e) {

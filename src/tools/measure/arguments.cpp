@@ -4,9 +4,10 @@
 
 #include "tools/measure/arguments.hpp"
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -188,9 +189,12 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
     arguments.stride_bytes_min = *stride;
     const auto reply = arguments.reply == "same" ? 0 : parse_size(arguments.reply);
     if (!reply) return reply.failure();
-    if (arguments.root < 0) return usage("root must not be negative");
-    if (arguments.tolerance < 0.0) return usage("--adaptive must be above 0; 10 % is 0.1");
-    if (!(arguments.wait_s >= 0.0)) return usage("--wait must not be negative");
+    if (arguments.root < 0) return usage("root " + std::to_string(arguments.root) + " is negative; ranks begin at 0");
+    if (arguments.tolerance < 0.0)
+        return usage("--adaptive " + fmt::format("{}", arguments.tolerance) +
+                     " is negative; 10 % is 0.1");
+    if (!(arguments.wait_s >= 0.0))
+        return usage("--wait " + fmt::format("{}", arguments.wait_s) + " is no time; 0 is at once");
     return measure::Bench::admit(arguments.options);
 }
 

@@ -28,6 +28,7 @@ double microseconds(const Json& record, const char *key) {
 }  // namespace
 
 void Output::begin(std::size_t points, const Json& context, const std::string& path) {
+    planned_ = points;
     if (events_) return print_event({{"points", points}, {"file", path}}, "start");
     fmt::print("# Lanewise {} on {} ranks, {}\n", context["lanewise"].get<std::string>(),
                context["ranks"].get<int>(), context["mpi"]["library"].get<std::string>());
@@ -39,6 +40,15 @@ Outcome Output::point(std::size_t index, const Json& record) {
     if (file_) {
         const auto written = file_->write(record);
         if (!written) return written;
+    }
+    ++finished_;
+    if (events_) {
+        // Rows wait for those before them; progress does not.
+        print_event({{"operation", record["operation"]},
+                     {"message_bytes", record["message_bytes"]},
+                     {"points_done", finished_},
+                     {"points", planned_}},
+                    "batch");
     }
     waiting_[index] = record;
     for (auto found = waiting_.find(next_); found != waiting_.end();

@@ -35,6 +35,8 @@ class Output {
     std::optional<JsonLinesWriter> file_;
     std::map<std::size_t, Json> waiting_;
     std::size_t next_ = 0;
+    std::size_t finished_ = 0;
+    std::size_t planned_ = 0;
     std::string operation_;
 };
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <ctime>
 
 #include "base/host.hpp"
@@ -25,8 +24,12 @@ struct Place {
 
 Json placement(const measure::Harness& harness, const Host& host) {
     Place mine{};
-    std::strncpy(mine.host, host.name.c_str(), sizeof mine.host - 1);
-    std::strncpy(mine.cpus, host.cpus.c_str(), sizeof mine.cpus - 1);
+    // The MPI's name for the host: under simulation there are more hosts than this one.
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = 0;
+    MPI_Get_processor_name(name, &length);
+    std::string(name).copy(mine.host, sizeof mine.host - 1);
+    host.cpus.copy(mine.cpus, sizeof mine.cpus - 1);
     std::vector<Place> all(static_cast<std::size_t>(harness.size()));
     MPI_Gather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, 0, harness.comm());
     Json places = Json::array();
