@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The command line of lanewise-wavefront.
+
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+#include "wavefront/run/run.hpp"
+
+namespace lanewise::tools {
+
+enum class Command { create, import, run, resume, verify, export_, info, plan, kernels };
+
+struct WavefrontArguments {
+    Command command = Command::info;
+    std::string store;
+    wavefront::Shape shape;
+    std::vector<std::string> names;
+    std::vector<std::string> disks;
+    bool empty = false;
+    std::uint64_t seed = 1;
+    std::string matrix;
+    std::string file;
+    std::string kernel;
+    std::vector<double> parameters;
+    wavefront::RunOptions options;
+    bool json = false;
+};
+
+/* Text to print before leaving with status 0. */
+struct WavefrontLeave {
+    std::string text;
+};
+
+Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int argc, char **argv);
+
+}  // namespace lanewise::tools

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The built-in kernels: a line each, scalar here, skewed from the tables of the
+// instruction sets.
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+#include "wavefront/kernel/cells.hpp"
+#include "wavefront/kernel/kernel.hpp"
+#include "wavefront/kernel/rows.hpp"
+#include "wavefront/kernel/skewed_table.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+// The numbers of a cell as it lies in memory: two at most.
+template <typename Real>
+std::shared_ptr<const void> cell_values(const std::string& name, const std::vector<double>& p) {
+    const auto real = [&](std::size_t i) { return static_cast<Real>(p[i]); };
+    if (name == "livermore23") return std::make_shared<Livermore23<Real>>(Livermore23<Real>{real(0)});
+    if (name == "sor")
+        return std::make_shared<SuccessiveOverRelaxation<Real>>(
+            SuccessiveOverRelaxation<Real>{static_cast<Real>(1.0 - p[0]), static_cast<Real>(p[0] / 4)});
+    if (name == "smith-waterman")
+        return std::make_shared<SmithWaterman<Real>>(SmithWaterman<Real>{real(0)});
+    return std::make_shared<Jacobi<Real>>();
+}
+
+struct Functions {
+    BandFunction update;
+    BandFunction measure;
+};
+
+template <typename Real>
+Functions scalar_functions(const std::string& name) {
+    const auto both = [](auto cell) {
+        using Cell = decltype(cell);
+        return Functions{&update_rows<Real, Cell, Unmeasured>,
+                         &update_rows<Real, Cell, LargestChange<Real>>};
+    };
+    if (name == "livermore23") return both(Livermore23<Real>{});
+    if (name == "sor") return both(SuccessiveOverRelaxation<Real>{});
+    if (name == "smith-waterman") return both(SmithWaterman<Real>{});
+    return both(Jacobi<Real>{});
+}
+
+// The best table that this processor runs; LANEWISE_WAVEFRONT_SIMD names a lesser one.
+SkewedTable choose_table() {
+#if defined(__x86_64__)
+    const char *const named = std::getenv("LANEWISE_WAVEFRONT_SIMD");
+    const std::string_view wish = named ? named : "";
+    if (wish != "avx2" && wish != "portable" && __builtin_cpu_supports("avx512f"))
+        return skewed_avx512();
+    if (wish != "portable" && __builtin_cpu_supports("avx2")) return skewed_avx2();
+#endif
+    return skewed_portable();
+}
+
+const SkewedTable& table() {
+    static const SkewedTable chosen = choose_table();
+    return chosen;
+}
+
+const SkewedFunctions *skewed_functions(const std::string& name) {
+    const auto& chosen = table();
+    const auto *end = chosen.functions + chosen.count;
+    const auto *found = std::find_if(chosen.functions, end,
+                                     [&](const SkewedFunctions& f) { return name == f.cell; });
+    return found == end ? nullptr : found;
+}
+
+Failure refuse(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence}; }
+
+Outcome check_parameters(const KernelInfo& info, const std::vector<double>& parameters) {
+    if (parameters.size() != info.defaults.size())
+        return refuse(std::string(info.name) + " takes " + std::to_string(info.defaults.size()) +
+                      " parameters (" + info.parameters + "), not " +
+                      std::to_string(parameters.size()));
+    for (const double value : parameters) {
+        if (!(value - value == 0.0)) return refuse("a parameter of a kernel is a finite number");
+    }
+    return Done{};
+}
+
+}  // namespace
+
+const std::vector<KernelInfo>& kernel_infos() {
+    static const std::vector<KernelInfo> infos = {
+        {"livermore23", "implicit hydrodynamics, Livermore loop 23 (zb zv zu zr zz)",
+         "relaxation=0.175", {0.175}, 5, true},
+        {"sor", "successive over-relaxation of Poisson's equation (h^2 f)", "omega=1.5", {1.5}, 1,
+         true},
+        {"smith-waterman", "table of local alignments (score of each pair)", "gap=2", {2.0}, 1, true},
+        {"jacobi", "Jacobi's iteration of Poisson's equation (h^2 f)", "", {}, 1, false},
+    };
+    return infos;
+}
+
+Result<KernelInfo> kernel_info(const std::string& name) {
+    std::string known;
+    for (const auto& info : kernel_infos()) {
+        if (name == info.name) return info;
+        known += (known.empty() ? "" : ", ") + std::string(info.name);
+    }
+    return refuse("unknown kernel \"" + name + "\"; use one of " + known);
+}
+
+Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& given,
+                           Element element, Layout layout) {
+    const auto info = kernel_info(name);
+    if (!info) return info.failure();
+    const auto& parameters = given.empty() ? info->defaults : given;
+    const auto sound = check_parameters(*info, parameters);
+    if (!sound) return sound.failure();
+    if (element != Element::f32 && element != Element::f64)
+        return refuse(name + " works on f32 and f64, not " + element_name(element));
+    if (layout == Layout::skewed && !info->has_skewed)
+        return refuse(name + " has no skewed form; create the store with --layout row-major");
+
+    Kernel kernel{.name = name, .layout = layout, .element = element,
+                  .coefficient_count = info->coefficient_count, .parameters = parameters};
+    if (name == "jacobi") kernel.scratch_rows = 3;
+    const bool single = element == Element::f32;
+    Functions functions = single ? scalar_functions<float>(name) : scalar_functions<double>(name);
+    if (layout == Layout::skewed) {
+        const auto *skewed = skewed_functions(name);
+        functions = single ? Functions{skewed->update_f32, skewed->measure_f32}
+                           : Functions{skewed->update_f64, skewed->measure_f64};
+    }
+    const auto cell = single ? cell_values<float>(name, parameters) : cell_values<double>(name, parameters);
+    kernel.update = [cell, update = functions.update](const Band& b) { return update(cell.get(), b); };
+    kernel.update_and_measure = [cell, measure = functions.measure](const Band& b) {
+        return measure(cell.get(), b);
+    };
+    return kernel;
+}
+
+const char *skewed_instructions() { return table().instructions; }
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Cells: the update of one cell, written once, for one value or for a vector.
+//
+// A cell is called with `u(di, dj)`, the data di rows below and dj columns to
+// the right, and `c(m)`, coefficient m at the cell itself. In a sweep that
+// `updates` in place, the cells above and to the left are already new. Every
+// expression has fixed parentheses and is compiled with -ffp-contract=off:
+// each form of the same cell gives the same bits.
+
+#pragma once
+
+namespace lanewise::wavefront {
+
+enum class Reads { updated, previous };
+
+/* Livermore loop 23 in the expression of paper 002, figure 1; coefficients zb, zv, zu, zr, zz. */
+template <typename Real>
+struct Livermore23 {
+    static constexpr int thickness = 1;
+    static constexpr Reads reads = Reads::updated;
+    static constexpr unsigned coefficients = 5;
+    Real relaxation = Real(0.175);
+
+    auto operator()(const auto& u, const auto& c) const {
+        const auto d = u(0, 0);
+        const auto q = ((((u(-1, 0) * c(0) + u(0, -1) * c(1)) + u(0, 1) * c(2)) + u(1, 0) * c(3)) +
+                        c(4)) -
+                       d;
+        return d + relaxation * q;
+    }
+};
+
+/* Successive over-relaxation of Poisson's equation; coefficient h^2 f. */
+template <typename Real>
+struct SuccessiveOverRelaxation {
+    static constexpr int thickness = 1;
+    static constexpr Reads reads = Reads::updated;
+    static constexpr unsigned coefficients = 1;
+    Real kept = Real(-0.5);     /* 1 - omega */
+    Real quarter = Real(0.375); /* omega / 4 */
+
+    auto operator()(const auto& u, const auto& c) const {
+        const auto sum = (((u(-1, 0) + u(0, -1)) + u(0, 1)) + u(1, 0)) - c(0);
+        return kept * u(0, 0) + quarter * sum;
+    }
+};
+
+/* Jacobi's iteration for the same equation: every neighbour is of the iteration before. */
+template <typename Real>
+struct Jacobi {
+    static constexpr int thickness = 1;
+    static constexpr Reads reads = Reads::previous;
+    static constexpr unsigned coefficients = 1;
+    Real quarter = Real(0.25);
+
+    auto operator()(const auto& u, const auto& c) const {
+        return quarter * ((((u(-1, 0) + u(0, -1)) + u(0, 1)) + u(1, 0)) - c(0));
+    }
+};
+
+/* Smith and Waterman's table of local alignments with a linear gap; coefficient: the score of the
+ * pair of letters. One iteration fills the table from a border of zeros. */
+template <typename Real>
+struct SmithWaterman {
+    static constexpr int thickness = 1;
+    static constexpr Reads reads = Reads::updated;
+    static constexpr unsigned coefficients = 1;
+    Real gap = Real(2);
+
+    auto operator()(const auto& u, const auto& c) const {
+        const auto pair = u(-1, -1) + c(0);
+        const auto from_above = u(-1, 0) - gap;
+        const auto from_left = u(0, -1) - gap;
+        const auto one_gap = from_above > from_left ? from_above : from_left;
+        const auto best = pair > one_gap ? pair : one_gap;
+        const auto nothing = best - best;
+        return best > nothing ? best : nothing;
+    }
+};
+
+}  // namespace lanewise::wavefront

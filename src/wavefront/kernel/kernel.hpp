@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Kernel: the update of a band, and what it asks of the store.
+//
+// Built-in kernels are named and come for one element type and one layout;
+// user kernels are pointers to functions that update the cells of a row.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "wavefront/kernel/band.hpp"
+#include "wavefront/shape.hpp"
+
+namespace lanewise::wavefront {
+
+struct Kernel {
+    std::string name;
+    std::uint32_t thickness = 1;
+    Layout layout = Layout::row_major;
+    Element element = Element::f64;
+    std::uint32_t data_count = 1;
+    std::uint32_t coefficient_count = 0;
+    std::uint64_t scratch_rows = 0; /* of each data matrix, for each wave */
+    std::vector<double> parameters{}; /* by which the kernel can be made again */
+    std::function<double(const Band& band)> update{};
+    std::function<double(const Band& band)> update_and_measure{};
+};
+
+/* Thrown by a watched kernel's update; the run ends and the generation on disk is kept. */
+struct KernelFailure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct KernelInfo {
+    const char *name;
+    const char *meaning;
+    const char *parameters; /* as a person writes them, with the defaults */
+    std::vector<double> defaults;
+    std::uint32_t coefficient_count;
+    bool has_skewed;
+};
+
+/* Every built-in kernel, once. */
+const std::vector<KernelInfo>& kernel_infos();
+Result<KernelInfo> kernel_info(const std::string& name);
+
+/* The built-in kernel `name`; empty parameters mean its defaults. */
+Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& parameters,
+                           Element element, Layout layout);
+
+enum class Reading { updated, previous };
+enum class WriteCheck { trusted, watched };
+
+/* Updates columns [first, end) of row `row` of each data matrix.
+ *
+ * `data` holds 2 thickness + 1 rows of each data matrix from the topmost down, `coefficients`
+ * the row of each coefficient matrix, `updated` the row to write of each data matrix.  Where the
+ * kernel reads updated values, the middle row of `data` is `updated`. */
+using RowFunction = void (*)(void *const *updated, const void *const *data,
+                             const void *const *coefficients, std::int64_t row, std::int64_t first,
+                             std::int64_t end, void *context);
+
+struct UserKernel {
+    RowFunction update = nullptr;
+    void *context = nullptr;
+    std::uint32_t thickness = 1;
+    Reading reading = Reading::updated;
+    WriteCheck writes = WriteCheck::trusted; /* watched: fails where it writes outside its row */
+};
+
+/* A kernel of the user's for a row-major store of `shape`. */
+Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape);
+
+/* Whether `kernel` can sweep a store of `shape`. */
+Outcome check_kernel(const Kernel& kernel, const Shape& shape);
+
+/* The instruction set that skewed kernels use here: avx512, avx2 or portable. */
+const char *skewed_instructions();
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Rows: a band in the row-major layout, updated row by row and cell by cell.
+//
+// A kernel that reads the iteration before (Jacobi) keeps the last 2 `thickness`
+// + 1 rows as they were in its scratch, since the wave has overwritten them.
+
+#pragma once
+
+#include <cstring>
+
+#include "wavefront/kernel/band.hpp"
+#include "wavefront/kernel/cells.hpp"
+
+namespace lanewise::wavefront {
+
+/* Row `row` of a matrix, which may lie in the band above, in this one or in the one below. */
+inline std::byte *row_at(const Band& band, std::uint32_t matrix, std::uint64_t row,
+                         std::uint64_t row_bytes) {
+    if (row < band.first_row)
+        return band.above[matrix] + (row + band.band_rows - band.first_row) * row_bytes;
+    const auto offset = row - band.first_row;
+    if (offset < band.band_rows) return band.here[matrix] + offset * row_bytes;
+    return band.below[matrix] + (offset - band.band_rows) * row_bytes;
+}
+
+inline std::byte *kept_row(const Band& band, std::uint32_t matrix, std::uint64_t row,
+                           std::uint64_t row_bytes, std::uint64_t kept_count) {
+    return band.scratch + (matrix * kept_count + row % kept_count) * row_bytes;
+}
+
+inline bool is_interior(const Band& band, std::uint64_t row, std::uint64_t thickness) {
+    return row >= thickness && row + thickness < band.rows;
+}
+
+template <typename Real, typename Cell, typename Observer>
+void update_row(const Cell& cell, Real *out, const Real *const *rows, const Real *const *coefficients,
+                std::uint64_t end, Observer& observer) {
+    struct Data {
+        const Real *const *rows;
+        std::uint64_t column;
+        Real operator()(int down, int right) const {
+            return rows[down + Cell::thickness][static_cast<std::int64_t>(column) + right];
+        }
+    };
+    struct Coefficients {
+        const Real *const *rows;
+        std::uint64_t column;
+        Real operator()(unsigned matrix) const { return rows[matrix][column]; }
+    };
+    for (std::uint64_t j = Cell::thickness; j < end; ++j) {
+        const Real before = rows[Cell::thickness][j];
+        const Real after = cell(Data{rows, j}, Coefficients{coefficients, j});
+        out[j] = after;
+        observer.see(before, after);
+    }
+}
+
+/* BandFunction of a cell with one data matrix. */
+template <typename Real, typename Cell, typename Observer>
+double update_rows(const void *parameters, const Band& band) {
+    const Cell& cell = *static_cast<const Cell *>(parameters);
+    constexpr std::uint64_t thickness = Cell::thickness;
+    constexpr std::uint64_t kept_count = 2 * thickness + 1;
+    const auto row_bytes = band.columns * sizeof(Real);
+    const auto row_of = [&](std::uint32_t matrix, std::uint64_t row) {
+        return reinterpret_cast<Real *>(row_at(band, matrix, row, row_bytes));
+    };
+    Observer observer;
+    for (auto row = band.first_row; row < band.first_row + band.row_count; ++row) {
+        Real *const out = row_of(0, row);
+        if constexpr (Cell::reads == Reads::previous)
+            std::memcpy(kept_row(band, 0, row, row_bytes, kept_count), out, row_bytes);
+        if (!is_interior(band, row, thickness) || band.columns <= 2 * thickness) continue;
+        const Real *rows[kept_count];
+        for (std::uint64_t i = 0; i < kept_count; ++i) {
+            const auto other = row + i - thickness;
+            rows[i] = Cell::reads == Reads::previous && i <= thickness
+                          ? reinterpret_cast<const Real *>(
+                                kept_row(band, 0, other, row_bytes, kept_count))
+                          : row_of(0, other);
+        }
+        const Real *coefficients[Cell::coefficients];
+        for (unsigned m = 0; m < Cell::coefficients; ++m) coefficients[m] = row_of(1 + m, row);
+        update_row(cell, out, rows, coefficients, band.columns - thickness, observer);
+    }
+    return static_cast<double>(observer.value);
+}
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Makes the table of skewed kernels for the instruction set that the including
+// file is compiled for. Kernels read updated values and the four neighbours or
+// the one above and to the left; Jacobi has no order to skew.
+
+#pragma once
+
+#include "wavefront/kernel/cells.hpp"
+#include "wavefront/kernel/skewed.hpp"
+#include "wavefront/kernel/skewed_table.hpp"
+
+namespace lanewise::wavefront {
+
+template <typename Isa, template <typename> typename Cell>
+constexpr SkewedFunctions skewed_functions(const char *name) {
+    using Single = Skewed<Isa, float, Cell<float>>;
+    using Double = Skewed<Isa, double, Cell<double>>;
+    return {name, &Single::template update<typename Single::Nothing>,
+            &Single::template update<typename Single::Largest>,
+            &Double::template update<typename Double::Nothing>,
+            &Double::template update<typename Double::Largest>};
+}
+
+template <typename Isa>
+inline constexpr SkewedFunctions skewed_kernels[] = {
+    skewed_functions<Isa, Livermore23>("livermore23"),
+    skewed_functions<Isa, SuccessiveOverRelaxation>("sor"),
+    skewed_functions<Isa, SmithWaterman>("smith-waterman"),
+};
+
+template <typename Isa>
+SkewedTable skewed_table(const char *instructions) {
+    return {instructions, skewed_kernels<Isa>,
+            sizeof skewed_kernels<Isa> / sizeof skewed_kernels<Isa>[0]};
+}
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The skewed kernels of one instruction set, as plain function pointers.
+
+#pragma once
+
+#include "wavefront/kernel/band.hpp"
+
+namespace lanewise::wavefront {
+
+struct SkewedFunctions {
+    const char *cell;
+    BandFunction update_f32;
+    BandFunction measure_f32;
+    BandFunction update_f64;
+    BandFunction measure_f64;
+};
+
+struct SkewedTable {
+    const char *instructions;
+    const SkewedFunctions *functions;
+    unsigned count;
+};
+
+SkewedTable skewed_avx512();
+SkewedTable skewed_avx2();
+SkewedTable skewed_portable();
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See plan.hpp.
+
+#include "wavefront/plan/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/sizes.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+constexpr std::uint32_t thickness_max = 8;
+// One strip being read and one being written while the waves work on the others.
+constexpr std::uint64_t strips_in_transfer_min = 2;
+constexpr std::uint64_t strips_in_transfer = 4;
+// Where no rate is known: more waves than any disk measured so far needed (18 to 45).
+constexpr std::uint64_t waves_without_rates = 64;
+// Twice the break-even leaves the disk idle half of the time: it may slow down without harm.
+constexpr std::uint64_t waves_over_break_even = 2;
+
+Failure refuse(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence}; }
+
+std::string size_text(std::uint64_t bytes) {
+    const auto text = format_size(bytes);
+    return text + (text.back() > '9' ? "iB" : "B");
+}
+
+std::uint64_t round_up_mebibyte(std::uint64_t bytes) {
+    constexpr std::uint64_t mebibyte = 1 << 20;
+    return (bytes + mebibyte - 1) / mebibyte * mebibyte;
+}
+
+// The widest band of `thickness` rows or more that divides a strip, eight rows where possible:
+// short bands keep waves close together, long ones make hand-offs rare.
+std::uint64_t choose_band_rows(const Request& request) {
+    const auto& shape = request.shape;
+    if (shape.layout == Layout::skewed) return skew_lanes;
+    const auto least = std::max<std::uint64_t>(request.thickness, std::min(shape.strip_rows, skew_lanes));
+    for (auto rows = least; rows < shape.strip_rows; ++rows) {
+        if (shape.strip_rows % rows == 0) return rows;
+    }
+    return shape.strip_rows;
+}
+
+// Strips between the one that the first wave needs and the one that the last wave still reads:
+// K bands of lag, one more at each border between two threads, and the bands above and below.
+std::uint64_t strips_in_work(const Request& request, std::uint64_t waves, std::uint64_t band_rows) {
+    const auto bands_per_strip = request.shape.strip_rows / band_rows;
+    const auto threads = std::min<std::uint64_t>(request.threads, waves);
+    return 2 + (waves + threads - 1) / bands_per_strip;
+}
+
+std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint64_t band_rows,
+                         std::uint64_t transfers) {
+    const auto& shape = request.shape;
+    const auto strips = std::min(strips_in_work(request, waves, band_rows) + transfers,
+                                 shape.strip_count());
+    const auto scratch = waves * request.scratch_rows * shape.columns *
+                         element_bytes(shape.element) * shape.data_count;
+    return own_memory_bytes(shape, request.threads) + scratch +
+           strips * shape.matrix_count() * strip_bytes(shape);
+}
+
+std::uint64_t waves_to_hide_disk(const Request& request) {
+    const auto& [read, write, cells] = request.rates;
+    if (read <= 0.0 || write <= 0.0 || cells <= 0.0) return 0;
+    const auto& shape = request.shape;
+    const auto bytes = static_cast<double>(element_bytes(shape.element));
+    const auto seconds_per_cell = bytes * shape.matrix_count() / read + bytes * shape.data_count / write;
+    return static_cast<std::uint64_t>(std::ceil(std::max(1.0, cells * seconds_per_cell)));
+}
+
+std::uint64_t choose_waves(const Request& request, std::uint64_t band_rows, std::uint64_t hiding) {
+    const auto wanted = request.waves ? request.waves
+                        : hiding      ? std::max<std::uint64_t>(waves_over_break_even * hiding,
+                                                                request.threads)
+                                      : waves_without_rates;
+    // A wave more than there are bands would wait for the others without ever working.
+    const auto useful = std::min({wanted, request.iterations, request.shape.rows});
+    std::uint64_t fits = 1;
+    for (std::uint64_t step = useful; step > 0; step /= 2) {
+        while (fits + step <= useful && memory_for(request, fits + step, band_rows,
+                                                   strips_in_transfer_min) <= request.memory_bytes)
+            fits += step;
+    }
+    return fits;
+}
+
+Outcome check_request(const Request& request) {
+    const auto sound = check_shape(request.shape);
+    if (!sound) return sound;
+    if (request.iterations < 1) return refuse("0 iterations leave nothing to do; ask for 1 or more");
+    if (request.threads < 1) return refuse("0 threads cannot work; use 1 or more");
+    if (request.thickness < 1 || request.thickness > thickness_max)
+        return refuse("thickness " + std::to_string(request.thickness) + " is not within 1 to 8");
+    if (request.thickness > request.shape.strip_rows)
+        return refuse("a frontier of " + std::to_string(request.thickness) +
+                      " rows does not fit into strips of " +
+                      std::to_string(request.shape.strip_rows) +
+                      "; create the store with --strip-rows " + std::to_string(request.thickness) +
+                      " or more");
+    return Done{};
+}
+
+void estimate(const Request& request, Plan& plan) {
+    const auto& shape = request.shape;
+    const auto strips = shape.strip_count();
+    plan.read_bytes = plan.passes * strips * shape.matrix_count() * strip_bytes(shape);
+    plan.written_bytes = plan.passes * strips * shape.data_count * strip_bytes(shape);
+    plan.waves_to_hide_disk = waves_to_hide_disk(request);
+    if (plan.waves_to_hide_disk == 0) return;
+    const auto cells = static_cast<double>(shape.rows) * static_cast<double>(shape.columns);
+    const auto disk_s = static_cast<double>(plan.read_bytes) / request.rates.read_bytes_per_s +
+                        static_cast<double>(plan.written_bytes) / request.rates.write_bytes_per_s;
+    const auto kernel_s = static_cast<double>(request.iterations) * cells / request.rates.cells_per_s;
+    plan.time_s = std::max(disk_s, kernel_s);
+    plan.disk_bound = disk_s > kernel_s;
+}
+
+}  // namespace
+
+std::uint64_t waves_in_pass(std::uint64_t iterations, std::uint64_t passes, std::uint64_t index) {
+    return iterations / passes + (index < iterations % passes ? 1 : 0);
+}
+
+std::uint64_t own_memory_bytes(const Shape& shape, std::uint32_t threads) {
+    constexpr std::uint64_t program = 12 << 20;
+    constexpr std::uint64_t thread = 256 << 10;
+    // A checksum of eight bytes for each strip in both generations and in the coefficients.
+    const auto sums = 8 * shape.strip_count() * (shape.matrix_count() + shape.data_count);
+    return program + threads * thread + sums;
+}
+
+Result<Plan> make_plan(const Request& request) {
+    const auto sound = check_request(request);
+    if (!sound) return sound.failure();
+
+    Plan plan;
+    plan.band_rows = choose_band_rows(request);
+    plan.memory_bytes_min = memory_for(request, 1, plan.band_rows, strips_in_transfer_min);
+    if (request.memory_bytes < plan.memory_bytes_min)
+        return refuse("a memory budget of " + size_text(request.memory_bytes) +
+                      " is too small for this store; give it --memory " +
+                      size_text(round_up_mebibyte(plan.memory_bytes_min)) + " or more");
+
+    const auto fitting = choose_waves(request, plan.band_rows, waves_to_hide_disk(request));
+    if (request.waves > fitting && request.waves <= request.iterations &&
+        request.waves <= request.shape.rows)
+        return refuse(std::to_string(request.waves) + " waves need --memory " +
+                      size_text(round_up_mebibyte(memory_for(request, request.waves, plan.band_rows,
+                                                             strips_in_transfer_min))) +
+                      "; the budget holds " + std::to_string(fitting));
+    plan.passes = (request.iterations + fitting - 1) / fitting;
+    plan.waves = waves_in_pass(request.iterations, plan.passes, 0);
+    plan.threads = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.waves));
+
+    auto transfers = strips_in_transfer;
+    while (transfers > strips_in_transfer_min &&
+           memory_for(request, plan.waves, plan.band_rows, transfers) > request.memory_bytes)
+        --transfers;
+    plan.memory_bytes = memory_for(request, plan.waves, plan.band_rows, transfers);
+    plan.buffers = std::min(strips_in_work(request, plan.waves, plan.band_rows) + transfers,
+                            request.shape.strip_count());
+    estimate(request, plan);
+    return plan;
+}
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Plan: from shape, budget and rates to waves per pass, buffers, bytes and time.
+//
+// A pass streams every strip through memory once while K waves, each one
+// iteration, follow each other down the rows; wave k works one band behind wave
+// k - 1, because a cell needs the rows below it as the wave before left them.
+// So a pass reads each byte once and writes the data once for K iterations:
+// bytes per cell and iteration = element (coefficients + 2 data) / K. It is
+// limited by the disk until K* = F (read/r + written/w), F being the kernel's
+// cells per second, and by the kernel beyond. Pure: no clock, no file.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "wavefront/shape.hpp"
+
+namespace lanewise::wavefront {
+
+struct Rates {
+    double read_bytes_per_s = 0.0;  /* 0: not known */
+    double write_bytes_per_s = 0.0;
+    double cells_per_s = 0.0; /* of the kernel, on all threads */
+};
+
+struct Request {
+    Shape shape;
+    std::uint32_t thickness = 1;
+    std::uint64_t iterations = 1;
+    std::uint64_t memory_bytes = 0;
+    std::uint32_t threads = 1;
+    std::uint64_t waves = 0;            /* 0: chosen by the plan */
+    std::uint64_t scratch_rows = 0;     /* rows that the kernel keeps for each wave */
+    Rates rates;
+};
+
+struct Plan {
+    std::uint64_t waves = 1;      /* K, in the longest pass */
+    std::uint64_t passes = 1;
+    std::uint64_t band_rows = 8;  /* a wave's step, and its distance to the wave before */
+    std::uint64_t buffers = 0;    /* strips of every matrix in memory */
+    std::uint32_t threads = 1;
+    std::uint64_t memory_bytes = 0; /* at the peak, this program's own share included */
+    std::uint64_t memory_bytes_min = 0;
+    std::uint64_t read_bytes = 0;   /* over all passes */
+    std::uint64_t written_bytes = 0;
+    std::uint64_t waves_to_hide_disk = 0; /* K*; 0 where a rate is not known */
+    double time_s = 0.0;                  /* 0 where a rate is not known */
+    bool disk_bound = false;
+};
+
+/* Waves of pass `index`: iterations are spread evenly, so that no pass is a short one. */
+std::uint64_t waves_in_pass(std::uint64_t iterations, std::uint64_t passes, std::uint64_t index);
+
+/* What the program itself takes besides strips: code, stacks, rings, checksums. */
+std::uint64_t own_memory_bytes(const Shape& shape, std::uint32_t threads);
+
+/* Refuses a budget below the minimum, naming it; a thickness greater than a band; no iterations. */
+Result<Plan> make_plan(const Request& request);
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The plan against the arithmetic of its head, and against what it must refuse.
+
+#include "wavefront/plan/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lanewise::wavefront {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t mebibyte = 1 << 20;
+constexpr std::uint64_t gibibyte = 1 << 30;
+
+Request livermore(std::uint64_t side, Layout layout) {
+    Request request;
+    request.shape = {.rows = side, .columns = side, .coefficient_count = 5, .layout = layout};
+    request.shape.strip_rows = default_strip_rows(request.shape);
+    request.iterations = 64;
+    request.memory_bytes = 2 * gibibyte;
+    request.threads = 2;
+    return request;
+}
+
+TEST(PlanTest, ThePapersProblemTakesOnePassFor64IterationsIn2GiB) {
+    const auto plan = make_plan(livermore(16384, Layout::skewed));
+
+    ASSERT_TRUE(plan) << plan.failure().sentence;
+    EXPECT_EQ(plan->waves, 64u);
+    EXPECT_EQ(plan->passes, 1u);
+    EXPECT_LE(plan->memory_bytes, 2 * gibibyte);
+}
+
+TEST(PlanTest, BytesAre56PerCellAndPass) {
+    auto request = livermore(16384, Layout::row_major);
+    request.waves = 16;
+
+    const auto plan = make_plan(request);
+
+    ASSERT_TRUE(plan) << plan.failure().sentence;
+    const double cells = 16384.0 * 16384.0;
+    EXPECT_DOUBLE_EQ(static_cast<double>(plan->read_bytes + plan->written_bytes),
+                     56.0 * cells * 64.0 / 16.0);
+}
+
+TEST(PlanTest, NamesTheSmallestBudgetAndThatBudgetWorks) {
+    auto request = livermore(8192, Layout::skewed);
+    request.memory_bytes = mebibyte;
+
+    const auto refused = make_plan(request);
+
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.failure().sentence, HasSubstr("budget of 1MiB is too small for this store; give it --memory 37MiB"));
+    request.memory_bytes = 37 * mebibyte;
+    EXPECT_TRUE(make_plan(request));
+}
+
+TEST(PlanTest, IsDiskBoundBelowTheBreakEvenAndKernelBoundAbove) {
+    auto request = livermore(16384, Layout::row_major);
+    request.rates = {.read_bytes_per_s = 1e9, .write_bytes_per_s = 2e9, .cells_per_s = 200e6};
+
+    request.waves = 4;
+    const auto below = make_plan(request);
+    request.waves = 16;
+    const auto above = make_plan(request);
+
+    ASSERT_TRUE(below && above);
+    EXPECT_EQ(below->waves_to_hide_disk, 11u);  // 200e6 (48/1e9 + 8/2e9) = 10.4
+    EXPECT_TRUE(below->disk_bound);
+    EXPECT_FALSE(above->disk_bound);
+}
+
+TEST(PlanTest, SpreadsIterationsEvenlyOverPasses) {
+    EXPECT_EQ(waves_in_pass(64, 3, 0), 22u);
+    EXPECT_EQ(waves_in_pass(64, 3, 1), 21u);
+    EXPECT_EQ(waves_in_pass(64, 3, 2), 21u);
+}
+
+TEST(PlanTest, RefusesAThicknessGreaterThanAStrip) {
+    auto request = livermore(64, Layout::row_major);
+    request.shape.strip_rows = 2;
+    request.thickness = 3;
+
+    const auto plan = make_plan(request);
+
+    ASSERT_FALSE(plan);
+    EXPECT_THAT(plan.failure().sentence, HasSubstr("--strip-rows 3"));
+}
+
+TEST(PlanTest, RefusesMoreWavesThanTheBudgetHoldsAndSaysWhatTheyNeed) {
+    auto request = livermore(16384, Layout::skewed);
+    request.memory_bytes = 128 * mebibyte;
+    request.waves = 64;
+
+    const auto plan = make_plan(request);
+
+    ASSERT_FALSE(plan);
+    EXPECT_THAT(plan.failure().sentence, HasSubstr("64 waves need --memory"));
+}
+
+TEST(PlanTest, NeverExceedsTheBudget) {
+    for (std::uint64_t side : {7u, 64u, 1000u, 8192u, 50000u}) {
+        for (std::uint64_t budget = 20 * mebibyte; budget < 4 * gibibyte; budget += budget / 3) {
+            auto request = livermore(side, Layout::skewed);
+            request.memory_bytes = budget;
+            const auto plan = make_plan(request);
+            EXPECT_LE(plan ? plan->memory_bytes : 0, budget) << side;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace lanewise::wavefront

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Every run equals the sequential loop bit for bit: random shapes, waves,
+// threads, strips, layouts, disks and queues, on real files.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "wavefront/run/run.hpp"
+#include "wavefront/testing/trial.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+using testing::Folder;
+using testing::Matrices;
+using testing::Medium;
+
+struct Trial {
+    Shape shape;
+    std::string kernel;
+    RunOptions options;
+    std::vector<std::string> disks;
+    std::uint64_t seed = 0;
+    Medium medium = Medium::memory;
+};
+
+std::string describe(const Trial& trial) {
+    const auto& s = trial.shape;
+    return trial.kernel + " " + element_name(s.element) + " " + layout_name(s.layout) + " " +
+           std::to_string(s.rows) + "x" + std::to_string(s.columns) + " strips of " +
+           std::to_string(s.strip_rows) + ", " + std::to_string(trial.options.iterations) +
+           " iterations, K " + std::to_string(trial.options.waves) + ", " +
+           std::to_string(trial.options.threads) + " threads, seed " + std::to_string(trial.seed);
+}
+
+Trial draw(std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const auto between = [&](std::uint64_t low, std::uint64_t high) {
+        return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
+    };
+    const char *kernels[] = {"livermore23", "sor", "smith-waterman", "jacobi"};
+    Trial trial;
+    trial.seed = seed;
+    // Every eighth trial is on a disk, where direct I/O and syncing are real.
+    if (seed % 8 == 0) trial.medium = Medium::disk;
+    trial.kernel = kernels[between(0, 3)];
+    const bool skewed = trial.kernel != "jacobi" && between(0, 1) == 1;
+    trial.shape = {.rows = between(1, 120),
+                   .columns = between(1, 90),
+                   .coefficient_count = kernel_info(trial.kernel)->coefficient_count,
+                   .element = between(0, 1) ? Element::f64 : Element::f32,
+                   .layout = skewed ? Layout::skewed : Layout::row_major,
+                   .strip_rows = skewed ? 8 * between(1, 4) : between(1, 30)};
+    trial.options.iterations = between(1, 12);
+    trial.options.waves = between(0, 8);
+    trial.options.threads = static_cast<std::uint32_t>(between(1, 4));
+    trial.options.queue = between(0, 3) ? QueueKind::automatic : QueueKind::threads;
+    if (between(0, 3) == 0) trial.disks = {"second"};
+    return trial;
+}
+
+Result<Store> make_store(const Folder& folder, const Trial& trial) {
+    std::vector<std::string> names{"u"};
+    for (std::uint32_t m = 0; m < trial.shape.coefficient_count; ++m)
+        names.push_back(std::string("c").append(std::to_string(m)));
+    std::vector<std::string> disks;
+    for (const auto& disk : trial.disks) disks.push_back(folder / disk);
+    auto store = Store::create(folder / "store", trial.shape, names, disks);
+    if (!store) return store;
+    const auto filled = fill_with_demo_values(*store, trial.seed);
+    if (!filled) return filled.failure();
+    return store;
+}
+
+template <typename Real>
+void sweep(const std::string& kernel, Matrices<Real>& matrices) {
+    if (kernel == "livermore23") testing::livermore23(matrices);
+    if (kernel == "sor") testing::sor(matrices, 1.5);
+    if (kernel == "smith-waterman") testing::smith_waterman(matrices, Real(2));
+    if (kernel == "jacobi") testing::jacobi(matrices);
+}
+
+template <typename Real>
+void expect_bits(const Trial& trial) {
+    SCOPED_TRACE(describe(trial));
+    const Folder folder(trial.medium);
+    auto store = make_store(folder, trial);
+    ASSERT_TRUE(store) << store.failure().sentence;
+    auto expected = testing::load<Real>(*store);
+    for (std::uint64_t i = 0; i < trial.options.iterations; ++i) sweep(trial.kernel, expected);
+    const auto kernel = make_kernel(trial.kernel, {}, trial.shape.element, trial.shape.layout);
+    ASSERT_TRUE(kernel) << kernel.failure().sentence;
+
+    const auto report = run(*store, *kernel, trial.options);
+
+    ASSERT_TRUE(report) << report.failure().sentence;
+    EXPECT_EQ(report->iterations, trial.options.iterations);
+    const auto found = testing::load<Real>(*store);
+    ASSERT_EQ(found.values[0].size(), expected.values[0].size());
+    EXPECT_EQ(std::memcmp(found.values[0].data(), expected.values[0].data(),
+                          expected.values[0].size() * sizeof(Real)),
+              0);
+}
+
+TEST(BitsTest, EveryRunEqualsTheSequentialLoop) {
+    for (std::uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
+        const auto trial = draw(seed);
+        if (trial.shape.element == Element::f32) expect_bits<float>(trial);
+        else expect_bits<double>(trial);
+    }
+}
+
+TEST(BitsTest, ConvergenceStopsWhereTheSequentialLoopDoes) {
+    for (std::uint64_t seed = 0; seed < 20 && !HasFailure(); ++seed) {
+        Trial trial = draw(seed);
+        trial.kernel = "livermore23";
+        trial.shape.coefficient_count = 5;
+        trial.shape.element = Element::f64;
+        trial.options.iterations = 400;
+        trial.options.waves = 1 + seed;
+        trial.options.tolerance = 1e-3;
+        SCOPED_TRACE(describe(trial));
+        const Folder folder(Medium::memory);
+        auto store = make_store(folder, trial);
+        ASSERT_TRUE(store) << store.failure().sentence;
+        auto expected = testing::load<double>(*store);
+        std::uint64_t iterations = 0;
+        for (double change = 1.0; change > 1e-3 && iterations < 400; ++iterations) {
+            const auto before = expected.values[0];
+            testing::livermore23(expected);
+            change = 0.0;
+            for (std::size_t i = 0; i < before.size(); ++i)
+                change = std::max(change, std::abs(expected.values[0][i] - before[i]));
+        }
+        const auto kernel = make_kernel("livermore23", {}, Element::f64, trial.shape.layout);
+
+        const auto report = run(*store, *kernel, trial.options);
+
+        ASSERT_TRUE(report) << report.failure().sentence;
+        EXPECT_TRUE(report->converged);
+        EXPECT_EQ(report->iterations, iterations);
+        EXPECT_EQ(testing::load<double>(*store).values[0], expected.values[0]);
+    }
+}
+
+}  // namespace
+}  // namespace lanewise::wavefront

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See pass.hpp.
+
+#include "wavefront/run/pass.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "wavefront/run/waves.hpp"
+#include "wavefront/store/checksum.hpp"
+#include "wavefront/store/layout.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+template <typename Real>
+bool all_finite(const std::byte *bytes, std::uint64_t size) {
+    const auto *values = reinterpret_cast<const Real *>(bytes);
+    // A value that is not finite makes x - x something else than zero, and the sum keeps it.
+    Real sum = 0;
+    for (std::uint64_t i = 0; i < size / sizeof(Real); ++i) sum += values[i] - values[i];
+    return sum == Real(0);
+}
+
+template <typename Real>
+std::string find_not_finite(const Shape& shape, std::uint64_t strip, const std::byte *bytes) {
+    const auto parts = element_bytes(shape.element) / sizeof(Real);
+    for (std::uint64_t row = 0; row < rows_in_strip(shape, strip); ++row) {
+        for (std::uint64_t column = 0; column < shape.columns; ++column) {
+            const auto *value = bytes + offset_in_strip(shape, row, column);
+            for (std::uint64_t part = 0; part < parts; ++part) {
+                Real number;
+                std::memcpy(&number, value + part * sizeof(Real), sizeof(Real));
+                if (!std::isfinite(number))
+                    return "row " + std::to_string(strip * shape.strip_rows + row) + ", column " +
+                           std::to_string(column);
+            }
+        }
+    }
+    return "";
+}
+
+// The cell of a strip that is not a finite number; empty where all are.
+std::string cell_not_finite(const Shape& shape, std::uint64_t strip, const std::byte *bytes) {
+    const bool single = shape.element == Element::f32 || shape.element == Element::c64;
+    const auto size = strip_bytes(shape);
+    if (single)
+        return all_finite<float>(bytes, size) ? "" : find_not_finite<float>(shape, strip, bytes);
+    return all_finite<double>(bytes, size) ? "" : find_not_finite<double>(shape, strip, bytes);
+}
+
+class Pass {
+  public:
+    Pass(const PassRequest& request, std::vector<StripFiles> sources,
+         std::vector<StripFiles> targets, std::vector<std::vector<std::uint64_t>> sums)
+        : request_(request),
+          shape_(request.store->shape()),
+          sources_(std::move(sources)),
+          targets_(std::move(targets)),
+          expected_sums_(std::move(sums)),
+          strips_(shape_.strip_count()),
+          reads_pending_(strips_, shape_.matrix_count()),
+          writes_pending_(strips_, shape_.data_count),
+          waves_(wave_set()) {
+        result_.sums.assign(shape_.data_count, std::vector<std::uint64_t>(strips_));
+    }
+
+    Result<PassResult> run() {
+        waves_.start();
+        auto outcome = move_strips();
+        if (!outcome) waves_.give_up();
+        const auto kernel_failure = waves_.join();
+        drain();
+        if (!kernel_failure.empty()) return Failure{LW_ERR_OPERATION, kernel_failure};
+        if (!outcome) return outcome.failure();
+        for (const auto& files : targets_) {
+            const auto synced = files.sync();
+            if (!synced) return synced.failure();
+        }
+        result_.changes = waves_.changes();
+        return std::move(result_);
+    }
+
+  private:
+    WaveSet wave_set() {
+        const auto per_strip = shape_.strip_rows / request_.band_rows;
+        return {.kernel = request_.kernel,
+                .shape = shape_,
+                .band_rows = request_.band_rows,
+                .waves = request_.waves,
+                .threads = request_.threads,
+                .measuring = request_.measuring,
+                .locate = [this](std::uint64_t strip,
+                                 std::uint32_t matrix) { return slot(strip, matrix); },
+                // A strip may be written after its last band, and its buffer be used again after
+                // the first band below it.
+                .last_wave_done =
+                    [this, per_strip](std::uint64_t band) {
+                        const auto place = band % per_strip;
+                        if (place == 0 || place + 1 == per_strip || band + 1 == waves_.band_count())
+                            request_.queue->wake();
+                    }};
+    }
+
+    std::byte *slot(std::uint64_t strip, std::uint32_t matrix) const {
+        return request_.ring->begin() +
+               (strip % request_.buffers * shape_.matrix_count() + matrix) * strip_bytes(shape_);
+    }
+
+    Outcome move_strips() {
+        while (strips_written_ < strips_) {
+            submit_reads();
+            const auto written = submit_writes();
+            if (!written) return written;
+            const auto completion = request_.queue->wait();
+            if (!completion) {
+                // A kernel that failed wakes this thread; its sentence is found by join.
+                if (waves_failed()) return Failure{LW_ERR_OPERATION, "a kernel failed"};
+                continue;
+            }
+            --under_way_;
+            const auto taken = take(*completion);
+            if (!taken) return taken;
+        }
+        return Done{};
+    }
+
+    bool waves_failed() { return !waves_.loaded().wait_for(0); }
+
+    // Bands of the last wave after which the buffer of `strip` is free.
+    bool is_free(std::uint64_t strip) const {
+        const auto needed = std::min((strip + 1) * waves_.bands_per_strip() + 1, waves_.band_count());
+        return writes_pending_[strip] == 0 && waves_.last().ready() >= needed;
+    }
+
+    void submit_reads() {
+        while (next_read_ < strips_ &&
+               (next_read_ < request_.buffers || is_free(next_read_ - request_.buffers))) {
+            for (std::uint32_t m = 0; m < shape_.matrix_count(); ++m)
+                submit(Transfer::Direction::read, sources_[m].place(next_read_), next_read_, m);
+            ++next_read_;
+        }
+    }
+
+    Outcome submit_writes() {
+        while (next_write_ < strips_ &&
+               waves_.last().ready() >=
+                   std::min((next_write_ + 1) * waves_.bands_per_strip(), waves_.band_count())) {
+            for (std::uint32_t m = 0; m < shape_.data_count; ++m) {
+                const auto *bytes = slot(next_write_, m);
+                if (request_.finite == Finite::checked) {
+                    const auto cell = cell_not_finite(shape_, next_write_, bytes);
+                    if (!cell.empty())
+                        return Failure{LW_ERR_OPERATION,
+                                       "matrix " + request_.store->manifest().matrices[m].name +
+                                           " is not finite at " + cell +
+                                           "; the data before this pass are kept"};
+                }
+                result_.sums[m][next_write_] = checksum(bytes, strip_bytes(shape_));
+                submit(Transfer::Direction::write, targets_[m].place(next_write_), next_write_, m);
+            }
+            ++next_write_;
+        }
+        return Done{};
+    }
+
+    void submit(Transfer::Direction direction, const StripFiles::Place& place, std::uint64_t strip,
+                std::uint32_t matrix) {
+        const std::uint64_t written = direction == Transfer::Direction::write ? 1 : 0;
+        request_.queue->submit({.direction = direction,
+                                .file = place.file,
+                                .memory = slot(strip, matrix),
+                                .bytes = strip_bytes(shape_),
+                                .offset = place.offset,
+                                .tag = (strip * shape_.matrix_count() + matrix) * 2 + written});
+        ++under_way_;
+    }
+
+    Outcome take(const Completion& completion) {
+        const bool written = completion.tag % 2 == 1;
+        const auto matrix = static_cast<std::uint32_t>(completion.tag / 2 % shape_.matrix_count());
+        const auto strip = completion.tag / 2 / shape_.matrix_count();
+        if (completion.error != 0)
+            return Failure{LW_ERR_IO, (written ? "writing " : "reading ") +
+                                          request_.store->strip_name(matrix, strip) + ": " +
+                                          std::strerror(completion.error)};
+        return written ? take_write(strip) : take_read(strip, matrix);
+    }
+
+    Outcome take_read(std::uint64_t strip, std::uint32_t matrix) {
+        result_.read_bytes += strip_bytes(shape_);
+        if (checksum(slot(strip, matrix), strip_bytes(shape_)) != expected_sums_[matrix][strip])
+            return Failure{LW_ERR_IO, request_.store->strip_name(matrix, strip) +
+                                          ": the checksum is wrong; restore it from a copy"};
+        --reads_pending_[strip];
+        while (strips_loaded_ < strips_ && reads_pending_[strips_loaded_] == 0) {
+            const auto per_strip = waves_.bands_per_strip();
+            const auto first = strips_loaded_ * per_strip;
+            waves_.loaded().add(std::min(first + per_strip, waves_.band_count()) - first);
+            ++strips_loaded_;
+        }
+        return Done{};
+    }
+
+    Outcome take_write(std::uint64_t strip) {
+        result_.written_bytes += strip_bytes(shape_);
+        if (--writes_pending_[strip] > 0) return Done{};
+        ++strips_written_;
+        if (request_.progress)
+            request_.progress({strips_written_, strips_, request_.waves, result_.read_bytes,
+                               result_.written_bytes});
+        return Done{};
+    }
+
+    // After a failure transfers may be under way into buffers that are used again.
+    void drain() {
+        while (under_way_ > 0) {
+            if (request_.queue->wait()) --under_way_;
+        }
+    }
+
+    const PassRequest& request_;
+    Shape shape_;
+    std::vector<StripFiles> sources_;
+    std::vector<StripFiles> targets_;
+    std::vector<std::vector<std::uint64_t>> expected_sums_;
+    std::uint64_t strips_;
+    std::vector<std::uint32_t> reads_pending_;
+    std::vector<std::uint32_t> writes_pending_;
+    std::uint64_t next_read_ = 0;
+    std::uint64_t next_write_ = 0;
+    std::uint64_t strips_loaded_ = 0;
+    std::uint64_t strips_written_ = 0;
+    std::uint64_t under_way_ = 0;
+    PassResult result_;
+    Waves waves_;
+};
+
+}  // namespace
+
+Result<PassResult> run_pass(const PassRequest& request) {
+    const auto& store = *request.store;
+    std::vector<StripFiles> sources;
+    std::vector<StripFiles> targets;
+    std::vector<std::vector<std::uint64_t>> sums;
+    for (std::uint32_t m = 0; m < store.shape().matrix_count(); ++m) {
+        auto files = store.open_current(m);
+        if (!files) return files.failure();
+        auto known = store.read_sums(m);
+        if (!known) return known.failure();
+        sources.push_back(std::move(*files));
+        sums.push_back(std::move(*known));
+    }
+    for (std::uint32_t m = 0; m < store.shape().data_count; ++m) {
+        auto files = store.open_next(m);
+        if (!files) return files.failure();
+        targets.push_back(std::move(*files));
+    }
+    return Pass(request, std::move(sources), std::move(targets), std::move(sums)).run();
+}
+
+}  // namespace lanewise::wavefront

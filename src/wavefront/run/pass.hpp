@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Pass: every strip through memory once, while K waves work on those inside.
+//
+// The calling thread moves strips: it reads as far ahead as the ring of buffers
+// allows, checks each strip's checksum, and writes a strip behind the last
+// wave. Compute threads meet it in two counters only.
+
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "wavefront/kernel/kernel.hpp"
+#include "wavefront/store/disk_queue.hpp"
+#include "wavefront/store/memory.hpp"
+#include "wavefront/store/store.hpp"
+
+namespace lanewise::wavefront {
+
+enum class Finite { assumed, checked };
+
+struct PassProgress {
+    std::uint64_t strips_done = 0;
+    std::uint64_t strip_count = 0;
+    std::uint64_t waves = 0;
+    std::uint64_t read_bytes = 0;
+    std::uint64_t written_bytes = 0;
+};
+
+struct PassRequest {
+    const Store *store = nullptr;
+    const Kernel *kernel = nullptr;
+    DiskQueue *queue = nullptr;
+    const Memory *ring = nullptr; /* buffers x matrices x strip_bytes */
+    std::uint64_t buffers = 0;
+    std::uint64_t band_rows = 8;
+    std::uint64_t waves = 1;
+    std::uint32_t threads = 1;
+    bool measuring = false;
+    Finite finite = Finite::assumed;
+    std::function<void(const PassProgress& progress)> progress{}; /* may be empty */
+};
+
+struct PassResult {
+    std::vector<double> changes;                   /* of each wave, where measured */
+    std::vector<std::vector<std::uint64_t>> sums;  /* of each data matrix, by strip */
+    std::uint64_t read_bytes = 0;
+    std::uint64_t written_bytes = 0;
+};
+
+/* Writes the next generation of the data and syncs it; the store's manifest is not touched. */
+Result<PassResult> run_pass(const PassRequest& request);
+
+}  // namespace lanewise::wavefront

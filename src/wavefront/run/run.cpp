@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See run.hpp.
+
+#include "wavefront/run/run.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "base/clock.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+std::uint64_t peak_memory_bytes() {
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    while (status >> word) {
+        std::uint64_t kibibytes = 0;
+        if (word == "VmHWM:" && status >> kibibytes) return kibibytes * 1024;
+    }
+    return 0;
+}
+
+Request request_of(const Store& store, const Kernel& kernel, const RunOptions& options) {
+    return {.shape = store.shape(),
+            .thickness = kernel.thickness,
+            .iterations = options.iterations,
+            .memory_bytes = options.memory_bytes,
+            .threads = options.threads ? options.threads : processor_count(),
+            .waves = options.waves,
+            .scratch_rows = kernel.scratch_rows,
+            .rates = options.rates};
+}
+
+// The first wave after which the sequential loop would have stopped; none: waves.
+std::uint64_t first_at_rest(const std::vector<double>& changes, double tolerance) {
+    const auto found = std::find_if(changes.begin(), changes.end(),
+                                    [&](double change) { return change <= tolerance; });
+    return static_cast<std::uint64_t>(found - changes.begin());
+}
+
+class Run {
+  public:
+    Run(Store& store, const Kernel& kernel, const RunOptions& options, const Plan& plan)
+        : store_(store), kernel_(kernel), options_(options), plan_(plan) {}
+
+    Result<RunReport> go() {
+        auto queue = make_disk_queue(options_.queue);
+        if (!queue) return queue.failure();
+        queue_ = std::move(*queue);
+        const auto& shape = store_.shape();
+        auto ring = Memory::reserve(plan_.buffers * shape.matrix_count() * strip_bytes(shape));
+        if (!ring) return ring.failure();
+        ring_ = std::move(*ring);
+        const auto noted = note_run();
+        if (!noted) return noted.failure();
+
+        began_s_ = monotonic_s();
+        for (std::uint64_t pass = 0; pass < plan_.passes && !report_.converged; ++pass) {
+            const auto done = advance(waves_in_pass(options_.iterations, plan_.passes, pass));
+            if (!done) return done.failure();
+        }
+        report_.elapsed_s = monotonic_s() - began_s_;
+        report_.waves = plan_.waves;
+        report_.threads = plan_.threads;
+        report_.planned_memory_bytes = plan_.memory_bytes;
+        report_.peak_memory_bytes = peak_memory_bytes();
+        report_.queue = queue_->name();
+        return report_;
+    }
+
+  private:
+    // Kept before the first pass, so that a killed run can be gone on with.
+    Outcome note_run() {
+        auto manifest = store_.manifest();
+        manifest.run = RunEntry{kernel_.name, kernel_.parameters,
+                                manifest.iterations + options_.iterations, options_.tolerance};
+        return store_.commit(manifest);
+    }
+
+    Outcome advance(std::uint64_t waves) {
+        auto result = stream(waves);
+        if (!result) return result.failure();
+        if (options_.tolerance > 0.0) {
+            const auto rested = first_at_rest(result->changes, options_.tolerance);
+            report_.converged = rested < waves;
+            if (rested + 1 < waves) {
+                waves = rested + 1;
+                result = stream(waves);
+                if (!result) return result.failure();
+            }
+            report_.last_change = result->changes.back();
+        }
+        report_.iterations += waves;
+        return make_true(*result, waves);
+    }
+
+    Result<PassResult> stream(std::uint64_t waves) {
+        PassRequest request{.store = &store_,
+                            .kernel = &kernel_,
+                            .queue = queue_.get(),
+                            .ring = &ring_,
+                            .buffers = plan_.buffers,
+                            .band_rows = plan_.band_rows,
+                            .waves = waves,
+                            .threads = plan_.threads,
+                            .measuring = options_.tolerance > 0.0,
+                            .finite = options_.finite};
+        if (options_.progress)
+            request.progress = [this](const PassProgress& pass) {
+                options_.progress({report_.iterations, options_.iterations, pass,
+                                   monotonic_s() - began_s_});
+            };
+        auto result = run_pass(request);
+        if (!result) return result;
+        ++report_.passes;
+        report_.read_bytes += result->read_bytes;
+        report_.written_bytes += result->written_bytes;
+        return result;
+    }
+
+    Outcome make_true(const PassResult& result, std::uint64_t waves) {
+        auto manifest = store_.manifest();
+        for (std::uint32_t m = 0; m < store_.shape().data_count; ++m) {
+            const auto text = store_.write_next_sums(m, result.sums[m]);
+            if (!text) return text.failure();
+            manifest.matrices[m].generation = store_.next_generation(m);
+            manifest.matrices[m].sums = *text;
+        }
+        manifest.iterations += waves;
+        // A sweep that came to rest wants no more iterations.
+        if (report_.converged) manifest.run->iterations_wanted = manifest.iterations;
+        return store_.commit(manifest);
+    }
+
+    Store& store_;
+    const Kernel& kernel_;
+    const RunOptions& options_;
+    Plan plan_;
+    std::unique_ptr<DiskQueue> queue_;
+    Memory ring_;
+    double began_s_ = 0.0;
+    RunReport report_;
+};
+
+}  // namespace
+
+std::uint32_t processor_count() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set)));
+}
+
+Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options) {
+    const auto suits = check_kernel(kernel, store.shape());
+    if (!suits) return suits.failure();
+    if (!(options.tolerance >= 0.0) || std::isinf(options.tolerance))
+        return Failure{LW_ERR_ARGUMENT,
+                       "tolerance " + std::to_string(options.tolerance) + " is not 0 or above"};
+    return make_plan(request_of(store, kernel, options));
+}
+
+Result<RunReport> run(Store& store, const Kernel& kernel, const RunOptions& options) {
+    const auto plan = plan_run(store, kernel, options);
+    if (!plan) return plan.failure();
+    return Run(store, kernel, options, *plan).go();
+}
+
+Result<RunReport> resume(Store& store, const RunOptions& options) {
+    const auto& manifest = store.manifest();
+    if (!manifest.run)
+        return Failure{LW_ERR_NOT_FOUND,
+                       store.folder() + " has no run to go on with; start one with run"};
+    const auto entry = *manifest.run;
+    if (manifest.iterations >= entry.iterations_wanted) return RunReport{};
+    const auto kernel =
+        make_kernel(entry.kernel, entry.parameters, manifest.shape.element, manifest.shape.layout);
+    if (!kernel) return kernel.failure();
+    RunOptions rest = options;
+    rest.iterations = entry.iterations_wanted - manifest.iterations;
+    rest.tolerance = entry.tolerance;
+    return run(store, *kernel, rest);
+}
+
+}  // namespace lanewise::wavefront

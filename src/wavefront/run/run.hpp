@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Run: as many passes as the iterations need, each made the truth when whole.
+//
+// A run that is killed at any moment leaves the data of the last whole pass;
+// `resume` goes on from there. With a tolerance the run ends at exactly the
+// iteration at which the sequential loop would: a pass in which an earlier wave
+// came to rest is thrown away and run again with fewer waves.
+
+#pragma once
+
+#include <functional>
+
+#include "wavefront/kernel/kernel.hpp"
+#include "wavefront/plan/plan.hpp"
+#include "wavefront/run/pass.hpp"
+#include "wavefront/store/store.hpp"
+
+namespace lanewise::wavefront {
+
+struct RunProgress {
+    std::uint64_t iterations_done = 0; /* of this run, in whole passes */
+    std::uint64_t iterations_wanted = 0;
+    PassProgress pass;
+    double elapsed_s = 0.0;
+};
+
+struct RunOptions {
+    std::uint64_t iterations = 1;
+    std::uint64_t memory_bytes = std::uint64_t{1} << 30;
+    std::uint32_t threads = 0; /* 0: the processors this program may use */
+    std::uint64_t waves = 0;   /* 0: chosen by the plan */
+    double tolerance = 0.0;    /* 0: no test of convergence */
+    QueueKind queue = QueueKind::automatic;
+    Finite finite = Finite::assumed;
+    Rates rates;
+    std::function<void(const RunProgress& progress)> progress{}; /* may be empty */
+};
+
+struct RunReport {
+    std::uint64_t iterations = 0; /* that this run added */
+    bool converged = false;
+    double last_change = 0.0; /* of the last iteration, where a tolerance was given */
+    std::uint64_t waves = 0;
+    std::uint64_t passes = 0; /* thrown away ones included */
+    std::uint32_t threads = 0;
+    std::uint64_t read_bytes = 0;
+    std::uint64_t written_bytes = 0;
+    std::uint64_t planned_memory_bytes = 0;
+    std::uint64_t peak_memory_bytes = 0;
+    double elapsed_s = 0.0;
+    std::string queue;
+};
+
+/* The plan that `run` would follow. */
+Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options);
+
+Result<RunReport> run(Store& store, const Kernel& kernel, const RunOptions& options);
+
+/* Goes on with the run that the manifest tells of; LW_ERR_NOT_FOUND where there is none. */
+Result<RunReport> resume(Store& store, const RunOptions& options);
+
+std::uint32_t processor_count();
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Shape: what a sweep works on, and how its bytes lie.
+//
+// A problem is a few matrices of one shape: data matrices, which the sweep
+// updates, and coefficient matrices, which it only reads. Rows move in strips,
+// the unit of disk transfers and checksums; inside a strip a wave advances band
+// by band. In the row-major layout a band is any number of rows. In the skewed
+// layout it is eight rows, and element (l, j) of a band lies in lane l of vector
+// j + l, so that eight rows of a Gauss-Seidel sweep are updated by one
+// instruction (research by Yuan et al., arXiv 2010.04868, on disk here too).
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace lanewise::wavefront {
+
+enum class Element { f32, f64, c64, c128 };
+enum class Layout { row_major, skewed };
+
+inline constexpr std::uint64_t skew_lanes = 8;
+/* Offsets and lengths of direct I/O are multiples of this. */
+inline constexpr std::uint64_t disk_block_bytes = 4096;
+
+struct Shape {
+    std::uint64_t rows = 0;
+    std::uint64_t columns = 0;
+    std::uint32_t data_count = 1;
+    std::uint32_t coefficient_count = 0;
+    Element element = Element::f64;
+    Layout layout = Layout::row_major;
+    std::uint64_t strip_rows = 0;
+
+    std::uint32_t matrix_count() const { return data_count + coefficient_count; }
+    std::uint64_t strip_count() const { return (rows + strip_rows - 1) / strip_rows; }
+    /* Elements between the starts of two rows, seen from whole bands. */
+    std::uint64_t row_elements() const {
+        return layout == Layout::skewed ? columns + skew_lanes - 1 : columns;
+    }
+};
+
+std::uint64_t element_bytes(Element element);
+const char *element_name(Element element);
+Result<Element> element_named(const std::string& name);
+
+const char *layout_name(Layout layout);
+Result<Layout> layout_named(const std::string& name);
+
+/* One strip of one matrix on disk and in memory, padding to whole disk blocks included. */
+std::uint64_t strip_bytes(const Shape& shape);
+/* Of the strip at `index`: fewer than strip_rows in the last one. */
+std::uint64_t rows_in_strip(const Shape& shape, std::uint64_t index);
+/* The default height: one matrix's strip is a transfer that the disk serves at full speed. */
+std::uint64_t default_strip_rows(const Shape& shape);
+
+Outcome check_shape(const Shape& shape);
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See checksum.hpp. The header of xxHash is compiled in here and nowhere else.
+
+#include "wavefront/store/checksum.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+
+namespace lanewise::wavefront {
+
+std::uint64_t checksum(const void *bytes, std::size_t size) { return XXH3_64bits(bytes, size); }
+
+std::string checksum_text(std::uint64_t sum) {
+    std::array<char, 17> text{};
+    std::snprintf(text.data(), text.size(), "%016" PRIx64, sum);
+    return text.data();
+}
+
+}  // namespace lanewise::wavefront

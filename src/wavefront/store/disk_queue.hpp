@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Disk queue: transfers between memory and files, many under way at once.
+//
+// One thread submits and waits; any thread may wake it. By io_uring where the
+// kernel offers it, else by a few threads that call pread and pwrite. A
+// transfer is cut into pieces of a mebibyte, which the disk serves at full
+// speed, and a piece that came back short is continued, so a completion is
+// either all of a transfer or an error.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/result.hpp"
+
+namespace lanewise::wavefront {
+
+struct Transfer {
+    enum class Direction { read, write };
+    Direction direction = Direction::read;
+    int file = -1;
+    std::byte *memory = nullptr;
+    std::uint64_t bytes = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t tag = 0; /* of the caller's choice; comes back with the completion */
+};
+
+struct Completion {
+    std::uint64_t tag = 0;
+    int error = 0; /* an errno; ENODATA where the file ends too early */
+};
+
+class DiskQueue {
+  public:
+    virtual ~DiskQueue() = default;
+    virtual void submit(const Transfer& transfer) = 0;
+    /* Sleeps until a transfer is complete, or until woken: then nothing comes back. */
+    virtual std::optional<Completion> wait() = 0;
+    virtual void wake() = 0;
+    virtual const char *name() const = 0;
+};
+
+enum class QueueKind { automatic, io_uring, threads };
+
+/* `automatic` takes io_uring, and threads where the kernel or the container refuses it. */
+Result<std::unique_ptr<DiskQueue>> make_disk_queue(QueueKind kind);
+
+Result<std::unique_ptr<DiskQueue>> make_uring_queue();
+std::unique_ptr<DiskQueue> make_thread_queue();
+
+inline constexpr std::uint64_t piece_bytes_max = 1 << 20;
+
+}  // namespace lanewise::wavefront

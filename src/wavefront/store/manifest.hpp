@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Manifest: what a store holds and which of its files are the truth.
+//
+// Each matrix has two generations, `a` and `b`, of which the manifest names
+// one. A pass writes the other; then one rename of manifest.json makes it the
+// truth. Whatever happens before that rename is as if it had never been.
+
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json_lines.hpp"
+#include "wavefront/shape.hpp"
+
+namespace lanewise::wavefront {
+
+struct MatrixEntry {
+    std::string name;
+    char generation = 'a';
+    std::string sums; /* XXH3 of the file that holds the strips' checksums; empty: not filled yet */
+};
+
+/* What `resume` goes on with. */
+struct RunEntry {
+    std::string kernel;
+    std::vector<double> parameters;
+    std::uint64_t iterations_wanted = 0;
+    double tolerance = 0.0; /* 0: no test of convergence */
+};
+
+struct Manifest {
+    Shape shape;
+    std::vector<MatrixEntry> matrices; /* data first, then coefficients */
+    std::vector<std::string> disks;    /* folders that strips go to by turns; "." is the store */
+    std::uint64_t iterations = 0;      /* that the data have gone through */
+    std::optional<RunEntry> run;
+};
+
+inline constexpr const char *manifest_name = "manifest.json";
+
+Json to_json(const Manifest& manifest);
+/* Refuses a newer version, a missing key and an unknown one by name. */
+Result<Manifest> manifest_from(const Json& json, const std::string& path);
+
+Result<Manifest> read_manifest(const std::string& folder);
+/* Writes beside it, syncs, renames, syncs the folder. */
+Outcome write_manifest(const std::string& folder, const Manifest& manifest);
+
+/* Writes `bytes` to `path` so that a crash leaves the former file or this one. */
+Outcome replace_file(const std::string& path, const void *bytes, std::size_t size);
+
+}  // namespace lanewise::wavefront

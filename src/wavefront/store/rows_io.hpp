@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Rows in and out of a store, a strip at a time, whatever its layout.
+
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "wavefront/store/memory.hpp"
+#include "wavefront/store/store.hpp"
+
+namespace lanewise::wavefront {
+
+/* Fills `rows` with `row_count` rows that begin at `first_row`, in row-major order. */
+using RowSource =
+    std::function<Outcome(std::uint64_t first_row, std::uint64_t row_count, std::byte *rows)>;
+/* Takes rows that come in order. */
+using RowSink =
+    std::function<Outcome(std::uint64_t first_row, std::uint64_t row_count, const std::byte *rows)>;
+
+/* Replaces a matrix: all of it, or none where anything fails. */
+Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source);
+
+/* Reads a whole matrix in order; a strip whose checksum is wrong is named and ends it. */
+Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink);
+
+/* Reads every strip of every filled matrix; returns the names of those that are damaged. */
+Result<std::vector<std::string>> verify(const Store& store);
+
+/* A value in [0, 1) that depends on seed, matrix and place alone: contents for trials. */
+double demo_value(std::uint64_t seed, std::uint32_t matrix, std::uint64_t row,
+                  std::uint64_t columns, std::uint64_t column);
+/* Coefficients are divided by 4, so that a sweep of averages stays bounded. */
+Outcome fill_with_demo_values(Store& store, std::uint64_t seed);
+
+}  // namespace lanewise::wavefront

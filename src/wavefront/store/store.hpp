@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Store: a folder of matrices in strips, each strip with its checksum.
+//
+//     demo/manifest.json        shape, and which generation of each matrix counts
+//     demo/u.a.0, u.a.1, ...    strips of matrix u, generation a, one file a disk
+//     demo/u.a.sums             the checksum of each strip
+//     demo/lock                 held while a program changes the store
+//
+// With several disks strip s lies on disk s mod disks.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wavefront/store/manifest.hpp"
+
+namespace lanewise::wavefront {
+
+/* The open files of one generation of one matrix. */
+class StripFiles {
+  public:
+    struct Place {
+        int file = -1;
+        std::uint64_t offset = 0;
+    };
+
+    StripFiles() = default;
+    StripFiles(std::vector<int> files, std::uint64_t strip_bytes)
+        : files_(std::move(files)), strip_bytes_(strip_bytes) {}
+    StripFiles(StripFiles&& other) noexcept { swap(other); }
+    StripFiles& operator=(StripFiles&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+    ~StripFiles();
+
+    Place place(std::uint64_t strip) const {
+        return {files_[strip % files_.size()], strip / files_.size() * strip_bytes_};
+    }
+    Outcome sync() const;
+
+  private:
+    void swap(StripFiles& other) noexcept {
+        files_.swap(other.files_);
+        std::swap(strip_bytes_, other.strip_bytes_);
+    }
+    std::vector<int> files_;
+    std::uint64_t strip_bytes_ = 0;
+};
+
+enum class Access { reading, changing };
+
+class Store {
+  public:
+    /* Makes the folder and an empty store in it; refuses a folder that is not empty. */
+    static Result<Store> create(const std::string& folder, const Shape& shape,
+                                const std::vector<std::string>& names,
+                                const std::vector<std::string>& disks);
+    /* `changing` locks the store; a second program that wants to change it is refused. */
+    static Result<Store> open(const std::string& folder, Access access);
+
+    Store(Store&& other) noexcept;
+    Store& operator=(Store&& other) noexcept;
+    ~Store();
+
+    const std::string& folder() const { return folder_; }
+    const Manifest& manifest() const { return manifest_; }
+    const Shape& shape() const { return manifest_.shape; }
+    Result<std::uint32_t> matrix_named(const std::string& name) const;
+
+    /* The generation that counts, for reading. */
+    Result<StripFiles> open_current(std::uint32_t matrix) const;
+    /* The other one, for writing, with room reserved on the disk. */
+    Result<StripFiles> open_next(std::uint32_t matrix) const;
+    char next_generation(std::uint32_t matrix) const;
+    std::string strip_name(std::uint32_t matrix, std::uint64_t strip) const;
+
+    Result<std::vector<std::uint64_t>> read_sums(std::uint32_t matrix) const;
+    /* Writes the checksums of the next generation; returns the text that the manifest keeps. */
+    Result<std::string> write_next_sums(std::uint32_t matrix,
+                                        const std::vector<std::uint64_t>& sums) const;
+    /* Makes `manifest` the truth. */
+    Outcome commit(const Manifest& manifest);
+
+  private:
+    Store(std::string folder, Manifest manifest, int lock)
+        : folder_(std::move(folder)), manifest_(std::move(manifest)), lock_(lock) {}
+    std::string disk_path(std::size_t disk) const;
+    std::string file_stem(std::uint32_t matrix, char generation) const;
+
+    std::string folder_;
+    Manifest manifest_;
+    int lock_ = -1;
+};
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The disk queue on a few threads that call pread and pwrite: for kernels and
+// containers without io_uring.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "wavefront/store/disk_queue.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+constexpr unsigned worker_count = 4;
+
+// All of a transfer, piece by piece; an errno, or 0.
+int carry_out(const Transfer& transfer) {
+    std::uint64_t done = 0;
+    while (done < transfer.bytes) {
+        const auto bytes = std::min(transfer.bytes - done, piece_bytes_max);
+        auto *memory = transfer.memory + done;
+        const auto offset = static_cast<off_t>(transfer.offset + done);
+        const auto moved = transfer.direction == Transfer::Direction::read
+                               ? ::pread(transfer.file, memory, bytes, offset)
+                               : ::pwrite(transfer.file, memory, bytes, offset);
+        if (moved < 0 && errno == EINTR) continue;
+        if (moved < 0) return errno;
+        if (moved == 0) return ENODATA;
+        done += static_cast<std::uint64_t>(moved);
+    }
+    return 0;
+}
+
+class ThreadQueue final : public DiskQueue {
+  public:
+    ThreadQueue() {
+        for (unsigned i = 0; i < worker_count; ++i) workers_.emplace_back([this] { work(); });
+    }
+    ~ThreadQueue() override {
+        {
+            const std::lock_guard lock(mutex_);
+            closing_ = true;
+        }
+        changed_.notify_all();
+        for (auto& worker : workers_) worker.join();
+    }
+    ThreadQueue(const ThreadQueue&) = delete;
+    ThreadQueue& operator=(const ThreadQueue&) = delete;
+
+    void submit(const Transfer& transfer) override {
+        {
+            const std::lock_guard lock(mutex_);
+            waiting_.push_back(transfer);
+        }
+        changed_.notify_all();
+    }
+
+    std::optional<Completion> wait() override {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return woken_ || !complete_.empty(); });
+        if (!complete_.empty()) {
+            const auto completion = complete_.front();
+            complete_.pop_front();
+            return completion;
+        }
+        woken_ = false;
+        return std::nullopt;
+    }
+
+    void wake() override {
+        {
+            const std::lock_guard lock(mutex_);
+            woken_ = true;
+        }
+        changed_.notify_all();
+    }
+
+    const char *name() const override { return "threads"; }
+
+  private:
+    void work() {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            changed_.wait(lock, [this] { return closing_ || !waiting_.empty(); });
+            if (waiting_.empty()) return;
+            const Transfer transfer = waiting_.front();
+            waiting_.pop_front();
+            lock.unlock();
+            const int error = carry_out(transfer);
+            lock.lock();
+            complete_.push_back({transfer.tag, error});
+            changed_.notify_all();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Transfer> waiting_;
+    std::deque<Completion> complete_;
+    bool woken_ = false;
+    bool closing_ = false;
+    std::vector<std::thread> workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<DiskQueue> make_thread_queue() { return std::make_unique<ThreadQueue>(); }
+
+}  // namespace lanewise::wavefront
