@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Wavefront: sweeps over matrices larger than memory.
+ *
+ * A store is a folder of matrices of one shape.  A run streams them through
+ * memory while many iterations, each one wave, follow each other down the
+ * rows; the data end up bit for bit as the sequential loop would leave them.
+ *
+ *     lw_wavefront *store = NULL;
+ *     lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+ *     options.iterations = 500;
+ *     options.memory_bytes = 2ull << 30;
+ *     lw_status status = lw_wavefront_open("problem", NULL, NULL, &store);
+ *     if (status == LW_OK) status = lw_wavefront_run(store, "sor", &omega, 1, &options, &report);
+ *     lw_wavefront_close(store);
+ *
+ * A program that is killed at any moment loses at most the current pass over
+ * the disk.  Calls on one store come from one thread at a time; other programs
+ * are kept out by a lock.  No function here needs MPI.
+ */
+#ifndef LANEWISE_WAVEFRONT_H
+#define LANEWISE_WAVEFRONT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <lanewise/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lw_wavefront lw_wavefront; /* an open store */
+
+typedef enum lw_element { LW_ELEMENT_F32, LW_ELEMENT_F64, LW_ELEMENT_C64, LW_ELEMENT_C128 } lw_element;
+
+typedef enum lw_layout {
+    LW_LAYOUT_ROW_MAJOR, /* for kernels of your own, and for Jacobi */
+    LW_LAYOUT_SKEWED,    /* eight rows a vector: for the built-in in-place kernels */
+} lw_layout;
+
+typedef struct lw_wavefront_shape {
+    uint32_t struct_size; /* sizeof(lw_wavefront_shape); lets fields be added */
+    lw_element element;
+    lw_layout layout;
+    uint32_t data_count; /* matrices that the sweep updates */
+    uint32_t coefficient_count;
+    uint64_t rows;
+    uint64_t columns;
+    uint64_t strip_rows; /* rows that move together; 0: a mebibyte of them */
+} lw_wavefront_shape;
+
+#define LW_WAVEFRONT_SHAPE \
+    { sizeof(lw_wavefront_shape), LW_ELEMENT_F64, LW_LAYOUT_ROW_MAJOR, 1, 0, 0, 0, 0 }
+
+/* Receives one sentence about a failure. */
+typedef void (*lw_wavefront_report_fn)(void *context, lw_status status, const char *sentence);
+
+/*
+ * Make an empty store in a new folder.  Matrices are called data0, data1, ...,
+ * coefficient0, ..., and are numbered in that order.
+ */
+LW_API lw_status lw_wavefront_create(const char *folder, const lw_wavefront_shape *shape,
+                                     lw_wavefront_report_fn report, void *report_context,
+                                     lw_wavefront **store);
+
+/* Open a store for changing.  Fails with LW_ERR_LIMIT while another program changes it. */
+LW_API lw_status lw_wavefront_open(const char *folder, lw_wavefront_report_fn report,
+                                   void *report_context, lw_wavefront **store);
+
+/* Close a store and free it; NULL is fine. */
+LW_API void lw_wavefront_close(lw_wavefront *store);
+
+/* The shape of the store, and how many iterations its data have gone through. */
+LW_API lw_status lw_wavefront_query(const lw_wavefront *store, lw_wavefront_shape *shape,
+                                    uint64_t *iterations);
+
+/* Fills or takes `row_count` rows from `first_row` on, in row-major order; non-zero ends it. */
+typedef int (*lw_wavefront_source_fn)(void *context, uint64_t first_row, uint64_t row_count,
+                                      void *rows);
+typedef int (*lw_wavefront_sink_fn)(void *context, uint64_t first_row, uint64_t row_count,
+                                    const void *rows);
+
+/* Replace matrix `matrix`, rows coming in order from `source`: all of it, or none. */
+LW_API lw_status lw_wavefront_write(lw_wavefront *store, uint32_t matrix,
+                                    lw_wavefront_source_fn source, void *context);
+
+/* Hand all rows of matrix `matrix` to `sink`, in order, checksums checked. */
+LW_API lw_status lw_wavefront_read(const lw_wavefront *store, uint32_t matrix,
+                                   lw_wavefront_sink_fn sink, void *context);
+
+/* Check every strip.  Fails with LW_ERR_IO where some are damaged; each is reported by name. */
+LW_API lw_status lw_wavefront_verify(const lw_wavefront *store);
+
+/*
+ * A kernel of your own: updates columns first to end - 1 of row `row`.
+ *
+ * `data` holds 2 thickness + 1 rows of each data matrix, topmost first, all rows of the first
+ * matrix before those of the second; `coefficients` the row of each coefficient matrix; `updated`
+ * the row to write of each data matrix.  With LW_READS_UPDATED the middle row of `data` is the row
+ * in `updated`, and the rows above are new already; with LW_READS_PREVIOUS all of `data` is as the
+ * iteration before left it.  Called from several threads at once, for different rows.  Compile it
+ * with -ffp-contract=off where its bits must not depend on the compiler.
+ */
+typedef void (*lw_wavefront_row_fn)(void *const *updated, const void *const *data,
+                                    const void *const *coefficients, int64_t row, int64_t first,
+                                    int64_t end, void *context);
+
+typedef enum lw_reads { LW_READS_UPDATED, LW_READS_PREVIOUS } lw_reads;
+
+typedef struct lw_wavefront_kernel {
+    uint32_t struct_size;
+    uint32_t thickness; /* rows and columns around a cell that it reads, 1 to 8 */
+    lw_reads reads;
+    int watch_writes; /* non-zero: a kernel that writes outside its columns ends the run */
+    lw_wavefront_row_fn update;
+    void *context;
+} lw_wavefront_kernel;
+
+#define LW_WAVEFRONT_KERNEL \
+    { sizeof(lw_wavefront_kernel), 1, LW_READS_UPDATED, 0, NULL, NULL }
+
+typedef struct lw_wavefront_progress {
+    uint64_t iterations_done; /* in whole passes */
+    uint64_t iterations_wanted;
+    uint64_t waves; /* iterations under way in this pass */
+    uint64_t strips_done;
+    uint64_t strip_count;
+    double elapsed_s;
+} lw_wavefront_progress;
+
+/* Called now and then from the thread that runs. */
+typedef void (*lw_wavefront_progress_fn)(void *context, const lw_wavefront_progress *progress);
+
+typedef struct lw_wavefront_run_options {
+    uint32_t struct_size;
+    uint32_t threads; /* 0: the processors this program may use */
+    uint64_t iterations;
+    uint64_t memory_bytes; /* never exceeded; too small a budget is refused with the least one */
+    uint64_t waves;        /* iterations per pass; 0: chosen */
+    double tolerance;      /* stop when no cell changes by more; 0: never */
+    int check_finite;      /* non-zero: end at the first value that is not finite */
+    lw_wavefront_progress_fn progress; /* may be NULL */
+    void *progress_context;
+} lw_wavefront_run_options;
+
+#define LW_WAVEFRONT_RUN_OPTIONS \
+    { sizeof(lw_wavefront_run_options), 0, 1, 1ull << 30, 0, 0.0, 0, NULL, NULL }
+
+typedef struct lw_wavefront_outcome {
+    uint64_t iterations;
+    int converged;
+    double last_change; /* largest change of a cell in the last iteration, with a tolerance */
+    uint64_t waves;
+    uint64_t read_bytes;
+    uint64_t written_bytes;
+    uint64_t peak_memory_bytes; /* of the whole program */
+    double elapsed_s;
+} lw_wavefront_outcome;
+
+/* Iterate with the built-in kernel `name`; no parameters mean its defaults. */
+LW_API lw_status lw_wavefront_run(lw_wavefront *store, const char *name, const double *parameters,
+                                  size_t count, const lw_wavefront_run_options *options,
+                                  lw_wavefront_outcome *outcome);
+
+/* Iterate with a kernel of your own, over a row-major store. */
+LW_API lw_status lw_wavefront_run_kernel(lw_wavefront *store, const lw_wavefront_kernel *kernel,
+                                         const lw_wavefront_run_options *options,
+                                         lw_wavefront_outcome *outcome);
+
+/* Go on with a run of a built-in kernel that was interrupted; `iterations` is not looked at. */
+LW_API lw_status lw_wavefront_resume(lw_wavefront *store, const lw_wavefront_run_options *options,
+                                     lw_wavefront_outcome *outcome);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LANEWISE_WAVEFRONT_H */

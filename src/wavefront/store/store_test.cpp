@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A store keeps what it was given, in every layout, and notices what changed
+// behind its back.
+
+#include "wavefront/store/store.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "wavefront/store/layout.hpp"
+#include "wavefront/testing/trial.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::Folder;
+using testing::Medium;
+
+Shape shape_of(std::uint64_t rows, std::uint64_t columns, Layout layout, std::uint64_t strip_rows) {
+    return {.rows = rows, .columns = columns, .coefficient_count = 1, .layout = layout,
+            .strip_rows = strip_rows};
+}
+
+void overwrite(const std::string& path, std::streamoff offset, const std::string& bytes) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(offset);
+    file << bytes;
+}
+
+TEST(StoreTest, GivesBackWhatItWasGivenInEveryLayout) {
+    for (const auto layout : {Layout::row_major, Layout::skewed}) {
+        for (const std::uint64_t rows : {1u, 7u, 8u, 9u, 40u}) {
+            const Folder folder(Medium::memory);
+            auto store =
+                Store::create(folder / "s", shape_of(rows, 13, layout, 16), {"u", "c"}, {});
+            ASSERT_TRUE(store) << store.failure().sentence;
+            ASSERT_TRUE(fill_with_demo_values(*store, 5));
+
+            auto found = testing::load<double>(*store);
+
+            for (std::uint64_t i = 0; i < rows; ++i) {
+                for (std::uint64_t j = 0; j < 13; ++j)
+                    EXPECT_EQ(found.at(0, i, j), demo_value(5, 0, i, 13, j));
+            }
+        }
+    }
+}
+
+TEST(StoreTest, OffsetInStripIsWherePackingPutsAnElement) {
+    const auto shape = shape_of(24, 9, Layout::skewed, 24);
+    std::vector<double> rows(24 * 9);
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<double>(i + 1);
+    std::vector<double> strip(strip_bytes(shape) / sizeof(double));
+
+    pack_strip(shape, reinterpret_cast<const std::byte *>(rows.data()), 24,
+               reinterpret_cast<std::byte *>(strip.data()));
+
+    for (std::uint64_t i = 0; i < 24; ++i) {
+        for (std::uint64_t j = 0; j < 9; ++j)
+            EXPECT_EQ(strip[offset_in_strip(shape, i, j) / sizeof(double)], rows[i * 9 + j]);
+    }
+}
+
+TEST(StoreTest, AFlippedBitIsFoundAndNamed) {
+    const Folder folder(Medium::memory);
+    auto store = Store::create(folder / "s", shape_of(64, 64, Layout::row_major, 8), {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    const auto strip = static_cast<std::streamoff>(strip_bytes(store->shape()));
+    overwrite(folder / "s/u.a.0", 3 * strip + 77, "x");
+
+    const auto damaged = verify(*store);
+
+    ASSERT_TRUE(damaged);
+    EXPECT_THAT(*damaged, ElementsAre(HasSubstr("strip 3 (rows from 24) of u")));
+}
+
+TEST(StoreTest, AFileThatIsTooShortIsFoundAndNamed) {
+    const Folder folder(Medium::memory);
+    auto store = Store::create(folder / "s", shape_of(64, 64, Layout::row_major, 8), {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    std::filesystem::resize_file(folder / "s/c.a.0", 7 * strip_bytes(store->shape()));
+
+    const auto damaged = verify(*store);
+
+    ASSERT_TRUE(damaged);
+    EXPECT_THAT(*damaged, ElementsAre(HasSubstr("strip 7 (rows from 56) of c")));
+}
+
+TEST(StoreTest, ANewerVersionIsRefusedByNumber) {
+    const Folder folder(Medium::memory);
+    ASSERT_TRUE(Store::create(folder / "s", shape_of(8, 8, Layout::row_major, 8), {"u", "c"}, {}));
+    auto json = to_json(*read_manifest(folder / "s"));
+    json["version"] = 2;
+
+    const auto manifest = manifest_from(json, "manifest.json");
+
+    ASSERT_FALSE(manifest);
+    EXPECT_THAT(manifest.failure().sentence, HasSubstr("version 2 is not 1"));
+}
+
+TEST(StoreTest, AnUnknownKeyIsRefusedByName) {
+    const Folder folder(Medium::memory);
+    ASSERT_TRUE(Store::create(folder / "s", shape_of(8, 8, Layout::row_major, 8), {"u", "c"}, {}));
+    auto json = to_json(*read_manifest(folder / "s"));
+    json["colour"] = "red";
+
+    const auto manifest = manifest_from(json, "manifest.json");
+
+    ASSERT_FALSE(manifest);
+    EXPECT_THAT(manifest.failure().sentence, HasSubstr("unknown key \"colour\""));
+}
+
+TEST(StoreTest, AMissingDiskIsNamed) {
+    const Folder folder(Medium::memory);
+    ASSERT_TRUE(Store::create(folder / "s", shape_of(8, 8, Layout::row_major, 8), {"u", "c"},
+                              {folder / "second"}));
+    std::filesystem::remove_all(folder / "second");
+
+    const auto store = Store::open(folder / "s", Access::reading);
+
+    ASSERT_FALSE(store);
+    EXPECT_THAT(store.failure().sentence, HasSubstr("second is missing"));
+}
+
+TEST(StoreTest, AnImportThatFailsLeavesTheMatrixAsItWas) {
+    const Folder folder(Medium::memory);
+    auto store = Store::create(folder / "s", shape_of(64, 9, Layout::row_major, 8), {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    const auto before = testing::load<double>(*store);
+
+    const auto written = write_matrix(
+        *store, 0, [](std::uint64_t first, std::uint64_t, std::byte *) -> Outcome {
+            if (first < 24) return Done{};
+            return Failure{LW_ERR_IO, "the source is torn"};
+        });
+
+    EXPECT_FALSE(written);
+    EXPECT_EQ(testing::load<double>(*store).values, before.values);
+}
+
+}  // namespace
+}  // namespace lanewise::wavefront

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The C API of the wavefront: checks, conversions, and no exception across it.
+
+#include <lanewise/wavefront.h>
+
+#include <cstring>
+#include <exception>
+
+#include "wavefront/run/run.hpp"
+#include "wavefront/store/rows_io.hpp"
+
+struct lw_wavefront {
+    lanewise::wavefront::Store store;
+    lw_wavefront_report_fn report;
+    void *report_context;
+};
+
+namespace {
+
+using namespace lanewise::wavefront;
+using lanewise::Failure;
+using lanewise::Outcome;
+using lanewise::Result;
+
+lw_status tell(lw_wavefront_report_fn report, void *context, const Failure& failure) {
+    if (report) report(context, failure.status, failure.sentence.c_str());
+    return failure.status;
+}
+
+lw_status tell(const lw_wavefront *store, const Failure& failure) {
+    return tell(store->report, store->report_context, failure);
+}
+
+// Runs `act`, which returns an Outcome, and turns what it throws into a status.
+template <typename Act>
+lw_status guarded(lw_wavefront_report_fn report, void *context, const Act& act) {
+    try {
+        const Outcome outcome = act();
+        return outcome ? LW_OK : tell(report, context, outcome.failure());
+    } catch (const std::bad_alloc&) {
+        return tell(report, context, {LW_ERR_MEMORY, "out of memory; give a smaller budget"});
+    } catch (const std::exception& error) {
+        return tell(report, context, {LW_ERR_OPERATION, error.what()});
+    }
+}
+
+template <typename Act>
+lw_status guarded(const lw_wavefront *store, const Act& act) {
+    return guarded(store->report, store->report_context, act);
+}
+
+Result<Shape> shape_from(const lw_wavefront_shape *given) {
+    if (!given || given->struct_size != sizeof *given)
+        return Failure{LW_ERR_ARGUMENT, "no shape, or one of another size; use LW_WAVEFRONT_SHAPE"};
+    if (given->element < LW_ELEMENT_F32 || given->element > LW_ELEMENT_C128)
+        return Failure{LW_ERR_ARGUMENT, "unknown element " + std::to_string(given->element)};
+    if (given->layout != LW_LAYOUT_ROW_MAJOR && given->layout != LW_LAYOUT_SKEWED)
+        return Failure{LW_ERR_ARGUMENT, "unknown layout " + std::to_string(given->layout)};
+    Shape shape{.rows = given->rows,
+                .columns = given->columns,
+                .data_count = given->data_count,
+                .coefficient_count = given->coefficient_count,
+                .element = static_cast<Element>(given->element),
+                .layout = given->layout == LW_LAYOUT_SKEWED ? Layout::skewed : Layout::row_major,
+                .strip_rows = given->strip_rows};
+    if (shape.strip_rows == 0) shape.strip_rows = default_strip_rows(shape);
+    return shape;
+}
+
+std::vector<std::string> matrix_names(const Shape& shape) {
+    std::vector<std::string> names;
+    for (std::uint32_t m = 0; m < shape.data_count; ++m)
+        names.push_back(std::string("data").append(std::to_string(m)));
+    for (std::uint32_t m = 0; m < shape.coefficient_count; ++m)
+        names.push_back(std::string("coefficient").append(std::to_string(m)));
+    return names;
+}
+
+Result<RunOptions> options_from(const lw_wavefront_run_options *given) {
+    if (!given || given->struct_size != sizeof *given)
+        return Failure{LW_ERR_ARGUMENT,
+                       "no options, or of another size; use LW_WAVEFRONT_RUN_OPTIONS"};
+    RunOptions options;
+    options.iterations = given->iterations;
+    options.memory_bytes = given->memory_bytes;
+    options.threads = given->threads;
+    options.waves = given->waves;
+    options.tolerance = given->tolerance;
+    options.finite = given->check_finite ? Finite::checked : Finite::assumed;
+    if (given->progress)
+        options.progress = [given](const RunProgress& progress) {
+            const lw_wavefront_progress shown{progress.iterations_done, progress.iterations_wanted,
+                                              progress.pass.waves, progress.pass.strips_done,
+                                              progress.pass.strip_count, progress.elapsed_s};
+            given->progress(given->progress_context, &shown);
+        };
+    return options;
+}
+
+Outcome give(const Result<RunReport>& report, lw_wavefront_outcome *outcome) {
+    if (!report) return report.failure();
+    if (outcome)
+        *outcome = {report->iterations,    report->converged ? 1 : 0,   report->last_change,
+                    report->waves,         report->read_bytes,          report->written_bytes,
+                    report->peak_memory_bytes, report->elapsed_s};
+    return lanewise::Done{};
+}
+
+Outcome check_matrix(const Store& store, std::uint32_t matrix) {
+    if (matrix < store.shape().matrix_count()) return lanewise::Done{};
+    return Failure{LW_ERR_ARGUMENT, "there is no matrix " + std::to_string(matrix) + "; there are " +
+                                        std::to_string(store.shape().matrix_count())};
+}
+
+const Failure callback_failure{LW_ERR_OPERATION, "the callback ended it"};
+
+}  // namespace
+
+lw_status lw_wavefront_create(const char *folder, const lw_wavefront_shape *shape,
+                              lw_wavefront_report_fn report, void *report_context,
+                              lw_wavefront **store) {
+    if (!folder || !store) return LW_ERR_ARGUMENT;
+    return guarded(report, report_context, [&]() -> Outcome {
+        const auto wanted = shape_from(shape);
+        if (!wanted) return wanted.failure();
+        auto made = Store::create(folder, *wanted, matrix_names(*wanted), {});
+        if (!made) return made.failure();
+        *store = new lw_wavefront{std::move(*made), report, report_context};
+        return lanewise::Done{};
+    });
+}
+
+lw_status lw_wavefront_open(const char *folder, lw_wavefront_report_fn report, void *report_context,
+                            lw_wavefront **store) {
+    if (!folder || !store) return LW_ERR_ARGUMENT;
+    return guarded(report, report_context, [&]() -> Outcome {
+        auto opened = Store::open(folder, Access::changing);
+        if (!opened) return opened.failure();
+        *store = new lw_wavefront{std::move(*opened), report, report_context};
+        return lanewise::Done{};
+    });
+}
+
+void lw_wavefront_close(lw_wavefront *store) { delete store; }
+
+lw_status lw_wavefront_query(const lw_wavefront *store, lw_wavefront_shape *shape,
+                             uint64_t *iterations) {
+    if (!store) return LW_ERR_ARGUMENT;
+    const auto& held = store->store.shape();
+    if (shape)
+        *shape = {sizeof *shape,
+                  static_cast<lw_element>(held.element),
+                  held.layout == Layout::skewed ? LW_LAYOUT_SKEWED : LW_LAYOUT_ROW_MAJOR,
+                  held.data_count,
+                  held.coefficient_count,
+                  held.rows,
+                  held.columns,
+                  held.strip_rows};
+    if (iterations) *iterations = store->store.manifest().iterations;
+    return LW_OK;
+}
+
+lw_status lw_wavefront_write(lw_wavefront *store, uint32_t matrix, lw_wavefront_source_fn source,
+                             void *context) {
+    if (!store || !source) return LW_ERR_ARGUMENT;
+    return guarded(store, [&]() -> Outcome {
+        const auto known = check_matrix(store->store, matrix);
+        if (!known) return known;
+        return write_matrix(store->store, matrix,
+                            [&](std::uint64_t first, std::uint64_t count, std::byte *rows) {
+                                return source(context, first, count, rows) == 0
+                                           ? Outcome(lanewise::Done{})
+                                           : Outcome(callback_failure);
+                            });
+    });
+}
+
+lw_status lw_wavefront_read(const lw_wavefront *store, uint32_t matrix, lw_wavefront_sink_fn sink,
+                            void *context) {
+    if (!store || !sink) return LW_ERR_ARGUMENT;
+    return guarded(store, [&]() -> Outcome {
+        const auto known = check_matrix(store->store, matrix);
+        if (!known) return known;
+        return read_matrix(store->store, matrix,
+                           [&](std::uint64_t first, std::uint64_t count, const std::byte *rows) {
+                               return sink(context, first, count, rows) == 0
+                                          ? Outcome(lanewise::Done{})
+                                          : Outcome(callback_failure);
+                           });
+    });
+}
+
+lw_status lw_wavefront_verify(const lw_wavefront *store) {
+    if (!store) return LW_ERR_ARGUMENT;
+    return guarded(store, [&]() -> Outcome {
+        const auto damaged = verify(store->store);
+        if (!damaged) return damaged.failure();
+        if (damaged->empty()) return lanewise::Done{};
+        for (const auto& name : *damaged) tell(store, {LW_ERR_IO, name});
+        return Failure{LW_ERR_IO, std::to_string(damaged->size()) +
+                                      " strips are damaged; restore them from a copy"};
+    });
+}
+
+lw_status lw_wavefront_run(lw_wavefront *store, const char *name, const double *parameters,
+                           size_t count, const lw_wavefront_run_options *options,
+                           lw_wavefront_outcome *outcome) {
+    if (!store || !name || (count > 0 && !parameters)) return LW_ERR_ARGUMENT;
+    return guarded(store, [&]() -> Outcome {
+        const auto wanted = options_from(options);
+        if (!wanted) return wanted.failure();
+        const auto& shape = store->store.shape();
+        const auto kernel =
+            make_kernel(name, {parameters, parameters + count}, shape.element, shape.layout);
+        if (!kernel) return kernel.failure();
+        return give(run(store->store, *kernel, *wanted), outcome);
+    });
+}
+
+lw_status lw_wavefront_run_kernel(lw_wavefront *store, const lw_wavefront_kernel *kernel,
+                                  const lw_wavefront_run_options *options,
+                                  lw_wavefront_outcome *outcome) {
+    if (!store || !kernel || kernel->struct_size != sizeof *kernel) return LW_ERR_ARGUMENT;
+    return guarded(store, [&]() -> Outcome {
+        const auto wanted = options_from(options);
+        if (!wanted) return wanted.failure();
+        const UserKernel user{
+            .update = kernel->update,
+            .context = kernel->context,
+            .thickness = kernel->thickness,
+            .reading = kernel->reads == LW_READS_PREVIOUS ? Reading::previous : Reading::updated,
+            .writes = kernel->watch_writes ? WriteCheck::watched : WriteCheck::trusted};
+        const auto made = make_user_kernel(user, store->store.shape());
+        if (!made) return made.failure();
+        return give(run(store->store, *made, *wanted), outcome);
+    });
+}
+
+lw_status lw_wavefront_resume(lw_wavefront *store, const lw_wavefront_run_options *options,
+                              lw_wavefront_outcome *outcome) {
+    if (!store) return LW_ERR_ARGUMENT;
+    return guarded(store, [&]() -> Outcome {
+        const auto wanted = options_from(options);
+        if (!wanted) return wanted.failure();
+        return give(resume(store->store, *wanted), outcome);
+    });
+}

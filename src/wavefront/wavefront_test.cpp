@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The C API as a user's program calls it: kernels of one's own against loops of
+// one's own, and what bad calls get.
+
+#include <lanewise/wavefront.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "wavefront/testing/trial.hpp"
+
+namespace {
+
+using ::testing::HasSubstr;
+using lanewise::wavefront::testing::Folder;
+using lanewise::wavefront::testing::Medium;
+
+constexpr std::uint64_t rows = 61;
+constexpr std::uint64_t columns = 37;
+
+struct Array {
+    std::vector<double> values = std::vector<double>(rows * columns);
+    double& at(std::uint64_t i, std::uint64_t j) { return values[i * columns + j]; }
+};
+
+int fill(void *context, std::uint64_t first, std::uint64_t count, void *to) {
+    auto& array = *static_cast<Array *>(context);
+    std::memcpy(to, &array.values[first * columns], count * columns * sizeof(double));
+    return 0;
+}
+
+int take(void *context, std::uint64_t first, std::uint64_t count, const void *from) {
+    auto& array = *static_cast<Array *>(context);
+    std::memcpy(&array.values[first * columns], from, count * columns * sizeof(double));
+    return 0;
+}
+
+void remember(void *context, lw_status /*status*/, const char *sentence) {
+    *static_cast<std::string *>(context) = sentence;
+}
+
+// Eight neighbours at distance two, all that an in-place sweep may read.
+void distant_mean(void *const *updated, const void *const *data,
+                  const void *const *coefficients, std::int64_t /*row*/, std::int64_t first,
+                  std::int64_t end, void * /*context*/) {
+    auto *out = static_cast<double *>(updated[0]);
+    const auto u = [&](int down, std::int64_t j) {
+        return static_cast<const double *>(data[2 + down])[j];
+    };
+    const auto *c = static_cast<const double *>(coefficients[0]);
+    for (std::int64_t j = first; j < end; ++j)
+        out[j] = 0.125 * (((u(-2, j - 2) + u(-2, j + 2)) + (u(-1, j + 1) + u(0, j - 1))) +
+                          ((u(1, j - 2) + u(0, j + 2)) + (u(2, j - 1) + u(2, j + 2)))) +
+                 c[j];
+}
+
+void distant_mean_loop(Array& u, Array& c) {
+    for (std::uint64_t i = 2; i + 2 < rows; ++i) {
+        for (std::uint64_t j = 2; j + 2 < columns; ++j)
+            u.at(i, j) = 0.125 * (((u.at(i - 2, j - 2) + u.at(i - 2, j + 2)) +
+                                   (u.at(i - 1, j + 1) + u.at(i, j - 1))) +
+                                  ((u.at(i + 1, j - 2) + u.at(i, j + 2)) +
+                                   (u.at(i + 2, j - 1) + u.at(i + 2, j + 2)))) +
+                         c.at(i, j);
+    }
+}
+
+void reckless(void *const *updated, const void *const * /*data*/,
+              const void *const * /*coefficients*/, std::int64_t /*row*/, std::int64_t /*first*/,
+              std::int64_t end, void * /*context*/) {
+    static_cast<double *>(updated[0])[end] += 1.0;
+}
+
+class WavefrontTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+        shape.rows = rows;
+        shape.columns = columns;
+        shape.coefficient_count = 1;
+        shape.strip_rows = 6;
+        ASSERT_EQ(lw_wavefront_create((folder_ / "store").c_str(), &shape, remember, &sentence_,
+                                      &store_),
+                  LW_OK)
+            << sentence_;
+        for (std::size_t i = 0; i < u_.values.size(); ++i) {
+            u_.values[i] = lanewise::wavefront::demo_value(1, 0, i, 1, 0);
+            c_.values[i] = lanewise::wavefront::demo_value(1, 1, i, 1, 0);
+        }
+        ASSERT_EQ(lw_wavefront_write(store_, 0, fill, &u_), LW_OK) << sentence_;
+        ASSERT_EQ(lw_wavefront_write(store_, 1, fill, &c_), LW_OK) << sentence_;
+    }
+    void TearDown() override { lw_wavefront_close(store_); }
+
+    Folder folder_{Medium::memory};
+    lw_wavefront *store_ = nullptr;
+    std::string sentence_;
+    Array u_;
+    Array c_;
+};
+
+TEST_F(WavefrontTest, AKernelOfOnesOwnGivesTheBitsOfTheLoop) {
+    lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
+    kernel.thickness = 2;
+    kernel.update = distant_mean;
+    kernel.watch_writes = 1;
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.iterations = 7;
+    options.threads = 3;
+    lw_wavefront_outcome outcome;
+
+    const auto status = lw_wavefront_run_kernel(store_, &kernel, &options, &outcome);
+
+    ASSERT_EQ(status, LW_OK) << sentence_;
+    EXPECT_EQ(outcome.iterations, 7u);
+    for (int i = 0; i < 7; ++i) distant_mean_loop(u_, c_);
+    Array found;
+    ASSERT_EQ(lw_wavefront_read(store_, 0, take, &found), LW_OK) << sentence_;
+    EXPECT_EQ(found.values, u_.values);
+}
+
+TEST_F(WavefrontTest, AKernelThatWritesOutsideItsColumnsIsCaught) {
+    lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
+    kernel.update = reckless;
+    kernel.watch_writes = 1;
+    const lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+
+    const auto status = lw_wavefront_run_kernel(store_, &kernel, &options, nullptr);
+
+    EXPECT_EQ(status, LW_ERR_OPERATION);
+    EXPECT_THAT(sentence_, HasSubstr("outside its columns while updating row 1"));
+    Array found;
+    ASSERT_EQ(lw_wavefront_read(store_, 0, take, &found), LW_OK);
+    EXPECT_EQ(found.values, u_.values);
+}
+
+TEST_F(WavefrontTest, AKernelWithOtherMatricesIsRefused) {
+    const lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+
+    EXPECT_EQ(lw_wavefront_run(store_, "livermore23", nullptr, 0, &options, nullptr),
+              LW_ERR_ARGUMENT);
+    EXPECT_THAT(sentence_, HasSubstr("5 coefficient matrices; the store has 1 and 1"));
+}
+
+TEST_F(WavefrontTest, ASecondProgramIsKeptOut) {
+    lw_wavefront *second = nullptr;
+
+    EXPECT_EQ(lw_wavefront_open((folder_ / "store").c_str(), remember, &sentence_, &second),
+              LW_ERR_LIMIT);
+    EXPECT_THAT(sentence_, HasSubstr("is being changed by another program"));
+}
+
+TEST_F(WavefrontTest, AValueThatIsNotFiniteIsNamedAndTheDataStay) {
+    u_.at(20, 5) = std::numeric_limits<double>::quiet_NaN();
+    ASSERT_EQ(lw_wavefront_write(store_, 0, fill, &u_), LW_OK);
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.check_finite = 1;
+
+    EXPECT_EQ(lw_wavefront_run(store_, "sor", nullptr, 0, &options, nullptr), LW_ERR_OPERATION);
+    EXPECT_THAT(sentence_, HasSubstr("not finite at row 19, column 5"));
+    std::uint64_t iterations = 1;
+    ASSERT_EQ(lw_wavefront_query(store_, nullptr, &iterations), LW_OK);
+    EXPECT_EQ(iterations, 0u);
+}
+
+TEST_F(WavefrontTest, ASweepThatLostItsNumbersNeverConverges) {
+    u_.at(20, 5) = std::numeric_limits<double>::quiet_NaN();
+    ASSERT_EQ(lw_wavefront_write(store_, 0, fill, &u_), LW_OK);
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.iterations = 5;
+    options.tolerance = 1e30;
+    lw_wavefront_outcome outcome;
+
+    ASSERT_EQ(lw_wavefront_run(store_, "sor", nullptr, 0, &options, &outcome), LW_OK);
+    EXPECT_EQ(outcome.converged, 0);
+    EXPECT_EQ(outcome.iterations, 5u);
+}
+
+}  // namespace
