@@ -48,7 +48,8 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "plots": {"errors", "results"},
     "report": {"errors", "results", "plots"},
     "testbed": {"errors", "launch"},
-    "reproduce": {"errors", "results", "launch", "plots", "testbed"},
+    "wavefront": {"errors", "launch"},
+    "reproduce": {"errors", "results", "launch", "plots", "testbed", "wavefront"},
 }
 PYTHON_TOPS = {"cli", "__init__", "__main__"}
 

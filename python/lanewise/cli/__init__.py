@@ -18,7 +18,7 @@ from lanewise import __version__
 from lanewise.cli.example import ExampleTyper
 from lanewise.errors import LanewiseError
 
-SUBCOMMANDS = ("measure", "doctor", "show", "compare", "export", "report", "reproduce")
+SUBCOMMANDS = ("measure", "doctor", "show", "compare", "export", "report", "wavefront", "reproduce")
 
 # The class that all usage errors derive from has no public name in typer.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]

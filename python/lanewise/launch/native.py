@@ -88,6 +88,15 @@ def find_builds(environment: Mapping[str, str]) -> list[NativeBuild]:
     return sorted(built, key=preference)
 
 
+def find_program(name: str, environment: Mapping[str, str]) -> Path:
+    """Return a native program that needs no MPI, from the build that wins; or RequestError."""
+    for build in find_builds(environment):
+        path = build.programs / name
+        if path.is_file():
+            return path
+    raise RequestError(f"{name} is not built; build it with: make build")
+
+
 def preference(build: NativeBuild) -> tuple[int, int, int]:
     """Return the place of a build among those of its MPI; the lowest is used.
 

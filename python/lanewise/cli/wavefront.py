@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise wavefront`: sweeps over matrices larger than memory.
+
+The native program has the one parser of options; here its events become progress, and arrays of
+Zarr and HDF5 become rows in a pipe.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from difflib import get_close_matches
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.launch.native import find_program
+from lanewise.launch.run import Event, run
+
+PROGRAM = "lanewise-wavefront"
+COMMANDS = ["create", "import", "export", "run", "resume", "verify", "info", "plan", "kernels"]
+RUNNING = ("run", "resume")
+ARRAY_SUFFIXES = (".zarr", ".h5", ".hdf5")
+LOG_PERIOD_S = 10.0
+INTERRUPTED = 130
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="COMMAND ...", help="Followed by --help: its options."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `wavefront` to `app`."""
+    passing_on = {
+        "ignore_unknown_options": True,
+        "allow_interspersed_args": False,
+        "help_option_names": ["-h", "--help"],
+    }
+    app.command("wavefront", context_settings=passing_on, no_args_is_help=True)(wavefront)
+
+
+def wavefront(words: Words = None) -> None:
+    """$ lanewise wavefront run demo --iterations 64 --memory 512MiB
+
+    Iterate over matrices larger than memory, with the bits of the sequential loop.
+
+    First make a store: lanewise wavefront create demo --rows 8192 --cols 8192.
+    COMMAND is one of: create, import, export, run, resume, verify, info, plan, kernels.
+    A run that is killed at any moment goes on with `resume` from its last whole pass.
+    """
+    words = list(words or [])
+    program = find_program(PROGRAM, os.environ)
+    command = words[0] if words else ""
+    if command not in COMMANDS:
+        near = get_close_matches(command, COMMANDS, n=1)
+        remedy = f"did you mean {near[0]}?" if near else f"use one of {', '.join(COMMANDS)}"
+        raise RequestError(f"no command '{command}'; {remedy}")
+    if command in RUNNING and "--json" not in words and not {"-h", "--help"} & set(words):
+        run_shown([str(program), *words, "--json"], words)
+    elif command in ("import", "export") and array_name(words):
+        from lanewise.wavefront.arrays import export_array, import_array
+
+        move = import_array if command == "import" else export_array
+        move(program, *words[1:])
+    else:
+        pass_on([str(program), *words])
+
+
+def array_name(words: list[str]) -> str:
+    """Return the word that names an array of Zarr or HDF5, empty where none does."""
+    return next((word for word in words if word.split(":")[0].endswith(ARRAY_SUFFIXES)), "")
+
+
+def pass_on(line: list[str]) -> None:
+    """Run the native program as it stands; raise its complaint as our own."""
+    done = subprocess.run(line, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise complaint(done.stderr.splitlines(), done.returncode)
+
+
+def complaint(lines: list[str], status: int) -> LanewiseError:
+    """Return the last line of the native program as an error; what stands before is shown."""
+    for text in lines[:-1]:
+        sys.stderr.write(text + "\n")
+    sentence = lines[-1].removeprefix(f"{PROGRAM}: ") if lines else f"ended with status {status}"
+    return RequestError(sentence) if status == 2 else RunError(sentence)
+
+
+def run_shown(line: list[str], words: list[str]) -> None:
+    """Run with progress on standard error and one line about the whole on standard output."""
+    shown = LogProgress() if not sys.stderr.isatty() else BarProgress()
+    try:
+        with shown:
+            outcome = run(line, {}, shown.take)
+    except KeyboardInterrupt:
+        store = next((word for word in words[1:] if not word.startswith("-")), "STORE")
+        sys.stderr.write(f"stopped; lanewise wavefront resume {store} goes on\n")
+        raise typer.Exit(INTERRUPTED) from None
+    if outcome.status != 0:
+        raise complaint(list(outcome.output), outcome.status)
+    if shown.end is not None:
+        sys.stdout.write(summary(shown.end) + "\n")
+
+
+def summary(end: Event) -> str:
+    """Return the line that closes a run."""
+    if not end["iterations"]:
+        return "nothing left to do"
+    moved_mb = (end["read_bytes"] + end["written_bytes"]) / 1e6
+    words = [
+        f"{end['iterations']} iterations in {end['elapsed_s']:.2f} s",
+        f"{end['cells_per_s'] / 1e6:.0f} Mcells/s",
+        f"{end['passes']} passes of {end['waves']} waves",
+        f"disk {moved_mb / end['elapsed_s']:.0f} MB/s",
+        f"{end['peak_memory_bytes'] / 2**20:.0f} MiB of memory",
+    ]
+    return ", ".join(words + (["converged"] if end["converged"] else []))
+
+
+class LogProgress:
+    """Progress as plain lines, for a log."""
+
+    def __init__(self) -> None:
+        self.end: Event | None = None
+        self.last_s = time.monotonic()
+
+    def __enter__(self) -> LogProgress:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        pass
+
+    def take(self, event: Event) -> None:
+        """Take an event of the native program."""
+        if event["event"] == "end":
+            self.end = event
+        elif event["event"] == "progress" and time.monotonic() - self.last_s >= LOG_PERIOD_S:
+            self.last_s = time.monotonic()
+            sys.stderr.write(described(event) + "\n")
+            sys.stderr.flush()
+
+
+class BarProgress(LogProgress):
+    """Progress as a bar, for a terminal."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self.task: TaskID | None = None
+
+    def __enter__(self) -> LogProgress:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.bar.stop()
+
+    def take(self, event: Event) -> None:
+        """Take an event of the native program."""
+        super().take(event)
+        if event["event"] != "progress":
+            return
+        if self.task is None:
+            self.task = self.bar.add_task("", total=1.0)
+        self.bar.update(self.task, completed=share_done(event), description=described(event))
+
+
+def share_done(event: Event) -> float:
+    """Return how much of the run's work a progress event reports, from 0 to 1."""
+    passed = event["waves"] * event["rows_done"] / event["rows"]
+    return float((event["iterations_done"] + passed) / event["iterations_wanted"])
+
+
+def described(event: Event) -> str:
+    """Return a progress event as text: iterations, cells/s, disk rate, time left."""
+    share, elapsed_s = share_done(event), max(event["elapsed_s"], 1e-9)
+    cells = share * event["iterations_wanted"] * event["rows"] * event["columns"]
+    left_s = elapsed_s * (1 - share) / share if share else 0.0
+    return (
+        f"{share * event['iterations_wanted']:.0f}/{event['iterations_wanted']} iterations, "
+        f"{cells / elapsed_s / 1e6:.0f} Mcells/s, {disk_rate(event) / 1e6:.0f} MB/s, "
+        f"{left_s:.0f} s left"
+    )
+
+
+def disk_rate(event: Event) -> float:
+    """Return bytes read and written in a second, on average since the run began."""
+    waves = max(event["waves"], 1)
+    passes_before = event["iterations_done"] / waves
+    share = max(event["rows_done"] / event["rows"], 1e-9)
+    in_pass = event["pass_read_bytes"] + event["pass_written_bytes"]
+    return float(in_pass / share * (passes_before + share) / max(event["elapsed_s"], 1e-9))

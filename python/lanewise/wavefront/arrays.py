@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrays of Zarr and HDF5, streamed into and out of a store a strip at a time.
+
+`problem.h5:temperature` names a dataset in a file, `problem.zarr` an array.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from lanewise.errors import RequestError, RunError
+from lanewise.wavefront.store import Store
+
+
+def import_array(program: Path, folder: str, matrix: str, name: str) -> None:
+    """Fill `matrix` of the store in `folder` from the array called `name`."""
+    with Store.open(folder) as store:
+        store.write(matrix_number(program, folder, matrix), open_array(name))
+
+
+def export_array(program: Path, folder: str, matrix: str, name: str) -> None:
+    """Write `matrix` of the store in `folder` to a new array called `name`."""
+    number = matrix_number(program, folder, matrix)
+    with Store.open(folder) as store:
+        array = create_array(name, store.shape, store.dtype, int(store.native_shape.strip_rows))
+
+        def take(first: int, rows: Any) -> None:
+            array[first : first + len(rows)] = rows
+
+        store.each_strip(number, take)
+
+
+def matrix_number(program: Path, folder: str, matrix: str) -> int:
+    """Return the number of the matrix called `matrix`; RequestError where there is none."""
+    done = subprocess.run(
+        [str(program), "info", folder, "--json"], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise RequestError(done.stderr.strip().removeprefix("lanewise-wavefront: "))
+    names = [entry["name"] for entry in json.loads(done.stdout)["matrices"]]
+    if matrix not in names:
+        raise RequestError(f'{folder} has no matrix "{matrix}"; there are {", ".join(names)}')
+    return names.index(matrix)
+
+
+def open_array(name: str) -> Any:
+    """Open an array for reading; RequestError where it is not there."""
+    path, _, dataset = name.partition(":")
+    try:
+        if path.endswith(".zarr"):
+            opened = _module("zarr").open(path, mode="r")
+            return opened[dataset] if dataset else opened
+        file = _module("h5py").File(path, "r")
+        return file[dataset or _only_dataset(file, path)]
+    except (OSError, KeyError, ValueError) as error:
+        raise RequestError(f"{name} cannot be read: {error}") from None
+
+
+def create_array(name: str, shape: tuple[int, int], dtype: Any, chunk_rows: int) -> Any:
+    """Create an array for writing; one that exists is refused."""
+    path, _, dataset = name.partition(":")
+    if Path(path).exists():
+        raise RequestError(f"{path} exists; name another file")
+    chunks = (min(chunk_rows, shape[0]), shape[1])
+    try:
+        if path.endswith(".zarr"):
+            return _module("zarr").open(path, mode="w", shape=shape, dtype=dtype, chunks=chunks)
+        file = _module("h5py").File(path, "w")
+        return file.create_dataset(dataset or "data", shape=shape, dtype=dtype, chunks=chunks)
+    except OSError as error:
+        raise RunError(f"{name} cannot be written: {error}") from None
+
+
+def _only_dataset(file: Any, path: str) -> str:
+    names = [str(name) for name in file]
+    if len(names) == 1:
+        return names[0]
+    raise RequestError(f"{path} holds {', '.join(names)}; say which, as {path}:{names[0]}")
+
+
+def _module(name: str) -> Any:
+    try:
+        return __import__(name)
+    except ImportError:
+        raise RequestError(
+            f"{name} is not installed; install it with: pip install 'lanewise[kernels]'"
+        ) from None

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kernels of one's own: a Numba cfunc that updates the columns of a row.
+
+@numba.cfunc(lanewise.wavefront.row_signature("float64"))
+def mean(updated, data, coefficients, row, first, end, context):
+    out, above, here, below = updated[0], data[0], data[1], data[2]
+    for j in range(first, end):
+        out[j] = 0.25 * (above[j] + here[j - 1] + here[j + 1] + below[j])
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lanewise.errors import RequestError
+
+# Flags of LLVM that let an operation give other bits than IEEE 754 says.
+_LOOSE = re.compile(r"= f(?:add|sub|mul|div|neg|cmp)\b[^,\n]*\b(fast|reassoc|contract|arcp|afn)\b")
+_LOOSE_CALL = re.compile(r"\b(fast|reassoc|contract|arcp|afn)\s+(?:double|float)\s+@llvm\.")
+
+
+@dataclass(frozen=True)
+class RowKernel:
+    """A row function by address; `thickness` rows and columns around a cell may be read.
+
+    `reads` says what the neighbours above and to the left are: "updated" (Gauss-Seidel) or
+    "previous" (Jacobi).  `watch_writes` catches a function that writes outside its columns.
+    """
+
+    function: Any
+    thickness: int = 1
+    reads: Literal["updated", "previous"] = "updated"
+    watch_writes: bool = False
+
+    @property
+    def address(self) -> int:
+        """Return the function's address; RequestError for what has none, or is fastmath."""
+        if isinstance(self.function, int):
+            return self.function
+        address = getattr(self.function, "address", None)
+        if not isinstance(address, int):
+            raise RequestError(
+                f"{self.function!r} is no kernel; give a built-in name or a numba.cfunc"
+            )
+        refuse_loose_arithmetic(self.function)
+        return address
+
+
+def refuse_loose_arithmetic(function: Any) -> None:
+    """Raise RequestError where a cfunc was compiled with fastmath: its bits would not be fixed."""
+    inspect = getattr(function, "inspect_llvm", None)
+    text = inspect() if callable(inspect) else ""
+    if _LOOSE.search(text) or _LOOSE_CALL.search(text):
+        name = getattr(function, "__name__", "the kernel")
+        raise RequestError(
+            f"{name} was compiled with fastmath, so its bits depend on the compiler; "
+            "compile it with fastmath=False"
+        )
+
+
+def row_signature(element: str = "float64") -> Any:
+    """Return the Numba signature of a row function for `element`, such as "float64"."""
+    from numba import types  # noqa: PLC0415
+
+    rows = types.CPointer(types.CPointer(getattr(types, element)))
+    index = types.int64
+    return types.void(rows, rows, rows, index, index, index, types.voidptr)

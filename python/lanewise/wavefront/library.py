@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The functions of <lanewise/wavefront.h> through ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    byref,
+    c_char_p,
+    c_double,
+    c_int,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.launch.native import find_builds
+
+NAME = "liblanewise.so"
+USAGE_STATUSES = (1, 2, 6, 7)  # argument, limit, not found, unsupported
+
+ELEMENTS = ("float32", "float64", "complex64", "complex128")
+LAYOUTS = ("row-major", "skewed")
+
+Report = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+MoveRows = CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_void_p)
+
+
+class Shape(Structure):
+    """lw_wavefront_shape."""
+
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("element", c_int),
+        ("layout", c_int),
+        ("data_count", c_uint32),
+        ("coefficient_count", c_uint32),
+        ("rows", c_uint64),
+        ("columns", c_uint64),
+        ("strip_rows", c_uint64),
+    )
+
+
+class Kernel(Structure):
+    """lw_wavefront_kernel."""
+
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("thickness", c_uint32),
+        ("reads", c_int),
+        ("watch_writes", c_int),
+        ("update", c_void_p),
+        ("context", c_void_p),
+    )
+
+
+class Progress(Structure):
+    """lw_wavefront_progress."""
+
+    _fields_ = (
+        ("iterations_done", c_uint64),
+        ("iterations_wanted", c_uint64),
+        ("waves", c_uint64),
+        ("strips_done", c_uint64),
+        ("strip_count", c_uint64),
+        ("elapsed_s", c_double),
+    )
+
+
+OnProgress = CFUNCTYPE(None, c_void_p, POINTER(Progress))
+
+
+class RunOptions(Structure):
+    """lw_wavefront_run_options."""
+
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("threads", c_uint32),
+        ("iterations", c_uint64),
+        ("memory_bytes", c_uint64),
+        ("waves", c_uint64),
+        ("tolerance", c_double),
+        ("check_finite", c_int),
+        ("progress", OnProgress),
+        ("progress_context", c_void_p),
+    )
+
+
+class RunOutcome(Structure):
+    """lw_wavefront_outcome."""
+
+    _fields_ = (
+        ("iterations", c_uint64),
+        ("converged", c_int),
+        ("last_change", c_double),
+        ("waves", c_uint64),
+        ("read_bytes", c_uint64),
+        ("written_bytes", c_uint64),
+        ("peak_memory_bytes", c_uint64),
+        ("elapsed_s", c_double),
+    )
+
+
+ARGUMENTS = {
+    "create": (c_char_p, POINTER(Shape), Report, c_void_p, POINTER(c_void_p)),
+    "open": (c_char_p, Report, c_void_p, POINTER(c_void_p)),
+    "query": (c_void_p, POINTER(Shape), POINTER(c_uint64)),
+    "write": (c_void_p, c_uint32, MoveRows, c_void_p),
+    "read": (c_void_p, c_uint32, MoveRows, c_void_p),
+    "verify": (c_void_p,),
+    "run": (c_void_p, c_char_p, POINTER(c_double), c_size_t, POINTER(RunOptions),
+            POINTER(RunOutcome)),
+    "run_kernel": (c_void_p, POINTER(Kernel), POINTER(RunOptions), POINTER(RunOutcome)),
+    "resume": (c_void_p, POINTER(RunOptions), POINTER(RunOutcome)),
+}  # fmt: skip
+
+
+@cache
+def library() -> Any:
+    """Load the library of the native build that wins; RequestError where there is none."""
+    for build in find_builds(os.environ):
+        for folder in (build.folder, *build.folder.parents[1:3]):
+            path = Path(folder) / "lib" / NAME
+            if path.is_file():
+                return _with_signatures(ctypes.CDLL(str(path)))
+    raise RequestError(f"{NAME} is not built; build it with: make build")
+
+
+def _with_signatures(loaded: ctypes.CDLL) -> ctypes.CDLL:
+    for name, arguments in ARGUMENTS.items():
+        function = getattr(loaded, f"lw_wavefront_{name}")
+        function.argtypes, function.restype = arguments, c_int
+    loaded.lw_wavefront_close.argtypes = (c_void_p,)
+    loaded.lw_wavefront_close.restype = None
+    loaded.lw_status_text.restype = c_char_p
+    return loaded
+
+
+class Failures:
+    """Collects the sentences of failures, and raises them."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+        self.callback = Report(self._take)
+
+    def _take(self, _context: object, _status: int, sentence: bytes) -> None:
+        self.sentences.append(sentence.decode())
+
+    def check(self, status: int) -> None:
+        """Raise RequestError or RunError with what was reported, unless `status` is success."""
+        sentences, self.sentences = self.sentences, []
+        if status == 0:
+            return
+        text = "; ".join(sentences) or library().lw_status_text(status).decode()
+        error: type[LanewiseError] = RequestError if status in USAGE_STATUSES else RunError
+        raise error(text)
+
+
+__all__ = ["Failures", "byref", "library"]

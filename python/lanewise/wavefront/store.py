@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Store: a folder of matrices of one shape, filled and read by rows."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lanewise.errors import RequestError, RunError
+from lanewise.wavefront.library import (
+    ELEMENTS,
+    LAYOUTS,
+    Failures,
+    MoveRows,
+    Shape,
+    byref,
+    library,
+)
+
+Array = npt.NDArray[Any]
+
+
+class Store:
+    """An open store; close it, or use it in a `with` statement.  Others are kept out meanwhile."""
+
+    def __init__(self, handle: ctypes.c_void_p, failures: Failures) -> None:
+        self.handle = handle
+        self.failures = failures
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Store:
+        """Open the store in `folder`.  RequestError where there is none or it is in use."""
+        handle, failures = ctypes.c_void_p(), Failures()
+        name = str(folder).encode()
+        failures.check(library().lw_wavefront_open(name, failures.callback, None, byref(handle)))
+        return cls(handle, failures)
+
+    @classmethod
+    def create(  # noqa: PLR0913
+        cls,
+        folder: str | Path,
+        rows: int,
+        columns: int,
+        *,
+        data: int = 1,
+        coefficients: int = 0,
+        dtype: npt.DTypeLike = "float64",
+        layout: str = "row-major",
+        strip_rows: int = 0,
+    ) -> Store:
+        """Make an empty store in the new folder `folder`; matrices are data first."""
+        kind = np.dtype(dtype)
+        if kind.name not in ELEMENTS or not kind.isnative:
+            raise RequestError(f"dtype {kind} cannot be stored; use one of {', '.join(ELEMENTS)}")
+        if layout not in LAYOUTS:
+            raise RequestError(f"layout {layout!r} is unknown; use row-major or skewed")
+        shape = Shape(
+            ctypes.sizeof(Shape), ELEMENTS.index(kind.name), LAYOUTS.index(layout),
+            data, coefficients, rows, columns, strip_rows,
+        )  # fmt: skip
+        handle, failures = ctypes.c_void_p(), Failures()
+        status = library().lw_wavefront_create(
+            str(folder).encode(), byref(shape), failures.callback, None, byref(handle)
+        )
+        failures.check(status)
+        return cls(handle, failures)
+
+    def close(self) -> None:
+        """Close the store; others may then change it."""
+        if self.handle:
+            library().lw_wavefront_close(self.handle)
+            self.handle = ctypes.c_void_p()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    @property
+    def native_shape(self) -> Shape:
+        """Return the native description of the shape."""
+        shape = Shape()
+        self.failures.check(library().lw_wavefront_query(self.handle, byref(shape), None))
+        return shape
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return rows and columns of each matrix."""
+        shape = self.native_shape
+        return shape.rows, shape.columns
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Return the type of an element."""
+        return np.dtype(ELEMENTS[self.native_shape.element])
+
+    @property
+    def iterations(self) -> int:
+        """Return how many iterations the data have gone through."""
+        count = ctypes.c_uint64()
+        self.failures.check(library().lw_wavefront_query(self.handle, None, byref(count)))
+        return count.value
+
+    def write(self, matrix: int, values: Any) -> None:
+        """Replace matrix `matrix` with the 2-D array `values`, a strip at a time.
+
+        Anything that has `shape`, `dtype` and slices of rows will do: numpy, Zarr, HDF5.  The
+        matrix is as before where this raises.
+        """
+        if tuple(values.shape) != self.shape or values.dtype != self.dtype:
+            raise RequestError(
+                f"an array of {tuple(values.shape)} {values.dtype} is not the store's "
+                f"{self.shape} {self.dtype}; convert it with .astype or reshape it"
+            )
+
+        def give(first: int, rows: Array) -> None:
+            rows[:] = values[first : first + len(rows)]
+
+        callback, raised = self._callback(give)
+        self._finish(library().lw_wavefront_write(self.handle, matrix, callback, None), raised)
+
+    def read(self, matrix: int) -> Array:
+        """Return matrix `matrix` as an array in memory."""
+        found = np.empty(self.shape, self.dtype)
+
+        def take(first: int, rows: Array) -> None:
+            found[first : first + len(rows)] = rows
+
+        self.each_strip(matrix, take)
+        return found
+
+    def each_strip(self, matrix: int, take: Callable[[int, Array], None]) -> None:
+        """Call `take(first_row, rows)` for the strips of a matrix, in order."""
+        callback, raised = self._callback(take)
+        self._finish(library().lw_wavefront_read(self.handle, matrix, callback, None), raised)
+
+    def verify(self) -> None:
+        """Check every strip; RunError names those that are damaged."""
+        self.failures.check(library().lw_wavefront_verify(self.handle))
+
+    def _callback(self, move: Callable[[int, Array], None]) -> tuple[Any, list[Exception]]:
+        raised: list[Exception] = []
+        columns, dtype = self.shape[1], self.dtype
+
+        def moved(_context: object, first: int, count: int, address: int) -> int:
+            size = count * columns * dtype.itemsize
+            bytes_ = (ctypes.c_char * size).from_address(address)
+            try:
+                move(first, np.frombuffer(memoryview(bytes_), dtype).reshape(count, columns))
+            except Exception as error:  # an exception may not cross the C border
+                raised.append(error)
+                return 1
+            return 0
+
+        return MoveRows(moved), raised
+
+    def _finish(self, status: int, raised: list[Exception]) -> None:
+        if raised:
+            self.failures.sentences.clear()
+            raise RunError(f"rows could not be moved: {raised[0]}") from raised[0]
+        self.failures.check(status)

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise wavefront` for real: stores on disk, runs that are killed, bad input."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lanewise.cli.wavefront import PROGRAM
+from lanewise.errors import RequestError
+from lanewise.launch.native import find_program
+
+Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
+
+SIDE = 512
+ITERATIONS = 12
+# Points in time at which a run is killed; make test-all asks for 500.
+KILLS = int(os.environ.get("LANEWISE_TEST_KILLS", "25"))
+
+
+@pytest.fixture
+def native() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Give the function that runs the native program."""
+    try:
+        program = find_program(PROGRAM, os.environ)
+    except RequestError as error:
+        pytest.skip(str(error))
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        line = [str(program), *map(str, arguments)]
+        return subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+
+    return run
+
+
+def livermore(data: np.ndarray, coefficients: list[np.ndarray], iterations: int) -> np.ndarray:
+    """Sweep anti-diagonal by anti-diagonal, which gives the bits of the sequential loop."""
+    zb, zv, zu, zr, zz = coefficients
+    d = data.copy()
+    rows, columns = d.shape
+    for _ in range(iterations):
+        for s in range(2, rows + columns - 3):
+            i = np.arange(max(1, s - columns + 2), min(rows - 1, s))
+            j = s - i
+            q = (
+                d[i - 1, j] * zb[i, j]
+                + d[i, j - 1] * zv[i, j]
+                + d[i, j + 1] * zu[i, j]
+                + d[i + 1, j] * zr[i, j]
+                + zz[i, j]
+                - d[i, j]
+            )
+            d[i, j] += 0.175 * q
+    return d
+
+
+def exported(lanewise: Lanewise, folder: Path, store: str, matrix: str = "data") -> np.ndarray:
+    path = folder / f"{store}-{matrix}-{time.monotonic_ns()}.npy"
+    done = lanewise("wavefront", "export", store, matrix, path)
+    assert done.returncode == 0, done.stderr
+    return np.load(path)
+
+
+def test_a_run_over_disk_gives_the_bits_of_numpy(lanewise: Lanewise, tmp_path: Path) -> None:
+    lanewise("wavefront", "create", "demo", "--rows", 100, "--cols", 70)
+    names = ("zb", "zv", "zu", "zr", "zz")
+    before = exported(lanewise, tmp_path, "demo")
+    coefficients = [exported(lanewise, tmp_path, "demo", name) for name in names]
+
+    done = lanewise("wavefront", "run", "demo", "--iterations", 9, "--memory", "20MiB")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("9 iterations in ")
+    after = exported(lanewise, tmp_path, "demo")
+    np.testing.assert_array_equal(after, livermore(before, coefficients, 9))
+
+
+def test_what_is_imported_comes_out_again(lanewise: Lanewise, tmp_path: Path) -> None:
+    values = np.random.default_rng(1).random((50, 33))
+    np.save(tmp_path / "values.npy", values)
+    (tmp_path / "values.raw").write_bytes(values.tobytes())
+    lanewise("wavefront", "create", "s", "--rows", 50, "--cols", 33, "--empty")
+
+    for matrix, name in (("data", "values.npy"), ("zb", "values.raw")):
+        done = lanewise("wavefront", "import", "s", matrix, name)
+
+        assert done.returncode == 0, done.stderr
+        np.testing.assert_array_equal(exported(lanewise, tmp_path, "s", matrix), values)
+
+
+def digest(folder: Path) -> str:
+    """Return a hash of the data that the manifest names."""
+    entry = json.loads((folder / "manifest.json").read_text())["matrices"][0]
+    return hashlib.sha256(
+        (folder / f"{entry['name']}.{entry['generation']}.0").read_bytes()
+    ).hexdigest()
+
+
+def test_a_run_killed_at_any_moment_resumes_to_the_same_bits(
+    native: Lanewise, tmp_path: Path
+) -> None:
+    store, whole = tmp_path / "store", tmp_path / "whole"
+    for folder in (store, whole):
+        native("create", folder, "--rows", SIDE, "--cols", SIDE, "--strip-rows", 8)
+    run = ["run", "--iterations", ITERATIONS, "--waves", 3, "--memory", "32MiB"]
+    began_s = time.monotonic()
+    assert native(run[0], whole, *run[1:]).returncode == 0
+    took_s = time.monotonic() - began_s
+    expected = digest(whole)
+    program = str(find_program(PROGRAM, os.environ))
+    chance = random.Random(0)
+
+    killed = 0
+    for _ in range(KILLS):
+        # Every round begins anew where the former one came to its end.
+        manifest = json.loads((store / "manifest.json").read_text())
+        if manifest["iterations"] >= ITERATIONS:
+            assert digest(store) == expected
+            subprocess.run(["rm", "-r", str(store)], check=True)
+            native("create", store, "--rows", SIDE, "--cols", SIDE, "--strip-rows", 8)
+            manifest = json.loads((store / "manifest.json").read_text())
+        line = ["resume", store] if manifest["run"] else ["run", store, *run[1:]]
+        running = subprocess.Popen([program, *map(str, line)], stdout=subprocess.DEVNULL)
+        time.sleep(chance.random() * took_s)
+        running.send_signal(signal.SIGKILL)
+        killed += running.wait() == -signal.SIGKILL
+        assert native("verify", store).returncode == 0
+
+    last = json.loads((store / "manifest.json").read_text())
+    done = native("resume", store) if last["run"] else native("run", store, *run[1:])
+    assert done.returncode == 0, done.stderr
+    assert killed > 0
+    assert digest(store) == expected
+
+
+def test_memory_stays_within_the_budget(native: Lanewise, tmp_path: Path) -> None:
+    store, budget_bytes = tmp_path / "store", 64 << 20
+    native("create", store, "--rows", 2048, "--cols", 2048)
+
+    done = native("run", store, "--iterations", 16, "--memory", budget_bytes, "--json")
+
+    end = json.loads(done.stdout.splitlines()[-1])
+    assert end["peak_memory_bytes"] <= budget_bytes
+    assert end["planned_memory_bytes"] <= budget_bytes
+
+
+def test_bytes_moved_are_56_a_cell_and_pass(native: Lanewise, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    native("create", store, "--rows", 1024, "--cols", 1024, "--layout", "row-major")
+
+    done = native("run", store, "--iterations", 12, "--waves", 4, "--json")
+
+    end = json.loads(done.stdout.splitlines()[-1])
+    assert end["read_bytes"] + end["written_bytes"] == 56 * 1024 * 1024 * 12 // 4
+
+
+def test_a_full_disk_leaves_the_data_intact(native: Lanewise, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    native("create", store, "--rows", 512, "--cols", 512)
+    before = digest(store)
+    program = str(find_program(PROGRAM, os.environ))
+
+    def limit_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+    line = [program, "run", str(store), "--iterations", "4"]
+    done = subprocess.run(line, preexec_fn=limit_files, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert "data.b.0" in done.stderr
+    assert digest(store) == before
+    assert native("verify", store).returncode == 0
+
+
+def test_a_flipped_bit_is_found_and_named(lanewise: Lanewise, tmp_path: Path) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 64, "--cols", 64, "--strip-rows", 8)
+    path = tmp_path / "s" / "zu.a.0"
+    content = bytearray(path.read_bytes())
+    content[5 * len(content) // 8 + 100] ^= 1
+    path.write_bytes(content)
+
+    for command in (["verify", "s"], ["run", "s", "--iterations", 1]):
+        done = lanewise("wavefront", *command)
+
+        assert done.returncode == 1
+        assert "strip 5 (rows from 40) of zu" in done.stderr
+
+
+BAD = [
+    (["run", "none", "--iterations", 1], ["none", "create"]),
+    (["run", "s", "--iterations", 0], ["0 iterations"]),
+    (["run", "s", "--iterations", 4, "--memory", "1MiB"], ["1MiB", "--memory 13MiB"]),
+    (["run", "s", "--iterations", 4, "--memory", "much"], ["much"]),
+    (["run", "s", "--iterations", 4, "--kernel", "sorr"], ["sorr", "sor"]),
+    (["run", "s", "--iterations", 4, "--kernel", "sor"], ["sor", "1 coefficient", "5"]),
+    (["run", "s", "--iterations", 4, "--tolerance", -1], ["tolerance", "-1"]),
+    (["run", "s", "--iterations", 4, "--io", "carrier"], ["carrier", "io_uring"]),
+    (["run", "s"], ["--iterations"]),
+    (["resume", "s"], ["s", "no run"]),
+    (["create", "s", "--rows", 8, "--cols", 8], ["s", "not empty"]),
+    (["create", "t", "--rows", 0, "--cols", 8], ["0 x 8"]),
+    (["create", "t", "--rows", 8, "--cols", 8, "--element", "f16"], ["f16", "f32"]),
+    (["create", "t", "--rows", 8, "--cols", 8, "--layout", "tiled"], ["tiled", "skewed"]),
+    (["create", "t", "--rows", 8, "--cols", 8, "--strip-rows", 12], ["12", "8"]),
+    (["import", "s", "dada", "wrong.npy"], ["dada", "data"]),
+    (["import", "s", "data", "none.npy"], ["none.npy"]),
+    (["import", "s", "data", "wrong.npy"], ["(3,4)", "(64,64)"]),
+    (["import", "s", "data", "single.npy"], ["<f4", "<f8", "astype"]),
+    (["import", "s", "data", "big.npy"], [">f8", "byteswap"]),
+    (["import", "s", "data", "fortran.npy"], ["Fortran"]),
+    (["import", "s", "data", "short.raw"], ["short.raw", "less"]),
+    (["import", "s", "data", "long.raw"], ["long.raw", "more"]),
+    (["export", "s", "dada", "x.npy"], ["dada"]),
+    (["plan", "--rows", 64, "--cols", 64, "--iterations", 1, "--memory", "1K"], ["--memory"]),
+    (["resum", "s"], ["resum", "resume"]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named"), BAD, ids=[" ".join(map(str, a)) for a, _ in BAD])
+def test_bad_input_is_refused_in_one_line(
+    lanewise: Lanewise, tmp_path: Path, arguments: list[object], named: list[str]
+) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 64, "--cols", 64)
+    np.save(tmp_path / "wrong.npy", np.zeros((3, 4)))
+    np.save(tmp_path / "single.npy", np.zeros((64, 64), "f4"))
+    np.save(tmp_path / "big.npy", np.zeros((64, 64), ">f8"))
+    np.save(tmp_path / "fortran.npy", np.asfortranarray(np.zeros((64, 64))))
+    (tmp_path / "short.raw").write_bytes(bytes(64 * 64 * 8 - 8))
+    (tmp_path / "long.raw").write_bytes(bytes(64 * 64 * 8 + 8))
+    before = digest(tmp_path / "s")
+
+    done = lanewise("wavefront", *arguments)
+
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("lanewise wavefront: ")
+    assert done.stderr.count("\n") == 1
+    assert all(word in done.stderr for word in named), done.stderr
+    assert digest(tmp_path / "s") == before
+
+
+def test_a_store_of_a_newer_version_is_refused(lanewise: Lanewise, tmp_path: Path) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 64, "--cols", 64)
+    path = tmp_path / "s" / "manifest.json"
+    path.write_text(path.read_text().replace('"version": 1', '"version": 2'))
+
+    done = lanewise("wavefront", "info", "s")
+
+    assert done.returncode == 1
+    assert "version 2 is not 1" in done.stderr
