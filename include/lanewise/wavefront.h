@@ -32,7 +32,12 @@ extern "C" {
 
 typedef struct lw_wavefront lw_wavefront; /* an open store */
 
-typedef enum lw_element { LW_ELEMENT_F32, LW_ELEMENT_F64, LW_ELEMENT_C64, LW_ELEMENT_C128 } lw_element;
+typedef enum lw_element {
+    LW_ELEMENT_F32,
+    LW_ELEMENT_F64,
+    LW_ELEMENT_C64,
+    LW_ELEMENT_C128
+} lw_element;
 
 typedef enum lw_layout {
     LW_LAYOUT_ROW_MAJOR, /* for kernels of your own, and for Jacobi */

@@ -25,9 +25,13 @@ constexpr ElementInfo elements[] = {{Element::f32, "f32", 4},
                                     {Element::c64, "c64", 8},
                                     {Element::c128, "c128", 16}};
 
-const ElementInfo& info(Element element) { return elements[static_cast<std::size_t>(element)]; }
+const ElementInfo& info(Element element) {
+    return elements[static_cast<std::size_t>(element)];
+}
 
-Failure refuse(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence}; }
+Failure refuse(const std::string& sentence) {
+    return {LW_ERR_ARGUMENT, sentence};
+}
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
     return (value + step - 1) / step * step;
@@ -35,8 +39,12 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
 
 }  // namespace
 
-std::uint64_t element_bytes(Element element) { return info(element).bytes; }
-const char *element_name(Element element) { return info(element).name; }
+std::uint64_t element_bytes(Element element) {
+    return info(element).bytes;
+}
+const char *element_name(Element element) {
+    return info(element).name;
+}
 
 Result<Element> element_named(const std::string& name) {
     for (const auto& known : elements) {

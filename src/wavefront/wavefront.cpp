@@ -90,8 +90,8 @@ Result<RunOptions> options_from(const lw_wavefront_run_options *given) {
     options.finite = given->check_finite ? Finite::checked : Finite::assumed;
     if (given->progress)
         options.progress = [given](const RunProgress& progress) {
-            const lw_wavefront_progress shown{progress.iterations_done, progress.iterations_wanted,
-                                              progress.pass.waves, progress.pass.strips_done,
+            const lw_wavefront_progress shown{progress.iterations_done,  progress.iterations_wanted,
+                                              progress.pass.waves,       progress.pass.strips_done,
                                               progress.pass.strip_count, progress.elapsed_s};
             given->progress(given->progress_context, &shown);
         };
@@ -101,15 +101,17 @@ Result<RunOptions> options_from(const lw_wavefront_run_options *given) {
 Outcome give(const Result<RunReport>& report, lw_wavefront_outcome *outcome) {
     if (!report) return report.failure();
     if (outcome)
-        *outcome = {report->iterations,    report->converged ? 1 : 0,   report->last_change,
-                    report->waves,         report->read_bytes,          report->written_bytes,
+        *outcome = {report->iterations,        report->converged ? 1 : 0,
+                    report->last_change,       report->waves,
+                    report->read_bytes,        report->written_bytes,
                     report->peak_memory_bytes, report->elapsed_s};
     return lanewise::Done{};
 }
 
 Outcome check_matrix(const Store& store, std::uint32_t matrix) {
     if (matrix < store.shape().matrix_count()) return lanewise::Done{};
-    return Failure{LW_ERR_ARGUMENT, "there is no matrix " + std::to_string(matrix) + "; there are " +
+    return Failure{LW_ERR_ARGUMENT, "there is no matrix " + std::to_string(matrix) +
+                                        "; there are " +
                                         std::to_string(store.shape().matrix_count())};
 }
 
@@ -142,7 +144,9 @@ lw_status lw_wavefront_open(const char *folder, lw_wavefront_report_fn report, v
     });
 }
 
-void lw_wavefront_close(lw_wavefront *store) { delete store; }
+void lw_wavefront_close(lw_wavefront *store) {
+    delete store;
+}
 
 lw_status lw_wavefront_query(const lw_wavefront *store, lw_wavefront_shape *shape,
                              uint64_t *iterations) {
@@ -167,12 +171,11 @@ lw_status lw_wavefront_write(lw_wavefront *store, uint32_t matrix, lw_wavefront_
     return guarded(store, [&]() -> Outcome {
         const auto known = check_matrix(store->store, matrix);
         if (!known) return known;
-        return write_matrix(store->store, matrix,
-                            [&](std::uint64_t first, std::uint64_t count, std::byte *rows) {
-                                return source(context, first, count, rows) == 0
-                                           ? Outcome(lanewise::Done{})
-                                           : Outcome(callback_failure);
-                            });
+        return write_matrix(
+            store->store, matrix, [&](std::uint64_t first, std::uint64_t count, std::byte *rows) {
+                return source(context, first, count, rows) == 0 ? Outcome(lanewise::Done{})
+                                                                : Outcome(callback_failure);
+            });
     });
 }
 

@@ -17,9 +17,9 @@
 
 namespace {
 
-using ::testing::HasSubstr;
 using lanewise::wavefront::testing::Folder;
 using lanewise::wavefront::testing::Medium;
+using ::testing::HasSubstr;
 
 constexpr std::uint64_t rows = 61;
 constexpr std::uint64_t columns = 37;
@@ -46,9 +46,8 @@ void remember(void *context, lw_status /*status*/, const char *sentence) {
 }
 
 // Eight neighbours at distance two, all that an in-place sweep may read.
-void distant_mean(void *const *updated, const void *const *data,
-                  const void *const *coefficients, std::int64_t /*row*/, std::int64_t first,
-                  std::int64_t end, void * /*context*/) {
+void distant_mean(void *const *updated, const void *const *data, const void *const *coefficients,
+                  std::int64_t /*row*/, std::int64_t first, std::int64_t end, void * /*context*/) {
     auto *out = static_cast<double *>(updated[0]);
     const auto u = [&](int down, std::int64_t j) {
         return static_cast<const double *>(data[2 + down])[j];
@@ -85,9 +84,9 @@ class WavefrontTest : public ::testing::Test {
         shape.columns = columns;
         shape.coefficient_count = 1;
         shape.strip_rows = 6;
-        ASSERT_EQ(lw_wavefront_create((folder_ / "store").c_str(), &shape, remember, &sentence_,
-                                      &store_),
-                  LW_OK)
+        ASSERT_EQ(
+            lw_wavefront_create((folder_ / "store").c_str(), &shape, remember, &sentence_, &store_),
+            LW_OK)
             << sentence_;
         for (std::size_t i = 0; i < u_.values.size(); ++i) {
             u_.values[i] = lanewise::wavefront::demo_value(1, 0, i, 1, 0);

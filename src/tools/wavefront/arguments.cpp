@@ -26,14 +26,17 @@ struct Texts {
     bool check_finite = false;
 };
 
-Failure usage(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence}; }
+Failure usage(const std::string& sentence) {
+    return {LW_ERR_ARGUMENT, sentence};
+}
 
 void declare_shape(CLI::App *command, Texts& texts, WavefrontArguments& arguments) {
     command->add_option("--rows", arguments.shape.rows, "rows of each matrix");
     command->add_option("--cols,--columns", arguments.shape.columns, "columns of each matrix");
     command->add_option("--element", texts.element, "f32, f64, c64 or c128 (f64)");
     command->add_option("--layout", texts.layout, "skewed or row-major (as the kernel likes best)");
-    command->add_option("--strip-rows", texts.strip_rows, "rows that move together (1 MiB of them)");
+    command->add_option("--strip-rows", texts.strip_rows,
+                        "rows that move together (1 MiB of them)");
     command->add_option("--data", texts.data, "data matrices (as the kernel has)");
     command->add_option("--coefficients", texts.coefficients,
                         "coefficient matrices (as the kernel has)");
@@ -122,7 +125,8 @@ Outcome read_shape(const Texts& texts, WavefrontArguments& arguments) {
                                   ? static_cast<std::uint32_t>(texts.coefficients)
                               : own_counts ? 0
                                            : info->coefficient_count;
-    const bool real = shape.element == wavefront::Element::f32 || shape.element == wavefront::Element::f64;
+    const bool real =
+        shape.element == wavefront::Element::f32 || shape.element == wavefront::Element::f64;
     shape.layout = info->has_skewed && real && !own_counts ? Layout::skewed : Layout::row_major;
     if (!texts.layout.empty()) {
         const auto layout = wavefront::layout_named(texts.layout);
@@ -141,7 +145,8 @@ Outcome read_run(const Texts& texts, WavefrontArguments& arguments) {
     if (texts.check_finite) options.finite = wavefront::Finite::checked;
     using wavefront::QueueKind;
     static const std::array<std::pair<const char *, QueueKind>, 3> kinds = {
-        {{"auto", QueueKind::automatic}, {"io_uring", QueueKind::io_uring},
+        {{"auto", QueueKind::automatic},
+         {"io_uring", QueueKind::io_uring},
          {"threads", QueueKind::threads}}};
     for (const auto& [name, kind] : kinds) {
         if (texts.io != name) continue;
@@ -156,10 +161,11 @@ Outcome read_run(const Texts& texts, WavefrontArguments& arguments) {
 Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int argc, char **argv) {
     WavefrontArguments arguments;
     Texts texts;
-    CLI::App app("Sweeps over matrices larger than memory:\n"
-                 "  lanewise-wavefront create demo --rows 8192 --cols 8192\n"
-                 "  lanewise-wavefront run demo --iterations 64 --memory 512MiB\n",
-                 "lanewise-wavefront");
+    CLI::App app(
+        "Sweeps over matrices larger than memory:\n"
+        "  lanewise-wavefront create demo --rows 8192 --cols 8192\n"
+        "  lanewise-wavefront run demo --iterations 64 --memory 512MiB\n",
+        "lanewise-wavefront");
     app.set_version_flag("--version", std::string("lanewise-wavefront ") + lw_version());
     declare(app, texts, arguments);
     try {

@@ -39,8 +39,8 @@ std::vector<std::string> matrix_names(const WavefrontArguments& arguments) {
 }
 
 Outcome create(const WavefrontArguments& arguments) {
-    auto store = Store::create(arguments.store, arguments.shape, matrix_names(arguments),
-                               arguments.disks);
+    auto store =
+        Store::create(arguments.store, arguments.shape, matrix_names(arguments), arguments.disks);
     if (!store) return store.failure();
     if (arguments.empty) return Done{};
     return fill_with_demo_values(*store, arguments.seed);
@@ -49,8 +49,9 @@ Outcome create(const WavefrontArguments& arguments) {
 Result<Kernel> kernel_for(const WavefrontArguments& arguments, const Shape& shape) {
     const bool livermore = shape.coefficient_count == 5 && shape.data_count == 1;
     if (arguments.kernel.empty() && !livermore)
-        return Failure{LW_ERR_ARGUMENT, "which kernel? add --kernel NAME; lanewise wavefront "
-                                        "kernels lists them"};
+        return Failure{LW_ERR_ARGUMENT,
+                       "which kernel? add --kernel NAME; lanewise wavefront "
+                       "kernels lists them"};
     return make_kernel(arguments.kernel.empty() ? "livermore23" : arguments.kernel,
                        arguments.parameters, shape.element, shape.layout);
 }
@@ -72,8 +73,8 @@ Json plan_json(const Plan& plan) {
 }
 
 void show_plan(const Plan& plan) {
-    fmt::print("{} passes of {} waves on {} threads, {} strips in memory\n", plan.passes, plan.waves,
-               plan.threads, plan.buffers);
+    fmt::print("{} passes of {} waves on {} threads, {} strips in memory\n", plan.passes,
+               plan.waves, plan.threads, plan.buffers);
     fmt::print("memory   {:.0f} MiB (at least {:.0f})\n",
                static_cast<double>(plan.memory_bytes) / mebibyte,
                static_cast<double>(plan.memory_bytes_min) / mebibyte);
@@ -106,8 +107,10 @@ Outcome plan(const WavefrontArguments& arguments) {
                                  .scratch_rows = kernel->scratch_rows,
                                  .rates = options.rates});
     if (!made) return made.failure();
-    if (arguments.json) print(plan_json(*made));
-    else show_plan(*made);
+    if (arguments.json)
+        print(plan_json(*made));
+    else
+        show_plan(*made);
     return Done{};
 }
 
@@ -155,11 +158,12 @@ void show_report(const RunReport& report, const Store& store, bool json) {
                {"simd", shape.layout == Layout::skewed ? skewed_instructions() : "scalar"}});
         return;
     }
-    fmt::print("{} iterations in {:.2f} s: {:.0f} Mcells/s, {} passes of {} waves, {:.0f} MiB of "
-               "memory{}\n",
-               report.iterations, report.elapsed_s, cells_per_s / 1e6, report.passes, report.waves,
-               static_cast<double>(report.peak_memory_bytes) / mebibyte,
-               report.converged ? ", converged" : "");
+    fmt::print(
+        "{} iterations in {:.2f} s: {:.0f} Mcells/s, {} passes of {} waves, {:.0f} MiB of "
+        "memory{}\n",
+        report.iterations, report.elapsed_s, cells_per_s / 1e6, report.passes, report.waves,
+        static_cast<double>(report.peak_memory_bytes) / mebibyte,
+        report.converged ? ", converged" : "");
 }
 
 RunOptions options_with_progress(const WavefrontArguments& arguments, const Shape& shape) {
@@ -219,7 +223,8 @@ Outcome info(const WavefrontArguments& arguments) {
                manifest->iterations);
     for (std::size_t m = 0; m < manifest->matrices.size(); ++m) {
         const auto& entry = manifest->matrices[m];
-        fmt::print("  {:<14} {:<12} {}\n", entry.name, m < shape.data_count ? "data" : "coefficient",
+        fmt::print("  {:<14} {:<12} {}\n", entry.name,
+                   m < shape.data_count ? "data" : "coefficient",
                    entry.sums.empty() ? "empty" : "filled");
     }
     if (manifest->run && manifest->iterations < manifest->run->iterations_wanted)
@@ -258,13 +263,14 @@ Outcome import_command(const WavefrontArguments& arguments) {
                                             std::to_string(shape.rows) + " rows of " +
                                             std::to_string(row_bytes) + " bytes"};
     };
-    return write_matrix(
-        *store, *matrix, [&](std::uint64_t first, std::uint64_t count, std::byte *rows) -> Outcome {
-            if (std::fread(rows, row_bytes, count, file.get()) != count) return ends_wrongly("less");
-            const bool last = first + count == shape.rows;
-            if (last && std::fgetc(file.get()) != EOF) return ends_wrongly("more");
-            return Done{};
-        });
+    return write_matrix(*store, *matrix,
+                        [&](std::uint64_t first, std::uint64_t count, std::byte *rows) -> Outcome {
+                            if (std::fread(rows, row_bytes, count, file.get()) != count)
+                                return ends_wrongly("less");
+                            const bool last = first + count == shape.rows;
+                            if (last && std::fgetc(file.get()) != EOF) return ends_wrongly("more");
+                            return Done{};
+                        });
 }
 
 Outcome export_command(const WavefrontArguments& arguments) {
@@ -317,15 +323,24 @@ Outcome kernels(const WavefrontArguments& arguments) {
 
 Outcome carry_out(const WavefrontArguments& arguments) {
     switch (arguments.command) {
-        case Command::create: return create(arguments);
-        case Command::import: return import_command(arguments);
-        case Command::run: return run_command(arguments);
-        case Command::resume: return resume_command(arguments);
-        case Command::verify: return verify_command(arguments);
-        case Command::export_: return export_command(arguments);
-        case Command::info: return info(arguments);
-        case Command::plan: return plan(arguments);
-        case Command::kernels: return kernels(arguments);
+        case Command::create:
+            return create(arguments);
+        case Command::import:
+            return import_command(arguments);
+        case Command::run:
+            return run_command(arguments);
+        case Command::resume:
+            return resume_command(arguments);
+        case Command::verify:
+            return verify_command(arguments);
+        case Command::export_:
+            return export_command(arguments);
+        case Command::info:
+            return info(arguments);
+        case Command::plan:
+            return plan(arguments);
+        case Command::kernels:
+            return kernels(arguments);
     }
     return Done{};
 }

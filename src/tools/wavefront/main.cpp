@@ -15,8 +15,10 @@ int complain(const lanewise::Failure& failure) {
         case LW_ERR_ARGUMENT:
         case LW_ERR_LIMIT:
         case LW_ERR_NOT_FOUND:
-        case LW_ERR_UNSUPPORTED: return 2;
-        default: return 1;
+        case LW_ERR_UNSUPPORTED:
+            return 2;
+        default:
+            return 1;
     }
 }
 

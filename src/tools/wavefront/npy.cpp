@@ -18,10 +18,14 @@ constexpr std::size_t header_bytes_max = 1 << 20;
 
 const char *descr_of(wavefront::Element element) {
     switch (element) {
-        case wavefront::Element::f32: return "<f4";
-        case wavefront::Element::f64: return "<f8";
-        case wavefront::Element::c64: return "<c8";
-        case wavefront::Element::c128: return "<c16";
+        case wavefront::Element::f32:
+            return "<f4";
+        case wavefront::Element::f64:
+            return "<f8";
+        case wavefront::Element::c64:
+            return "<c8";
+        case wavefront::Element::c128:
+            return "<c16";
     }
     return "";
 }
@@ -72,7 +76,8 @@ Result<std::size_t> read_npy_header(std::FILE *file, const std::string& path,
     if (std::fread(start, 1, 8, file) != 8 || std::memcmp(start, "\x93NUMPY", 6) != 0)
         return refuse(path, "is not an npy file; name a raw file .raw");
     const std::size_t length_bytes = start[6] == 1 ? 2 : 4;
-    if (start[6] < 1 || start[6] > 3 || std::fread(start + 8, 1, length_bytes, file) != length_bytes)
+    if (start[6] < 1 || start[6] > 3 ||
+        std::fread(start + 8, 1, length_bytes, file) != length_bytes)
         return refuse(path, "is an npy file of an unknown version");
     std::size_t length = 0;
     for (std::size_t i = 0; i < length_bytes; ++i) length |= std::size_t{start[8 + i]} << (8 * i);

@@ -20,10 +20,11 @@ namespace {
 template <typename Real>
 std::shared_ptr<const void> cell_values(const std::string& name, const std::vector<double>& p) {
     const auto real = [&](std::size_t i) { return static_cast<Real>(p[i]); };
-    if (name == "livermore23") return std::make_shared<Livermore23<Real>>(Livermore23<Real>{real(0)});
+    if (name == "livermore23")
+        return std::make_shared<Livermore23<Real>>(Livermore23<Real>{real(0)});
     if (name == "sor")
-        return std::make_shared<SuccessiveOverRelaxation<Real>>(
-            SuccessiveOverRelaxation<Real>{static_cast<Real>(1.0 - p[0]), static_cast<Real>(p[0] / 4)});
+        return std::make_shared<SuccessiveOverRelaxation<Real>>(SuccessiveOverRelaxation<Real>{
+            static_cast<Real>(1.0 - p[0]), static_cast<Real>(p[0] / 4)});
     if (name == "smith-waterman")
         return std::make_shared<SmithWaterman<Real>>(SmithWaterman<Real>{real(0)});
     return std::make_shared<Jacobi<Real>>();
@@ -72,7 +73,9 @@ const SkewedFunctions *skewed_functions(const std::string& name) {
     return found == end ? nullptr : found;
 }
 
-Failure refuse(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence}; }
+Failure refuse(const std::string& sentence) {
+    return {LW_ERR_ARGUMENT, sentence};
+}
 
 Outcome check_parameters(const KernelInfo& info, const std::vector<double>& parameters) {
     if (parameters.size() != info.defaults.size())
@@ -89,11 +92,24 @@ Outcome check_parameters(const KernelInfo& info, const std::vector<double>& para
 
 const std::vector<KernelInfo>& kernel_infos() {
     static const std::vector<KernelInfo> infos = {
-        {"livermore23", "implicit hydrodynamics, Livermore loop 23 (zb zv zu zr zz)",
-         "relaxation=0.175", {0.175}, 5, true},
-        {"sor", "successive over-relaxation of Poisson's equation (h^2 f)", "omega=1.5", {1.5}, 1,
+        {"livermore23",
+         "implicit hydrodynamics, Livermore loop 23 (zb zv zu zr zz)",
+         "relaxation=0.175",
+         {0.175},
+         5,
          true},
-        {"smith-waterman", "table of local alignments (score of each pair)", "gap=2", {2.0}, 1, true},
+        {"sor",
+         "successive over-relaxation of Poisson's equation (h^2 f)",
+         "omega=1.5",
+         {1.5},
+         1,
+         true},
+        {"smith-waterman",
+         "table of local alignments (score of each pair)",
+         "gap=2",
+         {2.0},
+         1,
+         true},
         {"jacobi", "Jacobi's iteration of Poisson's equation (h^2 f)", "", {}, 1, false},
     };
     return infos;
@@ -120,8 +136,11 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     if (layout == Layout::skewed && !info->has_skewed)
         return refuse(name + " has no skewed form; create the store with --layout row-major");
 
-    Kernel kernel{.name = name, .layout = layout, .element = element,
-                  .coefficient_count = info->coefficient_count, .parameters = parameters};
+    Kernel kernel{.name = name,
+                  .layout = layout,
+                  .element = element,
+                  .coefficient_count = info->coefficient_count,
+                  .parameters = parameters};
     if (name == "jacobi") kernel.scratch_rows = 3;
     const bool single = element == Element::f32;
     Functions functions = single ? scalar_functions<float>(name) : scalar_functions<double>(name);
@@ -130,14 +149,19 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
         functions = single ? Functions{skewed->update_f32, skewed->measure_f32}
                            : Functions{skewed->update_f64, skewed->measure_f64};
     }
-    const auto cell = single ? cell_values<float>(name, parameters) : cell_values<double>(name, parameters);
-    kernel.update = [cell, update = functions.update](const Band& b) { return update(cell.get(), b); };
+    const auto cell =
+        single ? cell_values<float>(name, parameters) : cell_values<double>(name, parameters);
+    kernel.update = [cell, update = functions.update](const Band& b) {
+        return update(cell.get(), b);
+    };
     kernel.update_and_measure = [cell, measure = functions.measure](const Band& b) {
         return measure(cell.get(), b);
     };
     return kernel;
 }
 
-const char *skewed_instructions() { return table().instructions; }
+const char *skewed_instructions() {
+    return table().instructions;
+}
 
 }  // namespace lanewise::wavefront

@@ -24,9 +24,8 @@ struct Livermore23 {
 
     auto operator()(const auto& u, const auto& c) const {
         const auto d = u(0, 0);
-        const auto q = ((((u(-1, 0) * c(0) + u(0, -1) * c(1)) + u(0, 1) * c(2)) + u(1, 0) * c(3)) +
-                        c(4)) -
-                       d;
+        const auto q =
+            ((((u(-1, 0) * c(0) + u(0, -1) * c(1)) + u(0, 1) * c(2)) + u(1, 0) * c(3)) + c(4)) - d;
         return d + relaxation * q;
     }
 };

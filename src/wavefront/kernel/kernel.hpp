@@ -26,7 +26,7 @@ struct Kernel {
     Element element = Element::f64;
     std::uint32_t data_count = 1;
     std::uint32_t coefficient_count = 0;
-    std::uint64_t scratch_rows = 0; /* of each data matrix, for each wave */
+    std::uint64_t scratch_rows = 0;   /* of each data matrix, for each wave */
     std::vector<double> parameters{}; /* by which the kernel can be made again */
     std::function<double(const Band& band)> update{};
     std::function<double(const Band& band)> update_and_measure{};

@@ -34,8 +34,8 @@ inline bool is_interior(const Band& band, std::uint64_t row, std::uint64_t thick
 }
 
 template <typename Real, typename Cell, typename Observer>
-void update_row(const Cell& cell, Real *out, const Real *const *rows, const Real *const *coefficients,
-                std::uint64_t end, Observer& observer) {
+void update_row(const Cell& cell, Real *out, const Real *const *rows,
+                const Real *const *coefficients, std::uint64_t end, Observer& observer) {
     struct Data {
         const Real *const *rows;
         std::uint64_t column;

@@ -111,8 +111,9 @@ struct Skewed {
             const Vector east = data[t + 1];
             const Vector north = northern(west, above[t + lanes - 1]);
             const Vector south = southern(east, below[t - lanes + 1]);
-            const Vector after = sweep.cell(Neighbours{north_before, north, west, center, east, south},
-                                            Coefficients{sweep.coefficients, t});
+            const Vector after =
+                sweep.cell(Neighbours{north_before, north, west, center, east, south},
+                           Coefficients{sweep.coefficients, t});
             data[t] = after;
             observer.see(center, after);
             north_before = north;
@@ -132,13 +133,14 @@ struct Skewed {
         const Index last_vector = columns + lanes - 2;
         for (Index t = first; t < end; ++t) {
             const Vector east = t < last_vector ? sweep.data[t + 1] : Vector{};
-            const Vector above = t + lanes - 1 <= last_vector ? sweep.above[t + lanes - 1] : Vector{};
+            const Vector above =
+                t + lanes - 1 <= last_vector ? sweep.above[t + lanes - 1] : Vector{};
             const Vector below = t >= lanes - 1 ? sweep.below[t - lanes + 1] : Vector{};
             const Vector north = northern(sweep.west, above);
             const Vector south = southern(east, below);
-            const Vector after =
-                sweep.cell(Neighbours{sweep.north_before, north, sweep.west, sweep.center, east, south},
-                           Coefficients{sweep.coefficients, t});
+            const Vector after = sweep.cell(
+                Neighbours{sweep.north_before, north, sweep.west, sweep.center, east, south},
+                Coefficients{sweep.coefficients, t});
             const Vector kept = interior(band, t) ? after : sweep.center;
             sweep.data[t] = kept;
             observer.see(sweep.center, kept);
@@ -164,8 +166,11 @@ struct Skewed {
         const auto columns = static_cast<Index>(band.columns);
         if (columns < 3 || band.rows < 3) return 0.0;
         const auto vectors = [](std::byte *bytes) { return reinterpret_cast<Vector *>(bytes); };
-        Sweep sweep{*static_cast<const Cell *>(parameters), vectors(band.here[0]),
-                    vectors(band.above[0]), vectors(band.below[0]), {}};
+        Sweep sweep{*static_cast<const Cell *>(parameters),
+                    vectors(band.here[0]),
+                    vectors(band.above[0]),
+                    vectors(band.below[0]),
+                    {}};
         for (unsigned m = 0; m < Cell::coefficients; ++m)
             sweep.coefficients[m] = vectors(band.here[1 + m]);
         sweep.west = sweep.data[0];

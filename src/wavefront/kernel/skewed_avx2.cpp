@@ -11,6 +11,8 @@ struct Isa {};
 
 }  // namespace
 
-SkewedTable skewed_avx2() { return skewed_table<Isa>("avx2"); }
+SkewedTable skewed_avx2() {
+    return skewed_table<Isa>("avx2");
+}
 
 }  // namespace lanewise::wavefront

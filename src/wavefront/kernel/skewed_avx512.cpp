@@ -11,6 +11,8 @@ struct Isa {};
 
 }  // namespace
 
-SkewedTable skewed_avx512() { return skewed_table<Isa>("avx512"); }
+SkewedTable skewed_avx512() {
+    return skewed_table<Isa>("avx512");
+}
 
 }  // namespace lanewise::wavefront

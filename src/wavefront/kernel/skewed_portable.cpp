@@ -11,6 +11,8 @@ struct Isa {};
 
 }  // namespace
 
-SkewedTable skewed_portable() { return skewed_table<Isa>("portable"); }
+SkewedTable skewed_portable() {
+    return skewed_table<Isa>("portable");
+}
 
 }  // namespace lanewise::wavefront

@@ -65,10 +65,14 @@ double largest_change(const std::byte *before, const std::byte *after, std::uint
 double change_of_row(Element element, const std::byte *before, const std::byte *after,
                      std::uint64_t count) {
     switch (element) {
-        case Element::f32: return largest_change<float>(before, after, count);
-        case Element::f64: return largest_change<double>(before, after, count);
-        case Element::c64: return largest_change<std::complex<float>>(before, after, count);
-        case Element::c128: return largest_change<std::complex<double>>(before, after, count);
+        case Element::f32:
+            return largest_change<float>(before, after, count);
+        case Element::f64:
+            return largest_change<double>(before, after, count);
+        case Element::c64:
+            return largest_change<std::complex<float>>(before, after, count);
+        case Element::c128:
+            return largest_change<std::complex<double>>(before, after, count);
     }
     return 0.0;
 }
@@ -99,12 +103,13 @@ void check_writes(const UserSweep& sweep, Remembered& before, std::uint64_t row,
     const auto edge = sweep.user.thickness * element_bytes(sweep.shape.element);
     for (std::size_t i = 0; i < pointers.data.size(); ++i) {
         const bool own_row = pointers.data[i] == pointers.updated[i / kept_count];
-        const bool sound = own_row ? before.same(i, 0, edge) && before.same(i, sweep.row_bytes() - edge,
-                                                                            sweep.row_bytes())
+        const bool sound = own_row ? before.same(i, 0, edge) &&
+                                         before.same(i, sweep.row_bytes() - edge, sweep.row_bytes())
                                    : before.same(i, 0, sweep.row_bytes());
         if (!sound)
             throw KernelFailure("the kernel wrote outside its columns while updating row " +
-                                std::to_string(row) + "; it may write columns first to end - 1 of "
+                                std::to_string(row) +
+                                "; it may write columns first to end - 1 of "
                                 "the rows in `updated` only");
     }
 }
@@ -153,8 +158,11 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape) {
         return Failure{LW_ERR_ARGUMENT,
                        "thickness " + std::to_string(user.thickness) + " is not within 1 to 8"};
     const auto sweep = std::make_shared<const UserSweep>(UserSweep{user, shape});
-    Kernel kernel{.name = "user", .thickness = user.thickness, .layout = Layout::row_major,
-                  .element = shape.element, .data_count = shape.data_count,
+    Kernel kernel{.name = "user",
+                  .thickness = user.thickness,
+                  .layout = Layout::row_major,
+                  .element = shape.element,
+                  .data_count = shape.data_count,
                   .coefficient_count = shape.coefficient_count};
     if (user.reading == Reading::previous) kernel.scratch_rows = sweep->kept_count();
     kernel.update = [sweep](const Band& b) { return update_band(*sweep, b, Measuring::no); };
@@ -168,11 +176,12 @@ Outcome check_kernel(const Kernel& kernel, const Shape& shape) {
     const auto refuse = [&](const std::string& sentence) {
         return Failure{LW_ERR_ARGUMENT, kernel.name + " " + sentence};
     };
-    if (kernel.data_count != shape.data_count || kernel.coefficient_count != shape.coefficient_count)
+    if (kernel.data_count != shape.data_count ||
+        kernel.coefficient_count != shape.coefficient_count)
         return refuse("needs " + std::to_string(kernel.data_count) + " data and " +
-                      std::to_string(kernel.coefficient_count) + " coefficient matrices; the store has " +
-                      std::to_string(shape.data_count) + " and " +
-                      std::to_string(shape.coefficient_count));
+                      std::to_string(kernel.coefficient_count) +
+                      " coefficient matrices; the store has " + std::to_string(shape.data_count) +
+                      " and " + std::to_string(shape.coefficient_count));
     if (kernel.element != shape.element)
         return refuse(std::string("was made for ") + element_name(kernel.element) +
                       "; the store holds " + element_name(shape.element));

@@ -21,7 +21,9 @@ constexpr std::uint64_t waves_without_rates = 64;
 // Twice the break-even leaves the disk idle half of the time: it may slow down without harm.
 constexpr std::uint64_t waves_over_break_even = 2;
 
-Failure refuse(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence}; }
+Failure refuse(const std::string& sentence) {
+    return {LW_ERR_ARGUMENT, sentence};
+}
 
 std::string size_text(std::uint64_t bytes) {
     const auto text = format_size(bytes);
@@ -38,7 +40,8 @@ std::uint64_t round_up_mebibyte(std::uint64_t bytes) {
 std::uint64_t choose_band_rows(const Request& request) {
     const auto& shape = request.shape;
     if (shape.layout == Layout::skewed) return skew_lanes;
-    const auto least = std::max<std::uint64_t>(request.thickness, std::min(shape.strip_rows, skew_lanes));
+    const auto least =
+        std::max<std::uint64_t>(request.thickness, std::min(shape.strip_rows, skew_lanes));
     for (auto rows = least; rows < shape.strip_rows; ++rows) {
         if (shape.strip_rows % rows == 0) return rows;
     }
@@ -56,8 +59,8 @@ std::uint64_t strips_in_work(const Request& request, std::uint64_t waves, std::u
 std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint64_t band_rows,
                          std::uint64_t transfers) {
     const auto& shape = request.shape;
-    const auto strips = std::min(strips_in_work(request, waves, band_rows) + transfers,
-                                 shape.strip_count());
+    const auto strips =
+        std::min(strips_in_work(request, waves, band_rows) + transfers, shape.strip_count());
     const auto scratch = waves * request.scratch_rows * shape.columns *
                          element_bytes(shape.element) * shape.data_count;
     return own_memory_bytes(shape, request.threads) + scratch +
@@ -69,15 +72,16 @@ std::uint64_t waves_to_hide_disk(const Request& request) {
     if (read <= 0.0 || write <= 0.0 || cells <= 0.0) return 0;
     const auto& shape = request.shape;
     const auto bytes = static_cast<double>(element_bytes(shape.element));
-    const auto seconds_per_cell = bytes * shape.matrix_count() / read + bytes * shape.data_count / write;
+    const auto seconds_per_cell =
+        bytes * shape.matrix_count() / read + bytes * shape.data_count / write;
     return static_cast<std::uint64_t>(std::ceil(std::max(1.0, cells * seconds_per_cell)));
 }
 
 std::uint64_t choose_waves(const Request& request, std::uint64_t band_rows, std::uint64_t hiding) {
-    const auto wanted = request.waves ? request.waves
-                        : hiding      ? std::max<std::uint64_t>(waves_over_break_even * hiding,
-                                                                request.threads)
-                                      : waves_without_rates;
+    const auto wanted =
+        request.waves ? request.waves
+        : hiding      ? std::max<std::uint64_t>(waves_over_break_even * hiding, request.threads)
+                      : waves_without_rates;
     // A wave more than there are bands would wait for the others without ever working.
     const auto useful = std::min({wanted, request.iterations, request.shape.rows});
     std::uint64_t fits = 1;
@@ -92,7 +96,8 @@ std::uint64_t choose_waves(const Request& request, std::uint64_t band_rows, std:
 Outcome check_request(const Request& request) {
     const auto sound = check_shape(request.shape);
     if (!sound) return sound;
-    if (request.iterations < 1) return refuse("0 iterations leave nothing to do; ask for 1 or more");
+    if (request.iterations < 1)
+        return refuse("0 iterations leave nothing to do; ask for 1 or more");
     if (request.threads < 1) return refuse("0 threads cannot work; use 1 or more");
     if (request.thickness < 1 || request.thickness > thickness_max)
         return refuse("thickness " + std::to_string(request.thickness) + " is not within 1 to 8");
@@ -115,7 +120,8 @@ void estimate(const Request& request, Plan& plan) {
     const auto cells = static_cast<double>(shape.rows) * static_cast<double>(shape.columns);
     const auto disk_s = static_cast<double>(plan.read_bytes) / request.rates.read_bytes_per_s +
                         static_cast<double>(plan.written_bytes) / request.rates.write_bytes_per_s;
-    const auto kernel_s = static_cast<double>(request.iterations) * cells / request.rates.cells_per_s;
+    const auto kernel_s =
+        static_cast<double>(request.iterations) * cells / request.rates.cells_per_s;
     plan.time_s = std::max(disk_s, kernel_s);
     plan.disk_bound = disk_s > kernel_s;
 }

@@ -21,7 +21,7 @@
 namespace lanewise::wavefront {
 
 struct Rates {
-    double read_bytes_per_s = 0.0;  /* 0: not known */
+    double read_bytes_per_s = 0.0; /* 0: not known */
     double write_bytes_per_s = 0.0;
     double cells_per_s = 0.0; /* of the kernel, on all threads */
 };
@@ -32,20 +32,20 @@ struct Request {
     std::uint64_t iterations = 1;
     std::uint64_t memory_bytes = 0;
     std::uint32_t threads = 1;
-    std::uint64_t waves = 0;            /* 0: chosen by the plan */
-    std::uint64_t scratch_rows = 0;     /* rows that the kernel keeps for each wave */
+    std::uint64_t waves = 0;        /* 0: chosen by the plan */
+    std::uint64_t scratch_rows = 0; /* rows that the kernel keeps for each wave */
     Rates rates;
 };
 
 struct Plan {
-    std::uint64_t waves = 1;      /* K, in the longest pass */
+    std::uint64_t waves = 1; /* K, in the longest pass */
     std::uint64_t passes = 1;
-    std::uint64_t band_rows = 8;  /* a wave's step, and its distance to the wave before */
-    std::uint64_t buffers = 0;    /* strips of every matrix in memory */
+    std::uint64_t band_rows = 8; /* a wave's step, and its distance to the wave before */
+    std::uint64_t buffers = 0;   /* strips of every matrix in memory */
     std::uint32_t threads = 1;
     std::uint64_t memory_bytes = 0; /* at the peak, this program's own share included */
     std::uint64_t memory_bytes_min = 0;
-    std::uint64_t read_bytes = 0;   /* over all passes */
+    std::uint64_t read_bytes = 0; /* over all passes */
     std::uint64_t written_bytes = 0;
     std::uint64_t waves_to_hide_disk = 0; /* K*; 0 where a rate is not known */
     double time_s = 0.0;                  /* 0 where a rate is not known */

@@ -53,7 +53,8 @@ TEST(PlanTest, NamesTheSmallestBudgetAndThatBudgetWorks) {
     const auto refused = make_plan(request);
 
     ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.failure().sentence, HasSubstr("budget of 1MiB is too small for this store; give it --memory 37MiB"));
+    EXPECT_THAT(refused.failure().sentence,
+                HasSubstr("budget of 1MiB is too small for this store; give it --memory 37MiB"));
     request.memory_bytes = 37 * mebibyte;
     EXPECT_TRUE(make_plan(request));
 }

@@ -109,8 +109,10 @@ void expect_bits(const Trial& trial) {
 TEST(BitsTest, EveryRunEqualsTheSequentialLoop) {
     for (std::uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
         const auto trial = draw(seed);
-        if (trial.shape.element == Element::f32) expect_bits<float>(trial);
-        else expect_bits<double>(trial);
+        if (trial.shape.element == Element::f32)
+            expect_bits<float>(trial);
+        else
+            expect_bits<double>(trial);
     }
 }
 

@@ -131,7 +131,8 @@ class Pass {
 
     // Bands of the last wave after which the buffer of `strip` is free.
     bool is_free(std::uint64_t strip) const {
-        const auto needed = std::min((strip + 1) * waves_.bands_per_strip() + 1, waves_.band_count());
+        const auto needed =
+            std::min((strip + 1) * waves_.bands_per_strip() + 1, waves_.band_count());
         return writes_pending_[strip] == 0 && waves_.last().ready() >= needed;
     }
 

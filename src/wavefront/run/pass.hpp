@@ -43,8 +43,8 @@ struct PassRequest {
 };
 
 struct PassResult {
-    std::vector<double> changes;                   /* of each wave, where measured */
-    std::vector<std::vector<std::uint64_t>> sums;  /* of each data matrix, by strip */
+    std::vector<double> changes;                  /* of each wave, where measured */
+    std::vector<std::vector<std::uint64_t>> sums; /* of each data matrix, by strip */
     std::uint64_t read_bytes = 0;
     std::uint64_t written_bytes = 0;
 };

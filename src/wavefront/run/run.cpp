@@ -112,8 +112,8 @@ class Run {
                             .finite = options_.finite};
         if (options_.progress)
             request.progress = [this](const PassProgress& pass) {
-                options_.progress({report_.iterations, options_.iterations, pass,
-                                   monotonic_s() - began_s_});
+                options_.progress(
+                    {report_.iterations, options_.iterations, pass, monotonic_s() - began_s_});
             };
         auto result = run_pass(request);
         if (!result) return result;

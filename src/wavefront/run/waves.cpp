@@ -123,7 +123,8 @@ void Waves::update(std::uint64_t wave, std::uint64_t band_index) {
         // Only data are looked at in other rows than the cell's own.
         const bool data = m < shape.data_count;
         pointers.above[m] = data && band_index > 0 ? at(band_index - 1, m) : pointers.here[m];
-        pointers.below[m] = data && band_index + 1 < bands_ ? at(band_index + 1, m) : pointers.here[m];
+        pointers.below[m] =
+            data && band_index + 1 < bands_ ? at(band_index + 1, m) : pointers.here[m];
     }
     const auto first_row = band_index * set_.band_rows;
     const Band band{.rows = shape.rows,

@@ -13,7 +13,9 @@
 
 namespace lanewise::wavefront {
 
-std::uint64_t checksum(const void *bytes, std::size_t size) { return XXH3_64bits(bytes, size); }
+std::uint64_t checksum(const void *bytes, std::size_t size) {
+    return XXH3_64bits(bytes, size);
+}
 
 std::string checksum_text(std::uint64_t sum) {
     std::array<char, 17> text{};

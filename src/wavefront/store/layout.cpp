@@ -61,8 +61,10 @@ void pack_strip(const Shape& shape, const std::byte *rows, std::uint64_t row_cou
         return;
     }
     std::memset(strip, 0, strip_bytes(shape));
-    if (bytes == sizeof(std::uint32_t)) skew_strip<std::uint32_t>(shape, rows, row_count, strip);
-    else skew_strip<std::uint64_t>(shape, rows, row_count, strip);
+    if (bytes == sizeof(std::uint32_t))
+        skew_strip<std::uint32_t>(shape, rows, row_count, strip);
+    else
+        skew_strip<std::uint64_t>(shape, rows, row_count, strip);
 }
 
 void unpack_strip(const Shape& shape, const std::byte *strip, std::uint64_t row_count,
@@ -72,8 +74,10 @@ void unpack_strip(const Shape& shape, const std::byte *strip, std::uint64_t row_
         std::memcpy(rows, strip, row_count * shape.columns * bytes);
         return;
     }
-    if (bytes == sizeof(std::uint32_t)) unskew_strip<std::uint32_t>(shape, strip, row_count, rows);
-    else unskew_strip<std::uint64_t>(shape, strip, row_count, rows);
+    if (bytes == sizeof(std::uint32_t))
+        unskew_strip<std::uint32_t>(shape, strip, row_count, rows);
+    else
+        unskew_strip<std::uint64_t>(shape, strip, row_count, rows);
 }
 
 std::uint64_t offset_in_strip(const Shape& shape, std::uint64_t row, std::uint64_t column) {

@@ -43,7 +43,8 @@ Json run_json(const RunEntry& run) {
             {"tolerance", run.tolerance}};
 }
 
-Outcome check_keys(const Json& object, const std::set<std::string>& known, const std::string& path) {
+Outcome check_keys(const Json& object, const std::set<std::string>& known,
+                   const std::string& path) {
     if (!object.is_object()) return damaged(path, "not a JSON object where one belongs");
     for (const auto& [key, value] : object.items()) {
         if (!known.count(key)) return damaged(path, "unknown key \"" + key + "\"");
@@ -94,10 +95,9 @@ Outcome read_run(const Json& json, const std::string& path, Manifest& manifest) 
     const auto sound =
         check_keys(json, {"kernel", "parameters", "iterations_wanted", "tolerance"}, path);
     if (!sound) return sound;
-    manifest.run = RunEntry{json["kernel"].get<std::string>(),
-                            json["parameters"].get<std::vector<double>>(),
-                            json["iterations_wanted"].get<std::uint64_t>(),
-                            json["tolerance"].get<double>()};
+    manifest.run =
+        RunEntry{json["kernel"].get<std::string>(), json["parameters"].get<std::vector<double>>(),
+                 json["iterations_wanted"].get<std::uint64_t>(), json["tolerance"].get<double>()};
     return Done{};
 }
 
@@ -110,8 +110,8 @@ Result<Manifest> convert(const Json& json, const std::string& path) {
                                  std::to_string(schema_version) +
                                  "; it was written by another Lanewise, use that one");
     static const std::set<std::string> keys = {
-        "schema",  "version",    "rows",       "columns", "data_count", "coefficient_count",
-        "element", "byte_order", "layout",     "strip_rows", "iterations", "disks",
+        "schema",   "version",    "rows",   "columns",    "data_count", "coefficient_count",
+        "element",  "byte_order", "layout", "strip_rows", "iterations", "disks",
         "matrices", "run"};
     const auto sound = check_keys(json, keys, path);
     if (!sound) return sound.failure();
@@ -166,7 +166,8 @@ Result<Manifest> read_manifest(const std::string& folder) {
     std::ifstream file(path);
     if (!file)
         return Failure{LW_ERR_NOT_FOUND, folder + " is not a wavefront store: it has no " +
-                                             manifest_name + "; lanewise wavefront create makes one"};
+                                             manifest_name +
+                                             "; lanewise wavefront create makes one"};
     const auto json = Json::parse(file, nullptr, false);
     if (json.is_discarded()) return damaged(path, "is not JSON");
     return manifest_from(json, path);

@@ -4,9 +4,9 @@
 
 #include "wavefront/store/rows_io.hpp"
 
+#include <unistd.h>
 #include <cerrno>
 #include <cstring>
-#include <unistd.h>
 
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/layout.hpp"
@@ -27,17 +27,17 @@ Outcome transfer_strip(const StripFiles::Place& place, std::byte *strip, std::ui
 }
 
 Outcome read_strip(const StripFiles::Place& place, std::byte *strip, std::uint64_t bytes) {
-    return transfer_strip(place, strip, bytes, [](int file, std::byte *to, std::uint64_t n,
-                                                  std::uint64_t offset) {
-        return ::pread(file, to, n, static_cast<off_t>(offset));
-    });
+    return transfer_strip(place, strip, bytes,
+                          [](int file, std::byte *to, std::uint64_t n, std::uint64_t offset) {
+                              return ::pread(file, to, n, static_cast<off_t>(offset));
+                          });
 }
 
 Outcome write_strip(const StripFiles::Place& place, std::byte *strip, std::uint64_t bytes) {
-    return transfer_strip(place, strip, bytes, [](int file, std::byte *from, std::uint64_t n,
-                                                  std::uint64_t offset) {
-        return ::pwrite(file, from, n, static_cast<off_t>(offset));
-    });
+    return transfer_strip(place, strip, bytes,
+                          [](int file, std::byte *from, std::uint64_t n, std::uint64_t offset) {
+                              return ::pwrite(file, from, n, static_cast<off_t>(offset));
+                          });
 }
 
 std::uint64_t mix(std::uint64_t value) {
@@ -55,8 +55,7 @@ void fill_rows(const Shape& shape, std::uint64_t seed, std::uint32_t matrix, dou
     const auto columns = shape.columns * element_bytes(shape.element) / sizeof(Real);
     for (std::uint64_t i = 0; i < row_count; ++i) {
         for (std::uint64_t j = 0; j < columns; ++j)
-            *at++ = static_cast<Real>(scale *
-                                      demo_value(seed, matrix, first_row + i, columns, j));
+            *at++ = static_cast<Real>(scale * demo_value(seed, matrix, first_row + i, columns, j));
     }
 }
 
@@ -158,8 +157,10 @@ Outcome fill_with_demo_values(Store& store, std::uint64_t seed) {
         const bool single = shape.element == Element::f32 || shape.element == Element::c64;
         const auto filled = write_matrix(
             store, m, [&](std::uint64_t first, std::uint64_t count, std::byte *rows) -> Outcome {
-                if (single) fill_rows<float>(shape, seed, m, scale, first, count, rows);
-                else fill_rows<double>(shape, seed, m, scale, first, count, rows);
+                if (single)
+                    fill_rows<float>(shape, seed, m, scale, first, count, rows);
+                else
+                    fill_rows<double>(shape, seed, m, scale, first, count, rows);
                 return Done{};
             });
         if (!filled) return filled;

@@ -209,10 +209,10 @@ Result<StripFiles> Store::open_next(std::uint32_t matrix) const {
         const auto path = disk_path(disk) + "/" + file_stem(matrix, next_generation(matrix)) + "." +
                           std::to_string(disk);
         const int file = open_direct(path, O_RDWR | O_CREAT);
-        const auto bytes = strip_bytes(shape()) *
-                           strips_on(shape().strip_count(), disk, manifest_.disks.size());
-        const auto room = file < 0 ? Outcome(system_failure("create", path))
-                                   : reserve_room(file, bytes, path);
+        const auto bytes =
+            strip_bytes(shape()) * strips_on(shape().strip_count(), disk, manifest_.disks.size());
+        const auto room =
+            file < 0 ? Outcome(system_failure("create", path)) : reserve_room(file, bytes, path);
         if (file >= 0) files.push_back(file);
         if (!room) {
             StripFiles(std::move(files), 0);

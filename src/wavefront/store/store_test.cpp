@@ -17,12 +17,15 @@ namespace lanewise::wavefront {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::Folder;
+using ::testing::HasSubstr;
 using testing::Medium;
 
 Shape shape_of(std::uint64_t rows, std::uint64_t columns, Layout layout, std::uint64_t strip_rows) {
-    return {.rows = rows, .columns = columns, .coefficient_count = 1, .layout = layout,
+    return {.rows = rows,
+            .columns = columns,
+            .coefficient_count = 1,
+            .layout = layout,
             .strip_rows = strip_rows};
 }
 
@@ -68,7 +71,8 @@ TEST(StoreTest, OffsetInStripIsWherePackingPutsAnElement) {
 
 TEST(StoreTest, AFlippedBitIsFoundAndNamed) {
     const Folder folder(Medium::memory);
-    auto store = Store::create(folder / "s", shape_of(64, 64, Layout::row_major, 8), {"u", "c"}, {});
+    auto store =
+        Store::create(folder / "s", shape_of(64, 64, Layout::row_major, 8), {"u", "c"}, {});
     ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
     const auto strip = static_cast<std::streamoff>(strip_bytes(store->shape()));
     overwrite(folder / "s/u.a.0", 3 * strip + 77, "x");
@@ -81,7 +85,8 @@ TEST(StoreTest, AFlippedBitIsFoundAndNamed) {
 
 TEST(StoreTest, AFileThatIsTooShortIsFoundAndNamed) {
     const Folder folder(Medium::memory);
-    auto store = Store::create(folder / "s", shape_of(64, 64, Layout::row_major, 8), {"u", "c"}, {});
+    auto store =
+        Store::create(folder / "s", shape_of(64, 64, Layout::row_major, 8), {"u", "c"}, {});
     ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
     std::filesystem::resize_file(folder / "s/c.a.0", 7 * strip_bytes(store->shape()));
 
@@ -133,8 +138,8 @@ TEST(StoreTest, AnImportThatFailsLeavesTheMatrixAsItWas) {
     ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
     const auto before = testing::load<double>(*store);
 
-    const auto written = write_matrix(
-        *store, 0, [](std::uint64_t first, std::uint64_t, std::byte *) -> Outcome {
+    const auto written =
+        write_matrix(*store, 0, [](std::uint64_t first, std::uint64_t, std::byte *) -> Outcome {
             if (first < 24) return Done{};
             return Failure{LW_ERR_IO, "the source is torn"};
         });

@@ -111,6 +111,8 @@ class ThreadQueue final : public DiskQueue {
 
 }  // namespace
 
-std::unique_ptr<DiskQueue> make_thread_queue() { return std::make_unique<ThreadQueue>(); }
+std::unique_ptr<DiskQueue> make_thread_queue() {
+    return std::make_unique<ThreadQueue>();
+}
 
 }  // namespace lanewise::wavefront

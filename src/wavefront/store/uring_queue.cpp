@@ -137,8 +137,10 @@ class UringQueue final : public DiskQueue {
                 return std::nullopt;
             }
         }
-        if (result < 0) whole->error = -result;
-        else if (moved < piece->end - piece->begin) whole->error = ENODATA;
+        if (result < 0)
+            whole->error = -result;
+        else if (moved < piece->end - piece->begin)
+            whole->error = ENODATA;
         if (--whole->pieces_left > 0) return std::nullopt;
         const Completion completion{whole->transfer.tag, whole->error};
         wholes_.erase(whole);

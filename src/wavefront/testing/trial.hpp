@@ -58,7 +58,8 @@ Matrices<Real> load(const Store& store) {
     for (std::uint32_t m = 0; m < shape.matrix_count(); ++m) {
         std::vector<Real> values(shape.rows * shape.columns);
         const auto read = read_matrix(
-            store, m, [&](std::uint64_t first, std::uint64_t count, const std::byte *rows) -> Outcome {
+            store, m,
+            [&](std::uint64_t first, std::uint64_t count, const std::byte *rows) -> Outcome {
                 std::memcpy(values.data() + first * shape.columns, rows,
                             count * shape.columns * sizeof(Real));
                 return Done{};

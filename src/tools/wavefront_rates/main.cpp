@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// lanewise-wavefront-rates: what the kernel of Livermore loop 23 does in memory.
+//
+//     lanewise-wavefront-rates [SIDE [WAVES [THREADS]]]
+//
+// Three ways on the same matrices: the loop of paper 002, figure 1, as a
+// compiler sees it; the skewed kernel wave after wave on one thread; and the
+// same waves chained on all threads, as a run over the disk does. They take
+// turns, so that drift of the machine hits all alike; each rate is the best of
+// the turns. Prints one JSON object; `bits_equal` says that all three left the
+// same bits.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/json_lines.hpp"
+#include "wavefront/kernel/kernel.hpp"
+#include "wavefront/run/run.hpp"
+#include "wavefront/run/waves.hpp"
+#include "wavefront/store/layout.hpp"
+#include "wavefront/store/memory.hpp"
+#include "wavefront/store/rows_io.hpp"
+
+namespace {
+
+using namespace lanewise;
+using namespace lanewise::wavefront;
+
+constexpr int turns = 3;
+constexpr std::uint32_t matrices = 6;
+
+struct Problem {
+    Shape shape;
+    Memory rows;    /* the six matrices in row-major order, one behind the other */
+    Memory strips;  /* the same in strips: matrix by matrix */
+    Memory initial; /* the data as they were, in rows */
+
+    std::uint64_t matrix_bytes() const { return shape.rows * shape.columns * sizeof(double); }
+    double *matrix(std::uint32_t m) {
+        return reinterpret_cast<double *>(rows.begin() + m * matrix_bytes());
+    }
+    std::byte *strip(std::uint64_t s, std::uint32_t m) const {
+        return strips.begin() + (m * shape.strip_count() + s) * strip_bytes(shape);
+    }
+};
+
+Result<Problem> make_problem(std::uint64_t side) {
+    Problem problem;
+    problem.shape = {.rows = side,
+                     .columns = side,
+                     .coefficient_count = matrices - 1,
+                     .layout = Layout::skewed,
+                     .strip_rows = skew_lanes};
+    auto rows = Memory::reserve(matrices * problem.matrix_bytes());
+    auto strips =
+        Memory::reserve(matrices * problem.shape.strip_count() * strip_bytes(problem.shape));
+    auto initial = Memory::reserve(problem.matrix_bytes());
+    for (const auto *memory : {&rows, &strips, &initial}) {
+        if (!*memory) return memory->failure();
+    }
+    problem.rows = std::move(*rows);
+    problem.strips = std::move(*strips);
+    problem.initial = std::move(*initial);
+    for (std::uint32_t m = 0; m < matrices; ++m) {
+        for (std::uint64_t i = 0; i < side * side; ++i)
+            problem.matrix(m)[i] = (m == 0 ? 1.0 : 0.25) * demo_value(1, m, i, 1, 0);
+    }
+    std::memcpy(problem.initial.begin(), problem.rows.begin(), problem.matrix_bytes());
+    return problem;
+}
+
+void pack(Problem& problem, std::uint32_t m, const std::byte *from) {
+    const auto& shape = problem.shape;
+    const auto bytes = shape.strip_rows * shape.columns * sizeof(double);
+    for (std::uint64_t s = 0; s < shape.strip_count(); ++s)
+        pack_strip(shape, from + s * bytes, rows_in_strip(shape, s), problem.strip(s, m));
+}
+
+// The data that the strips hold, compared with the rows.
+bool same_bits(Problem& problem) {
+    const auto& shape = problem.shape;
+    const auto bytes = shape.strip_rows * shape.columns * sizeof(double);
+    std::vector<std::byte> rows(bytes);
+    for (std::uint64_t s = 0; s < shape.strip_count(); ++s) {
+        const auto count = rows_in_strip(shape, s);
+        unpack_strip(shape, problem.strip(s, 0), count, rows.data());
+        if (std::memcmp(rows.data(), problem.rows.begin() + s * bytes,
+                        count * shape.columns * sizeof(double)) != 0)
+            return false;
+    }
+    return true;
+}
+
+void naive_sweep(Problem& problem) {
+    const auto n = problem.shape.columns;
+    double *d = problem.matrix(0);
+    const double *zb = problem.matrix(1);
+    const double *zv = problem.matrix(2);
+    const double *zu = problem.matrix(3);
+    const double *zr = problem.matrix(4);
+    const double *zz = problem.matrix(5);
+    for (std::uint64_t i = 1; i + 1 < problem.shape.rows; ++i) {
+        for (std::uint64_t k = i * n + 1; k < i * n + n - 1; ++k) {
+            const double q = d[k - n] * zb[k] + d[k - 1] * zv[k] + d[k + 1] * zu[k] +
+                             d[k + n] * zr[k] + zz[k] - d[k];
+            d[k] += 0.175 * q;
+        }
+    }
+}
+
+struct Chain {
+    std::uint64_t waves;
+    std::uint32_t threads;
+};
+
+// Seconds that `chain` takes for `iterations` iterations over the strips.
+double chained_s(Problem& problem, const Kernel& kernel, Chain chain, std::uint64_t iterations) {
+    const double began_s = monotonic_s();
+    for (std::uint64_t done = 0; done < iterations; done += chain.waves) {
+        Waves waves(
+            {.kernel = &kernel,
+             .shape = problem.shape,
+             .band_rows = skew_lanes,
+             .waves = chain.waves,
+             .threads = chain.threads,
+             .locate = [&](std::uint64_t s, std::uint32_t m) { return problem.strip(s, m); },
+             .last_wave_done = [](std::uint64_t /*band*/) {}});
+        waves.loaded().add(waves.band_count());
+        waves.start();
+        waves.join();
+    }
+    return monotonic_s() - began_s;
+}
+
+std::uint64_t argument(int argc, char **argv, int index, std::uint64_t otherwise) {
+    return argc > index ? std::strtoull(argv[index], nullptr, 10) : otherwise;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    const auto side = argument(argc, argv, 1, 4096);
+    const auto waves = argument(argc, argv, 2, 16);
+    const auto threads = static_cast<std::uint32_t>(argument(argc, argv, 3, processor_count()));
+    auto problem = make_problem(side);
+    const auto kernel = make_kernel("livermore23", {}, Element::f64, Layout::skewed);
+    if (!problem || !kernel || side < 3 || waves < 1 || threads < 1) {
+        std::fputs(
+            "lanewise-wavefront-rates: SIDE from 3 up that fits into memory, WAVES and "
+            "THREADS from 1 up\n",
+            stderr);
+        return 2;
+    }
+    for (std::uint32_t m = 1; m < matrices; ++m)
+        pack(*problem, m, problem->rows.begin() + m * problem->matrix_bytes());
+
+    double naive_s = 1e300;
+    double one_s = 1e300;
+    double chain_s = 1e300;
+    bool equal = true;
+    for (int turn = 0; turn < turns; ++turn) {
+        std::memcpy(problem->rows.begin(), problem->initial.begin(), problem->matrix_bytes());
+        const double began_s = monotonic_s();
+        for (std::uint64_t i = 0; i < waves; ++i) naive_sweep(*problem);
+        naive_s = std::min(naive_s, monotonic_s() - began_s);
+        pack(*problem, 0, problem->initial.begin());
+        one_s = std::min(one_s, chained_s(*problem, *kernel, {1, 1}, waves));
+        equal = equal && same_bits(*problem);
+        pack(*problem, 0, problem->initial.begin());
+        chain_s = std::min(chain_s, chained_s(*problem, *kernel, {waves, threads}, waves));
+        equal = equal && same_bits(*problem);
+    }
+    const double cells =
+        static_cast<double>(waves) * static_cast<double>(side) * static_cast<double>(side);
+    const Json found = {{"naive_cells_per_s", cells / naive_s},
+                        {"simd_cells_per_s", cells / one_s},
+                        {"simd_chained_cells_per_s", cells / chain_s},
+                        {"simd_speedup", naive_s / chain_s},
+                        {"bits_equal", equal ? 1 : 0},
+                        {"side", side},
+                        {"waves", waves},
+                        {"threads", threads},
+                        {"simd", skewed_instructions()}};
+    std::puts(found.dump().c_str());
+    return 0;
+}

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise.wavefront` in Python: stores, arrays, and kernels compiled by Numba."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lanewise import wavefront
+from lanewise.errors import RequestError, RunError
+from lanewise.launch.native import find_program
+
+numba = pytest.importorskip("numba", reason="install numba for kernels in Python")
+
+
+@pytest.fixture(autouse=True)
+def built() -> None:
+    try:
+        find_program("lanewise-wavefront", os.environ)
+    except RequestError as error:
+        pytest.skip(str(error))
+
+
+def random_arrays(count: int, rows: int = 70, columns: int = 45) -> list[np.ndarray]:
+    generator = np.random.default_rng(7)
+    return [generator.random((rows, columns)) for _ in range(count)]
+
+
+@numba.cfunc(wavefront.row_signature())
+def relax(updated, data, coefficients, row, first, end, context):
+    out, above, here, below, source = updated[0], data[0], data[1], data[2], coefficients[0]
+    for j in range(first, end):
+        out[j] = 0.25 * (above[j] + here[j - 1] + here[j + 1] + below[j] - source[j])
+
+
+@numba.njit
+def relax_loop(u, f, iterations):
+    for _ in range(iterations):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                u[i, j] = 0.25 * (u[i - 1, j] + u[i, j - 1] + u[i, j + 1] + u[i + 1, j] - f[i, j])
+
+
+def test_a_numba_kernel_over_arrays_gives_the_bits_of_the_loop() -> None:
+    u, f = random_arrays(2)
+    expected = u.copy()
+    relax_loop(expected, f, 11)
+
+    outcome = wavefront.run([u, f], relax, iterations=11, memory="64MiB", threads=2)
+
+    assert outcome.iterations == 11
+    np.testing.assert_array_equal(u, expected)
+
+
+def test_a_kernel_that_reads_the_iteration_before_is_jacobi() -> None:
+    u, f = random_arrays(2)
+    expected = u.copy()
+    for _ in range(5):
+        b = expected.copy()
+        inner = b[:-2, 1:-1] + b[1:-1, :-2] + b[1:-1, 2:] + b[2:, 1:-1] - f[1:-1, 1:-1]
+        expected[1:-1, 1:-1] = 0.25 * inner
+
+    wavefront.run([u, f], wavefront.RowKernel(relax, reads="previous"), iterations=5)
+
+    np.testing.assert_array_equal(u, expected)
+
+
+def test_progress_ends_at_one(tmp_path: Path) -> None:
+    shares: list[float] = []
+    with wavefront.Store.create(tmp_path / "s", 40, 30, coefficients=1) as store:
+        for matrix, values in enumerate(random_arrays(2, 40, 30)):
+            store.write(matrix, values)
+
+        wavefront.run(store, "sor", 6, on_progress=lambda share, _s: shares.append(share))
+
+        assert store.iterations == 6
+    assert shares[-1] == 1.0
+
+
+def test_a_fastmath_kernel_is_refused() -> None:
+    loose = numba.cfunc(wavefront.row_signature(), fastmath=True)(relax._pyfunc)
+
+    with pytest.raises(RequestError, match="fastmath"):
+        wavefront.run(random_arrays(2), loose, iterations=1)
+
+
+def test_a_kernel_that_writes_outside_its_columns_is_caught() -> None:
+    @numba.cfunc(wavefront.row_signature())
+    def reckless(updated, data, coefficients, row, first, end, context):
+        updated[0][0] = 1.0
+
+    u = random_arrays(1)
+    with pytest.raises(RunError, match="outside its columns"):
+        wavefront.run(u, wavefront.RowKernel(reckless, watch_writes=True), iterations=1)
+
+
+def test_an_array_of_another_dtype_is_refused(tmp_path: Path) -> None:
+    with (
+        wavefront.Store.create(tmp_path / "s", 8, 8) as store,
+        pytest.raises(RequestError, match="float32"),
+    ):
+        store.write(0, np.zeros((8, 8), "float32"))
+
+
+def test_a_source_that_raises_leaves_the_matrix_as_it_was(tmp_path: Path) -> None:
+    class Torn:
+        shape, dtype = (64, 8), np.dtype("float64")
+
+        def __getitem__(self, rows: slice) -> np.ndarray:
+            raise OSError("torn tape")
+
+    values = random_arrays(1, 64, 8)[0]
+    with wavefront.Store.create(tmp_path / "s", 64, 8) as store:
+        store.write(0, values)
+
+        with pytest.raises(RunError, match="torn tape"):
+            store.write(0, Torn())
+
+        np.testing.assert_array_equal(store.read(0), values)
+
+
+@pytest.mark.parametrize("name", ["values.h5", "values.h5:other", "values.zarr"])
+def test_zarr_and_hdf5_go_in_and_come_out(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("zarr" if "zarr" in name else "h5py")
+    from lanewise.wavefront import arrays
+
+    program = find_program("lanewise-wavefront", os.environ)
+    store, (values,) = tmp_path / "s", random_arrays(1, 64, 8)
+    wavefront.Store.create(store, 64, 8).close()
+    with wavefront.Store.open(store) as opened:
+        opened.write(0, values)
+
+    arrays.export_array(program, str(store), "data0", str(tmp_path / name))
+    wavefront.Store.create(tmp_path / "t", 64, 8).close()
+    arrays.import_array(program, str(tmp_path / "t"), "data0", str(tmp_path / name))
+
+    with wavefront.Store.open(tmp_path / "t") as opened:
+        np.testing.assert_array_equal(opened.read(0), values)
