@@ -12,6 +12,8 @@ from lanewise.reproduce import (
     parallel_pairs,
     pipeline_effect,
     timing_methods,
+    wavefront_chaining,
+    wavefront_limits,
 )
 from lanewise.reproduce.experiment import Experiment
 
@@ -21,6 +23,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     parallel_pairs.EXPERIMENT,
     interval_coverage.EXPERIMENT,
     global_clock.EXPERIMENT,
+    wavefront_chaining.EXPERIMENT,
+    wavefront_limits.EXPERIMENT,
 )
 
 

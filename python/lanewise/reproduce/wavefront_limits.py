@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Wavefront limits: how near a sweep over the disk comes to disk and memory (paper 002).
+
+With one wave per pass a sweep can be no faster than the disk, which fio
+measures beside it; with enough waves no faster than the same kernel on the same
+threads in memory.  Runs take turns with their yardsticks, since the rate of a
+shared disk swings by a factor of two within minutes, and medians are compared.
+"""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from lanewise.plots import Bar, draw_bars
+from lanewise.plots.quantity import percent_text, rate_text, three_digits
+from lanewise.reproduce import sweeps
+from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
+from lanewise.reproduce.workspace import Workspace
+
+SIDE = 4096
+WAVES = 64
+TURNS = 3
+FIO_S = 4
+MEMORY = "768MiB"
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Measure disk, one wave, memory and many waves in turns; count bytes; compare bits."""
+    disk, one, memory, many = [], [], [], []
+    with sweeps.store(workspace, SIDE) as store:
+        for turn in range(TURNS):
+            workspace.say(f"turn {turn + 1} of {TURNS}: disk, one wave, memory, {WAVES} waves")
+            disk.append(sweeps.disk_rate(workspace.folder, FIO_S))
+            one.append(sweeps.iterate(store, 4, "--waves", "1", "--memory", MEMORY))
+            memory.append(sweeps.rates_in_memory(SIDE, WAVES // 4))
+            many.append(sweeps.iterate(store, WAVES, "--waves", str(WAVES), "--memory", MEMORY))
+    bits = _same_bits(workspace)
+    figures = figures_of(disk, one, memory, many)
+    figures["bits_equal"] = float(bits and all(found["bits_equal"] for found in memory))
+    return Outcome(
+        figures=figures,
+        rows=_rows(figures),
+        conditions={"rows": SIDE, "columns": SIDE, "waves": WAVES, "threads": many[0]["threads"],
+                    "memory": MEMORY, "simd": many[0]["simd"], "io": many[0]["io"]},
+        files=workspace.save(
+            draw_bars([("Share of the limit", _bars(figures))], percent_text, target=0.85),
+            "wavefront-limits",
+        ),
+    )  # fmt: skip
+
+
+def figures_of(
+    disk: list[float],
+    one: list[dict[str, Any]],
+    memory: list[dict[str, Any]],
+    many: list[dict[str, Any]],
+) -> dict[str, float]:
+    """Return the figures from the rates of the disk, and the ends of the runs."""
+    moved = [(end["read_bytes"] + end["written_bytes"]) / end["elapsed_s"] for end in one]
+    # The pipeline fills and drains within the elapsed time: it counts against the sweep.
+    disk_rate, one_rate = statistics.median(disk), statistics.median(moved)
+    memory_rate = statistics.median(found["simd_chained_cells_per_s"] for found in memory)
+    many_rate = statistics.median(end["cells_per_s"] for end in many)
+    expected = sweeps.BYTES_PER_CELL * SIDE * SIDE * many[0]["iterations"] / many[0]["waves"]
+    return {
+        "k1_fraction_of_disk": one_rate / disk_rate,
+        "kstar_fraction_of_memory": many_rate / memory_rate,
+        "simd_speedup": statistics.median(found["simd_speedup"] for found in memory),
+        "io_bytes_ratio": (many[0]["read_bytes"] + many[0]["written_bytes"]) / expected,
+        "disk_bytes_per_s": disk_rate,
+        "k1_bytes_per_s": one_rate,
+        "memory_cells_per_s": memory_rate,
+        "kstar_cells_per_s": many_rate,
+    }
+
+
+def _same_bits(workspace: Workspace) -> bool:
+    """Iterate once wave by wave and once with all waves chained, from the same contents."""
+    sums = set()
+    for waves in (1, 5, 16):
+        with sweeps.store(workspace, 1000) as store:
+            sweeps.iterate(store, 16, "--waves", str(waves))
+            sums.add(sweeps.sums_of(store))
+    return len(sums) == 1
+
+
+def _rows(figures: dict[str, float]) -> list[Row]:
+    million = 1e6
+    return [
+        Row("disk, fio, 6 read : 1 written", "", rate_text(figures["disk_bytes_per_s"])),
+        Row("one wave a pass", "", rate_text(figures["k1_bytes_per_s"])),
+        Row("share of the disk", "", percent_text(figures["k1_fraction_of_disk"])),
+        Row("kernel in memory, Mcells/s", "", f"{figures['memory_cells_per_s'] / million:.0f}"),
+        Row(f"{WAVES} waves a pass, Mcells/s", "", f"{figures['kstar_cells_per_s'] / million:.0f}"),
+        Row("share of memory", "", percent_text(figures["kstar_fraction_of_memory"])),
+        Row("SIMD and threads over the naive loop", "", three_digits(figures["simd_speedup"])),
+        Row("bytes moved over 56 N M / K", "", f"{figures['io_bytes_ratio']:.4f}"),
+        Row("same bits", "", "yes" if figures["bits_equal"] else "no"),
+    ]
+
+
+def _bars(figures: dict[str, float]) -> list[Bar]:
+    return [
+        Bar("one wave, of the disk", figures["k1_fraction_of_disk"]),
+        Bar(f"{WAVES} waves, of memory", figures["kstar_fraction_of_memory"]),
+    ]
+
+
+EXPERIMENT = Experiment(
+    name="wavefront-limits",
+    paper="002 §6",
+    summary="a sweep over the disk against the disk itself and against memory",
+    run=run,
+    targets=(
+        Target("k1_fraction_of_disk", ">=", 0.9),
+        Target("kstar_fraction_of_memory", ">=", 0.85),
+        Target("simd_speedup", ">=", 4.0),
+        Target("io_bytes_ratio", "<=", 1.01),
+        Target("bits_equal", ">=", 1.0),
+    ),
+)
