@@ -4,6 +4,7 @@
 samples = lanewise.read("samples.jsonl")   # a data frame with units in its column names
 """
 
+from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -20,4 +21,6 @@ def __getattr__(name: str) -> Any:
         from lanewise.results.read import read  # noqa: PLC0415
 
         return read
+    if name == "wavefront":
+        return import_module("lanewise.wavefront")
     raise AttributeError(f"module 'lanewise' has no attribute '{name}'")

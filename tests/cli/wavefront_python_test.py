@@ -12,6 +12,7 @@ import pytest
 from lanewise import wavefront
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.native import find_program
+from lanewise.wavefront import arrays
 
 numba = pytest.importorskip("numba", reason="install numba for kernels in Python")
 
@@ -30,7 +31,7 @@ def random_arrays(count: int, rows: int = 70, columns: int = 45) -> list[np.ndar
 
 
 @numba.cfunc(wavefront.row_signature())
-def relax(updated, data, coefficients, row, first, end, context):
+def relax(updated, data, coefficients, row, first, end, context):  # noqa: PLR0917
     out, above, here, below, source = updated[0], data[0], data[1], data[2], coefficients[0]
     for j in range(first, end):
         out[j] = 0.25 * (above[j] + here[j - 1] + here[j + 1] + below[j] - source[j])
@@ -89,7 +90,7 @@ def test_a_fastmath_kernel_is_refused() -> None:
 
 def test_a_kernel_that_writes_outside_its_columns_is_caught() -> None:
     @numba.cfunc(wavefront.row_signature())
-    def reckless(updated, data, coefficients, row, first, end, context):
+    def reckless(updated, data, coefficients, row, first, end, context):  # noqa: PLR0917
         updated[0][0] = 1.0
 
     u = random_arrays(1)
@@ -125,8 +126,6 @@ def test_a_source_that_raises_leaves_the_matrix_as_it_was(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["values.h5", "values.h5:other", "values.zarr"])
 def test_zarr_and_hdf5_go_in_and_come_out(tmp_path: Path, name: str) -> None:
     pytest.importorskip("zarr" if "zarr" in name else "h5py")
-    from lanewise.wavefront import arrays
-
     program = find_program("lanewise-wavefront", os.environ)
     store, (values,) = tmp_path / "s", random_arrays(1, 64, 8)
     wavefront.Store.create(store, 64, 8).close()

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -260,3 +261,27 @@ def test_a_store_of_a_newer_version_is_refused(lanewise: Lanewise, tmp_path: Pat
 
     assert done.returncode == 1
     assert "version 2 is not 1" in done.stderr
+
+
+def test_the_manifest_keeps_to_its_schema(native: Lanewise, tmp_path: Path) -> None:
+    path = Path(__file__).parents[2] / "schema" / "wavefront-store.schema.json"
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    store = tmp_path / "store"
+    native("create", store, "--rows", 64, "--cols", 64, "--empty")
+    jsonschema.validate(json.loads((store / "manifest.json").read_text()), schema)
+    native("create", tmp_path / "full", "--rows", 64, "--cols", 64)
+
+    native("run", tmp_path / "full", "--iterations", 3)
+
+    jsonschema.validate(json.loads((tmp_path / "full" / "manifest.json").read_text()), schema)
+
+
+def test_a_plan_predicts_the_bytes_that_a_run_moves(native: Lanewise, tmp_path: Path) -> None:
+    store, options = tmp_path / "store", ["--iterations", 7, "--memory", "64MiB", "--json"]
+    native("create", store, "--rows", 300, "--cols", 200)
+
+    plan = json.loads(native("plan", store, *options).stdout)
+    end = json.loads(native("run", store, *options).stdout.splitlines()[-1])
+
+    assert plan["read_bytes"] == end["read_bytes"]
+    assert plan["written_bytes"] == end["written_bytes"]

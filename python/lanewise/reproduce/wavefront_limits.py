@@ -19,9 +19,10 @@ from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.workspace import Workspace
 
 SIDE = 4096
-WAVES = 64
+WAVES = 16
+ITERATIONS = 48
 TURNS = 3
-FIO_S = 4
+FIO_S = 3
 MEMORY = "768MiB"
 
 
@@ -33,8 +34,10 @@ def run(workspace: Workspace) -> Outcome:
             workspace.say(f"turn {turn + 1} of {TURNS}: disk, one wave, memory, {WAVES} waves")
             disk.append(sweeps.disk_rate(workspace.folder, FIO_S))
             one.append(sweeps.iterate(store, 4, "--waves", "1", "--memory", MEMORY))
-            memory.append(sweeps.rates_in_memory(SIDE, WAVES // 4))
-            many.append(sweeps.iterate(store, WAVES, "--waves", str(WAVES), "--memory", MEMORY))
+            memory.append(sweeps.rates_in_memory(SIDE, WAVES))
+            many.append(
+                sweeps.iterate(store, ITERATIONS, "--waves", str(WAVES), "--memory", MEMORY)
+            )
     bits = _same_bits(workspace)
     figures = figures_of(disk, one, memory, many)
     figures["bits_equal"] = float(bits and all(found["bits_equal"] for found in memory))

@@ -31,7 +31,7 @@ namespace {
 using namespace lanewise;
 using namespace lanewise::wavefront;
 
-constexpr int turns = 3;
+constexpr int turns = 2;
 constexpr std::uint32_t matrices = 6;
 
 struct Problem {
