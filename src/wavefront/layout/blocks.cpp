@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See blocks.hpp.
+
+#include "wavefront/layout/blocks.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace lanewise::wavefront {
+namespace {
+
+// A rectangle of a block, which lies row by row in one piece.
+struct Part {
+    std::uint64_t first_row;
+    std::uint64_t first_column;
+    std::uint64_t rows;
+    std::uint64_t columns;
+};
+
+struct Parts {
+    Part part[5];
+    std::uint64_t count;
+};
+
+Parts parts_of(const BlockShape& shape, std::uint64_t rows, std::uint64_t columns) {
+    const auto t = shape.thickness;
+    if (shape.layout != BlockLayout::frontier || rows < 2 * t || columns < 2 * t)
+        return {{{0, 0, rows, columns}, {}, {}, {}, {}}, 1};
+    return {{{0, 0, t, columns},
+             {0, 0, rows, t},
+             {t, t, rows - 2 * t, columns - 2 * t},
+             {0, columns - t, rows, t},
+             {rows - t, 0, t, columns}},
+            5};
+}
+
+// Calls `move(position in the rows, position in the band, elements)` for each run of elements.
+template <typename Move>
+void each_run(const BlockShape& shape, std::uint64_t row_count, const Move& move) {
+    std::uint64_t at = 0;
+    for (std::uint64_t first = 0; first < shape.columns; first += shape.block_columns) {
+        const auto columns = std::min(shape.block_columns, shape.columns - first);
+        const auto parts = parts_of(shape, row_count, columns);
+        for (std::uint64_t p = 0; p < parts.count; ++p) {
+            const auto& part = parts.part[p];
+            for (std::uint64_t row = 0; row < part.rows; ++row) {
+                move((part.first_row + row) * shape.columns + first + part.first_column, at,
+                     part.columns);
+                at += part.columns;
+            }
+        }
+    }
+}
+
+void copy(const double *from, double *to, std::uint64_t elements) {
+    if (elements == 1)
+        *to = *from;
+    else
+        std::memcpy(to, from, elements * sizeof(double));
+}
+
+}  // namespace
+
+Outcome check_blocks(const BlockShape& shape) {
+    const bool sound = shape.rows > 0 && shape.columns > 0 && shape.block_rows > 0 &&
+                       shape.block_columns > 0 && shape.thickness > 0;
+    if (sound) return Done{};
+    return Failure{LW_ERR_ARGUMENT, "blocks of " + std::to_string(shape.block_rows) + " x " +
+                                        std::to_string(shape.block_columns) + " in a matrix of " +
+                                        std::to_string(shape.rows) + " x " +
+                                        std::to_string(shape.columns) +
+                                        " cannot be; all sides are 1 or more"};
+}
+
+std::uint64_t block_elements(const BlockShape& shape, std::uint64_t rows, std::uint64_t columns) {
+    const auto parts = parts_of(shape, rows, columns);
+    std::uint64_t elements = 0;
+    for (std::uint64_t p = 0; p < parts.count; ++p)
+        elements += parts.part[p].rows * parts.part[p].columns;
+    return elements;
+}
+
+std::uint64_t band_elements(const BlockShape& shape, std::uint64_t first_row) {
+    const auto rows = std::min(shape.block_rows, shape.rows - first_row);
+    const auto whole = shape.columns / shape.block_columns;
+    const auto rest = shape.columns % shape.block_columns;
+    return whole * block_elements(shape, rows, shape.block_columns) +
+           (rest > 0 ? block_elements(shape, rows, rest) : 0);
+}
+
+std::uint64_t layout_elements(const BlockShape& shape) {
+    std::uint64_t elements = 0;
+    for (std::uint64_t row = 0; row < shape.rows; row += shape.block_rows)
+        elements += band_elements(shape, row);
+    return elements;
+}
+
+void pack_band(const BlockShape& shape, const double *rows, std::uint64_t row_count, double *band) {
+    if (shape.layout == BlockLayout::row_major) return copy(rows, band, row_count * shape.columns);
+    each_run(shape, row_count, [&](std::uint64_t row_at, std::uint64_t band_at, std::uint64_t n) {
+        copy(rows + row_at, band + band_at, n);
+    });
+}
+
+void unpack_band(const BlockShape& shape, const double *band, std::uint64_t row_count,
+                 double *rows) {
+    if (shape.layout == BlockLayout::row_major) return copy(band, rows, row_count * shape.columns);
+    each_run(shape, row_count, [&](std::uint64_t row_at, std::uint64_t band_at, std::uint64_t n) {
+        copy(band + band_at, rows + row_at, n);
+    });
+}
+
+}  // namespace lanewise::wavefront

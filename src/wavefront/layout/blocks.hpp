@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Blocks: the layouts of paper 002, section 4, in which a block is contiguous.
+//
+// In the block layout a block of the matrix lies row by row in one piece. In
+// the frontier layout its frontiers are pieces of their own besides: first the
+// top one, then left, interior, right and bottom, so that a block or any one of
+// its frontiers is one read. Corners belong to two frontiers and are stored
+// twice, which costs 4 T^2 elements a block (Table 1). Blocks at the lower and
+// right edge are smaller; those too small for two frontiers each way are stored
+// row by row. Pure: elements in memory, here of eight bytes.
+
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.hpp"
+
+namespace lanewise::wavefront {
+
+enum class BlockLayout { row_major, block, frontier };
+
+struct BlockShape {
+    std::uint64_t rows = 0;
+    std::uint64_t columns = 0;
+    std::uint64_t block_rows = 0;
+    std::uint64_t block_columns = 0;
+    std::uint64_t thickness = 1;
+    BlockLayout layout = BlockLayout::block;
+};
+
+Outcome check_blocks(const BlockShape& shape);
+
+/* Elements that one block of `rows` x `columns` takes. */
+std::uint64_t block_elements(const BlockShape& shape, std::uint64_t rows, std::uint64_t columns);
+/* Elements that the whole matrix takes. */
+std::uint64_t layout_elements(const BlockShape& shape);
+/* Elements of a row of blocks, the one that begins at row `first_row`. */
+std::uint64_t band_elements(const BlockShape& shape, std::uint64_t first_row);
+
+/* A row of blocks, from `row_count` rows of the matrix and back. */
+void pack_band(const BlockShape& shape, const double *rows, std::uint64_t row_count, double *band);
+void unpack_band(const BlockShape& shape, const double *band, std::uint64_t row_count,
+                 double *rows);
+
+}  // namespace lanewise::wavefront
