@@ -14,6 +14,9 @@ from lanewise.reproduce import (
     timing_methods,
     wavefront_chaining,
     wavefront_limits,
+    wavefront_overhead,
+    wavefront_peers,
+    wavefront_preprocess,
 )
 from lanewise.reproduce.experiment import Experiment
 
@@ -23,8 +26,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     parallel_pairs.EXPERIMENT,
     interval_coverage.EXPERIMENT,
     global_clock.EXPERIMENT,
+    wavefront_overhead.EXPERIMENT,
+    wavefront_preprocess.EXPERIMENT,
     wavefront_chaining.EXPERIMENT,
     wavefront_limits.EXPERIMENT,
+    wavefront_peers.EXPERIMENT,
 )
 
 
