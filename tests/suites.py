@@ -71,6 +71,7 @@ def thorough() -> list[Suite]:
         _wheel("MPICH 5", "mpich", "build/mpich5"),
         ctest("Clang", "build/clang", "-L", "unit", prepare=_build("build/clang", _CLANG)),
         ctest("threads", "build/tsan", "-L", "unit", prepare=_preset("tsan")),
+        _many_kills(),
         Suite("clang-tidy", ["run-clang-tidy", "-quiet", "-p", "build/clang", "-j", CORES, "src/"]),
     ]
 
@@ -92,6 +93,12 @@ def _build(folder: str, options: list[str]) -> list[Command]:
 
 def _preset(name: str) -> list[Command]:
     return [["cmake", "--preset", name], ["cmake", "--build", f"build/{name}"]]
+
+
+def _many_kills() -> Suite:
+    """Kill a wavefront run at 500 random moments."""
+    once = pytest("kills", "tests/cli/wavefront_test.py", "-k", "killed_at_any_moment")
+    return Suite(once.name, ["env", "LANEWISE_TEST_KILLS=500", *once.run])
 
 
 def _wheel(name: str, package: str, folder: str) -> Suite:

@@ -51,7 +51,7 @@ class Run {
     Result<RunReport> go() {
         auto queue = make_disk_queue(options_.queue);
         if (!queue) return queue.failure();
-        queue_ = std::move(*queue);
+        queue_ = options_.wrap_queue ? options_.wrap_queue(std::move(*queue)) : std::move(*queue);
         const auto& shape = store_.shape();
         auto ring = Memory::reserve(plan_.buffers * shape.matrix_count() * strip_bytes(shape));
         if (!ring) return ring.failure();

@@ -32,6 +32,8 @@ struct RunOptions {
     std::uint64_t waves = 0;   /* 0: chosen by the plan */
     double tolerance = 0.0;    /* 0: no test of convergence */
     QueueKind queue = QueueKind::automatic;
+    /* Put around the queue of that kind, by tests that inject faults; empty: nothing. */
+    std::function<std::unique_ptr<DiskQueue>(std::unique_ptr<DiskQueue> queue)> wrap_queue{};
     Finite finite = Finite::assumed;
     Rates rates;
     std::function<void(const RunProgress& progress)> progress{}; /* may be empty */
