@@ -36,7 +36,7 @@ Failure usage(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence};
 
 void declare(CLI::App& app, Texts& texts, Arguments& arguments) {
     auto& options = arguments.options;
-    app.add_option("operation", texts.operations,
+    app.add_option("operations", texts.operations,
                    "names from --list, or pairs, triplets, clock")->option_text("OPERATION...");
     app.add_option("--operation", arguments.libraries, "a user operation, LIBRARY.so:SYMBOL");
     app.add_option("--sizes", texts.sizes, "8,1K or 1:1M:x2 or 0:100K:1K (1:1M:x2)");
