@@ -8,7 +8,7 @@ this machine for the costs, a second one with many repetitions for the
 agreement.  Ranks on one host share a clock, so that global timing would come for
 nothing; they are given skewed, drifting clocks, as the paper's nodes had.  A
 third figure is Lanewise's own: the `max` method with its one reduction after
-the loop against one reduction in each repetition.
+the loop against the paper's library, which reduces in each repetition.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _rows(cost_s: Mapping[tuple[str, str], float], figures: Mapping[str, float])
         *rows,
         Row("global over max, both operations", three_digits(paper_ratio), three_digits(ratio)),
         Row("root and global medians off those of max", "agree (Fig. 2)", agree),
-        Row("max with one reduction over one a repetition, 8 B", "not reported", deferred),
+        Row("max, deferred over reduced each repetition, 8 B", "not reported", deferred),
     ]
 
 
