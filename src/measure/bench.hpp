@@ -107,7 +107,11 @@ class Bench {
 
   private:
     struct Turn;
-    double warm_up(Running& running, double estimate_s) const;
+    struct WarmUp {
+        double execution_s = 0.0; /* of one execution */
+        bool failed = false;
+    };
+    WarmUp warm_up(Running& running, double estimate_s) const;
     Outcome admit_memory(const Point& point);
     Outcome take_turn(Turn& turn);
 
