@@ -80,7 +80,9 @@ function(lw_add_mpi_run name ranks)
   else()
     set(launch ${MPIEXEC_EXECUTABLE} -n ${ranks})
   endif()
+  # Ranks that wait give way, since other tests and other programs want the processors too.
   set(environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_mpi_yield_when_idle=1
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/src/testing/leaks.supp:print_suppressions=0
     ASAN_OPTIONS=detect_odr_violation=0)
   add_test(NAME ${name} COMMAND ${launch} ${ARGN})
