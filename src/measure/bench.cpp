@@ -141,7 +141,8 @@ double Bench::barrier_s() {
 
 void Bench::refresh_global_clock() {
     const bool old = !global_clock_ || global_clock_->age_s() > options_.resync_s;
-    if (harness_.any(old)) global_clock_ = GlobalClock::synchronise(harness_, clock_, {});
+    if (harness_.any(old))
+        global_clock_ = GlobalClock::synchronise(harness_, clock_, {.waiting = waiting()});
 }
 
 Outcome Bench::admit_memory(const Point& point) {

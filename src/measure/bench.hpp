@@ -104,6 +104,7 @@ class Bench {
     void refresh_global_clock();
     /* More ranks than processors on this host: whoever waits must give way. */
     bool crowded() const { return crowded_; }
+    Waiting waiting() const { return crowded_ ? Waiting::asleep : Waiting::awake; }
 
   private:
     struct Turn;
