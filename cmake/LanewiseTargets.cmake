@@ -85,6 +85,9 @@ function(lw_add_mpi_run name ranks)
     OMPI_MCA_mpi_yield_when_idle=1
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/src/testing/leaks.supp:print_suppressions=0
     ASAN_OPTIONS=detect_odr_violation=0)
+  if(LANEWISE_MPI_FAMILY STREQUAL "mpich" AND NOT LANEWISE_SANITIZE)
+    list(APPEND environment LD_PRELOAD=$<TARGET_FILE:lw_give_way>)
+  endif()
   add_test(NAME ${name} COMMAND ${launch} ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS mpi TIMEOUT 120 PROCESSORS 2 SKIP_RETURN_CODE 77
     ENVIRONMENT "${environment}")
