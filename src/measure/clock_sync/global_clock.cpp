@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
+#include "measure/clock_sync/bracket.hpp"
 #include "measure/clock_sync/lessons.hpp"
 
 namespace lanewise::measure {
@@ -34,22 +34,14 @@ void answer(const Harness& harness, int peer, const Now& now) {
 }
 
 Offset ask(const Harness& harness, int peer, int exchanges, const Now& now) {
-    double low = -std::numeric_limits<double>::infinity();
-    double high = std::numeric_limits<double>::infinity();
-    double at_s = 0.0;
-    double best = high;
+    Bracket bracket;
     for (int i = 0; i < exchanges; ++i) {
         const double sent = now();
         harness.send_value(question, peer);
         const double stamp = harness.receive_value<double>(peer);
-        const double received = now();
-        low = std::max(low, stamp - received);
-        high = std::min(high, stamp - sent);
-        if (received - sent >= best) continue;
-        best = received - sent;
-        at_s = 0.5 * (sent + received);
+        bracket.add(sent, stamp, now());
     }
-    return {at_s, 0.5 * (low + high), 0.5 * std::abs(high - low)};
+    return bracket.offset();
 }
 
 // The pupil's offsets to the teacher's global time, spread over the span. The
@@ -64,8 +56,7 @@ ClockModel learn(const Harness& harness, int teacher, const Clock& clock,
     for (int i = 0; i < options.fit_points; ++i) {
         // Over a slow link the span is kept and fewer offsets must do.
         if (i >= fit_points_min && clock.now_s() > begin_s + options.span_s) break;
-        while (clock.now_s() < begin_s + i * pause_s) {
-        }
+        while (clock.now_s() < begin_s + i * pause_s) sched_yield();
         offsets.push_back(
             ask(harness, teacher, options.exchanges, [&] { return clock.now_s(); }));
     }
