@@ -51,6 +51,17 @@ function(lw_add_test name)
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 SKIP_RETURN_CODE 77)
 endfunction()
 
+# A program of Google Benchmark, for `make bench`.
+function(lw_add_bench name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  if(NOT LANEWISE_BENCHMARKS)
+    return()
+  endif()
+  add_executable(${name} ${name}.cpp)
+  lw_options(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} benchmark::benchmark_main)
+endfunction()
+
 # A test that runs on each of RANKS ranks of the MPI of this build tree.
 function(lw_add_mpi_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;RANKS" ${ARGN})
