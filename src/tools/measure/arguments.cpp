@@ -189,7 +189,9 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
     arguments.stride_bytes_min = *stride;
     const auto reply = arguments.reply == "same" ? 0 : parse_size(arguments.reply);
     if (!reply) return reply.failure();
-    if (arguments.root < 0) return usage("root " + std::to_string(arguments.root) + " is negative; ranks begin at 0");
+    if (arguments.root < 0) {
+        return usage("root " + std::to_string(arguments.root) + " is negative; ranks begin at 0");
+    }
     if (arguments.tolerance < 0.0)
         return usage("--adaptive " + fmt::format("{}", arguments.tolerance) +
                      " is negative; 10 % is 0.1");
