@@ -209,6 +209,7 @@ Outcome Bench::take_turn(Turn& turn) {
     double worst = static_cast<int>(running ? LW_OK : running.failure().status);
     harness_.maximum({&worst, 1});
     const auto status = static_cast<lw_status>(static_cast<int>(worst));
+    if (!running && running.failure().status == status) return running.failure();
     if (status != LW_OK) return Failure{status, what + "could not be set up on every rank"};
     const Failure failed{LW_ERR_OPERATION, what + "returned an error"};
     if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
