@@ -147,6 +147,11 @@ Outcome choose_subject(const Texts& texts, Arguments& arguments) {
         return usage("unknown operation \"" + name + "\"; " +
                      (near.empty() ? "--list names them" : "did you mean " + near + "?"));
     }
+    auto names = texts.operations;
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end())
+        return usage("operation \"" + *twice + "\" is named twice; name it once");
     arguments.operations = texts.operations;
     const bool nothing = arguments.operations.empty() && arguments.libraries.empty();
     if (nothing && !arguments.list)
@@ -160,6 +165,8 @@ Outcome check_output(const Arguments& arguments) {
         if (arguments.resume) return usage("--resume needs the file to go on with; add -o FILE");
         return Done{};
     }
+    if (arguments.resume && arguments.tolerance > 0.0)
+        return usage("--resume cannot go on with --adaptive sizes; measure into another file");
     const fs::path path(arguments.output);
     std::error_code error;
     if (fs::is_directory(path, error))
@@ -192,7 +199,7 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
     if (arguments.root < 0) {
         return usage("root " + std::to_string(arguments.root) + " is negative; ranks begin at 0");
     }
-    if (arguments.tolerance < 0.0)
+    if (!(arguments.tolerance >= 0.0))
         return usage("--adaptive " + fmt::format("{}", arguments.tolerance) +
                      " is negative; 10 % is 0.1");
     if (!(arguments.wait_s >= 0.0))
