@@ -83,8 +83,8 @@ def thorough() -> list[Suite]:
 
 
 _TIDY = ["run-clang-tidy", "-quiet"]
-# The macros of GoogleTest break rules that are meant for people.
-_NO_TESTS = r"/src/((?!_test\.cpp).)*$"
+# The macros of GoogleTest and Google Benchmark break rules that are meant for people.
+_NO_TESTS = r"/src/((?!_(test|bench)\.cpp).)*$"
 
 _CLANG = [
     "-DCMAKE_C_COMPILER=clang",
