@@ -51,6 +51,17 @@ function(lw_add_test name)
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 SKIP_RETURN_CODE 77)
 endfunction()
 
+# A program of Google Benchmark, for `make bench`.
+function(lw_add_bench name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  if(NOT LANEWISE_BENCHMARKS)
+    return()
+  endif()
+  add_executable(${name} ${name}.cpp)
+  lw_options(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} benchmark::benchmark_main)
+endfunction()
+
 # A test that runs on each of RANKS ranks of the MPI of this build tree.
 function(lw_add_mpi_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;RANKS" ${ARGN})
@@ -80,9 +91,15 @@ function(lw_add_mpi_run name ranks)
   else()
     set(launch ${MPIEXEC_EXECUTABLE} -n ${ranks})
   endif()
+  # Ranks that wait give way, since other tests and other programs want the processors too.
+  # Leaks of the MPI are told by the library they come from, which only a full unwinding finds.
   set(environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_mpi_yield_when_idle=1
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/src/testing/leaks.supp:print_suppressions=0
-    ASAN_OPTIONS=detect_odr_violation=0)
+    ASAN_OPTIONS=detect_odr_violation=0:fast_unwind_on_malloc=0)
+  if(LANEWISE_MPI_FAMILY STREQUAL "mpich" AND NOT LANEWISE_SANITIZE)
+    list(APPEND environment LD_PRELOAD=$<TARGET_FILE:lw_give_way>)
+  endif()
   add_test(NAME ${name} COMMAND ${launch} ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS mpi TIMEOUT 120 PROCESSORS 2 SKIP_RETURN_CODE 77
     ENVIRONMENT "${environment}")

@@ -22,7 +22,6 @@ class Lanewise(CMakePackage):
     depends_on("cli11@2:")
     depends_on("fmt@9:")
     depends_on("boost@1.71:+math")
-    depends_on("hwloc@2:")
     depends_on("googletest@1.12:+gmock", type="test")
 
     conflicts("%gcc@:11", msg="Lanewise is written in C++20")

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <random>
 
 namespace lanewise {
@@ -39,6 +41,25 @@ TEST(Sizes, EveryFormattedSizeIsReadBack) {
     for (int i = 0; i < 10000; ++i) {
         const std::uint64_t size = random() >> (random() % 64);
         EXPECT_EQ(*parse_size(format_size(size)), size);
+    }
+}
+
+// Under the sanitizers this is a fuzzer with a fixed seed.
+TEST(Sizes, AnyTextIsReadOrRefusedAndWhatIsReadIsSortedWithoutRepeats) {
+    std::mt19937_64 random(11);
+    const std::string_view letters = "0123456789:,xKMGTB-. ";
+    for (int i = 0; i < 200000; ++i) {
+        std::string text(random() % 12, ' ');
+        for (auto& letter : text) letter = letters[random() % letters.size()];
+
+        const auto sizes = parse_sizes(text);
+
+        if (!sizes) continue;
+        ASSERT_FALSE(sizes->empty()) << text;
+        ASSERT_LE(sizes->size(), sizes_count_max) << text;
+        EXPECT_EQ(std::adjacent_find(sizes->begin(), sizes->end(), std::greater_equal<>{}),
+                  sizes->end())
+            << text;
     }
 }
 

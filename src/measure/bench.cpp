@@ -141,7 +141,8 @@ double Bench::barrier_s() {
 
 void Bench::refresh_global_clock() {
     const bool old = !global_clock_ || global_clock_->age_s() > options_.resync_s;
-    if (harness_.any(old)) global_clock_ = GlobalClock::synchronise(harness_, clock_, {});
+    if (harness_.any(old))
+        global_clock_ = GlobalClock::synchronise(harness_, clock_, {.waiting = waiting()});
 }
 
 Outcome Bench::admit_memory(const Point& point) {
@@ -177,21 +178,21 @@ Outcome Bench::prepare(std::span<const Point> points) {
     return Done{};
 }
 
-// Executions outside the record; returns how long one takes, agreed by all ranks.
-double Bench::warm_up(Running& running, double estimate_s) const {
+// Executions outside the record, agreed by all ranks. A failure ends them, but
+// only after its rank has told the others, who wait for it.
+Bench::WarmUp Bench::warm_up(Running& running, double estimate_s) const {
     const double room_s = options_.time_limit_s / 10.0;
-    double longest_s = estimate_s;
+    double agreed[2] = {estimate_s, 0.0}; /* the longest time, whether any rank failed */
     for (std::uint32_t i = 0; i < options_.warmup_repetitions; ++i) {
-        const bool too_long = room_s > 0.0 && longest_s * (i + 1) > room_s;
-        if (i > 0 && too_long) break;
+        const bool too_long = room_s > 0.0 && agreed[0] * (i + 1) > room_s;
+        if (agreed[1] > 0.0 || (i > 0 && too_long)) break;
         harness_.barrier();
         const double begin_s = clock_.now_s();
-        if (running.execute() != 0) break;
-        double took_s = clock_.now_s() - begin_s;
-        harness_.maximum({&took_s, 1});
-        longest_s = took_s;
+        agreed[1] = running.execute() != 0 ? 1.0 : 0.0;
+        agreed[0] = clock_.now_s() - begin_s;
+        harness_.maximum(agreed);
     }
-    return longest_s;
+    return {agreed[0], agreed[1] > 0.0};
 }
 
 struct Bench::Turn {
@@ -204,22 +205,24 @@ struct Bench::Turn {
 Outcome Bench::take_turn(Turn& turn) {
     const auto& [operation, root, bytes] = turn.point;
     auto running = Running::create(*operation, harness_.comm(), root, bytes);
-    if (harness_.any(!running)) {
-        if (!running) return running.failure();
-        return Failure{LW_ERR_MEMORY, operation->name + " of " + format_size(bytes) +
-                                          " bytes could not be set up on every rank"};
-    }
+    const std::string what = operation->name + " of " + format_size(bytes) + " bytes ";
+    double worst = static_cast<int>(running ? LW_OK : running.failure().status);
+    harness_.maximum({&worst, 1});
+    const auto status = static_cast<lw_status>(static_cast<int>(worst));
+    if (!running && running.failure().status == status) return running.failure();
+    if (status != LW_OK) return Failure{status, what + "could not be set up on every rank"};
+    const Failure failed{LW_ERR_OPERATION, what + "returned an error"};
     if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
-    const double execution_s = warm_up(*running, turn.estimate_s) * options_.pipeline_length;
+    const auto warm = warm_up(*running, turn.estimate_s);
+    if (warm.failed) return failed;
+    const double execution_s = warm.execution_s * options_.pipeline_length;
     if (turn.estimate_s <= 0.0) turn.estimate_s = execution_s;
 
     const auto count = turn.repetition.next_batch(turn.estimate_s);
     starter_.begin_batch(execution_s);
     auto batch = timing_->run(*this, *running, count);
     starter_.end_batch(batch.late_count, count);
-    if (batch.failed)
-        return Failure{LW_ERR_OPERATION, operation->name + " of " + format_size(bytes) +
-                                             " bytes returned an error"};
+    if (batch.failed) return failed;
     const double scale = running->scale() / options_.pipeline_length;
     for (auto& value : batch.values_s) value *= scale;
     turn.repetition.add(batch.values_s, batch.late_count, batch.elapsed_s);

@@ -104,10 +104,15 @@ class Bench {
     void refresh_global_clock();
     /* More ranks than processors on this host: whoever waits must give way. */
     bool crowded() const { return crowded_; }
+    Waiting waiting() const { return crowded_ ? Waiting::asleep : Waiting::awake; }
 
   private:
     struct Turn;
-    double warm_up(Running& running, double estimate_s) const;
+    struct WarmUp {
+        double execution_s = 0.0; /* of one execution */
+        bool failed = false;
+    };
+    WarmUp warm_up(Running& running, double estimate_s) const;
     Outcome admit_memory(const Point& point);
     Outcome take_turn(Turn& turn);
 

@@ -4,6 +4,8 @@
 
 #include "measure/harness.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <climits>
 #include <cstring>
@@ -23,6 +25,9 @@ std::string describe(int code) {
     if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) return "unknown MPI error";
     return {text, static_cast<std::size_t>(length)};
 }
+
+// How long a rank sleeps between looks for a message it is in no hurry for.
+constexpr unsigned doze_us = 200;
 
 }  // namespace
 
@@ -71,6 +76,21 @@ bool Harness::any(bool flag) const {
         mine = mine | theirs;
     }
     return mine != 0;
+}
+
+void Harness::sleeping_barrier() const {
+    const auto sleep_until_message = [&](int peer) {
+        for (int here = 0; !here;) {
+            check(MPI_Iprobe(peer, tag, comm_, &here, MPI_STATUS_IGNORE));
+            if (!here) usleep(doze_us);
+        }
+        receive_value<char>(peer);
+    };
+    for (int r = 1; rank_ == 0 && r < size_; ++r) sleep_until_message(r);
+    for (int r = 1; rank_ == 0 && r < size_; ++r) send_value('.', r);
+    if (rank_ == 0) return;
+    send_value('.', 0);
+    sleep_until_message(0);
 }
 
 void Harness::broadcast(std::span<std::byte> bytes) const {

@@ -41,6 +41,8 @@ class Harness {
     int size() const { return size_; }
 
     void barrier() const;
+    /* A barrier in which those who wait sleep; for ranks that share processors. */
+    void sleeping_barrier() const;
     /* A barrier that also tells every rank whether any rank said `flag`. */
     bool any(bool flag) const;
     void broadcast(std::span<std::byte> bytes) const;

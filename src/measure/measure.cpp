@@ -158,7 +158,8 @@ lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_option
         std::this_thread::sleep_for(std::chrono::duration<double>(wait_s));
         bench.harness().barrier();
         const double error_s = true_error_s(bench);
-        const auto residual = measure_residual(bench.harness(), bench.global_clock());
+        const auto residual =
+            measure_residual(bench.harness(), bench.global_clock(), bench.waiting());
         *report = {residual.residual_s, residual.uncertainty_s, bench.global_clock().age_s(),
                    error_s};
         return Done{};

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <numeric>
 #include <utility>
 
 #include "base/sizes.hpp"
@@ -28,17 +29,10 @@ Failure limit(const lw_operation& operation, std::uint64_t bytes, const std::str
     return {LW_ERR_LIMIT, operation.name + " of " + format_size(bytes) + " bytes " + why};
 }
 
-double weight_sum(const std::vector<double>& weights, std::size_t ranks) {
-    double sum = 0.0;
-    for (std::size_t r = 0; r < ranks; ++r) sum += weights.empty() ? 1.0 : weights[r];
-    return sum;
-}
-
-// The largest block over message_bytes; weights above one make it larger.
+// The largest block over message_bytes.
 double widest(const lw_operation& operation) {
-    double most = 1.0;
-    for (const double weight : operation.weights) most = std::max(most, weight);
-    return most;
+    const auto& weights = operation.weights;
+    return weights.empty() ? 1.0 : *std::max_element(weights.begin(), weights.end());
 }
 
 Outcome admit_weights(const lw_operation& operation, int size, std::uint64_t bytes) {
@@ -49,7 +43,10 @@ Outcome admit_weights(const lw_operation& operation, int size, std::uint64_t byt
                                             " weights for " + std::to_string(size) +
                                             " ranks; give one a rank"};
     }
-    const double total = weight_sum(operation.weights, operation.weights.size());
+    const auto& weights = operation.weights;
+    const bool to_each = operation.entry->shape.send_others == Blocks::each_rank;
+    const double total = to_each ? size * widest(operation)
+                                 : std::accumulate(weights.begin(), weights.end(), 0.0);
     if (total * static_cast<double>(bytes) > INT_MAX)
         return limit(operation, bytes, "with these weights exceeds INT_MAX displacements");
     return Done{};
@@ -69,7 +66,14 @@ int contiguous_type(std::uint64_t bytes, MPI_Datatype *type) {
     MPI_Datatype types[2] = {piece, MPI_BYTE};
     code = MPI_Type_create_struct(2, lengths, places, types, type);
     MPI_Type_free(&piece);
-    return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
+    if (code != MPI_SUCCESS) return code;
+    // SMPI counts the bytes of a type in an int and does not say when it overflows.
+    MPI_Count described = 0;
+    code = MPI_Type_size_x(*type, &described);
+    if (code == MPI_SUCCESS && static_cast<std::uint64_t>(described) != bytes) code = MPI_ERR_TYPE;
+    if (code == MPI_SUCCESS) code = MPI_Type_commit(type);
+    if (code != MPI_SUCCESS) MPI_Type_free(type);
+    return code;
 }
 
 Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t bytes) {
@@ -90,6 +94,9 @@ Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t b
                                             " bytes are not a multiple of 4"};
     if (entry.element == Element::real && bytes / real_bytes > INT_MAX)
         return limit(operation, bytes, "exceeds INT_MAX floats (8 GiB less 4 bytes)");
+    if (entry.element == Element::real && entry.varying &&
+        bytes / real_bytes > INT_MAX / static_cast<std::uint64_t>(size))
+        return limit(operation, bytes, "a rank exceeds INT_MAX floats over all ranks");
     if (bytes > static_cast<std::uint64_t>(PTRDIFF_MAX) / static_cast<std::uint64_t>(size))
         return limit(operation, bytes, "from each rank exceeds the address space");
     return admit_weights(operation, size, bytes);
@@ -114,8 +121,8 @@ Outcome Running::allocate(std::uint64_t bytes) {
     const auto room = static_cast<std::uint64_t>(static_cast<double>(bytes) * widest(*operation_));
     try {
         // Writing every byte now keeps page faults out of the measurement.
-        send_.resize(std::max<std::uint64_t>(send * std::max(room, bytes), real_bytes));
-        receive_.resize(std::max<std::uint64_t>(receive * std::max(room, bytes), real_bytes));
+        send_.resize(std::max<std::uint64_t>(send * room, real_bytes));
+        receive_.resize(std::max<std::uint64_t>(receive * room, real_bytes));
     } catch (const std::bad_alloc&) {
         return Failure{LW_ERR_MEMORY, operation_->name + " of " + format_size(bytes) +
                                           " bytes: no memory for its buffers"};
@@ -125,34 +132,36 @@ Outcome Running::allocate(std::uint64_t bytes) {
     return Done{};
 }
 
+// Above INT_MAX bytes, or where equal blocks lie further apart than that, a
+// message is one element of a type of its own, so that counts stay small.
 Outcome Running::describe(std::uint64_t bytes) {
+    const auto ranks = static_cast<std::uint64_t>(exchange_.size);
+    const bool weighted = !operation_->weights.empty();
+    const bool far_apart = entry_->varying && bytes > INT_MAX / ranks;
     if (entry_->element == Element::real) {
         exchange_.type = MPI_FLOAT;
         exchange_.count = static_cast<int>(bytes / real_bytes);
-    } else if (bytes <= INT_MAX) {
-        exchange_.count = static_cast<int>(bytes);
+    } else if (weighted || (bytes <= INT_MAX && !far_apart)) {
+        exchange_.count = static_cast<int>(std::min<std::uint64_t>(bytes, INT_MAX));
     } else {
         if (contiguous_type(bytes, &exchange_.type) != MPI_SUCCESS)
-            return Failure{LW_ERR_MPI,
-                           "the MPI refused a type of " + format_size(bytes) + " bytes"};
+            return limit(*operation_, bytes, "is more than this MPI can describe; its limit is "
+                                             "INT_MAX bytes");
         exchange_.count = 1;
         owns_type_ = true;
     }
-    if (!entry_->varying) return Done{};
-    // Equal blocks are counted in whole messages, so that displacements stay small.
+    if (entry_->varying) place_blocks(bytes);
+    return Done{};
+}
+
+void Running::place_blocks(std::uint64_t bytes) {
     const auto ranks = static_cast<std::size_t>(exchange_.size);
-    const bool weighted = !operation_->weights.empty();
-    if (!weighted && !owns_type_ && exchange_.type == MPI_BYTE && bytes > 0 &&
-        bytes * ranks > INT_MAX) {
-        if (contiguous_type(bytes, &exchange_.type) != MPI_SUCCESS)
-            return Failure{LW_ERR_MPI, "the MPI refused a type of " + format_size(bytes) + " bytes"};
-        exchange_.count = 1;
-        owns_type_ = true;
-    }
+    const auto& weights = operation_->weights;
+    const auto elements = entry_->element == Element::real ? bytes / real_bytes : bytes;
     exchange_.counts.assign(ranks, exchange_.count);
     exchange_.displacements.assign(ranks, 0);
-    for (std::size_t r = 0; weighted && r < ranks; ++r) {
-        exchange_.counts[r] = static_cast<int>(operation_->weights[r] * exchange_.count);
+    for (std::size_t r = 0; r < weights.size(); ++r) {
+        exchange_.counts[r] = static_cast<int>(weights[r] * static_cast<double>(elements));
     }
     for (std::size_t r = 1; r < ranks; ++r) {
         exchange_.displacements[r] = exchange_.displacements[r - 1] + exchange_.counts[r - 1];
@@ -162,7 +171,6 @@ Outcome Running::describe(std::uint64_t bytes) {
     for (std::size_t r = 0; r < ranks; ++r) {
         exchange_.own_displacements.push_back(static_cast<int>(r) * own);
     }
-    return Done{};
 }
 
 Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, int root,

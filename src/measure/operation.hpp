@@ -97,7 +97,8 @@ namespace lanewise::measure {
 /* Whether `operation` can run at this size; says the limit if not. Same answer on every rank. */
 Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t message_bytes);
 
-/* A committed type of `bytes` contiguous bytes, for counts above INT_MAX. An MPI error code. */
+/* A committed type of `bytes` contiguous bytes, for counts above INT_MAX. An MPI error code
+   where the MPI cannot describe so many. */
 int contiguous_type(std::uint64_t bytes, MPI_Datatype *type);
 
 /* Bytes this rank's buffers take. */
@@ -127,6 +128,7 @@ class Running {
         : operation_(&operation), entry_(operation.entry) {}
     Outcome allocate(std::uint64_t message_bytes);
     Outcome describe(std::uint64_t message_bytes);
+    void place_blocks(std::uint64_t message_bytes);
 
     const lw_operation *operation_;
     const Entry *entry_;

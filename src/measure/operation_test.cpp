@@ -282,6 +282,7 @@ TEST(Operations, SendAndReceiveInSeparateBuffers) {
     }
 }
 
+#ifndef LANEWISE_SIMULATED
 // Defect 8 as well: counts were int bytes, so 2 GiB could not be said.
 TEST(LargeMessages, AreDescribedByOneElementOfTheirSize) {
     for (const std::uint64_t bytes :
@@ -299,6 +300,44 @@ TEST(LargeMessages, AreDescribedByOneElementOfTheirSize) {
         EXPECT_EQ(static_cast<std::uint64_t>(extent), bytes);
         EXPECT_EQ(low, 0);
     }
+}
+#else
+TEST(LargeMessages, AreRefusedWhereTheMpiCountsBytesInAnInt) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+
+    EXPECT_NE(contiguous_type(0x80000001ull, &type), MPI_SUCCESS);
+}
+#endif
+
+// The share counts, not the message: 8 GiB of which each rank gets some bytes.
+TEST(WeightedOperations, TakeSmallSharesOfLargeMessages) {
+    const auto operation = operation_named("scatterv");
+    const std::vector<double> weights(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)), 1e-8);
+    ASSERT_EQ(lw_operation_weights(operation.get(), weights.data(), weights.size()), LW_OK);
+    constexpr std::uint64_t bytes = std::uint64_t{1} << 33;
+
+    ASSERT_TRUE(admit(*operation, size_of(MPI_COMM_WORLD), 0, bytes));
+    auto running = Running::create(*operation, MPI_COMM_WORLD, 0, bytes);
+
+    ASSERT_TRUE(running);
+    EXPECT_EQ(running->exchange().counts.front(), 85);
+    EXPECT_EQ(running->execute(), 0);
+}
+
+TEST(WeightedOperations, RefuseDisplacementsBeyondInts) {
+    const auto operation = operation_named("alltoallv");
+    const std::vector<double> weights = {1.0, 0.0, 0.0, 0.0};
+    ASSERT_EQ(lw_operation_weights(operation.get(), weights.data(), weights.size()), LW_OK);
+
+    EXPECT_TRUE(admit(*operation, 4, 0, std::uint64_t{1} << 28));
+    EXPECT_FALSE(admit(*operation, 4, 0, std::uint64_t{1} << 30));
+}
+
+TEST(Operations, RefuseFloatsBeyondIntsOverAllRanks) {
+    const auto operation = operation_named("reduce_scatter");
+
+    EXPECT_TRUE(admit(*operation, 4, 0, std::uint64_t{1} << 30));
+    EXPECT_FALSE(admit(*operation, 16, 0, std::uint64_t{1} << 30));
 }
 
 int executed_with = -1;

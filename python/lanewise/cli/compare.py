@@ -11,6 +11,7 @@ import typer
 from lanewise.cli.numbers import positive_number
 from lanewise.errors import RequestError
 from lanewise.results.compare import Comparison, Overall, Ratio, compare, slower
+from lanewise.results.quantity import size_text
 from lanewise.results.read import load
 from lanewise.results.table import line, microseconds
 
@@ -62,7 +63,7 @@ def percentage(text: str) -> float:
 
 def name_of(ratio: Ratio) -> str:
     """Name a point, `scatter 8 B` or `pairs 0-1 8 B`."""
-    return " ".join(filter(None, (ratio.operation, ratio.label, f"{ratio.message_bytes} B")))
+    return " ".join(filter(None, (ratio.operation, ratio.label, size_text(ratio.message_bytes))))
 
 
 def text_of(found: Comparison) -> list[str]:

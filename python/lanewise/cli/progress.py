@@ -26,6 +26,7 @@ from rich.progress import (
 
 from lanewise.launch.run import Event
 from lanewise.results import table
+from lanewise.results.quantity import size_text
 from lanewise.results.records import ClockCheck, Point, RecordError, parse_record
 
 OnEvent = Callable[[Event], None]
@@ -105,7 +106,7 @@ def take(event: Event, seen: Seen, rule: str) -> None:
     if kind == "start":
         seen.points = int(event.get("points", seen.points))
     elif kind == "batch":
-        seen.doing = f"{event['operation']} {event['message_bytes']} B"
+        seen.doing = f"{event['operation']} {size_text(event['message_bytes'])}"
         seen.points = max(seen.done, int(event.get("points", seen.points)))
         seen.finished = max(seen.done, int(event.get("points_done", seen.done)))
     elif kind == "point":
@@ -125,7 +126,7 @@ def take_point(event: Event, seen: Seen, rule: str) -> None:
     seen.finished = max(seen.finished, seen.done)
     seen.points = max(seen.points, seen.done)
     ranks = "" if point.peer is None else f"{table.ranks_of(point)} "
-    seen.doing = f"{point.operation} {ranks}{point.message_bytes} B"
+    seen.doing = f"{point.operation} {ranks}{size_text(point.message_bytes)}"
     lines = [table.row(point, rule)]
     if table.group_of(point) != seen.group:
         before = [] if seen.group is None else [""]

@@ -17,8 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from lanewise.plots.quantity import size_text, time_tick
 from lanewise.plots.style import COLOURS, MARKERS, house_style, make_panels
+from lanewise.results.quantity import size_text, time_tick
 from lanewise.results.records import Point
 
 Scale = Literal["log", "linear"]

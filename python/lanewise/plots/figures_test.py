@@ -11,7 +11,7 @@ from PIL import Image
 
 from lanewise.plots import Bar, Curve, Strip, draw_bars, draw_curves, draw_strips, save_figure
 from lanewise.plots.curves import linear_size_ticks, size_ticks, zero_place
-from lanewise.plots.quantity import time_text
+from lanewise.results.quantity import time_text
 
 SIZES = (0, 8, 64, 512)
 TIMES_S = (1e-6, 1.1e-6, 1.5e-6, 4e-6)

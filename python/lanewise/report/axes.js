@@ -54,7 +54,8 @@ function sizeTicks(low, high, zeroAt) {
 
 // The finest of a few usual divisions of a decade that gives at most `most` ticks.
 function timeTicks(low, high, most) {
-  const divisions = [[1, 1.2, 1.5, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]];
+  const fine = [1, 1.2, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
+  const divisions = [fine, [1, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]];
   for (const steps of divisions) {
     const ticks = decadeTicks(low, high, steps);
     if (ticks.length > 1 && ticks.length <= most) return ticks;

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lanewise.plots.quantity import size_text
 from lanewise.results.cautions import cautions_of
+from lanewise.results.quantity import size_text
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
 

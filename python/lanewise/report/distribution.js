@@ -95,8 +95,9 @@ function showPoint(figure, index, i) {
   if (!samples.length) { Plotly.purge(place); place.textContent = "No samples were kept."; return; }
   const logarithmic = Math.min(...samples) > 0 && Math.max(...samples) > 4 * Math.min(...samples);
   const colour = figure.kind === "heat" ? curveColour(0) : curveColour(index);
-  Plotly.react(place, spreadTraces(curve, i, colour, logarithmic),
-    { ...spreadLayout(curve, i, logarithmic), ...sizeFor(place) }, { ...config, displayModeBar: false });
+  const layout = { ...spreadLayout(curve, i, logarithmic), ...sizeFor(place) };
+  Plotly.react(place, spreadTraces(curve, i, colour, logarithmic), layout,
+    { ...config, displayModeBar: false });
   place.dataset.samples = samples.length;
 }
 

@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from lanewise.plots.quantity import size_text, time_text
 from lanewise.report.labels import labels_of
+from lanewise.results.quantity import size_text, time_text
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
 

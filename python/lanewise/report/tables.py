@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lanewise.plots.quantity import rate_text, size_text, time_text
 from lanewise.report.figures import Json
+from lanewise.results.quantity import rate_text, size_text, time_text
 from lanewise.results.read import Samples
 from lanewise.results.records import Context
 

@@ -12,9 +12,9 @@ import statistics
 from collections.abc import Sequence
 from datetime import datetime
 
-from lanewise.plots.quantity import percent_text
 from lanewise.report.labels import hosts_of, mpi_name
 from lanewise.results.cautions import half_width
+from lanewise.results.quantity import percent_text
 from lanewise.results.read import Samples
 
 _METHODS = {

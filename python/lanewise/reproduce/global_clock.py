@@ -15,9 +15,9 @@ from pathlib import Path
 
 from lanewise.errors import RunError
 from lanewise.plots import Strip, draw_strips
-from lanewise.plots.quantity import time_text, time_tick
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.workspace import Workspace
+from lanewise.results.quantity import time_text, time_tick
 from lanewise.results.read import Samples
 from lanewise.results.records import ClockCheck
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
-from lanewise.plots.quantity import three_digits, time_text
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.workspace import SIMULATED, Workspace
+from lanewise.results.quantity import three_digits, time_text
 from lanewise.results.read import Samples
 
 RANKS = 8

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from lanewise.errors import RunError
 from lanewise.plots import curve_of, draw_curves
-from lanewise.plots.quantity import three_digits
 from lanewise.reproduce.experiment import Experiment, Outcome, Row
 from lanewise.reproduce.workspace import Workspace, rank_count
+from lanewise.results.quantity import three_digits
 from lanewise.results.read import Samples
 
 OPERATIONS = ("scatter", "gather", "bcast")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from lanewise.results.quantity import size_text
 from lanewise.results.read import Samples
 from lanewise.results.records import Context, Point
 
@@ -82,6 +83,8 @@ def half_width(point: Point) -> float:
 
 def named(points: list[Point], most: int = 3) -> str:
     """Name points as `scatter 8 B, 16 B and 4 more`."""
-    names = ", ".join(f"{point.operation} {point.message_bytes} B" for point in points[:most])
+    names = ", ".join(
+        f"{point.operation} {size_text(point.message_bytes)}" for point in points[:most]
+    )
     rest = len(points) - most
     return names if rest <= 0 else f"{names} and {rest} more"

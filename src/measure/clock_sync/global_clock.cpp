@@ -4,10 +4,14 @@
 
 #include "measure/clock_sync/global_clock.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
+
+#include "measure/clock_sync/bracket.hpp"
+#include "measure/clock_sync/lessons.hpp"
 
 namespace lanewise::measure {
 namespace {
@@ -16,73 +20,70 @@ namespace {
 constexpr int residual_ranks_max = 16;
 constexpr int residual_exchanges = 100;
 
+// Offsets in a line at least, however slow the link.
+constexpr int fit_points_min = 20;
+
 using Now = std::function<double()>;
 
-void answer(const Harness& harness, int peer, int exchanges, const Now& now) {
-    for (int i = 0; i < exchanges; ++i) {
-        harness.receive_value<char>(peer);
-        harness.send_value(now(), peer);
-    }
+// What one who asks sends: a question, or that there are no more.
+constexpr char question = '?';
+constexpr char enough = '.';
+
+void answer(const Harness& harness, int peer, const Now& now) {
+    while (harness.receive_value<char>(peer) == question) harness.send_value(now(), peer);
 }
 
 Offset ask(const Harness& harness, int peer, int exchanges, const Now& now) {
-    double low = -std::numeric_limits<double>::infinity();
-    double high = std::numeric_limits<double>::infinity();
-    double at_s = 0.0;
-    double best = high;
+    Bracket bracket;
     for (int i = 0; i < exchanges; ++i) {
         const double sent = now();
-        harness.send_value('?', peer);
+        harness.send_value(question, peer);
         const double stamp = harness.receive_value<double>(peer);
-        const double received = now();
-        low = std::max(low, stamp - received);
-        high = std::min(high, stamp - sent);
-        if (received - sent >= best) continue;
-        best = received - sent;
-        at_s = 0.5 * (sent + received);
+        bracket.add(sent, stamp, now());
     }
-    return {at_s, 0.5 * (low + high), 0.5 * std::abs(high - low)};
+    return bracket.offset();
 }
 
-// The child's offsets to the parent's global time, spread over the span.
-ClockModel learn(const Harness& harness, int parent, const Clock& clock,
+// The pupil's offsets to the teacher's global time, spread over the span. The
+// span begins when the teacher is ready: one who is still busy would push all
+// later offsets together and leave the slope to chance.
+ClockModel learn(const Harness& harness, int teacher, const Clock& clock,
                  const SyncOptions& options) {
     std::vector<Offset> offsets;
-    const double begin = clock.now_s();
-    const double pause = options.span_s / std::max(1, options.fit_points - 1);
+    harness.receive_value<char>(teacher);
+    const double begin_s = clock.now_s();
+    const double pause_s = options.span_s / options.fit_points;
     for (int i = 0; i < options.fit_points; ++i) {
-        while (clock.now_s() < begin + i * pause) {
-        }
+        // Over a slow link the span is kept and fewer offsets must do.
+        if (i >= fit_points_min && clock.now_s() > begin_s + options.span_s) break;
+        while (clock.now_s() < begin_s + i * pause_s) sched_yield();
         offsets.push_back(
-            ask(harness, parent, options.exchanges, [&] { return clock.now_s(); }));
+            ask(harness, teacher, options.exchanges, [&] { return clock.now_s(); }));
     }
+    harness.send_value(enough, teacher);
     return fit_clock(offsets);
 }
 
-void teach(const Harness& harness, int child, const Clock& clock, const ClockModel& model,
-           const SyncOptions& options) {
-    answer(harness, child, options.fit_points * options.exchanges,
-           [&] { return model.global_s(clock.now_s()); });
+void teach(const Harness& harness, int pupil, const Clock& clock, const ClockModel& model) {
+    harness.send_value('!', pupil);
+    answer(harness, pupil, [&] { return model.global_s(clock.now_s()); });
 }
 
-// HCA3 over `members`, of which this rank is number `me`.
-ClockModel hca3(const Harness& harness, const std::vector<int>& members, int me,
-                const Clock& clock, const SyncOptions& options) {
+// HCA3 over `members`. Where ranks share processors the lessons are held one at
+// a time and all others sleep, since a rank that waits for a processor in the
+// middle of an exchange reads the wrong time.
+ClockModel hold_lessons(const Harness& harness, const std::vector<int>& members,
+                        const Clock& clock, const SyncOptions& options) {
     ClockModel model;
-    const int count = static_cast<int>(members.size());
-    int whole = 1;
-    while (2 * whole <= count) whole *= 2;
-    const auto rank_of = [&](int member) { return members[static_cast<std::size_t>(member)]; };
-    for (int half = whole / 2; half >= 1; half /= 2) {
-        if (me >= whole || me % half != 0) continue;
-        if (me % (2 * half) == 0) {
-            teach(harness, rank_of(me + half), clock, model, options);
-        } else {
-            model = learn(harness, rank_of(me - half), clock, options);
+    for (const auto& round : hca3_rounds(static_cast<int>(members.size()))) {
+        for (const auto& lesson : round) {
+            const int teacher = members[static_cast<std::size_t>(lesson.teacher)];
+            const int pupil = members[static_cast<std::size_t>(lesson.pupil)];
+            if (harness.rank() == teacher) teach(harness, pupil, clock, model);
+            if (harness.rank() == pupil) model = learn(harness, teacher, clock, options);
+            if (options.waiting == Waiting::asleep) harness.sleeping_barrier();
         }
     }
-    if (me >= whole) return learn(harness, rank_of(me - whole), clock, options);
-    if (me + whole < count) teach(harness, rank_of(me + whole), clock, model, options);
     return model;
 }
 
@@ -119,10 +120,8 @@ GlobalClock GlobalClock::synchronise(const Harness& harness, const Clock& clock,
         if (leaders[static_cast<std::size_t>(r)] == r) members.push_back(r);
     }
     const int leader = leaders[static_cast<std::size_t>(harness.rank())];
+    global.model_ = hold_lessons(harness, members, clock, options);
     if (leader == harness.rank()) {
-        const auto place = std::find(members.begin(), members.end(), leader);
-        global.model_ = hca3(harness, members, static_cast<int>(place - members.begin()), clock,
-                             options);
         for (int r = 0; r < harness.size(); ++r) {
             const bool mine = leaders[static_cast<std::size_t>(r)] == leader && r != leader;
             if (mine) harness.send_value(global.model_, r);
@@ -134,16 +133,19 @@ GlobalClock GlobalClock::synchronise(const Harness& harness, const Clock& clock,
     return global;
 }
 
-Residual measure_residual(const Harness& harness, const GlobalClock& clock) {
+Residual measure_residual(const Harness& harness, const GlobalClock& clock, Waiting waiting) {
     const auto now = [&] { return clock.now_s(); };
     double worst[2] = {0.0, 0.0};
     const int stride = std::max(1, (harness.size() - 1) / residual_ranks_max);
     for (int r = 1; r < harness.size(); r += stride) {
-        if (harness.rank() == 0) answer(harness, r, residual_exchanges, now);
-        if (harness.rank() != r) continue;
-        const auto offset = ask(harness, 0, residual_exchanges, now);
-        worst[0] = std::abs(offset.offset_s);
-        worst[1] = offset.uncertainty_s;
+        if (harness.rank() == 0) answer(harness, r, now);
+        if (harness.rank() == r) {
+            const auto offset = ask(harness, 0, residual_exchanges, now);
+            harness.send_value(enough, 0);
+            worst[0] = std::abs(offset.offset_s);
+            worst[1] = offset.uncertainty_s;
+        }
+        if (waiting == Waiting::asleep) harness.sleeping_barrier();
     }
     harness.maximum(worst);
     return {worst[0], worst[1]};

@@ -3,10 +3,9 @@
 // Global clock: one time for all ranks of a communicator.
 //
 // HCA3 (Hunold and Carpen-Amarie, "Hierarchical Clock Synchronization in MPI",
-// CLUSTER 2018): in round i = k..1 of k = floor(log2 p), rank r with r mod 2^i
-// = 0 teaches rank r + 2^(i-1), answering with its own global time, so errors
-// are not merged from models; ranks past 2^k learn in one more round. A model
-// is a line through offsets measured over a span of time, so drift is removed.
+// CLUSTER 2018): rank 0's time spreads down a tree (lessons.hpp), each teacher
+// answering with its own global time, so that models need not be merged. A
+// model is a line through offsets measured over a span, so drift is removed.
 // Where all ranks of a host read one clock, only the first rank of each host
 // takes part and hands its line to the others (the hierarchical form).
 //
@@ -25,10 +24,14 @@
 
 namespace lanewise::measure {
 
+/* What ranks do while they are not needed. */
+enum class Waiting { awake, asleep };
+
 struct SyncOptions {
-    int fit_points = 100;      /* offsets in a line */
-    int exchanges = 10;        /* round trips in an offset */
-    double span_s = 0.5;       /* from the first offset to the last */
+    int fit_points = 500; /* offsets in a line, at most */
+    int exchanges = 10;   /* round trips in an offset */
+    double span_s = 1.0;  /* from the first offset to the last */
+    Waiting waiting = Waiting::awake; /* asleep where ranks share processors */
 };
 
 class GlobalClock {
@@ -53,6 +56,7 @@ struct Residual {
     double residual_s = 0.0;
     double uncertainty_s = 0.0;
 };
-Residual measure_residual(const Harness& harness, const GlobalClock& clock);
+Residual measure_residual(const Harness& harness, const GlobalClock& clock,
+                          Waiting waiting = Waiting::awake);
 
 }  // namespace lanewise::measure

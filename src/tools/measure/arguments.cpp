@@ -36,7 +36,7 @@ Failure usage(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence};
 
 void declare(CLI::App& app, Texts& texts, Arguments& arguments) {
     auto& options = arguments.options;
-    app.add_option("operation", texts.operations,
+    app.add_option("operations", texts.operations,
                    "names from --list, or pairs, triplets, clock")->option_text("OPERATION...");
     app.add_option("--operation", arguments.libraries, "a user operation, LIBRARY.so:SYMBOL");
     app.add_option("--sizes", texts.sizes, "8,1K or 1:1M:x2 or 0:100K:1K (1:1M:x2)");
@@ -147,6 +147,11 @@ Outcome choose_subject(const Texts& texts, Arguments& arguments) {
         return usage("unknown operation \"" + name + "\"; " +
                      (near.empty() ? "--list names them" : "did you mean " + near + "?"));
     }
+    auto names = texts.operations;
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end())
+        return usage("operation \"" + *twice + "\" is named twice; name it once");
     arguments.operations = texts.operations;
     const bool nothing = arguments.operations.empty() && arguments.libraries.empty();
     if (nothing && !arguments.list)
@@ -160,6 +165,8 @@ Outcome check_output(const Arguments& arguments) {
         if (arguments.resume) return usage("--resume needs the file to go on with; add -o FILE");
         return Done{};
     }
+    if (arguments.resume && arguments.tolerance > 0.0)
+        return usage("--resume cannot go on with --adaptive sizes; measure into another file");
     const fs::path path(arguments.output);
     std::error_code error;
     if (fs::is_directory(path, error))
@@ -189,8 +196,10 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
     arguments.stride_bytes_min = *stride;
     const auto reply = arguments.reply == "same" ? 0 : parse_size(arguments.reply);
     if (!reply) return reply.failure();
-    if (arguments.root < 0) return usage("root " + std::to_string(arguments.root) + " is negative; ranks begin at 0");
-    if (arguments.tolerance < 0.0)
+    if (arguments.root < 0) {
+        return usage("root " + std::to_string(arguments.root) + " is negative; ranks begin at 0");
+    }
+    if (!(arguments.tolerance >= 0.0))
         return usage("--adaptive " + fmt::format("{}", arguments.tolerance) +
                      " is negative; 10 % is 0.1");
     if (!(arguments.wait_s >= 0.0))

@@ -95,6 +95,15 @@ Json rounded(const std::vector<double>& values_s) {
     return list;
 }
 
+// Files are edited by hand, too: a record that lacks what a point has ends what is kept.
+bool is_point(const Json& record) {
+    const auto has = [&record](const char *key, bool (Json::*is)() const) {
+        return record.contains(key) && (record[key].*is)();
+    };
+    return has("record", &Json::is_string) && record["record"] == "point" &&
+           has("operation", &Json::is_string) && has("message_bytes", &Json::is_number_unsigned);
+}
+
 const char *stop_name(lw_stop stop) {
     switch (stop) {
         case LW_STOP_INTERVAL: return "interval";
@@ -188,7 +197,7 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context)
     if (lines->records.empty()) return unfinished;
     const auto& before = lines->records.front();
     for (const char *key : {"record", "schema", "version", "mpi", "fabric", "ranks", "clock",
-                            "method", "start", "stopping", "pipeline_length"}) {
+                            "method", "start", "stopping", "pipeline_length", "root"}) {
         if (before.contains(key) && before[key] == context[key]) continue;
         const auto was = before.contains(key) ? before[key].dump() : std::string("absent");
         return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +
@@ -199,16 +208,15 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context)
     unfinished.keep_bytes = lines->ends.front();
     for (std::size_t i = 1; i < lines->records.size(); ++i) {
         const auto& record = lines->records[i];
-        if (record.value("record", "") != "point") break;
-        const auto operation = record.value("operation", "");
+        if (!is_point(record)) break;
+        const auto operation = record["operation"].get<std::string>();
         const auto expected = task_points(operation, context["ranks"].get<std::size_t>());
         if (++in_task < expected) continue;
         // A task that was cut off within is measured again as a whole.
         unfinished.points += in_task;
         in_task = 0;
         unfinished.keep_bytes = lines->ends[i];
-        unfinished.tasks.insert(
-            task_key(operation, record.value("message_bytes", std::uint64_t{0})));
+        unfinished.tasks.insert(task_key(operation, record["message_bytes"].get<std::uint64_t>()));
     }
     return unfinished;
 }

@@ -6,7 +6,8 @@
 // hits all alike: the reduction deferred to the end of the batch, as Lanewise
 // does; the scheme of MPIBlib 1.2.0, which makes two reductions and a broadcast
 // of whether to stop after every repetition, by the MPI's own collectives; and
-// one maximum with its news after every repetition, by the harness. Prints one JSON object. For the figure of paper 000, Table 1.
+// one maximum with its news after every repetition, by the harness. Prints one JSON object. For
+// the figure of paper 000, Table 1.
 
 #include <fmt/format.h>
 #include <mpi.h>

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lanewise.plots.quantity import percent_text, rate_text, size_text, time_text, time_tick
+from lanewise.results.quantity import percent_text, rate_text, size_text, time_text, time_tick
 
 SCALE_S = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 

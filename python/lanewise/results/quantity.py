@@ -3,7 +3,7 @@
 
 Times carry three significant digits and a decimal prefix (1.23 µs), sizes a
 binary prefix (64 KiB), shares a percent sign.  The page, the plots and the
-tables of `lanewise reproduce` all write numbers through here, so that one
+tables all write numbers through here, so that one
 number never appears in two spellings.
 """
 

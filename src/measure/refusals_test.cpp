@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What bad input gets: the same status on every rank, outputs untouched, and
+// one sentence on rank 0 that names the value and the remedy.
+
+#include <lanewise/measure.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <limits>
+
+#include "testing/measuring.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+using testing::Communicator;
+using ::testing::ElementsAre;
+using testing::fixed_repetitions;
+using ::testing::HasSubstr;
+using testing::Listener;
+using testing::Operation;
+using testing::operation_named;
+using testing::rank_of;
+using testing::size_of;
+
+// An output that no refused call may change.
+lw_samples *const untouched = reinterpret_cast<lw_samples *>(&rank_of);
+
+/* One refused call: what came back and what was said. */
+struct Refusal {
+    lw_status status = LW_OK;
+    lw_samples *output = untouched;
+    Listener listener;
+};
+
+using Call = std::function<lw_status(const lw_measure_options&, lw_samples **)>;
+
+Refusal refuse(lw_measure_options options, const Call& call) {
+    Refusal refusal;
+    refusal.listener.listen(options);
+    refusal.status = call(options, &refusal.output);
+    return refusal;
+}
+
+void expect_refusal(const Refusal& refusal, lw_status status, const std::string& words) {
+    EXPECT_EQ(refusal.status, status);
+    EXPECT_EQ(refusal.output, untouched);
+    if (rank_of(MPI_COMM_WORLD) == 0) {
+        EXPECT_THAT(refusal.listener.statuses, ElementsAre(status));
+        EXPECT_THAT(refusal.listener.sentences, ElementsAre(HasSubstr(words)));
+    } else {
+        EXPECT_TRUE(refusal.listener.sentences.empty());
+    }
+}
+
+lw_status measure_bytes(const char *name, int root, std::uint64_t bytes,
+                        const lw_measure_options& options, lw_samples **samples) {
+    const auto operation = operation_named(name);
+    return lw_measure(MPI_COMM_WORLD, operation.get(), root, &bytes, 1, &options, samples);
+}
+
+Refusal refuse_options(const std::function<void(lw_measure_options&)>& spoil) {
+    auto options = fixed_repetitions(2);
+    spoil(options);
+    return refuse(options, [](const lw_measure_options& spoilt, lw_samples **samples) {
+        return measure_bytes("bcast", 0, 8, spoilt, samples);
+    });
+}
+
+TEST(Refusals, OptionsOutOfRangeNameTheValueAndTheRemedy) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    using O = lw_measure_options;
+    const std::pair<std::function<void(O&)>, const char *> spoils[] = {
+        {[](O& o) { o.struct_size = 7; }, "LW_MEASURE_OPTIONS"},
+        {[](O& o) { o.confidence = 0.0; }, "outside (0, 1)"},
+        {[](O& o) { o.confidence = 1.0; }, "outside (0, 1)"},
+        {[](O& o) { o.confidence = 95.0; }, "95 % is 0.95"},
+        {[](O& o) { o.confidence = nan; }, "outside (0, 1)"},
+        {[](O& o) { o.error = 0.0; }, "2.5 % is 0.025"},
+        {[](O& o) { o.error = -0.1; }, "2.5 % is 0.025"},
+        {[](O& o) { o.error = nan; }, "2.5 % is 0.025"},
+        {[](O& o) { o.error = std::numeric_limits<double>::infinity(); }, "2.5 % is 0.025"},
+        {[](O& o) { o.repetitions_min = 0; }, "at least 1"},
+        {[](O& o) { o.repetitions_min = 20; }, "20 repetitions is above the maximum of 2"},
+        {[](O& o) { o.pipeline_length = 0; }, "pipeline of 0"},
+        {[](O& o) { o.time_limit_s = -1.0; }, "0 is none"},
+        {[](O& o) { o.time_limit_s = nan; }, "0 is none"},
+        {[](O& o) { o.resync_s = 0.0; }, "time"},
+    };
+    for (const auto& [spoil, words] : spoils) {
+        SCOPED_TRACE(words);
+        expect_refusal(refuse_options(spoil), LW_ERR_ARGUMENT, words);
+    }
+}
+
+// A C program can store any number in an enumeration. Sanitizers stop a C++ program that does.
+#ifndef __SANITIZE_ADDRESS__
+template <typename Enumeration>
+void store(int number, Enumeration& field) {
+    static_assert(sizeof number == sizeof field);
+    std::memcpy(&field, &number, sizeof field);
+}
+
+TEST(Refusals, MethodsThatDoNotExistNameThoseThatDo) {
+    using O = lw_measure_options;
+    const std::pair<std::function<void(O&)>, const char *> spoils[] = {
+        {[](O& o) { store(99, o.timing); }, "max, root, global or tasks"},
+        {[](O& o) { store(-1, o.start); }, "round-time"},
+        {[](O& o) { store(99, o.clock); }, "monotonic"},
+        {[](O& o) { store(99, o.rule); }, "median or student"},
+    };
+    for (const auto& [spoil, words] : spoils) {
+        SCOPED_TRACE(words);
+        expect_refusal(refuse_options(spoil), LW_ERR_ARGUMENT, words);
+    }
+}
+#endif
+
+TEST(Refusals, ARootOutsideTheCommunicatorIsNamed) {
+    const int size = size_of(MPI_COMM_WORLD);
+    for (const int root : {-1, size, 1'000'000}) {
+        const auto refusal =
+            refuse(fixed_repetitions(2), [&](const auto& options, lw_samples **samples) {
+                return measure_bytes("scatter", root, 8, options, samples);
+            });
+
+        expect_refusal(refusal, LW_ERR_ARGUMENT, "root " + std::to_string(root));
+    }
+}
+
+TEST(Refusals, AnIntercommunicatorIsToldToBeMerged) {
+    if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "two groups need two ranks";
+    const int rank = rank_of(MPI_COMM_WORLD);
+    const Communicator group(testing::split_of(MPI_COMM_WORLD, rank % 2));
+    MPI_Comm both = MPI_COMM_NULL;
+    MPI_Intercomm_create(group.get(), 0, MPI_COMM_WORLD, rank % 2 == 0 ? 1 : 0, 0, &both);
+    const Communicator between(both);
+    const auto operation = operation_named("bcast");
+    const std::uint64_t bytes = 8;
+
+    const auto refusal =
+        refuse(fixed_repetitions(2), [&](const auto& options, lw_samples **samples) {
+            return lw_measure(between.get(), operation.get(), 0, &bytes, 1, &options, samples);
+        });
+
+    EXPECT_EQ(refusal.status, LW_ERR_ARGUMENT);
+    EXPECT_EQ(refusal.output, untouched);
+    if (rank == 0) {
+        EXPECT_THAT(refusal.listener.sentences, ElementsAre(HasSubstr("Intercomm_merge")));
+    }
+}
+
+TEST(Refusals, TheNullCommunicatorIsNamed) {
+    const auto operation = operation_named("bcast");
+    const std::uint64_t bytes = 8;
+
+    const auto refusal =
+        refuse(fixed_repetitions(2), [&](const auto& options, lw_samples **samples) {
+            return lw_measure(MPI_COMM_NULL, operation.get(), 0, &bytes, 1, &options, samples);
+        });
+
+    EXPECT_EQ(refusal.status, LW_ERR_ARGUMENT);
+    EXPECT_EQ(refusal.output, untouched);
+}
+
+TEST(Refusals, NullsAreArgumentsThatCannotBeUsed) {
+    const auto operation = operation_named("bcast");
+    const auto options = fixed_repetitions(2);
+    const std::uint64_t bytes[2] = {8, 16};
+    lw_samples *samples = untouched;
+    const auto *o = operation.get();
+    const MPI_Comm world = MPI_COMM_WORLD;
+
+    EXPECT_EQ(lw_measure(world, nullptr, 0, bytes, 1, &options, &samples), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure(world, o, 0, nullptr, 1, &options, &samples), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure(world, o, 0, bytes, 1, nullptr, &samples), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure(world, o, 0, bytes, 1, &options, nullptr), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure_curve(world, nullptr, 0, bytes, 2, 8, 0.1, &options, &samples),
+              LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure_pairs(world, 8, 8, LW_ORDER_PARALLEL, nullptr, &samples), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure_triplets(world, 8, 8, LW_ORDER_PARALLEL, &options, nullptr),
+              LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_measure_clock(world, 0.0, &options, nullptr), LW_ERR_ARGUMENT);
+    EXPECT_EQ(samples, untouched);
+}
+
+TEST(Refusals, ASizeThatFloatsCannotFillIsNamed) {
+    const auto refusal =
+        refuse(fixed_repetitions(2), [](const auto& options, lw_samples **samples) {
+            return measure_bytes("allreduce", 0, 10, options, samples);
+        });
+
+    expect_refusal(refusal, LW_ERR_ARGUMENT, "multiple of 4");
+}
+
+TEST(Refusals, ACountBeyondTheMpiNamesTheLimit) {
+    const auto refusal =
+        refuse(fixed_repetitions(2), [](const auto& options, lw_samples **samples) {
+            return measure_bytes("allreduce", 0, std::uint64_t{1} << 40, options, samples);
+        });
+
+    expect_refusal(refusal, LW_ERR_LIMIT, "INT_MAX");
+}
+
+TEST(Refusals, ASizeBeyondTheMemoryIsRefusedBeforeItIsAllocated) {
+    const auto refusal =
+        refuse(fixed_repetitions(2), [](const auto& options, lw_samples **samples) {
+            return measure_bytes("bcast", 0, std::uint64_t{1} << 46, options, samples);
+        });
+
+    expect_refusal(refusal, LW_ERR_LIMIT, "choose a smaller size");
+}
+
+TEST(Refusals, ASizeBeyondTheAddressSpaceIsRefused) {
+    const auto refusal =
+        refuse(fixed_repetitions(2), [](const auto& options, lw_samples **samples) {
+            return measure_bytes("scatter", 0, ~std::uint64_t{0}, options, samples);
+        });
+
+    expect_refusal(refusal, LW_ERR_LIMIT, "scatter");
+}
+
+TEST(Refusals, WeightsForAnotherNumberOfRanksAreNamed) {
+    const auto operation = operation_named("scatterv");
+    const std::vector<double> weights(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)) + 1, 1.0);
+    ASSERT_EQ(lw_operation_weights(operation.get(), weights.data(), weights.size()), LW_OK);
+    const std::uint64_t bytes = 8;
+
+    const auto refusal =
+        refuse(fixed_repetitions(2), [&](const auto& options, lw_samples **samples) {
+            return lw_measure(MPI_COMM_WORLD, operation.get(), 0, &bytes, 1, &options, samples);
+        });
+
+    expect_refusal(refusal, LW_ERR_ARGUMENT, "weights");
+}
+
+TEST(Refusals, WeightsThatOverflowDisplacementsNameTheLimit) {
+    const auto operation = operation_named("alltoallv");
+    std::vector<double> weights(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)), 0.0);
+    weights[0] = 1.9;
+    ASSERT_EQ(lw_operation_weights(operation.get(), weights.data(), weights.size()), LW_OK);
+    const std::uint64_t bytes = std::uint64_t{1} << 31;
+
+    const auto refusal =
+        refuse(fixed_repetitions(2), [&](const auto& options, lw_samples **samples) {
+            return lw_measure(MPI_COMM_WORLD, operation.get(), 0, &bytes, 1, &options, samples);
+        });
+
+    expect_refusal(refusal, LW_ERR_LIMIT, "INT_MAX");
+}
+
+TEST(Refusals, TasksRefuseWhatIsNotMadeOfThem) {
+    auto options = fixed_repetitions(2);
+    options.timing = LW_TIMING_TASKS;
+
+    const auto refusal = refuse(options, [](const auto& o, lw_samples **samples) {
+        return measure_bytes("allreduce", 0, 8, o, samples);
+    });
+
+    expect_refusal(refusal, LW_ERR_UNSUPPORTED, "allreduce");
+}
+
+TEST(Refusals, TasksRefuseDeadlinesAndPipelines) {
+    for (const auto start : {LW_START_WINDOW, LW_START_ROUND_TIME}) {
+        expect_refusal(refuse_options([start](lw_measure_options& options) {
+                           options.timing = LW_TIMING_TASKS;
+                           options.start = start;
+                       }),
+                       LW_ERR_UNSUPPORTED, "barrier start");
+    }
+    expect_refusal(refuse_options([](lw_measure_options& options) {
+                       options.timing = LW_TIMING_TASKS;
+                       options.pipeline_length = 2;
+                   }),
+                   LW_ERR_UNSUPPORTED, "pipeline");
+}
+
+TEST(Refusals, MeetingsNeedEnoughRanks) {
+    const int size = size_of(MPI_COMM_WORLD);
+    const auto pairs = [](const auto& options, lw_samples **samples) {
+        return lw_measure_pairs(MPI_COMM_WORLD, 8, 8, LW_ORDER_PARALLEL, &options, samples);
+    };
+    const auto triplets = [](const auto& options, lw_samples **samples) {
+        return lw_measure_triplets(MPI_COMM_WORLD, 8, 8, LW_ORDER_PARALLEL, &options, samples);
+    };
+    if (size < 2) expect_refusal(refuse(fixed_repetitions(2), pairs), LW_ERR_ARGUMENT, "ranks");
+    if (size < 3) expect_refusal(refuse(fixed_repetitions(2), triplets), LW_ERR_ARGUMENT, "ranks");
+    if (size >= 3) GTEST_SKIP() << "enough ranks for both";
+}
+
+TEST(Refusals, PingPongNeedsTwoRanks) {
+    if (size_of(MPI_COMM_WORLD) > 1) GTEST_SKIP() << "enough ranks for ping-pong";
+
+    const auto refusal =
+        refuse(fixed_repetitions(2), [](const auto& options, lw_samples **samples) {
+            return measure_bytes("pingpong", 0, 8, options, samples);
+        });
+
+    expect_refusal(refusal, LW_ERR_ARGUMENT, "at least 2 ranks");
+}
+
+/* A user operation that fails on rank `where`, from execution `from` on. */
+struct Failing {
+    int where = 0;
+    int from = 0;
+    int executions = 0;
+    lw_status setup_fails = LW_OK;
+
+    Operation operation() {
+        const lw_operation_callbacks callbacks = {
+            sizeof(lw_operation_callbacks), "failing", setup, execute, nullptr, this};
+        lw_operation *made = nullptr;
+        EXPECT_EQ(lw_operation_user(&callbacks, &made), LW_OK);
+        return Operation(made);
+    }
+    static int setup(void *self, MPI_Comm comm, int, std::uint64_t, void **state) {
+        *state = self;
+        const auto *failing = static_cast<Failing *>(self);
+        return failing->setup_fails != LW_OK && rank_of(comm) == failing->where ? 1 : 0;
+    }
+    static int execute(void *self) {
+        auto *failing = static_cast<Failing *>(self);
+        const bool here = rank_of(MPI_COMM_WORLD) == failing->where;
+        return failing->executions++ >= failing->from && here ? 1 : 0;
+    }
+};
+
+Refusal refuse_failing(Failing& failing, lw_measure_options options) {
+    const auto operation = failing.operation();
+    const std::uint64_t bytes = 8;
+    return refuse(options, [&](const auto& o, lw_samples **samples) {
+        return lw_measure(MPI_COMM_WORLD, operation.get(), 0, &bytes, 1, &o, samples);
+    });
+}
+
+// Defect 5 of the original: a failure neither stopped the loop nor reached the result.
+TEST(Failures, OfTheOperationOnOneRankReachEveryRank) {
+    for (const int where : {0, size_of(MPI_COMM_WORLD) - 1}) {
+        for (const auto timing : {LW_TIMING_MAX, LW_TIMING_ROOT, LW_TIMING_GLOBAL}) {
+            Failing failing{.where = where, .from = 4};
+            auto options = fixed_repetitions(20);
+            options.timing = timing;
+
+            const auto refusal = refuse_failing(failing, options);
+
+            expect_refusal(refusal, LW_ERR_OPERATION, "failing");
+            const bool here = rank_of(MPI_COMM_WORLD) == where;
+            EXPECT_EQ(failing.executions, here ? 5 : 21);
+        }
+    }
+}
+
+TEST(Failures, WhileWarmingUpReachEveryRank) {
+    for (const int where : {0, size_of(MPI_COMM_WORLD) - 1}) {
+        Failing failing{.where = where, .from = 0};
+        auto options = fixed_repetitions(5);
+        options.warmup_repetitions = 4;
+
+        expect_refusal(refuse_failing(failing, options), LW_ERR_OPERATION, "failing");
+    }
+}
+
+TEST(Failures, OfSetupOnOneRankReachEveryRank) {
+    for (const int where : {0, size_of(MPI_COMM_WORLD) - 1}) {
+        Failing failing{.where = where, .setup_fails = LW_ERR_OPERATION};
+
+        const auto refusal = refuse_failing(failing, fixed_repetitions(5));
+
+        expect_refusal(refusal, LW_ERR_OPERATION, "failing");
+        EXPECT_EQ(failing.executions, 0);
+    }
+}
+
+}  // namespace
+}  // namespace lanewise::measure
