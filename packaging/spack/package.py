@@ -22,6 +22,8 @@ class Lanewise(CMakePackage):
     depends_on("cli11@2:")
     depends_on("fmt@9:")
     depends_on("boost@1.71:+math")
+    depends_on("liburing@2:")
+    depends_on("xxhash@0.8:")
     depends_on("googletest@1.12:+gmock", type="test")
 
     conflicts("%gcc@:11", msg="Lanewise is written in C++20")

@@ -15,11 +15,11 @@ import json
 
 from lanewise.launch.machine import core_count
 from lanewise.plots import Bar, draw_bars
-from lanewise.plots.quantity import three_digits, time_text
 from lanewise.reproduce import sweeps
 from lanewise.reproduce.capped import Applied, Cap, capped
 from lanewise.reproduce.experiment import Experiment, Outcome, Row
 from lanewise.reproduce.workspace import Workspace
+from lanewise.results.quantity import three_digits, time_text
 
 SIDE = 2048
 BLOCKS = (32, 64, 128, 256, 512)

@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import Any
 
 from lanewise.plots import Bar, draw_bars
-from lanewise.plots.quantity import three_digits, time_text
 from lanewise.reproduce import sweeps
 from lanewise.reproduce.capped import Cap, capped
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.workspace import Workspace
+from lanewise.results.quantity import three_digits, time_text
 
 SIDE = 4096
 WAVES = (1, 2, 4, 8, 16, 32, 64, 128)

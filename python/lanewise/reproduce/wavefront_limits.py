@@ -13,10 +13,10 @@ import statistics
 from typing import Any
 
 from lanewise.plots import Bar, draw_bars
-from lanewise.plots.quantity import percent_text, rate_text, three_digits
 from lanewise.reproduce import sweeps
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.workspace import Workspace
+from lanewise.results.quantity import percent_text, rate_text, three_digits
 
 SIDE = 4096
 WAVES = 16

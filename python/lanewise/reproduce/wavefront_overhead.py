@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 
 from lanewise.plots import Bar, draw_bars
-from lanewise.plots.quantity import size_text
 from lanewise.reproduce import sweeps
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.workspace import Workspace
+from lanewise.results.quantity import size_text
 
 SIDE = 16384
 PAPER_BYTES = {4096: 512, 512: 32 << 10, 64: 2 << 20, 8: 128 << 20}

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from lanewise.plots import Bar, draw_bars
-from lanewise.plots.quantity import three_digits, time_text
 from lanewise.reproduce import sweeps
 from lanewise.reproduce.capped import Applied, Cap, capped
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.memmap_sweep import compiled
 from lanewise.reproduce.workspace import Workspace
+from lanewise.results.quantity import three_digits, time_text
 
 SIDE = 4096
 ITERATIONS = 8

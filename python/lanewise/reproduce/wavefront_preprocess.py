@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 
 from lanewise.plots import Bar, draw_bars
-from lanewise.plots.quantity import three_digits, time_text
 from lanewise.reproduce import sweeps
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.workspace import Workspace
+from lanewise.results.quantity import three_digits, time_text
 
 SIDE = 8192
 BLOCK = 512
