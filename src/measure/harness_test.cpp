@@ -74,20 +74,31 @@ TEST(Harness, WorksOnADuplicate) {
     EXPECT_EQ(relation, MPI_CONGRUENT);
 }
 
-TEST(HarnessBarrier, LetsNoRankOutBeforeAllAreIn) {
-    const Harness harness(MPI_COMM_WORLD);
+// Whether `barrier` let no rank out before all were in, in any of `rounds`.
+bool separates(const Harness& harness, void (Harness::*barrier)() const, int rounds) {
     SharedCounter arrived;
     std::mt19937_64 random(static_cast<std::uint64_t>(harness.rank()));
-    for (int round = 1; round <= 100; ++round) {
+    bool always = true;
+    for (int round = 1; round <= rounds; ++round) {
         dawdle(random);
         arrived.increment();
-
-        harness.barrier();
-
+        (harness.*barrier)();
         const int seen = arrived.value();
-        EXPECT_GE(seen, round * harness.size());
-        EXPECT_LT(seen, (round + 1) * harness.size());
+        always = always && seen >= round * harness.size() && seen < (round + 1) * harness.size();
     }
+    return always;
+}
+
+TEST(HarnessBarrier, LetsNoRankOutBeforeAllAreIn) {
+    const Harness harness(MPI_COMM_WORLD);
+
+    EXPECT_TRUE(separates(harness, &Harness::barrier, 100));
+}
+
+TEST(HarnessBarrier, LetsNoSleepingRankOutEither) {
+    const Harness harness(MPI_COMM_WORLD);
+
+    EXPECT_TRUE(separates(harness, &Harness::sleeping_barrier, 20));
 }
 
 TEST(HarnessAny, IsTrueOnEveryRankWhicheverRankSaysSo) {
