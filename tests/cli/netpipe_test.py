@@ -29,8 +29,7 @@ TURNS_MAX = 20
 def netpipe_s(folder: Path) -> float:
     """Return NetPIPE's one-way time of one message, in seconds."""
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    # Short series: on a busy machine a long one is never undisturbed, however often it is tried.
-    sizes = ["-l", str(MESSAGE_BYTES), "-u", str(MESSAGE_BYTES + 1), "-p", "0", "-n", "200"]
+    sizes = ["-l", str(MESSAGE_BYTES), "-u", str(MESSAGE_BYTES + 1), "-p", "0"]
     trips = ["-n", str(SERIES_TRIPS)]
     subprocess.run(
         ["mpirun.openmpi", "-n", "2", "NPopenmpi", *sizes, *trips, "-o", "netpipe.txt"],
