@@ -35,6 +35,9 @@ class Context:
     clocksource: str = "unknown"
     pipeline_length: int = 1
     root: int = 0
+    weights: tuple[float, ...] = ()
+    reply: str = "same"
+    order: str = "parallel"
     seed: int = 0
     started: str = ""
     arguments: list[str] = field(default_factory=list)
@@ -146,11 +149,11 @@ def convert(key: str, wanted: str, value: Any) -> Any:
     if wanted == "float":
         return float(value)
     if wanted == "tuple[float, ...]":
-        return seconds(key, value)
+        return numbers(key, value)
     return value
 
 
-def seconds(key: str, values: list[Any]) -> tuple[float, ...]:
+def numbers(key: str, values: list[Any]) -> tuple[float, ...]:
     """Return `values` as floats; RecordError where one is not a number."""
     for position, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -137,6 +137,9 @@ Json context_record(const Arguments& arguments, const measure::Bench& bench) {
             {"stopping", stopping(options)},
             {"pipeline_length", options.pipeline_length},
             {"root", arguments.root},
+            {"weights", arguments.weights},
+            {"reply", arguments.reply},
+            {"order", arguments.order == LW_ORDER_PARALLEL ? "parallel" : "sequential"},
             {"seed", options.seed},
             {"started", utc_now()},
             {"arguments", arguments.words}};
@@ -197,7 +200,8 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context)
     if (lines->records.empty()) return unfinished;
     const auto& before = lines->records.front();
     for (const char *key : {"record", "schema", "version", "mpi", "fabric", "ranks", "clock",
-                            "method", "start", "stopping", "pipeline_length", "root"}) {
+                            "method", "start", "stopping", "pipeline_length", "root", "weights",
+                            "reply", "order"}) {
         if (before.contains(key) && before[key] == context[key]) continue;
         const auto was = before.contains(key) ? before[key].dump() : std::string("absent");
         return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +

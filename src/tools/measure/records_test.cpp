@@ -32,7 +32,10 @@ Json context_of(int ranks) {
             {"start", "barrier"},
             {"stopping", {{"rule", "median"}, {"confidence", 0.95}}},
             {"pipeline_length", 1},
-            {"root", 0}};
+            {"root", 0},
+            {"weights", {1.0, 2.0}},
+            {"reply", "same"},
+            {"order", "parallel"}};
 }
 
 Json point_of(const std::string& operation, std::uint64_t bytes) {
@@ -135,6 +138,7 @@ TEST_F(UnfinishedFile, OfOtherConditionsIsRefusedNamingThem) {
         {"ranks", 8},       {"method", "global"}, {"start", "window"},
         {"clock", "wtime"}, {"fabric", "mpich"},  {"pipeline_length", 4},
         {"root", 3},        {"schema", "other"},  {"stopping", {{"rule", "student"}}},
+        {"reply", "4K"},    {"weights", {3.0}},   {"order", "sequential"},
     };
     for (const auto& [key, value] : changes) {
         auto context = context_of(4);
