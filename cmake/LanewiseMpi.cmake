@@ -6,9 +6,10 @@
 if(LANEWISE_MPI STREQUAL "smpi")
   # The smpi preset compiles with smpicc and smpicxx, which know where everything is.
   add_library(lanewise_mpi INTERFACE)
-  # The wrappers force in smpi_helpers.h, whose macros (exit, sleep, malloc) break the headers of
-  # other libraries; its guard keeps it out. Simulated time comes from MPI_Wtime.
-  target_compile_definitions(lanewise_mpi INTERFACE LANEWISE_SIMULATED=1 SMPI_HELPERS_H)
+  # The wrappers force in smpi_helpers.h, whose macros (exit, free, sleep) break other headers and
+  # code that knows nothing of MPI; its guard keeps it out. Simulated time comes from MPI_Wtime.
+  add_compile_definitions(SMPI_HELPERS_H)
+  target_compile_definitions(lanewise_mpi INTERFACE LANEWISE_SIMULATED=1)
   find_program(LANEWISE_SMPIRUN smpirun REQUIRED)
   set(LANEWISE_MPI_FAMILY smpi)
   set(LANEWISE_MPI_VERSION "SimGrid SMPI")

@@ -25,27 +25,56 @@ function(lw_add_part name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
-# A native program: main.cpp of src/tools/<folder>, installed beside the others of its MPI.
+# A native program: main.cpp of src/tools/<folder>, installed beside the others of its MPI. The work
+# is done in the parts; OPTIMISED is for the programs that do some themselves.
 function(lw_add_tool name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   lw_options(${name})
+  if(NOT ARG_OPTIMISED)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ${LANEWISE_TESTS_ALONE})
   install(TARGETS ${name}
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lanewise/${LANEWISE_MPI_FAMILY}/bin)
 endfunction()
 
-# A test without MPI. Exit status 77 is a skip; the reason is printed by the test.
+# What nearly every test and tool begins with takes longer to read than the rest to compile.
+function(lw_precompile name)
+  if(LANEWISE_MPI_FAMILY STREQUAL "smpi")
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "HEADERS;LINK" ${ARGN})
+  # A program as its users are: how code is addressed must agree.
+  add_executable(${name} ${PROJECT_SOURCE_DIR}/src/testing/precompiled.cpp)
+  lw_options(${name})
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+endfunction()
+
+# Options of a test: what it tests is optimised, it itself need not be.
+function(lw_test_options name)
+  lw_options(${name})
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(TARGET lw_test_headers)
+    target_precompile_headers(${name} REUSE_FROM lw_test_headers)
+  endif()
+endfunction()
+
+# A test without MPI, for trees with LANEWISE_UNIT_TESTS: it would find the same in all. Exit status
+# 77 is a skip; the reason is printed by the test.
 function(lw_add_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  if(NOT LANEWISE_TESTS OR LANEWISE_MPI_FAMILY STREQUAL "smpi")
+  if(NOT LANEWISE_TESTS OR NOT LANEWISE_UNIT_TESTS)
     return()
   endif()
   if(NOT ARG_SOURCES)
     set(ARG_SOURCES ${name}.cpp)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  lw_options(${name})
+  lw_test_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 SKIP_RETURN_CODE 77)
@@ -72,7 +101,7 @@ function(lw_add_mpi_test name)
     set(ARG_SOURCES ${name}.cpp)
   endif()
   add_executable(${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/src/testing/mpi_main.cpp)
-  lw_options(${name})
+  lw_test_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock lanewise::mpi)
   foreach(ranks IN LISTS ARG_RANKS)
     lw_add_mpi_run(${name}_${ranks} ${ranks} $<TARGET_FILE:${name}>)

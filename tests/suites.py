@@ -42,9 +42,9 @@ class Suite:
 
 
 def pytest(name: str, *arguments: str) -> Suite:
-    """Return a suite of Python tests."""
+    """Return a suite of Python tests; those that launch jobs and raise testbeds take a while."""
     options = ["-q", "--tb=short", "--junitxml={report}", "-p", "no:cacheprovider"]
-    return Suite(name, [sys.executable, "-m", "pytest", *options, *arguments])
+    return Suite(name, [sys.executable, "-m", "pytest", *options, *arguments], limit_s=1200)
 
 
 def ctest(name: str, folder: str, *arguments: str, prepare: list[Command] | None = None) -> Suite:

@@ -2,6 +2,8 @@
 """Lanewise: how fast data moves between the ranks of a parallel job.
 
 samples = lanewise.read("samples.jsonl")   # a data frame with units in its column names
+platform = lanewise.fit(samples)           # models of the machine; print it to see how far off
+platform.predict("scatter", "binomial", ranks=4096, message_bytes=65536)
 """
 
 from importlib import import_module
@@ -9,10 +11,11 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lanewise.model.platform import Platform, fit, read_platform
     from lanewise.results.read import read
 
 __version__ = version("lanewise")
-__all__ = ["__version__", "read"]
+__all__ = ["Platform", "__version__", "fit", "read", "read_platform"]
 
 
 def __getattr__(name: str) -> Any:
@@ -21,6 +24,8 @@ def __getattr__(name: str) -> Any:
         from lanewise.results.read import read  # noqa: PLC0415
 
         return read
+    if name in ("Platform", "fit", "read_platform"):
+        return getattr(import_module("lanewise.model.platform"), name)
     if name == "wavefront":
         return import_module("lanewise.wavefront")
     raise AttributeError(f"module 'lanewise' has no attribute '{name}'")

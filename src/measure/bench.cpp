@@ -202,8 +202,9 @@ struct Bench::Turn {
     double estimate_s = 0.0;
 };
 
-Outcome Bench::take_turn(Turn& turn) {
-    const auto& [operation, root, bytes] = turn.point;
+Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
+                                const std::function<std::size_t(double)>& count_of) {
+    const auto& [operation, root, bytes] = point;
     auto running = Running::create(*operation, harness_.comm(), root, bytes);
     const std::string what = operation->name + " of " + format_size(bytes) + " bytes ";
     double worst = static_cast<int>(running ? LW_OK : running.failure().status);
@@ -213,20 +214,33 @@ Outcome Bench::take_turn(Turn& turn) {
     if (status != LW_OK) return Failure{status, what + "could not be set up on every rank"};
     const Failure failed{LW_ERR_OPERATION, what + "returned an error"};
     if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
-    const auto warm = warm_up(*running, turn.estimate_s);
+    const auto warm = warm_up(*running, estimate_s);
     if (warm.failed) return failed;
     const double execution_s = warm.execution_s * options_.pipeline_length;
-    if (turn.estimate_s <= 0.0) turn.estimate_s = execution_s;
 
-    const auto count = turn.repetition.next_batch(turn.estimate_s);
+    const auto count = count_of(execution_s);
     starter_.begin_batch(execution_s);
     auto batch = timing_->run(*this, *running, count);
     starter_.end_batch(batch.late_count, count);
     if (batch.failed) return failed;
     const double scale = running->scale() / options_.pipeline_length;
     for (auto& value : batch.values_s) value *= scale;
-    turn.repetition.add(batch.values_s, batch.late_count, batch.elapsed_s);
-    turn.estimate_s = batch.elapsed_s / static_cast<double>(count);
+    return batch;
+}
+
+Result<Batch> Bench::run_batch(const Point& point, std::size_t count) {
+    return take_batch(point, 0.0, [count](double) { return count; });
+}
+
+Outcome Bench::take_turn(Turn& turn) {
+    std::size_t count = 0;
+    const auto batch = take_batch(turn.point, turn.estimate_s, [&](double execution_s) {
+        if (turn.estimate_s <= 0.0) turn.estimate_s = execution_s;
+        return count = turn.repetition.next_batch(turn.estimate_s);
+    });
+    if (!batch) return batch.failure();
+    turn.repetition.add(batch->values_s, batch->late_count, batch->elapsed_s);
+    turn.estimate_s = batch->elapsed_s / static_cast<double>(count);
     return Done{};
 }
 

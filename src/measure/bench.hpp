@@ -92,6 +92,10 @@ class Bench {
         std::span<const Point> points,
         const std::function<void(std::size_t index, const Measured&)>& done = {});
 
+    /* One batch of `point`, warm-up before it; for callers that take turns by a rule of their own.
+       All points must have been prepared. Collective. */
+    Result<Batch> run_batch(const Point& point, std::size_t count);
+
     const Harness& harness() const { return harness_; }
     const Clock& clock() const { return clock_; }
     const lw_measure_options& options() const { return options_; }
@@ -114,6 +118,9 @@ class Bench {
     };
     WarmUp warm_up(Running& running, double estimate_s) const;
     Outcome admit_memory(const Point& point);
+    /* `count_of` gets the time that the batch's executions take each. */
+    Result<Batch> take_batch(const Point& point, double estimate_s,
+                             const std::function<std::size_t(double execution_s)>& count_of);
     Outcome take_turn(Turn& turn);
 
     lw_measure_options options_;

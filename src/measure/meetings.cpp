@@ -14,30 +14,12 @@
 namespace lanewise::measure {
 namespace {
 
-struct Buffers {
-    std::vector<std::byte> there;
-    std::vector<std::byte> back;
-};
-
-// One repetition at the sender: out to every peer, then back from every peer.
-double trip_s(const Bench& bench, const Meeting& meeting, Buffers& buffers) {
-    const auto& harness = bench.harness();
-    const double begin_s = bench.clock().now_s();
-    for (const int peer : meeting.peers) harness.send(buffers.there, peer);
-    for (const int peer : meeting.peers) harness.receive(buffers.back, peer);
-    return bench.clock().now_s() - begin_s;
-}
-
 // Answers batches of the length the sender names, until it names none.
-void serve(const Bench& bench, int sender, Buffers& buffers) {
-    const auto& harness = bench.harness();
+void serve(const Bench& bench, const Trip& trip, int sender, Buffers& buffers) {
     for (;;) {
-        auto count = harness.receive_value<std::uint64_t>(sender);
+        auto count = bench.harness().receive_value<std::uint64_t>(sender);
         if (count == 0) return;
-        for (; count > 0; --count) {
-            harness.receive(buffers.there, sender);
-            harness.send(buffers.back, sender);
-        }
+        for (; count > 0; --count) trip.serve(bench, sender, buffers);
     }
 }
 
@@ -46,18 +28,22 @@ void announce(const Bench& bench, const Meeting& meeting, std::uint64_t count) {
 }
 
 // Runs one batch at the sender and returns false when the meeting has had enough.
-bool lead_batch(const Bench& bench, const Meeting& meeting, Buffers& buffers,
+bool lead_batch(const Bench& bench, const Trip& trip, const Meeting& meeting, Buffers& buffers,
                 Repetition& repetition) {
     const auto warmups = bench.options().warmup_repetitions;
     double estimate_s = 0.0;
     if (repetition.stopped()) return false;
     if (warmups > 0) announce(bench, meeting, warmups);
-    for (std::uint32_t i = 0; i < warmups; ++i) estimate_s = trip_s(bench, meeting, buffers);
+    for (std::uint32_t i = 0; i < warmups; ++i) {
+        const double warm_s = bench.clock().now_s();
+        trip.lead(bench, meeting, buffers);
+        estimate_s = bench.clock().now_s() - warm_s;
+    }
     const auto count = repetition.next_batch(estimate_s);
     announce(bench, meeting, count);
     std::vector<double> values;
     const double begin_s = bench.clock().now_s();
-    for (std::size_t i = 0; i < count; ++i) values.push_back(trip_s(bench, meeting, buffers));
+    for (std::size_t i = 0; i < count; ++i) values.push_back(trip.lead(bench, meeting, buffers));
     repetition.add(values, 0, bench.clock().now_s() - begin_s);
     return true;
 }
@@ -77,15 +63,15 @@ using Repetitions = std::map<Key, Repetition>;
 
 enum class Sweep { first_batch, the_rest };
 
-void hold_round(const Bench& bench, const Round& round, Sweep sweep, Buffers& buffers,
-                Repetitions& repetitions) {
+void hold_round(const Bench& bench, const Trip& trip, const Round& round, Sweep sweep,
+                Buffers& buffers, Repetitions& repetitions) {
     const auto *mine = find_mine(round, bench.harness().rank());
-    if (mine && mine->sender != bench.harness().rank()) serve(bench, mine->sender, buffers);
+    if (mine && mine->sender != bench.harness().rank()) serve(bench, trip, mine->sender, buffers);
     if (mine && mine->sender == bench.harness().rank()) {
         auto& repetition =
             repetitions.try_emplace({mine->sender, mine->peers}, bench.stopping_rule())
                 .first->second;
-        while (lead_batch(bench, *mine, buffers, repetition) && sweep == Sweep::the_rest) {
+        while (lead_batch(bench, trip, *mine, buffers, repetition) && sweep == Sweep::the_rest) {
         }
         announce(bench, *mine, 0);
     }
@@ -144,7 +130,9 @@ Result<std::vector<Measured>> measure_meetings(const Bench& bench, const Meeting
                                           format_size(plan.back_bytes) + " bytes"};
     Repetitions repetitions;
     for (const auto sweep : {Sweep::first_batch, Sweep::the_rest}) {
-        for (const auto& round : plan.rounds) hold_round(bench, round, sweep, buffers, repetitions);
+        for (const auto& round : plan.rounds) {
+            hold_round(bench, *plan.trip, round, sweep, buffers, repetitions);
+        }
     }
     return share(bench, plan, repetitions);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Meetings measured: round trips between pairs and point-to-two experiments.
+// Meetings measured: trips between pairs of ranks, or one rank and two peers.
 //
 // Within a round every meeting runs by itself, with its own repetition rule
 // decided at its sender; between rounds all ranks meet at a barrier. Meetings
@@ -17,6 +17,7 @@
 
 #include "measure/bench.hpp"
 #include "measure/pairs.hpp"
+#include "measure/trips.hpp"
 
 namespace lanewise::measure {
 
@@ -24,6 +25,7 @@ struct MeetingPlan {
     std::vector<Round> rounds;
     std::uint64_t there_bytes = 0;
     std::uint64_t back_bytes = 0;
+    const Trip *trip = &trips().front(); /* there and back */
 };
 
 /* One Measured a meeting, sorted as one_by_one sorts them; the same on every rank. */

@@ -45,11 +45,13 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "errors": set(),
     "results": {"errors"},
     "launch": {"errors"},
+    "model": {"errors", "results", "launch"},
+    "tuning": {"errors", "launch"},
     "plots": {"errors", "results"},
-    "report": {"errors", "results", "plots"},
+    "report": {"errors", "results", "plots", "tuning"},
     "testbed": {"errors", "launch"},
     "wavefront": {"errors", "launch"},
-    "reproduce": {"errors", "results", "launch", "plots", "testbed", "wavefront"},
+    "reproduce": {"errors", "results", "launch", "model", "plots", "testbed", "wavefront"},
 }
 PYTHON_TOPS = {"cli", "__init__", "__main__"}
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command `lanewise`: one file a subcommand.
 
-Each module named in SUBCOMMANDS has a function `register(app: typer.Typer) -> None` that adds its
+Each subcommand's module has a function `register(app: typer.Typer) -> None` that adds its
 command.  The first paragraph of a command's docstring is its example, a line `$ lanewise ...`;
 the help opens with it.
 """
@@ -18,7 +18,27 @@ from lanewise import __version__
 from lanewise.cli.example import ExampleTyper
 from lanewise.errors import LanewiseError
 
-SUBCOMMANDS = ("measure", "doctor", "show", "compare", "export", "report", "wavefront", "reproduce")
+SUBCOMMANDS = (
+    "measure",
+    "doctor",
+    "show",
+    "compare",
+    "export",
+    "report",
+    "fit",
+    "predict",
+    "algorithms",
+    "tune",
+    "check",
+    "run",
+    "testbed",
+    "wavefront",
+    "hca",
+    "reproduce",
+)
+
+# A module called run would take the place of the function of that name below.
+MODULES = {"run": "run_tuned"}
 
 # The class that all usage errors derive from has no public name in typer.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
@@ -47,7 +67,7 @@ def make_app(names: Sequence[str] = SUBCOMMANDS) -> typer.Typer:
         """
 
     for name in names:
-        import_module(f"lanewise.cli.{name}").register(app)
+        import_module(f"lanewise.cli.{MODULES.get(name, name)}").register(app)
     return app
 
 

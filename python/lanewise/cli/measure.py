@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -134,12 +134,18 @@ def measure(
 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
-    program = str(choice.build.program(MEASURE))
     ranks = positive_count("-n", values["ranks"] or str(max(2, core_count())))
     arguments = native.native_arguments(values)
     arguments += [f"--ranks={ranks}", f"--fabric={choice.fabric.name}"]
+    return job_running(choice, values, folder, (MEASURE, *arguments), ranks)
+
+
+def job_running(
+    choice: Choice, values: Mapping[str, Any], folder: Path, program: Sequence[str], ranks: int
+) -> Job:
+    """Return the launch of a native program, by name and with its arguments."""
     return Job(
-        program=(program, *arguments),
+        program=(str(choice.build.program(program[0])), *program[1:]),
         ranks=ranks,
         launcher=choice.launcher,
         mpi=choice.build.mpi,

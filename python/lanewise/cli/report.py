@@ -14,7 +14,7 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    samples: list[Path] = typer.Argument(..., help="Result files of `lanewise measure`."),
+    samples: list[Path] = typer.Argument(..., help="Files of measure, fit and tune."),
     output: Path = typer.Option(Path("report.html"), "-o", "--output", help="The page to write."),
 ) -> None:
     """$ lanewise report openmpi.jsonl mpich.jsonl -o report.html

@@ -7,6 +7,8 @@ Flux speaks PMI-1 by itself, which MPICH understands; Open MPI needs the pmix sh
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from lanewise.errors import RequestError
 from lanewise.launch.job import Fabric, Job
 
@@ -23,6 +25,12 @@ def command(job: Job) -> list[str]:
     return [*line, *job.launcher_arguments, *job.program]
 
 
+def carry(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    """Return `line`, whose second word is run, with variables for the ranks."""
+    given = [f"--env={name}={value}" for name, value in variables.items()]
+    return [*line[:2], *given, *line[2:]]
+
+
 FABRIC = Fabric(
     name="flux",
     title="Flux",
@@ -31,5 +39,6 @@ FABRIC = Fabric(
     package="flux-core (Spack, or your distribution)",
     mark="",
     command=command,
+    carry=carry,
     version_arguments=("version",),
 )

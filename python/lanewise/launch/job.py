@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from lanewise.errors import RequestError
 
 
 @dataclass(frozen=True)
@@ -13,12 +15,16 @@ class Cluster:
     """A simulated cluster: hosts on one switch, each with a full-duplex link of its own.
 
     `rate_bytes_per_s` and `latency_s` are of one link; a message crosses two.
-    `speeds_flops` are the speeds of the hosts, repeated over them in turn.
+    `speeds_flops` are the speeds of the hosts, repeated over them in turn.  `platform` is another
+    cluster instead, a SimGrid platform with hosts host0, host1, ...; `configuration` are more
+    options of smpirun.
     """
 
     rate_bytes_per_s: float = 125e6
     latency_s: float = 10e-6
     speeds_flops: tuple[float, ...] = (1e9,)
+    platform: str = ""
+    configuration: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,13 +59,19 @@ def no_files(_job: Job) -> Mapping[Path, str]:
     return {}
 
 
+def no_variables(line: Sequence[str], _variables: Mapping[str, str]) -> list[str]:
+    """Refuse: the fabric's ranks are no processes."""
+    raise RequestError(f"{line[0]} simulates its ranks; name a launcher of real ones")
+
+
 @dataclass(frozen=True)
 class Fabric:
-    """A way to launch: the programs that do it, the MPIs it can carry, and three pure functions.
+    """A way to launch: the programs that do it, the MPIs it can carry, and four pure functions.
 
     `launchers` are tried in order; `mpis` are families of native builds, the preferred first.
     `package` is what to install where it is missing.  `mark` is a word of the launcher's version
-    text: several MPIs install a program called mpirun.
+    text: several MPIs install a program called mpirun.  `carry` adds environment variables for the
+    ranks, and for them alone, to a launch line that somebody else wrote.
     """
 
     name: str
@@ -72,3 +84,4 @@ class Fabric:
     version_arguments: tuple[str, ...] = ("--version",)
     environment: Callable[[Job], Mapping[str, str]] = no_environment
     files: Callable[[Job], Mapping[Path, str]] = no_files
+    carry: Callable[[Sequence[str], Mapping[str, str]], list[str]] = no_variables

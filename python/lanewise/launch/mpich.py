@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from lanewise.launch.job import Fabric, Job
 
 
@@ -16,6 +18,12 @@ def command(job: Job) -> list[str]:
     return [*line, *job.launcher_arguments, *job.program]
 
 
+def carry(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    """Return `line` with variables for the ranks of all its programs."""
+    given = [word for name, value in variables.items() for word in ("-genv", name, value)]
+    return [line[0], *given, *line[1:]]
+
+
 FABRIC = Fabric(
     name="mpich",
     title="MPICH",
@@ -24,4 +32,5 @@ FABRIC = Fabric(
     package="mpich libmpich-dev",
     mark="HYDRA",
     command=command,
+    carry=carry,
 )

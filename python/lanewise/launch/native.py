@@ -19,6 +19,9 @@ from lanewise.launch.job import Fabric
 
 MANIFEST = "lanewise-build.json"
 MEASURE = "lanewise-measure"
+TUNE = "lanewise-tune"
+CHECK = "lanewise-check"
+PROVE = "lanewise-prove"
 PRESETS = {"openmpi": "release", "mpich": "mpich", "smpi": "smpi"}
 BUILD_TYPES = ("Release", "RelWithDebInfo", "MinSizeRel", "Debug")
 
@@ -34,6 +37,14 @@ class NativeBuild:
     sanitize: str
     version: str
     programs: Path
+    libraries: Path
+
+    def library(self, name: str) -> Path:
+        """Return the path of a native library; RequestError where it is not there."""
+        path = self.libraries / name
+        if not path.is_file():
+            raise RequestError(f"{path} is missing; build it with: make build")
+        return path
 
     def program(self, name: str) -> Path:
         """Return the path of a native program; RequestError where it is not there."""
@@ -55,6 +66,7 @@ def read_build(manifest: Path) -> NativeBuild:
             sanitize=values.get("sanitize", ""),
             version=values["version"],
             programs=manifest.parent / values["bin"],
+            libraries=manifest.parent / values["lib"],
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RequestError(

@@ -7,7 +7,7 @@ root unless told twice, by environment.  With a list of hosts the slots are the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from lanewise.launch.job import Fabric, Job
 
@@ -31,6 +31,15 @@ def environment(job: Job) -> Mapping[str, str]:
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
+def carry(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    """Return `line` with variables for the ranks; each program of an MPMD line needs its own."""
+    given = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+    words = [line[0], *given]
+    for word in line[1:]:
+        words += [word, *given] if word == ":" else [word]
+    return words
+
+
 FABRIC = Fabric(
     name="openmpi",
     title="Open MPI",
@@ -40,4 +49,5 @@ FABRIC = Fabric(
     mark="Open",
     command=command,
     environment=environment,
+    carry=carry,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from lanewise.errors import LanewiseError, RequestError, RunError
 from lanewise.launch.job import Fabric, Job
 
 TIMEOUT_S = 60.0
+COMPLAINT = re.compile(r"lanewise-[a-z-]+: (?!warning)(.*)")
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,10 @@ def refusal(program: str, status: int, output: str) -> LanewiseError:
 
 def sentence_in(lines: Sequence[str]) -> str | None:
     """Return the native program's own complaint among lines of output, without its name."""
-    prefix = "lanewise-measure: "
     for text in lines:
-        if text.startswith(prefix) and not text.startswith(f"{prefix}warning"):
-            return text[len(prefix) :]
+        found = COMPLAINT.match(text)
+        if found:
+            return found.group(1)
     return None
 
 

@@ -40,6 +40,7 @@ def command(job: Job) -> list[str]:
         raise RequestError(f"smpirun cannot pass '{torn}' on; use a name without white space")
     where = ["-hostfile", str(host_file(job)), "-platform", str(platform_file(job))]
     line = [job.launcher, "-np", str(job.ranks), *where, *CONFIGURATION]
+    line += job.cluster.configuration
     return [*line, *job.launcher_arguments, *job.program]
 
 
@@ -47,7 +48,7 @@ def files(job: Job) -> Mapping[Path, str]:
     """Return the platform and the list of hosts, one host a rank."""
     names = [f"host{index}" for index in range(job.ranks)]
     return {
-        platform_file(job): platform_xml(job, names),
+        platform_file(job): job.cluster.platform or platform_xml(job, names),
         host_file(job): "".join(f"{name}\n" for name in names),
     }
 

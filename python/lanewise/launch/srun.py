@@ -8,6 +8,9 @@ file for --nodelist where the value has a slash in it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from lanewise.errors import RequestError
 from lanewise.launch.job import Fabric, Job
 
 PROCESS_MANAGERS = {"openmpi": "pmix", "mpich": "pmi2"}
@@ -26,6 +29,16 @@ def command(job: Job) -> list[str]:
     return [*line, *job.launcher_arguments, *job.program]
 
 
+def carry(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    """Return `line` with variables for the ranks; srun knows one list of them, parted by commas."""
+    if any(word == "--export" or word.startswith("--export=") for word in line):
+        raise RequestError("srun takes one --export; leave it out and set the variables before")
+    if any("," in value for value in variables.values()):
+        raise RequestError("srun parts variables by commas; use paths without commas")
+    given = ",".join(["ALL", *(f"{name}={value}" for name, value in variables.items())])
+    return [line[0], f"--export={given}", *line[1:]]
+
+
 FABRIC = Fabric(
     name="srun",
     title="Slurm",
@@ -34,4 +47,5 @@ FABRIC = Fabric(
     package="slurm-client",
     mark="slurm",
     command=command,
+    carry=carry,
 )

@@ -22,6 +22,7 @@ from plotly.offline import get_plotlyjs
 from lanewise import __version__
 from lanewise.errors import RequestError
 from lanewise.report.cautions import page_cautions
+from lanewise.report.decisions import NO_DECISIONS, Decisions, decisions_of, schema_of
 from lanewise.report.figures import Json, figures_of
 from lanewise.report.tables import clock_rows, command_of, context_rows, glance_of, point_rows
 from lanewise.report.verdict import title_of, verdict_of
@@ -45,14 +46,19 @@ def write_report(paths: Sequence[Path], output: Path) -> Page:
 
     Raises RequestError for a file that cannot be read or an output that cannot be written.
     """
-    runs = [load(path) for path in paths]
+    concluded = [path for path in paths if schema_of(path)]
+    runs = [load(path) for path in paths if path not in concluded]
+    if not runs:
+        raise RequestError("a report needs samples; name a file of `lanewise measure` too")
     figures = figures_of(runs)
-    _replace(output, render_page(runs, figures))
+    _replace(output, render_page(runs, figures, decisions_of(concluded)))
     curves = sum(len(figure["curves"]) for figure in figures if figure["kind"] == "curves")
     return Page(output, len(figures), curves)
 
 
-def render_page(runs: Sequence[Samples], figures: Sequence[Json]) -> str:
+def render_page(
+    runs: Sequence[Samples], figures: Sequence[Json], decisions: Decisions = NO_DECISIONS
+) -> str:
     """Return the page as text."""
     cautions = page_cautions(runs)
     environment = Environment(
@@ -67,9 +73,11 @@ def render_page(runs: Sequence[Samples], figures: Sequence[Json]) -> str:
         verdict=" ".join(verdict_of(runs, len(cautions))),
         cautions=cautions,
         glance=glance_of(figures),
+        decisions=decisions,
         figures=[(figure, point_rows(figure)) for figure in figures],
         clocks=clock_rows(runs),
         files=[run.path.name for run in runs],
+        all_files=[*(run.path.name for run in runs), *decisions.files],
         context=context_rows(runs),
         commands=[command_of(run) for run in runs],
         data=_embedded({"figures": figures}),

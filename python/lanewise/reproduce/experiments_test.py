@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from lanewise.errors import RequestError, RunError
-from lanewise.reproduce import interval_coverage, parallel_pairs, pipeline_effect, timing_methods
+from lanewise.reproduce import (
+    interval_coverage,
+    parallel_pairs,
+    pipeline_effect,
+    testbed_accuracy,
+    timing_methods,
+)
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.registry import EXPERIMENTS, find_experiment
 from lanewise.reproduce.run import Finished, run_experiment
@@ -207,3 +213,16 @@ def test_methods_agree_by_the_median_over_sizes(tmp_path: Path) -> None:
 
 def test_a_coverage_is_written_with_one_decimal() -> None:
     assert interval_coverage.percent_of(0.946) == "94.6 %"
+
+
+def test_the_accuracy_of_a_testbed_is_told_by_medians_and_the_worst_rate() -> None:
+    share = testbed_accuracy.PAYLOAD_SHARE
+
+    figures = testbed_accuracy.figures_of(
+        [5.1] * 9, [5.2] * 5 + [9.0] * 4, {1e8: 1e8 * share, 1e9: 0.98e9 * share}, 6e9
+    )
+
+    assert figures["delay_error_idle_ms"] == pytest.approx(0.1)
+    assert figures["delay_error_ms"] == pytest.approx(0.2)
+    assert figures["rate_error_percent"] == pytest.approx(2.0)
+    assert figures["throughput_gbps"] == pytest.approx(6.0)

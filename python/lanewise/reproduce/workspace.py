@@ -12,9 +12,9 @@ import os
 import platform
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +53,13 @@ def rank_count(most: int) -> int:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The folder of one experiment.  Progress goes to standard error, results into the folder."""
+    """The folder of one experiment.  Progress goes to standard error, results into the folder.
+
+    `variables` are set in the environment of the ranks, and nowhere else.
+    """
 
     folder: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def say(self, text: str) -> None:
         """Write one line of progress."""
@@ -84,24 +88,33 @@ class Workspace:
             program = choice.build.program("lanewise-measure")
         known = ("--ranks", str(ranks), "--fabric", choice.fabric.name, "--events", "-o", str(path))
         job = self._job(choice, (str(program), *arguments, *known), ranks, cluster)
-        _launch(choice, job)
+        _launch(choice, job, self.variables)
         with failing_as_run():
             return load(path)
 
-    def ask(self, program: str, ranks: int = 0) -> dict[str, Any]:
+    def ask(
+        self,
+        program: str,
+        ranks: int = 0,
+        *,
+        arguments: Sequence[str] = (),
+        fabric: str = "",
+        cluster: Cluster | None = None,
+    ) -> dict[str, Any]:
         """Run a native program that prints one JSON object, and return it.
 
         With `ranks` it is launched under MPI, without it is run alone.  Raises RunError.
         """
-        self.say(f"{program}" + (f", {ranks} ranks" if ranks else ""))
+        self.say(" ".join([program, *arguments]) + (f", {ranks} ranks" if ranks else ""))
         if ranks == 0:
             with failing_as_run():
                 path = _program_of_any_build(program)
-            return _object_in(program, _run_alone(path))
+            return _object_in(program, _run_alone([str(path), *arguments]))
         with failing_as_run():
-            choice = _chosen("")
+            choice = _chosen(fabric)
             path = choice.build.program(program)
-        return _object_in(program, _launch(choice, self._job(choice, (str(path),), ranks, None)))
+        job = self._job(choice, (str(path), *arguments), ranks, cluster)
+        return _object_in(program, _launch(choice, job, self.variables))
 
     def save(self, figure: Figure, name: str) -> list[Path]:
         """Save `figure` as `name`.png and `name`.svg in the folder."""
@@ -146,15 +159,17 @@ def _program_of_any_build(name: str) -> Path:
     raise RequestError(f"{name} is not built; build it with: make build")
 
 
-def _run_alone(path: Path) -> deque[str]:
-    outcome = run([str(path)], {}, _ignore)
-    _require_success(path.name, outcome.status, outcome.output)
+def _run_alone(line: list[str]) -> deque[str]:
+    outcome = run(line, {}, _ignore)
+    _require_success(Path(line[0]).name, outcome.status, outcome.output)
     return outcome.output
 
 
-def _launch(choice: Choice, job: Job) -> deque[str]:
+def _launch(choice: Choice, job: Job, variables: Mapping[str, str]) -> deque[str]:
     write_files(choice.fabric, job)
     line = choice.fabric.command(job)
+    if variables:
+        line = choice.fabric.carry(line, variables)
     outcome = run(line, choice.fabric.environment(job), _ignore)
     _require_success(Path(job.program[0]).name, outcome.status, outcome.output)
     return outcome.output

@@ -14,6 +14,7 @@
 
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
+#include "measure/trips.hpp"
 
 namespace lanewise::tools {
 namespace {
@@ -37,7 +38,7 @@ Failure usage(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence};
 void declare(CLI::App& app, Texts& texts, Arguments& arguments) {
     auto& options = arguments.options;
     app.add_option("operations", texts.operations,
-                   "names from --list, or pairs, triplets, clock")->option_text("OPERATION...");
+                   "names from --list, one or more")->option_text("OPERATION...");
     app.add_option("--operation", arguments.libraries, "a user operation, LIBRARY.so:SYMBOL");
     app.add_option("--sizes", texts.sizes, "8,1K or 1:1M:x2 or 0:100K:1K (1:1M:x2)");
     app.add_option("--adaptive", arguments.tolerance,
@@ -132,14 +133,12 @@ Outcome read_repetitions(const std::string& text, lw_measure_options& options) {
 }
 
 Outcome choose_subject(const Texts& texts, Arguments& arguments) {
-    static constexpr std::pair<const char *, Subject> subjects[] = {
-        {"pairs", Subject::pairs}, {"triplets", Subject::triplets}, {"clock", Subject::clock}};
     for (const auto& name : texts.operations) {
-        for (const auto& [word, subject] : subjects) {
-            if (name != word) continue;
+        arguments.trip = measure::find_trip(name);
+        if (arguments.trip || name == "clock") {
             if (texts.operations.size() > 1 || !arguments.libraries.empty())
                 return usage("\"" + name + "\" is measured by itself; run it separately");
-            arguments.subject = subject;
+            arguments.subject = arguments.trip ? Subject::meetings : Subject::clock;
             return Done{};
         }
         if (find_entry(name)) continue;

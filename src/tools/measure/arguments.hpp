@@ -12,12 +12,17 @@
 
 #include "base/result.hpp"
 
+namespace lanewise::measure {
+struct Trip;
+}
+
 namespace lanewise::tools {
 
-enum class Subject { operations, pairs, triplets, clock };
+enum class Subject { operations, meetings, clock };
 
 struct Arguments {
     Subject subject = Subject::operations;
+    const measure::Trip *trip = nullptr; /* what is done in meetings */
     std::vector<std::string> operations;
     std::vector<std::string> libraries; /* LIBRARY.so:SYMBOL */
     std::vector<std::uint64_t> sizes_bytes;

@@ -2,6 +2,7 @@
 //
 // The command line read: what each word means, and what a wrong one is told.
 
+#include "measure/trips.hpp"
 #include "tools/measure/arguments.hpp"
 
 #include <gmock/gmock.h>
@@ -100,8 +101,11 @@ TEST(Arguments, SplitWeightsAtCommas) {
 }
 
 TEST(Arguments, KnowSubjectsBesideOperations) {
-    EXPECT_EQ(accepted({"pairs", "--sizes", "8"}).subject, Subject::pairs);
-    EXPECT_EQ(accepted({"triplets", "--sizes", "8"}).subject, Subject::triplets);
+    for (const auto *name : {"pairs", "triplets", "trains", "sends", "receives"}) {
+        const auto arguments = accepted({name, "--sizes", "8"});
+        EXPECT_EQ(arguments.subject, Subject::meetings);
+        EXPECT_STREQ(arguments.trip->name, name);
+    }
     EXPECT_EQ(accepted({"clock"}).subject, Subject::clock);
     EXPECT_EQ(accepted({"pairs", "--order", "sequential"}).order, LW_ORDER_SEQUENTIAL);
 }

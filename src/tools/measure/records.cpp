@@ -5,65 +5,16 @@
 #include "tools/measure/records.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <ctime>
 
 #include "base/host.hpp"
+#include "measure/trips.hpp"
+#include "tools/conditions.hpp"
 
 namespace lanewise::tools {
 namespace {
 
-
 constexpr int schema_version = 1;
-
-struct Place {
-    char host[128];
-    char cpus[128];
-};
-
-Json placement(const measure::Harness& harness, const Host& host) {
-    Place mine{};
-    // The MPI's name for the host: under simulation there are more hosts than this one.
-    char name[MPI_MAX_PROCESSOR_NAME] = "";
-    int length = 0;
-    MPI_Get_processor_name(name, &length);
-    std::string(name).copy(mine.host, sizeof mine.host - 1);
-    host.cpus.copy(mine.cpus, sizeof mine.cpus - 1);
-    std::vector<Place> all(static_cast<std::size_t>(harness.size()));
-    MPI_Gather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, 0, harness.comm());
-    Json places = Json::array();
-    for (std::size_t r = 0; r < all.size(); ++r) {
-        places.push_back({{"rank", r}, {"host", all[r].host}, {"cpus", all[r].cpus}});
-    }
-    return places;
-}
-
-Json mpi_library() {
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    MPI_Get_library_version(text, &length);
-    std::string library(text, static_cast<std::size_t>(std::max(length, 0)));
-    library = library.substr(0, library.find_first_of("\n\r"));
-    while (!library.empty() && (library.back() == '\0' || library.back() == ' '))
-        library.pop_back();
-    std::replace(library.begin(), library.end(), '\t', ' ');
-    int major = 0;
-    int minor = 0;
-    MPI_Get_version(&major, &minor);
-    return {{"family", LANEWISE_MPI_FAMILY},
-            {"library", library},
-            {"standard", std::to_string(major) + "." + std::to_string(minor)}};
-}
-
-std::string utc_now() {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    gmtime_r(&now, &parts);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text;
-}
 
 template <typename Method, typename Id>
 const char *name_of(std::span<const Method> methods, Id id) {
@@ -126,7 +77,7 @@ Json context_record(const Arguments& arguments, const measure::Bench& bench) {
             {"mpi", mpi_library()},
             {"fabric", arguments.fabric.empty() ? LANEWISE_MPI_FAMILY : arguments.fabric},
             {"ranks", bench.harness().size()},
-            {"placement", placement(bench.harness(), host)},
+            {"placement", placement(bench.harness())},
             {"cores", host.cores},
             {"kernel", host.kernel},
             {"governor", host.governor},
@@ -187,9 +138,9 @@ std::string task_key(const std::string& operation, std::uint64_t message_bytes) 
 }
 
 std::size_t task_points(const std::string& operation, std::size_t ranks) {
-    if (operation == "pairs") return ranks * (ranks - 1) / 2;
-    if (operation == "triplets") return ranks * (ranks - 1) * (ranks - 2) / 2;
-    return 1;
+    const auto *trip = measure::find_trip(operation);
+    if (!trip) return 1;
+    return ranks * (ranks - 1) * (trip->peers == 2 ? ranks - 2 : 1) / 2;
 }
 
 Result<Unfinished> read_unfinished(const std::string& path, const Json& context) {

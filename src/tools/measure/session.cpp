@@ -69,10 +69,8 @@ Result<std::vector<Operation>> make_operations(const Arguments& arguments) {
 std::size_t count_points(const Arguments& arguments, const std::vector<Operation>& operations,
                          std::size_t ranks) {
     if (arguments.subject == Subject::clock) return 0;
-    if (arguments.subject != Subject::operations) {
-        const char *name = arguments.subject == Subject::pairs ? "pairs" : "triplets";
-        return arguments.sizes_bytes.size() * task_points(name, ranks);
-    }
+    if (arguments.subject == Subject::meetings)
+        return arguments.sizes_bytes.size() * task_points(arguments.trip->name, ranks);
     std::size_t points = 0;
     std::string note;
     for (const auto& operation : operations) {
@@ -142,18 +140,20 @@ Outcome measure_curves(Session& session, const std::vector<Operation>& operation
 
 Outcome measure_meetings(Session& session) {
     const auto& arguments = session.arguments;
-    const bool pairs = arguments.subject == Subject::pairs;
-    const std::string name = pairs ? "pairs" : "triplets";
+    const auto& trip = *arguments.trip;
+    const std::string name = trip.name;
     const int ranks = session.bench.harness().size();
-    auto rounds = pairs ? measure::pair_rounds(ranks) : measure::triplet_rounds(ranks);
+    auto rounds = measure::rounds_of(trip, ranks);
     if (rounds.empty())
         return Failure{LW_ERR_ARGUMENT, name + " need more than " + std::to_string(ranks) +
-                                            " ranks; start at least " + (pairs ? "2" : "3")};
+                                            " ranks; start at least " +
+                                            std::to_string(trip.peers + 1)};
     if (arguments.order == LW_ORDER_SEQUENTIAL) rounds = measure::one_by_one(rounds);
     for (const auto bytes : arguments.sizes_bytes) {
         if (session.done.contains(task_key(name, bytes))) continue;
-        const auto back = arguments.reply == "same" ? bytes : *parse_size(arguments.reply);
-        const auto measured = measure::measure_meetings(session.bench, {rounds, bytes, back});
+        const auto reply = arguments.reply == "same" ? bytes : *parse_size(arguments.reply);
+        const auto measured = measure::measure_meetings(
+            session.bench, {rounds, bytes, trip.answers ? reply : 0, &trip});
         if (!measured) return measured.failure();
         for (const auto& meeting : *measured) keep(session, session.next++, name, meeting);
     }
@@ -234,8 +234,7 @@ Outcome admit_everything(Session& session, const std::vector<Operation>& operati
 Outcome measure_subject(Session& session, const std::vector<Operation>& operations) {
     switch (session.arguments.subject) {
         case Subject::clock: return measure_clock(session);
-        case Subject::pairs:
-        case Subject::triplets: return measure_meetings(session);
+        case Subject::meetings: return measure_meetings(session);
         case Subject::operations: break;
     }
     return session.arguments.tolerance > 0.0 ? measure_curves(session, operations)

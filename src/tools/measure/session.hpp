@@ -12,9 +12,6 @@ namespace lanewise::tools {
 /* The points that the arguments ask for, as JSON; needs no MPI. */
 Result<std::string> describe_plan(const Arguments& arguments);
 
-/* Whether MPI gave this process the company that its launcher promised. */
-Outcome check_company(const Arguments& arguments);
-
 /* Measures. Collective; the outcome is the same on every rank. */
 Outcome run_session(const Arguments& arguments);
 

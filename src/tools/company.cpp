@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "tools/measure/session.hpp"
+#include "tools/company.hpp"
 
 namespace lanewise::tools {
 namespace {
@@ -19,14 +19,16 @@ namespace {
 constexpr const char *size_variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PALS_NRANKS",
                                           "FLUX_JOB_SIZE", "SLURM_STEP_NUM_TASKS"};
 
-int number(const char *text) { return text ? std::atoi(text) : 0; }
+int number(const char *text) {
+    return text ? std::atoi(text) : 0;
+}
 
 }  // namespace
 
-Outcome check_company(const Arguments& arguments) {
+Outcome check_company(int ranks_expected) {
     int size = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int promised = arguments.ranks_expected;
+    int promised = ranks_expected;
     std::string source = "--ranks";
     for (const char *variable : size_variables) {
         if (promised > 0) break;
@@ -35,14 +37,13 @@ Outcome check_company(const Arguments& arguments) {
     }
     // A launcher's number is trusted only against a singleton: some launchers
     // count their own helpers.
-    const bool wrong = arguments.ranks_expected > 0 ? size != promised
-                                                    : size == 1 && promised > 1;
+    const bool wrong = ranks_expected > 0 ? size != promised : size == 1 && promised > 1;
     if (!wrong) return Done{};
-    return Failure{LW_ERR_ARGUMENT,
-                   "MPI has " + std::to_string(size) + (size == 1 ? " rank" : " ranks") +
-                       " where " + source + " promises " + std::to_string(promised) +
-                       "; start it with the mpirun of " LANEWISE_MPI_FAMILY
-                       ", or srun --mpi=pmix, of the MPI it was built for"};
+    return Failure{LW_ERR_ARGUMENT, "MPI has " + std::to_string(size) +
+                                        (size == 1 ? " rank" : " ranks") + " where " + source +
+                                        " promises " + std::to_string(promised) +
+                                        "; start it with the mpirun of " LANEWISE_MPI_FAMILY
+                                        ", or srun --mpi=pmix, of the MPI it was built for"};
 }
 
 }  // namespace lanewise::tools

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives: MPI's collective operations by an algorithm of one's choice.
+ *
+ *     lw_algorithm *binomial = NULL;
+ *     lw_algorithm_named("scatter", "binomial", 0, &binomial);
+ *     lw_scatter(send, 1, MPI_DOUBLE, receive, 1, MPI_DOUBLE, 0, comm, binomial);
+ *     lw_algorithm_free(binomial);
+ *
+ * Each function takes the arguments of the MPI function of its name, with the
+ * same meaning, MPI_IN_PLACE and derived types included, and an algorithm of
+ * that collective. All ranks name the same algorithm and segment. A schedule is
+ * built at the first call of a shape and kept with the communicator.
+ *
+ * LW_ERR_UNSUPPORTED, on every rank alike, means that the algorithm cannot serve
+ * the call (its operator does not commute, the number of ranks does not suit,
+ * more scratch memory than allowed): nothing was sent, and another algorithm or
+ * the MPI's own may be called instead.
+ */
+#ifndef LANEWISE_COLLECTIVES_H
+#define LANEWISE_COLLECTIVES_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <lanewise/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lw_algorithm lw_algorithm;
+
+/*
+ * The algorithm `name` of `collective` ("scatter", "allreduce", ...), with
+ * segments of `segment_bytes`, or of its own choice for 0. Fails with
+ * LW_ERR_NOT_FOUND. Free with lw_algorithm_free; calls in flight do not need it.
+ */
+LW_API lw_status lw_algorithm_named(const char *collective, const char *name,
+                                    uint64_t segment_bytes, lw_algorithm **algorithm);
+LW_API void lw_algorithm_free(lw_algorithm *algorithm);
+
+/* The collective and the name of the algorithm at `index`; NULL past the end of the list. */
+LW_API const char *lw_algorithm_collective(size_t index);
+LW_API const char *lw_algorithm_name(size_t index);
+
+LW_API lw_status lw_barrier(MPI_Comm comm, const lw_algorithm *algorithm);
+LW_API lw_status lw_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                          const lw_algorithm *algorithm);
+LW_API lw_status lw_scatter(const void *send, int send_count, MPI_Datatype send_type, void *receive,
+                            int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
+                            const lw_algorithm *algorithm);
+LW_API lw_status lw_scatterv(const void *send, const int *counts, const int *displacements,
+                             MPI_Datatype send_type, void *receive, int receive_count,
+                             MPI_Datatype receive_type, int root, MPI_Comm comm,
+                             const lw_algorithm *algorithm);
+LW_API lw_status lw_gather(const void *send, int send_count, MPI_Datatype send_type, void *receive,
+                           int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
+                           const lw_algorithm *algorithm);
+LW_API lw_status lw_gatherv(const void *send, int send_count, MPI_Datatype send_type, void *receive,
+                            const int *counts, const int *displacements, MPI_Datatype receive_type,
+                            int root, MPI_Comm comm, const lw_algorithm *algorithm);
+LW_API lw_status lw_allgather(const void *send, int send_count, MPI_Datatype send_type,
+                              void *receive, int receive_count, MPI_Datatype receive_type,
+                              MPI_Comm comm, const lw_algorithm *algorithm);
+LW_API lw_status lw_allgatherv(const void *send, int send_count, MPI_Datatype send_type,
+                               void *receive, const int *counts, const int *displacements,
+                               MPI_Datatype receive_type, MPI_Comm comm,
+                               const lw_algorithm *algorithm);
+LW_API lw_status lw_alltoall(const void *send, int send_count, MPI_Datatype send_type,
+                             void *receive, int receive_count, MPI_Datatype receive_type,
+                             MPI_Comm comm, const lw_algorithm *algorithm);
+LW_API lw_status lw_reduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                           int root, MPI_Comm comm, const lw_algorithm *algorithm);
+LW_API lw_status lw_allreduce(const void *send, void *receive, int count, MPI_Datatype type,
+                              MPI_Op op, MPI_Comm comm, const lw_algorithm *algorithm);
+LW_API lw_status lw_reduce_scatter(const void *send, void *receive, const int *counts,
+                                   MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                                   const lw_algorithm *algorithm);
+
+/*
+ * The same without waiting, for the collectives in which no rank must first be
+ * told another's counts. The buffers belong to the call until it is done; the
+ * call goes on only inside lw_pending_test and lw_pending_wait.
+ */
+typedef struct lw_pending lw_pending;
+
+LW_API lw_status lw_ibarrier(MPI_Comm comm, const lw_algorithm *algorithm, lw_pending **pending);
+LW_API lw_status lw_ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                           const lw_algorithm *algorithm, lw_pending **pending);
+LW_API lw_status lw_iscatter(const void *send, int send_count, MPI_Datatype send_type,
+                             void *receive, int receive_count, MPI_Datatype receive_type, int root,
+                             MPI_Comm comm, const lw_algorithm *algorithm, lw_pending **pending);
+LW_API lw_status lw_igather(const void *send, int send_count, MPI_Datatype send_type, void *receive,
+                            int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
+                            const lw_algorithm *algorithm, lw_pending **pending);
+LW_API lw_status lw_iallgather(const void *send, int send_count, MPI_Datatype send_type,
+                               void *receive, int receive_count, MPI_Datatype receive_type,
+                               MPI_Comm comm, const lw_algorithm *algorithm, lw_pending **pending);
+LW_API lw_status lw_ialltoall(const void *send, int send_count, MPI_Datatype send_type,
+                              void *receive, int receive_count, MPI_Datatype receive_type,
+                              MPI_Comm comm, const lw_algorithm *algorithm, lw_pending **pending);
+LW_API lw_status lw_ireduce(const void *send, void *receive, int count, MPI_Datatype type,
+                            MPI_Op op, int root, MPI_Comm comm, const lw_algorithm *algorithm,
+                            lw_pending **pending);
+LW_API lw_status lw_iallreduce(const void *send, void *receive, int count, MPI_Datatype type,
+                               MPI_Op op, MPI_Comm comm, const lw_algorithm *algorithm,
+                               lw_pending **pending);
+
+/* Stores in `*done` whether the call is complete; it must still be ended by lw_pending_wait. */
+LW_API lw_status lw_pending_test(lw_pending *pending, int *done);
+/* Completes the call, frees `*pending` and sets it to NULL. */
+LW_API lw_status lw_pending_wait(lw_pending **pending);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LANEWISE_COLLECTIVES_H */

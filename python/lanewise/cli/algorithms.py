@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise algorithms`: what there is for each collective, and a picture of a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lanewise.errors import RequestError, RunError
+from lanewise.model.schedule import Algorithm, Message, messages_of, read_algorithms, read_schedules
+from lanewise.results.quantity import size_text
+
+DRAWN_RANKS = 64
+WORDS = {
+    "commutative": "operator commutes",
+    "power_of_two": "power of two ranks",
+    "even_ranks": "even number of ranks",
+    "all_counts": "all ranks know all counts",
+    "platform": "platform.json",
+}
+
+CollectiveName = Annotated[
+    str, typer.Argument(metavar="[COLLECTIVE", help="scatter, bcast, ...; default all of them.")
+]
+AlgorithmName = Annotated[
+    str, typer.Argument(metavar="[ALGORITHM]]", help="Show the rounds of this one.")
+]
+Ranks = Annotated[int, typer.Option("--ranks", "-n", metavar="N", min=1, help="How many.")]
+Root = Annotated[int, typer.Option("--root", metavar="RANK", min=0, help="Of rooted collectives.")]
+Size = Annotated[str, typer.Option("--size", metavar="BYTES", help="Of a block, or of the vector.")]
+Segment = Annotated[
+    str, typer.Option("--segment", metavar="BYTES", help="Default the algorithm's own choice.")
+]
+PlatformFile = Annotated[
+    str, typer.Option("--platform", metavar="FILE", help="For those that ask for one.")
+]
+Drawing = Annotated[
+    Path | None, typer.Option("--svg", metavar="FILE", help="Draw the rounds instead.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `algorithms` to `app`."""
+    app.command("algorithms")(algorithms)
+
+
+def algorithms(
+    collective: CollectiveName = "",
+    algorithm: AlgorithmName = "",
+    ranks: Ranks = 8,
+    root: Root = 0,
+    size: Size = "1K",
+    segment: Segment = "0",
+    platform: PlatformFile = "",
+    svg: Drawing = None,
+) -> None:
+    """$ lanewise algorithms scatter binomial --ranks 8 --svg binomial.svg
+
+    List the algorithms of a collective, or show round by round how one of them works.
+
+    n ranks, M bytes, latency a, time b to move a byte and g to combine one.
+    """
+    listed = read_algorithms()
+    if collective:
+        check_name("collective", collective, [one.collective for one in listed])
+        listed = [one for one in listed if one.collective == collective]
+    if not algorithm:
+        if svg is not None:
+            raise RequestError(
+                "--svg draws one algorithm; name it: lanewise algorithms "
+                f"{collective or 'scatter'} {listed[0].name} --svg {svg}"
+            )
+        typer.echo("\n".join(table(listed)))
+        return
+    check_name(f"{collective} algorithm", algorithm, [one.name for one in listed])
+    chosen = next(one for one in listed if one.name == algorithm)
+    if svg is not None and ranks > DRAWN_RANKS:
+        raise RequestError(f"{ranks} ranks cannot be told apart; draw at most {DRAWN_RANKS}")
+    options = {
+        "--collective": collective, "--algorithm": algorithm, "--ranks": str(ranks),
+        "--root": str(root), "--message-bytes": size, "--segment-bytes": segment,
+        **({"--platform": platform} if platform else {}),
+    }  # fmt: skip
+    messages = messages_of(read_schedules(options))
+    if svg is None:
+        typer.echo("\n".join([*description(chosen), *rounds(messages)]))
+    else:
+        typer.echo(draw(f"{collective}, {algorithm}, {ranks} ranks", ranks, messages, svg))
+
+
+def check_name(what: str, name: str, known: Sequence[str]) -> None:
+    """Raise RequestError with a suggestion where `name` is not known."""
+    if name in known:
+        return
+    near = get_close_matches(name, known, n=1)
+    names = ", ".join(dict.fromkeys(known))
+    remedy = f"did you mean {near[0]}?" if near else f"use one of {names}"
+    raise RequestError(f"no {what} '{name}'; {remedy}")
+
+
+def table(listed: Sequence[Algorithm]) -> Iterator[str]:
+    """Yield a line for each algorithm, a heading for each collective."""
+    width = max(len(one.name) for one in listed) + 2
+    cost_width = max(len(one.cost) for one in listed) + 2
+    collective = ""
+    for one in listed:
+        if one.collective != collective:
+            if collective:
+                yield ""
+            collective = one.collective
+            yield f"# {collective}"
+        yield f"{one.name:<{width}}{one.cost:<{cost_width}}{needs(one)}".rstrip()
+
+
+def needs(algorithm: Algorithm) -> str:
+    """Return what an algorithm asks of a call, and that it takes a segment size."""
+    asked = [WORDS[word] for word in algorithm.restrictions if word in WORDS]
+    takes = ["takes --segment"] if "segmented" in algorithm.restrictions else []
+    return "; ".join([*asked, *takes])
+
+
+def description(algorithm: Algorithm) -> Iterator[str]:
+    """Yield what is known of an algorithm as lines of `name  value`."""
+    rows = {"source": algorithm.source, "cost": algorithm.cost, "needs": needs(algorithm) or "-"}
+    yield f"# {algorithm.collective} {algorithm.name}"
+    yield from (f"# {name:<8}{text}" for name, text in rows.items())
+
+
+def rounds(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield a line for each round: who sends to whom how much."""
+    for number in sorted({message.begin for message in messages}):
+        words = [
+            f"{one.sender}->{one.receiver} {size_text(one.message_bytes)}".removesuffix(" 0 B")
+            for one in messages
+            if one.begin == number
+        ]
+        yield f"round {number + 1}: {', '.join(words)}"
+
+
+def draw(title: str, ranks: int, messages: Sequence[Message], path: Path) -> str:
+    """Write the picture and return the line that says so."""
+    from lanewise.plots.messages import Arrow, draw_messages
+    from lanewise.plots.timeline import save_drawing
+
+    arrows = [Arrow(one.begin, one.sender, one.receiver, one.message_bytes) for one in messages]
+    try:
+        save_drawing(draw_messages(title, ranks, arrows), path)
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+    return f"{path}  {title}"

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise check`: where the MPI breaks its own performance guidelines."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from lanewise.cli import contest_options as options
+from lanewise.cli import measure as launching
+from lanewise.cli.contest_progress import Contests, contest_progress
+from lanewise.cli.numbers import positive_count
+from lanewise.errors import RequestError, RunError
+from lanewise.launch.choose import Choice, choose, require_launcher
+from lanewise.launch.job import Job
+from lanewise.launch.machine import core_count
+from lanewise.launch.native import CHECK
+from lanewise.launch.plan import plan, sentence_in, write_files
+from lanewise.launch.run import run
+from lanewise.results.quantity import size_text, time_text
+from lanewise.tuning.guidelines import Judged, judge
+
+Collectives = Annotated[
+    list[str] | None, typer.Argument(metavar="COLLECTIVE...", help="scatter, bcast, ... (all).")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="All guidelines as JSON on one line.")]
+Strict = Annotated[bool, typer.Option("--strict", help="End with status 1 where one is broken.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `check` to `app`."""
+    app.command("check")(check)
+
+
+def check(
+    context: typer.Context,
+    collectives: Collectives = None,
+    ranks: launching.Ranks = "",
+    sizes: options.Sizes = None,
+    budget: options.Budget = "",
+    margin: options.Margin = None,
+    confidence: options.Confidence = None,
+    repetitions: options.Repetitions = None,
+    time_limit: options.TimeLimit = None,
+    seed: options.Seed = None,
+    as_json: AsJson = False,
+    strict: Strict = False,
+    fabric: launching.FabricName = "",
+    host: launching.Host = "",
+    hostfile: launching.Hostfile = "",
+    launcher_args: launching.LauncherArguments = "",
+    smpi_rate: launching.Rate = "125e6",
+    smpi_latency: launching.Latency = "10e-6",
+    smpi_speeds: launching.Speeds = "1e9",
+    print_command: launching.PrintCommand = False,
+    quiet: launching.Quiet = False,
+) -> None:
+    """$ lanewise check bcast gather -n 4 --sizes 1K,64K
+
+    Find where the MPI is slower than its own parts.
+
+    A broadcast should not be slower than a scatter and an allgather, a gather not slower than
+    an allgather, no collective slower than with more data.  Both sides take turns in one run;
+    a guideline counts as broken only where the intervals say so twice.
+    """
+    values = context.params
+    choice = choose(fabric, os.environ)
+    with launching.job_folder(choice, values) as folder:
+        job = job_of(choice, values, folder)
+        planned = plan(choice.fabric, job)
+        if print_command:
+            launching.show_command(choice, job)
+            return
+        require_launcher(choice)
+        seen = hold(choice, job, values, planned.points)
+    margin_used = float(seen.context["margin"])
+    judged = [judge(record, margin_used) for record in seen.records]
+    broken = sorted((one for one in judged if one.broken), key=lambda one: -one.factor)
+    if as_json:
+        typer.echo(json.dumps(report(seen, judged)))
+    else:
+        show(broken, len(judged))
+    if strict and broken:
+        raise RunError(f"{len(broken)} of {len(judged)} guidelines are broken")
+
+
+def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
+    """Return the launch that the parsed options ask for."""
+    ranks = positive_count("-n", values["ranks"] or str(max(2, core_count())))
+    arguments = [*(values["collectives"] or []), *options.native_arguments(values)]
+    arguments += [f"--ranks={ranks}", f"--fabric={choice.fabric.name}"]
+    return launching.job_running(choice, values, folder, (CHECK, *arguments), ranks)
+
+
+def hold(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> Contests:
+    """Launch `job` and return what it told; RunError where it failed."""
+    write_files(choice.fabric, job)
+    seen = Contests(points=points, budget_s=options.budget_s(values["budget"]))
+    quiet = values["quiet"] or values["as_json"]
+    try:
+        with contest_progress(seen, "quiet" if quiet else "shown") as on_event:
+            outcome = run(choice.fabric.command(job), choice.fabric.environment(job), on_event)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"lanewise check: stopped after {seen.done} of {seen.points}\n")
+        raise typer.Exit(130) from None
+    if outcome.status == 0 and (seen.ended or seen.out_of_budget):
+        if seen.out_of_budget:
+            sys.stderr.write(
+                f"lanewise check: the budget is used up after {seen.done} of {seen.points}\n"
+            )
+        return seen
+    sentence = sentence_in(list(outcome.output))
+    if outcome.status == 2 and sentence:
+        raise RequestError(sentence)
+    for text in list(outcome.output)[-launching.SHOWN_LINES :]:
+        sys.stderr.write(f"  | {text}\n")
+    raise RunError(sentence or f"the ranks ended with status {outcome.status}")
+
+
+def show(broken: list[Judged], count: int) -> None:
+    """Print the broken guidelines, the worst first."""
+    if broken:
+        table = Table(box=None, pad_edge=False)
+        for heading, side in (
+            ("guideline", "left"), ("size", "right"), ("left", "right"), ("right", "right"),
+            ("factor", "right"),
+        ):  # fmt: skip
+            table.add_column(heading, justify="left" if side == "left" else "right")
+        for one in broken:
+            table.add_row(
+                one.guideline, size_text(one.message_bytes), time_text(one.left_s),
+                time_text(one.right_s), f"{one.factor:.2f}",
+            )  # fmt: skip
+        Console().print(table)
+    sys.stderr.write(f"{len(broken)} of {count} guidelines are broken\n")
+
+
+def report(seen: Contests, judged: list[Judged]) -> dict[str, Any]:
+    """Return all that was found, for JSON."""
+    return {
+        "schema": "lanewise-guidelines",
+        "version": 1,
+        "mpi": seen.context["mpi"],
+        "ranks": seen.context["ranks"],
+        "margin": seen.context["margin"],
+        "confidence": seen.context["confidence"],
+        "broken": sum(one.broken for one in judged),
+        "guidelines": [vars(one) for one in judged],
+    }

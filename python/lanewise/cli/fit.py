@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise fit`: communication models from samples, and the measuring of what they lack.
+
+The native program knows the models, the experiments that they need and the arithmetic; here its
+experiments are run one after another by `lanewise measure`, which goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lanewise.cli.measure import FabricName, Host, Hostfile, LauncherArguments, Ranks
+from lanewise.cli.numbers import positive_count
+from lanewise.errors import RequestError
+from lanewise.launch.machine import core_count
+from lanewise.model.program import ask
+
+Files = Annotated[
+    list[str] | None, typer.Argument(metavar="SAMPLES...", help="Files of lanewise measure.")
+]
+Output = Annotated[
+    str, typer.Option("-o", "--output", metavar="FILE", help="Where to keep the platform (.json).")
+]
+Measure = Annotated[bool, typer.Option("--measure", help="Measure what the models need first.")]
+Folder = Annotated[
+    str, typer.Option("--samples", metavar="FOLDER", help="--measure: where the samples are kept.")
+]
+ShownAsJson = Annotated[bool, typer.Option("--json", help="Print the platform, not tables.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `fit` to `app`."""
+    app.command("fit")(fit)
+
+
+def fit(
+    files: Files = None,
+    output: Output = "",
+    measure: Measure = False,
+    ranks: Ranks = "",
+    samples: Folder = "samples",
+    fabric: FabricName = "",
+    host: Host = "",
+    hostfile: Hostfile = "",
+    launcher_args: LauncherArguments = "",
+    as_json: ShownAsJson = False,
+) -> None:
+    """$ lanewise fit pairs.jsonl triplets.jsonl -o platform.json
+
+    Fit Hockney, LogGP, PLogP and LMO to samples and say which describes this machine best.
+
+    `lanewise fit --measure -n 4 -o platform.json` measures all that the models need first; the
+    same command goes on where it was stopped.  What the samples given lack is named, with the
+    command that measures it.
+    """
+    paths = list(files or [])
+    if measure:
+        launching = {
+            "--fabric": fabric, "--host": host, "--hostfile": hostfile,
+            "--launcher-args": launcher_args,
+        }  # fmt: skip
+        words = [f"{option}={text}" for option, text in launching.items() if text]
+        count = positive_count("-n", ranks or str(max(2, core_count())))
+        paths += measure_all(count, Path(samples), words)
+    elif ranks or fabric:
+        raise RequestError("-n and --fabric are for measuring; add --measure, or leave them out")
+    line = [*paths, *(["-o", output] if output else []), *(["--json"] if as_json else [])]
+    sys.stdout.write(ask(*line))
+
+
+def measure_all(ranks: int, folder: Path, words: list[str]) -> list[str]:
+    """Measure every experiment that the models need into `folder`, and return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    runs = json.loads(ask("--experiments", str(ranks)))["experiments"]
+    paths = []
+    for number, run in enumerate(runs, start=1):
+        path = folder / f"{run['name']}.jsonl"
+        sys.stderr.write(f"{number}/{len(runs)} {run['operation']} {run['arguments']}\n")
+        resumed = ["--resume"] if path.exists() else []
+        shown = [] if sys.stderr.isatty() else ["-q"]
+        line = [run["operation"], *run["arguments"].split(), "-n", str(ranks), "-o", str(path)]
+        done = subprocess.run(
+            [sys.executable, "-m", "lanewise", "measure", *line, *words, *resumed, *shown],
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise typer.Exit(done.returncode)
+        paths.append(str(path))
+    return paths

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise hca`: run a verbs program on the software RDMA device.
+
+The program becomes this process, so its exit status, its signals and its terminal are its own; only
+the environment differs: two libraries are preloaded, and LANEWISE_HCA_* say what the device is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lanewise.errors import RequestError
+from lanewise.launch.hca import PERSONALITIES, Device, environment_for
+
+Program = Annotated[
+    list[str] | None, typer.Argument(metavar="-- PROGRAM ...", help="The program and its words.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `hca` to `app`."""
+    passing_on = {"ignore_unknown_options": False, "allow_interspersed_args": False}
+    app.command("hca", context_settings=passing_on, no_args_is_help=True)(hca)
+
+
+def hca(
+    program: Program = None,
+    ports: str = typer.Option(
+        "lo", metavar="NAME[,NAME]", help="The network interface of port 1, and of port 2."
+    ),
+    personality: str = typer.Option(
+        "ethernet", metavar="|".join(PERSONALITIES), help="What the ports say they are."
+    ),
+) -> None:
+    """$ lanewise hca --ports eth0,eth1 -- ib_send_lat -d lanewise0
+
+    Run a verbs program on a software RDMA device.
+
+    The device is called lanewise0. It needs no kernel module and no root, and speaks RoCE v2.
+    """
+    if not program:
+        raise RequestError("no program; say: lanewise hca -- ibv_devinfo")
+    device = Device(interfaces=tuple(name for name in ports.split(",") if name),
+                    personality=personality)  # fmt: skip
+    environment = environment_for(device, os.environ)
+    found = shutil.which(program[0], path=environment.get("PATH"))
+    if found is None:
+        raise RequestError(f"no program {program[0]}; install it or give its path")
+    become(found, program, environment)
+
+
+def become(found: str, program: list[str], environment: Mapping[str, str]) -> None:
+    """Replace this process by the program."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execve(found, program, dict(environment))
+    except OSError as error:
+        raise RequestError(f"{Path(found)} cannot be run: {error.strerror}") from None

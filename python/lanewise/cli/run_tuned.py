@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise run`: a program as it is, on the algorithms that `lanewise tune` chose."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lanewise.errors import RequestError
+from lanewise.launch import tuned
+
+Line = Annotated[
+    list[str] | None, typer.Argument(metavar="-- LAUNCHER ...", help="The launch line as it is.")
+]
+Tuning = Annotated[Path, typer.Option("--tuning", metavar="FILE", help="Of lanewise tune.")]
+Report = Annotated[
+    Path | None, typer.Option("--report", metavar="FILE", help="Say here which calls were taken.")
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse to run where the file cannot be used.")
+]
+Mpi = Annotated[
+    str, typer.Option("--mpi", metavar="|".join(tuned.MPIS), help="Where nothing tells it.")
+]
+PrintCommand = Annotated[bool, typer.Option("--print-command", help="Show the launch line only.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `run` to `app`."""
+    settings = {"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]}
+    app.command("run", context_settings=settings, no_args_is_help=True)(run_tuned)
+
+
+def run_tuned(
+    line: Line = None,
+    tuning: Tuning = Path("tuning.json"),
+    report: Report = None,
+    strict: Strict = False,
+    mpi: Mpi = "",
+    print_command: PrintCommand = False,
+) -> None:
+    """$ lanewise run --tuning tuning.json -- mpirun -n 4 ./app
+
+    Run a program, as it is, on the algorithms that lanewise tune chose.
+
+    Works with programs in C, C++, Fortran and Python.  What the tuning file has no rule for is left
+    to the MPI.  Ends with the program's own status.
+    """
+    words = list(line or [])
+    if not words:
+        raise RequestError("no program; name a launcher and a program: -- mpirun -n 4 ./app")
+    if mpi and mpi not in tuned.MPIS:
+        raise RequestError(f"--mpi {mpi}: use {' or '.join(tuned.MPIS)}")
+    wishes = tuned.Wishes(existing(tuning), new_file(report), strict)
+    fabric = tuned.fabric_of(words[0], os.environ)
+    family = mpi or tuned.family_of(words, fabric, os.environ)
+    library = tuned.build_of(family, os.environ).library(tuned.LIBRARY)
+    variables = tuned.variables_for(library, wishes, os.environ)
+    command = tuned.launch_line(words, fabric, variables)
+    if print_command:
+        typer.echo(shlex.join(command))
+        return
+    fault = tuned.fault_in(variables, os.environ)
+    if fault and strict:
+        raise RequestError(fault)
+    if fault:
+        sys.stderr.write(f"lanewise run: {fault}; the MPI's own algorithms are used\n")
+        command = words
+    become(command, {**os.environ, **tuned.root_variables(fabric)})
+
+
+def existing(path: Path) -> Path:
+    """Return the absolute path of a file; RequestError where it is not there."""
+    if not path.is_file():
+        raise RequestError(f"{path} does not exist; make it with: lanewise tune -o {path}")
+    return path.resolve()
+
+
+def new_file(path: Path | None) -> Path | None:
+    """Return the absolute path of a file to be written, where nothing of an earlier run is left."""
+    if path is None:
+        return None
+    if not path.parent.is_dir() or path.is_dir():
+        raise RequestError(f"--report {path} cannot be written; name a file in a folder that is")
+    path.unlink(missing_ok=True)
+    return path.resolve()
+
+
+def become(command: list[str], environment: dict[str, str]) -> None:
+    """Go on as the launcher, which then has the terminal, the signals and the exit status."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execvpe(command[0], command, environment)
+    except OSError as error:
+        raise RequestError(f"{command[0]} could not be started: {error.strerror}") from None

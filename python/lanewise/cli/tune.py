@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise tune`: measure what beats the MPI's default, and write down where.
+
+Evidence first: the native ranks keep each size in FILE.evidence as they go, and the rules are
+drawn from it at the end, so that an interrupted run loses nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from lanewise.cli import contest_options as options
+from lanewise.cli import measure as launching
+from lanewise.cli.contest_progress import Contests, contest_progress
+from lanewise.cli.numbers import positive_count
+from lanewise.errors import RequestError, RunError
+from lanewise.launch.choose import Choice, choose, require_launcher
+from lanewise.launch.job import Job
+from lanewise.launch.machine import core_count
+from lanewise.launch.native import TUNE
+from lanewise.launch.plan import plan, sentence_in, write_files
+from lanewise.launch.run import Outcome, run
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `tune` to `app`."""
+    app.command("tune")(tune)
+
+
+def tune(
+    context: typer.Context,
+    collectives: options.Collectives = None,
+    ranks: launching.Ranks = "",
+    output: options.OutputFile = None,
+    sizes: options.Sizes = None,
+    budget: options.Budget = "",
+    resume: options.Resume = False,
+    margin: options.Margin = None,
+    confidence: options.Confidence = None,
+    repetitions: options.Repetitions = None,
+    time_limit: options.TimeLimit = None,
+    seed: options.Seed = None,
+    platform: options.Platform = None,
+    emit: options.Emit = "",
+    emit_to: options.EmitTo = None,
+    prove: options.Prove = False,
+    fabric: launching.FabricName = "",
+    host: launching.Host = "",
+    hostfile: launching.Hostfile = "",
+    launcher_args: launching.LauncherArguments = "",
+    smpi_rate: launching.Rate = "125e6",
+    smpi_latency: launching.Latency = "10e-6",
+    smpi_speeds: launching.Speeds = "1e9",
+    print_command: launching.PrintCommand = False,
+    quiet: launching.Quiet = False,
+) -> None:
+    """$ lanewise tune scatter bcast -n 4 --budget 5min -o tuning.json
+
+    Find where an algorithm is faster than the MPI's default.
+
+    Every candidate and the default take turns in one run.  A rule is written only where a
+    candidate was faster beyond doubt, and was so again in a second series; the evidence stays
+    in the file.  `lanewise tune --emit openmpi tuning.json` writes the same for the MPI itself.
+    """
+    values = context.params
+    if len(collectives or []) == 1 and (collectives or [""])[0].endswith(".json"):
+        emit_only(values)
+        return
+    refuse_emission(values)
+    choice = choose(fabric, os.environ)
+    with launching.job_folder(choice, values) as folder:
+        job = job_of(choice, values, folder)
+        if not print_command:
+            refuse_output(values)
+        planned = plan(choice.fabric, job)
+        if print_command:
+            launching.show_command(choice, job)
+            return
+        require_launcher(choice)
+        measure_evidence(choice, job, values, planned.points)
+    write_tuning(Path(str(output)), "quiet" if quiet else "shown")
+    if emit:
+        emit_file(Path(str(output)), values)
+
+
+def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
+    """Return the launch that the parsed options ask for."""
+    ranks = positive_count("-n", values["ranks"] or str(max(2, core_count())))
+    arguments = [*(values["collectives"] or []), f"--ranks={ranks}"]
+    arguments.append(f"--fabric={choice.fabric.name}")
+    arguments += options.native_arguments(values)
+    if values["platform"] is not None:
+        if not Path(values["platform"]).is_file():
+            raise RequestError(f"{values['platform']} does not exist; lanewise fit writes one")
+        arguments.append(f"--platform={values['platform']}")
+    if values["output"] is not None:
+        arguments += ["-o", str(evidence_path(Path(values["output"])))]
+    if values["resume"]:
+        arguments.append("--resume")
+    return launching.job_running(choice, values, folder, (TUNE, *arguments), ranks)
+
+
+def evidence_path(output: Path) -> Path:
+    """Return where the evidence for a tuning file is kept while it is measured."""
+    return output.parent / f"{output.name}.evidence"
+
+
+def refuse_output(values: Mapping[str, Any]) -> None:
+    """Raise RequestError where the output cannot be written, exists, or lacks its evidence."""
+    if values["output"] is None:
+        raise RequestError("no file to write; add -o tuning.json")
+    path = Path(values["output"])
+    evidence = evidence_path(path)
+    if path.is_dir():
+        raise RequestError(f"{path} is a folder; name a file in it")
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise RequestError(f"{path.parent} is no folder that can be written; name another")
+    if values["resume"]:
+        if path.exists() and not evidence.exists():
+            raise RequestError(f"{path} is complete: {evidence} to go on with is not there")
+        return
+    for found in (path, evidence):
+        if found.exists():
+            raise RequestError(f"{found} exists; add --resume to go on, or name another")
+
+
+def measure_evidence(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> None:
+    """Launch `job` and wait; RunError or status 130 that says what is kept."""
+    write_files(choice.fabric, job)
+    line = choice.fabric.command(job)
+    seen = Contests(points=points, budget_s=options.budget_s(values["budget"]))
+    try:
+        with contest_progress(seen, "quiet" if values["quiet"] else "shown") as on_event:
+            outcome = run(line, choice.fabric.environment(job), on_event)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"lanewise tune: stopped {kept(seen, values)}\n")
+        raise typer.Exit(130) from None
+    if outcome.status != 0 or not (seen.ended or seen.out_of_budget):
+        raise_failure(choice, outcome, seen, kept(seen, values))
+    if seen.out_of_budget:
+        sys.stderr.write(f"lanewise tune: the budget is used up {kept(seen, values)}\n")
+
+
+def kept(seen: Contests, values: Mapping[str, Any]) -> str:
+    """Say how far the run came and how to go on."""
+    evidence = evidence_path(Path(values["output"]))
+    return (
+        f"after {seen.done} of {seen.points} sizes, kept in {evidence}; "
+        "the same command with --resume goes on"
+    )
+
+
+def raise_failure(choice: Choice, outcome: Outcome, seen: Contests, what_is_kept: str) -> None:
+    """Raise the error that a failed launch amounts to, the last words of the MPI shown first."""
+    sentence = sentence_in(list(outcome.output))
+    if outcome.status == 2 and sentence:
+        raise RequestError(sentence)
+    if sentence:
+        raise RunError(f"{sentence} ({what_is_kept})" if seen.started else sentence)
+    for text in list(outcome.output)[-launching.SHOWN_LINES :]:
+        sys.stderr.write(f"  | {text}\n")
+    status = f"{Path(choice.launcher).name} ended with status {outcome.status}"
+    if not seen.started:
+        raise RunError(f"the ranks did not start: {status}; lanewise doctor may say why")
+    raise RunError(f"a rank died: {status} {what_is_kept}")
+
+
+def write_tuning(path: Path, display: str) -> None:
+    """Draw the rules from the evidence, write the tuning file and show them.
+
+    The evidence of a run that came to its end is in the file and no longer beside it.
+    """
+    from lanewise.cli.tuning_table import show_rules
+    from lanewise.tuning.evidence import complete, read_evidence, tuning_from
+    from lanewise.tuning.write import save
+
+    evidence = evidence_path(path)
+    context, records = read_evidence(evidence)
+    tuning = tuning_from(context, records)
+    save(tuning, path)
+    if complete(evidence):
+        evidence.unlink()
+    if display == "shown":
+        show_rules(tuning)
+    sys.stderr.write(f"{sum(len(c.rules) for c in tuning.collectives.values())} rules in {path}\n")
+
+
+def refuse_emission(values: Mapping[str, Any]) -> None:
+    """Raise RequestError for options of --emit that do not fit."""
+    from lanewise.tuning.emitters import emitter_named
+
+    if values["emit"]:
+        emitter_named(values["emit"])
+    elif values["emit_to"] is not None or values["prove"]:
+        raise RequestError("--emit-to and --prove need a format; add --emit openmpi")
+    if values["emit_to"] is not None and Path(values["emit_to"]).exists():
+        raise RequestError(f"{values['emit_to']} exists; name another")
+
+
+def emit_only(values: Mapping[str, Any]) -> None:
+    """Write a file for the MPI from a tuning file, with nothing measured."""
+    path = Path(values["collectives"][0])
+    if not values["emit"]:
+        raise RequestError(f"{path} is a tuning file; say --emit openmpi, openmpi6 or mpich")
+    to = values["emit_to"] or values["output"]
+    changed = {**values, "emit_to": to}
+    refuse_emission(changed)
+    emit_file(path, changed)
+
+
+def emit_file(path: Path, values: Mapping[str, Any]) -> None:
+    """Write `path`'s rules in the format asked for, and prove them where that is asked too."""
+    from lanewise.tuning.emitters import emitter_named
+    from lanewise.tuning.read import load
+    from lanewise.tuning.write import write_whole
+
+    tuning = load(path)
+    emitted = emitter_named(values["emit"]).emit(tuning)
+    if values["emit_to"] is None:
+        typer.echo(emitted.text, nl=False)
+    else:
+        write_whole(Path(values["emit_to"]), emitted.text)
+    for note in emitted.left_out:
+        sys.stderr.write(f"lanewise tune: left out: {note}\n")
+    if values["prove"]:
+        from lanewise.cli.proving import prove_emission
+
+        prove_emission(tuning, values)

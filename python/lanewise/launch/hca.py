@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What turns a program's RDMA device into ours: the environment it is started with."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lanewise.errors import RequestError
+from lanewise.launch.native import manifests, preference, read_build
+
+LIBRARY = "liblanewise_verbs.so"
+DEVICE_NODE = "liblanewise_device_node.so"
+PERSONALITIES = ("ethernet", "infiniband")
+PORTS_MAX = 2
+
+
+@dataclass(frozen=True)
+class Device:
+    """A software device: the interface of each port, and what it says it is."""
+
+    interfaces: tuple[str, ...] = ("lo",)
+    personality: str = "ethernet"
+
+
+def environment_for(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return `environment` with the device in it; RequestError where that cannot be."""
+    check(device, [name for _, name in socket.if_nameindex()])
+    libraries = [str(find_library(name, environment)) for name in (LIBRARY, DEVICE_NODE)]
+    before = environment.get("LD_PRELOAD", "").split()
+    return {
+        **environment,
+        "LD_PRELOAD": " ".join([*libraries, *(one for one in before if one not in libraries)]),
+        "LANEWISE_HCA_PORTS": ",".join(device.interfaces),
+        "LANEWISE_HCA_PERSONALITY": device.personality,
+    }
+
+
+def check(device: Device, interfaces: list[str]) -> None:
+    """Raise RequestError where the device cannot be on a machine with these interfaces."""
+    count = len(device.interfaces)
+    if not 1 <= count <= PORTS_MAX or len(set(device.interfaces)) != count:
+        raise RequestError(
+            f"--ports {','.join(device.interfaces)}: name 1 or {PORTS_MAX} different interfaces"
+        )
+    for name in device.interfaces:
+        if name not in interfaces:
+            raise RequestError(f"--ports {name}: no such interface; use {', '.join(interfaces)}")
+    if device.personality not in PERSONALITIES:
+        raise RequestError(f"--personality {device.personality}: use {' or '.join(PERSONALITIES)}")
+
+
+def find_library(name: str, environment: Mapping[str, str]) -> Path:
+    """Return a native library that needs no MPI, from the build that wins; or RequestError."""
+    builds = sorted(map(read_build, manifests(environment)), key=preference)
+    for build in builds:
+        path = build.libraries / name
+        if path.is_file():
+            return Path(os.path.realpath(path))
+    raise RequestError(f"{name} is not built; build it with: make build")

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The environment of a program on the software device."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.launch.hca import DEVICE_NODE, LIBRARY, Device, check, environment_for
+from lanewise.launch.native import MANIFEST
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    """Give a build folder with the libraries."""
+    values = {"mpi": "openmpi", "mpi_version": "", "build_type": "Release", "version": "0"}
+    (tmp_path / MANIFEST).write_text(json.dumps({**values, "bin": "bin", "lib": "lib"}))
+    (tmp_path / "lib").mkdir()
+    for name in (LIBRARY, DEVICE_NODE):
+        (tmp_path / "lib" / name).touch()
+    return tmp_path
+
+
+def test_both_libraries_are_preloaded_before_those_that_were(build: Path) -> None:
+    before = {"LANEWISE_NATIVE": str(build), "LD_PRELOAD": "/lib/own.so", "HOME": "/root"}
+    after = environment_for(Device(), before)
+    assert after["LD_PRELOAD"].split() == [
+        str(build / "lib" / LIBRARY), str(build / "lib" / DEVICE_NODE), "/lib/own.so",
+    ]  # fmt: skip
+    assert after["LANEWISE_HCA_PORTS"] == "lo"
+    assert after["HOME"] == "/root"
+
+
+def test_a_device_in_a_device_preloads_once(build: Path) -> None:
+    once = environment_for(Device(), {"LANEWISE_NATIVE": str(build)})
+    assert environment_for(Device(), once)["LD_PRELOAD"] == once["LD_PRELOAD"]
+
+
+def test_a_library_that_is_not_built_is_named(build: Path) -> None:
+    (build / "lib" / LIBRARY).unlink()
+    with pytest.raises(RequestError, match=f"{LIBRARY} is not built; build it with: make build"):
+        environment_for(Device(), {"LANEWISE_NATIVE": str(build)})
+
+
+@pytest.mark.parametrize(
+    ("device", "sentence"),
+    [
+        (Device(("a", "b", "c")), "name 1 or 2 different"),
+        (Device(()), "name 1 or 2 different"),
+        (Device(("lo", "lo")), "name 1 or 2 different"),
+        (Device(("eth7",)), "--ports eth7: no such interface; use lo, eth0"),
+        (Device(("lo",), "iwarp"), "--personality iwarp: use ethernet or infiniband"),
+    ],
+)
+def test_a_device_that_cannot_be_is_refused(device: Device, sentence: str) -> None:
+    with pytest.raises(RequestError, match=sentence):
+        check(device, ["lo", "eth0"])
+
+
+def test_two_ports_that_exist_are_fine() -> None:
+    check(Device(("lo", "eth0"), "infiniband"), ["lo", "eth0"])

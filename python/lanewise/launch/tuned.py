@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A program of somebody else's, launched on the rules of a tuning file.
+
+liblanewise_tuned.so is loaded into the ranks and into nothing else.  Whatever would make a mess
+there, a file that cannot be used or a build for another MPI, is found before the launch.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lanewise.errors import RequestError, RunError
+from lanewise.launch.choose import version_text
+from lanewise.launch.job import Fabric
+from lanewise.launch.native import NativeBuild, build_command, find_builds
+from lanewise.launch.program import mpi_of, programs_in
+from lanewise.launch.registry import FABRICS
+
+LIBRARY = "liblanewise_tuned.so"
+MPIS = ("openmpi", "mpich")
+LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun")
+REFUSED = 2
+TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the ranks shall do: paths are absolute, empty ones are not wanted."""
+
+    tuning: Path
+    report: Path | None = None
+    strict: bool = False
+
+
+def fabric_of(word: str, environment: Mapping[str, str]) -> Fabric | None:
+    """Return the fabric that a launch line's first word belongs to; None where it is a program.
+
+    Raises RequestError for a launcher that is missing, or of an MPI that is not known.
+    """
+    name = Path(word).name
+    for fabric in ("srun", "flux", "smpi"):
+        if name in FABRICS[fabric].launchers:
+            return FABRICS[fabric]
+    path = shutil.which(word, path=environment.get("PATH"))
+    if path is None:
+        raise RequestError(f"{word} is not there; name a launcher and a program: -- mpirun ./app")
+    if name.split(".")[0] not in LAUNCHERS:
+        return None
+    for mpi in MPIS:
+        if FABRICS[mpi].mark in version_text(FABRICS[mpi], path):
+            return FABRICS[mpi]
+    raise RequestError(f"{path} is a launcher of neither Open MPI nor MPICH; use one of theirs")
+
+
+def family_of(line: Sequence[str], fabric: Fabric | None, environment: Mapping[str, str]) -> str:
+    """Return the MPI family of the programs of a launch line.
+
+    Raises RequestError where they do not belong together, or where nothing tells.
+    """
+    search = environment.get("PATH")
+    words = line if fabric is None else line[1:]
+    programs = programs_in(words, search)
+    own = {program: family for program in programs if (family := mpi_of(program, environment))}
+    carried = FABRICS[fabric.name].mpis if fabric else MPIS
+    for program, family in own.items():
+        if family not in carried:
+            other = FABRICS[family]
+            raise RequestError(
+                f"{program} is built for {other.title}, {line[0]} starts programs of "
+                f"{fabric.title if fabric else ''}; start it with {other.launchers[0]}"
+            )
+    families = set(own.values()) or (set(carried) if len(carried) == 1 else set())
+    if len(families) > 1:
+        raise RequestError("the programs of this line belong to two MPIs; build them for one")
+    if not families:
+        raise RequestError(f"nothing tells the MPI of {line[-1]}; say --mpi {' or '.join(MPIS)}")
+    return families.pop()
+
+
+def build_of(family: str, environment: Mapping[str, str]) -> NativeBuild:
+    """Return the native build for an MPI family; RequestError with the remedy where it is missing.
+
+    A build with a sanitizer is left out: its libraries cannot be loaded into other programs.
+    """
+    builds = find_builds(environment)
+    for build in builds:
+        if build.mpi == family and not build.sanitize:
+            return build
+    there = ", ".join(sorted({build.mpi for build in builds})) or "nothing"
+    raise RequestError(
+        f"the program is built for {FABRICS[family].title} and lanewise for {there}; "
+        f"build it with: {build_command(family)}"
+    )
+
+
+def variables_for(library: Path, wishes: Wishes, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment variables of the ranks; other preloaded tools come after ours."""
+    tools = environment.get("LD_PRELOAD", "")
+    variables = {
+        "LD_PRELOAD": f"{library}:{tools}" if tools else str(library),
+        "LANEWISE_TUNING": str(wishes.tuning),
+    }
+    if wishes.report is not None:
+        variables["LANEWISE_REPORT"] = str(wishes.report)
+    if wishes.strict:
+        variables["LANEWISE_STRICT"] = "1"
+    if limit := environment.get("LANEWISE_SCRATCH_LIMIT"):
+        variables["LANEWISE_SCRATCH_LIMIT"] = limit
+    return variables
+
+
+def fault_in(variables: Mapping[str, str], environment: Mapping[str, str]) -> str:
+    """Load the library into a program that does nothing, and return what it complains of."""
+    done = subprocess.run(
+        [shutil.which("true") or "true"],
+        capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+        env={**ranks_forgotten(environment), **variables, "LANEWISE_STRICT": "1"},
+    )  # fmt: skip
+    sentence = " ".join(done.stderr.split()).removeprefix("lanewise: ")
+    if done.returncode == 0 and not sentence:
+        return ""
+    if done.returncode == REFUSED:
+        return sentence
+    raise RunError(f"{variables['LD_PRELOAD']} cannot be loaded: {sentence}; build it: make build")
+
+
+def ranks_forgotten(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return `environment` without what makes a process a rank: only the first one complains."""
+    marks = ("OMPI_COMM_WORLD_", "PMIX_", "PMI_", "SLURM_PROCID", "FLUX_TASK_")
+    return {name: value for name, value in environment.items() if not name.startswith(marks)}
+
+
+def launch_line(
+    line: Sequence[str], fabric: Fabric | None, variables: Mapping[str, str]
+) -> list[str]:
+    """Return `line` with variables for its ranks; without a launcher it is one rank."""
+    if fabric is None:
+        return ["env", *(f"{name}={value}" for name, value in variables.items()), *line]
+    if any(word.startswith("LD_PRELOAD") for word in line):
+        raise RequestError(
+            "the launch line sets LD_PRELOAD itself; set it before: LD_PRELOAD=... lanewise run"
+        )
+    return fabric.carry(line, variables)
+
+
+def root_variables(fabric: Fabric | None) -> dict[str, str]:
+    """Return what Open MPI's launcher wants of root before it starts anything."""
+    if fabric is None or fabric.name != "openmpi" or os.getuid() != 0:
+        return {}
+    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Platform: what was learnt of a machine, fitted from samples and asked for predictions.
+
+platform = lanewise.fit(lanewise.read("pairs.jsonl", "triplets.jsonl"))
+print(platform)                                   # how far each model is off, then its parameters
+platform.predict("scatter", "binomial", ranks=4096, message_bytes=65536)
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lanewise.errors import RequestError
+from lanewise.model.predict import Question, read_prediction
+from lanewise.model.program import PREDICT, ask
+from lanewise.results.records import SCHEMA_NAME, SCHEMA_VERSION
+
+Samples = pd.DataFrame | str | Path | Sequence[str | Path]
+
+RESULTS = ("median_s", "low_s", "high_s", "mean_s")
+COUNTS = ("repetitions", "late_count", "outlier_count", "batches")
+MEETING = ("peer", "second_peer", "reply_bytes")
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A fitted platform: `values` is platform.json, `text` the tables that lanewise fit prints."""
+
+    values: dict[str, Any]
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or f"platform of {self.values['ranks']} ranks, best {self.best}"
+
+    @property
+    def best(self) -> str:
+        """Return the model that predicts held-back points best."""
+        return str(self.values["best"])
+
+    def save(self, path: str | Path) -> None:
+        """Write platform.json, whole or not at all."""
+        path = Path(path)
+        half = path.with_name(f"{path.name}.{os.getpid()}.part")
+        half.write_text(json.dumps(self.values, indent=1) + "\n", encoding="utf-8")
+        half.replace(path)
+
+    def predict(  # noqa: PLR0913
+        self,
+        collective: str,
+        algorithm: str,
+        *,
+        message_bytes: int,
+        ranks: int | None = None,
+        model: str = "",
+        root: int = 0,
+    ) -> float:
+        """Return the seconds that a collective takes by an algorithm, NAME[:SEGMENT[:LANES]].
+
+        `message_bytes` is the block of one rank, or the vector, as lanewise measure counts.
+        Without `model` the best is asked, without `ranks` it is as many as were fitted.
+        Raises RequestError for what cannot be asked.
+        """
+        with tempfile.TemporaryDirectory(prefix="lanewise-platform-") as folder:
+            path = Path(folder) / "platform.json"
+            self.save(path)
+            question = Question(
+                platform=str(path), collective=collective, ranks=ranks, algorithms=(algorithm,),
+                sizes=str(message_bytes), model=model, root=root,
+            )  # fmt: skip
+            prediction = read_prediction(ask(*question.arguments(), name=PREDICT))
+        if prediction.left_out:
+            refused = prediction.left_out[0]
+            raise RequestError(f"{collective} {refused.name}: {refused.reason}")
+        return prediction.candidates[0].predicted_s[0]
+
+
+def fit(samples: Samples) -> Platform:
+    """Fit the models to samples: what `lanewise.read` gave, or files.
+
+    Raises RequestError for samples that no model can be fitted to, with what to measure.
+    """
+    with tempfile.TemporaryDirectory(prefix="lanewise-fit-") as folder:
+        path = Path(folder) / "platform.json"
+        text = ask(*files_of(samples, Path(folder)), "-o", str(path))
+        return Platform(json.loads(path.read_text(encoding="utf-8")), text)
+
+
+def read_platform(path: str | Path) -> Platform:
+    """Read a platform that `lanewise fit` wrote."""
+    try:
+        return Platform(json.loads(Path(path).read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise RequestError(f"{path} cannot be read: {error}; lanewise fit -o writes it") from None
+
+
+def files_of(samples: Samples, folder: Path) -> list[str]:
+    """Return the files that hold `samples`; a data frame is written into `folder`."""
+    if isinstance(samples, (str, Path)):
+        return [str(samples)]
+    if not isinstance(samples, pd.DataFrame):
+        return [str(path) for path in samples]
+    contexts = samples.attrs.get("contexts")
+    if not contexts:
+        raise RequestError("the data frame has lost its contexts; take it as lanewise.read gave it")
+    names = []
+    for number, (name, rows) in enumerate(samples.groupby("file", sort=False)):
+        path = folder / f"{number}.jsonl"
+        head = {"record": "context", "schema": SCHEMA_NAME, "version": SCHEMA_VERSION}
+        lines = [{**head, **contexts[name]}, *(record_of(row) for _, row in rows.iterrows())]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        names.append(str(path))
+    return names
+
+
+def record_of(row: pd.Series[Any]) -> dict[str, Any]:
+    """Return a row of the data frame as the point record that it was read from."""
+    record: dict[str, Any] = {"record": "point", "operation": row["operation"]}
+    for key in ("root", "message_bytes", *COUNTS):
+        record[key] = int(row[key])
+    for key in RESULTS:
+        record[key] = None if math.isnan(row[key]) else float(row[key])
+    for key in MEETING:
+        if not pd.isna(row[key]):
+            record[key] = int(row[key])
+    record["samples_s"] = [float(value) for value in row["samples_s"]]
+    return record

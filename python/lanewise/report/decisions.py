@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Decisions: what was concluded from the measurements, as rows for the page.
+
+Two kinds of file can stand beside samples: a platform (models fitted) and a
+tuning (what is used instead of the MPI's default, with the evidence).
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lanewise.errors import RequestError
+from lanewise.results.quantity import percent_text, size_text, time_text
+from lanewise.tuning.content import CollectiveTuning, Rule, Tuning
+from lanewise.tuning.read import load as load_tuning
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One fitted model; `held_back` is its error on points that it had not seen."""
+
+    name: str
+    held_back: str
+    parameters: str
+    best: bool
+
+
+@dataclass(frozen=True)
+class ChoiceRow:
+    """What is used for a collective in a range of sizes, and what it gains over the default."""
+
+    collective: str
+    sizes: str
+    algorithm: str
+    gain: str
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """All that was concluded, and from which files."""
+
+    models: Sequence[ModelRow]
+    choices: Sequence[ChoiceRow]
+    files: Sequence[str]
+
+
+NO_DECISIONS = Decisions((), (), ())
+
+
+def schema_of(path: Path) -> str:
+    """Return the schema that a file names, empty for samples and for what cannot be read."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            values = json.load(file)
+    except (OSError, ValueError):
+        return ""
+    return str(values.get("schema", "")) if isinstance(values, dict) else ""
+
+
+def decisions_of(paths: Sequence[Path]) -> Decisions:
+    """Read platforms and tunings; RequestError for a schema that is none of them."""
+    models: list[ModelRow] = []
+    choices: list[ChoiceRow] = []
+    for path in paths:
+        schema = schema_of(path)
+        if schema == "lanewise-platform":
+            models += model_rows(_object(path))
+        elif schema == "lanewise-tuning":
+            choices += choice_rows(load_tuning(path))
+        else:
+            raise RequestError(
+                f"{path}: a report is made of samples, platforms and tunings, not {schema!r}"
+            )
+    return Decisions(models, choices, [path.name for path in paths])
+
+
+def _object(path: Path) -> Json:
+    values: Json = json.loads(path.read_text(encoding="utf-8"))
+    return values
+
+
+def model_rows(platform: Json) -> list[ModelRow]:
+    """Return a row a model, the one that predicts held-back points best marked."""
+    models: Mapping[str, Json] = platform["models"]
+    errors = {name: model["held_back"]["relative_rms"] for name, model in models.items()}
+    judged = {n: e for n, e in errors.items() if models[n]["held_back"]["points"] > 0}
+    best = min(judged, key=judged.__getitem__, default="")
+    return [
+        ModelRow(
+            name=name,
+            held_back=percent_text(errors[name]) if name in judged else "nothing held back",
+            parameters=_parameters_text(model),
+            best=name == best,
+        )
+        for name, model in models.items()
+    ]
+
+
+def _parameters_text(model: Json) -> str:
+    """Name the single parameters; of those that exist for each link or rank, the median."""
+    texts = [_named(key, value) for key, value in model.items() if _is_parameter(value)]
+    for key in ("links", "processors", "sizes"):
+        items: list[Json] = model.get(key, [])
+        for name in [name for name in (items[0] if items else {}) if _is_parameter(items[0][name])]:
+            middle = statistics.median(item[name]["value"] for item in items)
+            texts.append(f"{name.removesuffix('_s').replace('_', ' ')} {_value(name, middle)}")
+    return ", ".join(texts)
+
+
+def _is_parameter(value: object) -> bool:
+    return isinstance(value, dict) and value.keys() >= {"value", "low", "high"}
+
+
+def _named(key: str, parameter: Json) -> str:
+    name = key.removesuffix("_s").replace("_", " ")
+    low, high = _value(key, parameter["low"]), _value(key, parameter["high"])
+    return f"{name} {_value(key, parameter['value'])} ({low} to {high})"
+
+
+def _value(key: str, value: float) -> str:
+    return f"{value * 1e9:.3g} ns/B" if key.endswith("per_byte") else time_text(value)
+
+
+def choice_rows(tuning: Tuning) -> list[ChoiceRow]:
+    """Return a row a rule, and one for each collective that keeps the MPI's default."""
+    rows: list[ChoiceRow] = []
+    for name, collective in tuning.collectives.items():
+        rows += [
+            ChoiceRow(name, _range_text(rule), _algorithm_text(rule), _gain_text(collective, rule))
+            for rule in collective.rules
+        ]
+        if not collective.rules:
+            rows.append(ChoiceRow(name, "every size", "the MPI's default", "nothing was faster"))
+    return rows
+
+
+def _range_text(rule: Rule) -> str:
+    if rule.from_bytes == 0 and rule.to_bytes >= 2**63:
+        return "every size"
+    return f"{size_text(rule.from_bytes)} to {size_text(rule.to_bytes)}"
+
+
+def _algorithm_text(rule: Rule) -> str:
+    segment = f", segments of {size_text(rule.segment_bytes)}" if rule.segment_bytes else ""
+    lanes = f", {rule.lanes} lanes" if rule.lanes > 1 else ""
+    return rule.algorithm + segment + lanes
+
+
+def _gain_text(collective: CollectiveTuning, rule: Rule) -> str:
+    gains = [
+        point.default.median_s / candidate.figures.median_s
+        for point in collective.points
+        if rule.from_bytes <= point.message_bytes <= rule.to_bytes
+        for candidate in point.candidates
+        if candidate.choice.origin == "lanewise"
+        and candidate.choice.algorithm == rule.algorithm
+        and candidate.choice.segment_bytes == rule.segment_bytes
+        and candidate.figures.median_s > 0
+    ]
+    if not gains:
+        return ""
+    if len(gains) == 1 or max(gains) - min(gains) < 0.01:
+        return f"{max(gains):.2f} times as fast"
+    return f"{min(gains):.2f} to {max(gains):.2f} times as fast"

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Raise a testbed, find it again, run something in it, take it down."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lanewise.errors import RequestError, RunError
+from lanewise.launch.native import find_program
+from lanewise.testbed import state as folders
+from lanewise.testbed.describe import Testbed
+from lanewise.testbed.layout import make_plan
+from lanewise.testbed.plan import Plan
+from lanewise.testbed.read import read
+from lanewise.testbed.state import CONTROL, DESCRIPTION, Info
+
+PROGRAM = "lanewise-delay-line"
+_END_S = 20.0
+_ANSWER_S = 5.0
+
+
+@dataclass(frozen=True)
+class Source:
+    """A description: its text, the testbed's name, and where it comes from."""
+
+    text: str
+    name: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Bed:
+    """A testbed that is up."""
+
+    folder: Path
+    info: Info
+
+    def testbed(self) -> Testbed:
+        """Return its description."""
+        text = (self.folder / DESCRIPTION).read_text(encoding="utf-8")
+        return read(text, self.info.name, self.info.where)
+
+    def plan(self) -> Plan:
+        """Return its plan."""
+        return make_plan(self.testbed())
+
+    def line(self, host: str, command: Sequence[str]) -> list[str]:
+        """Return the command line that runs `command` in a host, in the folder we are in."""
+        users = ["--user", "--preserve-credentials"] if self.info.own_users else []
+        enter = ["nsenter", "--target", str(self.info.keeper), *users, "--mount", "--pid", "--"]
+        return [*enter, str(self.folder / "enter"), host, str(Path.cwd()), *command]
+
+    def ask(self, socket_name: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Send a request to the keeper or to a delay line; RunError with its refusal."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
+            link.settimeout(_ANSWER_S)
+            try:
+                link.connect(str(self.folder / socket_name))
+                link.send(json.dumps(request).encode())
+                answer = json.loads(link.recv(2**20))
+            except (OSError, ValueError) as error:
+                raise RunError(f"{self.info.name} does not answer: {error}") from None
+        if "error" in answer:
+            raise RunError(str(answer["error"]))
+        return dict(answer)
+
+    def switch(self, host: str, interface: str, *, up: bool) -> None:
+        """Plug the cable of an interface in or out."""
+        self.ask(CONTROL, {"host": host, "interface": interface, "up": up})
+
+    def kill(self, host: str) -> None:
+        """Kill whatever runs on a host."""
+        self.ask(CONTROL, {"kill": host})
+
+
+def raise_bed(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNULL) -> Bed:
+    """Raise a testbed; RequestError or RunError says why there is none, and nothing is left.
+
+    With a `lifeline`, the reading end of a pipe, the testbed ends when the pipe's other end does.
+    """
+    plan = make_plan(read(source.text, source.name, source.where))
+    program = find_program(PROGRAM, os.environ) if plan.delay_lines else Path("-")
+    clear_leftovers()
+    with folders.new_folder(source.name) as (state, lock):
+        (state / DESCRIPTION).write_text(source.text, encoding="utf-8")
+        folders.write_info(state, Info(source.name, source.where, shared))
+        process = start_keeper(state, program, lock, lifeline)
+    try:
+        assert process.stdout is not None
+        with process.stdout:
+            said = process.stdout.readline()
+        answer = json.loads(said) if said.startswith("{") else {}
+        if "ready" not in answer:
+            process.wait()
+            raise RunError(answer.get("error") or last_words(state))
+    except BaseException:
+        process.terminate()
+        process.wait()
+        shutil.rmtree(state, ignore_errors=True)
+        raise
+    info = folders.read_info(state)
+    assert info is not None
+    return Bed(state, info)
+
+
+def start_keeper(state: Path, program: Path, lock: int, lifeline: int) -> subprocess.Popen[str]:
+    """Start the process that a testbed is."""
+    words = [sys.executable, "-m", "lanewise.testbed.keeper", str(state), str(program)]
+    words += [] if lifeline == subprocess.DEVNULL else ["--lifeline"]
+    with (state / "log").open("w") as log:
+        return subprocess.Popen(
+            words, stdin=lifeline, stdout=subprocess.PIPE, stderr=log, text=True,
+            pass_fds=[lock], start_new_session=True,
+        )  # fmt: skip
+
+
+def last_words(state: Path) -> str:
+    """Return what a keeper that died without an answer has left in its log."""
+    with contextlib.suppress(OSError):
+        lines = (state / "log").read_text(encoding="utf-8").splitlines()
+        if lines:
+            return f"the testbed's keeper died: {lines[-1]}"
+    return "the testbed's keeper died"
+
+
+def beds() -> list[Bed]:
+    """Return the testbeds of this user that are up."""
+    found = [(folder, folders.read_info(folder)) for folder in folders.folders()]
+    return [
+        Bed(folder, info) for folder, info in found
+        if info is not None and info.keeper and folders.lives(folder)
+    ]  # fmt: skip
+
+
+def bed_named(name: str) -> Bed | None:
+    """Return the testbed that `up` raised under this name, None where there is none."""
+    return next((bed for bed in beds() if bed.info.shared and bed.info.name == name), None)
+
+
+def require_bed(name: str) -> Bed:
+    """Return the testbed called `name`; RequestError where it is not up."""
+    found = bed_named(Path(name).name.removesuffix(".toml"))
+    if found is not None:
+        return found
+    up = ", ".join(bed.info.name for bed in beds() if bed.info.shared) or "none"
+    raise RequestError(f"{name} is not up (up: {up}); raise it with: lanewise testbed up {name}")
+
+
+def take_down(bed: Bed) -> None:
+    """End a testbed with all that runs in it, and see it gone."""
+    with contextlib.suppress(ProcessLookupError):
+        outer = os.pidfd_open(bed.info.outer)
+        try:
+            if folders.lives(bed.folder):
+                signal.pidfd_send_signal(outer, signal.SIGTERM)
+            if not select.select([outer], [], [], _END_S)[0]:
+                raise RunError(f"{bed.info.name} does not end: process {bed.info.outer} still runs")
+        finally:
+            os.close(outer)
+    shutil.rmtree(bed.folder, ignore_errors=True)
+
+
+def clear_leftovers() -> list[str]:
+    """Remove the folders of testbeds whose keeper was killed; return their names."""
+    dead = [folder for folder in folders.folders() if not folders.lives(folder)]
+    for folder in dead:
+        shutil.rmtree(folder, ignore_errors=True)
+    return [folder.name.rpartition(".")[0] for folder in dead]
+
+
+@contextlib.contextmanager
+def raised(source: Source) -> Iterator[Bed]:
+    """Raise a testbed for the time of a `with`; it ends with this process however that ends."""
+    reading, writing = os.pipe()
+    try:
+        bed = raise_bed(source, shared=False, lifeline=reading)
+    except BaseException:
+        os.close(writing)
+        raise
+    finally:
+        os.close(reading)
+    try:
+        yield bed
+    finally:
+        os.close(writing)
+        take_down(bed)

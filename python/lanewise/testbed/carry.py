@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Carry a plan out with pyroute2: namespaces, bridges, wires, rates, addresses, routes.
+
+A netlink socket belongs to the network namespace in which it was opened, so one socket for each
+namespace is opened while this process is there, and stays of use after it has gone on.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
+
+from lanewise.errors import RunError
+from lanewise.testbed import namespaces
+from lanewise.testbed.plan import DelayLine, End, Namespace, Plan
+
+_TUN_QUEUE_PACKETS = 5000
+
+
+class World:
+    """The namespaces of a testbed, and a netlink socket into each."""
+
+    def __init__(self, state: Path) -> None:
+        self.state = state
+        self.sockets: dict[str, IPRoute] = {}
+        self.lines: dict[str, subprocess.Popen[str]] = {}
+        self._indices: dict[End, int] = {}
+        self._ports: dict[End, End] = {}
+
+    def make(self, plan: Plan, delay_line: Path) -> None:
+        """Make all that is in `plan`; raises RunError with what the kernel refused."""
+        for namespace in plan.namespaces:
+            self.enter_new(namespace)
+        self.make_devices(plan, delay_line)
+        for address in plan.addresses:
+            where, _, length = address.address.partition("/")
+            self.do(address.end, "addr", "add", address=where, prefixlen=int(length))
+        self.shape(plan)
+        self.route(plan)
+
+    def enter_new(self, namespace: Namespace) -> None:
+        """Make a network namespace with a host name, and keep it by a file."""
+        namespaces.unshare(namespaces.CLONE_NEWNET | namespaces.CLONE_NEWUTS, "a network namespace")
+        socket.sethostname(namespace.name)
+        for kind in ("net", "uts"):
+            file = self.state / kind / namespace.name
+            file.touch()
+            namespaces.bind(Path(f"/proc/self/ns/{kind}"), file)
+        for key, value in namespace.settings:
+            path = Path("/proc/sys") / key.replace(".", "/")
+            try:
+                path.write_text(value, encoding="ascii")
+            except FileNotFoundError:
+                continue  # a kernel without IPv6 has nothing to switch off
+            except OSError as error:
+                raise RunError(f"{key} = {value} is refused: {error.strerror}") from None
+        netlink = IPRoute()
+        self.sockets[namespace.name] = netlink
+        netlink.link("set", index=1, state="up")
+
+    def make_devices(self, plan: Plan, delay_line: Path) -> None:
+        """Make bridges, wires and the ends of links, then raise them all."""
+        for switch in plan.bridges:
+            self.call(switch.namespace, "link", "add", ifname=switch.device, kind="bridge")
+        for wire in plan.wires:
+            self.add_wire(wire.host, wire.port)
+        for line in plan.delay_lines:
+            self.start_line(line, delay_line)
+        for switch in plan.bridges:
+            self.raise_port(switch, "")
+        for wire in plan.wires:
+            self.raise_port(wire.host, "")
+            self.raise_port(wire.port, wire.bridge)
+            self._ports[wire.host] = wire.port
+        for slow in (slow for line in plan.delay_lines for slow in line.wires):
+            for end, bridge in zip(slow.ends, ("", slow.bridge), strict=True):
+                self.do(end, "link", "set", txqlen=_TUN_QUEUE_PACKETS)
+                self.raise_port(end, bridge)
+            self._ports[slow.ends[0]] = slow.ends[1]
+
+    def add_wire(self, host: End, port: End) -> None:
+        """Make a veth pair with one end in each namespace."""
+        with self.netns(host.namespace).open() as there:
+            peer = {"ifname": host.device, "net_ns_fd": there.fileno()}
+            self.call(port.namespace, "link", "add", ifname=port.device, kind="veth", peer=peer)
+
+    def raise_port(self, end: End, bridge: str) -> None:
+        """Switch a device on, on a bridge where one is named."""
+        named: dict[str, Any] = {"state": "up"}
+        if bridge:
+            named["master"] = self.index(End(end.namespace, bridge))
+        self.do(end, "link", "set", **named)
+
+    def start_line(self, line: DelayLine, program: Path) -> None:
+        """Start the process that carries slow wires, and wait until it has made its devices."""
+        file = self.state / f"{line.name}.json"
+        file.write_text(json.dumps(self.configuration(line)), encoding="utf-8")
+        process = subprocess.Popen(
+            [str(program), str(file)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert process.stdout is not None and process.stderr is not None
+        self.lines[line.name] = process
+        if process.stdout.readline() != "ready\n":
+            said = process.stderr.read().strip().removeprefix(f"{program.name}: ")
+            raise RunError(f"the delay line of {line.name} did not start: {said}")
+
+    def configuration(self, line: DelayLine) -> dict[str, object]:
+        """Return what the delay line reads."""
+        links = [
+            {
+                "name": wire.name,
+                "kind": wire.kind,
+                "seed": wire.seed,
+                "ends": [
+                    {"namespace": str(self.netns(end.namespace)), "device": end.device}
+                    for end in wire.ends
+                ],
+                "settings": {
+                    key: round(value) if key.endswith("_ns") else value
+                    for key, value in wire.settings
+                },
+            }
+            for wire in line.wires
+        ]
+        return {"control": str(self.state / f"{line.name}.line"), "links": links}
+
+    def shape(self, plan: Plan) -> None:
+        """Limit the rates of devices."""
+        for shape in plan.shapes:
+            self.do(
+                shape.end, "tc", "add", "tbf", handle=0x10000,
+                rate=int(shape.rate_bits_per_s / 8), burst=shape.burst_bytes,
+                limit=shape.queue_bytes,
+            )  # fmt: skip
+
+    def route(self, plan: Plan) -> None:
+        """Lead packets to their subnets."""
+        for route in plan.routes:
+            named: dict[str, Any] = {"dst": route.subnet, "oif": self.index(route.end)}
+            if route.source:
+                named["prefsrc"] = route.source
+            if route.gateway:
+                # The gateway's subnet is that of another device, so the kernel is told.
+                named.update(gateway=route.gateway, flags="onlink")
+            else:
+                named["scope"] = "link"
+            if route.congestion:
+                named["metrics"] = {"cc_algo": route.congestion}
+            self.call(route.end.namespace, "route", "replace", **named)
+
+    def port_of(self, interface: End) -> End:
+        """Return the far end of a host's interface; RunError where there is no such interface."""
+        if interface not in self._ports:
+            raise RunError(f"there is no interface {interface.device} on {interface.namespace}")
+        return self._ports[interface]
+
+    def switch(self, end: End, state: str) -> None:
+        """Switch a device up or down."""
+        self.do(end, "link", "set", state=state)
+
+    def do(self, end: End, what: str, verb: str, *words: str, **named: Any) -> None:
+        """Call pyroute2's `what` for a device."""
+        self.call(end.namespace, what, verb, *words, index=self.index(end), **named)
+
+    def call(self, namespace: str, what: str, verb: str, *words: str, **named: Any) -> None:
+        """Call pyroute2's `what` in a namespace; RunError names the step that is refused."""
+        try:
+            getattr(self.sockets[namespace], what)(verb, *words, **named)
+        except NetlinkError as error:
+            values = ", ".join(f"{key} {value}" for key, value in named.items())
+            step = f"{what} {verb} {values} in {namespace}"
+            raise RunError(f"the kernel refuses {step}: {error.args[-1]}") from None
+
+    def index(self, end: End) -> int:
+        """Return the number of a device; RunError where there is none."""
+        if end not in self._indices:
+            for link in self.sockets[end.namespace].get_links():
+                named = End(end.namespace, link.get_attr("IFLA_IFNAME"))
+                self._indices[named] = link["index"]
+        if end not in self._indices:
+            raise RunError(f"{end.namespace} has no interface {end.device}")
+        return self._indices[end]
+
+    def netns(self, name: str) -> Path:
+        """Return the file of a network namespace."""
+        return self.state / "net" / name

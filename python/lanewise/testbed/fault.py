@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Faults: links that are cut, mended and degraded, cables pulled, hosts killed, at set times.
+
+A script is a TOML file of [[fault]] tables.  A time may be drawn between two; the same seed draws
+the same times.  `schedule` turns a script into events, `play` brings them about and logs each.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from lanewise.errors import RequestError
+from lanewise.testbed import quantities
+from lanewise.testbed.bed import Bed
+from lanewise.testbed.lines import Path
+from lanewise.testbed.plan import Plan, SlowWire
+from lanewise.testbed.quantities import RATE, SHARE, SIZE, TIME, Kind
+from lanewise.testbed.tables import Tables, hint
+
+ACTIONS = ("cut", "mend", "degrade", "kill")
+# What degrade may change: the key of a script, its kind, and the delay line's name for it.
+SETTINGS: Mapping[str, tuple[Kind, str]] = {
+    "rate": (RATE, "rate_bits_per_s"),
+    "delay": (TIME, "delay_ns"),
+    "jitter": (TIME, "jitter_ns"),
+    "loss": (SHARE, "loss"),
+    "reorder": (SHARE, "reorder"),
+    "flow_rate": (RATE, "flow_rate_bits_per_s"),
+    "queue": (SIZE, "queue_bytes"),
+}
+
+
+@dataclass(frozen=True)
+class Event:
+    """A fault at a time since the script began.
+
+    The target of cut and mend is a link (`a-b`) or an interface (`a1.lan0`), that of degrade is a
+    link, that of kill a host.
+    """
+
+    time_ns: float
+    action: str
+    target: str
+    settings: tuple[tuple[str, float], ...] = ()
+
+
+def settings_of(words: Mapping[str, str]) -> tuple[tuple[str, float], ...]:
+    """Return settings from words such as rate = "10 Mbit/s"; ValueError names the wrong one."""
+    found = []
+    for key, text in words.items():
+        kind, name = SETTINGS[key]
+        try:
+            found.append((name, quantities.parse(kind, text)))
+        except ValueError as error:
+            raise ValueError(f"{key} = {text!r} {error}") from None
+    return tuple(found)
+
+
+def links_of(plan: Plan) -> dict[str, tuple[str, SlowWire]]:
+    """Return each link by its name, with the delay line that carries it."""
+    return {
+        wire.name: (line.name, wire)
+        for line in plan.delay_lines for wire in line.wires if wire.kind == "tun"
+    }  # fmt: skip
+
+
+def check_event(event: Event, plan: Plan) -> None:
+    """Refuse an event that names what the testbed has not, or that cannot be done to it."""
+    links = list(links_of(plan))
+    hosts = [host.name for host in plan.hosts]
+    interfaces = [
+        f"{end.namespace}.{end.device}"
+        for end in (
+            *(wire.host for wire in plan.wires),
+            *(wire.ends[0] for line in plan.delay_lines for wire in line.wires if wire.bridge),
+        )
+    ]
+    targets = {"kill": hosts, "degrade": links}.get(event.action, [*links, *interfaces])
+    if event.target not in targets:
+        raise ValueError(f"{event.action} = '{event.target}': {hint(event.target, targets)}")
+    if event.action == "degrade" and not event.settings:
+        raise ValueError(f"degrade says no new value; give one of {', '.join(SETTINGS)}")
+    if event.action != "degrade" and event.settings:
+        raise ValueError(f"{event.action} has no use for {event.settings[0][0]}; degrade has")
+
+
+def schedule(text: str, where: str, plan: Plan) -> list[Event]:
+    """Return the events of a script in their order; RequestError names the line that is wrong."""
+    return _Script(text, where).events(plan)
+
+
+def load(path: pathlib.Path, plan: Plan) -> list[Event]:
+    """Return the events of a script in a file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise RequestError(
+            f"{path} cannot be read ({reason}); give a script, or one of {', '.join(ACTIONS)}"
+        ) from None
+    return schedule(text, path.name, plan)
+
+
+def single(action: str, target: str, words: Mapping[str, str], plan: Plan) -> Event:
+    """Return one fault that is to happen now; RequestError says what is wrong with it."""
+    try:
+        event = Event(0.0, action, target, settings_of(words))
+        check_event(event, plan)
+    except ValueError as error:
+        raise RequestError(str(error)) from None
+    return event
+
+
+class _Script(Tables):
+    """Reads a script of faults."""
+
+    def events(self, plan: Plan) -> list[Event]:
+        self.known(self.values, (), ("seed", "fault"))
+        draw = random.Random(self.whole(self.values, (), "seed", 1))
+        events = [
+            event
+            for table, path in self.listed("fault")
+            for event in self.checked(self.fault(table, path, draw), path, plan)
+        ]
+        if not events:
+            raise self.refuse((), "there is no [[fault]]")
+        return sorted(events, key=lambda event: event.time_ns)
+
+    def checked(self, events: list[Event], path: Path, plan: Plan) -> list[Event]:
+        try:
+            for event in events:
+                check_event(event, plan)
+        except ValueError as error:
+            raise self.refuse((*path, events[0].action), str(error)) from None
+        return events
+
+    def fault(self, table: dict[str, Any], path: Path, draw: random.Random) -> list[Event]:
+        """Return the event of a table, and the one that ends it where it says `for`."""
+        self.known(table, path, ("at", "for", *ACTIONS, *SETTINGS))
+        actions = [action for action in ACTIONS if action in table]
+        if len(actions) != 1:
+            raise self.refuse(path, f"a fault is one of {', '.join(ACTIONS)}")
+        action, target = actions[0], table[actions[0]]
+        at_ns = self.time(table, path, "at", draw)
+        settings = tuple(
+            (name, self.quantity(table, path, key, kind))
+            for key, (kind, name) in SETTINGS.items()
+            if key in table
+        )
+        events = [Event(at_ns, action, str(target), settings)]
+        if "for" not in table:
+            return events
+        if action not in ("cut", "degrade"):
+            raise self.refuse((*path, "for"), f"for: {action} has no end")
+        return [*events, Event(at_ns + self.time(table, path, "for", draw), "mend", str(target))]
+
+    def time(self, table: dict[str, Any], path: Path, key: str, draw: random.Random) -> float:
+        value = self.needed(table, path, key, f'as in {key} = "1 s", or {key} = ["1 s", "2 s"]')
+        path = (*path, key)
+        if not isinstance(value, list):
+            return self.checked_quantity(value, path, TIME, 0.0)
+        ends = [self.checked_quantity(each, path, TIME, 0.0) for each in value]
+        if len(ends) != 2 or ends[0] > ends[1]:
+            raise self.refuse(path, f"{key}: give one time, or an earlier and a later one")
+        return draw.uniform(*ends)
+
+
+def bring_about(bed: Bed, plan: Plan, event: Event) -> None:
+    """Do to the testbed what an event says; RunError where it refuses."""
+    links = links_of(plan)
+    if event.action == "kill":
+        bed.kill(event.target)
+    elif event.target not in links:
+        host, _, interface = event.target.rpartition(".")
+        bed.switch(host, interface, up=event.action == "mend")
+    else:
+        line, wire = links[event.target]
+        settings = new_settings(event, wire)
+        bed.ask(f"{line}.line", {"link": event.target, "settings": settings})
+
+
+def new_settings(event: Event, wire: SlowWire) -> dict[str, float]:
+    """Return what the delay line is told: a mended link is as it was described."""
+    if event.action == "cut":
+        return {"up": False}
+    values = (
+        dict(event.settings) if event.action == "degrade" else {**dict(wire.settings), "up": True}
+    )
+    return {key: round(value) if key.endswith("_ns") else value for key, value in values.items()}
+
+
+def play(
+    bed: Bed, events: Sequence[Event], log: Callable[[str], None], stop: threading.Event
+) -> None:
+    """Bring events about at their times, and log each as a line of JSON, until `stop` is set."""
+    plan = bed.plan()
+    begin_s = time.monotonic()
+    for event in events:
+        if stop.wait(max(0.0, begin_s + event.time_ns / 1e9 - time.monotonic())):
+            return
+        bring_about(bed, plan, event)
+        log(line_of(event, time.monotonic() - begin_s))
+
+
+def line_of(event: Event, elapsed_s: float) -> str:
+    """Return the line of the log about an event that has been brought about."""
+    return json.dumps(
+        {
+            "event": "fault",
+            "time": datetime.now(timezone.utc).isoformat(timespec="microseconds"),
+            "monotonic_s": round(time.monotonic(), 6),
+            "elapsed_s": round(elapsed_s, 6),
+            "wanted_s": round(event.time_ns / 1e9, 6),
+            "action": event.action,
+            "target": event.target,
+            **dict(event.settings),
+        }
+    )

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The keeper: the process that a testbed is.
+
+`python -m lanewise.testbed.keeper FOLDER DELAY_LINE` makes what FOLDER/testbed.toml describes, in
+namespaces for processes, mounts and (where it is not root) users that nobody else is in.  Inside,
+it is the first process, so whatever runs in the testbed ends with it; the network namespaces have
+names only on a file system that ends with it, too.  An outer half waits for that, and removes the
+folder.
+
+With --lifeline it ends when its standard input does: whoever holds the other end keeps it alive.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import selectors
+import shutil
+import signal
+import socket
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from lanewise.errors import LanewiseError, RunError
+from lanewise.testbed import namespaces
+from lanewise.testbed.carry import World
+from lanewise.testbed.layout import make_plan
+from lanewise.testbed.plan import End, Plan
+from lanewise.testbed.read import read
+from lanewise.testbed.state import CONTROL, DESCRIPTION, read_info, write_info
+
+# As it is before a user namespace makes it another.
+USER_ID = os.geteuid()
+
+ENTER = """#!/bin/sh
+# Runs a command in a host of this testbed: enter HOST FOLDER COMMAND...
+host=$1
+folder=$2
+shift 2
+[ -e "{state}/net/$host" ] || {{ echo "there is no host $host in this testbed" >&2; exit 255; }}
+cd "$folder" || exit 255
+exec nsenter --net="{state}/net/$host" --uts="{state}/uts/$host" -- "$@"
+"""
+
+AGENT = """#!/bin/sh
+# Stands for ssh: agent [OPTION...] HOST COMMAND...
+while [ "${{1#-}}" != "$1" ]; do shift; done
+host=$1
+shift
+exec "{state}/enter" "$host" / sh -c "$*"
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Run both halves; the outer one is told by a pipe how the inner one has fared."""
+    state = Path(arguments[0])
+    lifeline = 0 if "--lifeline" in arguments else None
+    try:
+        return keep(state, Path(arguments[1]), lifeline)
+    finally:
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def keep(state: Path, program: Path, lifeline: int | None) -> int:
+    """Leave for namespaces of our own, start the inner half in them, and wait for its end."""
+    try:
+        own_users = leave()
+    except namespaces.NamespaceError as error:
+        return report_refusal(error.what, error.number)
+    inner = os.fork()
+    if inner == 0:
+        os._exit(live(state, program, lifeline))
+    info = read_info(state)
+    assert info is not None
+    write_info(state, replace(info, keeper=inner, outer=os.getpid(), own_users=own_users))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: os.kill(inner, signal.SIGKILL))
+    _, status = os.waitpid(inner, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def leave() -> bool:
+    """Leave for namespaces of our own; tell whether that took one for users, too."""
+    what = "a namespace for processes"
+    try:
+        namespaces.unshare(namespaces.CLONE_NEWPID, what)
+    except namespaces.NamespaceError as error:
+        if error.number != errno.EPERM:
+            raise
+        namespaces.become_root_of_own()
+        namespaces.unshare(namespaces.CLONE_NEWPID, what)
+        return True
+    return False
+
+
+def live(state: Path, program: Path, lifeline: int | None) -> int:
+    """Be the inner half: make everything, say so, then serve until the end."""
+    try:
+        namespaces.die_with_parent(signal.SIGKILL)
+        namespaces.unshare(namespaces.CLONE_NEWNS, "a namespace for mounts")
+        set_up_mounts(state)
+        plan = make_plan(read((state / DESCRIPTION).read_text(encoding="utf-8"), "", DESCRIPTION))
+        write_hosts(state, plan)
+        if plan.delay_lines:
+            os.close(os.open("/dev/net/tun", os.O_RDWR))
+        world = World(state)
+        world.make(plan, program)
+        control = listen(state / CONTROL)
+    except namespaces.NamespaceError as error:
+        return report_refusal(error.what, error.number)
+    except OSError as error:
+        return report_refusal(error.filename or "a step", error.errno or 0)
+    except LanewiseError as error:
+        return report(str(error))
+    sys.stdout.write('{"ready": true}\n')
+    sys.stdout.close()
+    serve(world, control, lifeline)
+    return 0
+
+
+def report_refusal(what: str, number: int) -> int:
+    """Say which right is missing."""
+    return report(namespaces.explain(what, number, USER_ID))
+
+
+def report(sentence: str) -> int:
+    """Tell whoever started the keeper why there will be no testbed."""
+    sys.stdout.write(json.dumps({"error": sentence}) + "\n")
+    sys.stdout.flush()
+    return 1
+
+
+def set_up_mounts(state: Path) -> None:
+    """Mount what the testbed has of its own: processes, shared memory, names of namespaces."""
+    namespaces.keep_mounts_private()
+    namespaces.mount("proc", Path("/proc"))
+    namespaces.mount("tmpfs", Path("/dev/shm"), "mode=1777")
+    for kind in ("net", "uts"):
+        folder = state / kind
+        folder.mkdir()
+        namespaces.mount("tmpfs", folder)
+
+
+def write_hosts(state: Path, plan: Plan) -> None:
+    """Write the programs that enter a host, and give the hosts names that resolve."""
+    for name, text in (("enter", ENTER), ("agent", AGENT)):
+        path = state / name
+        path.write_text(text.format(state=state), encoding="utf-8")
+        path.chmod(0o755)
+    known = "127.0.0.1 localhost\n"
+    names = "".join(f"{host.address} {host.name}\n" for host in plan.hosts)
+    (state / "hosts").write_text(known + names, encoding="utf-8")
+    namespaces.bind(state / "hosts", Path("/etc/hosts"))
+
+
+def listen(path: Path) -> socket.socket:
+    """Listen for requests: each is one packet of JSON, and so is its answer."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listening.bind(str(path))
+    listening.listen()
+    return listening
+
+
+def serve(world: World, control: socket.socket, lifeline: int | None) -> None:
+    """Answer requests, and bury orphans, until the lifeline is cut or a delay line dies."""
+    waker, wakened = socket.socketpair()
+    wakened.settimeout(0)
+    signal.set_wakeup_fd(wakened.fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    selector = selectors.DefaultSelector()
+    selector.register(control, selectors.EVENT_READ)
+    selector.register(waker, selectors.EVENT_READ)
+    if lifeline is not None:
+        selector.register(lifeline, selectors.EVENT_READ)
+    own = {process.pid: name for name, process in world.lines.items()}
+    while True:
+        for key, _ in selector.select():
+            if key.fileobj is control:
+                answer(world, control)
+            elif key.fileobj is waker:
+                waker.recv(4096)
+                if bury(own):
+                    return
+            elif not os.read(key.fd, 4096):
+                return
+
+
+def bury(own: dict[int, str]) -> bool:
+    """Wait for children that have ended; tell whether one was a delay line, without which not."""
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+            if ended in own:
+                return True
+    return False
+
+
+def answer(world: World, control: socket.socket) -> None:
+    """Answer one request."""
+    client, _ = control.accept()
+    with client:
+        client.settimeout(1.0)
+        with suppress(OSError):
+            client.send(json.dumps(reply_to(world, client.recv(65536))).encode())
+
+
+def reply_to(world: World, request: bytes) -> dict[str, object]:
+    """Do what a request asks for: kill a host, or switch an interface of it."""
+    try:
+        values = json.loads(request)
+        if "kill" in values:
+            return {"killed": kill_host(world, str(values["kill"]))}
+        # The far end is what a cable or a switch is: without it a host sees its carrier go.
+        host = str(values["host"])
+        port = world.port_of(End(host, str(values["interface"])))
+        world.switch(port, "up" if values["up"] else "down")
+    except (ValueError, KeyError, RunError) as error:
+        return {"error": str(error)}
+    return {"ok": True}
+
+
+def kill_host(world: World, host: str) -> int:
+    """Kill the processes in a host's network namespace; return how many there were."""
+    try:
+        number = world.netns(host).stat().st_ino
+    except OSError:
+        raise RunError(f"there is no host {host}") from None
+    killed = 0
+    for path in Path("/proc").glob("[0-9]*/ns/net"):
+        process = int(path.parent.parent.name)
+        with suppress(OSError):
+            if path.stat().st_ino == number and process != os.getpid():
+                os.kill(process, signal.SIGKILL)
+                killed += 1
+    return killed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

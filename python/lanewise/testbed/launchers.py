@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the launchers of MPI must be told to spread ranks over the hosts of a testbed.
+
+All of it is environment and files, so that it reaches a launcher however deep in a script it is
+called: Open MPI and PRRTE read parameters from OMPI_MCA_* and PRTE_MCA_*, MPICH's Hydra reads
+HYDRA_*.  Both start their daemons through a stand-in for ssh that enters a host.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from lanewise.errors import RequestError
+from lanewise.testbed.plan import Placed, Plan
+
+_RANK_OPTIONS = ("-n", "-np", "--np", "--n", "-c", "--ranks")
+_AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
+
+
+@dataclass(frozen=True)
+class Company:
+    """The ranks of one launch, each with its host, in order."""
+
+    hosts: tuple[Placed, ...]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many ranks each host has, in the order of their first ranks."""
+        return dict(Counter(host.name for host in self.hosts))
+
+
+def rank_count(command: Sequence[str]) -> int | None:
+    """Return the number of ranks that a command line asks for, None where it does not say.
+
+    Contexts of a launcher, separated by a colon, add up.
+    """
+    values = [
+        int(value)
+        for option, value in pairwise(command)
+        if option in _RANK_OPTIONS and value.isdigit()
+    ]
+    if not values:
+        return None
+    return sum(values) if ":" in command else values[0]
+
+
+def chosen_hosts(plan: Plan, names: Sequence[str]) -> list[Placed]:
+    """Return the hosts of these names in this order, all where there are no names."""
+    known = {host.name: host for host in plan.hosts}
+    for name in names:
+        if name not in known:
+            raise RequestError(f"there is no host '{name}'; there are {', '.join(known)}")
+    if len(set(names)) != len(names):
+        raise RequestError("a host is named twice; give each once, ranks are spread over them")
+    return [known[name] for name in names] or list(plan.hosts)
+
+
+def company(hosts: Sequence[Placed], ranks: int) -> Company:
+    """Spread ranks over hosts evenly: neighbours share a host, the first hosts have one more."""
+    each, more = divmod(ranks, len(hosts))
+    numbered = enumerate(hosts)
+    return Company(tuple(host for i, host in numbered for _ in range(each + (i < more))))
+
+
+def placement(testbed_name: str, company: Company) -> dict[str, object]:
+    """Return which host and site each rank is on, as LANEWISE_PLACEMENT has it."""
+    hosts = {host.name: host for host in company.hosts}
+    return {
+        "schema": "lanewise-placement",
+        "version": 1,
+        "testbed": testbed_name,
+        "hosts": [
+            {"host": host.name, "site": host.site, "address": host.address}
+            for host in hosts.values()
+        ],
+        "ranks": [
+            {"rank": rank, "host": host.name, "site": host.site}
+            for rank, host in enumerate(company.hosts)
+        ],
+    }
+
+
+def openmpi_hosts(company: Company) -> str:
+    """Return a host file for Open MPI."""
+    return "".join(f"{name} slots={count}\n" for name, count in company.counts().items())
+
+
+def hydra_hosts(company: Company) -> str:
+    """Return a host file for MPICH's Hydra."""
+    return "".join(f"{name}:{count}\n" for name, count in company.counts().items())
+
+
+def shared_interfaces(plan: Plan) -> list[str]:
+    """Return the interfaces with an address that every host has."""
+    devices = [
+        {each.end.device for each in plan.addresses if each.end.namespace == host.name}
+        for host in plan.hosts
+    ]
+    return sorted(set.intersection(*devices))
+
+
+def environment(
+    plan: Plan, agent: Path, folder: Path, *, ranks: int, cores: int
+) -> Mapping[str, str]:
+    """Return the variables that make Open MPI, PRRTE and MPICH use the testbed.
+
+    `folder` has the files `openmpi.hosts`, `hydra.hosts` and `placement.json`.  Hosts share this
+    machine's cores: no rank is bound to one, and ranks that wait give way where they are many.
+    """
+    interfaces = ",".join(shared_interfaces(plan))
+    openmpi = {
+        "plm_rsh_agent": str(agent),
+        "plm_rsh_no_tree_spawn": "1",
+        "orte_default_hostfile": str(folder / "openmpi.hosts"),
+        "orte_tmpdir_base": str(folder),
+        "hwloc_base_binding_policy": "none",
+        "rmaps_base_oversubscribe": "1",
+        "oob_tcp_if_include": "lan0",
+        "pml": "ob1",
+        "btl": "self,vader,tcp",
+        "btl_tcp_if_include": interfaces,
+        "mpi_yield_when_idle": "1" if ranks > cores else "0",
+    }
+    prrte = {
+        "plm_ssh_agent": str(agent),
+        "plm_ssh_no_tree_spawn": "1",
+        "prte_default_hostfile": str(folder / "openmpi.hosts"),
+        "prte_tmpdir_base": str(folder),
+        "hwloc_default_binding_policy": "none",
+    }
+    mpich = {
+        "HYDRA_LAUNCHER": "ssh",
+        "HYDRA_LAUNCHER_EXEC": str(agent),
+        "HYDRA_HOST_FILE": str(folder / "hydra.hosts"),
+        "HYDRA_IFACE": "lan0",
+        "FI_PROVIDER": "tcp",
+        "FI_TCP_IFACE": "lan0",
+        "UCX_NET_DEVICES": interfaces,
+        "UCX_TLS": "tcp,self,sm",
+    }
+    return {
+        "LANEWISE_PLACEMENT": str(folder / "placement.json"),
+        **{name + more: "1" for name in _AS_ROOT for more in ("", "_CONFIRM")},
+        **{f"OMPI_MCA_{key}": value for key, value in openmpi.items()},
+        **{f"PRTE_MCA_{key}": value for key, value in prrte.items()},
+        **mpich,
+    }

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Probes measure what passes between two processes."""
+
+import json
+import subprocess
+import sys
+
+from lanewise.testbed import probe
+
+
+def start(*words: object) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "lanewise.testbed.probe", *map(str, words)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_probe_tells_a_time_on_the_way_for_each_packet() -> None:
+    with start("stamp", 5) as receiver:
+        assert receiver.stdout is not None
+        assert json.loads(receiver.stdout.readline()) == {"ready": True}
+        probe.probe("127.0.0.1", 5)
+        answer = json.loads(receiver.stdout.readline())
+
+    assert len(answer["delays_ns"]) == 5
+    assert all(delay_ns > 0 for delay_ns in answer["delays_ns"])
+
+
+def test_a_drain_counts_what_is_poured_in_after_the_warm_up() -> None:
+    with start("drain", 2, 0.1) as receiver:
+        assert receiver.stdout is not None
+        assert json.loads(receiver.stdout.readline()) == {"ready": True}
+        with start("pour", "127.0.0.1", 2) as sender:
+            answer = json.loads(receiver.stdout.readline())
+
+    assert answer["received_bytes"] > 0
+    assert answer["elapsed_s"] >= 0.1
+    assert sender.returncode == 0

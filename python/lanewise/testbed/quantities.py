@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Quantities with units, as a description of a testbed has them: "250 Mbit/s", "5 ms", "0.1 %".
+
+A unit is always written.  Rates are in bits, sizes in bytes, and the prefixes of the SI are
+powers of ten.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+_NUMBER_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([^\s0-9.].*?)?\s*")
+
+_RATES = {
+    f"{prefix}{unit}": factor
+    for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))
+    for unit in ("bit/s", "b/s")
+}
+_TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+_SIZES = {
+    "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of quantity: its units with their factors, and an example for those who err."""
+
+    what: str
+    units: dict[str, float]
+    example: str
+    most: float = math.inf
+
+
+RATE = Kind("a rate", _RATES, "250 Mbit/s", most=1e12)
+TIME = Kind("a time", _TIMES, "5 ms", most=1e12)
+SIZE = Kind("a size", _SIZES, "1 MiB", most=1e12)
+SHARE = Kind("a share", {"%": 0.01}, "0.1 %", most=1.0)
+
+
+def parse(kind: Kind, value: object) -> float:
+    """Return a quantity in its base unit: bits a second, nanoseconds, bytes, or a fraction.
+
+    Raises ValueError with a sentence that says what is wrong and shows how it is written.
+    """
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise ValueError(f'is not {kind.what}, such as "{kind.example}"')
+    match = _NUMBER_UNIT.fullmatch(str(value))
+    if match is None:
+        raise ValueError(f'is not {kind.what}, such as "{kind.example}"')
+    number, unit = match.groups()
+    if unit is None:
+        raise ValueError(f'has no unit; write {kind.what} as in "{kind.example}"')
+    if unit not in kind.units:
+        known = ", ".join(kind.units)
+        raise ValueError(f"has the unit '{unit}'; {kind.what} is in one of {known}")
+    found = float(number) * kind.units[unit]
+    if found > kind.most:
+        raise ValueError("is more than a testbed can be")
+    return found
+
+
+def rate_text(rate_bits_per_s: float) -> str:
+    """Return a rate as a person writes it."""
+    for factor, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if rate_bits_per_s >= factor:
+            return f"{rate_bits_per_s / factor:g} {unit}"
+    return f"{rate_bits_per_s:g} bit/s"
+
+
+def time_text(time_ns: float) -> str:
+    """Return a time as a person writes it."""
+    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if time_ns >= factor:
+            return f"{time_ns / factor:g} {unit}"
+    return f"{time_ns:g} ns"

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Read the description of a testbed from TOML.
+
+What is unknown or cannot be is refused before anything is made, with file, line and key.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import replace
+from typing import Any
+
+from lanewise.testbed.describe import Host, Lan, Link, Nic, Site, Tcp, Testbed
+from lanewise.testbed.lines import Path
+from lanewise.testbed.quantities import RATE, SHARE, SIZE, TIME
+from lanewise.testbed.tables import Tables, hint
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,10}[a-z0-9]|[a-z]")
+_HOSTS_MAX = 1000
+_LINK_KEYS = (
+    "between", "rate", "delay", "jitter", "loss", "reorder", "flow_rate", "queue", "seed",
+)  # fmt: skip
+
+
+def read(text: str, name: str, where: str) -> Testbed:
+    """Read a description; RequestError says `where`, the line and the key that is wrong."""
+    return _Reader(text, where).testbed(name)
+
+
+class _Reader(Tables):
+    """Reads the values of a description."""
+
+    def testbed(self, name: str) -> Testbed:
+        self.known(self.values, (), ("site", "link", "host", "tcp"))
+        sites = [self.site(table, path) for table, path in self.listed("site")]
+        if not sites:
+            raise self.refuse((), "there is no [[site]]; a testbed has at least one")
+        self.distinct([site.name for site in sites], "site", lambda i: ("site", i, "name"))
+        for table, path in self.listed("host"):
+            sites = self.with_host(sites, table, path)
+        names = [site.name for site in sites]
+        links = [self.link(table, path, names) for table, path in self.listed("link")]
+        pairs = ["-".join(sorted(link.sites)) for link in links]
+        self.distinct(pairs, "link", lambda i: ("link", i, "between"))
+        self.check_hosts(sites)
+        self.check_subnets(sites)
+        self.check_reach(sites, links)
+        return Testbed(name, tuple(sites), tuple(links), self.tcp(self.values.get("tcp", {})))
+
+    def site(self, table: dict[str, Any], path: Path) -> Site:
+        self.known(table, path, ("name", "hosts", "lan", "wan"))
+        name = self.name(table, path)
+        names = self.host_names(table, path, name)
+        entries = table.get("lan", {})
+        listed = isinstance(entries, list)
+        entries = entries if listed else [entries]
+        if not entries:
+            raise self.refuse((*path, "lan"), "lan is empty; leave it out, or give one table")
+        number = int(path[1]) + 1
+        lans = tuple(
+            self.lan(entry, (*path, "lan", i) if listed else (*path, "lan"), number, i)
+            for i, entry in enumerate(entries)
+        )
+        wan = self.nic(table["wan"], (*path, "wan")) if "wan" in table else None
+        host = Host("", tuple(lan.nic for lan in lans), wan)
+        return Site(name, tuple(replace(host, name=each) for each in names), lans)
+
+    def host_names(self, table: dict[str, Any], path: Path, site: str) -> list[str]:
+        value = self.needed(table, path, "hosts", "a number, or a list of names")
+        path = (*path, "hosts")
+        if isinstance(value, int) and not isinstance(value, bool):
+            if not 1 <= value <= _HOSTS_MAX:
+                raise self.refuse(path, f"hosts = {value}: a site has 1 to {_HOSTS_MAX} hosts")
+            return [f"{site}{number}" for number in range(1, value + 1)]
+        if not isinstance(value, list) or not value:
+            raise self.refuse(path, "hosts is not a number, and not a list of names")
+        return [self.checked_name(each, (*path, i), "hosts") for i, each in enumerate(value)]
+
+    def lan(self, table: Any, path: Path, site: int, index: int) -> Lan:
+        self.known(table, path, ("rate", "latency", "queue", "subnet"))
+        text = table.get("subnet", f"10.{site}.{index}.0/24")
+        try:
+            subnet = ipaddress.IPv4Network(text)
+        except (ValueError, TypeError) as error:
+            raise self.refuse((*path, "subnet"), f"subnet = {text!r}: {error}") from None
+        return Lan(
+            subnet, self.nic_values(table, path), self.quantity(table, path, "latency", TIME)
+        )
+
+    def nic(self, table: Any, path: Path) -> Nic:
+        self.known(table, path, ("rate", "queue"))
+        return self.nic_values(table, path)
+
+    def nic_values(self, table: dict[str, Any], path: Path) -> Nic:
+        return Nic(
+            self.quantity(table, path, "rate", RATE, least=1e3),
+            self.quantity(table, path, "queue", SIZE, least=3000),
+        )
+
+    def with_host(self, sites: list[Site], table: dict[str, Any], path: Path) -> list[Site]:
+        """Return the sites with what a [[host]] says of one host put into its place."""
+        self.known(table, path, ("name", "lan", "wan"))
+        name = self.name(table, path)
+        known = [host.name for site in sites for host in site.hosts]
+        if name not in known:
+            sentence = f"name = '{name}': no site has such a host; {hint(name, known)}"
+            raise self.refuse((*path, "name"), sentence)
+
+        def changed(host: Host) -> Host:
+            if host.name != name:
+                return host
+            lan_nics, wan = host.lan_nics, host.wan_nic
+            if "lan" in table:
+                lan_nics = self.other_nics(table["lan"], (*path, "lan"), len(lan_nics))
+            if "wan" in table:
+                if wan is None:
+                    raise self.refuse((*path, "wan"), f"wan: the site of {name} has no wan")
+                wan = self.nic(table["wan"], (*path, "wan"))
+            return Host(name, lan_nics, wan)
+
+        return [replace(site, hosts=tuple(map(changed, site.hosts))) for site in sites]
+
+    def other_nics(self, value: Any, path: Path, count: int) -> tuple[Nic, ...]:
+        if not isinstance(value, list):
+            return (self.nic(value, path),) * count
+        if len(value) != count:
+            raise self.refuse(path, f"lan has {len(value)} tables; its site has {count} LANs")
+        return tuple(self.nic(each, (*path, i)) for i, each in enumerate(value))
+
+    def link(self, table: dict[str, Any], path: Path, sites: list[str]) -> Link:
+        self.known(table, path, _LINK_KEYS)
+        ends = self.needed(table, path, "between", "the names of two sites")
+        at = (*path, "between")
+        if not isinstance(ends, list) or len(ends) != 2 or ends[0] == ends[1]:
+            raise self.refuse(at, f"between = {ends!r}: give the names of two sites")
+        for end in ends:
+            if end not in sites:
+                sentence = f"between names '{end}', which is no site; {hint(str(end), sites)}"
+                raise self.refuse(at, sentence)
+        self.needed(table, path, "rate", 'as in rate = "1 Gbit/s"')
+        link = Link(
+            sites=(ends[0], ends[1]),
+            rate_bits_per_s=self.quantity(table, path, "rate", RATE, least=1e3),
+            delay_ns=self.quantity(table, path, "delay", TIME),
+            jitter_ns=self.quantity(table, path, "jitter", TIME),
+            loss=self.quantity(table, path, "loss", SHARE),
+            reorder=self.quantity(table, path, "reorder", SHARE),
+            flow_rate_bits_per_s=self.quantity(table, path, "flow_rate", RATE, least=1e3),
+            queue_bytes=self.quantity(table, path, "queue", SIZE, least=3000),
+            seed=self.whole(table, path, "seed", int(path[1]) + 1),
+        )
+        if link.jitter_ns > link.delay_ns:
+            raise self.refuse((*path, "jitter"), "jitter is larger than delay")
+        return link
+
+    def tcp(self, table: Any) -> Tcp:
+        path = ("tcp",)
+        self.known(table, path, ("congestion", "buffer"))
+        congestion = table.get("congestion", "")
+        if not isinstance(congestion, str) or not re.fullmatch(r"[a-z0-9_]*", congestion):
+            raise self.refuse((*path, "congestion"), f"congestion = {congestion!r} is no name")
+        return Tcp(congestion, self.quantity(table, path, "buffer", SIZE, least=4096))
+
+    def name(self, table: dict[str, Any], path: Path) -> str:
+        value = self.needed(table, path, "name", 'as in name = "a"')
+        return self.checked_name(value, (*path, "name"), "name")
+
+    def checked_name(self, value: Any, path: Path, key: str) -> str:
+        if isinstance(value, str) and _NAME.fullmatch(value):
+            return value
+        rule = "a letter, then letters, digits and hyphens, at most 12, all lower case"
+        raise self.refuse(path, f"{key}: {value!r} is no name; a name is {rule}")
+
+    def check_hosts(self, sites: list[Site]) -> None:
+        owners: dict[str, str] = {}
+        for i, site in enumerate(sites):
+            for host in site.hosts:
+                if host.name in owners:
+                    other = owners[host.name]
+                    raise self.refuse(
+                        ("site", i, "hosts"),
+                        f"hosts: sites {other} and {site.name} both have a host '{host.name}'",
+                    )
+                owners[host.name] = site.name
+
+    def check_subnets(self, sites: list[Site]) -> None:
+        seen: list[tuple[str, ipaddress.IPv4Network]] = []
+        for i, site in enumerate(sites):
+            for k, lan in enumerate(site.lans):
+                path: Path = ("site", i, "lan", k, "subnet")
+                if path not in self.lines:
+                    path = ("site", i, "lan", "subnet")
+                room = lan.subnet.num_addresses - 3
+                if len(site.hosts) > room:
+                    raise self.refuse(
+                        path,
+                        f"subnet {lan.subnet} of site {site.name} has room for {max(room, 0)} "
+                        f"hosts, not {len(site.hosts)}; give a larger one",
+                    )
+                for other, subnet in seen:
+                    if subnet.overlaps(lan.subnet):
+                        raise self.refuse(
+                            path,
+                            f"subnet {lan.subnet} of site {site.name} overlaps {subnet} "
+                            f"of site {other}",
+                        )
+                seen.append((site.name, lan.subnet))
+
+    def check_reach(self, sites: list[Site], links: list[Link]) -> None:
+        reached = {sites[0].name}
+        for _ in sites:
+            for link in links:
+                if reached & set(link.sites):
+                    reached |= set(link.sites)
+        for i, site in enumerate(sites):
+            if site.name not in reached:
+                raise self.refuse(
+                    ("site", i, "name"),
+                    f"no [[link]] leads from site {sites[0].name} to site {site.name}",
+                )

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run a command in a testbed that is up, and leave nothing of it behind."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from lanewise.errors import RequestError, RunError
+from lanewise.launch.machine import core_count
+from lanewise.launch.run import terminated_as_interrupted
+from lanewise.testbed import fault, launchers
+from lanewise.testbed.bed import Bed
+
+MARK = "LANEWISE_TESTBED_RUN"
+_GRACE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to run: ranks go to `hosts` (all where it is empty), the command itself to `at`."""
+
+    command: Sequence[str]
+    hosts: Sequence[str] = ()
+    at: str = ""
+    faults: str = ""
+    fault_log: str = ""
+
+
+def run_in(bed: Bed, wanted: Wanted) -> int:
+    """Run a command in a testbed and return its status.
+
+    On KeyboardInterrupt (or SIGTERM) the command is asked to end, then killed.
+    """
+    plan = bed.plan()
+    chosen = launchers.chosen_hosts(plan, wanted.hosts)
+    at = wanted.at or chosen[0].name
+    known = [namespace.name for namespace in plan.namespaces]
+    if at not in known:
+        raise RequestError(f"there is no '{at}' in the testbed; there are {', '.join(known)}")
+    events = fault.load(Path(wanted.faults), plan) if wanted.faults else []
+    ranks = launchers.rank_count(wanted.command) or len(chosen)
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=bed.folder))
+    write_files(folder, bed.info.name, launchers.company(chosen, ranks))
+    variables = launchers.environment(
+        plan, bed.folder / "agent", folder, ranks=ranks, cores=core_count()
+    )
+    try:
+        with faults_played(bed, events, wanted.fault_log):
+            return wait_for(bed.line(at, wanted.command), {**variables, MARK: str(folder)})
+    finally:
+        kill_marked(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def faults_played(bed: Bed, events: Sequence[fault.Event], log: str) -> Iterator[None]:
+    """Let faults happen meanwhile; those whose time has not come at the end do not."""
+    stop = threading.Event()
+    with contextlib.ExitStack() as stack:
+        stream = stack.enter_context(Path(log).open("w", encoding="utf-8")) if log else sys.stderr
+
+        def write(line: str) -> None:
+            stream.write(line + "\n")
+            stream.flush()
+
+        def play() -> None:
+            try:
+                fault.play(bed, events, write, stop)
+            except RunError as error:
+                sys.stderr.write(f"lanewise testbed: faults end here: {error}\n")
+
+        player = threading.Thread(target=play, daemon=True)
+        player.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            player.join()
+
+
+def write_files(folder: Path, name: str, company: launchers.Company) -> None:
+    """Write what the launchers and Lanewise read."""
+    files = {
+        "openmpi.hosts": launchers.openmpi_hosts(company),
+        "hydra.hosts": launchers.hydra_hosts(company),
+        "placement.json": json.dumps(launchers.placement(name, company), indent=1) + "\n",
+    }
+    for file, text in files.items():
+        (folder / file).write_text(text, encoding="utf-8")
+
+
+def wait_for(line: Sequence[str], variables: Mapping[str, str]) -> int:
+    """Run a command line to its end, with our own input and output."""
+    with terminated_as_interrupted():
+        try:
+            process = subprocess.Popen(line, env={**os.environ, **variables})
+        except OSError as error:
+            raise RunError(f"{line[0]} could not be started: {error.strerror}") from None
+        try:
+            status = process.wait()
+        except KeyboardInterrupt:
+            ask_to_end(process)
+            raise
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    return status if status >= 0 else 128 - status
+
+
+def ask_to_end(process: subprocess.Popen[bytes]) -> None:
+    """Ask the command, which is the child of the process that entered the testbed, to end."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    with suppress(OSError, subprocess.TimeoutExpired):
+        for child in children.read_text(encoding="ascii").split():
+            os.kill(int(child), signal.SIGTERM)
+        process.wait(_GRACE_S)
+
+
+def kill_marked(folder: Path) -> None:
+    """Kill what a run has left: daemons that have gone into a session of their own."""
+    deadline_s = time.monotonic() + _GRACE_S
+    while (left := marked(folder)) and time.monotonic() < deadline_s:
+        for process in left:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def marked(folder: Path) -> list[int]:
+    """Return the processes of the run that has this folder."""
+    mark = f"{MARK}={folder}\0".encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if mark in path.read_bytes():
+                found.append(int(path.parent.name))
+    return found

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Show a testbed as text or JSON: what it will be, and what its links have carried."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from lanewise.errors import RunError
+from lanewise.testbed.bed import Bed
+from lanewise.testbed.describe import Link, Nic, Testbed
+from lanewise.testbed.layout import make_plan
+from lanewise.testbed.quantities import rate_text, time_text
+
+
+def description(testbed: Testbed) -> str:
+    """Return sites, hosts and links, a line each."""
+    lines = []
+    for site in testbed.sites:
+        lines.append(f"site {site.name}")
+        for k, lan in enumerate(site.lans):
+            latency = f", {time_text(lan.latency_ns)}" if lan.latency_ns else ""
+            lines.append(f"  lan{k}  {lan.subnet}  {_nic(lan.nic)}{latency}")
+        for host in site.hosts:
+            wan = f"  wan {_nic(host.wan_nic)}" if host.wan_nic else ""
+            lans = ", ".join(map(_nic, host.lan_nics))
+            lines.append(f"  {host.name}  lan {lans}{wan}")
+    lines += [f"link {link.name}  {_link(link)}" for link in testbed.links]
+    return "\n".join(lines) + "\n"
+
+
+def _nic(nic: Nic) -> str:
+    return rate_text(nic.rate_bits_per_s) if nic.rate_bits_per_s else "unlimited"
+
+
+def _link(link: Link) -> str:
+    words = [rate_text(link.rate_bits_per_s), f"{time_text(link.delay_ns)} one way"]
+    words += [f"jitter {time_text(link.jitter_ns)}"] if link.jitter_ns else []
+    words += [f"loss {100 * link.loss:g} %"] if link.loss else []
+    words += [f"reorder {100 * link.reorder:g} %"] if link.reorder else []
+    flow = link.flow_rate_bits_per_s
+    words += [f"{rate_text(flow)} a flow"] if flow else []
+    return ", ".join(words)
+
+
+def plan_json(testbed: Testbed) -> str:
+    """Return the plan as one line of JSON."""
+    return json.dumps({"name": testbed.name, "plan": asdict(make_plan(testbed))}) + "\n"
+
+
+def state_of(bed: Bed) -> dict[str, Any]:
+    """Return a testbed that is up, with what its links say of themselves."""
+    plan = bed.plan()
+    return {
+        "name": bed.info.name,
+        "file": bed.info.where,
+        "shared": bed.info.shared,
+        "hosts": [asdict(host) for host in plan.hosts],
+        "links": [link for line in plan.delay_lines for link in _links(bed, line.name)],
+    }
+
+
+def _links(bed: Bed, line: str) -> list[dict[str, Any]]:
+    try:
+        return list(bed.ask(f"{line}.line", {"status": True})["links"])
+    except RunError:
+        return []  # it goes down at this moment
+
+
+def state_text(state: dict[str, Any]) -> str:
+    """Return the state of a testbed as lines."""
+    kind = "" if state["shared"] else ", for one run"
+    hosts = [f"{host['name']} ({host['address']})" for host in state["hosts"]]
+    lines = [f"{state['name']}{kind}: {', '.join(hosts)}"]
+    for link in state["links"]:
+        values = link["settings"]
+        what = f"{rate_text(values['rate_bits_per_s'])}, {time_text(values['delay_ns'])}"
+        lines.append(f"  {link['name']}  {'up' if values['up'] else 'CUT'}  {what}")
+        for way, counted in zip(("there", "back"), link["directions"], strict=True):
+            dropped = counted["dropped_by_queue"] + counted["dropped_by_cut"]
+            lines.append(
+                f"    {way}: {counted['delivered_bytes'] / 1e6:.1f} MB delivered, "
+                f"{dropped} dropped, {counted['lost']} lost"
+            )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules for Open MPI 6: the JSON of coll_tuned_dynamic_rules_filename, version 3.
+
+The first block whose bounds hold the communicator decides, then its first rule whose bounds hold
+the message; both bounds belong to them, and where none fits Open MPI decides by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lanewise.tuning.content import BYTES_MAX, Rule, Tuning
+from lanewise.tuning.emit_openmpi import CHAINS, COUNTED_OVER_RANKS
+from lanewise.tuning.safety import Emitted, by_size
+
+# Where Open MPI 6 calls an algorithm otherwise than 4 and 5 do.
+RENAMED = {("allgather", "bruck"): "bruck-k-fanout"}
+
+
+def write(tuning: Tuning) -> Emitted:
+    """Return the rules file."""
+    collectives: dict[str, Any] = {}
+    left_out = []
+    for name, content in tuning.collectives.items():
+        rules, why_not = by_size(name, content, tuning.margin)
+        if why_not:
+            left_out.append(why_not)
+        if rules:
+            collectives[name] = [
+                {
+                    "comm_size_min": tuning.ranks,
+                    "comm_size_max": tuning.ranks,
+                    "comm_rank_distribution": "any",
+                    "rules": [rule_values(name, rule, tuning.ranks) for rule in rules],
+                }
+            ]
+    values = {"rule_file_version": 3, "module": "tuned", "collectives": collectives}
+    return Emitted(json.dumps(values, indent=1) + "\n", tuple(left_out))
+
+
+def rule_values(name: str, rule: Rule, ranks: int) -> dict[str, Any]:
+    """Return one rule; a range of all sizes is left out, so that no size is looked at."""
+    values: dict[str, Any] = {}
+    scale = ranks if name in COUNTED_OVER_RANKS else 1
+    whole = (rule.from_bytes, rule.to_bytes) == (0, BYTES_MAX)
+    if not whole and name != "barrier":
+        values["msg_size_min"] = rule.from_bytes * scale
+        end = rule.to_bytes
+        values["msg_size_max"] = "inf" if end == BYTES_MAX else end * scale + scale - 1
+    values["alg"] = RENAMED.get((name, rule.algorithm), rule.algorithm)
+    if rule.algorithm == "chain":
+        values["faninout"] = CHAINS
+    if rule.segment_bytes:
+        values["seg_size"] = rule.segment_bytes
+    return values

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Emitted files, read back by readers that were written from the MPIs' own rules."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lanewise.errors import RequestError
+from lanewise.tuning import prove
+from lanewise.tuning.content import BYTES_MAX, Choice, Tuning
+from lanewise.tuning.emit_openmpi import ALGORITHMS, NO_ALGORITHM, probe
+from lanewise.tuning.emitters import emitter_named
+from lanewise.tuning.specimen import own, tuning
+
+IDS = {0: "allgather", 2: "allreduce", 3: "alltoall", 6: "barrier", 7: "bcast", 9: "gather",
+       11: "reduce", 12: "reduce_scatter", 15: "scatter"}  # fmt: skip
+OVER_RANKS = {"allgather", "alltoall", "gather", "scatter", "reduce_scatter"}
+
+
+class Classic:
+    """What Open MPI up to 5.0 makes of a rules file."""
+
+    def __init__(self, text: str) -> None:
+        words = [word for line in text.splitlines() for word in line.split("#")[0].split()]
+        self.numbers = [int(word) for word in words]
+        self.rules = {
+            IDS[self.take()]: {
+                self.take(): [tuple(self.take() for _ in range(4)) for _ in range(self.take())]
+                for _ in range(self.take())
+            }
+            for _ in range(self.take())
+        }
+        assert not self.numbers
+        for sizes in self.rules.values():
+            assert list(sizes) == sorted(sizes)
+            for entries in sizes.values():
+                assert entries[0][0] == 0
+                assert [entry[0] for entry in entries] == sorted({entry[0] for entry in entries})
+
+    def take(self) -> int:
+        return self.numbers.pop(0)
+
+    def algorithm(self, collective: str, message_bytes: int, ranks: int) -> tuple[int, int]:
+        """Return number and segment for a call; 0 leaves it to Open MPI."""
+        sizes = self.rules.get(collective)
+        if sizes is None:
+            return 0, 0
+        comm_size = max([size for size in sizes if size <= ranks], default=min(sizes))
+        seen_bytes = message_bytes * (ranks if collective in OVER_RANKS else 1)
+        if collective == "barrier":
+            seen_bytes = 0
+        entry = [entry for entry in sizes[comm_size] if entry[0] <= seen_bytes][-1]
+        return entry[1], entry[3]
+
+
+def version3(values: dict[str, Any], collective: str, message_bytes: int, ranks: int) -> Any:
+    """Return the rule that Open MPI 6 takes for a call, None for its own choice."""
+    for block in values["collectives"].get(collective, []):
+        if not block["comm_size_min"] <= ranks <= block["comm_size_max"]:
+            continue
+        seen_bytes = message_bytes * (ranks if collective in OVER_RANKS else 1)
+        for rule in block["rules"]:
+            last = rule.get("msg_size_max", "inf")
+            fits = last == "inf" or seen_bytes <= last
+            if rule.get("msg_size_min", 0) <= seen_bytes and fits:
+                return rule
+        return None
+    return None
+
+
+@st.composite
+def tunings(draw: st.DrawFn) -> Tuning:
+    """Draw a tuning with rules for some collectives, of up to three algorithms each."""
+    wins: dict[str, dict[int, list[Choice]]] = {}
+    for name in draw(st.lists(st.sampled_from(sorted(IDS.values())), unique=True, max_size=4)):
+        known = draw(st.lists(st.sampled_from(ALGORITHMS[name]), unique=True, min_size=1,
+                              max_size=3))  # fmt: skip
+        choices = [own(algorithm, draw(st.sampled_from([0, 8192]))) for algorithm in known]
+        sizes = [0] if name == "barrier" else draw(
+            st.lists(st.integers(1, 1 << 20), unique=True, min_size=1, max_size=5))  # fmt: skip
+        wins[name] = {
+            size: draw(st.lists(st.sampled_from(choices), unique=True)) for size in sorted(sizes)
+        }
+    return tuning(wins, ranks=draw(st.integers(1, 9)))
+
+
+def expected(one: Tuning, collective: str, message_bytes: int) -> tuple[int, int] | None:
+    """Return number and segment that the tuning's rules give, None for the default."""
+    content = one.collectives.get(collective)
+    for rule in content.mpi_rules if content else ():
+        if rule.from_bytes <= message_bytes <= rule.to_bytes:
+            return ALGORITHMS[collective].index(rule.algorithm) + 1, rule.segment_bytes
+    return None
+
+
+def sizes_of_interest(one: Tuning, collective: str) -> set[int]:
+    content = one.collectives[collective]
+    near = {0, 1, 1 << 30} | {p.message_bytes for p in content.points}
+    for rule in content.mpi_rules:
+        near |= {rule.from_bytes - 1, rule.from_bytes, rule.to_bytes, rule.to_bytes + 1}
+    return {size for size in near if 0 <= size <= 1 << 30}
+
+
+@settings(max_examples=40, deadline=None)
+@given(tunings())
+def test_open_mpi_takes_from_the_file_what_the_rules_say(one: Tuning) -> None:
+    read = Classic(emitter_named("openmpi").emit(one).text)
+    values = json.loads(emitter_named("openmpi6").emit(one).text)
+
+    for name in set(one.collectives) - {"scatter", "gather"}:
+        for size in sizes_of_interest(one, name) if name != "barrier" else {0}:
+            wanted = expected(one, name, size)
+            assert read.algorithm(name, size, one.ranks) == (wanted or (0, 0))
+            rule = version3(values, name, size, one.ranks)
+            assert (rule is None) == (wanted is None)
+            if rule is not None and wanted is not None:
+                renamed = {"bruck-k-fanout": "bruck"}.get(rule["alg"], rule["alg"])
+                assert ALGORITHMS[name].index(renamed) + 1 == wanted[0]
+                assert rule.get("seg_size", 0) == wanted[1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(tunings(), st.integers(1, 12))
+def test_other_numbers_of_ranks_are_left_to_open_mpi(one: Tuning, ranks: int) -> None:
+    read = Classic(emitter_named("openmpi").emit(one).text)
+    values = json.loads(emitter_named("openmpi6").emit(one).text)
+
+    if ranks != one.ranks:
+        for name in one.collectives:
+            assert read.algorithm(name, 1024, ranks)[0] == 0
+            assert version3(values, name, 1024, ranks) is None
+
+
+@settings(max_examples=40, deadline=None)
+@given(tunings())
+def test_ranks_that_see_other_sizes_in_scatter_and_gather_still_understand_each_other(
+    one: Tuning,
+) -> None:
+    read = Classic(emitter_named("openmpi").emit(one).text)
+    values = json.loads(emitter_named("openmpi6").emit(one).text)
+
+    together = {"scatter": {frozenset({1, 3}), frozenset({1}), frozenset({3})}, "gather": set()}
+    for name in {"scatter", "gather"} & set(one.collectives):
+        sizes = sizes_of_interest(one, name)
+        taken = frozenset(read.algorithm(name, size, one.ranks)[0] for size in sizes)
+        assert len(taken) == 1 or taken in together[name]
+        blocks = values["collectives"].get(name, [])
+        named = {rule["alg"] for block in blocks for rule in block["rules"]}
+        assert len(named) <= 1 or named == {"basic_linear", "linear_nb"}
+        everywhere = all(version3(values, name, size, one.ranks) for size in sizes)
+        assert everywhere or not blocks
+
+
+@settings(max_examples=40, deadline=None)
+@given(tunings())
+def test_the_probe_applies_to_the_same_calls_and_names_no_algorithm(one: Tuning) -> None:
+    read, probed = Classic(emitter_named("openmpi").emit(one).text), Classic(probe(one))
+
+    for name in one.collectives:
+        for size in sizes_of_interest(one, name):
+            there = read.algorithm(name, size, one.ranks)[0] != 0
+            assert probed.algorithm(name, size, one.ranks)[0] == (NO_ALGORITHM if there else 0)
+
+
+def test_scatter_may_change_between_its_two_linear_algorithms() -> None:
+    linear, eager = own("basic_linear"), own("linear_nb")
+    one = tuning({"scatter": {8: [linear], 64: [linear, eager], 512: [eager]}})
+
+    read = Classic(emitter_named("openmpi").emit(one).text)
+
+    assert [read.algorithm("scatter", size, 4)[0] for size in (0, 8, 512, 1 << 20)] == [1, 1, 3, 3]
+
+
+def test_scatter_that_changes_otherwise_is_left_out_and_named() -> None:
+    one = tuning({"scatter": {8: [own("binomial")], 64: [own("linear_nb")]}})
+
+    emitted = emitter_named("openmpi").emit(one)
+
+    assert Classic(emitted.text).rules == {}
+    assert emitted.left_out[0].startswith("scatter: ")
+
+
+def test_gather_has_one_algorithm_for_all_sizes_or_none() -> None:
+    for algorithms, number in (["binomial"], 2), (["binomial", "linear_sync"], 0):
+        wins = {8: [own(algorithms[0])], 64: [own(algorithms[-1])]}
+
+        read = Classic(emitter_named("openmpi").emit(tuning({"gather": wins})).text)
+
+        assert {read.algorithm("gather", size, 4)[0] for size in (0, 8, 64, 1 << 30)} == {number}
+
+
+def test_mpich_gets_a_variable_where_an_algorithm_wins_at_every_size() -> None:
+    one = tuning(
+        {
+            "scatter": {8: [own("nb")], 64: [own("nb"), own("binomial")]},
+            "bcast": {8: [own("binomial")], 64: [own("smp")]},
+        },
+        family="mpich",
+    )
+
+    emitted = emitter_named("mpich").emit(one)
+
+    lines = [line for line in emitted.text.splitlines() if not line.startswith("#")]
+    assert lines == ["MPIR_CVAR_SCATTER_INTRA_ALGORITHM=nb"]
+    assert emitted.left_out[0].startswith("bcast: ")
+
+
+def test_rules_of_one_mpi_are_not_written_for_another() -> None:
+    with pytest.raises(RequestError, match="measured with openmpi, not mpich"):
+        emitter_named("mpich").emit(tuning({}))
+
+
+@settings(max_examples=40, deadline=None)
+@given(tunings())
+def test_a_proof_asks_on_both_sides_of_each_bound(one: Tuning) -> None:
+    rules = prove.rules_by_size(one)
+
+    calls = prove.calls_for(rules, one.ranks)
+
+    for name, list_of_rules in rules.items():
+        asked = {call.message_bytes for call in calls if call.collective == name}
+        for rule in list_of_rules:
+            if name in prove.REDUCTIONS or name == "barrier":
+                continue
+            for bound in (rule.from_bytes, rule.to_bytes, rule.to_bytes + 1):
+                assert bound in asked or not 0 < bound <= prove.PROOF_BYTES_MAX
+    read = Classic(emitter_named("openmpi").emit(one).text)
+    for call in calls:
+        ruled = read.algorithm(call.collective, call.message_bytes, call.ranks)[0] != 0
+        assert ruled == call.ruled
+
+
+def test_a_proof_finds_what_is_not_obeyed() -> None:
+    one = tuning({"bcast": {8: [own("chain")], 64: [own("chain")]}})
+    calls = prove.calls_for(prove.rules_by_size(one), 4)
+    right = [
+        {
+            "collective": call.collective, "message_bytes": call.message_bytes,
+            "ranks": call.ranks, "full": "right", "sparse": "right", "algorithms": {"chain": 2},
+        }
+        for call in calls
+    ]  # fmt: skip
+
+    assert prove.faults_under_file(calls, right) == []
+    assert prove.faults_under_file(calls, right[:-1]) == [f"{calls[-1]} did not come to an end"]
+    refused = [answer | {"full": "refused" if call.ruled else "right"}
+               for answer, call in zip(right, calls, strict=True)]  # fmt: skip
+    assert prove.faults_under_probe(calls, refused) == []
+    assert len(prove.faults_under_probe(calls, right)) == sum(call.ruled for call in calls)
+    other = [answer | {"algorithms": {"chain": 3}} for answer in right]
+    assert prove.faults_of_numbers(prove.rules_by_size(one), right) == []
+    assert prove.faults_of_numbers(prove.rules_by_size(one), other) == [
+        "bcast chain is number 3 here, not 2"
+    ]
+
+
+def test_the_last_size_that_can_be_is_no_bound() -> None:
+    one = tuning({"gather": {8: [own("binomial")], 64: [own("binomial")]}})
+
+    assert prove.rules_by_size(one)["gather"][0].to_bytes == BYTES_MAX
+    assert "18446744073709551616" not in emitter_named("openmpi").emit(one).text

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The formats in which rules are written for an MPI itself, by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lanewise.errors import RequestError
+from lanewise.tuning import emit_mpich, emit_openmpi, emit_openmpi6
+from lanewise.tuning.content import Tuning
+from lanewise.tuning.safety import Emitted
+
+
+@dataclass(frozen=True)
+class Emitter:
+    """A format: the family of MPI that reads it, and the pure function that writes it."""
+
+    name: str
+    family: str
+    write: Callable[[Tuning], Emitted]
+
+    def emit(self, tuning: Tuning) -> Emitted:
+        """Return the file; RequestError where the rules were measured with another MPI."""
+        if tuning.mpi_family != self.family:
+            raise RequestError(
+                f"the rules were measured with {tuning.mpi_family}, not {self.family}; "
+                f"tune with --fabric {self.family}"
+            )
+        return self.write(tuning)
+
+
+EMITTERS: dict[str, Emitter] = {
+    emitter.name: emitter
+    for emitter in (
+        Emitter("openmpi", "openmpi", emit_openmpi.write),
+        Emitter("openmpi6", "openmpi", emit_openmpi6.write),
+        Emitter("mpich", "mpich", emit_mpich.write),
+    )
+}
+
+
+def emitter_named(name: str) -> Emitter:
+    """Return the format called `name`; RequestError with a suggestion for any other name."""
+    if name in EMITTERS:
+        return EMITTERS[name]
+    close = difflib.get_close_matches(name, EMITTERS, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(EMITTERS)}"
+    raise RequestError(f"unknown format '{name}'; {hint}")

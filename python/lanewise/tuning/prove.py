@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Prove that an MPI obeys an emitted file: what to call under it, and what must come of it.
+
+Open MPI says nothing of a file that it misreads.  So it gets the file twice: once as it is, where
+every call must be right, with insignificant arguments empty too; and once with an algorithm that
+does not exist in place of each, where just the calls must be refused that a rule applies to, on
+both sides of every bound and with a rank less.  That the numbers mean the algorithms measured is
+looked up in the MPI itself.  MPICH tells what its variables hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lanewise.tuning.content import BYTES_MAX, Rule, Tuning
+from lanewise.tuning.emit_openmpi import ALGORITHMS
+from lanewise.tuning.safety import by_size, for_all_sizes
+
+REDUCTIONS = frozenset({"reduce", "allreduce", "reduce_scatter"})
+# Larger calls prove nothing more and take longer.
+PROOF_BYTES_MAX = 1 << 22
+
+Answers = Iterable[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call to try, and whether a rule applies to it."""
+
+    collective: str
+    message_bytes: int
+    ranks: int
+    ruled: bool
+
+    def __str__(self) -> str:
+        """Write the call as lanewise-prove reads it."""
+        return f"{self.collective}:{self.message_bytes}:{self.ranks}"
+
+
+def rules_by_size(tuning: Tuning) -> dict[str, tuple[Rule, ...]]:
+    """Return the rules that a file for Open MPI has."""
+    found = {
+        name: by_size(name, content, tuning.margin)[0]
+        for name, content in tuning.collectives.items()
+    }
+    return {name: rules for name, rules in found.items() if rules}
+
+
+def rules_for_all(tuning: Tuning) -> dict[str, Rule]:
+    """Return the rules that a file for MPICH has."""
+    found = {
+        name: for_all_sizes(content, tuning.margin) for name, content in tuning.collectives.items()
+    }
+    return {name: rule for name, rule in found.items() if rule is not None}
+
+
+def calls_for(rules: Mapping[str, Sequence[Rule]], ranks: int) -> list[Call]:
+    """Return calls on both sides of each bound of each rule, and some with a rank less."""
+    calls = []
+    for name, list_of_rules in rules.items():
+        sizes = {8, 1024, 1 << 16} if name != "barrier" else {0}
+        for rule in list_of_rules:
+            bounds = (rule.from_bytes - 1, rule.from_bytes, rule.to_bytes, rule.to_bytes + 1)
+            sizes.update(bounds if name != "barrier" else ())
+        step = 4 if name in REDUCTIONS else 1
+        possible = sorted({size // step * step for size in sizes if 0 <= size <= PROOF_BYTES_MAX})
+        # Open MPI answers a call that moves nothing without looking at its rules.
+        possible = [size for size in possible if size > 0 or name == "barrier"]
+        calls += [
+            Call(name, size, some, some == ranks and applies(list_of_rules, size))
+            for size in possible
+            for some in ({ranks, ranks - 1} if ranks > 2 else {ranks})
+        ]
+    return calls
+
+
+def applies(rules: Sequence[Rule], message_bytes: int) -> bool:
+    """Tell whether one of the rules holds for a size."""
+    return any(rule.from_bytes <= message_bytes <= min(rule.to_bytes, BYTES_MAX) for rule in rules)
+
+
+def faults_under_file(calls: Sequence[Call], answers: Answers) -> list[str]:
+    """Return a sentence for each call that was not right under the file itself."""
+    found = []
+    heard = {key_of(answer): answer for answer in answers}
+    for call in calls:
+        answer = heard.get(str(call))
+        if answer is None:
+            found.append(f"{call} did not come to an end")
+        elif answer["full"] != "right":
+            found.append(f"{call} was {answer['full']}")
+        elif answer["sparse"] != "right":
+            found.append(f"{call} was {answer['sparse']} with insignificant arguments empty")
+    return found
+
+
+def faults_under_probe(calls: Sequence[Call], answers: Answers) -> list[str]:
+    """Return a sentence for each call where a rule applied that should not, or the reverse."""
+    heard = {key_of(answer): answer["full"] for answer in answers}
+    expected = {True: "refused", False: "right"}
+    return [
+        f"a rule {'does not apply' if call.ruled else 'applies'} to {call}"
+        for call in calls
+        if heard.get(str(call)) != expected[call.ruled]
+    ]
+
+
+def faults_of_numbers(rules: Mapping[str, Sequence[Rule]], answers: Answers) -> list[str]:
+    """Return a sentence for each algorithm whose number is another in this Open MPI."""
+    found = []
+    for answer in answers:
+        name = answer["collective"]
+        for rule in rules.get(name, ()):
+            number = ALGORITHMS[name].index(rule.algorithm) + 1
+            here = answer["algorithms"].get(rule.algorithm)
+            if here != number:
+                found.append(f"{name} {rule.algorithm} is number {here} here, not {number}")
+    return sorted(set(found))
+
+
+def faults_of_variables(rules: Mapping[str, Rule], answers: Answers) -> list[str]:
+    """Return a sentence for each variable of MPICH that does not hold its algorithm."""
+    return sorted(
+        {
+            f"{answer['collective']} is not forced to {rules[answer['collective']].algorithm}"
+            for answer in answers
+            if answer["forced"]
+            != answer["algorithms"].get(rules[answer["collective"]].algorithm, -1)
+        }
+    )
+
+
+def key_of(answer: Mapping[str, Any]) -> str:
+    """Return the call that an answer belongs to."""
+    return f"{answer['collective']}:{answer['message_bytes']}:{answer['ranks']}"

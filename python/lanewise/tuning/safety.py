@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which of the MPI's own algorithms may be written into a file of the MPI's without harm.
+
+Open MPI's coll/tuned looks rules up by the size that a rank's own arguments give.  In scatter and
+gather some of these arguments are insignificant on some ranks and may hold anything there: ranks
+then take different rules, and where those name algorithms that do not understand each other the
+program hangs (seen with 4.1.4; the same code is in 5.0 and 6.0).  So scatter and gather get one
+algorithm for all sizes, or for scatter linear and linear_nb, whose messages are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from lanewise.tuning.content import BYTES_MAX, CollectiveTuning, Rule
+from lanewise.tuning.decide import everywhere
+
+# Algorithms that understand each other, by collective.
+COMPATIBLE = {
+    "scatter": frozenset({"basic_linear", "linear_nb"}),
+    "gather": frozenset[str](),
+}
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """A file for an MPI, and a sentence for each rule that it cannot hold."""
+
+    text: str
+    left_out: tuple[str, ...] = field(default=())
+
+
+def by_size(name: str, content: CollectiveTuning, margin: float) -> tuple[tuple[Rule, ...], str]:
+    """Return the rules that Open MPI can look up by size, and why others are missing."""
+    if name not in COMPATIBLE or not content.mpi_rules:
+        return content.mpi_rules, ""
+    one = for_all_sizes(content, margin)
+    if one is not None:
+        return (one,), ""
+    rules = content.mpi_rules
+    compatible = all(rule.algorithm in COMPATIBLE[name] for rule in rules)
+    if compatible and covers(rules, content):
+        return stretched(rules), ""
+    return (), (
+        f"{name}: its best algorithm changes with the size, which hangs programs "
+        "whose ranks give different insignificant arguments"
+    )
+
+
+def for_all_sizes(content: CollectiveTuning, margin: float) -> Rule | None:
+    """Return the one rule for all sizes, where an algorithm wins at every measured one."""
+    choice = everywhere(content.points, "mpi", margin)
+    if choice is None:
+        return None
+    return Rule(0, BYTES_MAX, choice.algorithm, choice.segment_bytes, choice.lanes)
+
+
+def covers(rules: Sequence[Rule], content: CollectiveTuning) -> bool:
+    """Tell whether the rules leave no gap between the first and the last measured size."""
+    first, last = content.points[0].message_bytes, content.points[-1].message_bytes
+    gapless = all(after.from_bytes == rule.to_bytes + 1 for rule, after in pairwise(rules))
+    return gapless and rules[0].from_bytes <= first and rules[-1].to_bytes >= last
+
+
+def stretched(rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """Return rules without a gap as rules for all sizes, the outer ones reaching to the ends."""
+    ends = [rule.to_bytes for rule in rules[:-1]] + [BYTES_MAX]
+    begins = [0, *(rule.from_bytes for rule in rules[1:])]
+    return tuple(
+        Rule(begin, end, rule.algorithm, rule.segment_bytes, rule.lanes)
+        for begin, end, rule in zip(begins, ends, rules, strict=True)
+    )

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Algorithm: a function from a shape to the schedule of one rank, with what it
+// needs said as data. One file an algorithm, in a folder a collective; adding
+// one is that file and one line in registry.cpp, and being listed tests it.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "collectives/shape.hpp"
+#include "model/schedule.hpp"
+
+namespace lanewise::collectives {
+
+enum class Collective : std::uint8_t {
+    barrier,
+    bcast,
+    scatter,
+    scatterv,
+    gather,
+    gatherv,
+    allgather,
+    allgatherv,
+    alltoall,
+    reduce,
+    allreduce,
+    reduce_scatter,
+};
+inline constexpr int collective_count = 12;
+
+/* "scatter"; what the MPI calls it without MPI_ and in small letters. */
+const char *name_of(Collective collective);
+std::optional<Collective> collective_named(std::string_view name);
+
+/* What an algorithm asks of a call. What is not asked always works. */
+struct Restrictions {
+    bool commutative = false;  /* the operator must commute */
+    bool power_of_two = false; /* of ranks */
+    bool even_ranks = false;
+    bool all_counts = false; /* scatterv, gatherv: every rank must know every count */
+    bool platform = false;   /* the shape must bring a platform */
+    bool segmented = false;  /* makes use of Shape::segment */
+    bool lanes = false;      /* makes use of Shape::lanes */
+};
+
+struct Algorithm {
+    Collective collective;
+    const char *name;   /* "binomial", in the words of the literature */
+    const char *source; /* paper or book, short */
+    const char *cost;   /* for n ranks, M bytes, latency a, time per byte b */
+    Restrictions needs;
+    model::Schedule (*build)(const Shape& shape);
+};
+
+/* All algorithms, by collective and then as registered. */
+std::span<const Algorithm *const> algorithms();
+const Algorithm *find_algorithm(Collective collective, std::string_view name);
+
+/* Why `algorithm` cannot serve a call, in a few words; empty if it can. */
+struct CallTraits {
+    int ranks = 1;
+    bool commutative = true;
+    bool platform = false;
+};
+std::string_view refusal(const Algorithm& algorithm, const CallTraits& call);
+
+}  // namespace lanewise::collectives

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Every listed algorithm, proved by the checker on 1 to 64 ranks.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+
+#include "collectives/checker/checker.hpp"
+#include "model/network.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+constexpr int ranks_max = 64;
+constexpr std::int64_t beyond_int = 5'000'000'011;
+
+// Processors and links that all differ.
+model::Network uneven_network() {
+    model::Network network;
+    network.cost = [](int from, int to, std::int64_t bytes) {
+        const double slowness = 1.0 + (from * 7 + to * 5) % 11;
+        const auto sent = static_cast<double>(bytes);
+        return model::MessageCost{.send_s = 1e-6 * slowness + 1e-9 * sent,
+                                  .latency_s = 1e-5 * (1 + (from + to) % 3),
+                                  .receive_s = 1e-9 * slowness * sent};
+    };
+    return network;
+}
+
+bool is_rooted(Collective collective) {
+    const std::set<Collective> rooted = {Collective::bcast,   Collective::scatter,
+                                         Collective::gather,  Collective::scatterv,
+                                         Collective::gatherv, Collective::reduce};
+    return rooted.contains(collective);
+}
+
+class EachAlgorithm : public testing::TestWithParam<const Algorithm *> {
+  protected:
+    bool serves(int ranks) const {
+        return refusal(algorithm, {.ranks = ranks, .platform = true}).empty();
+    }
+
+    Trial trial(int ranks, int root, std::int64_t count) const {
+        auto made = even_trial(algorithm.collective, ranks, root, count);
+        made.all_counts = algorithm.needs.all_counts;
+        made.in_order = !algorithm.needs.commutative;
+        made.network = &network;
+        return made;
+    }
+
+    // Blocks of these counts, one behind the other.
+    static void give_blocks(Trial& made, std::vector<std::int64_t> counts) {
+        made.counts = std::move(counts);
+        made.offsets.resize(made.counts.size());
+        std::exclusive_scan(made.counts.begin(), made.counts.end(), made.offsets.begin(),
+                            std::int64_t{0});
+    }
+
+    void expect_proof(Trial made) {
+        const auto schedules = schedules_of(algorithm, made);
+        for (const bool in_place : {false, true}) {
+            made.in_place = in_place;
+            ASSERT_EQ(checker.fault(made, schedules, Sends::rendezvous), "") << told(made);
+        }
+    }
+
+    static std::string told(const Trial& made) {
+        return "on " + std::to_string(made.ranks) + " ranks, root " + std::to_string(made.root) +
+               ", count " + std::to_string(made.count) + ", segment " +
+               std::to_string(made.segment) + (made.in_place ? ", in place" : "");
+    }
+
+    // Root 0, the last, and one amid; each root if `each`.
+    std::set<int> roots(int ranks, int each_up_to) const {
+        if (!is_rooted(algorithm.collective)) return {0};
+        std::set<int> found{0, 1 % ranks, ranks / 2, ranks - 1};
+        for (int root = 0; root < ranks && ranks <= each_up_to; ++root) found.insert(root);
+        return found;
+    }
+
+    const Algorithm& algorithm = *GetParam();
+    const model::Network network = uneven_network();
+    Checker checker;
+};
+
+TEST_P(EachAlgorithm, DeliversOnOneToSixtyFourRanksFromEveryRoot) {
+    // The LMO order of each rank takes longer than the proof: from some ranks on, a few roots.
+    const int each_up_to = algorithm.needs.platform ? ranks_max / 3 : ranks_max;
+    for (int ranks = 1; ranks <= ranks_max; ++ranks) {
+        if (!serves(ranks)) continue;
+        for (const int root : roots(ranks, each_up_to)) {
+            auto made = trial(ranks, root, 3);
+            made.segment = 2;
+            made.in_place = (ranks + root) % 2 == 0;
+            const auto schedules = schedules_of(algorithm, made);
+            ASSERT_EQ(checker.fault(made, schedules, Sends::rendezvous), "") << told(made);
+        }
+    }
+}
+
+TEST_P(EachAlgorithm, DeliversAnyCount) {
+    for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 6) {
+        if (!serves(ranks)) continue;
+        for (const std::int64_t count : {0, 1, ranks - 1, ranks + 1, 3 * ranks + 2}) {
+            for (const int root : roots(ranks, 0)) {
+                auto made = trial(ranks, root, count);
+                ASSERT_NO_FATAL_FAILURE(expect_proof(made));
+                made.segment = 1 + count / 4;
+                ASSERT_NO_FATAL_FAILURE(expect_proof(made));
+            }
+        }
+    }
+}
+
+TEST_P(EachAlgorithm, DeliversCountsBeyondAnInteger) {
+    for (int ranks = 1; ranks <= 12; ++ranks) {
+        if (!serves(ranks)) continue;
+        for (const int root : roots(ranks, 0)) {
+            auto made = trial(ranks, root, beyond_int);
+            made.segment = beyond_int / 3;
+            ASSERT_NO_FATAL_FAILURE(expect_proof(made));
+        }
+    }
+}
+
+TEST_P(EachAlgorithm, KeepsItsScheduleShortHoweverLongTheVector) {
+    auto made = trial(4, 0, beyond_int * 1000);
+    made.segment = 1;
+
+    const auto schedules = schedules_of(algorithm, made);
+
+    for (const auto& schedule : schedules) EXPECT_LT(schedule.steps.size(), 200'000U);
+}
+
+TEST_P(EachAlgorithm, DeliversWhereNoSendWaits) {
+    for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 4) {
+        if (!serves(ranks)) continue;
+        for (const int root : roots(ranks, 0)) {
+            auto made = trial(ranks, root, 5);
+            made.segment = 2;
+            const auto schedules = schedules_of(algorithm, made);
+            ASSERT_EQ(checker.fault(made, schedules, Sends::eager), "") << told(made);
+        }
+    }
+}
+
+TEST_P(EachAlgorithm, DeliversBlocksOfAnyCountAnywhere) {
+    if (trial(1, 0, 0).counts.empty()) return;
+    std::mt19937 random(20081107);
+    for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 12) {
+        if (!serves(ranks)) continue;
+        for (const int root : roots(ranks, 0)) {
+            auto made = trial(ranks, root, 0);
+            for (auto& count : made.counts) {
+                count = std::max(static_cast<std::int64_t>(random() % 12) - 4, std::int64_t{0});
+            }
+            give_blocks(made, made.counts);
+            ASSERT_NO_FATAL_FAILURE(expect_proof(made));
+            if (algorithm.collective == Collective::reduce_scatter) continue;
+
+            // In another order, and apart.
+            std::vector<std::size_t> order(made.counts.size());
+            std::iota(order.begin(), order.end(), std::size_t{0});
+            std::shuffle(order.begin(), order.end(), random);
+            std::int64_t at = 0;
+            for (const auto block : order) {
+                at += static_cast<std::int64_t>(random() % 3);
+                made.offsets[block] = at;
+                at += made.counts[block];
+            }
+            ASSERT_NO_FATAL_FAILURE(expect_proof(made));
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, testing::ValuesIn(algorithms()),
+                         [](const auto& tested) {
+                             return std::string(name_of(tested.param->collective)) + "_" +
+                                    tested.param->name;
+                         });
+
+}  // namespace
+}  // namespace lanewise::collectives

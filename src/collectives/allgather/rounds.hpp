@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Rounds: an allgather as a list of exchanges, each of a row of blocks for
+// another. What it sends in a round a rank has from the rounds before.
+
+#pragma once
+
+#include <vector>
+
+#include "collectives/placement.hpp"
+#include "collectives/shape.hpp"
+#include "model/schedule.hpp"
+
+namespace lanewise::collectives {
+
+/* Nodes [begin, end) of the placement in which the blocks stand. */
+struct BlockRange {
+    int begin = 0;
+    int end = 0;
+};
+
+struct Round {
+    int to = 0;
+    BlockRange sent;
+    int from = 0;
+    BlockRange received;
+};
+
+model::Schedule allgather_in_rounds(const Shape& shape, const Placement& placement,
+                                    const std::vector<Round>& rounds);
+
+}  // namespace lanewise::collectives

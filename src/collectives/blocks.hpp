@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Blocks: how a buffer is cut. A row of blocks that follow one another, the
+// stretches in which the blocks of a tree lie in the caller's buffer, and the
+// pieces in which a long message travels.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collectives/placement.hpp"
+#include "collectives/shape.hpp"
+#include "model/schedule.hpp"
+
+namespace lanewise::collectives {
+
+/* Where blocks that follow one another begin: block i is [bounds[i], bounds[i + 1]). */
+class Bounds {
+  public:
+    /* `count` units in `parts` blocks, the first ones larger by one where it does not divide. */
+    Bounds(std::int64_t count, int parts) : least_(count / parts), larger_(count % parts) {}
+    /* The blocks of the shape in the order of a placement. */
+    Bounds(const Shape& shape, const Placement& placement);
+
+    std::int64_t operator[](int i) const {
+        if (!begins_.empty()) return begins_[static_cast<std::size_t>(i)];
+        return least_ * i + std::min<std::int64_t>(i, larger_);
+    }
+    std::int64_t size(int begin, int end) const { return (*this)[end] - (*this)[begin]; }
+    std::int64_t size(int i) const { return size(i, i + 1); }
+
+  private:
+    std::int64_t least_ = 0;
+    std::int64_t larger_ = 0;
+    std::vector<std::int64_t> begins_;
+};
+
+/* Units that lie together in the caller's buffer, and where they stand in the row. */
+struct Stretch {
+    std::int64_t in_row = 0;
+    std::int64_t in_buffer = 0;
+    std::int64_t count = 0;
+};
+
+/* Nodes [begin, end) of a placement, with `in_row` counted from node `begin`. */
+std::vector<Stretch> stretches_of(const Shape& shape, const Placement& placement, int begin,
+                                  int end);
+
+/*
+ * A row of all blocks in the order of a placement: the caller's receive buffer
+ * where they stand there in that order, else scratch.
+ */
+struct Row {
+    Row(model::Builder& steps, const Shape& shape, const Placement& placement);
+
+    /* Where block i begins. */
+    model::Slice at(int i) const { return begin.at(bounds[i]); }
+    /* Copies the row to where the caller wants its blocks, once `arrived` are complete. */
+    void deliver(model::Builder& steps, std::span<const model::StepId> arrived) const;
+
+    Bounds bounds;
+    std::vector<Stretch> stretches;
+    model::Slice begin;
+};
+
+/* A message cut into pieces of at most `piece` units. */
+struct Pieces {
+    std::int64_t count = 0;
+    std::int64_t piece = 1;
+
+    int number() const { return static_cast<int>((count + piece - 1) / piece); }
+    std::int64_t begin(int i) const { return piece * i; }
+    std::int64_t size(int i) const { return std::min(piece, count - begin(i)); }
+};
+
+/*
+ * `count` units in segments of the shape's, or of `own_bytes` where it leaves the choice. Segments
+ * that would be more than a schedule should hold are made larger.
+ */
+Pieces segments_of(const Shape& shape, std::int64_t count, std::int64_t own_bytes);
+
+/* In one piece. */
+inline Pieces whole(std::int64_t count) {
+    return {count, std::max<std::int64_t>(count, 1)};
+}
+
+}  // namespace lanewise::collectives

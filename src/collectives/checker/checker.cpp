@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/checker/checker.hpp"
+
+#include <fmt/format.h>
+
+#include "collectives/checker/buffers.hpp"
+#include "collectives/checker/order.hpp"
+#include "collectives/checker/simulation.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+// What a rank is not told: any use of it makes a schedule that fails.
+constexpr std::int64_t unknown_count = -1'000'003;
+
+bool has_counts(Collective collective) {
+    return collective == Collective::scatterv || collective == Collective::gatherv ||
+           collective == Collective::allgatherv || collective == Collective::reduce_scatter;
+}
+
+bool knows_blocks(const Trial& trial, int rank) {
+    const bool root_only =
+        trial.collective == Collective::scatterv || trial.collective == Collective::gatherv;
+    return !root_only || rank == trial.root;
+}
+
+}  // namespace
+
+Trial even_trial(Collective collective, int ranks, int root, std::int64_t count) {
+    Trial trial{.collective = collective, .ranks = ranks, .root = root, .count = count};
+    if (!has_counts(collective)) return trial;
+    trial.counts.assign(static_cast<std::size_t>(ranks), count);
+    for (int r = 0; r < ranks; ++r) trial.offsets.push_back(count * r);
+    return trial;
+}
+
+void with_shape(const Trial& trial, int rank, const std::function<void(const Shape&)>& use) {
+    Shape shape;
+    shape.ranks = trial.ranks;
+    shape.rank = rank;
+    shape.root = trial.root;
+    shape.count = trial.count;
+    shape.counts = trial.counts;
+    shape.offsets = trial.offsets;
+    shape.segment = trial.segment;
+    shape.network = trial.network;
+    if (!trial.counts.empty()) shape.count = unknown_count;
+    std::vector<std::int64_t> own_only;
+    if (!trial.counts.empty() && !knows_blocks(trial, rank)) {
+        shape.offsets = {};
+        if (!trial.all_counts) {
+            own_only.assign(trial.counts.size(), unknown_count);
+            own_only[static_cast<std::size_t>(rank)] = shape.count_of(rank);
+            shape.counts = own_only;
+        }
+    }
+    use(shape);
+}
+
+std::vector<model::Schedule> schedules_of(const Algorithm& algorithm, const Trial& trial) {
+    std::vector<model::Schedule> schedules;
+    schedules.reserve(static_cast<std::size_t>(trial.ranks));
+    for (int rank = 0; rank < trial.ranks; ++rank) {
+        with_shape(trial, rank,
+                   [&](const Shape& shape) { schedules.push_back(algorithm.build(shape)); });
+    }
+    return schedules;
+}
+
+struct Checker::Memory {
+    std::vector<Buffers> buffers;
+    OrderCheck order;
+    Simulation simulation;
+};
+
+Checker::Checker() : memory_(std::make_unique<Memory>()) {}
+Checker::~Checker() = default;
+
+std::string Checker::fault(const Trial& trial, std::span<const model::Schedule> schedules,
+                           Sends sends) {
+    auto& buffers = memory_->buffers;
+    buffers.resize(std::max(buffers.size(), schedules.size()));
+    for (int rank = 0; rank < trial.ranks; ++rank) {
+        const auto i = static_cast<std::size_t>(rank);
+        lay_out(trial, rank, schedules[i].scratch_units, buffers[i]);
+        const auto wrong = memory_->order.fault(schedules[i], buffers[i], rank, trial.ranks);
+        if (!wrong.empty()) return fmt::format("rank {}: {}", rank, wrong);
+    }
+    return memory_->simulation.fault(trial, schedules, buffers, sends);
+}
+
+}  // namespace lanewise::collectives

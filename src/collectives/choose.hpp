@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Choose: what tuning.json says of a call. The file holds measured evidence and
+// the rules drawn from it; only the rules are kept. Reading is strict: an
+// unknown key, an unknown algorithm or rules that overlap refuse the whole file,
+// since a rule that is half understood could make a program slower.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "collectives/algorithm.hpp"
+
+namespace lanewise::collectives {
+
+/* From `from_bytes` to `to_bytes`, both included, this algorithm beat the MPI's own. */
+struct Rule {
+    std::uint64_t from_bytes = 0;
+    std::uint64_t to_bytes = 0;
+    const Algorithm *algorithm = nullptr;
+    std::int64_t segment_bytes = 0;
+    int lanes = 1;
+};
+
+struct Tuning {
+    std::string mpi_family;  /* "openmpi" */
+    std::string mpi_library; /* what MPI_Get_library_version said */
+    int ranks = 0;
+    std::vector<int> layout; /* ranks on each host; hosts in the order of their first ranks */
+    std::array<std::vector<Rule>, collective_count> rules; /* each ascending */
+
+    const std::vector<Rule>& rules_of(Collective collective) const {
+        return rules[static_cast<std::size_t>(collective)];
+    }
+};
+
+/* Reads a file; a failure names the file, the place in it and the remedy. */
+Result<Tuning> read_tuning(const std::string& path);
+/* Reads text; `name` stands for the file in a failure. */
+Result<Tuning> parse_tuning(std::string_view text, const std::string& name);
+
+/* The rule for a call of this size (as lanewise/operation.h counts it); null: the MPI's own. */
+const Rule *find(const Tuning& tuning, Collective collective, std::uint64_t message_bytes);
+
+}  // namespace lanewise::collectives

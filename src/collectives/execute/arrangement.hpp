@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Arrangement: a call in the terms of schedules. Data that is only moved
+// becomes bytes: in the caller's own buffers where their type is plain, else
+// packed beside them and unpacked at the end, so that ranks may describe the
+// same bytes by different types. Data that is reduced stays in elements of the
+// caller's type. MPI_IN_PLACE becomes two names for one piece of memory.
+
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "collectives/execute/datatype.hpp"
+#include "collectives/execute/execute.hpp"
+#include "collectives/execute/program.hpp"
+#include "collectives/execute/state.hpp"
+
+namespace lanewise::collectives {
+
+/* One of the caller's buffers: one block, or a block for each rank. */
+struct Side {
+    std::byte *buffer = nullptr; /* may be null and yet used: MPI_BOTTOM */
+    std::int64_t count = 0;      /* elements of a block, where counts is null */
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    bool each_rank = false; /* blocks for all ranks rather than the own one */
+    int blocks = 1;
+    const int *counts = nullptr;
+    const int *displacements = nullptr;
+    TypeLayout layout = {};
+
+    bool absent() const { return type == MPI_DATATYPE_NULL; }
+    std::int64_t count_of(int r) const { return counts ? counts[r] : count; }
+    /* Where block r begins in the caller's memory. */
+    std::byte *block(int r) const {
+        const std::int64_t element = displacements ? displacements[r] : count * r;
+        return buffer + element * layout.extent;
+    }
+};
+
+struct Arrangement {
+    Setting setting;
+    std::int64_t count = 0;      /* units, as in Shape */
+    std::int64_t unit_bytes = 1; /* of data; setting.stride_bytes lie between units */
+    std::vector<std::int64_t> counts;
+    std::vector<std::int64_t> offsets;
+    std::vector<std::byte> packed[2];     /* by model::Place::send, ::receive */
+    Side unpacked;                        /* where packed[1] goes at the end; absent: nowhere */
+    std::int64_t scratch_shift_bytes = 0; /* an element's data may begin off its origin */
+    std::int64_t scratch_tail_bytes = 0;  /* and reach past its extent */
+
+    Arrangement() = default;
+    Arrangement(Arrangement&&) = default;
+    Arrangement(const Arrangement&) = delete;
+};
+
+/* Sets everything but setting.comm, tag and scratch. An MPI error code. */
+int arrange(const Call& call, const State& state, Arrangement& arrangement);
+
+/* After the schedule: hands packed data to the caller. An MPI error code. */
+int unpack_result(const Arrangement& arrangement, const State& state);
+
+}  // namespace lanewise::collectives

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include <gtest/gtest.h>
+#include <lanewise/collectives.h>
+
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "testing/measuring.hpp"
+
+namespace {
+
+using lanewise::testing::rank_of;
+using lanewise::testing::size_of;
+
+struct Free {
+    void operator()(lw_algorithm *algorithm) const { lw_algorithm_free(algorithm); }
+};
+using Algorithm = std::unique_ptr<lw_algorithm, Free>;
+
+Algorithm named(const char *collective, const char *name) {
+    lw_algorithm *algorithm = nullptr;
+    lw_algorithm_named(collective, name, 0, &algorithm);
+    return Algorithm(algorithm);
+}
+
+std::vector<int> blocks_of_root() {
+    std::vector<int> blocks(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
+    std::iota(blocks.begin(), blocks.end(), 100);
+    return blocks;
+}
+
+TEST(Collectives, a_scatter_by_name_delivers_each_rank_its_block) {
+    const auto binomial = named("scatter", "binomial");
+    const auto blocks = blocks_of_root();
+    int received = 0;
+
+    const auto status = lw_scatter(blocks.data(), 1, MPI_INT, &received, 1, MPI_INT, 0,
+                                   MPI_COMM_WORLD, binomial.get());
+
+    EXPECT_EQ(status, LW_OK);
+    EXPECT_EQ(received, 100 + rank_of(MPI_COMM_WORLD));
+}
+
+TEST(Collectives, calls_in_flight_do_not_mix_up_their_messages) {
+    const auto binomial = named("scatter", "binomial");
+    const auto linear = named("scatter", "linear");
+    const auto blocks = blocks_of_root();
+    const std::vector<int> others(blocks.size(), -7);
+    int first = 0;
+    int second = 0;
+    lw_pending *one = nullptr;
+    lw_pending *two = nullptr;
+
+    lw_iscatter(blocks.data(), 1, MPI_INT, &first, 1, MPI_INT, 0, MPI_COMM_WORLD, binomial.get(),
+                &one);
+    lw_iscatter(others.data(), 1, MPI_INT, &second, 1, MPI_INT, 0, MPI_COMM_WORLD, linear.get(),
+                &two);
+    // A rank may wait in another order than it started in, as long as it gives both a chance.
+    for (int done = 0; !done;) {
+        lw_pending_test(one, &done);
+        lw_pending_test(two, &done);
+    }
+    EXPECT_EQ(lw_pending_wait(&two), LW_OK);
+    EXPECT_EQ(lw_pending_wait(&one), LW_OK);
+
+    EXPECT_EQ(first, 100 + rank_of(MPI_COMM_WORLD));
+    EXPECT_EQ(second, -7);
+    EXPECT_EQ(one, nullptr);
+}
+
+TEST(Collectives, state_dies_with_its_communicator_and_a_new_one_starts_afresh) {
+    const auto linear = named("scatter", "linear");
+    const auto blocks = blocks_of_root();
+    for (int i = 0; i < 100; ++i) {
+        const lanewise::testing::Communicator comm(
+            lanewise::testing::split_of(MPI_COMM_WORLD, i % 2 == 0 ? 0 : rank_of(MPI_COMM_WORLD)));
+        int received = 0;
+        const auto status = lw_scatter(blocks.data(), 1, MPI_INT, &received, 1, MPI_INT, 0,
+                                       comm.get(), linear.get());
+        EXPECT_EQ(status, LW_OK);
+        EXPECT_EQ(received, 100 + rank_of(comm.get()));
+    }
+}
+
+TEST(Collectives, an_unknown_name_is_not_found_and_changes_nothing) {
+    lw_algorithm *algorithm = nullptr;
+
+    EXPECT_EQ(lw_algorithm_named("scatter", "wishful", 0, &algorithm), LW_ERR_NOT_FOUND);
+    EXPECT_EQ(lw_algorithm_named("shuffle", "linear", 0, &algorithm), LW_ERR_NOT_FOUND);
+
+    EXPECT_EQ(algorithm, nullptr);
+}
+
+TEST(Collectives, an_algorithm_of_another_collective_is_refused) {
+    const auto linear = named("scatter", "linear");
+
+    EXPECT_EQ(lw_barrier(MPI_COMM_WORLD, linear.get()), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_barrier(MPI_COMM_WORLD, nullptr), LW_ERR_ARGUMENT);
+}
+
+TEST(Collectives, the_list_ends_with_null_and_every_name_on_it_is_found) {
+    size_t count = 0;
+    for (; lw_algorithm_name(count); ++count) {
+        EXPECT_TRUE(named(lw_algorithm_collective(count), lw_algorithm_name(count)));
+    }
+
+    EXPECT_GT(count, 0U);
+    EXPECT_EQ(lw_algorithm_collective(count), nullptr);
+}
+
+}  // namespace

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Datatype: what of an MPI datatype matters to a schedule. A plain type lies
+// in memory byte after byte in the order in which the MPI would send it, so
+// it needs no packing; any other is packed where it is only moved, and handed
+// to the MPI element by element where it is reduced.
+
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lanewise::collectives {
+
+struct TypeLayout {
+    std::int64_t size = 0; /* bytes of data in an element */
+    std::int64_t extent = 0;
+    std::int64_t true_lb = 0;
+    std::int64_t true_extent = 0;
+    bool plain = false;
+    bool predefined = false; /* its handle means the same for ever */
+};
+
+TypeLayout layout_of(MPI_Datatype type);
+
+/* `count` elements at `from` to or from their packed bytes; an MPI error code. */
+int pack(const void *from, std::int64_t count, MPI_Datatype type, const TypeLayout& layout,
+         std::byte *to, MPI_Comm comm);
+int unpack(const std::byte *from, void *to, std::int64_t count, MPI_Datatype type,
+           const TypeLayout& layout, MPI_Comm comm);
+
+}  // namespace lanewise::collectives

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/execute/execute.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "collectives/execute/prepare.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+// Scratch memory up to this size is kept from call to call.
+constexpr std::size_t kept_scratch_bytes = std::size_t{1} << 22;
+
+int run_here(const Program& program, Setting& setting, std::size_t scratch_bytes,
+             std::int64_t shift_bytes, State& state) {
+    const auto slots = static_cast<std::size_t>(program.slots);
+    if (state.requests.size() < slots) state.requests.resize(slots, MPI_REQUEST_NULL);
+    if (state.scratch.size() < scratch_bytes) state.scratch.resize(scratch_bytes);
+    setting.base[2] = state.scratch.data() + shift_bytes;
+    setting.tag = state.next_tag();
+    const int code = run(program, setting, std::span(state.requests).first(slots));
+    if (state.scratch.size() > kept_scratch_bytes) std::vector<std::byte>().swap(state.scratch);
+    return code;
+}
+
+int run_arranged(const Program& program, State& state, Arrangement& arrangement) {
+    arrangement.setting.comm = state.comm;
+    const int code = run_here(program, arrangement.setting, scratch_bytes(program, arrangement),
+                              arrangement.scratch_shift_bytes, state);
+    return code == MPI_SUCCESS ? unpack_result(arrangement, state) : code;
+}
+
+/* Gives every rank the byte counts that the root of a scatterv or gatherv knows. */
+int share_counts(const Call& call, State& state, Arrangement& arrangement) {
+    arrangement.counts.resize(static_cast<std::size_t>(state.ranks));
+    const Call news{.collective = Collective::bcast,
+                    .receive = arrangement.counts.data(),
+                    .receive_count = state.ranks,
+                    .receive_type = MPI_INT64_T,
+                    .root = call.root,
+                    .comm = call.comm};
+    Arrangement carrier;
+    const int code = arrange(news, state, carrier);
+    if (code != MPI_SUCCESS) return code;
+    const Choice choice{find_algorithm(Collective::bcast, "binomial"), 0, 1};
+    return run_arranged(*program_for(choice, news, state, carrier).program, state, carrier);
+}
+
+/* The call without what the MPI says is not significant on this rank, and may be anything. */
+Call significant(Call call, const State& state) {
+    if (state.rank == call.root) return call;
+    switch (call.collective) {
+        case Collective::scatter:
+        case Collective::scatterv:
+            call.send = nullptr;
+            call.send_count = 0;
+            call.send_type = MPI_DATATYPE_NULL;
+            call.counts = call.displacements = nullptr;
+            return call;
+        case Collective::gather:
+        case Collective::gatherv:
+            call.receive = nullptr;
+            call.receive_count = 0;
+            call.receive_type = MPI_DATATYPE_NULL;
+            call.counts = call.displacements = nullptr;
+            return call;
+        default:
+            return call;
+    }
+}
+
+/* What a call is known by when it comes again; only what is significant on this rank. */
+Repeated repeated(const Call& call, const Choice& choice, const State& state) {
+    Repeated key{.algorithm = choice.algorithm,
+                 .segment_bytes = choice.segment_bytes,
+                 .lanes = choice.lanes,
+                 .root = call.root,
+                 .op = call.op};
+    const bool root = state.rank == call.root;
+    if (root || call.collective != Collective::scatter) {
+        key.send_count = call.send_count;
+        key.send_type = call.send_type;
+    }
+    if (root || call.collective != Collective::gather) {
+        key.receive_count = call.receive_count;
+        key.receive_type = call.receive_type;
+    }
+    return key;
+}
+
+bool may_repeat(const Call& call) {
+    return !call.counts && call.send != MPI_IN_PLACE && call.receive != MPI_IN_PLACE &&
+           call.collective != Collective::scatterv && call.collective != Collective::gatherv;
+}
+
+bool is_predefined(MPI_Datatype type) {
+    if (type == MPI_DATATYPE_NULL) return true;
+    const auto layout = layout_of(type);
+    return layout.plain && layout.predefined;
+}
+
+/* Handles of these are never freed, so what was once asked of the operator stays true. */
+bool is_predefined_op(MPI_Op op) {
+    const MPI_Op predefined[] = {MPI_OP_NULL, MPI_SUM,    MPI_MAX,   MPI_MIN,  MPI_PROD,
+                                 MPI_LAND,    MPI_LOR,    MPI_LXOR,  MPI_BAND, MPI_BOR,
+                                 MPI_BXOR,    MPI_MAXLOC, MPI_MINLOC};
+    return std::find(std::begin(predefined), std::end(predefined), op) != std::end(predefined);
+}
+
+void rehearse(const Call& call, const Choice& choice, const KeptProgram& kept, State& state,
+              const Arrangement& arrangement) {
+    if (!may_repeat(call) || !is_predefined_op(call.op)) return;
+    if (!is_predefined(call.send_type) || !is_predefined(call.receive_type)) return;
+    state.keep(Rehearsed{repeated(call, choice, state), kept.program,
+                         scratch_bytes(*kept.program, arrangement), arrangement.setting});
+}
+
+int run_rehearsed(Rehearsed& rehearsed, const Call& call, State& state) {
+    auto& base = rehearsed.setting.base;
+    base[0] = static_cast<std::byte *>(const_cast<void *>(call.send));
+    base[1] = static_cast<std::byte *>(call.receive);
+    return run_here(*rehearsed.program, rehearsed.setting, rehearsed.scratch_bytes, 0, state);
+}
+
+}  // namespace
+
+int execute(const Call& given, const Choice& choice, bool& served) {
+    served = false;
+    State *state = state_of(given.comm);
+    if (!state) return MPI_ERR_INTERN;
+    if (may_repeat(given)) {
+        if (auto *rehearsed = state->find(repeated(given, choice, *state))) {
+            served = true;
+            return run_rehearsed(*rehearsed, given, *state);
+        }
+    }
+    const Call call = significant(given, *state);
+    if (!admits(*choice.algorithm, call, *state)) return MPI_SUCCESS;
+    Arrangement arrangement;
+    int code = arrange(call, *state, arrangement);
+    if (code == MPI_SUCCESS && shares_counts(*choice.algorithm)) {
+        code = share_counts(call, *state, arrangement);
+    }
+    if (code != MPI_SUCCESS) return code;
+    const auto& kept = program_for(choice, call, *state, arrangement);
+    if (!kept.program) return MPI_SUCCESS;
+    served = true;
+    code = run_arranged(*kept.program, *state, arrangement);
+    rehearse(call, choice, kept, *state, arrangement);
+    return code;
+}
+
+}  // namespace lanewise::collectives

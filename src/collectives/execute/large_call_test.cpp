@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Blocks beyond INT_MAX bytes: slow, and hungry for memory, so only
+// `make test-all` runs it. Marks stand where a 32-bit offset would wrap, and
+// where a message is cut.
+
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <memory>
+
+#include "base/host.hpp"
+#include "collectives/execute/execute.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+constexpr std::int64_t unit_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t units = 2051;
+constexpr std::int64_t block_bytes = units * unit_bytes;
+constexpr std::int64_t places[] = {0,
+                                   INT_MAX,
+                                   std::int64_t{INT_MAX} + 1,
+                                   (1 << 30) - 1,
+                                   1 << 30,
+                                   block_bytes / 3,
+                                   block_bytes - 1};
+
+std::byte mark(std::int64_t place) {
+    return static_cast<std::byte>(1 + place % 250);
+}
+
+class LargeCalls : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        int enough = available_memory_bytes() > 7.0 * block_bytes ? 1 : 0;
+        MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        if (!enough) GTEST_SKIP() << "less than 15 GiB of memory free";
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+        MPI_Type_contiguous(unit_bytes, MPI_BYTE, &unit_);
+        MPI_Type_commit(&unit_);
+    }
+    void TearDown() override {
+        if (unit_ != MPI_DATATYPE_NULL) MPI_Type_free(&unit_);
+    }
+
+    int rank_ = 0;
+    MPI_Datatype unit_ = MPI_DATATYPE_NULL;
+};
+
+TEST_F(LargeCalls, a_scattered_block_beyond_two_gibibytes_arrives_whole) {
+    const auto *linear = find_algorithm(Collective::scatter, "linear");
+    // Memory that nobody writes is never given out, so a whole buffer costs only what is touched.
+    std::unique_ptr<std::byte[]> send(rank_ == 0 ? new std::byte[2 * block_bytes] : nullptr);
+    std::unique_ptr<std::byte[]> receive(new std::byte[block_bytes]);
+    for (const auto place : places) {
+        if (rank_ == 0) send[static_cast<std::size_t>(block_bytes + place)] = mark(place);
+    }
+    const Call call{.collective = Collective::scatter,
+                    .send = send.get(),
+                    .send_count = units,
+                    .send_type = unit_,
+                    .receive = receive.get(),
+                    .receive_count = units,
+                    .receive_type = unit_,
+                    .root = 0,
+                    .comm = MPI_COMM_WORLD};
+    bool served = false;
+
+    ASSERT_EQ(execute(call, {linear, 0, 1}, served), MPI_SUCCESS);
+
+    ASSERT_TRUE(served);
+    if (rank_ != 1) return;
+    for (const auto place : places) {
+        EXPECT_EQ(receive[static_cast<std::size_t>(place)], mark(place)) << place;
+    }
+}
+
+}  // namespace
+}  // namespace lanewise::collectives

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/execute/program.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lanewise::collectives {
+namespace {
+
+using model::Kind;
+using model::Place;
+using model::Schedule;
+using model::Step;
+
+constexpr std::int64_t message_bytes_max = std::int64_t{1} << 30;
+
+/* The request slots of a step's messages; empty once they have been waited for. */
+struct Slots {
+    int begin = 0;
+    int end = 0;
+};
+
+class Compiler {
+  public:
+    Compiler(const Schedule& schedule, std::int64_t stride_bytes, std::int64_t unit_bytes)
+        : schedule_(schedule),
+          stride_bytes_(stride_bytes),
+          units_max_(
+              std::max<std::int64_t>(1, message_bytes_max / std::max<std::int64_t>(1, unit_bytes))),
+          slots_(schedule.steps.size()) {}
+
+    Program compile() {
+        for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
+            wait_for(schedule_.after_of(schedule_.steps[i]));
+            add(i);
+        }
+        if (first_open_ < program_.slots) add_wait({first_open_, program_.slots});
+        program_.scratch_units = schedule_.scratch_units;
+        return std::move(program_);
+    }
+
+  private:
+    void wait_for(std::span<const std::uint32_t> steps) {
+        Slots range;
+        for (const auto step : steps) {
+            const Slots slots = std::exchange(slots_[step], {});
+            if (slots.begin == slots.end) continue;
+            if (range.begin == range.end) {
+                range = slots;
+            } else if (slots.begin == range.end) {
+                range.end = slots.end;
+            } else if (slots.end == range.begin) {
+                range.begin = slots.begin;
+            } else {
+                add_wait(std::exchange(range, slots));
+            }
+        }
+        if (range.begin != range.end) add_wait(range);
+    }
+
+    void add_wait(Slots slots) {
+        program_.instructions.push_back(
+            {.act = Act::wait, .slot = slots.begin, .slot_end = slots.end});
+        if (slots.begin <= first_open_) first_open_ = std::max(first_open_, slots.end);
+    }
+
+    void add(std::size_t i) {
+        const Step& step = schedule_.steps[i];
+        Instruction instruction{.act = act_of(step.kind),
+                                .from = step.from.place,
+                                .to = step.to.place,
+                                .peer = step.peer,
+                                .units = step.count,
+                                .from_bytes = step.from.offset * stride_bytes_,
+                                .to_bytes = step.to.offset * stride_bytes_};
+        if (step.kind == Kind::copy || step.kind == Kind::reduce) {
+            program_.instructions.push_back(instruction);
+            return;
+        }
+        if (step.count <= units_max_ && is_waited_for_at_once(i)) {
+            instruction.blocking = true;
+            instruction.slot = program_.slots++;
+            program_.instructions.push_back(instruction);
+            if (first_open_ == instruction.slot) first_open_ = program_.slots;
+            return;
+        }
+        add_in_pieces(instruction, i);
+    }
+
+    void add_in_pieces(Instruction instruction, std::size_t i) {
+        slots_[i].begin = program_.slots;
+        for (std::int64_t left = instruction.units;;) {
+            instruction.units = std::min(left, units_max_);
+            instruction.slot = program_.slots++;
+            program_.instructions.push_back(instruction);
+            left -= instruction.units;
+            if (left == 0) break;
+            instruction.from_bytes += instruction.units * stride_bytes_;
+            instruction.to_bytes += instruction.units * stride_bytes_;
+        }
+        slots_[i].end = program_.slots;
+    }
+
+    bool is_waited_for_at_once(std::size_t i) const {
+        if (i + 1 == schedule_.steps.size()) return true;
+        const auto after = schedule_.after_of(schedule_.steps[i + 1]);
+        return std::find(after.begin(), after.end(), i) != after.end();
+    }
+
+    static Act act_of(Kind kind) {
+        switch (kind) {
+            case Kind::send:
+                return Act::send;
+            case Kind::receive:
+                return Act::receive;
+            case Kind::copy:
+                return Act::copy;
+            case Kind::reduce:
+                return Act::reduce;
+        }
+        return Act::copy;
+    }
+
+    const Schedule& schedule_;
+    const std::int64_t stride_bytes_;
+    const std::int64_t units_max_;
+    std::vector<Slots> slots_; /* of each step, until waited for */
+    int first_open_ = 0;       /* all slots before it have been waited for */
+    Program program_;
+};
+
+std::byte *source(const Instruction& i, const Setting& setting) {
+    return setting.base[static_cast<std::size_t>(i.from)] + i.from_bytes;
+}
+
+std::byte *target(const Instruction& i, const Setting& setting) {
+    return setting.base[static_cast<std::size_t>(i.to)] + i.to_bytes;
+}
+
+/* MPI takes int counts: what a step moves on one rank alone may be more. */
+template <typename Piece>
+int in_pieces(const Instruction& i, const Setting& setting, Piece piece) {
+    constexpr std::int64_t most = std::int64_t{1} << 30;
+    for (std::int64_t done = 0; done < i.units; done += most) {
+        const auto offset = done * setting.stride_bytes;
+        const int code = piece(source(i, setting) + offset, target(i, setting) + offset,
+                               static_cast<int>(std::min(most, i.units - done)));
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
+int copy(const Instruction& i, const Setting& setting) {
+    const auto *from = source(i, setting);
+    auto *to = target(i, setting);
+    if (from == to) return MPI_SUCCESS;
+    if (setting.plain) {
+        std::memcpy(to, from, static_cast<std::size_t>(i.units * setting.stride_bytes));
+        return MPI_SUCCESS;
+    }
+    return in_pieces(i, setting, [&](std::byte *one, std::byte *other, int count) {
+        return PMPI_Sendrecv(one, count, setting.type, setting.rank, setting.tag, other, count,
+                             setting.type, setting.rank, setting.tag, setting.comm,
+                             MPI_STATUS_IGNORE);
+    });
+}
+
+int reduce(const Instruction& i, const Setting& setting) {
+    return in_pieces(i, setting, [&](std::byte *one, std::byte *other, int count) {
+        return PMPI_Reduce_local(one, other, count, setting.type, setting.op);
+    });
+}
+
+int post(const Instruction& i, const Setting& s, MPI_Request *request) {
+    const int count = static_cast<int>(i.units);
+    if (i.act == Act::send) {
+        return PMPI_Isend(source(i, s), count, s.type, i.peer, s.tag, s.comm, request);
+    }
+    return PMPI_Irecv(target(i, s), count, s.type, i.peer, s.tag, s.comm, request);
+}
+
+int deliver(const Instruction& i, const Setting& s) {
+    const int count = static_cast<int>(i.units);
+    if (i.act == Act::send) {
+        return PMPI_Send(source(i, s), count, s.type, i.peer, s.tag, s.comm);
+    }
+    return PMPI_Recv(target(i, s), count, s.type, i.peer, s.tag, s.comm, MPI_STATUS_IGNORE);
+}
+
+std::span<MPI_Request> waited(const Instruction& i, std::span<MPI_Request> requests) {
+    return requests.subspan(static_cast<std::size_t>(i.slot),
+                            static_cast<std::size_t>(i.slot_end - i.slot));
+}
+
+int wait(std::span<MPI_Request> requests) {
+    if (requests.size() == 1) return PMPI_Wait(requests.data(), MPI_STATUS_IGNORE);
+    return PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+}
+
+int test(std::span<MPI_Request> requests, bool& done) {
+    int flag = 0;
+    const int code = PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &flag,
+                                  MPI_STATUSES_IGNORE);
+    done = flag != 0;
+    return code;
+}
+
+}  // namespace
+
+Program compile(const Schedule& schedule, std::int64_t stride_bytes, std::int64_t unit_bytes) {
+    return Compiler(schedule, stride_bytes, unit_bytes).compile();
+}
+
+int run(const Program& program, const Setting& setting, std::span<MPI_Request> requests) {
+    std::fill(requests.begin(), requests.end(), MPI_REQUEST_NULL);
+    for (const auto& i : program.instructions) {
+        int code = MPI_SUCCESS;
+        switch (i.act) {
+            case Act::send:
+            case Act::receive:
+                code = i.blocking ? deliver(i, setting)
+                                  : post(i, setting, &requests[static_cast<std::size_t>(i.slot)]);
+                break;
+            case Act::copy:
+                code = copy(i, setting);
+                break;
+            case Act::reduce:
+                code = reduce(i, setting);
+                break;
+            case Act::wait:
+                code = wait(waited(i, requests));
+                break;
+        }
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
+int advance(const Program& program, const Setting& setting, std::span<MPI_Request> requests,
+            std::size_t& next) {
+    for (; next < program.instructions.size(); ++next) {
+        const auto& i = program.instructions[next];
+        int code = MPI_SUCCESS;
+        bool done = true;
+        switch (i.act) {
+            case Act::send:
+            case Act::receive: {
+                auto own = requests.subspan(static_cast<std::size_t>(i.slot), 1);
+                // A blocking message has been posted if its request is there from the last time.
+                if (own[0] == MPI_REQUEST_NULL) code = post(i, setting, own.data());
+                if (code == MPI_SUCCESS && i.blocking) code = test(own, done);
+                break;
+            }
+            case Act::copy:
+                code = copy(i, setting);
+                break;
+            case Act::reduce:
+                code = reduce(i, setting);
+                break;
+            case Act::wait:
+                code = test(waited(i, requests), done);
+                break;
+        }
+        if (code != MPI_SUCCESS || !done) return code;
+    }
+    return MPI_SUCCESS;
+}
+
+}  // namespace lanewise::collectives

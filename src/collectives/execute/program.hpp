@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Program: a schedule compiled to MPI calls. What the steps wait for becomes
+// waits on ranges of request slots; a message that the very next step waits
+// for, or that is the last, needs no request of its own and becomes a blocking
+// call. Messages above a gibibyte are cut, alike on both sides.
+
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/schedule.hpp"
+
+namespace lanewise::collectives {
+
+enum class Act : std::uint8_t { send, receive, copy, reduce, wait };
+
+struct Instruction {
+    Act act = Act::wait;
+    bool blocking = false; /* send, receive: nothing happens on this rank until it is done */
+    model::Place from = model::Place::send;
+    model::Place to = model::Place::receive;
+    int peer = -1;
+    int slot = 0;     /* send, receive: the request; wait: the first of them */
+    int slot_end = 0; /* wait: one past the last */
+    std::int64_t units = 0;
+    std::int64_t from_bytes = 0;
+    std::int64_t to_bytes = 0;
+};
+
+struct Program {
+    std::vector<Instruction> instructions;
+    int slots = 0;
+    std::int64_t scratch_units = 0;
+};
+
+/* `stride_bytes` lie from one unit to the next; `unit_bytes` of data are in each. */
+Program compile(const model::Schedule& schedule, std::int64_t stride_bytes,
+                std::int64_t unit_bytes);
+
+/* Everything that differs between two runs of one program. */
+struct Setting {
+    std::array<std::byte *, 3> base = {}; /* by model::Place */
+    MPI_Datatype type = MPI_BYTE;         /* of a unit */
+    bool plain = true;                    /* units are copied byte by byte */
+    std::int64_t stride_bytes = 1;
+    MPI_Op op = MPI_OP_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+    int rank = 0;
+    int tag = 0;
+};
+
+/* Runs to the end. `requests` holds a slot each. An MPI error code. */
+int run(const Program& program, const Setting& setting, std::span<MPI_Request> requests);
+
+/* Goes on from instruction `next` without waiting; done when that is past the last. */
+int advance(const Program& program, const Setting& setting, std::span<MPI_Request> requests,
+            std::size_t& next);
+
+}  // namespace lanewise::collectives

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/execute/state.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+namespace lanewise::collectives {
+namespace {
+
+// Enough for the calls of an application's inner loop; more shapes push out the oldest.
+constexpr std::size_t programs_max = 128;
+constexpr std::size_t rehearsed_max = 16;
+
+// Grows whenever any state dies, so that nobody trusts a handle that was freed and used again.
+std::atomic<unsigned> deaths{0};
+
+int destroy(MPI_Comm, int, void *attribute, void *) {
+    std::unique_ptr<State> state(static_cast<State *>(attribute));
+    deaths.fetch_add(1, std::memory_order_release);
+    int finalized = 0;
+    PMPI_Finalized(&finalized);
+    return finalized ? MPI_SUCCESS : PMPI_Comm_free(&state->comm);
+}
+
+/* Adds `one`, in place of the oldest where the ring is full; returns where it stands. */
+template <typename T>
+std::size_t put_in_ring(std::vector<T>& ring, std::size_t latest, std::size_t most, T one) {
+    if (ring.size() < most) {
+        ring.push_back(std::move(one));
+        return ring.size() - 1;
+    }
+    const auto at = (latest + 1) % most;
+    ring[at] = std::move(one);
+    return at;
+}
+
+int make_keyval() {
+    int keyval = MPI_KEYVAL_INVALID;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, destroy, &keyval, nullptr);
+    return keyval;
+}
+
+State *make(MPI_Comm comm, int keyval) {
+    auto state = std::make_unique<State>();
+    if (PMPI_Comm_dup(comm, &state->comm) != MPI_SUCCESS) return nullptr;
+    PMPI_Comm_rank(comm, &state->rank);
+    PMPI_Comm_size(comm, &state->ranks);
+    if (PMPI_Comm_set_attr(comm, keyval, state.get()) != MPI_SUCCESS) return nullptr;
+    return state.release();
+}
+
+}  // namespace
+
+const KeptProgram *State::find(const ProgramKey& key, std::span<const std::int64_t> counts,
+                               std::span<const std::int64_t> offsets) {
+    const auto matches = [&](const KeptProgram& kept) {
+        return kept.key == key && std::ranges::equal(kept.counts, counts) &&
+               std::ranges::equal(kept.offsets, offsets);
+    };
+    if (latest < programs.size() && matches(programs[latest])) return &programs[latest];
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+        if (!matches(programs[i])) continue;
+        latest = i;
+        return &programs[i];
+    }
+    return nullptr;
+}
+
+const KeptProgram& State::keep(KeptProgram program) {
+    latest = put_in_ring(programs, latest, programs_max, std::move(program));
+    return programs[latest];
+}
+
+Rehearsed *State::find(const Repeated& call) {
+    if (latest_rehearsed < rehearsed.size() && rehearsed[latest_rehearsed].call == call) {
+        return &rehearsed[latest_rehearsed];
+    }
+    for (std::size_t i = 0; i < rehearsed.size(); ++i) {
+        if (!(rehearsed[i].call == call)) continue;
+        latest_rehearsed = i;
+        return &rehearsed[i];
+    }
+    return nullptr;
+}
+
+void State::keep(Rehearsed one) {
+    latest_rehearsed = put_in_ring(rehearsed, latest_rehearsed, rehearsed_max, std::move(one));
+}
+
+State *state_of(MPI_Comm comm) {
+    // The last communicator of this thread is nearly always the next one, too.
+    struct Last {
+        MPI_Comm comm = MPI_COMM_NULL;
+        State *state = nullptr;
+        unsigned deaths = 0;
+    };
+    thread_local Last last;
+    if (last.comm == comm && last.deaths == deaths.load(std::memory_order_acquire)) {
+        return last.state;
+    }
+    static const int keyval = make_keyval();
+    void *attribute = nullptr;
+    int found = 0;
+    PMPI_Comm_get_attr(comm, keyval, &attribute, &found);
+    auto *state = found ? static_cast<State *>(attribute) : make(comm, keyval);
+    last = {comm, state, deaths.load(std::memory_order_acquire)};
+    return state;
+}
+
+}  // namespace lanewise::collectives

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/execute/testing/calls.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace lanewise::testing {
+namespace {
+
+using collectives::Call;
+using collectives::Collective;
+
+// Room around the data of each side, so that what lies outside is compared too.
+constexpr int integers_per_side = 1 << 14;
+constexpr int origin = 1 << 10;
+
+bool is_reduction(Collective c) {
+    return c == Collective::reduce || c == Collective::allreduce || c == Collective::reduce_scatter;
+}
+
+bool takes_counts(Collective c) {
+    return c == Collective::scatterv || c == Collective::gatherv || c == Collective::allgatherv;
+}
+
+bool has_root(Collective c) {
+    return c == Collective::bcast || c == Collective::scatter || c == Collective::scatterv ||
+           c == Collective::gather || c == Collective::gatherv || c == Collective::reduce;
+}
+
+/* (a, b) op (c, d) = (ac, ad + b): composing x -> ax + b, which does not commute. */
+void compose(void *left, void *right, int *length, MPI_Datatype *type) {
+    MPI_Aint lb = 0;
+    MPI_Aint extent = 0;
+    MPI_Type_get_extent(*type, &lb, &extent);
+    for (int i = 0; i < *length; ++i) {
+        const auto *f = reinterpret_cast<unsigned *>(static_cast<char *>(left) + i * extent);
+        auto *g = reinterpret_cast<unsigned *>(static_cast<char *>(right) + i * extent);
+        g[1] = f[0] * g[1] + f[1];
+        g[0] = f[0] * g[0];
+    }
+}
+
+int carry_out_by_the_mpi(const Call& c) {
+    const auto send_count = static_cast<int>(c.send_count);
+    const auto receive_count = static_cast<int>(c.receive_count);
+    switch (c.collective) {
+        case Collective::barrier:
+            return MPI_Barrier(c.comm);
+        case Collective::bcast:
+            return MPI_Bcast(c.receive, receive_count, c.receive_type, c.root, c.comm);
+        case Collective::scatter:
+            return MPI_Scatter(c.send, send_count, c.send_type, c.receive, receive_count,
+                               c.receive_type, c.root, c.comm);
+        case Collective::scatterv:
+            return MPI_Scatterv(c.send, c.counts, c.displacements, c.send_type, c.receive,
+                                receive_count, c.receive_type, c.root, c.comm);
+        case Collective::gather:
+            return MPI_Gather(c.send, send_count, c.send_type, c.receive, receive_count,
+                              c.receive_type, c.root, c.comm);
+        case Collective::gatherv:
+            return MPI_Gatherv(c.send, send_count, c.send_type, c.receive, c.counts,
+                               c.displacements, c.receive_type, c.root, c.comm);
+        case Collective::allgather:
+            return MPI_Allgather(c.send, send_count, c.send_type, c.receive, receive_count,
+                                 c.receive_type, c.comm);
+        case Collective::allgatherv:
+            return MPI_Allgatherv(c.send, send_count, c.send_type, c.receive, c.counts,
+                                  c.displacements, c.receive_type, c.comm);
+        case Collective::alltoall:
+            return MPI_Alltoall(c.send, send_count, c.send_type, c.receive, receive_count,
+                                c.receive_type, c.comm);
+        case Collective::reduce:
+            return MPI_Reduce(c.send, c.receive, receive_count, c.receive_type, c.op, c.root,
+                              c.comm);
+        case Collective::allreduce:
+            return MPI_Allreduce(c.send, c.receive, receive_count, c.receive_type, c.op, c.comm);
+        case Collective::reduce_scatter:
+            return MPI_Reduce_scatter(c.send, c.receive, c.counts, c.receive_type, c.op, c.comm);
+    }
+    return MPI_ERR_INTERN;
+}
+
+int rank_in(MPI_Comm comm) {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+}
+
+}  // namespace
+
+Element::Element(int kind) {
+    const int reversed[] = {1, 0};
+    const int ones[] = {1, 1};
+    MPI_Datatype inner = MPI_DATATYPE_NULL;
+    switch (kind) {
+        case 1: /* two integers, a gap between and behind */
+            MPI_Type_vector(2, 1, 2, MPI_INT, &inner);
+            MPI_Type_create_resized(inner, 0, 5 * sizeof(int), &type_);
+            break;
+        case 2:
+            MPI_Type_indexed(2, ones, reversed, MPI_INT, &type_);
+            break;
+        case 3:
+            MPI_Type_contiguous(2, MPI_INT, &type_);
+            break;
+        case 4:
+            MPI_Type_create_resized(MPI_INT, -4, 3 * sizeof(int), &type_);
+            break;
+        default:
+            return;
+    }
+    if (inner != MPI_DATATYPE_NULL) MPI_Type_free(&inner);
+    owned_ = true;
+    integers_ = kind == 4 ? 1 : 2;
+    MPI_Type_commit(&type_);
+}
+
+Element::~Element() {
+    if (owned_) MPI_Type_free(&type_);
+}
+
+Trial::Trial(Collective collective, unsigned seed, MPI_Comm comm)
+    : collective_(collective), comm_(comm), rank_(rank_in(comm)) {
+    MPI_Comm_size(comm, &ranks_);
+    std::mt19937 random(seed * 31 + static_cast<unsigned>(collective));
+    const int sizes[] = {0, 1, 2, 3, ranks_ - 1, ranks_, 2 * ranks_ + 1, 60};
+    pairs_ = sizes[random() % std::size(sizes)];
+    if (has_root(collective)) root_ = static_cast<int>(random()) & 0x7fff;
+    root_ %= ranks_;
+    const bool may_be_in_place =
+        collective != Collective::bcast && collective != Collective::barrier;
+    in_place_ = may_be_in_place && random() % 3 == 0;
+    const int segments[] = {0, 4, 16, 64};
+    segment_bytes_ = segments[random() % std::size(segments)];
+    if (is_reduction(collective)) {
+        draw_reduction(random);
+    } else {
+        draw_blocks(random);
+    }
+}
+
+Trial::~Trial() {
+    if (owns_op_) MPI_Op_free(&op_);
+}
+
+/* A rank's own description of its bytes is its own affair: each draws alone. */
+void Trial::draw_blocks(std::mt19937& random) {
+    std::mt19937 own(random() + static_cast<unsigned>(rank_));
+    const auto kind = [&] { return static_cast<int>(own() % Element::kinds); };
+    send_ = std::make_unique<Element>(kind());
+    receive_ = std::make_unique<Element>(kind());
+    if (!takes_counts(collective_)) return;
+    const Element& element = collective_ == Collective::scatterv ? *send_ : *receive_;
+    std::vector<int> order(static_cast<std::size_t>(ranks_));
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random);
+    counts_.resize(order.size());
+    displacements_.resize(order.size());
+    for (auto& count : counts_) count = static_cast<int>(random() % 4) * 2;
+    int next = 1;
+    for (const int r : order) {
+        const auto i = static_cast<std::size_t>(r);
+        if (r == rank_) pairs_ = counts_[i] / 2;
+        counts_[i] /= element.integers();
+        displacements_[i] = next;
+        next += counts_[i] + 1;
+    }
+}
+
+void Trial::draw_reduction(std::mt19937& random) {
+    commutes_ = random() % 2 == 0;
+    // The user's operator works on pairs of integers, wherever their type puts them.
+    receive_ = std::make_unique<Element>(commutes_ ? 0 : 3);
+    send_ = std::make_unique<Element>(0);
+    op_ = MPI_SUM;
+    if (!commutes_) {
+        MPI_Op_create(compose, 0, &op_);
+        owns_op_ = true;
+    }
+    if (collective_ != Collective::reduce_scatter) return;
+    counts_.resize(static_cast<std::size_t>(ranks_));
+    for (auto& count : counts_) count = static_cast<int>(random() % 5);
+}
+
+collectives::CallTraits Trial::traits() const {
+    return {.ranks = ranks_, .commutative = commutes_, .platform = false};
+}
+
+std::string Trial::describe() const {
+    return fmt::format("{} of {} pairs on {} ranks, root {}, {}segment {} bytes, {}",
+                       collectives::name_of(collective_), pairs_, ranks_, root_,
+                       in_place_ ? "in place, " : "", segment_bytes_,
+                       commutes_ ? "commutative" : "not commutative");
+}
+
+Call Trial::call(Memory& memory) const {
+    int *send = memory.data() + origin;
+    int *receive = memory.data() + integers_per_side + origin;
+    Call call{.collective = collective_,
+              .send = send,
+              .send_count = 2 * pairs_ / send_->integers(),
+              .send_type = send_->type(),
+              .receive = receive,
+              .receive_count = 2 * pairs_ / receive_->integers(),
+              .receive_type = receive_->type(),
+              .counts = counts_.empty() ? nullptr : counts_.data(),
+              .displacements = displacements_.empty() ? nullptr : displacements_.data(),
+              .op = op_,
+              .root = root_,
+              .comm = comm_};
+    if (!in_place_) return call;
+    const bool at_root = rank_ == root_;
+    if (collective_ == Collective::scatter || collective_ == Collective::scatterv) {
+        if (at_root) call.receive = MPI_IN_PLACE;
+    } else if (!has_root(collective_) || at_root) {
+        call.send = MPI_IN_PLACE;
+    }
+    return call;
+}
+
+Trial::Memory Trial::by(const std::function<int(const Call&)>& carry_out) {
+    Memory memory(2 * integers_per_side);
+    std::mt19937 random(static_cast<unsigned>(rank_) + 1);
+    for (auto& value : memory) value = static_cast<int>(random() % 1000);
+    EXPECT_EQ(carry_out(call(memory)), MPI_SUCCESS) << describe();
+    if (in_place_ && collective_ == Collective::reduce_scatter) forget_input(memory);
+    return memory;
+}
+
+/* In place the vector that was reduced is left behind the result in whatever state. */
+void Trial::forget_input(Memory& memory) const {
+    const auto result = counts_[static_cast<std::size_t>(rank_)];
+    const auto vector = std::accumulate(counts_.begin(), counts_.end(), 0);
+    const auto begin = memory.begin() + integers_per_side + origin;
+    std::fill(begin + result * receive_->integers(), begin + vector * receive_->integers(), 0);
+}
+
+Trial::Memory Trial::by_the_mpi() {
+    return by(carry_out_by_the_mpi);
+}
+
+}  // namespace lanewise::testing

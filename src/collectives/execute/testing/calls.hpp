@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Trial: one random collective call, made twice: by the MPI, and by somebody
+// else. All ranks draw the call from one seed; how a rank describes its own
+// bytes (plain, strided, reversed, with a lower bound) is drawn by each alone.
+
+#pragma once
+
+#include <mpi.h>
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "collectives/execute/execute.hpp"
+
+namespace lanewise::testing {
+
+/* Integers described as some MPI datatype; freed with its holder. */
+class Element {
+  public:
+    explicit Element(int kind);
+    ~Element();
+    Element(const Element&) = delete;
+    Element& operator=(const Element&) = delete;
+
+    MPI_Datatype type() const { return type_; }
+    int integers() const { return integers_; }
+
+    static constexpr int kinds = 5;
+
+  private:
+    MPI_Datatype type_ = MPI_INT;
+    int integers_ = 1;
+    bool owned_ = false;
+};
+
+class Trial {
+  public:
+    Trial(collectives::Collective collective, unsigned seed, MPI_Comm comm);
+    ~Trial();
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
+
+    collectives::CallTraits traits() const;
+    std::int64_t segment_bytes() const { return segment_bytes_; }
+    std::string describe() const;
+
+    /* This rank's buffer after the call: what was sent from, then what was received into. */
+    using Memory = std::vector<int>;
+    Memory by_the_mpi();
+    Memory by(const std::function<int(const collectives::Call&)>& carry_out);
+
+  private:
+    void draw_blocks(std::mt19937& random);
+    void draw_reduction(std::mt19937& random);
+    collectives::Call call(Memory& memory) const;
+    void forget_input(Memory& memory) const;
+
+    collectives::Collective collective_;
+    MPI_Comm comm_;
+    int rank_ = 0;
+    int ranks_ = 1;
+    int root_ = 0;
+    int pairs_ = 0; /* pairs of integers in a block or in the vector */
+    bool in_place_ = false;
+    std::int64_t segment_bytes_ = 0;
+    std::vector<int> counts_; /* elements, for those calls that take them */
+    std::vector<int> displacements_;
+    std::unique_ptr<Element> send_;
+    std::unique_ptr<Element> receive_;
+    MPI_Op op_ = MPI_OP_NULL;
+    bool owns_op_ = false;
+    bool commutes_ = true;
+};
+
+}  // namespace lanewise::testing

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Split gather: linear, in pieces below M1, from where on a switch that many ranks
+// send to at once drops packets (paper 000, section 4). A rank sends its next
+// piece when the root has told it that the last one came in, so that never more
+// than one piece a rank is under way.
+// Cost: (n - 1)(ceil(M / M1) a + bM) + 2 a ceil(M / M1), without escalations.
+
+#include "collectives/algorithm.hpp"
+#include "collectives/blocks.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+// Paper 000 saw escalations from 4 KiB on with a few dozen ranks.
+constexpr std::int64_t piece_bytes = 4 * 1024;
+
+void send_pieces(model::Builder& steps, const Shape& shape, const Pieces& pieces) {
+    for (int i = 0; i < pieces.number(); ++i) {
+        const auto asked = i == 0 ? model::no_step : steps.await(shape.root);
+        steps.send(shape.root, {model::Place::send, pieces.begin(i)}, pieces.size(i), {asked});
+    }
+}
+
+void collect_pieces(model::Builder& steps, const Shape& shape, const Pieces& pieces) {
+    std::vector<model::StepId> arrived(static_cast<std::size_t>(shape.ranks), model::no_step);
+    for (int i = 0; i < pieces.number(); ++i) {
+        for (int r = 0; r < shape.ranks; ++r) {
+            if (r == shape.root) continue;
+            auto& last = arrived[static_cast<std::size_t>(r)];
+            const auto before = last;
+            last = steps.receive(r, {model::Place::receive, shape.offset_of(r) + pieces.begin(i)},
+                                 pieces.size(i));
+            if (i > 0) steps.signal(r, {before});
+        }
+    }
+}
+
+model::Schedule build(const Shape& shape) {
+    model::Builder steps;
+    const auto pieces = segments_of(shape, shape.count, piece_bytes);
+    if (!shape.is_root()) {
+        send_pieces(steps, shape, pieces);
+        return steps.finish();
+    }
+    steps.copy({model::Place::send, 0}, {model::Place::receive, shape.offset_of(shape.rank)},
+               shape.count);
+    collect_pieces(steps, shape, pieces);
+    return steps.finish();
+}
+
+}  // namespace
+
+extern const Algorithm gather_split{
+    .collective = Collective::gather,
+    .name = "split",
+    .source = "paper 000, section 4",
+    .cost = "(n-1)(ceil(M/M1) a + bM) + 2a ceil(M/M1)",
+    .needs = {.segmented = true},
+    .build = build,
+};
+
+}  // namespace lanewise::collectives

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/predict.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace lanewise::collectives {
+namespace {
+
+/* Bytes of what the schedule counts: lanewise reduces floats, and moves bytes. */
+std::int64_t unit_bytes(Collective collective) {
+    switch (collective) {
+        case Collective::reduce:
+        case Collective::allreduce:
+        case Collective::reduce_scatter:
+            return sizeof(float);
+        default:
+            return 1;
+    }
+}
+
+bool has_counts(Collective collective) {
+    switch (collective) {
+        case Collective::scatterv:
+        case Collective::gatherv:
+        case Collective::allgatherv:
+        case Collective::reduce_scatter:
+            return true;
+        default:
+            return false;
+    }
+}
+
+std::int64_t units(std::uint64_t bytes, std::int64_t unit) {
+    return (static_cast<std::int64_t>(bytes) + unit - 1) / unit;
+}
+
+/* What the ranks' shapes point at. */
+struct Blocks {
+    std::vector<std::int64_t> counts;
+    std::vector<std::int64_t> offsets;
+};
+
+Blocks blocks_of(const Question& call, std::int64_t count) {
+    if (!has_counts(call.collective)) return {};
+    Blocks blocks;
+    blocks.counts.assign(static_cast<std::size_t>(call.ranks), count);
+    blocks.offsets.resize(blocks.counts.size());
+    std::exclusive_scan(blocks.counts.begin(), blocks.counts.end(), blocks.offsets.begin(),
+                        std::int64_t{0});
+    return blocks;
+}
+
+/* Work over all ranks, told from the root and one other: the others are like that one. */
+struct Work {
+    std::uint64_t steps = 0;
+    std::uint64_t costs = 0;
+};
+
+Work work_about(const Algorithm& algorithm, Shape shape) {
+    Work work;
+    auto counting = *shape.network;
+    counting.cost = [&](int from, int to, std::int64_t bytes) {
+        ++work.costs;
+        return shape.network->cost(from, to, bytes);
+    };
+    auto own = shape;
+    own.network = &counting;
+    own.rank = shape.root;
+    work.steps = algorithm.build(own).steps.size();
+    if (shape.ranks == 1) return work;
+    const auto of_root = work;
+    own.rank = (shape.root + 1) % shape.ranks;
+    work = {};
+    work.steps = algorithm.build(own).steps.size();
+    const auto others = static_cast<std::uint64_t>(shape.ranks - 1);
+    return {of_root.steps + others * work.steps, of_root.costs + others * work.costs};
+}
+
+Outcome within_limits(const Work& work) {
+    const auto refuse = [](std::uint64_t count, const char *what, std::uint64_t most) {
+        return Failure{LW_ERR_LIMIT, "about " + std::to_string(count / 1'000'000) + " million " +
+                                         what + ", more than " + std::to_string(most / 1'000'000) +
+                                         " million; ask for fewer ranks"};
+    };
+    if (work.steps > steps_max) return refuse(work.steps, "steps", steps_max);
+    if (work.costs > costs_max) return refuse(work.costs, "costs to compare", costs_max);
+    return Done{};
+}
+
+}  // namespace
+
+Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
+                              const model::Network& network, const model::Watch& watch) {
+    const auto reason = refusal(algorithm, {.ranks = call.ranks, .platform = true});
+    if (!reason.empty()) return Failure{LW_ERR_UNSUPPORTED, std::string(reason)};
+    const auto unit = unit_bytes(call.collective);
+    Shape shape;
+    shape.ranks = call.ranks;
+    shape.root = call.root;
+    shape.count = units(call.message_bytes, unit);
+    const auto blocks = blocks_of(call, shape.count);
+    shape.counts = blocks.counts;
+    shape.offsets = blocks.offsets;
+    shape.unit_bytes = unit;
+    shape.segment = units(call.segment_bytes, unit);
+    shape.lanes = call.lanes;
+    shape.hosts = call.hosts;
+    shape.network = &network;
+    const auto allowed = within_limits(work_about(algorithm, shape));
+    if (!allowed) return allowed.failure();
+    auto priced = model::price(
+        network, call.ranks,
+        [&](int rank) {
+            auto own = shape;
+            own.rank = rank;
+            return algorithm.build(own);
+        },
+        unit, watch);
+    if (!priced.finished) return Failure{LW_ERR_UNSUPPORTED, "cannot finish: " + priced.waiting};
+    return priced;
+}
+
+}  // namespace lanewise::collectives

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Predict: seconds that a call will take by an algorithm, on a network.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/result.hpp"
+#include "collectives/algorithm.hpp"
+#include "model/price.hpp"
+
+namespace lanewise::collectives {
+
+/* As lanewise measures it: operators commute, and v-operations have equal blocks. */
+struct Question {
+    Collective collective = Collective::barrier;
+    int ranks = 1;
+    int root = 0;
+    std::uint64_t message_bytes =
+        0; /* of a block, or of the vector; see include/lanewise/operation.h */
+    std::uint64_t segment_bytes = 0; /* 0: the algorithm's own choice */
+    int lanes = 1;
+    std::span<const int> hosts = {}; /* of each rank; empty: unknown */
+};
+
+/* What would keep the caller waiting for more than some seconds, over all ranks: */
+inline constexpr std::uint64_t steps_max = 10'000'000;
+inline constexpr std::uint64_t costs_max = 200'000'000; /* asked for while schedules are built */
+
+/*
+ * Fails where the algorithm cannot serve the call, where its schedules are
+ * larger than these limits, and where they cannot finish.
+ */
+Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
+                              const model::Network& network, const model::Watch& watch = {});
+
+}  // namespace lanewise::collectives

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Partial: what a rank has of a reduction in which pairs of ranks exchange
+// vectors or parts of them, and how any number of ranks is folded to a power of
+// two first.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/schedule.hpp"
+
+namespace lanewise::collectives {
+
+/* Elements of the vector. */
+struct Range {
+    std::int64_t begin = 0;
+    std::int64_t count = 0;
+};
+
+/*
+ * A power of two of nodes. Of the first `extra` pairs of ranks (0 and 1, 2 and 3, ...) one is the
+ * node and has the vector of the other; `kept` is a node if it is in a pair. Nodes are in the
+ * order of ranks.
+ */
+struct Folding {
+    explicit Folding(int ranks, int kept = 0);
+
+    bool is_node(int rank) const { return rank_at(node_of(rank)) == rank; }
+    bool in_pair(int rank) const { return rank < 2 * extra; }
+    int partner(int rank) const { return rank ^ 1; }
+    int node_of(int rank) const { return in_pair(rank) ? rank / 2 : rank - extra; }
+    int rank_at(int node) const;
+    /* The first rank whose data the node has. */
+    int first_rank(int node) const { return node < extra ? 2 * node : node + extra; }
+
+    int nodes = 1;
+    int extra = 0;
+    int kept = 0;
+};
+
+class Partial {
+  public:
+    /* Results may be written to `work`, which may be where `send` lies; both begin with element 0.
+     */
+    Partial(model::Builder& steps, int rank, std::int64_t count, model::Slice work);
+
+    /* Combines `range` with the peer's. */
+    void take(int peer, Range range);
+    /* Gives the peer one range and combines another, or the same, with the peer's. */
+    void exchange(int peer, Range given, Range taken);
+    /* Brings `range` to `work`. */
+    void settle(Range range);
+
+    model::Slice value() const { return value_; }
+    model::StepId ready() const { return ready_; }
+    /* The sends that may still be reading `send`. */
+    std::span<const model::StepId> sends() const { return sends_; }
+
+  private:
+    void combine(int peer, Range range, model::StepId received, model::StepId sent);
+
+    model::Builder& steps_;
+    int rank_;
+    model::Slice work_;
+    model::Slice value_ = {model::Place::send, 0};
+    model::Slice spare_;
+    model::StepId ready_ = model::no_step;
+    std::vector<model::StepId> sends_;
+};
+
+}  // namespace lanewise::collectives

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Registry: every algorithm, one line each.
+
+#include <algorithm>
+#include <array>
+
+#include "collectives/algorithm.hpp"
+
+#define LANEWISE_ALGORITHMS(X)          \
+    X(barrier_dissemination)            \
+    X(barrier_tree)                     \
+    X(bcast_binomial)                   \
+    X(bcast_chain)                      \
+    X(bcast_linear)                     \
+    X(bcast_pipeline)                   \
+    X(bcast_ring)                       \
+    X(bcast_scatter_allgather)          \
+    X(bcast_split_binary)               \
+    X(scatter_binomial)                 \
+    X(scatter_linear)                   \
+    X(scatter_linear_nb)                \
+    X(scatter_lmo_binomial)             \
+    X(scatter_split)                    \
+    X(scatterv_binomial)                \
+    X(scatterv_linear)                  \
+    X(scatterv_linear_nb)               \
+    X(scatterv_lmo_binomial)            \
+    X(gather_binomial)                  \
+    X(gather_linear)                    \
+    X(gather_linear_nb)                 \
+    X(gather_lmo_binomial)              \
+    X(gather_split)                     \
+    X(gatherv_binomial)                 \
+    X(gatherv_linear)                   \
+    X(gatherv_linear_nb)                \
+    X(gatherv_lmo_binomial)             \
+    X(allgather_bruck)                  \
+    X(allgather_linear_nb)              \
+    X(allgather_neighbor_exchange)      \
+    X(allgather_recursive_doubling)     \
+    X(allgather_ring)                   \
+    X(allgatherv_bruck)                 \
+    X(allgatherv_linear_nb)             \
+    X(allgatherv_neighbor_exchange)     \
+    X(allgatherv_recursive_doubling)    \
+    X(allgatherv_ring)                  \
+    X(alltoall_bruck)                   \
+    X(alltoall_linear_nb)               \
+    X(alltoall_pairwise)                \
+    X(reduce_binomial)                  \
+    X(reduce_linear)                    \
+    X(reduce_rabenseifner)              \
+    X(allreduce_binomial)               \
+    X(allreduce_linear)                 \
+    X(allreduce_rabenseifner)           \
+    X(allreduce_recursive_doubling)     \
+    X(allreduce_ring)                   \
+    X(reduce_scatter_binomial)          \
+    X(reduce_scatter_linear)            \
+    X(reduce_scatter_recursive_halving) \
+    X(reduce_scatter_ring)
+
+namespace lanewise::collectives {
+
+#define LANEWISE_DECLARE(name) extern const Algorithm name;
+LANEWISE_ALGORITHMS(LANEWISE_DECLARE)
+#undef LANEWISE_DECLARE
+
+namespace {
+
+#define LANEWISE_ADDRESS(name) &name,
+constexpr std::array registered = {LANEWISE_ALGORITHMS(LANEWISE_ADDRESS)};
+#undef LANEWISE_ADDRESS
+
+constexpr std::array<const char *, collective_count> names = {
+    "barrier",   "bcast",      "scatter",  "scatterv", "gather",    "gatherv",
+    "allgather", "allgatherv", "alltoall", "reduce",   "allreduce", "reduce_scatter"};
+
+}  // namespace
+
+const char *name_of(Collective collective) {
+    return names[static_cast<std::size_t>(collective)];
+}
+
+std::optional<Collective> collective_named(std::string_view name) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<Collective>(found - names.begin());
+}
+
+std::span<const Algorithm *const> algorithms() {
+    return registered;
+}
+
+const Algorithm *find_algorithm(Collective collective, std::string_view name) {
+    for (const auto *algorithm : registered) {
+        if (algorithm->collective == collective && algorithm->name == name) return algorithm;
+    }
+    return nullptr;
+}
+
+std::string_view refusal(const Algorithm& algorithm, const CallTraits& call) {
+    const auto& needs = algorithm.needs;
+    if (needs.commutative && !call.commutative) return "the operator does not commute";
+    if (needs.power_of_two && (call.ranks & (call.ranks - 1)) != 0) {
+        return "the number of ranks is not a power of two";
+    }
+    if (needs.even_ranks && call.ranks % 2 != 0) return "the number of ranks is odd";
+    if (needs.platform && !call.platform) return "no platform is known";
+    return {};
+}
+
+}  // namespace lanewise::collectives

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/tuned/attend.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "collectives/tuned/settings.hpp"
+
+namespace lanewise::tuned {
+namespace {
+
+using namespace collectives;
+
+// Of so many calls under a rule, the last is left to the MPI, to compare the times.
+constexpr std::uint32_t sampling_period = 64;
+
+using Bytes = std::optional<std::uint64_t>;
+
+Bytes bytes_of(MPI_Count count, MPI_Datatype type) {
+    if (count < 0 || type == MPI_DATATYPE_NULL) return std::nullopt;
+    MPI_Count size = 0;
+    if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return std::nullopt;
+    std::uint64_t bytes = 0;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), static_cast<std::uint64_t>(size),
+                               &bytes)) {
+        return std::nullopt;
+    }
+    return bytes;
+}
+
+Bytes sent(const Call& call) {
+    return call.send == MPI_IN_PLACE ? std::nullopt : bytes_of(call.send_count, call.send_type);
+}
+
+Bytes received(const Call& call) {
+    return bytes_of(call.receive_count, call.receive_type);
+}
+
+bool valid_counts(const Call& call, const Standing& standing) {
+    return call.counts && std::all_of(call.counts, call.counts + standing.ranks,
+                                      [](int count) { return count >= 0; });
+}
+
+/* Zero, which stands for a size that no rank knows of all, where `valid`. */
+Bytes sizeless(bool valid) {
+    return valid ? Bytes(0) : std::nullopt;
+}
+
+Bytes scatterv_bytes(const Call& call, const Standing& standing) {
+    const bool root = standing.rank == call.root;
+    const bool receives = root && call.receive == MPI_IN_PLACE;
+    if (!receives && !received(call)) return std::nullopt;
+    if (!root) return 0;
+    return sizeless(valid_counts(call, standing) && call.displacements &&
+                    call.send_type != MPI_DATATYPE_NULL);
+}
+
+Bytes gatherv_bytes(const Call& call, const Standing& standing) {
+    const bool root = standing.rank == call.root;
+    const bool in_place = root && call.send == MPI_IN_PLACE;
+    if (!in_place && !sent(call)) return std::nullopt;
+    if (!root) return 0;
+    return sizeless(valid_counts(call, standing) && call.displacements &&
+                    call.receive_type != MPI_DATATYPE_NULL);
+}
+
+Bytes allgatherv_bytes(const Call& call, const Standing& standing) {
+    if (call.send != MPI_IN_PLACE && !sent(call)) return std::nullopt;
+    return sizeless(valid_counts(call, standing) && call.displacements &&
+                    call.receive_type != MPI_DATATYPE_NULL);
+}
+
+/* Rules were measured with equal blocks. */
+Bytes reduce_scatter_bytes(const Call& call, const Standing& standing) {
+    if (!call.counts) return received(call);
+    if (!valid_counts(call, standing)) return std::nullopt;
+    const bool equal = std::all_of(call.counts, call.counts + standing.ranks,
+                                   [&](int count) { return count == call.counts[0]; });
+    return equal ? bytes_of(call.counts[0], call.receive_type) : std::nullopt;
+}
+
+bool is_reduction(Collective collective) {
+    return collective == Collective::reduce || collective == Collective::allreduce ||
+           collective == Collective::reduce_scatter;
+}
+
+bool is_rooted(Collective collective) {
+    switch (collective) {
+        case Collective::bcast:
+        case Collective::scatter:
+        case Collective::scatterv:
+        case Collective::gather:
+        case Collective::gatherv:
+        case Collective::reduce:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+Bytes message_bytes(const Call& call, const Standing& standing) {
+    const bool root = standing.rank == call.root;
+    if (is_rooted(call.collective) && (call.root < 0 || call.root >= standing.ranks)) {
+        return std::nullopt;
+    }
+    if (is_reduction(call.collective) && call.op == MPI_OP_NULL) return std::nullopt;
+    switch (call.collective) {
+        case Collective::barrier:
+            return 0;
+        case Collective::scatter:
+            return root ? sent(call) : received(call);
+        case Collective::gather:
+            return root ? received(call) : sent(call);
+        case Collective::scatterv:
+            return scatterv_bytes(call, standing);
+        case Collective::gatherv:
+            return gatherv_bytes(call, standing);
+        case Collective::allgatherv:
+            return allgatherv_bytes(call, standing);
+        case Collective::reduce_scatter:
+            return reduce_scatter_bytes(call, standing);
+        case Collective::bcast:
+        case Collective::allgather:
+        case Collective::alltoall:
+        case Collective::reduce:
+        case Collective::allreduce:
+            return received(call);
+    }
+    return std::nullopt;
+}
+
+Decision decide(const Call& call, Standing& standing) {
+    Decision decision;
+    const auto bytes = message_bytes(call, standing);
+    if (!bytes) return decision;
+    decision.valid = true;
+    decision.message_bytes = *bytes;
+    if (!standing.follows) return decision;
+    decision.rule = find(rules().tuning, call.collective, *bytes);
+    if (!decision.rule || !reports()) return decision;
+    auto& followed = standing.followed[static_cast<std::size_t>(call.collective)];
+    const auto number = followed.fetch_add(1, std::memory_order_relaxed);
+    decision.sampled = number % sampling_period == sampling_period - 1;
+    return decision;
+}
+
+bool carry_out(const Call& call, const Decision& decision, int& code) {
+    const auto& rule = *decision.rule;
+    bool served = false;
+    try {
+        code = execute(call, {rule.algorithm, rule.segment_bytes, rule.lanes}, served);
+    } catch (const std::bad_alloc&) {
+        // Other ranks may be under way already, so this call cannot be passed on any more.
+        PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
+        code = MPI_ERR_NO_MEM;
+        return true;
+    }
+    return served || code != MPI_SUCCESS;
+}
+
+}  // namespace lanewise::tuned

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/tuned/below.hpp"
+
+#include <dlfcn.h>
+
+namespace lanewise::tuned {
+namespace {
+
+template <typename Function>
+void find(Function& function, const char *name) {
+    if (void *symbol = dlsym(RTLD_NEXT, name)) function = reinterpret_cast<Function>(symbol);
+}
+
+}  // namespace
+
+constinit Below below;
+
+void find_below() {
+#define LANEWISE_FIND(name, ...) find(below.name, "MPI_" #name);
+    LANEWISE_FUNCTIONS(LANEWISE_FIND)
+#undef LANEWISE_FIND
+#if MPI_VERSION >= 4
+#define LANEWISE_FIND(name, ...) find(below.name##_c, "MPI_" #name "_c");
+    LANEWISE_COUNTED_FUNCTIONS(LANEWISE_FIND)
+#undef LANEWISE_FIND
+#endif
+}
+
+}  // namespace lanewise::tuned

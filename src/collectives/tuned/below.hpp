@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Below: what a call meets when it is passed on: another tool that interposes
+// and was loaded after this library, or else the MPI itself.
+
+#pragma once
+
+#include <mpi.h>
+
+#include "collectives/tuned/functions.hpp"
+
+namespace lanewise::tuned {
+
+struct Below {
+#define LANEWISE_POINTER(name, ...) decltype(&PMPI_##name) name = &PMPI_##name;
+    LANEWISE_FUNCTIONS(LANEWISE_POINTER)
+#undef LANEWISE_POINTER
+#if MPI_VERSION >= 4
+#define LANEWISE_POINTER(name, ...) decltype(&PMPI_##name##_c) name##_c = &PMPI_##name##_c;
+    LANEWISE_COUNTED_FUNCTIONS(LANEWISE_POINTER)
+#undef LANEWISE_POINTER
+#endif
+};
+
+/* Set when the library is loaded and not changed later. */
+extern constinit Below below;
+
+/* Looks for the functions of other tools. */
+void find_below();
+
+}  // namespace lanewise::tuned

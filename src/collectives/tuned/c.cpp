@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The functions that a program in C, C++ or Python calls; under MPICH also what
+// its Fortran bindings call.
+
+#include <mpi.h>
+
+#include "collectives/tuned/attend.hpp"
+#include "collectives/tuned/below.hpp"
+#include "collectives/tuned/functions.hpp"
+
+#define LANEWISE_PARAMETER(name) LANEWISE_PARAMETER_##name
+#define LANEWISE_PARAMETER_send const void *send
+#define LANEWISE_PARAMETER_send_count Count send_count
+#define LANEWISE_PARAMETER_send_type MPI_Datatype send_type
+#define LANEWISE_PARAMETER_receive void *receive
+#define LANEWISE_PARAMETER_receive_count Count receive_count
+#define LANEWISE_PARAMETER_receive_type MPI_Datatype receive_type
+#define LANEWISE_PARAMETER_counts const int counts[]
+#define LANEWISE_PARAMETER_displacements const int displacements[]
+#define LANEWISE_PARAMETER_op MPI_Op op
+#define LANEWISE_PARAMETER_root int root
+#define LANEWISE_PARAMETER_comm MPI_Comm comm
+
+#define LANEWISE_ARGUMENT(name) name
+#define LANEWISE_TO_CALL(name) call.name = name
+
+// The first look calls nothing, so that a call with nothing to be done saves no registers.
+#define LANEWISE_DEFINE(name, followed, ...)                                                    \
+    [[gnu::noinline]] static int visit_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__)) { \
+        const auto pass_on = [&] {                                                              \
+            return below.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                   \
+        };                                                                                      \
+        Standing *standing = concerned(Collective::followed, comm);                             \
+        if (!standing) return pass_on();                                                        \
+        lanewise::collectives::Call call;                                                       \
+        call.collective = Collective::followed;                                                 \
+        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                           \
+        return attend(*standing, call, pass_on);                                                \
+    }                                                                                           \
+    extern "C" LANEWISE_EXPORT int MPI_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__)) { \
+        if (passes(Collective::followed, comm)) {                                               \
+            return below.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                   \
+        }                                                                                       \
+        return visit_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                     \
+    }
+
+namespace small_counts {
+using namespace lanewise::tuned;
+using Count = int;
+#define LANEWISE_SMALL(name, lower, upper, followed, ...) \
+    LANEWISE_DEFINE(name, followed, __VA_ARGS__)
+LANEWISE_FUNCTIONS(LANEWISE_SMALL)
+}  // namespace small_counts
+
+#if MPI_VERSION >= 4
+namespace large_counts {
+using namespace lanewise::tuned;
+using Count = MPI_Count;
+#define LANEWISE_LARGE(name, lower, upper, followed, ...) \
+    LANEWISE_DEFINE(name##_c, followed, __VA_ARGS__)
+LANEWISE_COUNTED_FUNCTIONS(LANEWISE_LARGE)
+}  // namespace large_counts
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The functions that a Fortran program calls. Under Open MPI they do not go
+// through those of C, so they are intercepted as well: mpif.h and `use mpi` call
+// mpi_scatter_ (or another spelling, by compiler), `use mpi_f08` calls
+// mpi_scatter_f08_. All pass every argument by reference in the order of C, and
+// the error code last. A call that is passed on goes to the MPI's own function
+// of the same name, untouched; only one that is carried out is translated.
+
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <cstdlib>
+
+#include "collectives/tuned/attend.hpp"
+#include "collectives/tuned/functions.hpp"
+#include "collectives/tuned/settings.hpp"
+
+namespace lanewise::tuned {
+namespace {
+
+using collectives::Call;
+
+/* A symbol of the MPI's Fortran libraries, wherever they were loaded; null: nowhere. */
+void *fortran_symbol(void *scope, const char *name) {
+    if (void *symbol = dlsym(scope, name)) return symbol;
+    for (const char *library : {"libmpi_mpifh.so.40", "libmpi_usempif08.so.40"}) {
+        void *handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
+        void *symbol = handle ? dlsym(handle, name) : nullptr;
+        if (handle) dlclose(handle);
+        if (symbol) return symbol;
+    }
+    return nullptr;
+}
+
+/* What lies below `name`. A program that calls it has it, so without it nothing can go on. */
+void *fortran_below(const char *name) {
+    if (void *symbol = fortran_symbol(RTLD_NEXT, name)) return symbol;
+    say(std::string(name) + " of Open MPI was not found; run the program without lanewise");
+    std::abort();
+}
+
+/* Constants that Fortran passes by their own addresses. */
+struct Sentinels {
+    const void *in_place = fortran_symbol(RTLD_DEFAULT, "mpi_fortran_in_place_");
+    const void *bottom = fortran_symbol(RTLD_DEFAULT, "mpi_fortran_bottom_");
+
+    bool known() const { return in_place && bottom; }
+};
+
+const Sentinels& sentinels() {
+    static const Sentinels instance;
+    return instance;
+}
+
+void *buffer(void *address) {
+    if (address == sentinels().in_place) return MPI_IN_PLACE;
+    return address == sentinels().bottom ? MPI_BOTTOM : address;
+}
+
+MPI_Fint number(const void *address) {
+    return *static_cast<const MPI_Fint *>(address);
+}
+
+/* Sets a field of a call from an argument, as its type demands. */
+void set(const void *& field, void *argument) {
+    field = buffer(argument);
+}
+void set(void *& field, void *argument) {
+    field = buffer(argument);
+}
+void set(MPI_Count& field, void *argument) {
+    field = number(argument);
+}
+void set(int& field, void *argument) {
+    field = number(argument);
+}
+void set(const int *& field, void *argument) {
+    field = static_cast<const int *>(argument);
+}
+void set(MPI_Datatype& field, void *argument) {
+    field = PMPI_Type_f2c(number(argument));
+}
+void set(MPI_Op& field, void *argument) {
+    field = PMPI_Op_f2c(number(argument));
+}
+void set(MPI_Comm& field, void *argument) {
+    field = PMPI_Comm_f2c(number(argument));
+}
+
+Standing *concerned_by(Collective collective, const void *comm) {
+    return active ? concerned(collective, PMPI_Comm_f2c(number(comm))) : nullptr;
+}
+
+static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are");
+
+}  // namespace
+}  // namespace lanewise::tuned
+
+#define LANEWISE_PARAMETER(name) void *name
+#define LANEWISE_ADDRESS(name) void *
+#define LANEWISE_ARGUMENT(name) name
+#define LANEWISE_TO_CALL(name) set(call.name, name)
+
+#define LANEWISE_DEFINE(symbol, followed, ...)                                               \
+    extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),   \
+                                           MPI_Fint *error) {                                \
+        using namespace lanewise::tuned;                                                     \
+        using Function = void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *); \
+        static const auto own = reinterpret_cast<Function>(fortran_below(#symbol));          \
+        Standing *standing = concerned_by(Collective::followed, comm);                       \
+        if (!standing || !sentinels().known()) {                                             \
+            return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), error);                \
+        }                                                                                    \
+        Call call;                                                                           \
+        call.collective = Collective::followed;                                              \
+        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                        \
+        const int code = attend(*standing, call, [&] {                                       \
+            MPI_Fint code_below = MPI_SUCCESS;                                               \
+            own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), &code_below);                 \
+            return int{code_below};                                                          \
+        });                                                                                  \
+        if (error) *error = code;                                                            \
+    }
+
+#define LANEWISE_SPELLINGS(name, lower, upper, followed, ...) \
+    LANEWISE_DEFINE(mpi_##lower, followed, __VA_ARGS__)       \
+    LANEWISE_DEFINE(mpi_##lower##_, followed, __VA_ARGS__)    \
+    LANEWISE_DEFINE(mpi_##lower##__, followed, __VA_ARGS__)   \
+    LANEWISE_DEFINE(MPI_##upper, followed, __VA_ARGS__)       \
+    LANEWISE_DEFINE(mpi_##lower##_f08_, followed, __VA_ARGS__)
+
+LANEWISE_FUNCTIONS(LANEWISE_SPELLINGS)

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Load: what happens before the program's main. Nothing is started and no MPI
+// function that needs MPI_Init is called; a program of another MPI, to which
+// this build would speak the wrong language, is ended with the remedy.
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "collectives/execute/execute.hpp"
+#include "collectives/tuned/below.hpp"
+#include "collectives/tuned/settings.hpp"
+#include "collectives/tuned/standing.hpp"
+
+namespace lanewise::tuned {
+namespace {
+
+constexpr int usage_error = 2;
+
+/* MPI_Init has not been called yet, so the launcher's word is taken for who is first. */
+bool is_first_process() {
+    for (const char *name :
+         {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "FLUX_TASK_RANK"}) {
+        if (const char *rank = std::getenv(name)) return std::string_view(rank) == "0";
+    }
+    return true;
+}
+
+void end(const std::string& sentence) {
+    if (is_first_process()) say(sentence);
+    _exit(usage_error);
+}
+
+/* The MPI that the program will meet; not the one this was linked with, if both are loaded. */
+bool is_own_mpi() {
+    // Not MPI_MAX_LIBRARY_VERSION_STRING: another MPI has another.
+    char text[16384] = "";
+    int length = 0;
+    PMPI_Get_library_version(text, &length);
+    const bool open_mpi = std::string_view(text).find("Open MPI") != std::string_view::npos;
+    return open_mpi == (std::string_view(LANEWISE_MPI_FAMILY) == "openmpi");
+}
+
+__attribute__((constructor)) void load() {
+    if (settings().tuning_path.empty()) return;
+    if (!is_own_mpi()) {
+        end("liblanewise_tuned.so for " LANEWISE_MPI_FAMILY
+            " was loaded into a program of another MPI; lanewise run loads the right one");
+    }
+    find_below();
+    if (settings().strict && !rules().usable) end(rules().complaint);
+    collectives::set_scratch_limit(settings().scratch_limit_bytes);
+    active = true;
+}
+
+}  // namespace
+}  // namespace lanewise::tuned

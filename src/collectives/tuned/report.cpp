@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/tuned/report.hpp"
+
+#include <mpi.h>
+#include <time.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/json_lines.hpp"
+#include "collectives/tuned/settings.hpp"
+#include "collectives/tuned/standing.hpp"
+
+namespace lanewise::tuned {
+namespace {
+
+using collectives::Collective;
+using collectives::Rule;
+
+// Bucket 0 holds size 0, bucket b the sizes from 2^(b-1) to 2^b - 1.
+constexpr std::size_t bucket_count = 65;
+constexpr std::size_t row_count = collectives::collective_count * bucket_count;
+
+struct Tally {
+    std::atomic<std::uint64_t> taken;
+    std::atomic<std::uint64_t> sampled;
+    std::atomic<std::uint64_t> passed;
+    std::atomic<std::uint64_t> taken_ns;
+    std::atomic<std::uint64_t> sampled_ns;
+    std::atomic<const Rule *> rule; /* the latest */
+};
+
+/* A tally as numbers that can be added over ranks. */
+struct Sums {
+    std::uint64_t taken = 0;
+    std::uint64_t sampled = 0;
+    std::uint64_t passed = 0;
+    std::uint64_t taken_ns = 0;
+    std::uint64_t sampled_ns = 0;
+};
+constexpr int sums_width = sizeof(Sums) / sizeof(std::uint64_t);
+
+std::array<Tally, row_count>& tallies() {
+    static std::array<Tally, row_count> instance{};
+    return instance;
+}
+
+std::vector<Sums> collect() {
+    std::vector<Sums> sums;
+    for (const auto& tally : tallies()) {
+        sums.push_back(
+            {tally.taken, tally.sampled, tally.passed, tally.taken_ns, tally.sampled_ns});
+    }
+    return sums;
+}
+
+double mean_s(std::uint64_t total_ns, std::uint64_t count) {
+    return 1e-9 * static_cast<double>(total_ns) / static_cast<double>(count);
+}
+
+Json entry_of(std::size_t row, const Sums& sums, std::uint64_t ranks) {
+    const auto bucket = row % bucket_count;
+    const auto collective = static_cast<Collective>(row / bucket_count);
+    const std::uint64_t from_bytes = bucket == 0 ? 0 : std::uint64_t{1} << (bucket - 1);
+    Json entry = {{"collective", collectives::name_of(collective)},
+                  {"from_bytes", from_bytes},
+                  {"to_bytes", bucket == 0 ? 0 : from_bytes + (from_bytes - 1)}};
+    if (const Rule *rule = tallies()[row].rule) entry["algorithm"] = rule->algorithm->name;
+    entry["taken"] = sums.taken / ranks;
+    entry["passed"] = (sums.passed + sums.sampled) / ranks;
+    entry["sampled"] = sums.sampled / ranks;
+    if (sums.taken > 0) entry["taken_mean_s"] = mean_s(sums.taken_ns, sums.taken);
+    if (sums.sampled > 0) entry["default_mean_s"] = mean_s(sums.sampled_ns, sums.sampled);
+    if (sums.taken > 0 && sums.sampled > 0) {
+        const double gain_s =
+            mean_s(sums.sampled_ns, sums.sampled) - mean_s(sums.taken_ns, sums.taken);
+        entry["saved_s"] = gain_s * static_cast<double>(sums.taken / ranks);
+    }
+    return entry;
+}
+
+Json report_of(const std::vector<Sums>& sums, int ranks) {
+    Json calls = Json::array();
+    double saved_s = 0.0;
+    for (std::size_t row = 0; row < sums.size(); ++row) {
+        if (sums[row].taken + sums[row].sampled + sums[row].passed == 0) continue;
+        calls.push_back(entry_of(row, sums[row], static_cast<std::uint64_t>(ranks)));
+        saved_s += calls.back().value("saved_s", 0.0);
+    }
+    return {{"schema", "lanewise-run"},
+            {"version", 1},
+            {"lanewise", LANEWISE_VERSION},
+            {"tuning", settings().tuning_path},
+            {"ranks", ranks},
+            {"saved_s", saved_s},
+            {"calls", calls}};
+}
+
+void write(const std::vector<Sums>& sums, int ranks) {
+    const auto& path = settings().report_path;
+    const auto unfinished = path + ".part";
+    std::ofstream file(unfinished);
+    file << report_of(sums, ranks).dump(1) << '\n';
+    file.close();
+    if (!file || std::rename(unfinished.c_str(), path.c_str()) != 0) {
+        say(path + " cannot be written; name another LANEWISE_REPORT");
+    }
+}
+
+std::atomic<bool> this_one_writes{false};
+
+/* Runs when MPI_COMM_SELF is freed, which is the first thing that finalizing does. */
+int finish(MPI_Comm, int, void *, void *) {
+    auto sums = collect();
+    int ranks = 1;
+    if (world_agrees()) {
+        PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+        std::vector<Sums> total(sums.size());
+        PMPI_Reduce(sums.data(), total.data(), static_cast<int>(sums.size()) * sums_width,
+                    MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+        sums = std::move(total);
+    }
+    if (this_one_writes.exchange(false)) write(sums, ranks);
+    return MPI_SUCCESS;
+}
+
+/* Without a world there is no MPI_COMM_SELF to be freed: what is left is the end of the process. */
+__attribute__((destructor)) void finish_without_world() {
+    if (this_one_writes.exchange(false)) write(collect(), 1);
+}
+
+}  // namespace
+
+bool reports() {
+    static const bool instance = !settings().report_path.empty();
+    return instance;
+}
+
+std::int64_t now_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+void record(Collective collective, std::uint64_t message_bytes, const Rule *rule, Outcome outcome,
+            std::int64_t elapsed_ns) {
+    const auto row = static_cast<std::size_t>(collective) * bucket_count +
+                     static_cast<std::size_t>(std::bit_width(message_bytes));
+    auto& tally = tallies()[row];
+    const auto elapsed = static_cast<std::uint64_t>(elapsed_ns);
+    if (rule) tally.rule.store(rule, std::memory_order_relaxed);
+    switch (outcome) {
+        case Outcome::taken:
+            tally.taken.fetch_add(1, std::memory_order_relaxed);
+            tally.taken_ns.fetch_add(elapsed, std::memory_order_relaxed);
+            return;
+        case Outcome::sampled:
+            tally.sampled.fetch_add(1, std::memory_order_relaxed);
+            tally.sampled_ns.fetch_add(elapsed, std::memory_order_relaxed);
+            return;
+        case Outcome::passed:
+            tally.passed.fetch_add(1, std::memory_order_relaxed);
+            return;
+    }
+}
+
+void arrange_report(bool writes) {
+    this_one_writes = writes;
+    int initialized = 0;
+    PMPI_Initialized(&initialized);
+    if (initialized == 0) return;
+    int key = MPI_KEYVAL_INVALID;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finish, &key, nullptr);
+    PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+    PMPI_Comm_free_keyval(&key);
+}
+
+}  // namespace lanewise::tuned

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/tuned/settings.hpp"
+
+#include <mpi.h>
+
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/sizes.hpp"
+
+namespace lanewise::tuned {
+namespace {
+
+std::string variable(const char *name) {
+    const char *value = std::getenv(name);
+    return value ? value : "";
+}
+
+Settings read_environment() {
+    Settings read;
+    read.tuning_path = variable("LANEWISE_TUNING");
+    read.report_path = variable("LANEWISE_REPORT");
+    const auto strict = variable("LANEWISE_STRICT");
+    read.strict = !strict.empty() && strict != "0";
+    const auto limit = variable("LANEWISE_SCRATCH_LIMIT");
+    if (limit.empty()) return read;
+    const auto bytes = parse_size(limit);
+    if (bytes) {
+        read.scratch_limit_bytes = static_cast<std::int64_t>(*bytes);
+    } else {
+        read.fault = "LANEWISE_SCRATCH_LIMIT: " + bytes.failure().sentence;
+    }
+    return read;
+}
+
+std::string library_here() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    PMPI_Get_library_version(text, &length);
+    return text;
+}
+
+/* What was measured against another MPI says nothing about this one. */
+std::string why_foreign(const collectives::Tuning& tuning) {
+    const auto measured = version_in(tuning.mpi_library);
+    const auto here = version_in(library_here());
+    const bool same =
+        tuning.mpi_family == LANEWISE_MPI_FAMILY && (measured.empty() || measured == here);
+    if (same) return "";
+    const auto separator = measured.empty() ? "" : " ";
+    return settings().tuning_path + " is for " + tuning.mpi_family + separator + measured +
+           ", this is " LANEWISE_MPI_FAMILY " " + here + "; measure here: lanewise tune";
+}
+
+Rules read_rules() {
+    Rules read;
+    auto tuning = collectives::read_tuning(settings().tuning_path);
+    if (!tuning) {
+        read.complaint = tuning.failure().sentence;
+        return read;
+    }
+    read.tuning = std::move(*tuning);
+    read.complaint = why_foreign(read.tuning);
+    read.usable = read.complaint.empty();
+    if (read.complaint.empty()) read.complaint = settings().fault;
+    return read;
+}
+
+/* Fowler, Noll, Vo: FNV-1a. */
+class Hash {
+  public:
+    void add(std::uint64_t number) {
+        for (int byte = 0; byte < 8; ++byte) {
+            value_ = (value_ ^ ((number >> (8 * byte)) & 0xff)) * 0x100000001b3U;
+        }
+    }
+    void add(std::string_view text) {
+        for (const char letter : text) add(static_cast<std::uint64_t>(letter));
+        add(text.size());
+    }
+    std::uint64_t value() const { return value_; }
+
+  private:
+    std::uint64_t value_ = 0xcbf29ce484222325U;
+};
+
+std::uint64_t fingerprint_of(const Rules& rules) {
+    if (!rules.usable) return 0;
+    Hash hash;
+    for (const auto& list : rules.tuning.rules) {
+        hash.add(list.size());
+        for (const auto& rule : list) {
+            hash.add(rule.from_bytes);
+            hash.add(rule.to_bytes);
+            hash.add(rule.algorithm->name);
+            hash.add(static_cast<std::uint64_t>(rule.segment_bytes));
+            hash.add(static_cast<std::uint64_t>(rule.lanes));
+        }
+    }
+    for (const int ranks : rules.tuning.layout) hash.add(static_cast<std::uint64_t>(ranks));
+    // Both decide what a call does, so they too must be the same everywhere.
+    hash.add(static_cast<std::uint64_t>(settings().scratch_limit_bytes));
+    hash.add(settings().report_path.empty() ? 0U : 1U);
+    return hash.value() | 1U;
+}
+
+}  // namespace
+
+const Settings& settings() {
+    static const Settings instance = read_environment();
+    return instance;
+}
+
+const Rules& rules() {
+    static const Rules instance = read_rules();
+    return instance;
+}
+
+std::uint64_t fingerprint() {
+    static const std::uint64_t instance = fingerprint_of(rules());
+    return instance;
+}
+
+std::string version_in(const std::string& library) {
+    const auto digit = [](char letter) { return std::isdigit(static_cast<unsigned char>(letter)); };
+    for (std::size_t begin = 0; begin < library.size(); ++begin) {
+        if (!digit(library[begin])) continue;
+        std::size_t end = begin;
+        while (end < library.size() && (digit(library[end]) || library[end] == '.')) ++end;
+        const auto number = library.substr(begin, end - begin);
+        if (number.find('.') != std::string::npos) return number;
+        begin = end;
+    }
+    return "";
+}
+
+void say(const std::string& sentence) {
+    // One write, so that lines of several ranks do not mix.
+    const std::string line = "lanewise: " + sentence + "\n";
+    std::fputs(line.c_str(), stderr);
+}
+
+}  // namespace lanewise::tuned

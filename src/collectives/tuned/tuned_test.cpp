@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The interposed functions, linked into this program, on a tuning file that the
+// first rank writes before anybody needs it: for every collective its first
+// algorithm at all sizes. Results are compared with the MPI's own, and what is
+// passed on to it is counted.
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "base/json_lines.hpp"
+#include "collectives/execute/testing/calls.hpp"
+#include "collectives/tuned/attend.hpp"
+#include "collectives/tuned/below.hpp"
+#include "collectives/tuned/standing.hpp"
+
+namespace lanewise::tuned {
+namespace {
+
+using namespace collectives;
+using lanewise::testing::Trial;
+
+std::atomic<int> passed_on{0};
+
+template <auto member, typename Function>
+struct Counting;
+
+template <auto member, typename... Arguments>
+struct Counting<member, int (*)(Arguments...)> {
+    static inline int (*own)(Arguments...) = nullptr;
+    static int call(Arguments... arguments) {
+        ++passed_on;
+        return own(arguments...);
+    }
+};
+
+template <auto member>
+void count() {
+    using Way = Counting<member, std::remove_reference_t<decltype(below.*member)>>;
+    Way::own = below.*member;
+    below.*member = Way::call;
+}
+
+int world_rank() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+int world_size() {
+    int size = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+}
+
+const Algorithm *first_of(Collective collective) {
+    const CallTraits world{.ranks = world_size()};
+    for (const auto *algorithm : algorithms()) {
+        if (algorithm->collective != collective) continue;
+        if (refusal(*algorithm, world).empty()) return algorithm;
+    }
+    return nullptr;
+}
+
+Json file_for_all_sizes() {
+    Json rules = Json::object();
+    for (int c = 0; c < collective_count; ++c) {
+        const auto collective = static_cast<Collective>(c);
+        const auto *algorithm = first_of(collective);
+        if (!algorithm) continue;
+        const Json rule = {{"from_bytes", 0},
+                           {"to_bytes", std::numeric_limits<std::uint64_t>::max()},
+                           {"algorithm", algorithm->name}};
+        rules[name_of(collective)] = {{"rules", Json::array({rule})}};
+    }
+    return {{"schema", "lanewise-tuning"},
+            {"version", 1},
+            {"lanewise", "0.1.0"},
+            {"created", "2026-11-21T15:00:00Z"},
+            {"mpi", {{"family", LANEWISE_MPI_FAMILY}, {"library", ""}}},
+            {"ranks", world_size()},
+            {"layout", {world_size()}},
+            {"margin", 0.03},
+            {"confidence", 0.95},
+            {"collectives", rules}};
+}
+
+class Prepared : public ::testing::Environment {
+  public:
+    void SetUp() override {
+        if (world_rank() == 0) {
+            std::ofstream(std::getenv("LANEWISE_TUNING")) << file_for_all_sizes().dump();
+        }
+        PMPI_Barrier(MPI_COMM_WORLD);
+#define LANEWISE_COUNT(name, ...) count<&Below::name>();
+        LANEWISE_FUNCTIONS(LANEWISE_COUNT)
+#undef LANEWISE_COUNT
+    }
+};
+
+const auto *const prepared = ::testing::AddGlobalTestEnvironment(new Prepared);
+
+/* How many of the calls that `body` makes were left to the MPI. */
+template <typename Body>
+int passed_by(const Body& body) {
+    passed_on = 0;
+    body();
+    return passed_on;
+}
+
+class EveryCollective : public ::testing::TestWithParam<int> {};
+
+TEST_P(EveryCollective, follows_its_rule_and_gives_what_the_mpi_gives) {
+    const auto collective = static_cast<Collective>(GetParam());
+    const auto *algorithm = first_of(collective);
+    if (!algorithm) GTEST_SKIP() << "no algorithm of " << name_of(collective);
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        Trial trial(collective, seed, MPI_COMM_WORLD);
+        active = false;
+        const auto expected = trial.by_the_mpi();
+        active = true;
+        std::vector<int> given;
+
+        const int passed = passed_by([&] { given = trial.by_the_mpi(); });
+
+        ASSERT_EQ(given, expected) << trial.describe();
+        const bool served = refusal(*algorithm, trial.traits()).empty();
+        if (collective == Collective::reduce_scatter) continue;
+        EXPECT_EQ(passed, served ? 0 : 1) << trial.describe();
+    }
+}
+
+std::string name(const ::testing::TestParamInfo<int>& info) {
+    return name_of(static_cast<Collective>(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(, EveryCollective, ::testing::Range(0, collective_count), name);
+
+TEST(Tuned, what_is_not_significant_on_a_rank_may_be_anything) {
+    const bool root = world_rank() == 1 % world_size();
+    const int from = 1 % world_size();
+    std::vector<int> blocks(static_cast<std::size_t>(world_size()));
+    for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<int>(i) * 3;
+    int mine = -1;
+
+    const int passed = passed_by([&] {
+        MPI_Scatter(root ? blocks.data() : nullptr, root ? 1 : 0,
+                    root ? MPI_INT : MPI_DATATYPE_NULL, &mine, 1, MPI_INT, from, MPI_COMM_WORLD);
+    });
+
+    EXPECT_EQ(mine, 3 * world_rank());
+    EXPECT_EQ(passed, first_of(Collective::scatter) ? 0 : 1);
+}
+
+TEST(Tuned, ranks_may_describe_the_same_bytes_by_different_types) {
+    const bool root = world_rank() == 0;
+    std::vector<int> blocks(2 * static_cast<std::size_t>(world_size()), 7);
+    int mine[2] = {};
+
+    MPI_Scatter(blocks.data(), 2, MPI_INT, mine, root ? 2 : 8, root ? MPI_INT : MPI_BYTE, 0,
+                MPI_COMM_WORLD);
+
+    EXPECT_EQ(mine[0], 7);
+    EXPECT_EQ(mine[1], 7);
+}
+
+TEST(Tuned, a_duplicate_follows_and_communicators_of_other_sizes_pass) {
+    MPI_Comm duplicate = MPI_COMM_NULL;
+    MPI_Comm alone = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
+    MPI_Comm_split(MPI_COMM_WORLD, world_rank() == 0 ? 0 : 1, 0, &alone);
+    const auto scatter = [](MPI_Comm comm) {
+        int blocks[64] = {5, 5, 5, 5, 5, 5, 5, 5, 5};
+        int mine = 0;
+        MPI_Scatter(blocks, 1, MPI_INT, &mine, 1, MPI_INT, 0, comm);
+        EXPECT_EQ(mine, 5);
+    };
+
+    EXPECT_EQ(passed_by([&] { scatter(duplicate); }), 0);
+    EXPECT_EQ(passed_by([&] { scatter(alone); }), 1);
+    MPI_Comm_free(&duplicate);
+    MPI_Comm_free(&alone);
+}
+
+TEST(Tuned, handles_that_are_used_again_are_not_mistaken) {
+    for (int round = 0; round < 100; ++round) {
+        MPI_Comm comm = MPI_COMM_NULL;
+        const bool whole = round % 3 == 0;
+        MPI_Comm_split(MPI_COMM_WORLD, whole ? 0 : world_rank() % 2, 0, &comm);
+        int blocks[64];
+        for (auto& block : blocks) block = round;
+        int mine = -1;
+        const int passed =
+            passed_by([&] { MPI_Scatter(blocks, 1, MPI_INT, &mine, 1, MPI_INT, 0, comm); });
+        EXPECT_EQ(mine, round);
+        EXPECT_EQ(passed, whole ? 0 : 1);
+        MPI_Comm_free(&comm);
+    }
+}
+
+TEST(Tuned, an_intercommunicator_is_the_mpi_s_own_business) {
+    MPI_Comm half = MPI_COMM_NULL;
+    MPI_Comm between = MPI_COMM_NULL;
+    const bool first = world_rank() < 2;
+    MPI_Comm_split(MPI_COMM_WORLD, first ? 0 : 1, 0, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, first ? 2 : 0, 9, &between);
+    int value = first ? 42 : 0;
+    const int root = !first ? 0 : world_rank() == 0 ? MPI_ROOT : MPI_PROC_NULL;
+
+    const int passed = passed_by([&] { MPI_Bcast(&value, 1, MPI_INT, root, between); });
+
+    EXPECT_EQ(value, 42);
+    EXPECT_EQ(passed, 1);
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&half);
+}
+
+int class_of(int code) {
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(code, &error_class);
+    return error_class;
+}
+
+TEST(Tuned, the_mpi_itself_complains_of_wrong_arguments) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int value = 0;
+    int result = 0;
+
+    EXPECT_EQ(class_of(MPI_Bcast(&value, 1, MPI_INT, 99, comm)), MPI_ERR_ROOT);
+    EXPECT_EQ(class_of(MPI_Bcast(&value, -1, MPI_INT, 0, comm)), MPI_ERR_COUNT);
+    EXPECT_EQ(class_of(MPI_Bcast(&value, 1, MPI_DATATYPE_NULL, 0, comm)), MPI_ERR_TYPE);
+    EXPECT_EQ(class_of(MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_NULL)), MPI_ERR_COMM);
+    EXPECT_EQ(class_of(MPI_Allreduce(&value, &result, 1, MPI_INT, MPI_OP_NULL, comm)), MPI_ERR_OP);
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_free(&comm);
+}
+
+TEST(Tuned, threads_call_at_once_on_communicators_of_their_own) {
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&provided);
+    if (provided < MPI_THREAD_MULTIPLE) GTEST_SKIP() << "this MPI has no MPI_THREAD_MULTIPLE";
+    constexpr std::size_t threads = 3;
+    MPI_Comm comms[threads];
+    for (auto& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> running;
+    for (std::size_t t = 0; t < threads; ++t) {
+        running.emplace_back([&, t] {
+            std::vector<int> blocks(static_cast<std::size_t>(world_size()));
+            for (int round = 0; round < 100; ++round) {
+                for (auto& block : blocks) block = round + static_cast<int>(t);
+                int mine = -1;
+                MPI_Scatter(blocks.data(), 1, MPI_INT, &mine, 1, MPI_INT, 0, comms[t]);
+                if (mine != round + static_cast<int>(t)) ++wrong;
+            }
+        });
+    }
+    for (auto& thread : running) thread.join();
+
+    EXPECT_EQ(wrong, 0);
+    for (auto& comm : comms) MPI_Comm_free(&comm);
+}
+
+TEST(Tuned, the_size_of_a_call_is_the_same_on_every_rank) {
+    const bool root = world_rank() == 0;
+    const Standing standing{.rank = world_rank(), .ranks = world_size()};
+    const Call scatter{.collective = Collective::scatter,
+                       .send_count = root ? 5 : -9,
+                       .send_type = root ? MPI_DOUBLE : MPI_DATATYPE_NULL,
+                       .receive_count = root ? 0 : 40,
+                       .receive_type = root ? MPI_DATATYPE_NULL : MPI_BYTE,
+                       .root = 0};
+    Call gather{.collective = Collective::gather,
+                .send = root ? MPI_IN_PLACE : nullptr,
+                .send_count = root ? -1 : 2,
+                .send_type = root ? MPI_DATATYPE_NULL : MPI_INT,
+                .receive_count = root ? 1 : 99,
+                .receive_type = root ? MPI_INT64_T : MPI_DATATYPE_NULL,
+                .root = 0};
+
+    EXPECT_EQ(message_bytes(scatter, standing), 40U);
+    EXPECT_EQ(message_bytes(gather, standing), 8U);
+    gather.root = -1;
+    EXPECT_EQ(message_bytes(gather, standing), std::nullopt);
+}
+
+#if MPI_VERSION >= 4
+TEST(Tuned, functions_with_large_counts_follow_too) {
+    std::vector<int> blocks(static_cast<std::size_t>(world_size()), 6);
+    int mine = 0;
+
+    const int passed = passed_by(
+        [&] { MPI_Scatter_c(blocks.data(), 1, MPI_INT, &mine, 1, MPI_INT, 0, MPI_COMM_WORLD); });
+
+    EXPECT_EQ(mine, 6);
+    EXPECT_EQ(passed, 0);
+}
+#endif
+
+}  // namespace
+}  // namespace lanewise::tuned

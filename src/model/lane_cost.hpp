@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Lane cost: what a scatter over two sites takes on one lane and on P.
+//
+// The root's site has n0 ranks, the other n1. On one lane a rank of the other
+// site takes all of its blocks and hands them on. On P lanes the root first
+// gives P - 1 ranks of its site what they are to send over, X(P) blocks cross on
+// each lane at once, and P ranks hand them on; Y(P) blocks in all move inside a
+// site, one after another.
+//
+// Source: Chiba, Endo and Matsuoka, "MPI_Scatter/Gather for grid environments",
+// 2008 (paper 001): T(P), X(P) and Y(P) of section 4.2, table 1, and the single
+// lane of section 3.2. A gather costs the same backwards.
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace lanewise::model {
+
+struct TwoSites {
+    int root_site_ranks = 1;                /* n0 */
+    int other_site_ranks = 1;               /* n1 */
+    double wan_latency_s = 0.0;             /* L */
+    std::vector<double> lane_bandwidth_Bps; /* b(P) of each of P lanes; the last holds on */
+    double lan_bandwidth_Bps = 0.0;         /* b_LAN */
+    double overhead_s = 0.0;                /* alpha */
+
+    int lanes_max() const; /* min(n0, n1) */
+    double lane_Bps(int lanes) const;
+};
+
+/* Blocks that cross on the fullest of `lanes`, and that move inside a site. */
+std::int64_t blocks_across(const TwoSites& sites, int lanes);
+std::int64_t blocks_inside(const TwoSites& sites, int lanes);
+
+/* T(P). */
+double scatter_s(const TwoSites& sites, int lanes, std::int64_t block_bytes);
+
+/* The P for which T(P) is least; of equals the fewest lanes. */
+int best_lanes(const TwoSites& sites, std::int64_t block_bytes);
+
+/* Section 3.2, the usual scatter over sites, with LAN latency l. */
+double usual_scatter_s(const TwoSites& sites, double lan_latency_s, std::int64_t block_bytes);
+
+/* Table 1. */
+struct Phases {
+    double prepare_s = 0.0;
+    double wan_s = 0.0;
+    double lan_s = 0.0;
+
+    double total_s() const { return prepare_s + wan_s + lan_s; }
+};
+Phases single_lane_phases(const TwoSites& sites, std::int64_t block_bytes);
+Phases multilane_phases(const TwoSites& sites, int lanes, std::int64_t block_bytes);
+
+}  // namespace lanewise::model

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Network: what a message costs, as `price` needs to know it.
+//
+// Every model says the same five things of a message between two ranks; which
+// of them are zero is what tells the models apart. LMO has processor times and
+// a wire time a pair, LogGP has overheads, a gap and a latency.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace lanewise::model {
+
+/* Of one message; all in seconds. */
+struct MessageCost {
+    double send_s = 0.0;    /* the sending rank's processor is busy */
+    double egress_s = 0.0;  /* the sending host's interface is busy, after the processor */
+    double latency_s = 0.0; /* on the way, in nobody's way */
+    double ingress_s = 0.0; /* the receiving host's interface is busy; it may overlap egress_s */
+    double receive_s = 0.0; /* the receiving rank's processor is busy, after the interface */
+    int shared_link = -1;   /* index into Network::shared_links, or none */
+};
+
+/* A link that many messages may be on at once: b(1), b(2), ... bytes a second in all. */
+struct SharedLink {
+    std::vector<double> bandwidth_Bps; /* by number of messages under way; the last holds on */
+};
+
+struct Network {
+    int ranks = 0;
+    std::vector<int> host; /* of each rank; empty: each rank has a host of its own */
+    std::function<MessageCost(int from, int to, std::int64_t bytes)> cost;
+    std::vector<SharedLink> shared_links;
+    std::int64_t eager_bytes = 0; /* a larger message waits for its receive; 0: none waits */
+    double copy_s_per_byte = 0.0;
+    double reduce_s_per_byte = 0.0;
+};
+
+}  // namespace lanewise::model

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Schedule: what one rank does in one collective operation, as data.
+//
+// A schedule is a list of steps: send, receive, copy, reduce. Each step names
+// the earlier steps that must have completed before it begins; a rank starts
+// its steps in the order of the list, as soon as these have completed, and is
+// done when all are. One algorithm thus has one text: `execute` runs it on MPI,
+// `price` times it on a platform, a checker proves it, the docs draw it.
+//
+// Offsets and counts are in units: bytes where data is only moved, elements of
+// the caller's type where it is reduced. Between two ranks the n-th send meets
+// the n-th receive.
+
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace lanewise::model {
+
+/* Where data lies: the caller's two buffers, or memory of the schedule's own. */
+enum class Place : std::uint8_t { send, receive, scratch };
+
+struct Slice {
+    Place place = Place::receive;
+    std::int64_t offset = 0;
+
+    Slice at(std::int64_t units) const { return {place, offset + units}; }
+    bool operator==(const Slice&) const = default;
+};
+
+enum class Kind : std::uint8_t {
+    send,    /* `count` units at `from` to `peer` */
+    receive, /* `count` units from `peer` into `to` */
+    copy,    /* `from` into `to` */
+    reduce,  /* `to` becomes `from` op `to`: `from` is the left operand */
+};
+
+struct Step {
+    Kind kind = Kind::copy;
+    std::int32_t peer = -1;
+    Slice from = {};
+    Slice to = {};
+    std::int64_t count = 0;
+    std::uint32_t after_begin =
+        0; /* the steps to wait for: Schedule::after[begin, begin + count) */
+    std::uint32_t after_count = 0;
+};
+
+struct Schedule {
+    std::vector<Step> steps;
+    std::vector<std::uint32_t> after;
+    std::int64_t scratch_units = 0;
+
+    std::span<const std::uint32_t> after_of(const Step& step) const {
+        return std::span(after).subspan(step.after_begin, step.after_count);
+    }
+};
+
+/* Names a step of a schedule that is being built. `no_step` may be waited for and costs nothing. */
+using StepId = std::uint32_t;
+inline constexpr StepId no_step = std::numeric_limits<StepId>::max();
+
+/*
+ * Writes a schedule down, step by step. A step that moves no data is left out
+ * and answers `no_step`; signals are messages without data that are kept.
+ */
+class Builder {
+  public:
+    using After = std::initializer_list<StepId>;
+
+    StepId send(int peer, Slice from, std::int64_t count, After after = {});
+    StepId receive(int peer, Slice to, std::int64_t count, After after = {});
+    StepId copy(Slice from, Slice to, std::int64_t count, After after = {});
+    StepId reduce(Slice from, Slice to, std::int64_t count, After after = {});
+    StepId signal(int peer, After after = {});
+    StepId await(int peer, After after = {});
+
+    /* The same with as many steps to wait for as `after` holds. */
+    StepId send_after(std::span<const StepId> after, int peer, Slice from, std::int64_t count);
+    StepId receive_after(std::span<const StepId> after, int peer, Slice to, std::int64_t count);
+    StepId signal_after(std::span<const StepId> after, int peer);
+    StepId copy_after(std::span<const StepId> after, Slice from, Slice to, std::int64_t count);
+
+    /* `units` of scratch memory that nothing else uses. */
+    Slice scratch(std::int64_t units);
+
+    Schedule finish() { return std::move(schedule_); }
+
+  private:
+    StepId add(Step step, std::span<const StepId> after);
+
+    Schedule schedule_;
+};
+
+}  // namespace lanewise::model

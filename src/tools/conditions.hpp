@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Under what conditions a file was measured, as its context record tells.
+
+#pragma once
+
+#include <string>
+
+#include "base/json_lines.hpp"
+#include "measure/harness.hpp"
+
+namespace lanewise::tools {
+
+/* Host and processors of each rank. Collective; meaningful on rank 0. */
+Json placement(const measure::Harness& harness);
+
+/* Family and version of the MPI. */
+Json mpi_library();
+
+std::string utc_now();
+
+}  // namespace lanewise::tools

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collectives as they are named on a command line, and the sizes they can have.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "collectives/algorithm.hpp"
+
+namespace lanewise::tools {
+
+/* Those called `names`; all where there are none. A wrong name gets a suggestion. */
+Result<std::vector<collectives::Collective>> collectives_named(
+    const std::vector<std::string>& names);
+
+/* The sizes a collective is measured at: reductions need multiples of four, a barrier has none. */
+std::vector<std::uint64_t> sizes_for(collectives::Collective collective,
+                                     const std::vector<std::uint64_t>& sizes_bytes);
+
+bool is_rooted(collectives::Collective collective);
+bool is_reduction(collectives::Collective collective);
+
+}  // namespace lanewise::tools

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Algorithms that an MPI is likely to use for a collective: linear and binomial.
+
+#pragma once
+
+#include "model/told.hpp"
+
+namespace lanewise::tools {
+
+std::vector<model::ScheduleOf> likely_algorithms(const model::Observation& seen, int ranks);
+
+}  // namespace lanewise::tools

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Answer: what lanewise-predict prints, from what it was asked and a network.
+
+#pragma once
+
+#include <vector>
+
+#include "base/json_lines.hpp"
+#include "model/network.hpp"
+#include "tools/predict/arguments.hpp"
+
+namespace lanewise::tools {
+
+/* `arguments.ranks` is set; `hosts` of the ranks, or empty. */
+Result<Json> answer(const PredictArguments& arguments, const model::Network& network,
+                    const std::vector<int>& hosts);
+
+}  // namespace lanewise::tools

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// lanewise-predict: how long a collective takes by each algorithm on a platform
+// that lanewise fit wrote, by pricing the very schedules that would run.
+// Leaves with 0 for success, 1 for a failure while working, 2 for bad usage.
+//
+// Prints one JSON object. Keys may be added; what is here stays:
+//   schema         "lanewise-prediction", with `version` 1
+//   platform       the file, and `model`, which of its models was asked
+//   collective     what was asked for, with `ranks` and `root`
+//   message_bytes  the sizes: a block, or the vector (include/lanewise/operation.h)
+//   candidates     in the order asked for, each {algorithm, segment_bytes (0: its
+//                  own choice), lanes, predicted_s}, one time for each size
+//   left_out       those that cannot serve the call: the same with `reason` for
+//                  `predicted_s`
+//   spans          with --spans: {what, rank, peer, begin_s, end_s, bytes}, what
+//                  being send, receive, copy, reduce (a processor), egress or
+//                  ingress (the interface of the rank's host)
+
+#include <cstdio>
+#include <map>
+
+#include "model/platform.hpp"
+#include "tools/predict/answer.hpp"
+
+namespace {
+
+using namespace lanewise;
+using namespace lanewise::tools;
+
+int complain(const Failure& failure) {
+    std::fprintf(stderr, "lanewise-predict: %s\n", failure.sentence.c_str());
+    return failure.status == LW_ERR_IO ? 1 : 2;
+}
+
+/* Hosts by number, where the platform knows all ranks. */
+std::vector<int> hosts_of(const model::Platform& platform, int ranks) {
+    if (ranks > static_cast<int>(platform.hosts.size())) return {};
+    std::map<std::string, int> numbers;
+    std::vector<int> hosts;
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
+        const int next = static_cast<int>(numbers.size());
+        hosts.push_back(numbers.try_emplace(platform.hosts[rank], next).first->second);
+    }
+    return hosts;
+}
+
+Result<Json> predict(PredictArguments arguments) {
+    const auto platform = model::read_platform(arguments.platform);
+    if (!platform) return platform.failure();
+    if (arguments.ranks == 0) arguments.ranks = platform->ranks;
+    if (arguments.model.empty()) arguments.model = platform->best;
+    if (arguments.root >= arguments.ranks) {
+        return Failure{LW_ERR_ARGUMENT, "root " + std::to_string(arguments.root) + " of " +
+                                            std::to_string(arguments.ranks) +
+                                            " ranks is not there; ranks count from 0"};
+    }
+    const auto network = model::network(*platform, arguments.model, arguments.ranks);
+    if (!network) return network.failure();
+    return answer(arguments, *network, hosts_of(*platform, arguments.ranks));
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    auto parsed = parse_predict(argc, argv);
+    if (!parsed) return complain(parsed.failure());
+    if (const auto *leave = std::get_if<PredictLeave>(&*parsed)) {
+        std::fputs(leave->text.c_str(), stdout);
+        return 0;
+    }
+    const auto predicted = predict(std::move(std::get<PredictArguments>(*parsed)));
+    if (!predicted) return complain(predicted.failure());
+    std::puts(predicted->dump().c_str());
+    return 0;
+}

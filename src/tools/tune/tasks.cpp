@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See tasks.hpp.
+
+#include "tools/tune/tasks.hpp"
+
+#include <memory>
+
+#include "collectives/execute/execute.hpp"
+#include "tools/contest/collectives_named.hpp"
+#include "tools/tune/candidates.hpp"
+#include "tools/tune/prediction.hpp"
+
+namespace lanewise::tools {
+namespace {
+
+using collectives::Collective;
+
+// Predictions beyond this multiple of the best are not worth thirty repetitions.
+constexpr double hopeless_prediction_ratio = 3.0;
+
+Json candidate_record(const Candidate& candidate, const Figures& figures) {
+    Json record = {{"origin", candidate.origin == Origin::lanewise ? "lanewise" : "mpi"},
+                   {"algorithm", candidate.algorithm},
+                   {"segment_bytes", candidate.segment_bytes},
+                   {"lanes", 1}};
+    record.update(figures_record(figures));
+    return record;
+}
+
+Json point_record(Collective collective, std::uint64_t message_bytes,
+                  const std::vector<Candidate>& candidates, const Verdict& verdict) {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const auto& figures = verdict.race[i + 1];
+        if (figures.repetitions == 0) continue;
+        auto record = candidate_record(candidates[i], figures);
+        if (candidates[i].predicted_s >= 0.0) record["predicted_s"] = candidates[i].predicted_s;
+        record["pruned"] = verdict.standings[i + 1] == Standing::hopeless;
+        list.push_back(std::move(record));
+    }
+    Json record = {{"record", "point"},
+                   {"collective", name_of(collective)},
+                   {"message_bytes", message_bytes},
+                   {"default", figures_record(verdict.race.front())},
+                   {"candidates", std::move(list)}};
+    if (verdict.confirmation.size() < 2) return record;
+    Json confirmed = Json::array();
+    for (const auto& [entrant, figures] : verdict.confirmation) {
+        if (entrant > 0) confirmed.push_back(candidate_record(candidates[entrant - 1], figures));
+    }
+    record["confirmation"] = {{"root", verdict.confirmation_root},
+                              {"default", figures_record(verdict.confirmation.front().figures)},
+                              {"candidates", std::move(confirmed)}};
+    return record;
+}
+
+std::vector<Entrant> entrants_of(Collective collective, const std::vector<Candidate>& candidates,
+                                 OwnAlgorithms& own) {
+    std::vector<Entrant> entrants;
+    entrants.push_back({"default", default_way(name_of(collective)), 0, false});
+    for (const auto& candidate : candidates) {
+        const auto segment = candidate.segment_bytes;
+        const auto way = candidate.lanewise
+                             ? algorithm_way(*candidate.lanewise, segment, 1)
+                             : own.way(collective, candidate.own, static_cast<int>(segment));
+        entrants.push_back(
+            {candidate.algorithm, way, static_cast<int>(candidate.origin), candidate.pruned});
+    }
+    return entrants;
+}
+
+Task task_of(Collective collective, std::uint64_t message_bytes, int ranks, OwnAlgorithms& own,
+             const std::shared_ptr<const model::Network>& network) {
+    auto list = std::make_shared<std::vector<Candidate>>();
+    return {.key = std::string(name_of(collective)) + " " + std::to_string(message_bytes),
+            .message_bytes = message_bytes,
+            .rooted = is_rooted(collective),
+            .entrants =
+                [=, &own] {
+                    const collectives::CallTraits call{.ranks = ranks,
+                                                       .platform = network != nullptr};
+                    *list = candidates(collective, message_bytes, call, own.of(collective, ranks));
+                    if (network) predict(*list, collective, message_bytes, ranks, *network);
+                    prune(*list, hopeless_prediction_ratio);
+                    return entrants_of(collective, *list, own);
+                },
+            .record =
+                [=](const Verdict& verdict) {
+                    return point_record(collective, message_bytes, *list, verdict);
+                }};
+}
+
+}  // namespace
+
+std::size_t count_tasks(const TuneArguments& arguments) {
+    std::size_t count = 0;
+    for (const auto collective : arguments.collectives) {
+        count += sizes_for(collective, arguments.settings.sizes_bytes).size();
+    }
+    return count;
+}
+
+Outcome tune(const TuneArguments& arguments) {
+    const auto& settings = arguments.settings;
+    measure::Bench bench(MPI_COMM_WORLD, settings.measure_options());
+    const int ranks = bench.harness().size();
+    std::shared_ptr<const model::Network> network;
+    if (!arguments.platform.empty()) {
+        const auto read = read_network(arguments.platform, ranks);
+        if (bench.harness().any(!read))
+            return read ? Failure{LW_ERR_IO, arguments.platform + " cannot be read on every rank"}
+                        : read.failure();
+        network = *read;
+        collectives::set_network(network);
+    }
+    OwnAlgorithms own;
+    std::vector<Task> tasks;
+    std::vector<lw_operation> operations(arguments.collectives.size());
+    std::vector<measure::Point> points;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+        const auto collective = arguments.collectives[i];
+        operations[i].name = name_of(collective);
+        operations[i].entry = measure::find_entry(operations[i].name);
+        for (const auto bytes : sizes_for(collective, settings.sizes_bytes)) {
+            points.push_back({&operations[i], 0, bytes});
+            tasks.push_back(task_of(collective, bytes, ranks, own, network));
+        }
+    }
+    const auto prepared = bench.prepare(points);
+    if (!prepared) return prepared;
+    return hold_contests(bench, settings, "tune", tasks);
+}
+
+}  // namespace lanewise::tools

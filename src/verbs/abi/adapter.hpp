@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The adapter: what a card would be. The pure engine (verbs/proto), the socket
+// and the interfaces (verbs/port) and the clock, joined by one lock.
+//
+// Nothing runs by itself. progress() reads what has arrived, lets time pass,
+// and sends what is due; a program that polls does this inside its poll, and
+// the helper thread (progress_thread.hpp) for a program that does not.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/result.hpp"
+#include "verbs/abi/config.hpp"
+#include "verbs/abi/ports.hpp"
+#include "verbs/port/wire.hpp"
+#include "verbs/proto/device.hpp"
+
+namespace lanewise::verbs::abi {
+
+class Adapter {
+  public:
+    // `tell` is called for each event of the engine, under the lock.
+    static Result<std::unique_ptr<Adapter>> open(const Config& config,
+                                                 std::function<void(const Event&)> tell);
+
+    std::mutex& lock() { return lock_; }
+    // What follows wants the lock held.
+    Device& engine() { return *engine_; }
+    const std::vector<Port>& ports() const { return ports_; }
+    const Config& config() const { return config_; }
+
+    // Reads, lets time pass, sends, tells. True where packets were read.
+    bool progress(Nanoseconds now);
+    // Sends what is due and tells.
+    void transmit();
+    // Reads what other processes forwarded.
+    void take_forwarded();
+    // Looks at the interfaces anew; called when the watch is readable.
+    void read_ports();
+    Nanoseconds next_deadline() { return engine_->next_deadline(); }
+
+    // A queue-pair number that nobody else uses; 0 where all are taken.
+    std::uint32_t take_number();
+
+    static Nanoseconds now();
+
+    // What the helper thread waits for.
+    int socket() const { return wire_.socket(); }
+    int mailbox() const { return wire_.mailbox(); }
+    int watch() const { return watch_.number(); }
+    // After fork: closes in the child what belongs to the parent.
+    void abandon();
+
+  private:
+    Adapter(Config config, port::Wire wire, port::Descriptor watch,
+            std::function<void(const Event&)> tell);
+
+    void take(const port::Datagram& datagram, Nanoseconds now);
+    void send(Nanoseconds now);
+    void tell_events();
+
+    Config config_;
+    std::mutex lock_;
+    port::Wire wire_;
+    port::Descriptor watch_;
+    std::vector<Port> ports_;
+    std::unique_ptr<Device> engine_;
+    std::function<void(const Event&)> tell_;
+    std::vector<std::byte> outgoing_;
+    std::optional<Transmission> waiting_;  // what the socket had no room for
+    std::uint32_t last_number_ = 0;
+};
+
+}  // namespace lanewise::verbs::abi

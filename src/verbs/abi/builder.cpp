@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Work requests built by calls, ibv_wr_start … ibv_wr_complete (ibv_wr_post(3)): the requests are
+// collected in the queue pair and posted together, or, where one of them made no sense, not at all.
+
+#include <cerrno>
+#include <cstring>
+
+#include "verbs/abi/objects.hpp"
+
+namespace lanewise::verbs::abi {
+namespace {
+
+Batch::Item& add(ibv_qp_ex *qp, Operation operation) {
+    Batch& batch = own(qp).batch;
+    Batch::Item& item = batch.items.emplace_back();
+    item.request.id = qp->wr_id;
+    item.request.operation = operation;
+    item.request.flags = qp->wr_flags;
+    item.first_slice = batch.slices.size();
+    item.first_byte = batch.bytes.size();
+    return item;
+}
+
+void add_remote(ibv_qp_ex *qp, Operation operation, std::uint32_t rkey, std::uint64_t address) {
+    SendRequest& request = add(qp, operation).request;
+    request.rkey = rkey;
+    request.remote_address = address;
+}
+
+// The request that is being built; none where no operation came first.
+Batch::Item *last(ibv_qp_ex *qp) {
+    Batch& batch = own(qp).batch;
+    if (!batch.items.empty()) return &batch.items.back();
+    batch.error = EINVAL;
+    return nullptr;
+}
+
+void wr_start(ibv_qp_ex *qp) {
+    Batch& batch = own(qp).batch;
+    batch.items.clear();
+    batch.slices.clear();
+    batch.bytes.clear();
+    batch.error = 0;
+}
+
+void wr_abort(ibv_qp_ex *qp) {
+    wr_start(qp);
+}
+
+void wr_rdma_write(ibv_qp_ex *qp, std::uint32_t rkey, std::uint64_t address) {
+    add_remote(qp, Operation::write, rkey, address);
+}
+
+void wr_rdma_write_imm(ibv_qp_ex *qp, std::uint32_t rkey, std::uint64_t address, __be32 immediate) {
+    add_remote(qp, Operation::write_immediate, rkey, address);
+    last(qp)->request.immediate = immediate;
+}
+
+void wr_rdma_read(ibv_qp_ex *qp, std::uint32_t rkey, std::uint64_t address) {
+    add_remote(qp, Operation::read, rkey, address);
+}
+
+void wr_send(ibv_qp_ex *qp) {
+    add(qp, Operation::send);
+}
+
+void wr_send_imm(ibv_qp_ex *qp, __be32 immediate) {
+    add(qp, Operation::send_immediate).request.immediate = immediate;
+}
+
+void wr_atomic_cmp_swp(ibv_qp_ex *qp, std::uint32_t rkey, std::uint64_t address,
+                       std::uint64_t compare, std::uint64_t swap) {
+    add_remote(qp, Operation::compare_swap, rkey, address);
+    last(qp)->request.compare_add = compare;
+    last(qp)->request.swap = swap;
+}
+
+void wr_atomic_fetch_add(ibv_qp_ex *qp, std::uint32_t rkey, std::uint64_t address,
+                         std::uint64_t value) {
+    add_remote(qp, Operation::fetch_add, rkey, address);
+    last(qp)->request.compare_add = value;
+}
+
+void refuse_batch(ibv_qp_ex *qp) {
+    own(qp).batch.error = EOPNOTSUPP;
+}
+void wr_bind_mw(ibv_qp_ex *qp, ibv_mw *, std::uint32_t, const ibv_mw_bind_info *) {
+    refuse_batch(qp);
+}
+void wr_local_inv(ibv_qp_ex *qp, std::uint32_t) {
+    refuse_batch(qp);
+}
+void wr_send_inv(ibv_qp_ex *qp, std::uint32_t) {
+    refuse_batch(qp);
+}
+void wr_send_tso(ibv_qp_ex *qp, void *, std::uint16_t, std::uint16_t) {
+    refuse_batch(qp);
+}
+void wr_set_xrc_srqn(ibv_qp_ex *qp, std::uint32_t) {
+    refuse_batch(qp);
+}
+void wr_atomic_write(ibv_qp_ex *qp, std::uint32_t, std::uint64_t, const void *) {
+    refuse_batch(qp);
+}
+
+void wr_set_ud_addr(ibv_qp_ex *qp, ibv_ah *ah, std::uint32_t remote_qpn,
+                    std::uint32_t remote_qkey) {
+    Batch::Item *item = last(qp);
+    if (!item) return;
+    item->address = own(ah).address;
+    item->request.remote_qpn = remote_qpn;
+    item->request.remote_qkey = remote_qkey;
+}
+
+void wr_set_sge_list(ibv_qp_ex *qp, std::size_t count, const ibv_sge *list) {
+    Batch::Item *item = last(qp);
+    if (!item) return;
+    for (std::size_t index = 0; index < count; ++index) {
+        own(qp).batch.slices.push_back({list[index].addr, list[index].length, list[index].lkey});
+    }
+    item->slice_count += count;
+}
+
+void wr_set_sge(ibv_qp_ex *qp, std::uint32_t lkey, std::uint64_t address, std::uint32_t length) {
+    const ibv_sge slice{address, length, lkey};
+    wr_set_sge_list(qp, 1, &slice);
+}
+
+void wr_set_inline_data_list(ibv_qp_ex *qp, std::size_t count, const ibv_data_buf *list) {
+    Batch::Item *item = last(qp);
+    if (!item) return;
+    std::vector<std::byte>& bytes = own(qp).batch.bytes;
+    for (std::size_t index = 0; index < count; ++index) {
+        const auto *from = static_cast<const std::byte *>(list[index].addr);
+        bytes.insert(bytes.end(), from, from + list[index].length);
+        item->byte_count += list[index].length;
+    }
+    item->request.flags |= SendFlag::inline_data;
+}
+
+void wr_set_inline_data(ibv_qp_ex *qp, void *address, std::size_t length) {
+    const ibv_data_buf piece{address, length};
+    wr_set_inline_data_list(qp, 1, &piece);
+}
+
+int post(QueuePairObject& object) {
+    const bool datagram = object.shown.qp_base.qp_type == IBV_QPT_UD;
+    Batch& batch = object.batch;
+    for (Batch::Item& item : batch.items) {
+        SendRequest request = item.request;
+        request.slices = std::span(batch.slices).subspan(item.first_slice, item.slice_count);
+        const std::span<const std::byte> bytes =
+            std::span(batch.bytes).subspan(item.first_byte, item.byte_count);
+        if (request.flags & SendFlag::inline_data) request.inline_bytes = {&bytes, 1};
+        if (datagram) request.address = &item.address;
+        if (const int error = object.engine->post_send(request)) return error;
+    }
+    return 0;
+}
+
+int wr_complete(ibv_qp_ex *qp) {
+    QueuePairObject& object = own(qp);
+    Context& context = own(qp->qp_base.context);
+    if (refused_in_child(context)) return EPERM;
+    if (object.batch.error) return object.batch.error;
+    const std::lock_guard guard(context.adapter->lock());
+    const int error = post(object);
+    context.adapter->transmit();
+    context.progress->deadline_changed();
+    return error;
+}
+
+}  // namespace
+
+void set_work_operations(ibv_qp_ex& qp) {
+    qp.wr_start = wr_start;
+    qp.wr_complete = wr_complete;
+    qp.wr_abort = wr_abort;
+    qp.wr_rdma_write = wr_rdma_write;
+    qp.wr_rdma_write_imm = wr_rdma_write_imm;
+    qp.wr_rdma_read = wr_rdma_read;
+    qp.wr_send = wr_send;
+    qp.wr_send_imm = wr_send_imm;
+    qp.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+    qp.wr_atomic_fetch_add = wr_atomic_fetch_add;
+    qp.wr_bind_mw = wr_bind_mw;
+    qp.wr_local_inv = wr_local_inv;
+    qp.wr_send_inv = wr_send_inv;
+    qp.wr_send_tso = wr_send_tso;
+    qp.wr_set_xrc_srqn = wr_set_xrc_srqn;
+    qp.wr_atomic_write = wr_atomic_write;
+    qp.wr_set_ud_addr = wr_set_ud_addr;
+    qp.wr_set_sge = wr_set_sge;
+    qp.wr_set_sge_list = wr_set_sge_list;
+    qp.wr_set_inline_data = wr_set_inline_data;
+    qp.wr_set_inline_data_list = wr_set_inline_data_list;
+}
+
+}  // namespace lanewise::verbs::abi

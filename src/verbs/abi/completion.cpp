@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Completion channels and completion queues.
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "verbs/abi/completion.hpp"
+#include "verbs/abi/tell.hpp"
+
+namespace lanewise::verbs::abi {
+namespace {
+
+constexpr int entries_max = 1 << 22;
+
+// A poll that finds nothing returns at once, as long as an answer may come within the round trip of
+// a fast network. A program that has polled for longer than that waits for a neighbour: it is made
+// to sleep until a packet comes, lest it keep that neighbour from the processor; but never for more
+// than a quarter of what it has waited already, since it may poll other things as well.
+constexpr Nanoseconds spin_ns = 50'000;
+constexpr Nanoseconds patience_max_ns = 500'000;
+
+bool wait_for_packets(const Adapter& adapter, Nanoseconds longest) {
+    std::array<pollfd, 2> wanted{pollfd{adapter.socket(), POLLIN, 0},
+                                 pollfd{adapter.mailbox(), POLLIN, 0}};
+    const timespec timeout{0, static_cast<long>(longest)};
+    return ppoll(wanted.data(), wanted.size(), &timeout, nullptr) > 0;
+}
+
+std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Completion> into,
+                     Nanoseconds now) {
+    const std::lock_guard guard(owner.adapter->lock());
+    owner.progress->polled(now);
+    // Progress first: a program that always finds something must not starve the wire.
+    if (object.engine->size() < into.size()) owner.adapter->progress(now);
+    return object.engine->poll(into);
+}
+
+}  // namespace
+
+CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entries,
+                                        void *cq_context, ibv_comp_channel *channel,
+                                        int comp_vector) {
+    Context& owner = own(context);
+    if (refused_in_child(owner)) return refuse(EPERM);
+    if (entries < 1 || entries > entries_max || comp_vector != 0) return refuse(EINVAL);
+    auto object = std::make_unique<CompletionObject>();
+    const std::lock_guard guard(owner.adapter->lock());
+    object->engine = owner.adapter->engine().create_completion_queue(entries, object.get());
+    if (!object->engine) return refuse(ENOMEM);
+    object->shown.context = context;
+    object->shown.channel = channel;
+    object->shown.cq_context = cq_context;
+    object->shown.cqe = static_cast<int>(entries);
+    pthread_mutex_init(&object->shown.mutex, nullptr);
+    pthread_cond_init(&object->shown.cond, nullptr);
+    if (channel) ++channel->refcnt;
+    return object.release();
+}
+
+ibv_wc shown_completion(const Completion& from) {
+    ibv_wc to{};
+    to.wr_id = from.id;
+    to.status = static_cast<ibv_wc_status>(from.status);
+    to.opcode = static_cast<ibv_wc_opcode>(from.work);
+    to.byte_len = from.length_bytes;
+    to.imm_data = from.immediate;
+    to.qp_num = from.qpn;
+    to.src_qp = from.source_qpn;
+    if (from.has_grh) to.wc_flags |= IBV_WC_GRH;
+    if (from.has_immediate) to.wc_flags |= IBV_WC_WITH_IMM;
+    to.pkey_index = from.pkey_index;
+    to.slid = from.source_lid;
+    to.sl = from.service_level;
+    to.dlid_path_bits = from.path_bits;
+    return to;
+}
+
+std::size_t poll_completions(CompletionObject& object, std::span<Completion> into) {
+    Context& owner = own(object.shown.context);
+    const Nanoseconds now = Adapter::now();
+    const std::size_t got = try_poll(owner, object, into, now);
+    if (got > 0 || into.empty()) {
+        object.waits_since = 0;
+        return got;
+    }
+    if (object.waits_since == 0) object.waits_since = now;
+    const Nanoseconds waited = now - object.waits_since;
+    if (waited < spin_ns) return 0;
+    owner.progress->polled(now + patience_max_ns);
+    if (!wait_for_packets(*owner.adapter, std::min(waited / 4, patience_max_ns))) return 0;
+    return try_poll(owner, object, into, Adapter::now());
+}
+
+}  // namespace lanewise::verbs::abi
+
+using namespace lanewise::verbs::abi;
+using lanewise::verbs::Completion;
+
+extern "C" {
+
+ibv_comp_channel *ibv_create_comp_channel(ibv_context *context) {
+    if (refused_in_child(own(context))) return refuse(EPERM);
+    auto *object = new ChannelObject;
+    object->shown = {context, object->notices.descriptor(), 0};
+    return &object->shown;
+}
+
+int ibv_destroy_comp_channel(ibv_comp_channel *channel) {
+    if (channel->refcnt > 0) return EBUSY;
+    delete &own(channel);
+    return 0;
+}
+
+ibv_cq *ibv_create_cq(ibv_context *context, int cqe, void *cq_context, ibv_comp_channel *channel,
+                      int comp_vector) {
+    const std::uint32_t entries = cqe < 0 ? 0 : static_cast<std::uint32_t>(cqe);
+    CompletionObject *made =
+        make_completion_queue(context, entries, cq_context, channel, comp_vector);
+    return made ? shown(*made) : nullptr;
+}
+
+int ibv_resize_cq(ibv_cq *cq, int cqe) {
+    if (cqe < 1 || cqe > entries_max) return EINVAL;
+    Context& context = own(cq->context);
+    const std::lock_guard guard(context.adapter->lock());
+    const int error = own(cq).engine->resize(static_cast<std::uint32_t>(cqe));
+    if (error == 0) cq->cqe = cqe;
+    return error;
+}
+
+int ibv_destroy_cq(ibv_cq *cq) {
+    CompletionObject& object = own(cq);
+    Context& context = own(cq->context);
+    if (context.forked) return 0;
+    {
+        const std::lock_guard guard(context.adapter->lock());
+        if (const int error = context.adapter->engine().destroy(object.engine)) return error;
+    }
+    if (cq->channel) {
+        own(cq->channel).notices.forget_if([&](CompletionObject *one) { return one == &object; });
+        --cq->channel->refcnt;
+    }
+    context.events.forget_if([&](const ibv_async_event& event) {
+        return event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq;
+    });
+    wait_for(cq->mutex, cq->cond, cq->comp_events_completed, object.completion_notices_taken);
+    wait_for(cq->mutex, cq->cond, cq->async_events_completed, object.events_taken);
+    delete &object;
+    return 0;
+}
+
+int ibv_get_cq_event(ibv_comp_channel *channel, ibv_cq **cq, void **cq_context) {
+    const std::optional<CompletionObject *> taken = own(channel).notices.take();
+    if (!taken) return -1;
+    ++(*taken)->completion_notices_taken;
+    *cq = shown(**taken);
+    *cq_context = (*taken)->shown.cq_context;
+    return 0;
+}
+
+void ibv_ack_cq_events(ibv_cq *cq, unsigned nevents) {
+    pthread_mutex_lock(&cq->mutex);
+    cq->comp_events_completed += nevents;
+    pthread_cond_signal(&cq->cond);
+    pthread_mutex_unlock(&cq->mutex);
+}
+
+}  // extern "C"

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "verbs/abi/config.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lanewise::verbs::abi {
+namespace {
+
+TEST(ConfigTest, WithoutAWordThereIsOnePortOnTheLoopbackInterface) {
+    const Result<Config> config = read_config(nullptr, nullptr);
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->interfaces, std::vector<std::string>{"lo"});
+    EXPECT_EQ(config->personality, Personality::ethernet);
+}
+
+TEST(ConfigTest, PortsAreNamesBetweenCommas) {
+    const Result<Config> config = read_config("eth0,eth1", "infiniband");
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->interfaces, (std::vector<std::string>{"eth0", "eth1"}));
+    EXPECT_EQ(config->personality, Personality::infiniband);
+}
+
+TEST(ConfigTest, MoreThanTwoPortsAreRefused) {
+    const Result<Config> config = read_config("a,b,c", nullptr);
+    ASSERT_FALSE(config);
+    EXPECT_NE(config.failure().sentence.find("a,b,c"), std::string::npos);
+}
+
+TEST(ConfigTest, AnUnknownPersonalityIsNamed) {
+    const Result<Config> config = read_config("lo", "iwarp");
+    ASSERT_FALSE(config);
+    EXPECT_NE(config.failure().sentence.find("iwarp"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lanewise::verbs::abi

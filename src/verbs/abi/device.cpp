@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The list of devices, which has one, and opening and closing it.
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "verbs/abi/objects.hpp"
+#include "verbs/abi/tell.hpp"
+
+// Not in the header; Open MPI and drivers declare it themselves.
+extern "C" const char *ibv_get_sysfs_path(void);
+
+namespace lanewise::verbs::abi {
+namespace {
+
+struct DeviceObject {
+    ibv_device shown{};
+    Config config;
+    __be64 guid = 0;
+};
+
+// FNV-1a, for a device whose interface has no hardware address.
+std::uint64_t hash_of_host() {
+    std::array<char, 256> name{};
+    gethostname(name.data(), name.size() - 1);
+    std::uint64_t hash = 14695981039346656037U;
+    for (const char *at = name.data(); *at; ++at) {
+        hash = (hash ^ static_cast<unsigned char>(*at)) * 1099511628211U;
+    }
+    return hash;
+}
+
+// EUI-64 from the address of the first interface that has one.
+__be64 guid_of(const Config& config) {
+    std::array<std::uint8_t, 8> guid{};
+    for (const port::Interface& interface : port::read_interfaces(config.interfaces)) {
+        const auto& mac = interface.mac;
+        if (mac == std::array<std::uint8_t, 6>{}) continue;
+        guid = {static_cast<std::uint8_t>(mac[0] ^ 2),
+                mac[1],
+                mac[2],
+                0xff,
+                0xfe,
+                mac[3],
+                mac[4],
+                mac[5]};
+        break;
+    }
+    if (guid == std::array<std::uint8_t, 8>{}) {
+        const std::uint64_t hash = hash_of_host();
+        std::memcpy(guid.data(), &hash, sizeof hash);
+    }
+    __be64 made = 0;
+    std::memcpy(&made, guid.data(), sizeof made);
+    return made;
+}
+
+DeviceObject make_device() {
+    DeviceObject device;
+    device.shown.node_type = IBV_NODE_CA;
+    device.shown.transport_type = IBV_TRANSPORT_IB;
+    std::strcpy(device.shown.name, device_name);
+    std::strcpy(device.shown.dev_name, device_name);
+    std::snprintf(device.shown.dev_path, sizeof device.shown.dev_path,
+                  "%s/class/infiniband_verbs/%s", ibv_get_sysfs_path(), device_name);
+    std::snprintf(device.shown.ibdev_path, sizeof device.shown.ibdev_path, "%s/class/infiniband/%s",
+                  ibv_get_sysfs_path(), device_name);
+    return device;
+}
+
+// Null, after a line on standard error, where the environment asks for what cannot be.
+DeviceObject *the_device() {
+    static DeviceObject device = make_device();
+    static const bool usable = [] {
+        Result<Config> config = read_config();
+        if (!config) {
+            complain(config.failure().sentence);
+            return false;
+        }
+        device.config = *config;
+        device.guid = guid_of(device.config);
+        return true;
+    }();
+    return usable ? &device : nullptr;
+}
+
+std::mutex contexts_lock;
+std::set<Context *>& open_contexts() {
+    static std::set<Context *> contexts;
+    return contexts;
+}
+
+// A child has a copy of everything but the helper threads, and must not hold the sockets of its
+// parent open: its parent's queue-pair numbers would outlive the parent.
+void leave_to_parent() {
+    for (Context *context : open_contexts()) {
+        context->forked = true;
+        context->progress->abandon();
+        context->adapter->abandon();
+    }
+    open_contexts().clear();
+}
+
+void remember(Context *context) {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        pthread_atfork([] { contexts_lock.lock(); }, [] { contexts_lock.unlock(); },
+                       [] {
+                           leave_to_parent();
+                           contexts_lock.unlock();
+                       });
+    });
+    const std::lock_guard guard(contexts_lock);
+    open_contexts().insert(context);
+}
+
+void fill(Context& context, ibv_device *device) {
+    verbs_context& shown = context.shown;
+    shown.sz = sizeof shown;
+    shown.priv = reinterpret_cast<verbs_ex_private *>(&context);
+    shown.context.device = device;
+    shown.context.cmd_fd = -1;
+    shown.context.async_fd = context.events.descriptor();
+    shown.context.num_comp_vectors = 1;
+    shown.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+    pthread_mutex_init(&shown.context.mutex, nullptr);
+    set_data_operations(shown.context.ops);
+    set_extended_operations(shown);
+}
+
+}  // namespace
+
+void complain(const std::string& sentence) {
+    std::fprintf(stderr, "lanewise hca: %s\n", sentence.c_str());
+}
+
+bool refused_in_child(const Context& context) {
+    if (!context.forked) return false;
+    static const bool told = [] {
+        complain("a child process cannot use the RDMA device of its parent; open it after fork");
+        return true;
+    }();
+    return told;
+}
+
+}  // namespace lanewise::verbs::abi
+
+using namespace lanewise::verbs::abi;
+using lanewise::Result;
+
+extern "C" {
+
+ibv_device **(ibv_get_device_list)(int *num_devices) {
+    DeviceObject *device = the_device();
+    auto **list = static_cast<ibv_device **>(std::calloc(2, sizeof(ibv_device *)));
+    if (!list) return nullptr;
+    if (device) list[0] = &device->shown;
+    if (num_devices) *num_devices = device ? 1 : 0;
+    return list;
+}
+
+void ibv_free_device_list(ibv_device **list) {
+    std::free(list);
+}
+
+const char *ibv_get_device_name(ibv_device *device) {
+    return device->name;
+}
+
+int ibv_get_device_index(ibv_device *) {
+    return 0;
+}
+
+__be64 ibv_get_device_guid(ibv_device *device) {
+    return own_as<DeviceObject>(device).guid;
+}
+
+ibv_context *ibv_open_device(ibv_device *device) {
+    auto context = std::make_unique<Context>();
+    Context *told = context.get();
+    Result<std::unique_ptr<Adapter>> adapter =
+        Adapter::open(own_as<DeviceObject>(device).config,
+                      [told](const lanewise::verbs::Event& event) { tell(*told, event); });
+    if (!adapter) {
+        complain(adapter.failure().sentence);
+        return refuse(EIO);
+    }
+    context->adapter = std::move(*adapter);
+    fill(*context, device);
+    context->progress = std::make_unique<ProgressThread>(*context->adapter);
+    remember(told);
+    return &context.release()->shown.context;
+}
+
+int ibv_close_device(ibv_context *context) {
+    Context *closed = &own(context);
+    {
+        const std::lock_guard guard(contexts_lock);
+        open_contexts().erase(closed);
+    }
+    if (closed->forked) return 0;
+    delete closed;
+    return 0;
+}
+
+ibv_context *ibv_import_device(int) {
+    return refuse(EOPNOTSUPP);
+}
+
+const char *ibv_get_sysfs_path(void) {
+    const char *path = std::getenv("LANEWISE_HCA_SYSFS");
+    return path ? path : "/sys";
+}
+
+int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size) {
+    std::ifstream stream(std::string(dir) + "/" + file);
+    if (!stream || size == 0) return -1;
+    stream.read(buf, static_cast<std::streamsize>(size));
+    std::size_t length = static_cast<std::size_t>(stream.gcount());
+    if (length > 0 && buf[length - 1] == '\n') --length;
+    if (length == size) --length;
+    buf[length] = '\0';
+    return static_cast<int>(length);
+}
+
+int ibv_fork_init(void) {
+    return 0;
+}
+
+// The parent goes on writing to its own pages, which is all that fork leaves to be done.
+ibv_fork_status ibv_is_fork_initialized(void) {
+    return IBV_FORK_UNNEEDED;
+}
+
+int ibv_dontfork_range(void *, size_t) {
+    return 0;
+}
+int ibv_dofork_range(void *, size_t) {
+    return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Protection domains and memory regions.
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "verbs/abi/objects.hpp"
+
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+namespace lanewise::verbs::abi {
+namespace {
+
+constexpr unsigned known_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+// What asks for nothing that matters here: huge pages, and the optional flags.
+constexpr unsigned ignored_access =
+    static_cast<unsigned>(IBV_ACCESS_HUGETLB) | static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
+
+// 0, or what is wrong with the flags (ibv_reg_mr(3)).
+int check_access(unsigned access) {
+    if (access & ~(known_access | ignored_access)) return EOPNOTSUPP;
+    const bool remote_writes = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+    return remote_writes && !(access & IBV_ACCESS_LOCAL_WRITE) ? EINVAL : 0;
+}
+
+// Whether every page of a range is mapped.
+bool is_mapped(void *address, std::size_t length_bytes) {
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto start = reinterpret_cast<std::uintptr_t>(address) / page * page;
+    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(address) + length_bytes;
+    if (end < start) return false;
+    constexpr std::uintptr_t pages_at_once = 65536;
+    std::vector<unsigned char> resident(std::min((end - start) / page + 1, pages_at_once));
+    for (std::uintptr_t at = start; at < end; at += pages_at_once * page) {
+        const std::uintptr_t bytes = std::min(end - at, pages_at_once * page);
+        if (mincore(reinterpret_cast<void *>(at), bytes, resident.data()) != 0) return false;
+    }
+    return true;
+}
+
+ibv_mr *register_region(ibv_pd *pd, void *address, std::size_t length_bytes, std::uint64_t iova,
+                        unsigned access) {
+    Context& context = own(pd->context);
+    if (refused_in_child(context)) return refuse(EPERM);
+    if (const int error = check_access(access)) return refuse(error);
+    if (length_bytes > 0 && !is_mapped(address, length_bytes)) return refuse(EFAULT);
+
+    auto region = std::make_unique<RegionObject>();
+    const std::lock_guard guard(context.adapter->lock());
+    const std::uint32_t key =
+        context.adapter->engine().memory().add({.domain = own(pd).number,
+                                                .start = static_cast<std::byte *>(address),
+                                                .address = iova,
+                                                .length_bytes = length_bytes,
+                                                .access = access & known_access});
+    if (key == 0) return refuse(ENOMEM);
+    region->shown = {.context = pd->context,
+                     .pd = pd,
+                     .addr = address,
+                     .length = length_bytes,
+                     .handle = key,
+                     .lkey = key,
+                     .rkey = key};
+    ++own(pd).users;
+    return &region.release()->shown;
+}
+
+}  // namespace
+}  // namespace lanewise::verbs::abi
+
+using namespace lanewise::verbs::abi;
+
+extern "C" {
+
+ibv_pd *ibv_alloc_pd(ibv_context *context) {
+    Context& owner = own(context);
+    if (refused_in_child(owner)) return refuse(EPERM);
+    auto domain = std::make_unique<DomainObject>();
+    const std::lock_guard guard(owner.adapter->lock());
+    domain->number = ++owner.last_domain;
+    domain->shown = {context, domain->number};
+    return &domain.release()->shown;
+}
+
+int ibv_dealloc_pd(ibv_pd *pd) {
+    if (own(pd).users > 0) return EBUSY;
+    delete &own(pd);
+    return 0;
+}
+
+ibv_mr *ibv_reg_mr(ibv_pd *pd, void *addr, size_t length, int access) {
+    return register_region(pd, addr, length, reinterpret_cast<std::uintptr_t>(addr),
+                           static_cast<unsigned>(access));
+}
+
+ibv_mr *ibv_reg_mr_iova(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access) {
+    return register_region(pd, addr, length, iova, static_cast<unsigned>(access));
+}
+
+ibv_mr *ibv_reg_mr_iova2(ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access) {
+    return register_region(pd, addr, length, iova, access);
+}
+
+ibv_mr *ibv_reg_dmabuf_mr(ibv_pd *, uint64_t, size_t, uint64_t, int, int) {
+    return refuse(EOPNOTSUPP);
+}
+
+int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access) {
+    if (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) return IBV_REREG_MR_ERR_INPUT;
+    ibv_mr next = *mr;
+    Context& context = own(mr->context);
+    // The flags of a region are only in the table; so a change of something else asks for them.
+    if (!(flags & IBV_REREG_MR_CHANGE_ACCESS)) return IBV_REREG_MR_ERR_INPUT;
+    if (check_access(static_cast<unsigned>(access))) return IBV_REREG_MR_ERR_INPUT;
+    if (flags & IBV_REREG_MR_CHANGE_PD) next.pd = pd;
+    if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+        if (!is_mapped(addr, length)) return IBV_REREG_MR_ERR_INPUT;
+        next.addr = addr;
+        next.length = length;
+    }
+    const std::lock_guard guard(context.adapter->lock());
+    const bool replaced = context.adapter->engine().memory().replace(
+        mr->lkey, {.domain = own(next.pd).number,
+                   .start = static_cast<std::byte *>(next.addr),
+                   .address = reinterpret_cast<std::uintptr_t>(next.addr),
+                   .length_bytes = next.length,
+                   .access = static_cast<unsigned>(access) & known_access});
+    if (!replaced) return IBV_REREG_MR_ERR_INPUT;
+    --own(mr->pd).users;
+    ++own(next.pd).users;
+    *mr = next;
+    return 0;
+}
+
+int ibv_dereg_mr(ibv_mr *mr) {
+    Context& context = own(mr->context);
+    if (!refused_in_child(context)) {
+        const std::lock_guard guard(context.adapter->lock());
+        if (!context.adapter->engine().memory().remove(mr->lkey)) return EINVAL;
+        --own(mr->pd).users;
+    }
+    delete &own(mr);
+    return 0;
+}
+
+}  // extern "C"

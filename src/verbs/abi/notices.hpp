@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Notices for a program: a queue, and a descriptor that is readable while the
+// queue is not empty, which the program may poll and make non-blocking.
+
+#pragma once
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include "verbs/port/descriptor.hpp"
+
+namespace lanewise::verbs::abi {
+
+template <typename Notice>
+class Notices {
+  public:
+    Notices() : count_(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) {}
+
+    int descriptor() const { return count_.number(); }
+
+    void add(const Notice& notice) {
+        {
+            const std::lock_guard guard(lock_);
+            waiting_.push_back(notice);
+        }
+        eventfd_write(count_.number(), 1);
+    }
+
+    // Waits for one, unless the descriptor is non-blocking; none with errno set.
+    std::optional<Notice> take() {
+        for (;;) {
+            eventfd_t unused = 0;
+            if (eventfd_read(count_.number(), &unused) != 0) return std::nullopt;
+            const std::lock_guard guard(lock_);
+            if (waiting_.empty()) continue;
+            const Notice notice = waiting_.front();
+            waiting_.pop_front();
+            return notice;
+        }
+    }
+
+    // Forgets those that nobody has taken.
+    template <typename Condition>
+    void forget_if(const Condition& condition) {
+        const std::lock_guard guard(lock_);
+        for (std::size_t gone = std::erase_if(waiting_, condition); gone > 0; --gone) {
+            pollfd ready{count_.number(), POLLIN, 0};
+            eventfd_t unused = 0;
+            if (poll(&ready, 1, 0) > 0) eventfd_read(count_.number(), &unused);
+        }
+    }
+
+  private:
+    port::Descriptor count_;
+    std::mutex lock_;
+    std::deque<Notice> waiting_;
+};
+
+// Waits until the program has acknowledged every notice it took, as destroying an object does.
+inline void wait_for(pthread_mutex_t& mutex, pthread_cond_t& condition,
+                     const std::uint32_t& acknowledged, std::uint32_t taken) {
+    pthread_mutex_lock(&mutex);
+    while (acknowledged != taken) pthread_cond_wait(&condition, &mutex);
+    pthread_mutex_unlock(&mutex);
+}
+
+}  // namespace lanewise::verbs::abi

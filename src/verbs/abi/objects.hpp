@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What stands behind the pointers of the verbs interface. Each object begins
+// with the struct that <infiniband/verbs.h> shows, so a pointer to one is a
+// pointer to the other; `own` goes back.
+
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "verbs/abi/adapter.hpp"
+#include "verbs/abi/progress_thread.hpp"
+#include "verbs/abi/notices.hpp"
+
+namespace lanewise::verbs::abi {
+
+struct Channel;
+
+struct DomainObject {
+    ibv_pd shown{};
+    ProtectionDomain number = 0;
+    std::uint32_t users = 0;
+};
+
+struct RegionObject {
+    ibv_mr shown{};
+};
+
+struct AddressObject {
+    ibv_ah shown{};
+    AddressVector address;
+};
+
+struct CompletionObject {
+    ibv_cq_ex shown{};
+    CompletionQueue *engine = nullptr;
+    Nanoseconds waits_since = 0;  // since when polls have found nothing; 0: the last one did not
+    std::uint32_t completion_notices_taken = 0;
+    std::uint32_t events_taken = 0;
+};
+
+struct SharedReceiveObject {
+    ibv_srq shown{};
+    SharedReceiveQueue *engine = nullptr;
+    std::uint32_t events_taken = 0;
+};
+
+// The requests between ibv_wr_start and ibv_wr_complete.
+struct Batch {
+    struct Item {
+        SendRequest request;
+        std::size_t first_slice = 0;
+        std::size_t slice_count = 0;
+        std::size_t first_byte = 0;
+        std::size_t byte_count = 0;
+        AddressVector address;
+    };
+    std::vector<Item> items;
+    std::vector<Slice> slices;
+    std::vector<std::byte> bytes;  // of inline data
+    int error = 0;
+};
+
+struct QueuePairObject {
+    ibv_qp_ex shown{};
+    QueuePair *engine = nullptr;
+    Batch batch;
+    std::uint32_t events_taken = 0;
+};
+
+struct ChannelObject {
+    ibv_comp_channel shown{};
+    Notices<CompletionObject *> notices;
+};
+
+struct Context {
+    verbs_context shown{};
+    std::unique_ptr<Adapter> adapter;
+    std::unique_ptr<ProgressThread> progress;
+    Notices<ibv_async_event> events;
+    ProtectionDomain last_domain = 0;
+    bool forked = false;  // this is a child of the process that opened it
+};
+
+inline Context& own(ibv_context *context) {
+    const verbs_context *shown = verbs_get_ctx(context);
+    return *reinterpret_cast<Context *>(shown->priv);
+}
+
+template <typename Object, typename Shown>
+Object& own_as(Shown *shown) {
+    return *reinterpret_cast<Object *>(shown);
+}
+
+inline DomainObject& own(ibv_pd *pd) {
+    return own_as<DomainObject>(pd);
+}
+inline RegionObject& own(ibv_mr *mr) {
+    return own_as<RegionObject>(mr);
+}
+inline AddressObject& own(ibv_ah *ah) {
+    return own_as<AddressObject>(ah);
+}
+inline CompletionObject& own(ibv_cq *cq) {
+    return own_as<CompletionObject>(cq);
+}
+inline CompletionObject& own(ibv_cq_ex *cq) {
+    return own_as<CompletionObject>(cq);
+}
+inline SharedReceiveObject& own(ibv_srq *srq) {
+    return own_as<SharedReceiveObject>(srq);
+}
+inline QueuePairObject& own(ibv_qp *qp) {
+    return own_as<QueuePairObject>(qp);
+}
+inline QueuePairObject& own(ibv_qp_ex *qp) {
+    return own_as<QueuePairObject>(qp);
+}
+inline ChannelObject& own(ibv_comp_channel *channel) {
+    return own_as<ChannelObject>(channel);
+}
+
+inline ibv_qp *shown(QueuePairObject& object) {
+    return &object.shown.qp_base;
+}
+inline ibv_cq *shown(CompletionObject& object) {
+    return ibv_cq_ex_to_cq(&object.shown);
+}
+
+// Sets errno and returns null, as verbs that make something do.
+inline std::nullptr_t refuse(int error) {
+    errno = error;
+    return nullptr;
+}
+
+// True, once with a line on standard error, in a child of the process that opened the device.
+bool refused_in_child(const Context& context);
+
+// The operations of a context, filled in by the files that have them.
+void set_data_operations(ibv_context_ops& operations);
+void set_extended_operations(verbs_context& context);
+void set_work_operations(ibv_qp_ex& queue_pair);
+
+}  // namespace lanewise::verbs::abi

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "verbs/abi/ports.hpp"
+
+#include <algorithm>
+
+namespace lanewise::verbs::abi {
+namespace {
+
+constexpr unsigned headers_reserved_bytes = 80;
+// 0xc000 and above are multicast LIDs.
+constexpr std::uint16_t lid_mask = 0x3fff;
+
+std::optional<Address> ipv4_of(const Port& port) {
+    const auto found = std::find_if(port.gids.begin(), port.gids.end(),
+                                    [](const Address& gid) { return is_ipv4(gid); });
+    if (found == port.gids.end()) return std::nullopt;
+    return *found;
+}
+
+}  // namespace
+
+GidTable updated(const GidTable& table, std::span<const Address> addresses) {
+    GidTable next = table;
+    const auto is_gone = [&](const Address& gid) {
+        return std::find(addresses.begin(), addresses.end(), gid) == addresses.end();
+    };
+    std::replace_if(next.begin(), next.end(), is_gone, no_address);
+    for (const Address& address : addresses) {
+        if (std::find(next.begin(), next.end(), address) != next.end()) continue;
+        const auto free = std::find(next.begin(), next.end(), no_address);
+        if (free != next.end()) *free = address;
+    }
+    return next;
+}
+
+Mtu active_mtu(unsigned interface_mtu_bytes) {
+    for (const Mtu mtu : {Mtu::b4096, Mtu::b2048, Mtu::b1024, Mtu::b512}) {
+        if (mtu_bytes(mtu) + headers_reserved_bytes <= interface_mtu_bytes) return mtu;
+    }
+    return Mtu::b256;
+}
+
+std::optional<std::uint8_t> port_of(std::span<const Port> ports, const Address& address) {
+    if (address == no_address) return std::nullopt;
+    for (std::size_t index = 0; index < ports.size(); ++index) {
+        const GidTable& gids = ports[index].gids;
+        if (std::find(gids.begin(), gids.end(), address) != gids.end()) {
+            return static_cast<std::uint8_t>(index + 1);
+        }
+    }
+    return std::nullopt;
+}
+
+std::uint16_t lid_of(const Port& port) {
+    const std::optional<Address> address = ipv4_of(port);
+    if (!address) return 0;
+    const unsigned low = (*address)[14] * 256U + (*address)[15];
+    return static_cast<std::uint16_t>(low & lid_mask);
+}
+
+std::optional<Address> address_of_lid(const Port& port, std::uint16_t lid) {
+    std::optional<Address> address = ipv4_of(port);
+    if (!address) return std::nullopt;
+    const unsigned kept = (*address)[14] * 256U & ~static_cast<unsigned>(lid_mask);
+    const unsigned low = kept | (lid & lid_mask);
+    (*address)[14] = static_cast<std::uint8_t>(low >> 8);
+    (*address)[15] = static_cast<std::uint8_t>(low);
+    return address;
+}
+
+}  // namespace lanewise::verbs::abi

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A port as verbs show it: an interface, and the table of its GIDs. Pure.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "verbs/abi/config.hpp"
+#include "verbs/port/interface.hpp"
+#include "verbs/proto/address.hpp"
+#include "verbs/proto/attributes.hpp"
+
+namespace lanewise::verbs::abi {
+
+inline constexpr std::size_t gid_table_length = 16;
+using GidTable = std::array<Address, gid_table_length>;  // no_address where an entry is free
+
+// `table` for an interface that now has `addresses`: those that stay keep their index, new ones
+// take the first that is free. Without carrier addresses stay, as they do in the kernel.
+GidTable updated(const GidTable& table, std::span<const Address> addresses);
+
+struct Port {
+    port::Interface interface;
+    GidTable gids{};
+};
+
+// The largest path MTU whose packets fit into the interface's. 80 bytes of headers are set aside,
+// as Linux does: IPv6, UDP, BTH, RETH or AtomicETH, ICRC.
+Mtu active_mtu(unsigned interface_mtu_bytes);
+
+// The number of the port that has `address`, from 1.
+std::optional<std::uint8_t> port_of(std::span<const Port> ports, const Address& address);
+
+// LIDs, for programs that speak InfiniBand. The LID of an address is what is left of it below the
+// network mask of /16, so every peer derives the same map with nothing written down.
+std::uint16_t lid_of(const Port& port);
+std::optional<Address> address_of_lid(const Port& port, std::uint16_t lid);
+
+}  // namespace lanewise::verbs::abi

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "verbs/abi/ports.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace lanewise::verbs::abi {
+namespace {
+
+Address ipv4(const char *text) {
+    in_addr address{};
+    EXPECT_EQ(inet_pton(AF_INET, text, &address), 1);
+    return port::address_of(address);
+}
+
+Port port_with(const char *address) {
+    Port port;
+    port.gids[0] = ipv4(address);
+    return port;
+}
+
+TEST(GidTableTest, AddressesThatStayKeepTheirIndex) {
+    const std::vector<Address> before{ipv4("10.0.0.1"), ipv4("10.0.0.2"), ipv4("10.0.0.3")};
+    const std::vector<Address> after{ipv4("10.0.0.3"), ipv4("10.0.0.4")};
+    const GidTable table = updated(updated({}, before), after);
+    EXPECT_EQ(table[0], ipv4("10.0.0.4"));
+    EXPECT_EQ(table[1], no_address);
+    EXPECT_EQ(table[2], ipv4("10.0.0.3"));
+}
+
+TEST(GidTableTest, AddressesBeyondTheTableAreLeftOut) {
+    std::vector<Address> many;
+    for (unsigned number = 0; number < gid_table_length + 4; ++number) {
+        Address address{};
+        address[15] = static_cast<std::uint8_t>(number + 1);
+        many.push_back(address);
+    }
+    const GidTable table = updated({}, many);
+    EXPECT_EQ(table.back(), many[gid_table_length - 1]);
+}
+
+TEST(MtuTest, ThePathMtuIsTheLargestThatFits) {
+    EXPECT_EQ(active_mtu(1500), Mtu::b1024);
+    EXPECT_EQ(active_mtu(9000), Mtu::b4096);
+    EXPECT_EQ(active_mtu(4176), Mtu::b4096);
+    EXPECT_EQ(active_mtu(4175), Mtu::b2048);
+    EXPECT_EQ(active_mtu(300), Mtu::b256);
+}
+
+TEST(PortTest, AnAddressBelongsToThePortThatHasIt) {
+    const std::vector<Port> ports{port_with("10.0.0.1"), port_with("10.1.0.1")};
+    EXPECT_EQ(port_of(ports, ipv4("10.0.0.1")), 1);
+    EXPECT_EQ(port_of(ports, ipv4("10.1.0.1")), 2);
+    EXPECT_EQ(port_of(ports, ipv4("10.2.0.1")), std::nullopt);
+    EXPECT_EQ(port_of(ports, no_address), std::nullopt);
+}
+
+TEST(LidTest, EveryPeerFindsTheAddressOfALid) {
+    const Port here = port_with("10.3.65.7");
+    const Port there = port_with("10.3.64.200");
+    EXPECT_EQ(address_of_lid(here, lid_of(there)), ipv4("10.3.64.200"));
+    EXPECT_EQ(address_of_lid(there, lid_of(here)), ipv4("10.3.65.7"));
+}
+
+TEST(LidTest, APortWithoutAddressHasNone) {
+    EXPECT_EQ(lid_of(Port{}), 0);
+    EXPECT_EQ(address_of_lid(Port{}, 5), std::nullopt);
+}
+
+}  // namespace
+}  // namespace lanewise::verbs::abi

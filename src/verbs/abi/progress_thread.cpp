@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "verbs/abi/progress_thread.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+namespace lanewise::verbs::abi {
+namespace {
+
+constexpr Nanoseconds aside_ns = 1'000'000;
+// A program that polls comes back within a few microseconds, one that does something else does not.
+constexpr Nanoseconds between_polls_ns = 5'000;
+constexpr Nanoseconds pause_ns = 50'000;
+constexpr int useless_max = 4;
+constexpr std::uint64_t short_turn_ns = 100'000;
+
+// The kernel's struct sched_attr, which has no header that goes together with <sched.h>.
+struct SchedulingAttributes {
+    std::uint32_t size = sizeof(SchedulingAttributes);
+    std::uint32_t policy = SCHED_OTHER;
+    std::uint64_t flags = 0;
+    std::int32_t nice = 0;
+    std::uint32_t priority = 0;
+    std::uint64_t runtime_ns = 0;
+    std::uint64_t deadline_ns = 0;
+    std::uint64_t period_ns = 0;
+};
+
+// Asks for short turns on the processor, which come sooner (EEVDF, Linux 6.12): the helper has
+// little to do at a time, and somebody waits for it. Older kernels ignore or refuse it.
+void ask_for_short_turns() {
+    SchedulingAttributes attributes;
+    attributes.nice = getpriority(PRIO_PROCESS, 0);
+    attributes.runtime_ns = short_turn_ns;
+    syscall(SYS_sched_setattr, 0, &attributes, 0U);
+}
+
+timespec timespec_of(Nanoseconds duration) {
+    constexpr Nanoseconds second = 1'000'000'000;
+    return {static_cast<time_t>(duration / second), static_cast<long>(duration % second)};
+}
+
+}  // namespace
+
+ProgressThread::ProgressThread(Adapter& adapter)
+    : adapter_(adapter), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    // Signals are for the program's own threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    pthread_setname_np(thread_.native_handle(), "lanewise-hca");
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+ProgressThread::~ProgressThread() {
+    if (!thread_.joinable()) return;
+    stop_ = true;
+    eventfd_write(wake_.number(), 1);
+    thread_.join();
+}
+
+void ProgressThread::deadline_changed() {
+    if (adapter_.next_deadline() < wakes_at_.load(std::memory_order_relaxed)) {
+        eventfd_write(wake_.number(), 1);
+    }
+}
+
+void ProgressThread::run() {
+    ask_for_short_turns();
+    while (!stop_) {
+        if (aside_) {
+            stand_aside();
+        } else {
+            watch();
+        }
+    }
+}
+
+bool ProgressThread::polled_within(Nanoseconds duration) const {
+    return Adapter::now() - polled_at_.load(std::memory_order_relaxed) < duration;
+}
+
+Nanoseconds ProgressThread::plan(Nanoseconds now) {
+    const std::unique_lock guard(adapter_.lock(), std::try_to_lock);
+    if (!guard) return now + aside_ns;
+    // A wake that is already planned stays, even if its reason is gone: were it given up, the next
+    // request would have to plan it again.
+    const Nanoseconds planned = wakes_at_;
+    const Nanoseconds deadline = adapter_.next_deadline();
+    return planned > now ? std::min(planned, deadline) : deadline;
+}
+
+void ProgressThread::watch() {
+    const Nanoseconds now = Adapter::now();
+    wakes_at_ = plan(now);
+    const Nanoseconds left = std::max(wakes_at_ - now, Nanoseconds{0});
+    const bool woken = wait(true, wakes_at_ == never ? never : left);
+    if (stop_) return;
+    if (woken && polled_within(between_polls_ns)) {
+        aside_ = ++useless_ >= useless_max;
+        const timespec pause = timespec_of(pause_ns);
+        nanosleep(&pause, nullptr);
+        return;
+    }
+    useless_ = 0;
+    const std::unique_lock guard(adapter_.lock(), std::try_to_lock);
+    if (guard) adapter_.progress(Adapter::now());
+}
+
+void ProgressThread::stand_aside() {
+    wakes_at_ = 0;
+    wait(false, aside_ns);
+    if (polled_within(pause_ns)) return;
+    aside_ = false;
+    useless_ = 0;
+}
+
+bool ProgressThread::wait(bool for_packets, Nanoseconds longest) {
+    std::array<pollfd, 4> wanted{
+        pollfd{wake_.number(), POLLIN, 0}, pollfd{adapter_.watch(), POLLIN, 0},
+        pollfd{adapter_.mailbox(), POLLIN, 0}, pollfd{adapter_.socket(), POLLIN, 0}};
+    const timespec timeout = timespec_of(longest == never ? 0 : longest);
+    const nfds_t count = for_packets ? wanted.size() : wanted.size() - 1;
+    const int ready = ppoll(wanted.data(), count, longest == never ? nullptr : &timeout, nullptr);
+    if (ready <= 0) return false;
+    if (wanted[0].revents) {
+        eventfd_t unused = 0;
+        eventfd_read(wake_.number(), &unused);
+    }
+    if (wanted[1].revents) {
+        const std::lock_guard guard(adapter_.lock());
+        adapter_.read_ports();
+    }
+    if (wanted[2].revents) {
+        const std::lock_guard guard(adapter_.lock());
+        adapter_.take_forwarded();
+    }
+    return true;
+}
+
+}  // namespace lanewise::verbs::abi

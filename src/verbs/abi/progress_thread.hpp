@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The helper thread: progress for a program that does not poll.
+//
+// A program that polls makes progress in its own poll, and a second thread that
+// wakes for the same packets would only take its processor away. So the helper
+// has two ways to wait:
+//
+//   aside     while the program polls: it looks up once in a while, on nothing
+//             but the clock;
+//   watching  otherwise: it waits for packets, forwarded packets and deadlines.
+//
+// It steps aside after waking for packets a few times in a row while the
+// program was polling anyway, and comes back when the program has stopped.
+
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+#include "verbs/abi/adapter.hpp"
+#include "verbs/port/descriptor.hpp"
+
+namespace lanewise::verbs::abi {
+
+class ProgressThread {
+  public:
+    explicit ProgressThread(Adapter& adapter);
+    ~ProgressThread();
+    ProgressThread(const ProgressThread&) = delete;
+    ProgressThread& operator=(const ProgressThread&) = delete;
+
+    // Says that the program polls. Cheap; called by every poll.
+    void polled(Nanoseconds now) { polled_at_.store(now, std::memory_order_relaxed); }
+    // After work was posted outside of a poll: a deadline may be nearer than the helper thinks.
+    void deadline_changed();
+    // After fork, in the child: there is no thread to join.
+    void abandon() { thread_.detach(); }
+
+  private:
+    void run();
+    void watch();
+    void stand_aside();
+    // When to wake without a packet.
+    Nanoseconds plan(Nanoseconds now);
+    // False where the time ran out.
+    bool wait(bool for_packets, Nanoseconds longest);
+    bool polled_within(Nanoseconds duration) const;
+
+    Adapter& adapter_;
+    port::Descriptor wake_;
+    std::atomic<Nanoseconds> polled_at_{0};
+    std::atomic<bool> stop_{false};
+    std::atomic<Nanoseconds> wakes_at_{0};
+    int useless_ = 0;
+    bool aside_ = false;
+    std::thread thread_;
+};
+
+}  // namespace lanewise::verbs::abi

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Queue pairs: made, modified, queried, destroyed. What is posted to them is in work.cpp.
+
+#include <algorithm>
+#include <cerrno>
+
+#include "verbs/abi/address.hpp"
+
+namespace lanewise::verbs::abi {
+namespace {
+
+constexpr unsigned unsupported_attributes = IBV_QP_CAP | IBV_QP_RATE_LIMIT;
+constexpr std::uint64_t known_operations =
+    IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
+    IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+
+std::optional<Transport> transport_of(ibv_qp_type type) {
+    switch (type) {
+        case IBV_QPT_RC:
+            return Transport::rc;
+        case IBV_QPT_UC:
+            return Transport::uc;
+        case IBV_QPT_UD:
+            return Transport::ud;
+        default:
+            return std::nullopt;
+    }
+}
+
+// A queue of no requests is one that nothing can be posted to; the engine wants at least one.
+std::uint32_t at_least_one(std::uint32_t value) {
+    return std::max(value, 1U);
+}
+
+bool fits(const ibv_qp_cap& cap, const DeviceConfig& config) {
+    return cap.max_send_wr <= config.requests_max && cap.max_recv_wr <= config.requests_max &&
+           cap.max_send_sge <= config.slices_max && cap.max_recv_sge <= config.slices_max &&
+           cap.max_inline_data <= config.inline_bytes_max;
+}
+
+QueuePairInit engine_init(const ibv_qp_init_attr& from, Transport transport,
+                          const DomainObject& domain, std::uint32_t number, void *cookie) {
+    QueuePairInit to;
+    to.transport = transport;
+    to.number = number;
+    to.domain = domain.number;
+    to.send_queue = own(from.send_cq).engine;
+    to.receive_queue = own(from.recv_cq).engine;
+    to.shared_receive_queue = from.srq ? own(from.srq).engine : nullptr;
+    to.send_requests_max = at_least_one(from.cap.max_send_wr);
+    to.receive_requests_max = at_least_one(from.cap.max_recv_wr);
+    to.send_slices_max = at_least_one(from.cap.max_send_sge);
+    to.receive_slices_max = at_least_one(from.cap.max_recv_sge);
+    to.inline_bytes_max = from.cap.max_inline_data;
+    to.signal_all = from.sq_sig_all != 0;
+    to.cookie = cookie;
+    return to;
+}
+
+ibv_qp *make_queue_pair(ibv_pd *pd, ibv_qp_init_attr& init) {
+    if (!pd || !init.send_cq || !init.recv_cq) return refuse(EINVAL);
+    Context& context = own(pd->context);
+    if (refused_in_child(context)) return refuse(EPERM);
+    const std::optional<Transport> transport = transport_of(init.qp_type);
+    if (!transport) return refuse(EOPNOTSUPP);
+    const std::lock_guard guard(context.adapter->lock());
+    Device& engine = context.adapter->engine();
+    if (!fits(init.cap, engine.config())) return refuse(EINVAL);
+    const std::uint32_t number = context.adapter->take_number();
+    if (number == 0) return refuse(ENOMEM);
+
+    auto object = std::make_unique<QueuePairObject>();
+    object->engine =
+        engine.create_queue_pair(engine_init(init, *transport, own(pd), number, object.get()));
+    if (!object->engine) return nullptr;
+    ibv_qp& qp = object->shown.qp_base;
+    qp.context = pd->context;
+    qp.qp_context = init.qp_context;
+    qp.pd = pd;
+    qp.send_cq = init.send_cq;
+    qp.recv_cq = init.recv_cq;
+    qp.srq = init.srq;
+    qp.handle = number;
+    qp.qp_num = number;
+    qp.state = IBV_QPS_RESET;
+    qp.qp_type = init.qp_type;
+    pthread_mutex_init(&qp.mutex, nullptr);
+    pthread_cond_init(&qp.cond, nullptr);
+    set_work_operations(object->shown);
+    ++own(pd).users;
+    return shown(*object.release());
+}
+
+// The alternate path is one attribute, the primary one is spread over four.
+bool set_paths(const Adapter& adapter, const ibv_qp_attr& from, unsigned mask, std::uint8_t port,
+               Attributes& to) {
+    if (mask & IBV_QP_AV) {
+        const std::uint8_t named = from.ah_attr.port_num ? from.ah_attr.port_num : port;
+        const auto address = resolved(adapter, from.ah_attr, named);
+        if (!address) return false;
+        to.primary.address = *address;
+    }
+    to.primary.pkey_index = from.pkey_index;
+    to.primary.timeout = from.timeout;
+    if (!(mask & IBV_QP_ALT_PATH)) return true;
+    const auto address = resolved(adapter, from.alt_ah_attr, from.alt_port_num);
+    if (!address) return false;
+    to.alternate = {*address, from.alt_pkey_index, from.alt_timeout};
+    return true;
+}
+
+Attributes engine_attributes(const ibv_qp_attr& from) {
+    Attributes to;
+    to.state = static_cast<State>(from.qp_state);
+    to.current_state = static_cast<State>(from.cur_qp_state);
+    to.drained_notice = from.en_sqd_async_notify != 0;
+    to.access = from.qp_access_flags;
+    to.port = from.port_num;
+    to.qkey = from.qkey;
+    to.path_mtu = static_cast<Mtu>(from.path_mtu);
+    to.destination_qpn = from.dest_qp_num;
+    to.migration = static_cast<Migration>(from.path_mig_state);
+    to.receive_psn = from.rq_psn;
+    to.send_psn = from.sq_psn;
+    to.read_atomic_max = from.max_rd_atomic;
+    to.destination_read_atomic_max = from.max_dest_rd_atomic;
+    to.retry_count = from.retry_cnt;
+    to.rnr_retry = from.rnr_retry;
+    to.rnr_timer = from.min_rnr_timer;
+    return to;
+}
+
+void show_attributes(const Attributes& from, ibv_qp_attr& to) {
+    to.qp_state = static_cast<ibv_qp_state>(from.state);
+    to.cur_qp_state = to.qp_state;
+    to.path_mtu = static_cast<ibv_mtu>(from.path_mtu);
+    to.path_mig_state = static_cast<ibv_mig_state>(from.migration);
+    to.qkey = from.qkey;
+    to.rq_psn = from.receive_psn;
+    to.sq_psn = from.send_psn;
+    to.dest_qp_num = from.destination_qpn;
+    to.qp_access_flags = from.access;
+    to.ah_attr = shown_address(from.primary.address);
+    to.alt_ah_attr = shown_address(from.alternate.address);
+    to.pkey_index = from.primary.pkey_index;
+    to.alt_pkey_index = from.alternate.pkey_index;
+    to.sq_draining = from.draining;
+    to.max_rd_atomic = from.read_atomic_max;
+    to.max_dest_rd_atomic = from.destination_read_atomic_max;
+    to.min_rnr_timer = from.rnr_timer;
+    to.port_num = from.port;
+    to.timeout = from.primary.timeout;
+    to.retry_cnt = from.retry_count;
+    to.rnr_retry = from.rnr_retry;
+    to.alt_port_num = from.alternate.address.port;
+    to.alt_timeout = from.alternate.timeout;
+}
+
+ibv_qp_init_attr shown_init(const ibv_qp& qp, const QueuePairInit& from) {
+    ibv_qp_init_attr to{};
+    to.qp_context = qp.qp_context;
+    to.send_cq = qp.send_cq;
+    to.recv_cq = qp.recv_cq;
+    to.srq = qp.srq;
+    to.cap = {from.send_requests_max, from.receive_requests_max, from.send_slices_max,
+              from.receive_slices_max, from.inline_bytes_max};
+    to.qp_type = qp.qp_type;
+    to.sq_sig_all = from.signal_all;
+    return to;
+}
+
+}  // namespace
+
+ibv_qp *create_qp_ex(ibv_context *, ibv_qp_init_attr_ex *init) {
+    constexpr unsigned known =
+        IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+    const bool flags = init->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && init->create_flags != 0;
+    const bool operations = init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
+                            (init->send_ops_flags & ~known_operations) != 0;
+    if (init->comp_mask & ~known || flags || operations) return refuse(EOPNOTSUPP);
+    if (!(init->comp_mask & IBV_QP_INIT_ATTR_PD)) return refuse(EINVAL);
+    // The extended struct begins with the plain one.
+    return make_queue_pair(init->pd, *reinterpret_cast<ibv_qp_init_attr *>(init));
+}
+
+}  // namespace lanewise::verbs::abi
+
+using namespace lanewise::verbs::abi;
+using lanewise::verbs::Attributes;
+
+extern "C" {
+
+ibv_qp *ibv_create_qp(ibv_pd *pd, ibv_qp_init_attr *qp_init_attr) {
+    return make_queue_pair(pd, *qp_init_attr);
+}
+
+ibv_qp_ex *ibv_qp_to_qp_ex(ibv_qp *qp) {
+    return &own(qp).shown;
+}
+
+int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
+    Context& context = own(qp->context);
+    if (refused_in_child(context)) return EPERM;
+    const auto mask = static_cast<unsigned>(attr_mask);
+    if (mask & unsupported_attributes) return EOPNOTSUPP;
+    const std::lock_guard guard(context.adapter->lock());
+    QueuePairObject& object = own(qp);
+    Attributes attributes = engine_attributes(*attr);
+    const std::uint8_t port = object.engine->query().port;
+    if (!set_paths(*context.adapter, *attr, mask, port, attributes)) return EINVAL;
+    if (const int error = object.engine->modify(attributes, mask)) return error;
+    qp->state = static_cast<ibv_qp_state>(object.engine->state());
+    context.adapter->transmit();
+    context.progress->deadline_changed();
+    return 0;
+}
+
+int ibv_query_qp(ibv_qp *qp, ibv_qp_attr *attr, int, ibv_qp_init_attr *init_attr) {
+    Context& context = own(qp->context);
+    const std::lock_guard guard(context.adapter->lock());
+    *attr = {};
+    show_attributes(own(qp).engine->query(), *attr);
+    const ibv_qp_init_attr init = shown_init(*qp, own(qp).engine->init());
+    attr->cap = init.cap;
+    if (init_attr) *init_attr = init;
+    qp->state = attr->qp_state;
+    return 0;
+}
+
+int ibv_query_qp_data_in_order(ibv_qp *, ibv_wr_opcode, uint32_t) {
+    return 1;
+}
+
+int ibv_destroy_qp(ibv_qp *qp) {
+    Context& context = own(qp->context);
+    if (context.forked) return 0;
+    QueuePairObject& object = own(qp);
+    {
+        const std::lock_guard guard(context.adapter->lock());
+        if (const int error = context.adapter->engine().destroy(object.engine)) return error;
+        --own(qp->pd).users;
+    }
+    context.events.forget_if([&](const ibv_async_event& event) {
+        switch (event.event_type) {
+            case IBV_EVENT_CQ_ERR:
+            case IBV_EVENT_SRQ_LIMIT_REACHED:
+            case IBV_EVENT_PORT_ACTIVE:
+            case IBV_EVENT_PORT_ERR:
+                return false;
+            default:
+                return event.element.qp == qp;
+        }
+    });
+    wait_for(qp->mutex, qp->cond, qp->events_completed, object.events_taken);
+    delete &object;
+    return 0;
+}
+
+// Enhanced connection establishment is a matter of vendors; this one has nothing to say.
+int ibv_query_ece(ibv_qp *, ibv_ece *ece) {
+    *ece = {};
+    return 0;
+}
+
+int ibv_set_ece(ibv_qp *, ibv_ece *ece) {
+    return ece->vendor_id == 0 && ece->options == 0 ? 0 : EOPNOTSUPP;
+}
+
+}  // extern "C"

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Shared receive queues.
+
+#include <cerrno>
+
+#include "verbs/abi/objects.hpp"
+
+using namespace lanewise::verbs::abi;
+
+extern "C" {
+
+ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {
+    Context& context = own(pd->context);
+    if (refused_in_child(context)) return refuse(EPERM);
+    const ibv_srq_attr& wanted = srq_init_attr->attr;
+    const std::lock_guard guard(context.adapter->lock());
+    auto& engine = context.adapter->engine();
+    if (wanted.max_wr < 1 || wanted.max_wr > engine.config().requests_max ||
+        wanted.max_sge > engine.config().slices_max) {
+        return refuse(EINVAL);
+    }
+    auto object = std::make_unique<SharedReceiveObject>();
+    const std::uint32_t slices = wanted.max_sge > 0 ? wanted.max_sge : 1;
+    object->engine =
+        engine.create_shared_receive_queue(own(pd).number, wanted.max_wr, slices, object.get());
+    if (!object->engine) return refuse(ENOMEM);
+    object->shown.context = pd->context;
+    object->shown.srq_context = srq_init_attr->srq_context;
+    object->shown.pd = pd;
+    pthread_mutex_init(&object->shown.mutex, nullptr);
+    pthread_cond_init(&object->shown.cond, nullptr);
+    ++own(pd).users;
+    return &object.release()->shown;
+}
+
+int ibv_modify_srq(ibv_srq *srq, ibv_srq_attr *srq_attr, int srq_attr_mask) {
+    if (srq_attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) return EINVAL;
+    Context& context = own(srq->context);
+    const std::lock_guard guard(context.adapter->lock());
+    auto *engine = own(srq).engine;
+    if (srq_attr_mask & IBV_SRQ_MAX_WR) {
+        if (srq_attr->max_wr > context.adapter->engine().config().requests_max) return EINVAL;
+        if (const int error = engine->resize(srq_attr->max_wr)) return error;
+    }
+    return srq_attr_mask & IBV_SRQ_LIMIT ? engine->set_limit(srq_attr->srq_limit) : 0;
+}
+
+int ibv_query_srq(ibv_srq *srq, ibv_srq_attr *srq_attr) {
+    Context& context = own(srq->context);
+    const std::lock_guard guard(context.adapter->lock());
+    const auto *engine = own(srq).engine;
+    *srq_attr = {engine->queue().capacity(), engine->queue().slices_max(), engine->limit()};
+    return 0;
+}
+
+int ibv_destroy_srq(ibv_srq *srq) {
+    Context& context = own(srq->context);
+    if (context.forked) return 0;
+    SharedReceiveObject& object = own(srq);
+    {
+        const std::lock_guard guard(context.adapter->lock());
+        if (const int error = context.adapter->engine().destroy(object.engine)) return error;
+        --own(srq->pd).users;
+    }
+    context.events.forget_if([&](const ibv_async_event& event) {
+        return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == srq;
+    });
+    wait_for(srq->mutex, srq->cond, srq->events_completed, object.events_taken);
+    delete &object;
+    return 0;
+}
+
+}  // extern "C"

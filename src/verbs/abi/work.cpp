@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Work requests posted by lists, and polling: the operations of struct ibv_context_ops, which
+// <infiniband/verbs.h> calls inline.
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "verbs/abi/completion.hpp"
+
+namespace lanewise::verbs::abi {
+namespace {
+
+constexpr std::size_t completions_at_once = 32;
+
+static_assert(sizeof(ibv_sge) == sizeof(Slice));
+static_assert(offsetof(ibv_sge, length) == offsetof(Slice, length_bytes));
+static_assert(offsetof(ibv_sge, lkey) == offsetof(Slice, lkey));
+
+// A list of ibv_sge has the layout of slices.
+std::span<const Slice> slices_of(const ibv_sge *list, int count) {
+    if (count <= 0) return {};
+    return {reinterpret_cast<const Slice *>(list), static_cast<std::size_t>(count)};
+}
+
+SendRequest request_of(const ibv_send_wr& from, bool datagram) {
+    SendRequest to;
+    to.id = from.wr_id;
+    to.operation = static_cast<Operation>(from.opcode);
+    to.flags = from.send_flags;
+    to.immediate = from.imm_data;
+    to.slices = slices_of(from.sg_list, from.num_sge);
+    if (datagram) {
+        to.address = from.wr.ud.ah ? &own(from.wr.ud.ah).address : nullptr;
+        to.remote_qpn = from.wr.ud.remote_qpn;
+        to.remote_qkey = from.wr.ud.remote_qkey;
+    } else if (from.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+               from.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+        to.remote_address = from.wr.atomic.remote_addr;
+        to.rkey = from.wr.atomic.rkey;
+        to.compare_add = from.wr.atomic.compare_add;
+        to.swap = from.wr.atomic.swap;
+    } else {
+        to.remote_address = from.wr.rdma.remote_addr;
+        to.rkey = from.wr.rdma.rkey;
+    }
+    return to;
+}
+
+int post_one(QueuePairObject& object, const ibv_send_wr& work) {
+    if (work.opcode > IBV_WR_ATOMIC_FETCH_AND_ADD) return EOPNOTSUPP;
+    const bool datagram = object.shown.qp_base.qp_type == IBV_QPT_UD;
+    if (datagram && !work.wr.ud.ah) return EINVAL;
+    return object.engine->post_send(request_of(work, datagram));
+}
+
+int post_send(ibv_qp *qp, ibv_send_wr *work, ibv_send_wr **bad) {
+    Context& context = own(qp->context);
+    int error = refused_in_child(context) ? EPERM : 0;
+    if (error) {
+        *bad = work;
+        return error;
+    }
+    const std::lock_guard guard(context.adapter->lock());
+    for (; work && !error; work = work->next) {
+        error = post_one(own(qp), *work);
+        if (error) *bad = work;
+    }
+    context.adapter->transmit();
+    context.progress->deadline_changed();
+    return error;
+}
+
+int post_recv(ibv_qp *qp, ibv_recv_wr *work, ibv_recv_wr **bad) {
+    Context& context = own(qp->context);
+    const std::lock_guard guard(context.adapter->lock());
+    for (; work; work = work->next) {
+        const ReceiveRequest request{work->wr_id, slices_of(work->sg_list, work->num_sge)};
+        if (const int error = own(qp).engine->post_receive(request)) {
+            *bad = work;
+            return error;
+        }
+    }
+    return 0;
+}
+
+int post_srq_recv(ibv_srq *srq, ibv_recv_wr *work, ibv_recv_wr **bad) {
+    Context& context = own(srq->context);
+    const std::lock_guard guard(context.adapter->lock());
+    for (; work; work = work->next) {
+        const ReceiveRequest request{work->wr_id, slices_of(work->sg_list, work->num_sge)};
+        if (const int error = own(srq).engine->post(request)) {
+            *bad = work;
+            return error;
+        }
+    }
+    return 0;
+}
+
+int poll_cq(ibv_cq *cq, int count, ibv_wc *into) {
+    if (refused_in_child(own(cq->context))) return -1;
+    std::array<Completion, completions_at_once> taken;
+    int total = 0;
+    while (total < count) {
+        const auto wanted = std::min(static_cast<std::size_t>(count - total), taken.size());
+        const std::size_t got = poll_completions(own(cq), std::span(taken).first(wanted));
+        std::transform(taken.begin(), taken.begin() + static_cast<std::ptrdiff_t>(got),
+                       into + total, shown_completion);
+        total += static_cast<int>(got);
+        if (got < wanted) break;
+    }
+    return total;
+}
+
+int req_notify_cq(ibv_cq *cq, int solicited_only) {
+    Context& context = own(cq->context);
+    const std::lock_guard guard(context.adapter->lock());
+    own(cq).engine->arm(solicited_only ? Wanted::solicited : Wanted::any);
+    return 0;
+}
+
+ibv_mw *alloc_mw(ibv_pd *, ibv_mw_type) {
+    return refuse(EOPNOTSUPP);
+}
+int bind_mw(ibv_qp *, ibv_mw *, ibv_mw_bind *) {
+    return EOPNOTSUPP;
+}
+int dealloc_mw(ibv_mw *) {
+    return EOPNOTSUPP;
+}
+
+}  // namespace
+
+void set_data_operations(ibv_context_ops& operations) {
+    operations.poll_cq = poll_cq;
+    operations.req_notify_cq = req_notify_cq;
+    operations.post_send = post_send;
+    operations.post_recv = post_recv;
+    operations.post_srq_recv = post_srq_recv;
+    operations.alloc_mw = alloc_mw;
+    operations.bind_mw = bind_mw;
+    operations.dealloc_mw = dealloc_mw;
+}
+
+}  // namespace lanewise::verbs::abi

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "verbs/port/slot.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace lanewise::verbs::port {
+namespace {
+
+constexpr const char *mailbox_prefix = "lanewise-hca/slot/";
+constexpr const char *member_prefix = "@lanewise-hca/member/";
+constexpr int mailbox_bytes = 1 << 20;
+
+struct Name {
+    sockaddr_un address{};
+    socklen_t bytes = 0;
+    const sockaddr *get() const { return reinterpret_cast<const sockaddr *>(&address); }
+};
+
+// In the abstract namespace a name begins with a zero byte.
+Name abstract(const std::string& text) {
+    Name name;
+    name.address.sun_family = AF_UNIX;
+    text.copy(name.address.sun_path + 1, sizeof name.address.sun_path - 2);
+    name.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+    return name;
+}
+
+Name mailbox_of(std::uint32_t slot) {
+    return abstract(fmt::format("{}{}", mailbox_prefix, slot));
+}
+
+Descriptor bound(const Name& name) {
+    Descriptor made(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (made && bind(made.number(), name.get(), name.bytes) != 0) return {};
+    return made;
+}
+
+}  // namespace
+
+Result<Slot> claim_slot(std::uint32_t hint) {
+    constexpr std::uint32_t count = last_slot - first_slot + 1;
+    for (std::uint32_t step = 0; step < count; ++step) {
+        const std::uint32_t number = first_slot + (hint + step) % count;
+        Descriptor mailbox = bound(mailbox_of(number));
+        if (mailbox) {
+            setsockopt(mailbox.number(), SOL_SOCKET, SO_RCVBUF, &mailbox_bytes,
+                       sizeof mailbox_bytes);
+            return Slot{number, std::move(mailbox)};
+        }
+        if (errno != EADDRINUSE) {
+            return Failure{LW_ERR_IO,
+                           fmt::format("cannot bind a unix socket: {}", std::strerror(errno))};
+        }
+    }
+    return Failure{LW_ERR_LIMIT,
+                   fmt::format("all {} slots of queue-pair numbers are taken", count)};
+}
+
+bool forward(const Slot& from, std::uint32_t slot, std::span<const std::byte> packet) {
+    const Name name = mailbox_of(slot);
+    return sendto(from.mailbox.number(), packet.data(), packet.size(), MSG_DONTWAIT, name.get(),
+                  name.bytes) >= 0;
+}
+
+Descriptor announce(const Member& member) {
+    return bound(abstract(fmt::format("{}{}/{}", member_prefix + 1, member.slot, member.place)));
+}
+
+std::vector<Member> read_members() {
+    const std::ifstream file("/proc/net/unix");
+    std::stringstream listing;
+    listing << file.rdbuf();
+    return members_in(listing.str());
+}
+
+std::vector<Member> members_in(const std::string& listing) {
+    std::vector<Member> found;
+    std::size_t at = 0;
+    while ((at = listing.find(member_prefix, at)) != std::string::npos) {
+        at += std::strlen(member_prefix);
+        Member member;
+        char *end = nullptr;
+        member.slot = static_cast<std::uint32_t>(std::strtoul(listing.c_str() + at, &end, 10));
+        if (*end != '/') continue;
+        member.place = static_cast<std::uint32_t>(std::strtoul(end + 1, nullptr, 10));
+        found.push_back(member);
+    }
+    std::sort(found.begin(), found.end(),
+              [](const Member& a, const Member& b) { return a.slot < b.slot; });
+    return found;
+}
+
+}  // namespace lanewise::verbs::port

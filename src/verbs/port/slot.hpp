@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Slots: which process owns which queue-pair numbers.
+//
+// The 24-bit number of a queue pair is a slot (10 bits) and a number within it
+// (14 bits). A process owns a slot by binding an abstract unix socket whose
+// name is the slot: binding is atomic, the name lives in the network namespace
+// as UDP 4791 does, and the kernel frees it when the process dies, however it
+// dies. The socket is also the mailbox into which others forward packets that
+// reached them by mistake (steering.hpp).
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "verbs/port/address.hpp"
+#include "verbs/port/descriptor.hpp"
+
+namespace lanewise::verbs::port {
+
+inline constexpr unsigned slot_bits = 10;
+inline constexpr unsigned number_bits = 14;
+inline constexpr std::uint32_t slots_max = 1U << slot_bits;
+inline constexpr std::uint32_t numbers_per_slot = 1U << number_bits;
+// 0 holds the numbers 0 and 1 of management, the last 0xffffff of multicast.
+inline constexpr std::uint32_t first_slot = 1;
+inline constexpr std::uint32_t last_slot = slots_max - 2;
+
+constexpr std::uint32_t slot_of(std::uint32_t qp_number) {
+    return qp_number >> number_bits;
+}
+
+constexpr std::uint32_t first_number(std::uint32_t slot) {
+    return slot << number_bits;
+}
+
+struct Slot {
+    std::uint32_t number = 0;
+    Descriptor mailbox;
+};
+
+// Takes a free slot, looking first where `hint` says.
+Result<Slot> claim_slot(std::uint32_t hint);
+
+// Hands `packet` to the process that owns `slot`; false where none does, or
+// where its mailbox is full.
+bool forward(const Slot& from, std::uint32_t slot, std::span<const std::byte> packet);
+
+// A member of the group of sockets on UDP 4791: a slot and its place in the group.
+struct Member {
+    std::uint32_t slot = 0;
+    std::uint32_t place = 0;
+    bool operator==(const Member&) const = default;
+};
+
+// Writes where `slot` is in the group, for `read_members` of other processes;
+// it is true as long as the descriptor is open.
+Descriptor announce(const Member& member);
+
+// Whoever is announced in this network namespace, in the order of their slots.
+std::vector<Member> read_members();
+
+// Members in the text of /proc/net/unix.
+std::vector<Member> members_in(const std::string& listing);
+
+}  // namespace lanewise::verbs::port

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "verbs/port/slot.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace lanewise::verbs::port {
+namespace {
+
+TEST(SlotTest, TwoOwnersNeverShareASlot) {
+    Result<Slot> one = claim_slot(700);
+    Result<Slot> other = claim_slot(700);
+    ASSERT_TRUE(one && other);
+    EXPECT_NE(one->number, other->number);
+}
+
+TEST(SlotTest, ASlotIsFreeAgainWhenItsOwnerIsGone) {
+    std::uint32_t taken = 0;
+    {
+        Result<Slot> first = claim_slot(800);
+        ASSERT_TRUE(first);
+        taken = first->number;
+    }
+    Result<Slot> second = claim_slot(taken - first_slot);
+    ASSERT_TRUE(second);
+    EXPECT_EQ(second->number, taken);
+}
+
+TEST(SlotTest, ReservedNumbersBelongToNoSlotThatCanBeTaken) {
+    EXPECT_LT(slot_of(1), first_slot);
+    EXPECT_GT(slot_of(0xffffff), last_slot);
+}
+
+TEST(SlotTest, ForwardingToASlotThatNobodyOwnsSaysSo) {
+    Result<Slot> from = claim_slot(900);
+    ASSERT_TRUE(from);
+    EXPECT_FALSE(forward(*from, slots_max - 1, {}));
+}
+
+TEST(SlotTest, MembersAreReadFromTheListingOfTheKernel) {
+    const std::string listing =
+        "Num       RefCount Protocol Flags    Type St Inode Path\n"
+        "0000: 00000002 00000000 00000000 0002 01 1 @lanewise-hca/member/9/1\n"
+        "0000: 00000002 00000000 00000000 0002 01 2 @lanewise-hca/slot/9\n"
+        "0000: 00000002 00000000 00000000 0002 01 3 /run/lanewise-hca/member/5/5\n"
+        "0000: 00000002 00000000 00000000 0002 01 4 @lanewise-hca/member/4/0\n";
+    EXPECT_EQ(members_in(listing), (std::vector<Member>{{4, 0}, {9, 1}}));
+}
+
+TEST(SlotTest, AnAnnouncementLastsAsLongAsItsDescriptor) {
+    const Member member{slots_max + 5, 3};
+    const auto announced = [&] {
+        const std::vector<Member> members = read_members();
+        return std::find(members.begin(), members.end(), member) != members.end();
+    };
+    Descriptor announcement = announce(member);
+    EXPECT_TRUE(announced());
+    announcement = Descriptor();
+    EXPECT_FALSE(announced());
+}
+
+}  // namespace
+}  // namespace lanewise::verbs::port

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The UDP socket through which a process speaks RoCEv2 (InfiniBand annex A17).
+//
+// One socket serves all ports of the device, IPv4 and IPv6: it is bound to the
+// wildcard address, reads from each datagram where it arrived, and says with
+// each one it sends which address and interface it leaves by. Path MTU
+// discovery is on, so that the kernel leaves the IPv4 identification at 0, 1,
+// 2 … over the segments of a batch, and the invariant CRC can be computed.
+
+#pragma once
+
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/result.hpp"
+#include "verbs/port/address.hpp"
+#include "verbs/port/descriptor.hpp"
+#include "verbs/port/slot.hpp"
+#include "verbs/proto/packet.hpp"
+
+namespace lanewise::verbs::port {
+
+// The kernel cuts a batch into no more segments than this, of no more bytes together.
+inline constexpr std::size_t batch_segments_max = 64;
+inline constexpr std::size_t batch_bytes_max = 65000;
+
+// Packets for one destination, all of `segment_bytes` but the last, which may be shorter.
+struct Departure {
+    Address source{};
+    Address destination{};
+    unsigned interface = 0;
+    std::size_t segment_bytes = 0;
+    std::span<const iovec> pieces;
+};
+
+// A packet as it came. `number` counts the packets of a batch from 0.
+struct Datagram {
+    Address source{};
+    Address destination{};
+    std::uint16_t source_port = 0;
+    unsigned interface = 0;
+    unsigned number = 0;
+    std::span<const std::byte> packet;
+};
+
+enum class Sent : std::uint8_t { yes, later, never };
+
+class Wire {
+  public:
+    // Opens the socket, takes a slot, joins the group.
+    static Result<Wire> open();
+
+    Sent send(const Departure& departure);
+
+    // Hands what has arrived to `take`, at most one batch; false where there was nothing.
+    bool receive(const std::function<void(const Datagram&)>& take);
+    // The same for what other processes forwarded.
+    bool receive_forwarded(const std::function<void(const Datagram&)>& take);
+
+    int socket() const { return socket_.number(); }
+    int mailbox() const { return slot_.mailbox.number(); }
+    std::uint32_t slot() const { return slot_.number; }
+    // Where this process stands in the group; for tests.
+    std::uint32_t place() const { return place_; }
+    std::uint64_t forwarded() const { return forwarded_; }
+
+  private:
+    Wire(Descriptor socket, Slot slot);
+
+    // Asks where in the group this process stands; `receive` reads the answer.
+    void ask_place();
+    void stand_at(std::uint32_t place);
+    bool is_answer(std::span<const std::byte> packet);
+    void hand_over(const Datagram& batch, std::size_t segment_bytes,
+                   const std::function<void(const Datagram&)>& take);
+    void forward_to(std::uint32_t owner, const Datagram& arrival);
+
+    Descriptor socket_;
+    Slot slot_;
+    Descriptor announcement_;
+    std::uint32_t place_ = 0;
+    std::uint64_t forwarded_ = 0;
+    std::uint64_t answers_ = 0;
+    std::chrono::steady_clock::time_point asked_{};
+    std::vector<std::byte> buffer_;
+};
+
+}  // namespace lanewise::verbs::port

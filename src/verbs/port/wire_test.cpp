@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The socket over the loopback interface. Several wires in one process behave as several
+// processes: each has its slot and its socket.
+
+#include "verbs/port/wire.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "verbs/port/steering.hpp"
+
+namespace lanewise::verbs::port {
+namespace {
+
+const Address loopback = address_of(in_addr{htonl(INADDR_LOOPBACK)});
+
+std::vector<std::byte> packet_for(std::uint32_t qp_number, std::size_t bytes) {
+    std::vector<std::byte> packet(bytes);
+    packet[5] = static_cast<std::byte>(qp_number >> 16);
+    packet[6] = static_cast<std::byte>(qp_number >> 8);
+    packet[7] = static_cast<std::byte>(qp_number);
+    return packet;
+}
+
+Sent send(Wire& from, std::vector<std::byte> packets, std::size_t segment_bytes = 0) {
+    const iovec piece{packets.data(), packets.size()};
+    return from.send({.source = loopback,
+                      .destination = loopback,
+                      .interface = 1,
+                      .segment_bytes = segment_bytes,
+                      .pieces = std::span(&piece, 1)});
+}
+
+struct Got {
+    std::size_t packets = 0;
+    std::size_t bytes = 0;
+    unsigned last_number = 0;
+    Address source{};
+};
+
+// What reaches `wire`, by its socket or its mailbox, until nothing comes for a moment.
+Got collect(Wire& wire, std::span<Wire *const> others = {}) {
+    Got got;
+    const auto take = [&](const Datagram& datagram) {
+        ++got.packets;
+        got.bytes += datagram.packet.size();
+        got.last_number = datagram.number;
+        got.source = datagram.source;
+    };
+    for (bool more = true; more;) {
+        std::array<pollfd, 2> ready{pollfd{wire.socket(), POLLIN, 0},
+                                    pollfd{wire.mailbox(), POLLIN, 0}};
+        poll(ready.data(), ready.size(), 20);
+        for (Wire *other : others) {
+            while (other->receive([](const Datagram&) {})) {
+            }
+        }
+        const bool direct = wire.receive(take);
+        more = wire.receive_forwarded(take) || direct;
+    }
+    return got;
+}
+
+TEST(WireTest, APacketReachesTheOwnerOfItsQueuePair) {
+    Result<Wire> a = Wire::open();
+    Result<Wire> b = Wire::open();
+    ASSERT_TRUE(a && b);
+    EXPECT_EQ(send(*a, packet_for(first_number(b->slot()) + 7, 100)), Sent::yes);
+    const Got got = collect(*b);
+    EXPECT_EQ(got.packets, 1U);
+    EXPECT_EQ(got.bytes, 100U);
+    EXPECT_EQ(got.source, loopback);
+    EXPECT_EQ(a->forwarded() + b->forwarded(), 0U);
+}
+
+TEST(WireTest, ABatchArrivesAsItsPacketsInOrder) {
+    Result<Wire> a = Wire::open();
+    Result<Wire> b = Wire::open();
+    ASSERT_TRUE(a && b);
+    std::vector<std::byte> batch;
+    for (const std::size_t bytes : {200U, 200U, 80U}) {
+        const auto packet = packet_for(first_number(b->slot()), bytes);
+        batch.insert(batch.end(), packet.begin(), packet.end());
+    }
+    EXPECT_EQ(send(*a, batch, 200), Sent::yes);
+    const Got got = collect(*b);
+    EXPECT_EQ(got.packets, 3U);
+    EXPECT_EQ(got.bytes, 480U);
+    EXPECT_EQ(got.last_number, 2U);
+}
+
+TEST(WireTest, EachOfManyStandsInItsOwnPlace) {
+    std::vector<Wire> wires;
+    for (int count = 0; count < 6; ++count) {
+        Result<Wire> wire = Wire::open();
+        ASSERT_TRUE(wire);
+        wires.push_back(std::move(*wire));
+    }
+    for (Wire& wire : wires) {
+        send(wires.front(), packet_for(first_number(wire.slot()), 64));
+        EXPECT_EQ(collect(wire).packets, 1U);
+    }
+    for (const Wire& wire : wires) EXPECT_EQ(wire.forwarded(), 0U);
+}
+
+TEST(WireTest, WhenAMemberLeavesEveryPacketStillArrives) {
+    Result<Wire> a = Wire::open();
+    std::optional<Result<Wire>> leaver = Wire::open();
+    Result<Wire> b = Wire::open();
+    Result<Wire> c = Wire::open();
+    ASSERT_TRUE(a && *leaver && b && c);
+    leaver.reset();  // c, the last, is moved into its place
+    const std::array<Wire *, 2> others{&*a, &*b};
+    for (int count = 0; count < 20; ++count) {
+        EXPECT_EQ(send(*a, packet_for(first_number(c->slot()), 64)), Sent::yes);
+        EXPECT_EQ(collect(*c, others).packets, 1U) << count;
+    }
+    const std::uint64_t forwarded = a->forwarded() + b->forwarded();
+    send(*a, packet_for(first_number(c->slot()), 64));
+    EXPECT_EQ(collect(*c, others).packets, 1U);
+    EXPECT_EQ(a->forwarded() + b->forwarded(), forwarded) << "the table was not mended";
+}
+
+TEST(WireTest, PacketsThatAreTooShortAreDropped) {
+    Result<Wire> a = Wire::open();
+    ASSERT_TRUE(a);
+    send(*a, std::vector<std::byte>(4));
+    EXPECT_EQ(collect(*a).packets, 0U);
+}
+
+TEST(SteeringTest, ProbesAreNotQueuePairs) {
+    EXPECT_TRUE(is_probe(probe_number(0)));
+    EXPECT_FALSE(is_probe(first_number(last_slot)));
+    EXPECT_FALSE(is_probe(0xffffff));
+}
+
+}  // namespace
+}  // namespace lanewise::verbs::port

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where a packet goes: a GID, which in RoCEv2 is an IPv6 address or an IPv4 address mapped into
+// one, and the address vector that a program gives, together with what the border made of it.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace lanewise::verbs {
+
+using Address = std::array<std::uint8_t, 16>;
+
+inline constexpr Address no_address{};
+
+constexpr bool is_ipv4(const Address& address) {
+    for (unsigned i = 0; i < 10; ++i) {
+        if (address[i] != 0) {
+            return false;
+        }
+    }
+    return address[10] == 0xff && address[11] == 0xff;
+}
+
+// The upper fields are the program's (struct ibv_ah_attr); the engine keeps them to answer queries.
+// The lower ones are resolved by the border, from GIDs or from its map of LIDs; they decide what
+// stands on the wire, and which arriving packets belong to the path.
+struct AddressVector {
+    std::uint8_t port = 1;
+    std::uint8_t service_level = 0;
+    std::uint8_t source_path_bits = 0;
+    std::uint8_t static_rate = 0;
+    std::uint16_t destination_lid = 0;
+    bool is_global = false;
+    std::uint8_t source_gid_index = 0;
+    std::uint8_t hop_limit = 64;
+    std::uint8_t traffic_class = 0;
+    std::uint32_t flow_label = 0;
+    Address destination_gid = no_address;
+
+    Address source = no_address;
+    Address destination = no_address;
+    std::uint16_t source_udp_port = 0xc000;
+
+    bool operator==(const AddressVector&) const = default;
+};
+
+// What the world knows of a packet that came in. `ip_id` is the identification of the IPv4 header;
+// without it the ICRC is checked in the 16 of its bits that do not depend on it.
+struct Arrival {
+    static constexpr std::uint32_t unknown_id = 0xffffffff;
+
+    std::uint8_t port = 1;
+    std::uint8_t traffic_class = 0;
+    std::uint8_t hop_limit = 64;
+    std::uint8_t service_level = 0;
+    std::uint16_t source_lid = 0;
+    std::uint16_t source_udp_port = 0;
+    std::uint32_t ip_id = unknown_id;
+    Address source = no_address;
+    Address destination = no_address;
+};
+
+}  // namespace lanewise::verbs

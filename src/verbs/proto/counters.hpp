@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What ports and queue pairs count. They only grow.
+
+#pragma once
+
+#include <cstdint>
+
+namespace lanewise::verbs {
+
+struct QueuePairCounters {
+    std::uint64_t packets_sent = 0;
+    std::uint64_t packets_received = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint64_t packets_resent = 0;
+    std::uint64_t timeouts = 0;
+    std::uint64_t probes = 0;
+    std::uint64_t sequence_naks_sent = 0;
+    std::uint64_t sequence_naks_received = 0;
+    std::uint64_t rnr_naks_sent = 0;
+    std::uint64_t rnr_naks_received = 0;
+    std::uint64_t error_naks_sent = 0;
+    std::uint64_t error_naks_received = 0;
+    std::uint64_t out_of_order = 0;
+    std::uint64_t duplicates = 0;
+    std::uint64_t migrations = 0;
+    std::uint64_t foreign_packets = 0;  // from an address that is not on a path of the queue pair
+    std::uint64_t dropped = 0;          // for any other reason
+};
+
+struct PortCounters {
+    std::uint64_t packets_sent = 0;
+    std::uint64_t packets_received = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint64_t malformed = 0;
+    std::uint64_t icrc_errors = 0;
+    std::uint64_t unknown_queue_pair = 0;
+    std::uint64_t pkey_violations = 0;
+    std::uint64_t qkey_violations = 0;
+};
+
+}  // namespace lanewise::verbs

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where the identification of the IPv4 header is unknown, let d be its 16 bits as a polynomial. Had
+// it been 0, the ICRC would differ by d · x^(8m + 32), with m bytes behind the field. Dividing the
+// difference by that power must therefore leave a polynomial of degree below 16; bytes that are not
+// what was sent pass with a probability of one in 65536.
+
+#include "verbs/proto/icrc.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "verbs/proto/bytes.hpp"
+#include "verbs/proto/crc32.hpp"
+#include "verbs/proto/opcode.hpp"
+#include "verbs/proto/packet.hpp"
+
+namespace lanewise::verbs {
+namespace {
+
+constexpr std::size_t udp_bytes = 8;
+constexpr std::size_t ipv4_bytes = 20;
+constexpr std::size_t ipv6_bytes = 40;
+constexpr std::size_t route_bytes = 8;
+constexpr std::size_t behind_id_bytes = 14;  // from the identification to the end of the header
+
+using Masked = std::array<std::byte, route_bytes + ipv6_bytes + udp_bytes + bth_bytes>;
+
+std::byte *put_ipv4(std::byte *at, const IcrcAddresses& addresses, std::size_t udp_length,
+                    std::uint16_t ip_id) {
+    at[0] = std::byte{0x45};
+    store_network(at + 2, ipv4_bytes + udp_length, 2);
+    store_network(at + 4, ip_id);
+    store_network(at + 6, 0x4000u, 2);  // do not fragment
+    at[9] = std::byte{17};
+    std::memcpy(at + 12, addresses.source.data() + 12, 4);
+    std::memcpy(at + 16, addresses.destination.data() + 12, 4);
+    return at + ipv4_bytes;
+}
+
+std::byte *put_ipv6(std::byte *at, const IcrcAddresses& addresses, std::size_t udp_length) {
+    at[0] = std::byte{0x6f};
+    store_network(at + 4, udp_length, 2);
+    at[6] = std::byte{17};
+    std::memcpy(at + 8, addresses.source.data(), 16);
+    std::memcpy(at + 24, addresses.destination.data(), 16);
+    return at + ipv6_bytes;
+}
+
+std::uint32_t icrc(std::span<const std::byte> datagram, const IcrcAddresses& addresses,
+                   std::uint16_t ip_id) {
+    const std::size_t udp_length = udp_bytes + datagram.size();
+    Masked masked;
+    masked.fill(std::byte{0xff});
+    std::byte *at = masked.data() + route_bytes;
+    at = is_ipv4(addresses.source) ? put_ipv4(at, addresses, udp_length, ip_id)
+                                   : put_ipv6(at, addresses, udp_length);
+    store_network(at, addresses.source_udp_port);
+    store_network(at + 2, roce_udp_port);
+    store_network(at + 4, udp_length, 2);
+    at += udp_bytes;
+    std::memcpy(at, datagram.data(), bth_bytes);
+    at[4] = std::byte{0xff};
+    at += bth_bytes;
+
+    const auto rest = datagram.subspan(bth_bytes, datagram.size() - bth_bytes - icrc_bytes);
+    const std::uint32_t state = crc32::feed(crc32::initial, {masked.data(), at});
+    return ~crc32::feed(state, rest);
+}
+
+std::uint32_t load_icrc(std::span<const std::byte> datagram) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, datagram.last(icrc_bytes).data(), icrc_bytes);
+    return std::endian::native == std::endian::little ? value : __builtin_bswap32(value);
+}
+
+constexpr std::size_t behind_max = behind_id_bytes + udp_bytes + 4096 + headers_bytes_max;
+
+// x^-(8m + 32) for every m that a datagram can have.
+const std::array<std::uint32_t, behind_max>& divisors() {
+    static const auto table = [] {
+        std::array<std::uint32_t, behind_max> powers{};
+        powers[0] = crc32::x_to_the(-32);
+        const std::uint32_t one_byte = crc32::x_to_the(-8);
+        for (std::size_t m = 1; m < powers.size(); ++m) {
+            powers[m] = crc32::multiply(powers[m - 1], one_byte);
+        }
+        return powers;
+    }();
+    return table;
+}
+
+bool some_id_explains(std::uint32_t difference, std::size_t datagram_bytes) {
+    const std::size_t behind = behind_id_bytes + udp_bytes + datagram_bytes - icrc_bytes;
+    return behind < behind_max && (crc32::multiply(difference, divisors()[behind]) & 0xffff) == 0;
+}
+
+}  // namespace
+
+void seal(std::span<std::byte> datagram, const IcrcAddresses& addresses, std::uint16_t ip_id) {
+    std::uint32_t value = icrc(datagram, addresses, ip_id);
+    value = std::endian::native == std::endian::little ? value : __builtin_bswap32(value);
+    std::memcpy(datagram.last(icrc_bytes).data(), &value, icrc_bytes);
+}
+
+bool intact(std::span<const std::byte> datagram, const Arrival& from) {
+    if (datagram.size() < bth_bytes + icrc_bytes) {
+        return false;
+    }
+    const bool id_known = from.ip_id <= 0xffff;
+    const auto ip_id = static_cast<std::uint16_t>(id_known ? from.ip_id : 0);
+    const std::uint32_t expected =
+        icrc(datagram, {from.source, from.destination, from.source_udp_port}, ip_id);
+    const std::uint32_t difference = expected ^ load_icrc(datagram);
+    if (difference == 0) {
+        return true;
+    }
+    return is_ipv4(from.source) && !id_known && some_id_explains(difference, datagram.size());
+}
+
+}  // namespace lanewise::verbs

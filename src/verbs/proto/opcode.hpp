@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The opcodes of the base transport header, one table row each: which operation and which part of
+// its message a packet is, and which extended headers follow (IBA 1, 9.2 and table 38). All that
+// differs between opcodes is read from the row, so nobody switches over 40 numbers.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lanewise::verbs {
+
+// The transport is the upper three bits of an opcode.
+enum class Transport : std::uint8_t { rc = 0, uc = 1, ud = 3 };
+
+enum class Kind : std::uint8_t {
+    unknown,
+    send,
+    write,
+    read_request,
+    read_response,
+    acknowledge,
+    atomic_acknowledge,
+    compare_swap,
+    fetch_add,
+};
+
+enum class Part : std::uint8_t { only, first, middle, last };
+
+// Which extended headers follow the base header, in this order.
+enum Extension : std::uint8_t {
+    has_deth = 1,
+    has_reth = 2,
+    has_atomic_eth = 4,
+    has_aeth = 8,
+    has_atomic_ack_eth = 16,
+    has_immediate = 32,
+};
+
+struct OpcodeRow {
+    Kind kind = Kind::unknown;
+    Part part = Part::only;
+    std::uint8_t extensions = 0;
+    bool has_payload = false;
+
+    constexpr bool is_response() const {
+        return kind == Kind::read_response || kind == Kind::acknowledge ||
+               kind == Kind::atomic_acknowledge;
+    }
+    constexpr bool begins() const { return part == Part::only || part == Part::first; }
+    constexpr bool ends() const { return part == Part::only || part == Part::last; }
+    constexpr bool has_immediate() const { return (extensions & Extension::has_immediate) != 0; }
+};
+
+inline constexpr std::size_t bth_bytes = 12;
+inline constexpr std::size_t icrc_bytes = 4;
+inline constexpr std::size_t headers_bytes_max = 64;
+
+// The row of an opcode; kind is unknown where Lanewise does not speak it.
+const OpcodeRow& opcode_row(std::uint8_t opcode);
+
+// The opcode for a packet, which must be one of those in the table.
+std::uint8_t opcode_of(Transport transport, Kind kind, Part part, bool immediate);
+
+// The bytes of the extended headers of a row.
+std::size_t extension_bytes(const OpcodeRow& row);
+
+constexpr Transport transport_of(std::uint8_t opcode) {
+    return static_cast<Transport>(opcode >> 5);
+}
+
+}  // namespace lanewise::verbs

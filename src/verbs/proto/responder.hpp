@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The responder: does what the peer asks for, once and in order, and answers (IBA 1, 9.7, 9.8 and
+// 9.9). Of a reliable connection every number is waited for; what lies ahead is told of once and
+// dropped, what lies behind is answered again. Reads and atomics that were done are remembered, as
+// many as the peer may have under way, so that a lost answer can be given again.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "verbs/proto/connection.hpp"
+#include "verbs/proto/receive_queue.hpp"
+#include "verbs/proto/requester.hpp"
+#include "verbs/proto/ring.hpp"
+
+namespace lanewise::verbs {
+
+class Responder {
+  public:
+    explicit Responder(Connection& connection);
+
+    int post(const ReceiveRequest& request);
+    void start(Psn expected);
+    void forget_everything();
+    // Completes what is left as flushed. Answers that wait are dropped, unless the queue pair
+    // failed by what the peer asked for: then it is told, after all that was answered before.
+    void flush();
+
+    std::optional<Outgoing> peek() const;
+    std::size_t write_next(std::span<std::byte> into);
+
+    void on_request(const Packet& packet);
+    void on_unreliable(const Packet& packet);
+    void on_datagram(const Packet& packet, const Arrival& from);
+
+    // Tells the peer where it is, unasked: it may not know that the path is another one.
+    void announce();
+    // The number that the next new request has.
+    Psn expected() const { return expected_; }
+
+  private:
+    // The message that is coming in.
+    struct Assembly {
+        Kind kind = Kind::unknown;  // unknown between messages
+        std::uint64_t offset = 0;
+        RdmaHeader rdma;
+    };
+    // A read or atomic that was done.
+    struct Done {
+        bool is_read = false;
+        Psn first;
+        std::uint32_t packets = 1;
+        std::uint64_t result = 0;
+    };
+    // What waits to be sent.
+    struct Answer {
+        Kind kind = Kind::acknowledge;
+        Psn psn;
+        std::uint32_t msn = 0;
+        std::uint8_t syndrome = 0;  // of an acknowledgement that is none
+        bool again = false;
+        RdmaHeader rdma = {};  // of a read
+        std::uint32_t index = 0;
+        std::uint32_t packets = 1;
+        std::uint64_t result = 0;
+    };
+    enum class Verdict : std::uint8_t {
+        done,
+        not_ready,
+        invalid,
+        access,
+        too_long,
+        local,
+    };
+
+    // requests of all transports (responder.cpp)
+    Verdict execute(const Packet& packet);
+    bool in_sequence(const Packet& packet) const;
+    bool has_right_length(const Packet& packet) const;
+    Verdict take_send(const Packet& packet);
+    Verdict take_write(const Packet& packet);
+    bool obtain_receive();
+    void complete_receive(const Packet& packet, std::uint32_t length_bytes);
+    void fail_receive(Status status);
+
+    // answers of a reliable connection (reliable.cpp)
+    void refuse(Verdict verdict, Psn psn);
+    void acknowledge(Psn psn);
+    void push_nak(Psn psn, std::uint8_t code);
+    Verdict take_read(const Packet& packet);
+    Verdict take_atomic(const Packet& packet);
+    void repeat(const Packet& packet);
+    void repeat_read(const Packet& packet, const Done& done);
+    bool remember(const Done& done);
+    void insert_again(Answer answer);
+    std::uint32_t read_packets(std::uint64_t length_bytes) const;
+    Part part_of(const Answer& answer) const;
+    std::size_t payload_bytes(const Answer& answer) const;
+    std::uint8_t positive_syndrome() const;
+
+    Connection& connection_;
+    ReceiveQueue queue_;
+    ReceiveEntry receive_;  // of the message that is coming in
+    bool has_receive_ = false;
+
+    Psn expected_;
+    std::uint32_t msn_ = 0;
+    bool gap_told_ = false;
+    Assembly assembly_;
+    Ring<Done> done_;
+    std::vector<Answer> answers_;
+    bool parting_ = false;
+};
+
+}  // namespace lanewise::verbs

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "verbs/proto/testing/hostile.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "verbs/proto/icrc.hpp"
+#include "verbs/proto/packet.hpp"
+
+namespace lanewise::verbs::testing {
+namespace {
+
+constexpr std::size_t region_bytes = 16 << 10;
+constexpr std::size_t guard_bytes = 8 << 10;
+constexpr std::byte guard{0xa5};
+constexpr std::byte inside{0x11};
+constexpr std::uint32_t first_psn = 0xfffffc;
+constexpr std::array transports{Transport::rc, Transport::uc, Transport::ud};
+
+}  // namespace
+
+// Reads numbers from the attacker's bytes; zeros when they are at an end.
+struct Target::Script {
+    std::span<const std::uint8_t> left;
+
+    std::uint32_t number(std::size_t bytes) {
+        std::uint32_t value = 0;
+        for (; bytes > 0 && !left.empty(); --bytes, left = left.subspan(1)) {
+            value = value << 8 | left.front();
+        }
+        return value;
+    }
+    std::uint8_t byte() { return static_cast<std::uint8_t>(number(1)); }
+};
+
+Target::Target()
+    : device_({.port_count = 2, .window_bytes = 8192, .probe_ns = 50'000}),
+      memory_(region_bytes + 2 * guard_bytes, guard),
+      buffer_(16 << 10) {
+    std::fill_n(memory_.begin() + guard_bytes, region_bytes, inside);
+    key_ = device_.memory().add({.domain = 1,
+                                 .start = memory_.data() + guard_bytes,
+                                 .address = 0x10000,
+                                 .length_bytes = region_bytes,
+                                 .access = all_access});
+    completions_ = device_.create_completion_queue(4096, nullptr);
+    for (std::uint32_t i = 0; i < transports.size(); ++i) {
+        queue_pairs_.push_back(device_.create_queue_pair({.transport = transports[i],
+                                                          .number = first_qpn + i,
+                                                          .domain = 1,
+                                                          .send_queue = completions_,
+                                                          .receive_queue = completions_,
+                                                          .send_requests_max = 16,
+                                                          .receive_requests_max = 16}));
+    }
+    connect_all();
+}
+
+// Those that an attack brought down are connected again, so that every script meets live ones.
+void Target::connect_all() {
+    for (QueuePair *queue_pair : queue_pairs_) {
+        if (queue_pair->state() == State::ready_to_send) {
+            continue;
+        }
+        Peer self;
+        self.queue_pair = queue_pair;
+        self.options.transport = queue_pair->init().transport;
+        self.options.mtu = Mtu::b256;
+        self.options.send_psn[0] = self.options.send_psn[1] = first_psn;
+        self.modify_state(State::reset);
+        connect(self);
+        self.rearm();
+    }
+}
+
+void Target::packet(Script& script) {
+    const auto *queue_pair = queue_pairs_[script.byte() % queue_pairs_.size()];
+    Packet made;
+    made.base.opcode = static_cast<std::uint8_t>(
+        (static_cast<unsigned>(queue_pair->init().transport) << 5) | (script.byte() & 31u));
+    const std::uint8_t flags = script.byte();
+    if ((flags & 1) != 0) {
+        made.base.opcode = script.byte();
+    }
+    made.row = opcode_row(made.base.opcode);
+    made.base.solicited = (flags & 2) != 0;
+    made.base.migration_request = (flags & 4) != 0;
+    made.base.ack_request = (flags & 8) != 0;
+    made.base.destination_qpn = queue_pair->number();
+    made.base.psn = Psn(first_psn + static_cast<std::uint32_t>(script.byte()) - 8);
+    made.datagram = {0x1234, 5};
+    const std::uint64_t address = 0x10000 - 64 + std::uint64_t{script.number(2)};
+    made.rdma = {address, key_ + (flags >> 4 == 1 ? 1 : 0), script.number(2)};
+    made.atomic = {address, key_, 1, 2};
+    made.ack = {script.byte(), script.number(2)};
+    const std::size_t payload = made.row.has_payload ? script.number(2) % 600 : 0;
+    made.base.pad_bytes = static_cast<std::uint8_t>(-payload & 3u);
+
+    std::vector<std::byte> bytes(datagram_bytes(made.row, payload), std::byte{0x77});
+    encode_headers(made, bytes);
+    const std::uint8_t spoil = script.byte();
+    if (spoil < 64) {
+        bytes[script.number(2) % bytes.size()] = static_cast<std::byte>(script.byte());
+    }
+    if (spoil >= 224) {
+        bytes.resize(std::max<std::size_t>(4, script.number(2) % bytes.size()));
+    }
+    const auto port = static_cast<std::uint8_t>(1 + (spoil >> 2) % 2);
+    Arrival from{.port = port, .source_udp_port = 0xc001};
+    from.source = address_of(Family::ipv4, 1, port);
+    from.destination = address_of(Family::ipv4, 0, port);
+    if (spoil % 16 != 0 && bytes.size() >= bth_bytes + icrc_bytes) {
+        seal(bytes, {from.source, from.destination, from.source_udp_port}, 0);
+    }
+    const std::uint64_t before = queue_pair->counters().packets_received;
+    device_.on_packet(bytes, from, now_);
+    accepted_ += queue_pair->counters().packets_received - before;
+}
+
+void Target::work(Script& script) {
+    QueuePair *queue_pair = queue_pairs_[script.byte() % queue_pairs_.size()];
+    const Slice slice{0x10000 + script.number(2) % region_bytes, script.number(2), key_};
+    if (script.byte() % 2 == 0) {
+        queue_pair->post_receive({1, {&slice, 1}});
+        return;
+    }
+    const AddressVector address = Peer{}.vector(1);
+    queue_pair->post_send({.operation = static_cast<Operation>(script.byte() % 8),
+                           .flags = script.byte(),
+                           .slices = {&slice, 1},
+                           .remote_address = 0x10000,
+                           .rkey = key_,
+                           .address = &address});
+}
+
+void Target::world(Script& script) {
+    const std::uint8_t what = script.byte();
+    now_ += Nanoseconds{script.number(2)} * 1000;
+    device_.on_deadline(now_);
+    if (what % 16 == 1) {
+        device_.on_port_state(static_cast<std::uint8_t>(what / 16 % 4),
+                              what >= 128 ? PortState::down : PortState::active);
+    }
+}
+
+// What leaves must not hold a run of the guard's bytes.
+void Target::drain() {
+    static constexpr std::array<std::byte, 12> run{guard, guard, guard, guard, guard, guard,
+                                                   guard, guard, guard, guard, guard, guard};
+    while (const auto sent = device_.poll_transmit(now_, buffer_, 16)) {
+        const auto bytes = std::span(buffer_).first(sent->bytes);
+        leaked_ = leaked_ ||
+                  std::search(bytes.begin(), bytes.end(), run.begin(), run.end()) != bytes.end();
+    }
+    Completion completions[64];
+    while (completions_->poll(completions) > 0) {
+    }
+    while (device_.poll_event()) {
+    }
+}
+
+void Target::play(std::span<const std::uint8_t> bytes) {
+    Script script{bytes};
+    connect_all();
+    while (!script.left.empty()) {
+        const std::uint8_t what = script.byte();
+        if (what < 180) {
+            packet(script);
+        } else if (what < 230) {
+            work(script);
+        } else {
+            world(script);
+        }
+        if (what % 4 == 0) {
+            drain();
+            connect_all();
+        }
+    }
+    drain();
+}
+
+bool Target::unharmed() const {
+    const auto is_guard = [](std::byte byte) { return byte == guard; };
+    return !leaked_ && std::all_of(memory_.begin(), memory_.begin() + guard_bytes, is_guard) &&
+           std::all_of(memory_.end() - guard_bytes, memory_.end(), is_guard);
+}
+
+}  // namespace lanewise::verbs::testing

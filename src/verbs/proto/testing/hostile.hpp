@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A device under attack: queue pairs of every transport in the midst of work, guarded memory, and
+// packets made of an attacker's bytes. Whatever the bytes are, nothing outside the registered
+// region may change or leave, and the device must go on. The fuzzer and the unit test both drive
+// it.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "verbs/proto/testing/peer.hpp"
+
+namespace lanewise::verbs::testing {
+
+class Target {
+  public:
+    Target();
+
+    // Takes the bytes as a script: packets with a valid ICRC or without, time, new work, port
+    // changes. Every prefix is a script, so a fuzzer can grow one.
+    void play(std::span<const std::uint8_t> script);
+
+    // Whether the memory around the registered region is as it was, and nothing of it was sent.
+    bool unharmed() const;
+    std::uint64_t accepted() const { return accepted_; }
+
+  private:
+    struct Script;
+    void connect_all();
+    void packet(Script& script);
+    void work(Script& script);
+    void world(Script& script);
+    void drain();
+
+    Device device_;
+    std::vector<std::byte> memory_;
+    std::uint32_t key_ = 0;
+    CompletionQueue *completions_ = nullptr;
+    std::vector<QueuePair *> queue_pairs_;
+    std::vector<std::byte> buffer_;
+    Nanoseconds now_ = 0;
+    bool leaked_ = false;
+    std::uint64_t accepted_ = 0;
+};
+
+}  // namespace lanewise::verbs::testing

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "verbs/proto/testing/wire.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lanewise::verbs::testing {
+
+Address address_of(Family family, std::size_t peer, std::uint8_t port) {
+    Address address{};
+    if (family == Family::ipv4) {
+        address[10] = address[11] = 0xff;
+        address[12] = 10;
+    } else {
+        address[0] = 0xfd;
+    }
+    address[14] = port;
+    address[15] = static_cast<std::uint8_t>(peer + 1);
+    return address;
+}
+
+Wire::Wire(const DeviceConfig& config, std::uint64_t seed)
+    : random(seed),
+      devices_{Device(config), Device(config)},
+      paths_(config.port_count),
+      buffer_(64 * 1024) {}
+
+bool Wire::chance(double probability) {
+    return probability > 0 && std::uniform_real_distribution<>()(random) < probability;
+}
+
+void Wire::cut(std::uint8_t port) {
+    path(port).cut = true;
+    std::erase_if(flights_, [&](const auto& entry) { return entry.second.arrival.port == port; });
+    for (Device& device : devices_) {
+        device.on_port_state(port, PortState::down);
+    }
+}
+
+void Wire::mend(std::uint8_t port) {
+    path(port).cut = false;
+    for (Device& device : devices_) {
+        device.on_port_state(port, PortState::active);
+    }
+}
+
+void Wire::deliver(std::size_t peer, std::span<const std::byte> datagram, const Arrival& arrival) {
+    devices_[peer].on_packet(datagram, arrival, now_);
+}
+
+void Wire::fly(const Flight& flight, const Faults& faults) {
+    Flight flown = flight;
+    if (chance(faults.corrupt)) {
+        const std::size_t bit = random() % (flown.bytes.size() * 8);
+        flown.bytes[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+    }
+    Nanoseconds delay = faults.delay_ns;
+    if (chance(faults.reorder)) {
+        delay += static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(10 * delay));
+    }
+    flights_.emplace(now_ + delay, std::move(flown));
+}
+
+void Wire::launch(std::size_t sender, const Transmission& run, std::span<const std::byte> bytes) {
+    const Faults& faults = path(run.port);
+    ++transmissions;
+    for (std::size_t segment = 0; segment < run.segments; ++segment) {
+        ++datagrams;
+        const std::size_t from = segment * run.segment_bytes;
+        const std::size_t length = std::min(run.segment_bytes, run.bytes - from);
+        const auto whole = bytes.subspan(from, length);
+        Flight flight{.receiver = 1 - sender, .arrival = {}, .bytes = {whole.begin(), whole.end()}};
+        if (tap && !tap(sender, flight.bytes)) {
+            continue;
+        }
+        if (faults.cut || chance(faults.loss)) {
+            continue;
+        }
+        flight.arrival = {.port = run.port,
+                          .traffic_class = run.traffic_class,
+                          .hop_limit = run.hop_limit,
+                          .source_udp_port = run.source_udp_port,
+                          .source = run.source,
+                          .destination = run.destination};
+        if (random() % 2 == 0) {
+            flight.arrival.ip_id = static_cast<std::uint32_t>(segment);
+        }
+        fly(flight, faults);
+        if (chance(faults.duplicate)) {
+            fly(flight, faults);
+        }
+    }
+}
+
+void Wire::pump() {
+    for (std::size_t sender = 0; sender < 2; ++sender) {
+        while (const auto run = devices_[sender].poll_transmit(now_, buffer_, 64)) {
+            launch(sender, *run, std::span(buffer_).first(run->bytes));
+        }
+    }
+}
+
+bool Wire::run_until(const std::function<bool()>& done, Nanoseconds until) {
+    while (true) {
+        pump();
+        if (done()) {
+            return true;
+        }
+        Nanoseconds next = flights_.empty() ? never : flights_.begin()->first;
+        for (Device& device : devices_) {
+            next = std::min(next, device.next_deadline());
+        }
+        if (next == never || next > until) {
+            now_ = until == never ? now_ : until;
+            return false;
+        }
+        now_ = std::max(now_, next);
+        for (Device& device : devices_) {
+            device.on_deadline(now_);
+        }
+        while (!flights_.empty() && flights_.begin()->first <= now_) {
+            const Flight flight = std::move(flights_.begin()->second);
+            flights_.erase(flights_.begin());
+            deliver(flight.receiver, flight.bytes, flight.arrival);
+        }
+    }
+}
+
+void Wire::run_for(Nanoseconds duration_ns) {
+    run_until([] { return false; }, now_ + duration_ns);
+}
+
+}  // namespace lanewise::verbs::testing

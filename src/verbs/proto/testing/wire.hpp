@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Two devices on a simulated wire, in virtual time. Each port of one is joined to the same port of
+// the other by a path with faults of its own; a seed decides about every packet, so a failure is
+// repeated by its seed. Port p of peer i has the address 10.0.p.i, or fd00::p:i where IPv6 is
+// asked.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "verbs/proto/device.hpp"
+
+namespace lanewise::verbs::testing {
+
+struct Faults {
+    double loss = 0;
+    double duplicate = 0;
+    double reorder = 0;  // delayed by up to ten times the delay
+    double corrupt = 0;  // one bit flipped
+    Nanoseconds delay_ns = 5'000;
+    bool cut = false;
+};
+
+enum class Family : std::uint8_t { ipv4, ipv6 };
+
+Address address_of(Family family, std::size_t peer, std::uint8_t port);
+
+class Wire {
+  public:
+    Wire(const DeviceConfig& config, std::uint64_t seed);
+
+    Device& device(std::size_t peer) { return devices_[peer]; }
+    Faults& path(std::uint8_t port) { return paths_[port - 1u]; }
+    void all_paths(const Faults& faults) { paths_.assign(paths_.size(), faults); }
+    // Both ends of a path lose their carrier, and what is on the way is lost.
+    void cut(std::uint8_t port);
+    void mend(std::uint8_t port);
+
+    Nanoseconds now() const { return now_; }
+    // Runs until `done` holds, or until nothing more would happen, or until the moment.
+    bool run_until(const std::function<bool()>& done, Nanoseconds until = never);
+    void run_for(Nanoseconds duration_ns);
+
+    void deliver(std::size_t peer, std::span<const std::byte> datagram, const Arrival& arrival);
+
+    // Sees, and may change, each datagram before the faults do; false drops it.
+    std::function<bool(std::size_t sender, std::vector<std::byte>&)> tap;
+    std::uint64_t datagrams = 0;
+    std::uint64_t transmissions = 0;
+    std::mt19937_64 random;
+
+  private:
+    struct Flight {
+        std::size_t receiver = 0;
+        Arrival arrival;
+        std::vector<std::byte> bytes;
+    };
+    bool chance(double probability);
+    void pump();
+    void launch(std::size_t sender, const Transmission& run, std::span<const std::byte> bytes);
+    void fly(const Flight& flight, const Faults& faults);
+
+    std::array<Device, 2> devices_;
+    std::vector<Faults> paths_;
+    std::multimap<Nanoseconds, Flight> flights_;
+    std::vector<std::byte> buffer_;
+    Nanoseconds now_ = 1'000'000;
+};
+
+}  // namespace lanewise::verbs::testing

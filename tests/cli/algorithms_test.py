@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise algorithms`: every algorithm is listed and can be looked at."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lanewise.cli import run
+from lanewise.errors import RequestError
+from lanewise.launch.native import find_program
+
+Answer = tuple[int, str, str]
+Lanewise = Callable[..., Answer]
+
+
+@pytest.fixture
+def lanewise(capfd: pytest.CaptureFixture[str]) -> Lanewise:
+    """Give the function that runs the command here: status, output, complaint."""
+    try:
+        find_program("lanewise-schedule", os.environ)
+    except RequestError as missing:
+        pytest.skip(str(missing))
+
+    def answer(*arguments: str) -> Answer:
+        status = run(list(arguments))
+        told = capfd.readouterr()
+        return status, told.out, told.err
+
+    return answer
+
+
+ROUND = re.compile(r"round (\d+): (.*)")
+
+
+def listed() -> list[dict[str, Any]]:
+    program = find_program("lanewise-schedule", os.environ)
+    done = subprocess.run([str(program), "--list"], capture_output=True, text=True, check=True)
+    algorithms: list[dict[str, Any]] = json.loads(done.stdout)
+    return algorithms
+
+
+def test_each_algorithm_says_what_it_is_from_and_what_it_costs(lanewise: Lanewise) -> None:
+    _, told, _ = lanewise("algorithms")
+
+    for one in listed():
+        assert f"# {one['collective']}\n" in told
+        assert re.search(rf"^{one['name']} .*{re.escape(one['cost'])}", told, re.MULTILINE)
+        assert one["source"]
+
+
+def test_the_rounds_of_a_binomial_scatter_are_those_of_the_literature(lanewise: Lanewise) -> None:
+    _, told, _ = lanewise("algorithms", "scatter", "binomial", "--ranks", "4", "--size", "2K")
+
+    assert [match.groups() for match in ROUND.finditer(told)] == [
+        ("1", "0->2 4 KiB"),
+        ("2", "0->1 2 KiB, 2->3 2 KiB"),
+    ]
+
+
+def test_the_picture_is_there_whole_or_not_at_all(lanewise: Lanewise, tmp_path: Path) -> None:
+    picture = tmp_path / "rounds.svg"
+    words = ["bcast", "pipeline", "--segment", "256", "--svg", str(picture)]
+
+    status, _, _ = lanewise("algorithms", *words)
+
+    assert status == 0
+    assert picture.read_text(encoding="utf-8").rstrip().endswith("</svg>")
+    assert [path.name for path in tmp_path.iterdir()] == ["rounds.svg"]
+
+
+WRONG = {
+    "scater": (["scater"], "no collective 'scater'; did you mean scatter?"),
+    "scatter binomal": (["scatter", "binomal"], "did you mean binomial?"),
+    "no platform": (["scatter", "lmo_binomial"], "give --platform FILE"),
+    "odd ranks": (["allgather", "neighbor_exchange", "-n", "5"], "the number of ranks is odd"),
+    "root": (["bcast", "ring", "--root", "8"], "root 8 of 8 ranks is not there"),
+    "size": (["bcast", "ring", "--size", "8Q"], "8Q"),
+    "svg of all": (["bcast", "--svg", "x.svg"], "--svg draws one algorithm"),
+    "too many": (["bcast", "ring", "-n", "100", "--svg", "x.svg"], "draw at most 64"),
+}
+
+
+@pytest.mark.parametrize(("words", "sentence"), WRONG.values(), ids=WRONG.keys())
+def test_bad_input_gets_one_line_with_its_remedy(
+    lanewise: Lanewise, words: list[str], sentence: str
+) -> None:
+    status, _, complaint = lanewise("algorithms", *words)
+
+    assert status == 2
+    assert sentence in complaint
+    assert complaint.count("\n") == 1

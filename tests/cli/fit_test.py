@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""lanewise fit on a simulated cluster: measured, fitted, written, read again and asked."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lanewise import fit, read, read_platform
+from lanewise.errors import RequestError
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+SCHEMA = json.loads(
+    (Path(__file__).parents[2] / "schema" / "platform.schema.json").read_text(encoding="utf-8")
+)
+SIZES = "0,1,1K,32K"
+
+
+def pairs_file(command: Command, folder: Path) -> Path:
+    path = folder / "pairs.jsonl"
+    done = command(
+        "measure", "pairs", "-n", 3, "--fabric", "smpi", "--repetitions", "3", "--sizes", SIZES,
+        "-o", path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+def without_time(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != "created"}
+
+
+def test_measures_what_the_models_need_and_goes_on_where_it_was_stopped(
+    lanewise: Command, smpi: str, tmp_path: Path
+) -> None:
+    words = ["fit", "--measure", "-n", 3, "--fabric", smpi, "-o", "platform.json"]
+
+    done = lanewise(*words)
+    assert done.returncode == 0, done.stderr
+    files = {path.name: path.read_text() for path in (tmp_path / "samples").iterdir()}
+    again = lanewise(*words)
+
+    platform = json.loads((tmp_path / "platform.json").read_text())
+    Draft202012Validator(SCHEMA).validate(platform)
+    assert set(platform["models"]) == {"hockney", "loggp", "plogp", "lmo"}
+    assert done.stdout.splitlines()[1].startswith("# model")
+    assert again.returncode == 0, again.stderr
+    assert set(files) >= {"pairs.jsonl", "triplets.jsonl", "trains.jsonl", "sends.jsonl"}
+    for name, text in files.items():
+        points = [line for line in text.splitlines() if '"record":"point"' in line]
+        kept = (tmp_path / "samples" / name).read_text()
+        assert all(point in kept for point in points)
+
+
+@pytest.mark.parametrize("operation", ["trains", "sends", "receives"])
+def test_a_real_mpi_has_times_of_what_loggp_and_plogp_need(
+    lanewise: Command, real_mpi: str, tmp_path: Path, operation: str
+) -> None:
+    done = lanewise(
+        "measure", operation, "-n", 2, "--fabric", real_mpi, "--repetitions", "20",
+        "--sizes", "0,64K", "-o", "s.jsonl",
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    frame = read(tmp_path / "s.jsonl")
+    assert list(frame["message_bytes"]) == [0, 65536]
+    assert (frame["median_s"] > 0).all()
+    assert (frame["reply_bytes"] == 0).all()
+
+
+def test_says_what_is_lacking_and_the_command_that_measures_it(
+    lanewise: Command, smpi: str, tmp_path: Path
+) -> None:
+    done = lanewise("fit", pairs_file(lanewise, tmp_path))
+
+    assert done.returncode == 0, done.stderr
+    assert "not fitted: lmo: no triplets" in done.stdout
+    assert "lanewise measure triplets -n 3 --sizes 0,1K,8K,32K --reply 0 --fabric smpi" in (
+        done.stdout
+    )
+
+
+def test_a_data_frame_gives_the_platform_that_its_file_gives(
+    lanewise: Command, smpi: str, tmp_path: Path
+) -> None:
+    path = pairs_file(lanewise, tmp_path)
+
+    from_file, from_frame = fit(path), fit(read(path))
+
+    assert without_time(from_file.values) == without_time(from_frame.values)
+    assert "hockney" in str(from_frame)
+
+
+def test_a_platform_is_saved_read_again_and_asked_for_seconds(
+    lanewise: Command, smpi: str, tmp_path: Path
+) -> None:
+    platform = fit(pairs_file(lanewise, tmp_path))
+    platform.save(tmp_path / "p.json")
+    read_again = read_platform(tmp_path / "p.json")
+
+    times_s = [
+        read_again.predict("scatter", "binomial", ranks=ranks, message_bytes=1024)
+        for ranks in (3, 64, 1024)
+    ]
+
+    assert read_again.values == platform.values
+    assert 0 < times_s[0] < times_s[1] < times_s[2]
+    with pytest.raises(RequestError, match="nonsense"):
+        read_again.predict("scatter", "nonsense", message_bytes=8)
+
+
+def test_refuses_in_one_line_what_it_cannot_fit(
+    lanewise: Command, smpi: str, tmp_path: Path
+) -> None:
+    pairs = pairs_file(lanewise, tmp_path)
+    (tmp_path / "text").write_text("hello\n")
+    for words, sentence in (
+        ([], "no samples"),
+        (["missing.jsonl"], "missing.jsonl cannot be read"),
+        (["text"], "not a JSON object"),
+        ([pairs, "-n", 3], "add --measure"),
+        (["--measure", "-n", "many"], "-n many"),
+    ):
+        done = lanewise("fit", *words)
+        assert done.returncode in (1, 2)
+        assert sentence in done.stderr
+        assert done.stderr.count("\n") == 1

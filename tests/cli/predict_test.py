@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise predict` for real, on a platform written by hand."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
+
+RANKS = 4
+LATENCY_S = 1e-5
+S_PER_BYTE = 1e-9
+
+
+def parameter(value: float) -> dict[str, float]:
+    return {"value": value, "low": value, "high": value}
+
+
+@pytest.fixture
+def platform(tmp_path: Path) -> Path:
+    """Write a platform on which a message of M bytes takes 10 us and M ns."""
+    links = [
+        {"ranks": [i, j], "latency_s": parameter(LATENCY_S), "s_per_byte": parameter(S_PER_BYTE)}
+        for i in range(RANKS)
+        for j in range(i + 1, RANKS)
+    ]
+    hockney = {
+        "links": links,
+        "held_back": {"points": 0, "relative_rms": 0.0},
+        "residuals": [],
+    }
+    fingerprint = {
+        "mpi": {"family": "openmpi", "library": "by hand"},
+        "fabric": "openmpi",
+        "kernel": "6.1",
+        "cpus": ["0"] * RANKS,
+        "settings": {},
+    }
+    path = tmp_path / "platform.json"
+    path.write_text(
+        json.dumps(
+            {
+                "schema": "lanewise-platform",
+                "version": 1,
+                "lanewise": "0.1.0",
+                "created": "2026-11-21T16:00:00Z",
+                "ranks": RANKS,
+                "hosts": [f"host{rank}" for rank in range(RANKS)],
+                "fingerprint": fingerprint,
+                "best": "hockney",
+                "models": {"hockney": hockney},
+            }
+        )
+    )
+    return path
+
+
+def answer(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.returncode == 0, done.stderr
+    values: dict[str, Any] = json.loads(done.stdout)
+    return values
+
+
+def test_the_times_are_hockneys(lanewise: Lanewise, platform: Path) -> None:
+    found = answer(
+        lanewise("predict", "scatter", "--platform", platform, "--sizes", "1K", "--json")
+    )
+
+    times = {one["algorithm"]: one["predicted_s"] for one in found["candidates"]}
+    assert (found["ranks"], found["model"], found["message_bytes"]) == (RANKS, "hockney", [1024])
+    assert times["linear"] == [pytest.approx(3 * (LATENCY_S + 1024 * S_PER_BYTE))]
+    assert times["binomial"] == [pytest.approx(2 * LATENCY_S + 3 * 1024 * S_PER_BYTE)]
+
+
+def test_more_ranks_than_were_measured_are_predicted(lanewise: Lanewise, platform: Path) -> None:
+    done = lanewise("predict", "scatter", "--ranks", 4096, "--algorithm", "binomial,linear")
+
+    assert done.returncode == 0, done.stderr
+    assert "# scatter on 4096 ranks, model hockney" in done.stdout
+    assert done.stdout.count("*") >= 5
+
+
+def test_a_segment_is_part_of_the_question(lanewise: Lanewise, platform: Path) -> None:
+    asked = ["--algorithm", "pipeline:4K", "--algorithm", "pipeline:1M"]
+    found = answer(lanewise("predict", "bcast", *asked, "--sizes", "1M", "--json"))
+
+    small, large = found["candidates"]
+    assert (small["segment_bytes"], large["segment_bytes"]) == (4096, 1 << 20)
+    assert small["predicted_s"] != large["predicted_s"]
+
+
+def test_every_collective_can_be_asked_for(lanewise: Lanewise, platform: Path) -> None:
+    for collective in ("barrier", "bcast", "gatherv", "allgather", "alltoall"):
+        found = answer(lanewise("predict", collective, "--json"))
+
+        assert all(time > 0 for one in found["candidates"] for time in one["predicted_s"])
+        assert found["candidates"]
+
+
+def test_a_drawing_is_an_svg(lanewise: Lanewise, platform: Path, tmp_path: Path) -> None:
+    done = lanewise("predict", "scatter", "--algorithm", "binomial", "--svg", "drawing.svg")
+
+    assert done.returncode == 0, done.stderr
+    assert ElementTree.parse(tmp_path / "drawing.svg").getroot().tag.endswith("svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["scater"], ["scater", "scatter"]),
+        (["scatter", "--algorithm", "lineal"], ["lineal", "linear"]),
+        (["scatter", "--algorithm", "linear:x"], ["x"]),
+        (["scatter", "--algorithm", "linear::0"], ["linear::0", "lanes"]),
+        (["scatter", "--algorithm", "linear:1:2:3"], ["linear:1:2:3", "SEGMENT"]),
+        (["scatter", "--sizes", "eight"], ["eight"]),
+        (["scatter", "--model", "lmo"], ["lmo", "hockney"]),
+        (["scatter", "--root", "4"], ["root 4"]),
+        (["scatter", "--algorithm", "linear", "--sizes", "1,2", "--svg", "a.svg"], ["one size"]),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(
+    arguments: list[str], named: list[str], lanewise: Lanewise, platform: Path, tmp_path: Path
+) -> None:
+    done = lanewise("predict", *arguments)
+
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.startswith("lanewise predict: ")
+    assert done.stderr.count("\n") == 1
+    assert all(word in done.stderr for word in named), done.stderr
+    assert list(tmp_path.iterdir()) == [platform]
+
+
+def test_a_platform_that_is_not_there_is_named(lanewise: Lanewise) -> None:
+    done = lanewise("predict", "scatter", "--platform", "none.json")
+
+    assert done.returncode != 0
+    assert "none.json" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,114 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!
+! The same in Fortran, for each of the three ways to MPI: -DWITH_HEADER (mpif.h),
+! -DWITH_MODULE (use mpi) and -DWITH_F08 (use mpi_f08).
+#ifdef WITH_F08
+#define HANDLE(kind) type(kind)
+#else
+#define HANDLE(kind) integer
+#endif
+program collectives
+#ifdef WITH_MODULE
+    use mpi
+#endif
+#ifdef WITH_F08
+    use mpi_f08
+#endif
+    implicit none
+#ifdef WITH_HEADER
+    include 'mpif.h'
+#endif
+    integer :: rank, ranks, root, error, sent, wrong, worst, i
+    integer :: everything(0:63), received(0:63), mine(2), grid(3, 4)
+    integer(kind=MPI_ADDRESS_KIND) :: place
+    HANDLE(MPI_Datatype) :: column, there
+    HANDLE(MPI_Comm) :: half
+
+    wrong = 0
+    call MPI_Init(error)
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+
+    do root = 0, ranks - 1
+        sent = 0
+        if (rank == root) sent = 2
+        everything = [(3 * i + root, i = 0, 63)]
+        call MPI_Scatter(everything, sent, MPI_INTEGER, mine, 2, MPI_INTEGER, root, &
+                         MPI_COMM_WORLD, error)
+        call expect(mine(2), 3 * (2 * rank + 1) + root, 'scatter')
+
+        mine = 100 + rank
+        received = 0
+        received(2 * root:2 * root + 1) = 100 + root
+        if (rank == root) then
+            call MPI_Gather(MPI_IN_PLACE, 0, MPI_INTEGER, received, 2, MPI_INTEGER, root, &
+                            MPI_COMM_WORLD, error)
+            call expect(received(2 * ranks - 1), 99 + ranks, 'gather in place')
+        else
+            call MPI_Gather(mine, 2, MPI_INTEGER, received, 0, MPI_INTEGER, root, &
+                            MPI_COMM_WORLD, error)
+        end if
+
+        ! Where the data lies is in the type, so the buffer is MPI_BOTTOM.
+        mine = -1
+        if (rank == root) mine = [root, 2 * root]
+        call MPI_Get_address(mine, place, error)
+        call MPI_Type_create_hindexed(1, [2], [place], MPI_INTEGER, there, error)
+        call MPI_Type_commit(there, error)
+        call MPI_Bcast(MPI_BOTTOM, 1, there, root, MPI_COMM_WORLD, error)
+        call MPI_Type_free(there, error)
+        call keep(mine)
+        call expect(mine(2), 2 * root, 'bcast from the bottom')
+    end do
+
+    grid = -1
+    if (rank == 0) grid = reshape([(i, i = 1, 12)], [3, 4])
+    call MPI_Type_vector(4, 1, 3, MPI_INTEGER, column, error)
+    call MPI_Type_commit(column, error)
+    call MPI_Bcast(grid, 1, column, 0, MPI_COMM_WORLD, error)
+    call expect(grid(1, 4), 10, 'bcast of a derived type')
+    call MPI_Type_free(column, error)
+
+    received(rank) = 5 * rank
+    call MPI_Allgather(MPI_IN_PLACE, 0, MPI_INTEGER, received, 1, MPI_INTEGER, MPI_COMM_WORLD, error)
+    call expect(received(ranks - 1), 5 * (ranks - 1), 'allgather in place')
+    everything = [(10 * rank + i, i = 0, 63)]
+    call MPI_Alltoall(everything, 1, MPI_INTEGER, received, 1, MPI_INTEGER, MPI_COMM_WORLD, error)
+    call expect(received(ranks - 1), 10 * (ranks - 1) + rank, 'alltoall')
+    mine = rank
+    call MPI_Allreduce(MPI_IN_PLACE, mine, 2, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+    call expect(mine(1), ranks * (ranks - 1) / 2, 'allreduce in place')
+
+    call MPI_Comm_split(MPI_COMM_WORLD, mod(rank, 2), rank, half, error)
+    mine = rank
+    call MPI_Bcast(mine, 2, MPI_INTEGER, 0, half, error)
+    call expect(mine(1), mod(rank, 2), 'bcast in a half')
+    call MPI_Comm_free(half, error)
+#ifdef WITH_F08
+    call MPI_Barrier(MPI_COMM_WORLD)
+#else
+    call MPI_Barrier(MPI_COMM_WORLD, error)
+#endif
+    call expect(error, MPI_SUCCESS, 'the error code')
+
+    call MPI_Reduce(wrong, worst, 1, MPI_INTEGER, MPI_MAX, 0, MPI_COMM_WORLD, error)
+    if (rank == 0 .and. worst == 0) print '(a)', 'all right'
+    call MPI_Finalize(error)
+    if (wrong /= 0) stop 1
+
+contains
+
+    subroutine expect(value, wanted, what)
+        integer, intent(in) :: value, wanted
+        character(*), intent(in) :: what
+        if (value == wanted) return
+        wrong = wrong + 1
+        print *, 'rank', rank, what, value, 'not', wanted
+    end subroutine expect
+
+    ! What MPI wrote behind the compiler's back is read again.
+    subroutine keep(values)
+        integer, intent(inout), volatile :: values(2)
+        values(1) = values(1)
+    end subroutine keep
+end program collectives

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The same in Python, by mpi4py: buffers, MPI_IN_PLACE, a user's operator, pickled objects."""
+
+from array import array
+
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+rank, ranks = world.Get_rank(), world.Get_size()
+
+everything = array("i", [3 * i for i in range(2 * ranks)]) if rank == 1 else None
+mine = array("i", [-1, -1])
+world.Scatter([everything, 2, MPI.INT] if rank == 1 else None, [mine, 2, MPI.INT], root=1)
+assert mine[1] == 3 * (2 * rank + 1), mine
+
+gathered = array("i", [0] * (2 * ranks))
+world.Allgather([mine, 2, MPI.INT], [gathered, 2, MPI.INT])
+assert list(gathered) == [3 * i for i in range(2 * ranks)], gathered
+
+total = array("i", [rank])
+world.Allreduce(MPI.IN_PLACE, [total, 1, MPI.INT], op=MPI.SUM)
+assert total[0] == ranks * (ranks - 1) // 2, total
+
+words = world.bcast({"any": "object"} if rank == 0 else None, root=0)
+assert words == {"any": "object"}, words
+assert world.allgather(str(rank)) == [str(r) for r in range(ranks)]
+
+half = world.Split(rank % 2, rank)
+assert half.bcast(rank, root=0) == rank % 2
+half.Free()
+world.Barrier()
+if rank == 0:
+    print("all right")

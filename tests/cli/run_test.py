@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise run`: programs as they are follow a tuning file, in every language, and stay right.
+
+The tuning files here have one rule a collective, for all sizes.  The report tells what was taken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from lanewise.launch.choose import launcher_of
+from lanewise.launch.native import find_builds
+from lanewise.launch.registry import FABRICS
+from lanewise.launch.tuned import LIBRARY
+
+PROGRAMS = Path(__file__).with_name("run_programs")
+SCHEMA = Path(__file__).parents[2] / "schema/run.schema.json"
+RANKS = 4
+TIMEOUT_S = 120
+RULES = {
+    "barrier": "dissemination",
+    "bcast": "binomial",
+    "scatter": "binomial",
+    "scatterv": "linear",
+    "gather": "binomial",
+    "gatherv": "linear",
+    "allgather": "ring",
+    "allgatherv": "ring",
+    "alltoall": "pairwise",
+    "reduce": "binomial",
+    "allreduce": "recursive_doubling",
+    "reduce_scatter": "ring",
+}
+EVERY_SIZE = {"from_bytes": 0, "to_bytes": 2**64 - 1}
+LANGUAGES = {
+    "C": ("mpicc", ["collectives.c"]),
+    "C++": ("mpicxx", ["-x", "c++", "collectives.c"]),
+    "mpif.h": ("mpif90", ["-DWITH_HEADER", "-w", "-fallow-argument-mismatch", "collectives.F90"]),
+    "use mpi": ("mpif90", ["-DWITH_MODULE", "-w", "-fallow-argument-mismatch", "collectives.F90"]),
+    "use mpi_f08": ("mpif90", ["-DWITH_F08", "collectives.F90"]),
+}
+FAMILIES = ("openmpi", "mpich")
+
+Compile = Callable[[str, str, str], Path]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(params=FAMILIES)
+def mpi(request: pytest.FixtureRequest) -> str:
+    """Give each MPI that has a launcher and a library to load."""
+    family = str(request.param)
+    if launcher_of(FABRICS[family], os.environ) is None:
+        pytest.skip(f"{family} has no launcher here; install {FABRICS[family].package}")
+    builds = [build for build in find_builds(os.environ) if build.mpi == family]
+    if not any((build.libraries / LIBRARY).is_file() for build in builds):
+        pytest.skip(f"{family} has no {LIBRARY}; make build")
+    return family
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
+    """Give the function that compiles a program once: by family, language or wrapper, and words."""
+    folder = tmp_path_factory.mktemp("programs")
+
+    def compile_once(family: str, wrapper: str, words: str) -> Path:
+        compiler = shutil.which(f"{wrapper}.{family}") or shutil.which(wrapper)
+        if compiler is None or (wrapper == "mpif90" and shutil.which("gfortran") is None):
+            pytest.skip(f"no {wrapper} of {family}; install its development package and gfortran")
+        program = folder / "".join(c if c.isalnum() else "_" for c in f"{family}{wrapper}{words}")
+        if not program.exists():
+            line = [compiler, *words.split(), "-o", str(program)]
+            subprocess.run(line, cwd=PROGRAMS, check=True)
+        return program
+
+    return compile_once
+
+
+def launcher(family: str) -> list[str]:
+    shared = ["--oversubscribe", "--bind-to", "none"] if family == "openmpi" else []
+    return [str(launcher_of(FABRICS[family], os.environ)), *shared, "-n", str(RANKS)]
+
+
+def tuning(family: str, **changes: Any) -> dict[str, Any]:
+    rules = {c: {"rules": [{**EVERY_SIZE, "algorithm": name}]} for c, name in RULES.items()}
+    return {
+        "schema": "lanewise-tuning",
+        "version": 1,
+        "lanewise": "0.1.0",
+        "created": "2026-11-21T15:00:00Z",
+        "mpi": {"family": family, "library": ""},
+        "ranks": RANKS,
+        "layout": [RANKS],
+        "margin": 0.03,
+        "confidence": 0.95,
+        "collectives": rules,
+        **changes,
+    }
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Give the function that runs a launch line on a tuning file, with a report."""
+
+    def run_tuned(
+        line: list[str], file: dict[str, Any] | str, *options: str, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        text = file if isinstance(file, str) else json.dumps(file)
+        (tmp_path / "tuning.json").write_text(text, encoding="utf-8")
+        ours = ["--tuning", "tuning.json", "--report", "report.json", *options]
+        return subprocess.run(
+            [sys.executable, "-m", "lanewise", "run", *ours, "--", *line],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+            env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **variables},
+        )  # fmt: skip
+
+    return run_tuned
+
+
+def counted(folder: Path, what: str) -> dict[str, int]:
+    """Return how many calls of each collective the report says were taken, or passed."""
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    jsonschema.validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    counts: dict[str, int] = {}
+    for entry in report["calls"]:
+        name = entry["collective"]
+        counts[name] = counts.get(name, 0) + entry[what]
+    return counts
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_program_in_any_language_follows_the_rules_and_is_right(
+    mpi: str, language: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    wrapper, words = LANGUAGES[language]
+    program = compiled(mpi, wrapper, " ".join(words))
+
+    done = run([*launcher(mpi), str(program)], tuning(mpi))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == "all right\n"
+    assert done.stderr == ""
+    taken, passed = counted(tmp_path, "taken"), counted(tmp_path, "passed")
+    used = set(RULES) & set(taken)
+    assert {"scatter", "gather", "bcast", "allgather", "alltoall", "allreduce", "barrier"} <= used
+    assert all(taken[name] > 0 for name in used), taken
+    assert passed["bcast"] > 0, "those in a half of the ranks are not for these rules"
+    assert passed["scatter"] == 0
+
+
+def test_a_python_program_follows_the_rules(run: Run, tmp_path: Path) -> None:
+    python = shutil.which("python3", path="/usr/bin") or sys.executable
+    if subprocess.run([python, "-c", "import mpi4py"], capture_output=True, check=False).returncode:
+        pytest.skip("no mpi4py; install python3-mpi4py")
+    mpi = "openmpi"
+
+    done = run([*launcher(mpi), python, str(PROGRAMS / "collectives.py")], tuning(mpi))
+
+    assert done.stdout == "all right\n", done.stderr
+    assert counted(tmp_path, "taken")["scatter"] == 1
+    assert counted(tmp_path, "taken")["bcast"] > 0
+
+
+def test_a_session_without_a_world_follows_the_rules(
+    compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = compiled("mpich", "mpicc", "session.c")
+
+    done = run([*launcher("mpich"), str(program)], tuning("mpich"))
+
+    assert done.stdout == "all right\n", done.stderr
+    assert counted(tmp_path, "taken") == {"bcast": 1, "scatter": 1}
+
+
+def test_another_tool_below_sees_what_is_passed_on(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = compiled(mpi, "mpicc", "collectives.c")
+    tool = compiled(mpi, "mpicc", "-shared -fPIC tool.c")
+    few = {"barrier": tuning(mpi)["collectives"]["barrier"]}
+
+    done = run([*launcher(mpi), str(program)], tuning(mpi, collectives=few), LD_PRELOAD=str(tool))
+
+    assert done.returncode == 0, done.stderr
+    passed = counted(tmp_path, "passed")
+    assert passed["bcast"] > 0
+    assert f"tool: {passed['bcast'] + 3} broadcasts, 0 barriers" in done.stdout, (
+        "between communicators the three calls of each rank are passed on without being counted"
+    )
+
+
+def test_the_status_of_the_program_is_the_status_of_the_command(mpi: str, run: Run) -> None:
+    line = launcher(mpi)
+    line[-1] = "1"
+
+    assert run([*line, "sh", "-c", "exit 7"], tuning(mpi)).returncode == 7
+
+
+CORRUPT = '{"schema": "lanewise-tuning", "version'
+
+
+def test_a_corrupt_file_is_refused_and_the_program_runs_without_it(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = compiled(mpi, "mpicc", "collectives.c")
+
+    done = run([*launcher(mpi), str(program)], CORRUPT)
+
+    assert (done.returncode, done.stdout) == (0, "all right\n")
+    assert done.stderr.count("\n") == 1
+    assert "tuning.json: is not JSON of this kind" in done.stderr
+    assert not (tmp_path / "report.json").exists()
+
+
+def test_a_corrupt_file_ends_a_strict_run_before_it_begins(
+    mpi: str, compiled: Compile, run: Run
+) -> None:
+    program = compiled(mpi, "mpicc", "collectives.c")
+
+    done = run([*launcher(mpi), str(program)], CORRUPT, "--strict")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("lanewise run: ")
+
+
+OTHERS = {
+    "ranks": ({"ranks": 7, "layout": [7]}, "is for 7 ranks, not 4"),
+    "layout": ({"layout": [3, 1]}, "for ranks on hosts as [3, 1], these are as [4]"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_file_for_another_job_brings_one_warning_and_no_rule(
+    other: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    changes, sentence = OTHERS[other]
+    program = compiled("openmpi", "mpicc", "collectives.c")
+
+    done = run([*launcher("openmpi"), str(program)], tuning("openmpi", **changes))
+
+    assert (done.returncode, done.stdout) == (0, "all right\n")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert sentence in done.stderr
+    assert set(counted(tmp_path, "taken").values()) == {0}
+
+
+def test_a_file_for_another_mpi_brings_one_warning(compiled: Compile, run: Run) -> None:
+    program = compiled("openmpi", "mpicc", "collectives.c")
+
+    done = run([*launcher("openmpi"), str(program)], tuning("mpich"))
+
+    assert (done.returncode, done.stdout) == (0, "all right\n")
+    assert done.stderr.count("\n") == 1
+    assert "is for mpich, this is openmpi" in done.stderr
+
+
+def test_a_program_and_a_launcher_of_two_mpis_are_refused(compiled: Compile, run: Run) -> None:
+    program = compiled("mpich", "mpicc", "collectives.c")
+
+    done = run([*launcher("openmpi"), str(program)], tuning("mpich"))
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is built for MPICH" in done.stderr
+    assert "mpiexec.mpich" in done.stderr
+
+
+@pytest.mark.parametrize(("build", "program"), [FAMILIES, FAMILIES[::-1]])
+def test_the_library_of_another_mpi_ends_a_program_before_its_main(
+    build: str, program: str, compiled: Compile, tmp_path: Path
+) -> None:
+    library = next(b.libraries / LIBRARY for b in find_builds(os.environ) if b.mpi == build)
+    file = tmp_path / "tuning.json"
+    file.write_text(json.dumps(tuning(build)), encoding="utf-8")
+
+    done = subprocess.run(
+        [compiled(program, "mpicc", "collectives.c")],
+        capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+        env={**os.environ, "LD_PRELOAD": str(library), "LANEWISE_TUNING": str(file)},
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "lanewise run loads the right one" in done.stderr
+
+
+def test_ranks_with_different_files_keep_to_the_mpi_and_say_so_once(
+    compiled: Compile, tmp_path: Path
+) -> None:
+    program = compiled("openmpi", "mpicc", "collectives.c")
+    library = next(b.libraries / LIBRARY for b in find_builds(os.environ) if b.mpi == "openmpi")
+    files = [tmp_path / "one.json", tmp_path / "other.json"]
+    files[0].write_text(json.dumps(tuning("openmpi")), encoding="utf-8")
+    line = [*launcher("openmpi")[:-1]]
+    parts = [
+        ["2", "-x", f"LD_PRELOAD={library}", "-x", f"LANEWISE_TUNING={file}", str(program)]
+        for file in files
+    ]
+
+    done = subprocess.run(
+        [*line, *parts[0], ":", "-n", *parts[1]],
+        capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+        env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+    )  # fmt: skip
+
+    assert done.stdout == "all right\n", done.stderr
+    assert done.stderr.count("different tuning files") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--tuning", "none.json", "--", "mpirun", "true"], ["none.json", "lanewise tune"]),
+        (["--tuning", "t.json"], ["no program"]),
+        (["--tuning", "t.json", "--mpi", "lam", "--", "mpirun", "true"], ["--mpi lam", "openmpi"]),
+        (["--tuning", "t.json", "--", "nolauncher", "-n", "2"], ["nolauncher"]),
+        (["--tuning", "t.json", "--report", "no/r.json", "--", "true"], ["no/r.json"]),
+        (["--tuning", "t.json", "--", "true"], ["--mpi"]),
+    ],
+)
+def test_what_cannot_be_run_is_refused(
+    arguments: list[str], named: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "t.json").write_text(json.dumps(tuning("openmpi")), encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "lanewise", "run", *arguments],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert all(word in done.stderr for word in named), done.stderr

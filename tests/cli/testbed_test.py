@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Testbeds are really raised: what runs in them sees hosts and delays, and nothing stays behind."""
+
+import hashlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import LanewiseError, RequestError
+from lanewise.launch.native import find_program
+from lanewise.testbed import bed, shipped
+
+Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
+
+SMALL = """[[site]]
+name = "a"
+hosts = 1
+lan = { rate = "10 Gbit/s" }
+wan = { rate = "250 Mbit/s" }
+
+[[site]]
+name = "b"
+hosts = 2
+lan = { latency = "1 ms" }
+
+[[link]]
+between = ["a", "b"]
+rate = "1 Gbit/s"
+delay = "20 ms"
+"""
+
+# Prints the shortest of twenty round trips to a host, in ms; the far end sends back what it gets.
+ECHO = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 9000))
+print("ready", flush=True)
+while True:
+    data, peer = s.recvfrom(100)
+    s.sendto(data, peer)
+"""
+PING = """
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(20)
+times = []
+for _ in range(20):
+    begin = time.perf_counter()
+    s.sendto(b"ping", (sys.argv[1], 9000))
+    s.recv(100)
+    times.append(time.perf_counter() - begin)
+print(1e3 * min(times))
+"""
+# Sends 8 MB made of a pattern, or prints the digest of what comes.
+SEND = """
+import socket, sys
+with socket.create_connection((sys.argv[1], 9001)) as link:
+    link.sendall(bytes(i * i % 251 for i in range(8_000_000)))
+"""
+DIGEST = """
+import hashlib, socket
+found = hashlib.sha256()
+with socket.create_server(("", 9001)) as server:
+    print("ready", flush=True)
+    link, _ = server.accept()
+    while data := link.recv(1 << 16):
+        found.update(data)
+print(found.hexdigest())
+"""
+# Says whether an interface has its carrier: IFF_RUNNING among its flags (SIOCGIFFLAGS).
+CARRIER = """
+import fcntl, socket, struct, sys
+request = struct.pack("16sh14x", sys.argv[1].encode(), 0)
+answer = fcntl.ioctl(socket.socket(), 0x8913, request)
+print("there" if struct.unpack("16sh14x", answer)[1] & 0x40 else "gone")
+"""
+WAIT = "echo started; read forever"
+
+
+@pytest.fixture(scope="module")
+def possible() -> None:
+    """Skip where this machine lets nobody raise a testbed, and say why."""
+    try:
+        find_program(bed.PROGRAM, os.environ)
+        with bed.raised(shipped.find("one-switch")):
+            pass
+    except RequestError as error:
+        pytest.skip(str(error))
+    except LanewiseError as error:
+        if "is refused" not in str(error):
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def base(possible: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Give the folder of testbeds, which is empty again at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="lwt", dir="/tmp"))
+    monkeypatch.setenv("LANEWISE_TESTBEDS", str(folder))
+    yield folder
+    for each in bed.beds():
+        bed.take_down(each)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def small(base: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def started(*arguments: object) -> "subprocess.Popen[str]":
+    """Start the command and return when its first line of output is there."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lanewise", "testbed", *map(str, arguments)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline()
+    return process
+
+
+def processes_of(folder: Path) -> list[str]:
+    """Return the command lines of processes that a testbed in `folder` has."""
+    mark = str(folder).encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            line, variables = (path / "cmdline").read_bytes(), (path / "environ").read_bytes()
+        except OSError:
+            continue
+        if mark in line or b"LANEWISE_TESTBED_RUN=" + mark in variables:
+            found.append(line.replace(b"\0", b" ").decode(errors="replace"))
+    return found
+
+
+def assert_nothing_left(base: Path) -> None:
+    assert list(base.iterdir()) == []
+    assert processes_of(base) == []
+
+
+def ended(process: int) -> bool:
+    """Wait until a process that is no child of ours has ended."""
+    try:
+        watched = os.pidfd_open(process)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([watched], [], [], 60)[0])
+    finally:
+        os.close(watched)
+
+
+def test_what_runs_in_a_testbed_is_on_its_first_host(lanewise: Lanewise, base: Path) -> None:
+    done = lanewise("testbed", "run", "one-switch", "--", "hostname")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "a1\n", "")
+    assert_nothing_left(base)
+
+
+def test_the_status_of_the_command_is_passed_on(lanewise: Lanewise, base: Path) -> None:
+    done = lanewise("testbed", "run", "one-switch", "--", "sh", "-c", "exit 7")
+
+    assert done.returncode == 7
+    assert_nothing_left(base)
+
+
+def test_ranks_of_both_mpis_run_on_every_host_and_sites_are_as_far_as_described(
+    lanewise: Lanewise, small: Path, base: Path
+) -> None:
+    assert lanewise("testbed", "up", small).stdout == "small is up: a1, b1, b2\n"
+
+    for launcher in ("mpirun.openmpi", "mpiexec.mpich"):
+        if shutil.which(launcher):
+            done = lanewise("testbed", "run", "small", "--", launcher, "-n", 3, "hostname")
+            assert sorted(done.stdout.split()) == ["a1", "b1", "b2"], done.stderr
+
+    echo = started("run", "small", "--at", "b1", "--", sys.executable, "-c", ECHO)
+    ping = ("testbed", "run", "small", "--", sys.executable, "-c", PING, "b1")
+    before_ms = float(lanewise(*ping).stdout)
+    lanewise("testbed", "fault", "small", "degrade", "a-b", "--delay", "60 ms")
+    after_ms = float(lanewise(*ping).stdout)
+    assert before_ms >= 41
+    assert 2 < after_ms / before_ms < 4
+
+    near = ("testbed", "run", "small", "--at", "b2", "--", sys.executable, "-c", PING, "b1")
+    assert 2 <= float(lanewise(*near).stdout) < before_ms
+
+    states = json.loads(lanewise("testbed", "status", "--json").stdout)["testbeds"]
+    assert [state["name"] for state in states] == ["small"]
+    link = next(link for link in states[0]["links"] if link["name"] == "a-b")
+    assert link["settings"]["delay_ns"] == 60_000_000
+    assert all(way["delivered"] > 0 for way in link["directions"])
+
+    assert lanewise("testbed", "down", "small").stdout == "small is down\n"
+    echo.communicate()
+    assert echo.returncode != 0
+    assert_nothing_left(base)
+
+
+def test_what_crosses_a_bad_link_arrives_whole(lanewise: Lanewise, small: Path, base: Path) -> None:
+    lanewise("testbed", "up", small)
+    lanewise("testbed", "fault", "small", "degrade", "a-b", "--delay", "1 ms", "--loss", "0.5 %",
+             "--reorder", "0.5 %")  # fmt: skip
+    receiver = started("run", "small", "--at", "b1", "--", sys.executable, "-c", DIGEST)
+
+    lanewise("testbed", "run", "small", "--", sys.executable, "-c", SEND, "b1")
+    digest = receiver.communicate(timeout=60)[0].strip()
+
+    states = json.loads(lanewise("testbed", "status", "--json").stdout)["testbeds"]
+    link = next(link for link in states[0]["links"] if link["name"] == "a-b")
+    there = link["directions"][0]
+    sent = bytes(i * i % 251 for i in range(8_000_000))
+    assert digest == hashlib.sha256(sent).hexdigest()
+    assert there["lost"] > 0
+    assert there["held"] > 0
+    lanewise("testbed", "down", "--all")
+    assert_nothing_left(base)
+
+
+@pytest.mark.parametrize(
+    ("launcher", "rank"),
+    [("mpirun.openmpi", "OMPI_COMM_WORLD_RANK"), ("mpiexec.mpich", "PMI_RANK")],
+)
+def test_ranks_go_to_the_hosts_in_the_order_asked_for_as_the_placement_says(
+    lanewise: Lanewise, small: Path, base: Path, launcher: str, rank: str
+) -> None:
+    if shutil.which(launcher) is None:
+        pytest.skip(f"there is no {launcher} here")
+    show = f"echo ${rank} $(hostname); [ ${rank} != 2 ] || cat $LANEWISE_PLACEMENT > placed.json"
+
+    done = lanewise("testbed", "run", small, "--hosts", "b2,a1", "--", launcher, "-n", 3, "sh",
+                    "-c", show)  # fmt: skip
+
+    placed = json.loads((small.parent / "placed.json").read_text())
+    assert sorted(done.stdout.splitlines()) == ["0 b2", "1 b2", "2 a1"], done.stderr
+    assert [(each["rank"], each["host"], each["site"]) for each in placed["ranks"]] == [
+        (0, "b2", "b"), (1, "b2", "b"), (2, "a1", "a"),
+    ]  # fmt: skip
+    assert_nothing_left(base)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_takes_everything_down(small: Path, base: Path, number: int) -> None:
+    process = started("run", small, "--", "sh", "-c", WAIT)
+
+    process.send_signal(number)
+    process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert_nothing_left(base)
+
+
+def test_a_killed_run_takes_everything_with_it(small: Path, base: Path) -> None:
+    process = started("run", small, "--", "sh", "-c", WAIT)
+    (running,) = bed.beds()
+
+    process.kill()
+    process.communicate(timeout=60)
+
+    assert ended(running.info.outer)
+    assert_nothing_left(base)
+
+
+def test_what_a_killed_keeper_leaves_is_found_by_down_all(
+    lanewise: Lanewise, small: Path, base: Path
+) -> None:
+    lanewise("testbed", "up", small)
+    (standing,) = bed.beds()
+    os.kill(standing.info.outer, signal.SIGKILL)
+    assert ended(standing.info.keeper)
+
+    done = lanewise("testbed", "down", "--all")
+
+    assert done.stdout == "removed what was left of small\n"
+    assert_nothing_left(base)
+
+
+def test_two_testbeds_of_one_description_do_not_meet(
+    lanewise: Lanewise, small: Path, base: Path
+) -> None:
+    first = started("run", small, "--", "sh", "-c", WAIT)
+
+    second = lanewise("testbed", "run", small, "--", "hostname")
+
+    assert (second.returncode, second.stdout) == (0, "a1\n")
+    assert first.poll() is None
+    first.communicate("go\n", timeout=60)
+    assert first.returncode == 0
+    assert_nothing_left(base)
+
+
+def test_a_host_that_dies_fails_the_run_and_the_testbed_is_cleaned_up(
+    lanewise: Lanewise, small: Path, base: Path
+) -> None:
+    if shutil.which("mpirun.openmpi") is None:
+        pytest.skip("there is no Open MPI here; install openmpi-bin")
+    lanewise("testbed", "up", small)
+    script = "echo started; exec sleep 600"
+    process = started("run", "small", "--", "mpirun.openmpi", "-n", 3, "sh", "-c", script)
+    assert process.stdout is not None
+    for _ in range(2):
+        process.stdout.readline()
+
+    killed = lanewise("testbed", "fault", "small", "kill", "b2")
+    process.communicate(timeout=60)
+
+    assert json.loads(killed.stdout)["target"] == "b2"
+    assert process.returncode not in (0, None)
+    lanewise("testbed", "down", "small")
+    assert_nothing_left(base)
+
+
+def test_faults_of_a_script_are_logged_with_their_times(
+    lanewise: Lanewise, small: Path, base: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "faults.toml").write_text(
+        '[[fault]]\nat = "0 s"\ncut = "a1.lan0"\n[[fault]]\nat = "1 ms"\ncut = "a-b"\n'
+    )
+    lanewise("testbed", "up", small)
+
+    done = lanewise("testbed", "fault", "small", "faults.toml")
+    carrier = ("testbed", "run", "small", "--", sys.executable, "-c", CARRIER, "lan0")
+
+    logged = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(each["action"], each["target"]) for each in logged] == [
+        ("cut", "a1.lan0"), ("cut", "a-b"),
+    ]  # fmt: skip
+    assert all(each["elapsed_s"] >= each["wanted_s"] for each in logged)
+    assert lanewise(*carrier).stdout == "gone\n"
+    lanewise("testbed", "fault", "small", "mend", "a1.lan0")
+    assert lanewise(*carrier).stdout == "there\n"
+    lanewise("testbed", "down", "--all")
+    assert_nothing_left(base)
+
+
+def test_without_the_rights_of_root_one_is_raised_as_well(small: Path, base: Path) -> None:
+    powerless = ["setpriv", "--bounding-set=-all,+setfcap", "--inh-caps=-all"]
+    if shutil.which(powerless[0]) is None:
+        pytest.skip("there is no setpriv here; install util-linux")
+    # Linux wants this one of whoever maps user 0, which only a test does without the others.
+    command = [sys.executable, "-m", "lanewise", "testbed", "run", str(small), "--", "hostname"]
+
+    done = subprocess.run([*powerless, *command], capture_output=True, text=True, check=False)
+
+    if "is refused" in done.stderr:
+        pytest.skip(done.stderr)
+    assert (done.stdout, done.returncode) == ("a1\n", 0), done.stderr
+    assert_nothing_left(base)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("check", "small.toml"), ["small.toml:4", "'rat'", "rate"]),
+        (("up", "small.toml"), ["small.toml:4", "'rat'", "rate"]),
+        (("run", "small.toml", "--", "true"), ["small.toml:4", "'rat'", "rate"]),
+        (("up", "two-sites"), ["two-sites", "two-site"]),
+        (("down",), ["--all"]),
+        (("down", "small"), ["small", "not up"]),
+        (("fault", "small", "cut", "a-b"), ["small"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_bad_input_is_refused_in_one_line_before_anything_is_made(
+    lanewise: Lanewise, small: Path, base: Path, arguments: tuple[str, ...], named: list[str]
+) -> None:
+    small.write_text(SMALL.replace("rate", "rat", 1))
+
+    done = lanewise("testbed", *arguments)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("lanewise testbed: ")
+    assert all(word in done.stderr for word in named), done.stderr
+    assert list(base.iterdir()) == []

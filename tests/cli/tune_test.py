@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise tune` and `lanewise check` for real, with few repetitions of small messages."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from lanewise.cli import proving, run
+from lanewise.launch.choose import choose
+from lanewise.tuning.content import Choice
+from lanewise.tuning.decide import decide
+from lanewise.tuning.read import load
+from lanewise.tuning.specimen import own, tuning
+from lanewise.tuning.write import save
+
+Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
+
+ROOT = Path(__file__).parents[2]
+QUICK = ("-n", 2, "--repetitions", "10:40", "-o", "t.json")
+
+
+def test_tuning_writes_the_evidence_and_the_rules_that_follow_from_it(
+    lanewise: Lanewise, fabric: str, tmp_path: Path
+) -> None:
+    done = lanewise("tune", "scatter", "barrier", "--sizes", "8,1K", "--fabric", fabric, *QUICK)
+
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "t.json"
+    schema = json.loads((ROOT / "schema/tuning.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
+    found = load(path)
+    assert (found.mpi_family, found.ranks, sum(found.layout)) == (fabric, 2, 2)
+    assert list(found.collectives) == ["barrier", "scatter"]
+    sizes = [point.message_bytes for point in found.collectives["scatter"].points]
+    assert sizes == [8, 1024]
+    for name, content in found.collectives.items():
+        assert decide(name, content.points, found.margin) == content
+        origins = {c.choice.origin for point in content.points for c in point.candidates}
+        assert origins == ({"lanewise"} if fabric == "smpi" else {"lanewise", "mpi"})
+    assert [left.name for left in tmp_path.iterdir()] == ["t.json"]
+
+
+def test_an_interrupted_tuning_goes_on_where_it_was(
+    lanewise: Lanewise, real_mpi: str, tmp_path: Path
+) -> None:
+    line = ["tune", "allgather", "--sizes", "1:4K:x2", "--fabric", real_mpi, *map(str, QUICK)]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "lanewise", *line],
+        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert started.stderr is not None
+    first = started.stderr.readline()
+
+    started.send_signal(signal.SIGINT)
+    rest = started.communicate(timeout=60)[1]
+    kept = [found.name for found in tmp_path.iterdir()]
+    done = lanewise(*line, "--resume")
+
+    assert first.startswith("1/13 allgather 1 B")
+    assert started.returncode == 130
+    assert rest.splitlines()[-1].endswith("the same command with --resume goes on")
+    assert kept == ["t.json.evidence"]
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr.startswith("1/13")
+    assert len(load(tmp_path / "t.json").collectives["allgather"].points) == 13
+    assert [left.name for left in tmp_path.iterdir()] == ["t.json"]
+
+
+def test_a_budget_ends_a_tuning_with_what_was_measured(lanewise: Lanewise, tmp_path: Path) -> None:
+    line = ("tune", "bcast", "--sizes", "1:1M:x2", "-n", 2, "--fabric", "openmpi", "-o", "t.json")
+
+    done = lanewise(*line, "--budget", "0.5s")
+    before = len(load(tmp_path / "t.json").collectives["bcast"].points)
+    more = lanewise(*line, "--budget", "1s", "--resume")
+
+    assert done.returncode == more.returncode == 0, done.stderr + more.stderr
+    assert "the budget is used up after" in done.stderr
+    assert 0 < before < 21
+    assert len(load(tmp_path / "t.json").collectives["bcast"].points) > before
+    assert (tmp_path / "t.json.evidence").exists()
+
+
+def test_a_complete_tuning_has_nothing_to_resume(lanewise: Lanewise, tmp_path: Path) -> None:
+    save(tuning({}), tmp_path / "t.json")
+
+    done = lanewise("tune", "scatter", "-o", "t.json", "--resume")
+
+    assert done.returncode == 2
+    assert "t.json is complete" in done.stderr
+
+
+REFUSED = [
+    (["scater", "-o", "t.json"], ["scater", "did you mean scatter?"]),
+    (["pingpong", "-o", "t.json"], ["pingpong"]),
+    (["scatter", "scatter", "-o", "t.json"], ["scatter", "twice"]),
+    (["scatter"], ["-o tuning.json"]),
+    (["scatter", "-o", "none/t.json"], ["none"]),
+    (["scatter", "-o", "/"], ["/", "folder"]),
+    (["scatter", "-o", "t.json", "--budget", "soon"], ["--budget soon", "5min"]),
+    (["scatter", "-o", "t.json", "--budget", "0s"], ["--budget 0s"]),
+    (["scatter", "-o", "t.json", "--margin", "3"], ["margin 3"]),
+    (["scatter", "-o", "t.json", "--confidence", "95"], ["confidence", "95"]),
+    (["scatter", "-o", "t.json", "--repetitions", "5"], ["repetitions", "5", "10:1000"]),
+    (["scatter", "-o", "t.json", "--sizes", "8,eight"], ["eight"]),
+    (["reduce", "-o", "t.json", "--sizes", "1,2"], ["reduce", "multiple of 4"]),
+    (["scatter", "-o", "t.json", "--platform", "none.json"], ["none.json"]),
+    (["scatter", "-o", "t.json", "--emit", "opnmpi"], ["opnmpi", "openmpi"]),
+    (["scatter", "-o", "t.json", "--emit-to", "x"], ["--emit-to", "--emit openmpi"]),
+    (["none.json", "--emit", "openmpi"], ["none.json", "does not exist"]),
+    (["there.json"], ["there.json", "--emit openmpi"]),
+    (["there.json", "--emit", "mpich"], ["openmpi, not mpich"]),
+    (["there.json", "--emit", "openmpi", "-o", "there.json"], ["there.json exists"]),
+    (["scatter", "-o", "there.json"], ["there.json exists", "--resume"]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named"), REFUSED, ids=" ".join)
+def test_bad_input_is_one_line_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    arguments: list[str], named: list[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    save(tuning({}), tmp_path / "there.json")
+
+    status = run(["tune", "-n", "2", "--fabric", "openmpi", *arguments])
+
+    said = capsys.readouterr()
+    assert status == 2
+    assert said.out == ""
+    assert said.err.startswith("lanewise tune: ")
+    assert said.err.count("\n") == 1
+    assert all(word in said.err for word in named), said.err
+    assert [left.name for left in tmp_path.iterdir()] == ["there.json"]
+
+
+def test_rules_are_emitted_without_measuring(lanewise: Lanewise, tmp_path: Path) -> None:
+    one = tuning({"bcast": {8: [own("chain")]}, "scatter": {8: [own("linear_nb")], 64: []}})
+    save(one, tmp_path / "t.json")
+
+    shown = lanewise("tune", "t.json", "--emit", "openmpi")
+    written = lanewise("tune", "--emit", "openmpi", "t.json", "-o", "rules.conf")
+
+    assert shown.returncode == written.returncode == 0, shown.stderr + written.stderr
+    assert shown.stdout == (tmp_path / "rules.conf").read_text(encoding="utf-8")
+    assert "8 2 4 0" in shown.stdout.splitlines()
+    assert "left out: scatter" in shown.stderr
+
+
+PROVED: dict[str, dict[str, dict[int, list[Choice]]]] = {
+    "openmpi": {
+        "bcast": {64: [own("chain", 8192)], 128: [own("chain", 8192)]},
+        "allgather": {16: [own("ring")]},
+        "scatter": {8: [own("linear_nb")]},
+        "allreduce": {64: [own("ring")], 4096: []},
+    },
+    "mpich": {"scatter": {8: [own("nb")]}, "bcast": {8: [own("scatter_ring_allgather")]}},
+}
+
+
+def test_the_emitted_file_is_obeyed(lanewise: Lanewise, real_mpi: str, tmp_path: Path) -> None:
+    save(tuning(PROVED[real_mpi], real_mpi, ranks=2), tmp_path / "t.json")
+
+    done = lanewise("tune", "t.json", "--emit", real_mpi, "-o", "rules.conf", "--prove")
+
+    assert done.returncode == 0, done.stderr
+    assert "the emitted file is obeyed" in done.stderr
+
+
+def test_a_file_that_is_not_obeyed_is_found_out(
+    lanewise: Lanewise, real_mpi: str, tmp_path: Path
+) -> None:
+    save(tuning({"bcast": {8: [own("nonesuch")]}}, real_mpi, ranks=2), tmp_path / "t.json")
+
+    done = lanewise("tune", "t.json", "--emit", real_mpi, "-o", "rules.conf", "--prove")
+
+    if real_mpi == "openmpi":
+        assert "left out: bcast: an algorithm whose number is not known" in done.stderr
+    else:
+        assert done.returncode == 1
+        assert "the emitted file is not obeyed: bcast:8:2 did not come to an end" in done.stderr
+
+
+def test_a_file_that_hangs_programs_is_found_out(
+    lanewise: Lanewise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = tuning({"scatter": {64: [own("binomial")]}}, ranks=4)
+    by_size = "1\n15\n1\n4\n2\n0 1 0 0\n256 2 0 0\n"
+    monkeypatch.setattr(proving, "TIMEOUT_S", 15.0)
+
+    _, faults = proving.prove_openmpi(choose("openmpi", os.environ), one, by_size)
+
+    assert any("scatter:1024:4 did not come to an end" in fault for fault in faults)
+
+
+def test_checking_reports_each_guideline(lanewise: Lanewise, real_mpi: str) -> None:
+    done = lanewise(
+        "check", "bcast", "gather", "-n", 2, "--sizes", "8,1K", "--repetitions", "10:20",
+        "--fabric", real_mpi, "--json",
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["mpi"]["family"] == real_mpi
+    kinds = {(one["collective"], one["kind"]) for one in found["guidelines"]}
+    assert kinds == {(c, k) for c in ("bcast", "gather") for k in ("mock-up", "monotony", "split")}
+    assert found["broken"] == sum(one["broken"] for one in found["guidelines"])
+
+
+def test_a_strict_check_fails_only_where_a_guideline_is_broken(lanewise: Lanewise) -> None:
+    done = lanewise(
+        "check", "scatter", "-n", 2, "--sizes", "8", "--repetitions", "10:20",
+        "--fabric", "openmpi", "--strict",
+    )  # fmt: skip
+
+    lines = done.stderr.splitlines()
+    assert done.returncode == (0 if "0 of 3 guidelines are broken" in lines else 1)
+
+
+def test_checking_refuses_what_it_cannot_check(lanewise: Lanewise) -> None:
+    done = lanewise("check", "barrier", "-n", 2, "--fabric", "openmpi")
+
+    assert done.returncode == 2
+    assert "no guideline concerns these collectives" in done.stderr
