@@ -36,10 +36,10 @@ demo: build ## Measure, fit, tune and run a program, and write demo/report.html
 	$(lanewise) measure $(demo_operations) $(demo_options) -o demo/samples.jsonl
 	$(lanewise) fit --measure -n 2 -o demo/platform.json
 	$(lanewise) tune scatter gather allreduce -n 4 --budget 2min -o demo/tuning.json
-	$(lanewise) run --tuning demo/tuning.json --report demo/run.json -- \
-	  $(demo_launch) -n 4 build/release/bin/frames 400
-	$(demo_launch) -n 4 build/release/bin/frames 400
-	$(lanewise) report demo/samples.jsonl demo/platform.json demo/tuning.json -o demo/report.html
+	$(lanewise) run --tuning demo/tuning.json --turns 6 -o demo/frames.json -- \
+	  $(demo_launch) -n 4 build/release/bin/frames 200
+	$(lanewise) report demo/samples.jsonl demo/platform.json demo/tuning.json demo/frames.json \
+	  -o demo/report.html
 	echo "The report is $(CURDIR)/demo/report.html"
 
 test: packages-test build build-asan ## Run every suite that fits in ten minutes

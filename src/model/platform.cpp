@@ -34,4 +34,12 @@ Result<Network> network(const Platform& platform, const std::string& name, int r
     return network(*platform.lmo, ranks, platform.gather);
 }
 
+Result<std::shared_ptr<const Network>> read_network(const std::string& path, int ranks) {
+    const auto platform = read_platform(path);
+    if (!platform) return platform.failure();
+    const auto found = network(*platform, "", ranks);
+    if (!found) return found.failure();
+    return std::make_shared<const Network>(*found);
+}
+
 }  // namespace lanewise::model

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -88,6 +89,9 @@ bool has_model(const Platform& platform, const std::string& name);
  * empty: what ranks of one host do to each other at its interface was not measured.
  */
 Result<Network> network(const Platform& platform, const std::string& name, int ranks);
+
+/* The network of the best model in the file at `path`. */
+Result<std::shared_ptr<const Network>> read_network(const std::string& path, int ranks);
 
 Json to_json(const Platform& platform);
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from lanewise.launch.registry import FABRICS
 ROOT = Path(__file__).parents[2]
 REAL_FABRICS = ("openmpi", "mpich", "smpi")
 TIMEOUT_S = 120
+PLATFORM_RANKS = 4
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -48,6 +50,49 @@ def real_mpi(request: pytest.FixtureRequest) -> str:
     if why_not(name):
         pytest.skip(why_not(name))
     return name
+
+
+def parameter(value: float) -> dict[str, float]:
+    return {"value": value, "low": value, "high": value}
+
+
+@pytest.fixture
+def platform(tmp_path: Path) -> Path:
+    """Write a platform of four ranks on which a message of M bytes takes 10 us and M ns."""
+    links = [
+        {"ranks": [i, j], "latency_s": parameter(1e-5), "s_per_byte": parameter(1e-9)}
+        for i in range(PLATFORM_RANKS)
+        for j in range(i + 1, PLATFORM_RANKS)
+    ]
+    hockney = {
+        "links": links,
+        "held_back": {"points": 0, "relative_rms": 0.0},
+        "residuals": [],
+    }
+    fingerprint = {
+        "mpi": {"family": "openmpi", "library": "by hand"},
+        "fabric": "openmpi",
+        "kernel": "6.1",
+        "cpus": ["0"] * PLATFORM_RANKS,
+        "settings": {},
+    }
+    path = tmp_path / "platform.json"
+    path.write_text(
+        json.dumps(
+            {
+                "schema": "lanewise-platform",
+                "version": 1,
+                "lanewise": "0.1.0",
+                "created": "2026-11-21T16:00:00Z",
+                "ranks": PLATFORM_RANKS,
+                "hosts": [f"host{rank}" for rank in range(PLATFORM_RANKS)],
+                "fingerprint": fingerprint,
+                "best": "hockney",
+                "models": {"hockney": hockney},
+            }
+        )
+    )
+    return path
 
 
 @pytest.fixture

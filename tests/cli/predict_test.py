@@ -14,52 +14,9 @@ import pytest
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
-RANKS = 4
+# As in the fixture `platform`.
 LATENCY_S = 1e-5
 S_PER_BYTE = 1e-9
-
-
-def parameter(value: float) -> dict[str, float]:
-    return {"value": value, "low": value, "high": value}
-
-
-@pytest.fixture
-def platform(tmp_path: Path) -> Path:
-    """Write a platform on which a message of M bytes takes 10 us and M ns."""
-    links = [
-        {"ranks": [i, j], "latency_s": parameter(LATENCY_S), "s_per_byte": parameter(S_PER_BYTE)}
-        for i in range(RANKS)
-        for j in range(i + 1, RANKS)
-    ]
-    hockney = {
-        "links": links,
-        "held_back": {"points": 0, "relative_rms": 0.0},
-        "residuals": [],
-    }
-    fingerprint = {
-        "mpi": {"family": "openmpi", "library": "by hand"},
-        "fabric": "openmpi",
-        "kernel": "6.1",
-        "cpus": ["0"] * RANKS,
-        "settings": {},
-    }
-    path = tmp_path / "platform.json"
-    path.write_text(
-        json.dumps(
-            {
-                "schema": "lanewise-platform",
-                "version": 1,
-                "lanewise": "0.1.0",
-                "created": "2026-11-21T16:00:00Z",
-                "ranks": RANKS,
-                "hosts": [f"host{rank}" for rank in range(RANKS)],
-                "fingerprint": fingerprint,
-                "best": "hockney",
-                "models": {"hockney": hockney},
-            }
-        )
-    )
-    return path
 
 
 def answer(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -74,7 +31,7 @@ def test_the_times_are_hockneys(lanewise: Lanewise, platform: Path) -> None:
     )
 
     times = {one["algorithm"]: one["predicted_s"] for one in found["candidates"]}
-    assert (found["ranks"], found["model"], found["message_bytes"]) == (RANKS, "hockney", [1024])
+    assert (found["ranks"], found["model"], found["message_bytes"]) == (4, "hockney", [1024])
     assert times["linear"] == [pytest.approx(3 * (LATENCY_S + 1024 * S_PER_BYTE))]
     assert times["binomial"] == [pytest.approx(2 * LATENCY_S + 3 * 1024 * S_PER_BYTE)]
 

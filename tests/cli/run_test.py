@@ -22,6 +22,7 @@ from lanewise.launch.choose import launcher_of
 from lanewise.launch.native import find_builds
 from lanewise.launch.registry import FABRICS
 from lanewise.launch.tuned import LIBRARY
+from lanewise.tuning.turns import load as load_turns
 
 PROGRAMS = Path(__file__).with_name("run_programs")
 SCHEMA = Path(__file__).parents[2] / "schema/run.schema.json"
@@ -264,6 +265,49 @@ def test_a_file_for_another_mpi_brings_one_warning(compiled: Compile, run: Run) 
     assert "is for mpich, this is openmpi" in done.stderr
 
 
+def by_the_platform(family: str) -> dict[str, Any]:
+    """Return a tuning file whose rule for scatter looks at the platform."""
+    rule = {**EVERY_SIZE, "algorithm": "lmo_binomial"}
+    return tuning(family, collectives={"scatter": {"rules": [rule]}})
+
+
+def test_a_rule_that_looks_at_the_platform_follows_the_one_that_is_given(
+    mpi: str, compiled: Compile, run: Run, platform: Path, tmp_path: Path
+) -> None:
+    program = compiled(mpi, "mpicc", "collectives.c")
+
+    done = run([*launcher(mpi), str(program)], by_the_platform(mpi), "--platform", str(platform))
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "all right\n", "")
+    assert counted(tmp_path, "taken")["scatter"] > 0
+
+
+def test_without_a_platform_its_rule_is_left_to_the_mpi(
+    compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = compiled("openmpi", "mpicc", "collectives.c")
+
+    done = run([*launcher("openmpi"), str(program)], by_the_platform("openmpi"))
+
+    assert (done.returncode, done.stdout) == (0, "all right\n")
+    assert done.stderr.count("\n") == 1
+    assert "--platform platform.json" in done.stderr
+    assert counted(tmp_path, "taken")["scatter"] == 0
+
+
+def test_turns_compare_plain_and_tuned(compiled: Compile, run: Run, tmp_path: Path) -> None:
+    program = compiled("openmpi", "mpicc", "collectives.c")
+    line = [*launcher("openmpi"), str(program)]
+
+    done = run(line, tuning("openmpi"), "--turns", "2", "-o", "turns.json")
+
+    assert done.returncode == 0, done.stderr
+    taken = load_turns(tmp_path / "turns.json")
+    assert (len(taken.plain_s), len(taken.tuned_s)) == (2, 2)
+    assert done.stdout.count("all right") == 2, "the first turn of each is shown"
+    assert f"tuned/plain {taken.ratio():.3f}" in done.stdout
+
+
 def test_a_program_and_a_launcher_of_two_mpis_are_refused(compiled: Compile, run: Run) -> None:
     program = compiled("mpich", "mpicc", "collectives.c")
 
@@ -325,6 +369,7 @@ def test_ranks_with_different_files_keep_to_the_mpi_and_say_so_once(
         (["--tuning", "t.json", "--", "nolauncher", "-n", "2"], ["nolauncher"]),
         (["--tuning", "t.json", "--report", "no/r.json", "--", "true"], ["no/r.json"]),
         (["--tuning", "t.json", "--", "true"], ["--mpi"]),
+        (["--tuning", "t.json", "-o", "r.json", "--", "true"], ["--turns"]),
     ],
 )
 def test_what_cannot_be_run_is_refused(

@@ -46,7 +46,7 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "results": {"errors"},
     "launch": {"errors"},
     "model": {"errors", "results", "launch"},
-    "tuning": {"errors", "launch"},
+    "tuning": {"errors", "launch", "results"},
     "plots": {"errors", "results"},
     "report": {"errors", "results", "plots", "tuning"},
     "testbed": {"errors", "launch"},

@@ -13,11 +13,15 @@ import typer
 
 from lanewise.errors import RequestError
 from lanewise.launch import tuned
+from lanewise.tuning import turns
 
 Line = Annotated[
     list[str] | None, typer.Argument(metavar="-- LAUNCHER ...", help="The launch line as it is.")
 ]
 Tuning = Annotated[Path, typer.Option("--tuning", metavar="FILE", help="Of lanewise tune.")]
+Platform = Annotated[
+    Path | None, typer.Option("--platform", metavar="FILE", help="For rules that look at it.")
+]
 Report = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Say here which calls were taken.")
 ]
@@ -26,6 +30,12 @@ Strict = Annotated[
 ]
 Mpi = Annotated[
     str, typer.Option("--mpi", metavar="|".join(tuned.MPIS), help="Where nothing tells it.")
+]
+TurnCount = Annotated[
+    int, typer.Option("--turns", min=0, help="Run it so often plain and tuned, and compare.")
+]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Keep the times of --turns.")
 ]
 PrintCommand = Annotated[bool, typer.Option("--print-command", help="Show the launch line only.")]
 
@@ -39,9 +49,12 @@ def register(app: typer.Typer) -> None:
 def run_tuned(
     line: Line = None,
     tuning: Tuning = Path("tuning.json"),
+    platform: Platform = None,
     report: Report = None,
     strict: Strict = False,
     mpi: Mpi = "",
+    turn_count: TurnCount = 0,
+    output: Output = None,
     print_command: PrintCommand = False,
 ) -> None:
     """$ lanewise run --tuning tuning.json -- mpirun -n 4 ./app
@@ -49,14 +62,22 @@ def run_tuned(
     Run a program, as it is, on the algorithms that lanewise tune chose.
 
     Works with programs in C, C++, Fortran and Python.  What the tuning file has no rule for is left
-    to the MPI.  Ends with the program's own status.
+    to the MPI.  Ends with the program's own status.  With --turns 6 the program runs six times
+    plain and six times tuned, and the times are compared.
     """
     words = list(line or [])
     if not words:
         raise RequestError("no program; name a launcher and a program: -- mpirun -n 4 ./app")
     if mpi and mpi not in tuned.MPIS:
         raise RequestError(f"--mpi {mpi}: use {' or '.join(tuned.MPIS)}")
-    wishes = tuned.Wishes(existing(tuning), new_file(report), strict)
+    if output is not None and turn_count == 0:
+        raise RequestError("-o keeps the times of --turns; add --turns 6")
+    wishes = tuned.Wishes(
+        existing(tuning, "tune"),
+        new_file(report),
+        strict,
+        existing(platform, "fit") if platform else None,
+    )
     fabric = tuned.fabric_of(words[0], os.environ)
     family = mpi or tuned.family_of(words, fabric, os.environ)
     library = tuned.build_of(family, os.environ).library(tuned.LIBRARY)
@@ -71,13 +92,25 @@ def run_tuned(
     if fault:
         sys.stderr.write(f"lanewise run: {fault}; the MPI's own algorithms are used\n")
         command = words
-    become(command, {**os.environ, **tuned.root_variables(fabric)})
+    environment = {**os.environ, **tuned.root_variables(fabric)}
+    if turn_count == 0:
+        become(command, environment)
+    if fault:
+        raise RequestError("plain and tuned would be the same; mend the tuning file")
+    commands = {turns.PLAIN: words, turns.TUNED: command}
+    seconds = turns.take_turns(commands, turn_count, environment)
+    outcome = turns.Turns(
+        shlex.join(words), tuning.name, seconds[turns.PLAIN], seconds[turns.TUNED]
+    )
+    typer.echo(outcome.text())
+    if output is not None:
+        turns.write(outcome, output)
 
 
-def existing(path: Path) -> Path:
-    """Return the absolute path of a file; RequestError where it is not there."""
+def existing(path: Path, maker: str) -> Path:
+    """Return the absolute path of a file; RequestError naming its maker where it is not there."""
     if not path.is_file():
-        raise RequestError(f"{path} does not exist; make it with: lanewise tune -o {path}")
+        raise RequestError(f"{path} does not exist; make it with: lanewise {maker} -o {path}")
     return path.resolve()
 
 

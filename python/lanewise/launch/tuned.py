@@ -35,6 +35,7 @@ class Wishes:
     tuning: Path
     report: Path | None = None
     strict: bool = False
+    platform: Path | None = None
 
 
 def fabric_of(word: str, environment: Mapping[str, str]) -> Fabric | None:
@@ -105,6 +106,8 @@ def variables_for(library: Path, wishes: Wishes, environment: Mapping[str, str])
         "LD_PRELOAD": f"{library}:{tools}" if tools else str(library),
         "LANEWISE_TUNING": str(wishes.tuning),
     }
+    if wishes.platform is not None:
+        variables["LANEWISE_PLATFORM"] = str(wishes.platform)
     if wishes.report is not None:
         variables["LANEWISE_REPORT"] = str(wishes.report)
     if wishes.strict:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Decisions: what was concluded from the measurements, as rows for the page.
 
-Two kinds of file can stand beside samples: a platform (models fitted) and a
-tuning (what is used instead of the MPI's default, with the evidence).
+Three kinds of file can stand beside samples: a platform (models fitted), a
+tuning (what is used instead of the MPI's default, with the evidence), and turns
+(a program run plain and tuned).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.results.quantity import percent_text, size_text, time_text
+from lanewise.tuning import turns
 from lanewise.tuning.content import CollectiveTuning, Rule, Tuning
 from lanewise.tuning.read import load as load_tuning
 
@@ -43,15 +45,27 @@ class ChoiceRow:
 
 
 @dataclass(frozen=True)
+class TurnsRow:
+    """A program run plain and tuned by turns: median times and their ratio with its interval."""
+
+    program: str
+    plain: str
+    tuned: str
+    ratio: str
+    turns: int
+
+
+@dataclass(frozen=True)
 class Decisions:
     """All that was concluded, and from which files."""
 
     models: Sequence[ModelRow]
     choices: Sequence[ChoiceRow]
+    turns: Sequence[TurnsRow]
     files: Sequence[str]
 
 
-NO_DECISIONS = Decisions((), (), ())
+NO_DECISIONS = Decisions((), (), (), ())
 
 
 def schema_of(path: Path) -> str:
@@ -68,17 +82,20 @@ def decisions_of(paths: Sequence[Path]) -> Decisions:
     """Read platforms and tunings; RequestError for a schema that is none of them."""
     models: list[ModelRow] = []
     choices: list[ChoiceRow] = []
+    rows: list[TurnsRow] = []
     for path in paths:
         schema = schema_of(path)
         if schema == "lanewise-platform":
             models += model_rows(_object(path))
         elif schema == "lanewise-tuning":
             choices += choice_rows(load_tuning(path))
+        elif schema == turns.SCHEMA:
+            rows.append(turns_row(turns.load(path)))
         else:
             raise RequestError(
-                f"{path}: a report is made of samples, platforms and tunings, not {schema!r}"
+                f"{path}: a report is made of samples, platforms, tunings and turns, not {schema!r}"
             )
-    return Decisions(models, choices, [path.name for path in paths])
+    return Decisions(models, choices, rows, [path.name for path in paths])
 
 
 def _object(path: Path) -> Json:
@@ -139,6 +156,19 @@ def choice_rows(tuning: Tuning) -> list[ChoiceRow]:
         if not collective.rules:
             rows.append(ChoiceRow(name, "every size", "the MPI's default", "nothing was faster"))
     return rows
+
+
+def turns_row(taken: turns.Turns) -> TurnsRow:
+    """Return the row of one program."""
+    interval = taken.interval()
+    bounds = f" ({interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
+    return TurnsRow(
+        program=taken.line,
+        plain=time_text(statistics.median(taken.plain_s)),
+        tuned=time_text(statistics.median(taken.tuned_s)),
+        ratio=f"{taken.ratio():.2f}{bounds}",
+        turns=len(taken.plain_s),
+    )
 
 
 def _range_text(rule: Rule) -> str:

@@ -28,8 +28,8 @@ struct Side {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     bool each_rank = false; /* blocks for all ranks rather than the own one */
     int blocks = 1;
-    const int *counts = nullptr;
-    const int *displacements = nullptr;
+    Numbers counts = {};
+    Numbers displacements = {};
     TypeLayout layout = {};
 
     bool absent() const { return type == MPI_DATATYPE_NULL; }

@@ -57,14 +57,14 @@ Call significant(Call call, const State& state) {
             call.send = nullptr;
             call.send_count = 0;
             call.send_type = MPI_DATATYPE_NULL;
-            call.counts = call.displacements = nullptr;
+            call.counts = call.displacements = {};
             return call;
         case Collective::gather:
         case Collective::gatherv:
             call.receive = nullptr;
             call.receive_count = 0;
             call.receive_type = MPI_DATATYPE_NULL;
-            call.counts = call.displacements = nullptr;
+            call.counts = call.displacements = {};
             return call;
         default:
             return call;

@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/execute/numbers.hpp"
 
 namespace lanewise::collectives {
 
@@ -31,8 +32,8 @@ struct Call {
     void *receive = nullptr; /* may be MPI_IN_PLACE at the root of scatter(v); bcast: the buffer */
     MPI_Count receive_count = 0;
     MPI_Datatype receive_type = MPI_DATATYPE_NULL;
-    const int *counts = nullptr; /* scatterv, gatherv at the root; allgatherv; reduce_scatter */
-    const int *displacements = nullptr;
+    Numbers counts = {}; /* scatterv, gatherv at the root; allgatherv; reduce_scatter */
+    Numbers displacements = {};
     MPI_Op op = MPI_OP_NULL; /* reductions; their type is receive_type, their count receive_count */
     int root = 0;
     MPI_Comm comm = MPI_COMM_NULL;

@@ -2,7 +2,6 @@
 
 #include "collectives/tuned/attend.hpp"
 
-#include <algorithm>
 #include <new>
 
 #include "collectives/tuned/settings.hpp"
@@ -38,8 +37,11 @@ Bytes received(const Call& call) {
 }
 
 bool valid_counts(const Call& call, const Standing& standing) {
-    return call.counts && std::all_of(call.counts, call.counts + standing.ranks,
-                                      [](int count) { return count >= 0; });
+    if (!call.counts) return false;
+    for (int rank = 0; rank < standing.ranks; ++rank) {
+        if (call.counts[rank] < 0) return false;
+    }
+    return true;
 }
 
 /* Zero, which stands for a size that no rank knows of all, where `valid`. */
@@ -75,9 +77,10 @@ Bytes allgatherv_bytes(const Call& call, const Standing& standing) {
 Bytes reduce_scatter_bytes(const Call& call, const Standing& standing) {
     if (!call.counts) return received(call);
     if (!valid_counts(call, standing)) return std::nullopt;
-    const bool equal = std::all_of(call.counts, call.counts + standing.ranks,
-                                   [&](int count) { return count == call.counts[0]; });
-    return equal ? bytes_of(call.counts[0], call.receive_type) : std::nullopt;
+    for (int rank = 1; rank < standing.ranks; ++rank) {
+        if (call.counts[rank] != call.counts[0]) return std::nullopt;
+    }
+    return bytes_of(call.counts[0], call.receive_type);
 }
 
 bool is_reduction(Collective collective) {

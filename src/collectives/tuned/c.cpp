@@ -16,8 +16,8 @@
 #define LANEWISE_PARAMETER_receive void *receive
 #define LANEWISE_PARAMETER_receive_count Count receive_count
 #define LANEWISE_PARAMETER_receive_type MPI_Datatype receive_type
-#define LANEWISE_PARAMETER_counts const int counts[]
-#define LANEWISE_PARAMETER_displacements const int displacements[]
+#define LANEWISE_PARAMETER_counts const Count counts[]
+#define LANEWISE_PARAMETER_displacements const Displacement displacements[]
 #define LANEWISE_PARAMETER_op MPI_Op op
 #define LANEWISE_PARAMETER_root int root
 #define LANEWISE_PARAMETER_comm MPI_Comm comm
@@ -48,6 +48,7 @@
 namespace small_counts {
 using namespace lanewise::tuned;
 using Count = int;
+using Displacement = int;
 #define LANEWISE_SMALL(name, lower, upper, followed, ...) \
     LANEWISE_DEFINE(name, followed, __VA_ARGS__)
 LANEWISE_FUNCTIONS(LANEWISE_SMALL)
@@ -57,6 +58,7 @@ LANEWISE_FUNCTIONS(LANEWISE_SMALL)
 namespace large_counts {
 using namespace lanewise::tuned;
 using Count = MPI_Count;
+using Displacement = MPI_Aint;
 #define LANEWISE_LARGE(name, lower, upper, followed, ...) \
     LANEWISE_DEFINE(name##_c, followed, __VA_ARGS__)
 LANEWISE_COUNTED_FUNCTIONS(LANEWISE_LARGE)

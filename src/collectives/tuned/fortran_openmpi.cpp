@@ -75,7 +75,7 @@ void set(MPI_Count& field, void *argument) {
 void set(int& field, void *argument) {
     field = number(argument);
 }
-void set(const int *& field, void *argument) {
+void set(collectives::Numbers& field, void *argument) {
     field = static_cast<const int *>(argument);
 }
 void set(MPI_Datatype& field, void *argument) {

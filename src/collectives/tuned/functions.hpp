@@ -10,38 +10,34 @@
 
 #define LANEWISE_EXPORT __attribute__((visibility("default")))
 
-/* Those whose counts are single numbers: MPI 4 has each with MPI_Count as well, as MPI_..._c. */
+/* Those with counts: MPI 4 has each with MPI_Count as well, as MPI_..._c. */
 #define LANEWISE_COUNTED_FUNCTIONS(X)                                                              \
     X(Bcast, bcast, BCAST, bcast, receive, receive_count, receive_type, root, comm)                \
     X(Scatter, scatter, SCATTER, scatter, send, send_count, send_type, receive, receive_count,     \
       receive_type, root, comm)                                                                    \
+    X(Scatterv, scatterv, SCATTERV, scatterv, send, counts, displacements, send_type, receive,     \
+      receive_count, receive_type, root, comm)                                                     \
     X(Gather, gather, GATHER, gather, send, send_count, send_type, receive, receive_count,         \
       receive_type, root, comm)                                                                    \
+    X(Gatherv, gatherv, GATHERV, gatherv, send, send_count, send_type, receive, counts,            \
+      displacements, receive_type, root, comm)                                                     \
     X(Allgather, allgather, ALLGATHER, allgather, send, send_count, send_type, receive,            \
       receive_count, receive_type, comm)                                                           \
+    X(Allgatherv, allgatherv, ALLGATHERV, allgatherv, send, send_count, send_type, receive,        \
+      counts, displacements, receive_type, comm)                                                   \
     X(Alltoall, alltoall, ALLTOALL, alltoall, send, send_count, send_type, receive, receive_count, \
       receive_type, comm)                                                                          \
     X(Reduce, reduce, REDUCE, reduce, send, receive, receive_count, receive_type, op, root, comm)  \
     X(Allreduce, allreduce, ALLREDUCE, allreduce, send, receive, receive_count, receive_type, op,  \
       comm)                                                                                        \
+    X(Reduce_scatter, reduce_scatter, REDUCE_SCATTER, reduce_scatter, send, receive, counts,       \
+      receive_type, op, comm)                                                                      \
     X(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER_BLOCK, reduce_scatter, send,      \
       receive, receive_count, receive_type, op, comm)
 
-/* Those without a count, or with one for each rank. */
-#define LANEWISE_OTHER_FUNCTIONS(X)                                                            \
-    X(Barrier, barrier, BARRIER, barrier, comm)                                                \
-    X(Scatterv, scatterv, SCATTERV, scatterv, send, counts, displacements, send_type, receive, \
-      receive_count, receive_type, root, comm)                                                 \
-    X(Gatherv, gatherv, GATHERV, gatherv, send, send_count, send_type, receive, counts,        \
-      displacements, receive_type, root, comm)                                                 \
-    X(Allgatherv, allgatherv, ALLGATHERV, allgatherv, send, send_count, send_type, receive,    \
-      counts, displacements, receive_type, comm)                                               \
-    X(Reduce_scatter, reduce_scatter, REDUCE_SCATTER, reduce_scatter, send, receive, counts,   \
-      receive_type, op, comm)
-
-#define LANEWISE_FUNCTIONS(X)     \
-    LANEWISE_COUNTED_FUNCTIONS(X) \
-    LANEWISE_OTHER_FUNCTIONS(X)
+#define LANEWISE_FUNCTIONS(X)                   \
+    X(Barrier, barrier, BARRIER, barrier, comm) \
+    LANEWISE_COUNTED_FUNCTIONS(X)
 
 /* LANEWISE_EACH(f, a, b, c) is f(a), f(b), f(c), for up to nine. */
 #define LANEWISE_EACH_1(f, a) f(a)

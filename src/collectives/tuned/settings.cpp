@@ -4,11 +4,13 @@
 
 #include <mpi.h>
 
+#include <bit>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
 
 #include "base/sizes.hpp"
+#include "model/platform.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -21,6 +23,7 @@ std::string variable(const char *name) {
 Settings read_environment() {
     Settings read;
     read.tuning_path = variable("LANEWISE_TUNING");
+    read.platform_path = variable("LANEWISE_PLATFORM");
     read.report_path = variable("LANEWISE_REPORT");
     const auto strict = variable("LANEWISE_STRICT");
     read.strict = !strict.empty() && strict != "0";
@@ -54,6 +57,34 @@ std::string why_foreign(const collectives::Tuning& tuning) {
            ", this is " LANEWISE_MPI_FAMILY " " + here + "; measure here: lanewise tune";
 }
 
+/* The first rule that cannot be followed without a platform, as "scatter by lmo_binomial". */
+std::string wants_platform(const collectives::Tuning& tuning) {
+    for (const auto& list : tuning.rules) {
+        for (const auto& rule : list) {
+            if (!rule.algorithm->needs.platform) continue;
+            return std::string(name_of(rule.algorithm->collective)) + " by " + rule.algorithm->name;
+        }
+    }
+    return "";
+}
+
+/* Reads the platform where a rule looks at it; a complaint where there is none to be read. */
+std::string read_platform_into(Rules& rules) {
+    const auto wanting = wants_platform(rules.tuning);
+    if (wanting.empty()) return "";
+    const auto left = "; " + wanting + " is left to the MPI";
+    if (settings().platform_path.empty()) {
+        return settings().tuning_path +
+               " has rules that look at the platform; name it with "
+               "--platform platform.json" +
+               left;
+    }
+    auto network = model::read_network(settings().platform_path, rules.tuning.ranks);
+    if (!network) return network.failure().sentence + left;
+    rules.network = std::move(*network);
+    return "";
+}
+
 Rules read_rules() {
     Rules read;
     auto tuning = collectives::read_tuning(settings().tuning_path);
@@ -64,6 +95,7 @@ Rules read_rules() {
     read.tuning = std::move(*tuning);
     read.complaint = why_foreign(read.tuning);
     read.usable = read.complaint.empty();
+    if (read.usable) read.complaint = read_platform_into(read);
     if (read.complaint.empty()) read.complaint = settings().fault;
     return read;
 }
@@ -86,6 +118,22 @@ class Hash {
     std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
+/* What the platform says is what it tells of a small and of a large message on each link. */
+void add(Hash& hash, const model::Network& network) {
+    for (int from = 0; from < network.ranks; ++from) {
+        for (int to = 0; to < network.ranks; ++to) {
+            if (from == to) continue;
+            for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{1} << 20}) {
+                const auto cost = network.cost(from, to, bytes);
+                for (const double part :
+                     {cost.send_s, cost.egress_s, cost.latency_s, cost.ingress_s, cost.receive_s}) {
+                    hash.add(std::bit_cast<std::uint64_t>(part));
+                }
+            }
+        }
+    }
+}
+
 std::uint64_t fingerprint_of(const Rules& rules) {
     if (!rules.usable) return 0;
     Hash hash;
@@ -100,6 +148,7 @@ std::uint64_t fingerprint_of(const Rules& rules) {
         }
     }
     for (const int ranks : rules.tuning.layout) hash.add(static_cast<std::uint64_t>(ranks));
+    if (rules.network) add(hash, *rules.network);
     // Both decide what a call does, so they too must be the same everywhere.
     hash.add(static_cast<std::uint64_t>(settings().scratch_limit_bytes));
     hash.add(settings().report_path.empty() ? 0U : 1U);

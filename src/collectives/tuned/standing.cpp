@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collectives/execute/execute.hpp"
 #include "collectives/tuned/report.hpp"
 #include "collectives/tuned/settings.hpp"
 
@@ -80,6 +81,7 @@ void open(const Standing& standing) {
     static std::once_flag once;
     std::call_once(once, [&] {
         if (!settings().report_path.empty()) arrange_report(speaks(standing));
+        collectives::set_network(rules().network);
         if (!speaks(standing)) return;
         auto sentence = rules().complaint;
         if (!rules().usable) sentence += "; the MPI's own algorithms are used";

@@ -101,6 +101,11 @@ class Prepared : public ::testing::Environment {
 #define LANEWISE_COUNT(name, ...) count<&Below::name>();
         LANEWISE_FUNCTIONS(LANEWISE_COUNT)
 #undef LANEWISE_COUNT
+#if MPI_VERSION >= 4
+#define LANEWISE_COUNT(name, ...) count<&Below::name##_c>();
+        LANEWISE_COUNTED_FUNCTIONS(LANEWISE_COUNT)
+#undef LANEWISE_COUNT
+#endif
     }
 };
 
@@ -303,6 +308,30 @@ TEST(Tuned, functions_with_large_counts_follow_too) {
         [&] { MPI_Scatter_c(blocks.data(), 1, MPI_INT, &mine, 1, MPI_INT, 0, MPI_COMM_WORLD); });
 
     EXPECT_EQ(mine, 6);
+    EXPECT_EQ(passed, 0);
+}
+
+TEST(Tuned, a_large_count_for_each_rank_follows_too) {
+    const auto ranks = static_cast<std::size_t>(world_size());
+    std::vector<MPI_Count> counts(ranks);
+    std::vector<MPI_Aint> displacements(ranks);
+    std::vector<int> expected(2 * ranks * ranks, -1);
+    for (std::size_t r = 0; r < ranks; ++r) {
+        counts[r] = static_cast<MPI_Count>(r + 1);
+        displacements[r] = static_cast<MPI_Aint>(2 * ranks * (ranks - 1 - r));
+        for (std::size_t i = 0; i <= r; ++i) {
+            expected[2 * ranks * (ranks - 1 - r) + i] = static_cast<int>(r);
+        }
+    }
+    const std::vector<int> mine(static_cast<std::size_t>(world_rank()) + 1, world_rank());
+    std::vector<int> given(expected.size(), -1);
+
+    const int passed = passed_by([&] {
+        MPI_Allgatherv_c(mine.data(), world_rank() + 1, MPI_INT, given.data(), counts.data(),
+                         displacements.data(), MPI_INT, MPI_COMM_WORLD);
+    });
+
+    EXPECT_EQ(given, expected);
     EXPECT_EQ(passed, 0);
 }
 #endif

@@ -5,17 +5,8 @@
 #include "tools/tune/prediction.hpp"
 
 #include "collectives/predict.hpp"
-#include "model/platform.hpp"
 
 namespace lanewise::tools {
-
-Result<std::shared_ptr<const model::Network>> read_network(const std::string& path, int ranks) {
-    const auto platform = model::read_platform(path);
-    if (!platform) return platform.failure();
-    const auto network = model::network(*platform, "", ranks);
-    if (!network) return network.failure();
-    return std::make_shared<const model::Network>(*network);
-}
 
 void predict(std::vector<Candidate>& candidates, collectives::Collective collective,
              std::uint64_t message_bytes, int ranks, const model::Network& network) {

@@ -4,17 +4,12 @@
 
 #pragma once
 
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "model/network.hpp"
 #include "tools/tune/candidates.hpp"
 
 namespace lanewise::tools {
-
-/* The network of the best model in a platform.json. */
-Result<std::shared_ptr<const model::Network>> read_network(const std::string& path, int ranks);
 
 /* Fills in predicted_s where the schedule can be priced; the MPI's own have none. */
 void predict(std::vector<Candidate>& candidates, collectives::Collective collective,

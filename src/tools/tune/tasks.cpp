@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "collectives/execute/execute.hpp"
+#include "model/platform.hpp"
 #include "tools/contest/collectives_named.hpp"
 #include "tools/tune/candidates.hpp"
 #include "tools/tune/prediction.hpp"
@@ -107,7 +108,7 @@ Outcome tune(const TuneArguments& arguments) {
     const int ranks = bench.harness().size();
     std::shared_ptr<const model::Network> network;
     if (!arguments.platform.empty()) {
-        const auto read = read_network(arguments.platform, ranks);
+        const auto read = model::read_network(arguments.platform, ranks);
         if (bench.harness().any(!read))
             return read ? Failure{LW_ERR_IO, arguments.platform + " cannot be read on every rank"}
                         : read.failure();

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the page says of platforms, tunings and turns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.report.decisions import ChoiceRow, decisions_of, model_rows, turns_row
+from lanewise.tuning import specimen, turns
+from lanewise.tuning.content import Choice
+from lanewise.tuning.write import save
+
+
+def parameter(value: float) -> dict[str, float]:
+    return {"value": value, "low": value / 2, "high": value * 2}
+
+
+def platform(**models: dict[str, Any]) -> dict[str, Any]:
+    return {"schema": "lanewise-platform", "models": models}
+
+
+def model(error: float, points: int, **parameters: Any) -> dict[str, Any]:
+    held_back = {"points": points, "relative_rms": error}
+    return {**parameters, "held_back": held_back, "residuals": []}
+
+
+def test_a_rule_is_a_row_with_its_gain_and_no_rule_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "tuning.json"
+    wins: Mapping[str, Mapping[int, Sequence[Choice]]] = {
+        "scatter": {64: [specimen.ours("binomial")]},
+        "bcast": {64: []},
+    }
+    save(specimen.tuning(wins), path)
+
+    found = decisions_of([path])
+
+    assert list(found.choices) == [
+        ChoiceRow("scatter", "64 B to 64 B", "binomial", "2.00 times as fast"),
+        ChoiceRow("bcast", "every size", "the MPI's default", "nothing was faster"),
+    ]
+    assert found.files == ["tuning.json"]
+
+
+def test_the_model_with_the_least_error_is_the_best() -> None:
+    rows = model_rows(
+        platform(
+            hockney=model(0.2, 9, latency_s=parameter(1e-6)),
+            loggp=model(0.1, 9, gap_s=parameter(2e-6)),
+        )
+    )
+
+    assert [(row.name, row.best) for row in rows] == [("hockney", False), ("loggp", True)]
+    assert rows[1].parameters == "gap 2.00 µs (1.00 µs to 4.00 µs)"
+
+
+def test_a_model_that_was_not_judged_is_not_the_best() -> None:
+    rows = model_rows(platform(lmo=model(0.0, 0, links=[{"latency_s": parameter(1e-6)}])))
+
+    assert not rows[0].best
+    assert rows[0].held_back == "nothing held back"
+    assert rows[0].parameters == "latency 1.00 µs"
+
+
+def test_turns_are_a_row_with_their_ratio(tmp_path: Path) -> None:
+    path = tmp_path / "turns.json"
+    turns.write(turns.Turns("mpirun ./app", "t.json", [2.0] * 6, [1.0] * 6), path)
+
+    row = decisions_of([path]).turns[0]
+
+    assert (row.program, row.ratio, row.turns) == ("mpirun ./app", "0.50 (0.50 to 0.50)", 6)
+
+
+def test_few_turns_have_a_ratio_without_an_interval() -> None:
+    assert turns_row(turns.Turns("app", "t.json", [2.0], [1.0])).ratio == "0.50"
+
+
+def test_a_file_of_another_kind_is_refused_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps({"schema": "lanewise-run"}))
+
+    with pytest.raises(RequestError, match=r"odd.json: a report is made of .* not 'lanewise-run'"):
+        decisions_of([path])

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Turns: one program run plain and tuned, by turns, and what that says of the tuning.
+
+The two change places every turn, so that a machine that drifts favours neither.  Times are of
+the whole launch, by the wall, because that is what its user waits for.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from lanewise import __version__
+from lanewise.errors import RequestError, RunError
+from lanewise.results.compare import REPETITIONS_MIN, ratio_interval
+from lanewise.tuning.write import write_whole
+
+SCHEMA = "lanewise-turns"
+VERSION = 1
+CONFIDENCE = 0.95
+PLAIN, TUNED = "plain", "tuned"
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Turns:
+    """A launch line, the tuning file it was tuned by, and the seconds of each run, in order."""
+
+    line: str
+    tuning: str
+    plain_s: list[float]
+    tuned_s: list[float]
+
+    def ratio(self) -> float:
+        """Return the median time tuned over the median time plain."""
+        return statistics.median(self.tuned_s) / statistics.median(self.plain_s)
+
+    def interval(self) -> tuple[float, float] | None:
+        """Return the interval of the ratio; None where there were too few turns for one."""
+        if min(len(self.plain_s), len(self.tuned_s)) < REPETITIONS_MIN:
+            return None
+        return ratio_interval(self.plain_s, self.tuned_s, CONFIDENCE)
+
+    def text(self) -> str:
+        """Return the outcome as a line: "plain 2.10 s, tuned 1.80 s, tuned/plain 0.86 (...)"."""
+        plain_s, tuned_s = statistics.median(self.plain_s), statistics.median(self.tuned_s)
+        interval = self.interval()
+        bounds = (
+            f"{interval[0]:.3f} to {interval[1]:.3f}" if interval else "too few for an interval"
+        )
+        return (
+            f"plain {plain_s:.3g} s, tuned {tuned_s:.3g} s, "
+            f"tuned/plain {self.ratio():.3f} ({bounds}), {len(self.plain_s)} turns"
+        )
+
+
+def take_turns(
+    commands: Mapping[str, Sequence[str]],
+    turns: int,
+    environment: Mapping[str, str],
+    clock: Clock = time.monotonic,
+) -> dict[str, list[float]]:
+    """Run each of `commands` once a turn, in changing order; return the seconds of each.
+
+    What they print is seen in the first turn only.  Raises RunError where one fails.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    for turn in range(turns):
+        order = list(commands)[:: 1 if turn % 2 == 0 else -1]
+        for name in order:
+            shown = None if turn == 0 else subprocess.DEVNULL
+            begin_s = clock()
+            done = subprocess.run(
+                list(commands[name]), env=dict(environment), stdout=shown, check=False
+            )
+            seconds[name].append(clock() - begin_s)
+            if done.returncode != 0:
+                raise RunError(f"the {name} run ended with status {done.returncode}; see above")
+    return seconds
+
+
+def write(turns: Turns, path: Path) -> None:
+    """Write the file, whole or not at all; RunError where it cannot be written."""
+    values = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "lanewise": __version__,
+        "created": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        **asdict(turns),
+    }
+    write_whole(path, json.dumps(values, indent=1) + "\n")
+
+
+def load(path: Path) -> Turns:
+    """Read the file; RequestError naming the key that is unknown, missing or of another kind."""
+    try:
+        values: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RequestError(f"{path} cannot be read: {error}; make it anew: --turns") from None
+    known = {"schema", "version", "lanewise", "created", "line", "tuning", "plain_s", "tuned_s"}
+    if not isinstance(values, dict) or values.keys() != known:
+        odd = sorted(values.keys() ^ known) if isinstance(values, dict) else ["no object"]
+        raise RequestError(f"{path}: unknown or missing: {', '.join(odd)}; make it anew: --turns")
+    if (values["schema"], values["version"]) != (SCHEMA, VERSION):
+        raise RequestError(f"{path} is of version {values['version']}; this reads {VERSION}")
+    for key in ("plain_s", "tuned_s"):
+        if not _are_times(values[key]):
+            raise RequestError(f"{path}: {key} is no list of seconds; make it anew: --turns")
+    return Turns(str(values["line"]), str(values["tuning"]), values["plain_s"], values["tuned_s"])
+
+
+def _are_times(values: object) -> bool:
+    return (
+        isinstance(values, list)
+        and bool(values)
+        and all(isinstance(v, (int, float)) and v > 0 for v in values)
+    )
