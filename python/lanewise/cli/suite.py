@@ -4,24 +4,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from lanewise.cli.numbers import positive_count
-from lanewise.errors import RequestError, RunError
+from lanewise.errors import RequestError
 
 if TYPE_CHECKING:
-    from lanewise.suite.execute import Step, Suite
+    from lanewise.suite.conduct import Ready, Request
+    from lanewise.suite.execute import Step
     from lanewise.suite.fabric import Fabric
-    from lanewise.suite.start import Presence
+    from lanewise.suite.start import Site
 
 
 def register(app: typer.Typer) -> None:
@@ -37,6 +36,8 @@ def suite(
     budget: str = typer.Option("", "--budget", help="Time for the whole, such as 10min."),
     ranks: str = typer.Option("2", "-n", "--ranks", help="Ranks."),
     window: str = typer.Option("160", "--window", help="Streaming: messages on the way at once."),
+    validate: bool = typer.Option(False, "--validate", help="Check the data that arrives."),
+    testbed: str = typer.Option("", "--testbed", help="Across the hosts of a testbed (a file)."),
     output: Path = typer.Option(Path("suite"), "-o", "--output", help="The folder to write."),
     resume: bool = typer.Option(False, "--resume", help="Go on with the folder."),
     list_: bool = typer.Option(False, "--list", help="List the fabrics, and which start here."),
@@ -45,26 +46,28 @@ def suite(
 
     Compare fabrics: each kernel on each, taking turns, into samples and one report.html.
     """
+    from lanewise.suite import conduct, plan
     from lanewise.suite import fabric as fabric_part
 
     if quick and full:
         raise RequestError("--quick and --full exclude each other; choose one")
-    names = split(fabrics) or fabric_part.shipped_names()
-    chosen = [fabric_part.find(name) for name in names]
+    chosen = [fabric_part.find(name) for name in split(fabrics) or fabric_part.shipped_names()]
     count = positive_count("-n", ranks)
-    if list_:
-        list_fabrics(chosen, count)
-        return
-    wanted = Wanted(
-        fabrics=chosen,
-        kernels=split(kernels),
-        effort="quick" if quick else "full" if full else "standard",
-        budget=budget,
-        ranks=count,
-        window=positive_count("--window", window),
-    )
-    folder_ready(output, resume)
-    run_suite(wanted, output)
+    if not list_:
+        conduct.refuse_folder(output, "resume" if resume else "fresh")
+    with site_of(testbed, count) as site:
+        if list_:
+            list_fabrics(chosen, count, site)
+            return
+        request = conduct.Request(
+            fabrics=chosen, kernels=split(kernels),
+            effort="quick" if quick else "full" if full else "standard",
+            budget_s=plan.seconds_in(budget) if budget else 0.0,
+            ranks=count, window=positive_count("--window", window),
+            testbed=testbed, validate=validate, site=site,
+        )  # fmt: skip
+        measure(request, output)
+    finish(output)
 
 
 def split(text: str) -> list[str]:
@@ -72,127 +75,65 @@ def split(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What the options ask for."""
+@contextmanager
+def site_of(testbed: str, ranks: int) -> Iterator[Site]:
+    """Give where the ranks run: this machine, or a testbed that is up meanwhile."""
+    from lanewise.suite.start import HERE
 
-    fabrics: list[Fabric]
-    kernels: list[str]
-    effort: Any
-    budget: str
-    ranks: int
-    window: int
-    seed: int = 1
-    settings: dict[str, Any] = field(default_factory=dict)
+    if not testbed:
+        yield HERE
+        return
+    from lanewise.suite.across import raised_site
 
-
-def folder_ready(folder: Path, resume: bool) -> None:
-    """Raise RequestError for a folder of another suite that is not to be gone on with."""
-    exists = (folder / "suite.json").exists()
-    if exists and not resume:
-        raise RequestError(f"{folder} has a suite; add --resume to go on, or name another folder")
-    if resume and not exists:
-        raise RequestError(f"{folder} has no suite to go on with; leave out --resume")
-    if folder.exists() and not folder.is_dir():
-        raise RequestError(f"{folder} is a file; name a folder")
+    with raised_site(testbed, ranks) as site:
+        yield site
 
 
-def list_fabrics(chosen: list[Fabric], ranks: int) -> None:
+def list_fabrics(chosen: Sequence[Fabric], ranks: int, site: Site) -> None:
     """Print each fabric and whether it starts here."""
     from lanewise.suite.start import find_out
 
     for one in chosen:
-        found = find_out(one, ranks)
+        found = find_out(one, ranks, site)
         verdict = f"starts, {found.library.split(',')[0]}" if found.starts else found.why
         sys.stdout.write(f"{'ok' if found.starts else '--'}  {one.name:<16} {one.title}\n")
-        sys.stdout.write(f"    {'':<16} {verdict}\n")
+        sys.stdout.write(f"    {'':<16} {' '.join(verdict.split())}\n")
         sys.stdout.flush()
 
 
-def run_suite(wanted: Wanted, folder: Path) -> None:
-    """Measure and write the page; RunError where nothing could be measured."""
-    from lanewise.suite import execute, kernels, page, plan, state
-
-    groups = kernels.groups_for(wanted.effort, wanted.kernels)
-    budget_s = plan.seconds_in(wanted.budget) if wanted.budget else plan.BUDGET_S[wanted.effort]
-    asked = state.Asked(
-        ranks=wanted.ranks, effort=wanted.effort,
-        fabrics=tuple(one.name for one in wanted.fabrics),
-        kernels=tuple(name for group in groups for name in group.kernels),
-        window=wanted.window, seed=wanted.seed, rounds=plan.ROUNDS[wanted.effort],
-    )  # fmt: skip
-    known = begun(folder, asked)
-    present = presences(wanted)
-    for found in present:
-        known.fabrics[found.fabric.name] = fabric_state(found)
-    here = {found.fabric.name: found.fabric for found in present if found.starts}
-    if not here:
-        raise RunError("no fabric starts here; lanewise doctor says what to install")
-    folder.mkdir(parents=True, exist_ok=True)
-    state.save(known, folder)
-    spent_s = sum(found.took_s for found in present)
-    running = execute.Suite(
-        folder=folder, state=known, fabrics=here, groups=groups, effort=wanted.effort,
-        budget_s=max(budget_s - spent_s, 1.0),
-    )  # fmt: skip
-    order = plan.launches(list(here), [group.name for group in groups], asked.rounds, asked.seed)
-    measure(running, order)
-    written = page.write_page(folder, known)
-    for gap in page.gaps_of(known):
-        sys.stderr.write(f"lanewise suite: {' '.join(gap.split())}\n")
-    sys.stdout.write(f"{written.path}  {written.figures} figures, {len(here)} fabrics\n")
-
-
-def begun(folder: Path, asked: Any) -> Any:
-    """Return the state of the folder: what is there, if it is of the same request, or a new one."""
-    from lanewise.suite import state
-
-    if (folder / state.FILE).exists():
-        known = state.load(folder)
-        state.require_same(known.asked, asked, folder)
-        return known
-    started = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return state.State(asked=asked, started=started)
-
-
-def presences(wanted: Wanted) -> list[Presence]:
-    """Start each fabric once, and say at once which do not start."""
-    from lanewise.suite.start import find_out
-
-    found = []
-    for one in wanted.fabrics:
-        presence = find_out(one, wanted.ranks)
-        verdict = f"starts in {presence.took_s:.1f} s" if presence.starts else presence.why
-        sys.stderr.write(f"{one.name}: {' '.join(verdict.split())}\n")
-        found.append(presence)
-    return found
-
-
-def fabric_state(found: Presence) -> Any:
-    """Return what the state keeps of a fabric."""
-    from lanewise.suite import start, state
-
-    lacks = start.supported(found.fabric)[1] if found.starts else {}
-    return state.FabricState(
-        title=found.fabric.title, why=found.why, library=found.library,
-        took_s=found.took_s, lacks=lacks,
-    )  # fmt: skip
-
-
-def measure(running: Suite, order: list[Any]) -> None:
+def measure(request: Request, folder: Path) -> None:
     """Make all launches with progress; what is finished is kept when it is interrupted."""
+    from lanewise.suite.conduct import prepare
     from lanewise.suite.execute import execute
 
+    ready = prepare(request, folder, lambda text: print(text, file=sys.stderr, flush=True))
     try:
         with shown() as tell:
-            execute(running, order, tell, lambda _event: None)
+            execute(ready.suite, ready.order, tell, lambda _event: None)
     except KeyboardInterrupt:
-        done = sum(1 for why in running.state.launches.values() if not why)
-        sys.stderr.write(
-            f"\nlanewise suite: interrupted after {done} of {len(order)} launches, kept in "
-            f"{running.folder}; the same command with --resume goes on\n"
-        )
+        sys.stderr.write(f"\nlanewise suite: {interrupted(ready)}\n")
         raise typer.Exit(130) from None
+
+
+def interrupted(ready: Ready) -> str:
+    """Say how far it came and how to go on."""
+    done = sum(1 for why in ready.suite.state.launches.values() if not why)
+    return (
+        f"interrupted after {done} of {len(ready.order)} launches, kept in "
+        f"{ready.suite.folder}; the same command with --resume goes on"
+    )
+
+
+def finish(folder: Path) -> None:
+    """Write the page and say what is missing."""
+    from lanewise.suite import page, state
+
+    known = state.load(folder)
+    for gap in page.gaps_of(known):
+        sys.stderr.write(f"lanewise suite: {' '.join(gap.split())}\n")
+    written = page.write_page(folder, known)
+    starting = sum(1 for one in known.fabrics.values() if not one.why)
+    sys.stdout.write(f"{written.path}  {written.figures} figures, {starting} fabrics\n")
 
 
 @contextmanager

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from lanewise.errors import LanewiseError
 from lanewise.launch.run import Event
-from lanewise.suite import start, state
+from lanewise.suite import application, start, state
 from lanewise.suite.fabric import Fabric
-from lanewise.suite.kernels import Effort, Group
-from lanewise.suite.plan import Launch, point_limit_s, size_count
+from lanewise.suite.kernels import APPLICATION, Effort, Group
+from lanewise.suite.plan import Launch, point_count, point_limit_s, size_count
+from lanewise.suite.state import SAMPLES
 
-SAMPLES = "samples"
 # A launch that takes this many times its share hangs.
 PATIENCE = 6.0
 PATIENCE_MIN_S = 60.0
@@ -83,11 +83,16 @@ def point_s_of(suite: Suite, rest: Sequence[Launch], left_s: float) -> float:
     """Return the time for each point, so that what is left fits into the time that is left."""
     groups = {group.name: group for group in suite.groups}
     points = sum(
-        len(kernels_of(suite, groups[one.group], one.fabric))
-        * size_count(groups[one.group].sizes_for(suite.effort))
+        point_count(
+            groups[one.group],
+            len(kernels_of(suite, groups[one.group], one.fabric)),
+            suite.effort,
+        )
         for one in rest
     )
-    starts_s = sum(suite.state.fabrics[one.fabric].took_s for one in rest)
+    starts_s = sum(
+        suite.state.fabrics[one.fabric].took_s + groups[one.group].takes_s for one in rest
+    )
     return point_limit_s(left_s, starts_s, points)
 
 
@@ -104,18 +109,24 @@ def made(suite: Suite, launch: Launch, point_s: float, on_event: Callable[[Event
     if not kernels:
         return ""
     fabric, asked = suite.fabrics[launch.fabric], suite.state.asked
-    path = suite.sample_file(launch)
-    path.unlink(missing_ok=True)
     sizes = group.sizes_for(suite.effort)
     limit_s = max(PATIENCE_MIN_S, PATIENCE * point_s * len(kernels) * size_count(sizes))
+    ranks = start.Ranks(fabric, asked.ranks, suite.site)
     try:
-        line: list[str | Path] = [start.measure_program(fabric), *kernels]
-        line += ["--sizes", sizes, "--repetitions", REPETITIONS, "--error", ERROR]
-        line += ["--time-limit", f"{point_s:.4f}", "--window", str(asked.window)]
+        if group.name == APPLICATION:
+            application.run(ranks, suite.folder / SAMPLES / f"{launch.name}.json")
+            return ""
+        path = suite.sample_file(launch)
+        path.unlink(missing_ok=True)
+        line: list[str | Path] = [start.measure_program(fabric), *kernels, "--sizes", sizes]
+        line += group.options or [
+            "--repetitions", REPETITIONS, "--error", ERROR, "--time-limit", f"{point_s:.4f}",
+            "--window", str(asked.window),
+        ]  # fmt: skip
         line += ["--seed", str(asked.seed + launch.round), "--ranks", str(asked.ranks)]
         line += ["--fabric", launch.fabric, "--events", "-o", path]
-        line += ["--validate"] if asked.validate else []
-        start.run_on(start.Ranks(fabric, asked.ranks, suite.site), line, limit_s, on_event)
+        line += ["--validate"] if asked.validate and not group.options else []
+        start.run_on(ranks, line, limit_s, on_event)
     except LanewiseError as error:
         return str(error)
     return ""

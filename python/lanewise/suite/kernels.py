@@ -8,7 +8,7 @@ moves in the time that is measured, as Pallas counts them: two for send-receive,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from lanewise.errors import RequestError
@@ -19,13 +19,18 @@ Quantity = Literal["time", "bandwidth", "rate"]
 
 @dataclass(frozen=True)
 class Group:
-    """Kernels that are measured in one launch, at the same sizes (the grammar of --sizes)."""
+    """Kernels that are measured in one launch, at the same sizes (the grammar of --sizes).
+
+    A group with `options` of its own takes about `takes_s` and no share of the time for points.
+    """
 
     name: str
     kernels: tuple[str, ...]
     quick_sizes: str
     sizes: str
     efforts: tuple[Effort, ...] = ("quick", "standard", "full")
+    options: tuple[str, ...] = ()
+    takes_s: float = 0.0
 
     def sizes_for(self, effort: Effort) -> str:
         """Return the sizes, few of them where it must be quick."""
@@ -56,6 +61,11 @@ class Figure:
 _LATER: tuple[Effort, ...] = ("standard", "full")
 _FULL: tuple[Effort, ...] = ("full",)
 
+# Subjects of lanewise-measure that are no operations, and the program that is run at the end.
+POLLING = "polling"
+WAITING = "post-work-wait"
+APPLICATION = "application"
+
 GROUPS: tuple[Group, ...] = (
     Group(
         "point", ("pingpong", "pingping", "sendrecv", "exchange"),
@@ -71,6 +81,40 @@ GROUPS: tuple[Group, ...] = (
         ("reduce", "gather", "scatter", "allgather", "reduce_scatter", "scan", "barrier"),
         "8,4K,64K", "8:256K:x4", _LATER,
     ),
+    Group(
+        "one-sided",
+        tuple(f"{what}_{how}" for what in ("put", "get", "accumulate", "fetch_op")
+              for how in ("fence", "pscw", "lock", "flush")),
+        "8,4K,64K", "8:256K:x8", _FULL,
+    ),
+    Group(
+        "neighbourhood",
+        tuple(f"{where}_{what}" for where in ("grid", "graph")
+              for what in ("allgather", "allgatherv", "alltoall", "alltoallv")),
+        "8,4K,64K", "8:256K:x8", _FULL,
+    ),
+    Group(
+        "persistent",
+        ("persistent_sendrecv", "persistent_bcast", "persistent_allreduce", "persistent_alltoall",
+         "partitioned", "thread_pairs"),
+        "8,4K,64K", "8:256K:x8", _FULL,
+    ),
+    Group(
+        "overlap",
+        ("ibcast", "overlapped_ibcast", "iallreduce", "overlapped_iallreduce", "ialltoall",
+         "overlapped_ialltoall"),
+        "4K,64K", "1K:1M:x4", _LATER,
+    ),
+    Group(
+        POLLING, (POLLING,), "100000", "100000",
+        options=("--intervals", "1e-6:3e-3:7", "--work", "0.012", "--repetitions", "5"),
+        takes_s=2.0,
+    ),
+    Group(
+        WAITING, (WAITING,), "4K,100000,1M", "64:4M:x4",
+        options=("--repetitions", "9"), takes_s=2.0,
+    ),
+    Group(APPLICATION, (APPLICATION,), "", "", takes_s=6.0),
 )  # fmt: skip
 
 FIGURES: tuple[Figure, ...] = (
@@ -98,5 +142,5 @@ def groups_for(effort: Effort, wanted: Iterable[str] = ()) -> list[Group]:
     for group in GROUPS:
         kernels = tuple(name for name in group.kernels if name in names or not names)
         if kernels and (names or effort in group.efforts):
-            groups.append(Group(group.name, kernels, group.quick_sizes, group.sizes, group.efforts))
+            groups.append(replace(group, kernels=kernels))
     return groups

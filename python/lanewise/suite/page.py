@@ -16,16 +16,19 @@ from plotly.offline import get_plotlyjs
 
 from lanewise import __version__, report
 from lanewise.errors import RequestError
-from lanewise.report.cautions import page_cautions
 from lanewise.report.labels import mpi_name
+from lanewise.results.cautions import context_cautions
+from lanewise.results.quantity import size_text
 from lanewise.results.read import Samples
-from lanewise.suite import figures, state
+from lanewise.suite import figures, processor, state
 from lanewise.suite.figures import Json
-from lanewise.suite.pool import Pool, files_of, pool
+from lanewise.suite.pool import Key, Pool, files_of, pool
 
 _HERE = Path(__file__).parent
 _LOOK = Path(report.__file__).parent
 FILE = "report.html"
+# A point whose interval reaches further than this share of its median is warned of.
+WIDE = 0.1
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,12 @@ def write_page(folder: Path, known: state.State) -> Written:
     """Write the page of a suite's folder; RequestError where nothing was measured."""
     runs = files_of(folder, known.launches)
     pooled = pool(runs)
-    drawn = figures.figures_of(pooled, list(known.fabrics))
+    names = list(known.fabrics)
+    drawn = figures.figures_of(pooled, names) + processor.polling_figures(runs, names)
+    times = {name: processor.application_times(folder, list(known.launches), name)
+             for name in names}  # fmt: skip
+    if any(times.values()):
+        drawn.append(processor.application_figure(times))
     if not drawn:
         raise RequestError(f"{folder} has no samples yet; no fabric that starts was measured")
     output = folder / FILE
@@ -68,7 +76,8 @@ def rendered(
     return environment.get_template("suite.html.j2").render(
         title=title_of(known),
         verdict=verdict_of(known, runs),
-        cautions=page_cautions(runs),
+        cautions=cautions_of(runs, pooled),
+        hosts=processor.host_rows(runs, list(known.fabrics)),
         gaps=gaps_of(known),
         fabrics=fabric_rows(known, runs),
         figures=[(figure, [t for t in tables if f"figure-{t['figure']}" == figure["id"]])
@@ -81,6 +90,33 @@ def rendered(
         version=__version__,
         written=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )  # fmt: skip
+
+
+def cautions_of(runs: Sequence[Samples], pooled: Pool) -> list[str]:
+    """Return what makes the numbers less certain: the machine, and points that scatter."""
+    found = dict.fromkeys(
+        f"{sentence[:1].upper()}{sentence[1:]}."
+        for run in runs
+        for sentence in context_cautions(run.context)
+    )
+    wide = {key: width for key, width in widths_of(pooled).items() if not width <= WIDE}
+    if wide:
+        worst = sorted(wide, key=lambda key: wide[key], reverse=True)[:3]
+        names = ", ".join(f"{k.fabric} {k.kernel} {size_text(k.message_bytes)}" for k in worst)
+        found[
+            f"{len(wide)} of {len(pooled)} points are known no better than ±{WIDE:.0%}, "
+            f"first of all {names}: the machine was busy, or the budget short."
+        ] = None
+    return list(found)
+
+
+def widths_of(pooled: Pool) -> dict[Key, float]:
+    """Return half the interval of each point over its median."""
+    found = {}
+    for key, point in pooled.items():
+        low, high = point.interval_s()
+        found[key] = (high - low) / 2 / point.median_s if point.median_s > 0 else 0.0
+    return found
 
 
 def embedded(data: object) -> Markup:

@@ -73,6 +73,8 @@ def point_limit_s(budget_s: float, start_s: float, points: int) -> float:
 
 def size_count(grammar: str) -> int:
     """Return how many sizes A,B,C or A:B:xN lists."""
+    if not grammar:
+        return 0
     if ":" not in grammar:
         return len(grammar.split(","))
     first, last, step = grammar.split(":")
@@ -89,6 +91,6 @@ def size_of(text: str) -> int:
     return int(text[:-1]) * scale if scale else int(text)
 
 
-def point_count(groups: Sequence[Group], effort: Effort) -> int:
-    """Return how many points one fabric has in one round."""
-    return sum(len(group.kernels) * size_count(group.sizes_for(effort)) for group in groups)
+def point_count(group: Group, kernels: int, effort: Effort) -> int:
+    """Return how many points share the time, of a group cut down to so many kernels."""
+    return 0 if group.takes_s else kernels * size_count(group.sizes_for(effort))

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from lanewise.results.read import Samples, load
-from lanewise.suite.execute import SAMPLES
+from lanewise.suite.state import SAMPLES
 
 CONFIDENCE = 0.95
 

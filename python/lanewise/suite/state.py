@@ -20,6 +20,8 @@ from lanewise.errors import RequestError
 SCHEMA_NAME = "lanewise-suite"
 SCHEMA_VERSION = 1
 FILE = "suite.json"
+# The folder beside it, a file a launch.
+SAMPLES = "samples"
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ function axisOf(axis, values) {
   const [from, to] = axis.log ? range.map((power) => 10 ** power) : range;
   return {
     ...axisLook(), ...axisTicks(ticksOf(axis, from, to)), type: axis.log ? "log" : "linear", range,
-    title: { text: axis.label, standoff: axis.unit === "bytes" ? 8 : 4 },
+    title: { text: axis.label, standoff: 8 }, automargin: true,
   };
 }
 
@@ -109,7 +109,7 @@ function drawFigure(figure) {
   }
   const positive = figure.y.log ? ys.filter((y) => y > 0) : ys;
   const layout = {
-    ...layoutLook(), showlegend: true, margin: { l: 72, r: 12, t: 8, b: 48 },
+    ...layoutLook(), showlegend: true, margin: { l: 64, r: 12, t: 8, b: 48 },
     legend: { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom" },
     xaxis: axisOf(figure.x, xs), yaxis: axisOf(figure.y, positive),
   };
