@@ -7,7 +7,8 @@
  * `message_bytes` means the block of one rank for scatter, gather, allgather,
  * alltoall and reduce_scatter, and the whole vector for bcast, reduce,
  * allreduce, scan and exscan. Reductions add floats: their sizes are multiples
- * of four bytes. Point-to-point: one message; the time is half a round trip.
+ * of four bytes. pingpong: one message; the time is half a round trip. Operations
+ * that stream (streaming, bidirectional, pairs_rate, peers_rate): the time of one message.
  */
 #ifndef LANEWISE_OPERATION_H
 #define LANEWISE_OPERATION_H
@@ -96,6 +97,12 @@ LW_API lw_status lw_operation_load(const char *library_and_symbol, char *text, s
  * `count` must equal the size of the communicator measured on.  Copied.
  */
 LW_API lw_status lw_operation_weights(lw_operation *operation, const double *weights, size_t count);
+
+/*
+ * For operations that stream: how many messages are on the way at once; 160 unless set.
+ * The receiver holds that many messages.
+ */
+LW_API lw_status lw_operation_window(lw_operation *operation, int messages);
 
 LW_API void lw_operation_free(lw_operation *operation);
 

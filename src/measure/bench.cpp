@@ -213,6 +213,8 @@ Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
     if (!running && running.failure().status == status) return running.failure();
     if (status != LW_OK) return Failure{status, what + "could not be set up on every rank"};
     const Failure failed{LW_ERR_OPERATION, what + "returned an error"};
+    if (harness_.any(running->prepare() != 0))
+        return Failure{LW_ERR_MPI, what + "could not be set up by this MPI"};
     if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
     const auto warm = warm_up(*running, estimate_s);
     if (warm.failed) return failed;
@@ -224,7 +226,7 @@ Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
     starter_.end_batch(batch.late_count, count);
     if (batch.failed) return failed;
     const double scale = running->scale() / options_.pipeline_length;
-    for (auto& value : batch.values_s) value *= scale;
+    for (auto& value : batch.values_s) value = value * scale - running->beside_s();
     return batch;
 }
 

@@ -20,9 +20,17 @@ namespace {
 
 constexpr std::uint64_t real_bytes = sizeof(float);
 
-std::uint64_t block_count(Blocks blocks, int size) {
-    if (blocks == Blocks::none) return 0;
-    return blocks == Blocks::one ? 1 : static_cast<std::uint64_t>(size);
+std::uint64_t block_count(Blocks blocks, int size, int window) {
+    switch (blocks) {
+        case Blocks::none: return 0;
+        case Blocks::one: return 1;
+        case Blocks::two: return 2;
+        case Blocks::four: return 4;
+        case Blocks::each_rank: return static_cast<std::uint64_t>(size);
+        case Blocks::window: return static_cast<std::uint64_t>(window);
+        case Blocks::window_or_ranks: return static_cast<std::uint64_t>(std::max(window, size));
+    }
+    return 0;
 }
 
 Failure limit(const lw_operation& operation, std::uint64_t bytes, const std::string& why) {
@@ -109,15 +117,16 @@ double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
     const auto send = rank == root ? shape.send_root : shape.send_others;
     const auto receive = rank == root ? shape.receive_root : shape.receive_others;
     return static_cast<double>(bytes) * widest(operation) *
-           static_cast<double>(block_count(send, size) + block_count(receive, size));
+           static_cast<double>(block_count(send, size, operation.window) +
+                               block_count(receive, size, operation.window));
 }
 
 Outcome Running::allocate(std::uint64_t bytes) {
     const auto& shape = entry_->shape;
     const bool at_root = exchange_.rank == exchange_.root;
-    const auto send = block_count(at_root ? shape.send_root : shape.send_others, exchange_.size);
-    const auto receive =
-        block_count(at_root ? shape.receive_root : shape.receive_others, exchange_.size);
+    const auto blocks = [this](Blocks b) { return block_count(b, exchange_.size, exchange_.window); };
+    const auto send = blocks(at_root ? shape.send_root : shape.send_others);
+    const auto receive = blocks(at_root ? shape.receive_root : shape.receive_others);
     const auto room = static_cast<std::uint64_t>(static_cast<double>(bytes) * widest(*operation_));
     try {
         // Writing every byte now keeps page faults out of the measurement.
@@ -179,6 +188,8 @@ Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, in
     auto& exchange = running.exchange_;
     exchange.comm = comm;
     exchange.root = root;
+    exchange.message_bytes = bytes;
+    exchange.window = operation.window;
     MPI_Comm_rank(comm, &exchange.rank);
     MPI_Comm_size(comm, &exchange.size);
     if (!operation.entry) {
@@ -207,7 +218,9 @@ Running::Running(Running&& other) noexcept
       state_(std::exchange(other.state_, nullptr)),
       set_up_(std::exchange(other.set_up_, false)) {}
 
+// What an entry made works on the buffers, so it goes before them.
 Running::~Running() {
+    exchange_.state.reset();
     if (owns_type_) MPI_Type_free(&exchange_.type);
     if (set_up_ && operation_->callbacks.teardown) operation_->callbacks.teardown(state_);
 }

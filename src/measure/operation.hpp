@@ -41,10 +41,13 @@ struct Exchange {
     std::vector<int> own_counts; /* alltoallv: what this rank gives each, its own block's size */
     std::vector<int> own_displacements;
     Function function = nullptr; /* the user's, or the MPI's own */
+    std::uint64_t message_bytes = 0;
+    int window = 1;              /* kernels that stream: messages on the way at once */
+    std::shared_ptr<void> state; /* what `prepare` of the entry made */
 };
 
 /* How many messages a buffer holds. */
-enum class Blocks { none, one, each_rank };
+enum class Blocks { none, one, two, four, each_rank, window, window_or_ranks };
 
 struct Shape {
     Blocks send_root = Blocks::none;
@@ -66,13 +69,20 @@ struct Entry {
     bool to_root = false;   /* completes at the root: gather(v), reduce */
     int ranks_min = 1;
     double scale = 1.0; /* reported time over measured time */
+    /* Makes `state` once for each batch; collective. Where it is null there is none. */
+    int (*prepare)(Exchange&) = nullptr;
+    /* The messages that one call moves, of which one is timed; null: the call is timed. */
+    int (*messages)(const Exchange&) = nullptr;
+    /* The time that a call spends on something else, which is taken off; null: none. */
+    double (*beside_s)(const Exchange&) = nullptr;
+    const char *lacks = nullptr; /* what this MPI would need to run it */
+    bool threads = false;        /* needs MPI_THREAD_MULTIPLE */
 };
 
 std::span<const Entry> rooted_operations();
 std::span<const Entry> symmetric_operations();
 /* The nonblocking form of each of `blocking` that has one. */
 std::vector<Entry> nonblocking_operations(std::span<const Entry> blocking);
-std::span<const Entry> point_to_point_operations();
 
 /* Every entry, in the order in which the names are listed. */
 const std::vector<Entry>& registry();
@@ -88,6 +98,7 @@ struct lw_operation {
     const lanewise::measure::Entry *entry = nullptr; /* null for callbacks */
     lanewise::measure::Function function = nullptr;
     std::vector<double> weights;
+    int window = 160; /* paper 004, section 3 */
     lw_operation_callbacks callbacks{};
     std::shared_ptr<void> library; /* keeps a loaded shared object open */
 };
@@ -110,6 +121,8 @@ class Running {
     /* Local: failures differ between ranks, so the caller agrees on them. */
     static Result<Running> create(const lw_operation& operation, MPI_Comm comm, int root,
                                   std::uint64_t message_bytes);
+    /* What an entry needs besides buffers; collective. Zero for success. */
+    int prepare() { return entry_ && entry_->prepare ? entry_->prepare(exchange_) : 0; }
     Running(Running&& other) noexcept;
     Running& operator=(Running&&) = delete;
     ~Running();
@@ -120,7 +133,13 @@ class Running {
     }
     int root() const { return exchange_.root; }
     bool completes_at_root() const { return entry_ && entry_->to_root; }
-    double scale() const { return entry_ ? entry_->scale : 1.0; }
+    double scale() const {
+        if (!entry_) return 1.0;
+        return entry_->messages ? entry_->scale / entry_->messages(exchange_) : entry_->scale;
+    }
+    double beside_s() const {
+        return entry_ && entry_->beside_s ? entry_->beside_s(exchange_) : 0.0;
+    }
     Exchange& exchange() { return exchange_; }
 
   private:

@@ -59,7 +59,9 @@ const char *lw_operation_name(size_t index) {
 
 lw_status lw_operation_named(const char *name, lw_operation **operation) {
     if (!name || !operation) return LW_ERR_ARGUMENT;
-    if (!find_entry(name)) return LW_ERR_NOT_FOUND;
+    const auto *entry = find_entry(name);
+    if (!entry) return LW_ERR_NOT_FOUND;
+    if (entry->lacks) return LW_ERR_UNSUPPORTED;
     auto *made = make(name, nullptr);
     if (!made) return LW_ERR_MEMORY;
     *operation = made;
@@ -115,6 +117,13 @@ lw_status lw_operation_weights(lw_operation *operation, const double *weights, s
         if (!(weights[i] >= 0.0) || !std::isfinite(weights[i])) return LW_ERR_ARGUMENT;
     }
     operation->weights.assign(weights, weights + count);
+    return LW_OK;
+}
+
+lw_status lw_operation_window(lw_operation *operation, int messages) {
+    if (!operation || messages < 1) return LW_ERR_ARGUMENT;
+    if (!operation->entry || !operation->entry->messages) return LW_ERR_UNSUPPORTED;
+    operation->window = messages;
     return LW_OK;
 }
 

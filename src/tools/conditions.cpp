@@ -58,6 +58,20 @@ Json mpi_library() {
             {"standard", std::to_string(major) + "." + std::to_string(minor)}};
 }
 
+std::string mpi_device() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    const std::string library(text, static_cast<std::size_t>(std::max(length, 0)));
+    const std::string key = "Device:";
+    const auto at = library.find(key);
+    if (at == std::string::npos) return "";
+    const auto begin = library.find_first_not_of(" \t", at + key.size());
+    if (begin == std::string::npos) return "";
+    const auto end = library.find_first_of(" \t\r\n", begin);
+    return library.substr(begin, end == std::string::npos ? end : end - begin);
+}
+
 std::string utc_now() {
     const std::time_t now = std::time(nullptr);
     std::tm parts{};

@@ -17,6 +17,9 @@ Json placement(const measure::Harness& harness);
 /* Family and version of the MPI. */
 Json mpi_library();
 
+/* What the MPI says it is built on, such as ch4:ucx; empty where it says nothing. */
+std::string mpi_device();
+
 std::string utc_now();
 
 }  // namespace lanewise::tools

@@ -44,8 +44,14 @@ int complain(const char *program, const Failure& failure) {
     return exit_status(failure.status);
 }
 
-int run_under_mpi(const char *program, int ranks_expected, const std::function<Outcome()>& work) {
-    MPI_Init(nullptr, nullptr);
+int run_under_mpi(const char *program, int ranks_expected, const std::function<Outcome()>& work,
+                  Threads threads) {
+    if (threads == Threads::several) {
+        int provided = MPI_THREAD_SINGLE;
+        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+    } else {
+        MPI_Init(nullptr, nullptr);
+    }
     int status = 0;
     try {
         const auto company = check_company(ranks_expected);

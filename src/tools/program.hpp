@@ -15,7 +15,11 @@ namespace lanewise::tools {
    Returns the exit status. */
 int complain(const char *program, const Failure& failure);
 
+/* How many threads of a rank will call the MPI. */
+enum class Threads { one, several };
+
 /* Runs `work` between MPI_Init and MPI_Finalize and returns the exit status. */
-int run_under_mpi(const char *program, int ranks_expected, const std::function<Outcome()>& work);
+int run_under_mpi(const char *program, int ranks_expected, const std::function<Outcome()>& work,
+                  Threads threads = Threads::one);
 
 }  // namespace lanewise::tools

@@ -50,8 +50,9 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "plots": {"errors", "results"},
     "report": {"errors", "results", "plots", "tuning"},
     "testbed": {"errors", "launch"},
+    "suite": {"errors", "results", "launch", "report", "testbed"},
     "wavefront": {"errors", "launch"},
-    "reproduce": {"errors", "results", "launch", "model", "plots", "testbed", "wavefront"},
+    "reproduce": {"errors", "results", "launch", "model", "plots", "testbed", "wavefront", "suite"},
 }
 PYTHON_TOPS = {"cli", "__init__", "__main__"}
 

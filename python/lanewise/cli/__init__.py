@@ -34,6 +34,8 @@ SUBCOMMANDS = (
     "testbed",
     "wavefront",
     "hca",
+    "suite",
+    "scale",
     "reproduce",
 )
 

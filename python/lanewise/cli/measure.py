@@ -87,6 +87,7 @@ def measure(
     warmup: native.Warmup = None,
     time_limit: native.TimeLimit = None,
     pipeline: native.Pipeline = None,
+    window: native.Window = None,
     weights: native.Weights = None,
     reply: native.Reply = None,
     order: native.Order = None,

@@ -7,6 +7,9 @@ from difflib import get_close_matches
 
 from lanewise.errors import RequestError
 from lanewise.reproduce import (
+    application_scaling,
+    cpu_availability,
+    fabrics,
     global_clock,
     interval_coverage,
     model_accuracy,
@@ -43,6 +46,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     wavefront_chaining.EXPERIMENT,
     wavefront_limits.EXPERIMENT,
     wavefront_peers.EXPERIMENT,
+    fabrics.EXPERIMENT,
+    cpu_availability.EXPERIMENT,
+    application_scaling.EXPERIMENT,
 )
 
 

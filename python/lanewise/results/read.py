@@ -24,8 +24,10 @@ from lanewise.results.records import (
     Context,
     End,
     Point,
+    Polling,
     Record,
     RecordError,
+    Waiting,
     parse_record,
 )
 
@@ -38,6 +40,8 @@ class Samples:
     context: Context
     points: list[Point] = field(default_factory=list)
     clock_checks: list[ClockCheck] = field(default_factory=list)
+    polling: list[Polling] = field(default_factory=list)
+    waiting: list[Waiting] = field(default_factory=list)
     end: End | None = None
     warnings: list[str] = field(default_factory=list)
 
@@ -163,6 +167,12 @@ def add_line(samples: Samples, number: int, line: str) -> None:
         samples.end = None
     elif kind == "clock":
         samples.clock_checks.append(record_at(path, number, ClockCheck, values))
+        samples.end = None
+    elif kind == "polling":
+        samples.polling.append(record_at(path, number, Polling, values))
+        samples.end = None
+    elif kind == "waiting":
+        samples.waiting.append(record_at(path, number, Waiting, values))
         samples.end = None
     elif kind == "end":
         samples.end = record_at(path, number, End, values)

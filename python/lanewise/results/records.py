@@ -38,6 +38,7 @@ class Context:
     weights: tuple[float, ...] = ()
     reply: str = "same"
     order: str = "parallel"
+    window: int = 160
     seed: int = 0
     started: str = ""
     arguments: list[str] = field(default_factory=list)
@@ -81,6 +82,36 @@ class ClockCheck:
 
 
 @dataclass(frozen=True)
+class Polling:
+    """What messages cost the processor and what they carried, polled each `interval_s`.
+
+    One value a repetition: the share of the processor that is left for work, and the rate of both
+    directions together.
+    """
+
+    message_bytes: int
+    interval_s: float
+    depth: int
+    availability: tuple[float, ...]
+    rate_bytes_per_s: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Post, work and wait: one amount of work, `over_base` times as long as the loop without any.
+
+    One value a repetition: the work alone, the whole loop, and its first and last part.
+    """
+
+    message_bytes: int
+    over_base: float
+    alone_s: tuple[float, ...]
+    loop_s: tuple[float, ...]
+    post_s: tuple[float, ...]
+    wait_s: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class End:
     """The last line of a run that was not interrupted."""
 
@@ -88,7 +119,7 @@ class End:
     elapsed_s: float
 
 
-Record = TypeVar("Record", Context, Point, ClockCheck, End)
+Record = TypeVar("Record", Context, Point, ClockCheck, Polling, Waiting, End)
 
 
 class RecordError(ValueError):
@@ -121,7 +152,7 @@ def layout(kind: type[Any]) -> tuple[dict[str, str], frozenset[str]]:
     return types, needed
 
 
-KINDS: tuple[type[Any], ...] = (Context, Point, ClockCheck, End)
+KINDS: tuple[type[Any], ...] = (Context, Point, ClockCheck, Polling, Waiting, End)
 LAYOUTS = {kind: layout(kind) for kind in KINDS}
 
 

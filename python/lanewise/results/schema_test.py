@@ -10,7 +10,15 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from lanewise.results import specimen
-from lanewise.results.records import LAYOUTS, ClockCheck, Context, End, Point
+from lanewise.results.records import (
+    LAYOUTS,
+    ClockCheck,
+    Context,
+    End,
+    Point,
+    Polling,
+    Waiting,
+)
 
 SCHEMA = json.loads(
     (Path(__file__).parents[3] / "schema" / "samples.schema.json").read_text(encoding="utf-8")
@@ -24,7 +32,14 @@ def test_the_schema_is_a_schema() -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("context", Context), ("point", Point), ("clock", ClockCheck), ("end", End)],
+    [
+        ("context", Context),
+        ("point", Point),
+        ("clock", ClockCheck),
+        ("polling", Polling),
+        ("waiting", Waiting),
+        ("end", End),
+    ],
 )
 def test_schema_and_reader_know_the_same_keys(name: str, kind: type) -> None:
     frame = FRAME.get(name, {"record"})

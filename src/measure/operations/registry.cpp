@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "measure/operation.hpp"
+#include "measure/kernels/kernels.hpp"
 
 namespace lanewise::measure {
 namespace {
@@ -34,7 +34,7 @@ std::vector<Entry> build() {
     append(rooted_operations());
     append(symmetric_operations());
     append(nonblocking_operations(std::vector<Entry>(all)));
-    append(point_to_point_operations());
+    append(kernels());
     return all;
 }
 

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 
 #include "base/sizes.hpp"
@@ -31,6 +32,7 @@ struct Texts {
     std::string clock = "auto";
     std::string rule = "median";
     std::string order = "parallel";
+    std::string intervals = "1e-6:1e-2:9";
 };
 
 Failure usage(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence}; }
@@ -60,6 +62,10 @@ void declare(CLI::App& app, Texts& texts, Arguments& arguments) {
     app.add_option("--warmup", options.warmup_repetitions, "executions before each batch (2)");
     app.add_option("--time-limit", options.time_limit_s, "seconds a point, 0: none (10)");
     app.add_option("--pipeline", options.pipeline_length, "executions a sample; 1 isolates (1)");
+    app.add_option("--intervals", texts.intervals,
+                   "polling: seconds between looks, FIRST:LAST:COUNT (1e-6:1e-2:9)");
+    app.add_option("--work", arguments.work_s, "polling: seconds of work a repetition (0.02)");
+    app.add_option("--window", arguments.window, "streaming: messages on the way at once (160)");
     app.add_option("--weights", arguments.weights, "v-operations: share of each rank")
         ->delimiter(',');
     app.add_option("--resync", options.resync_s, "seconds a synchronised clock is trusted (10)");
@@ -94,6 +100,27 @@ struct Choice {
     Id id;
     const char *name;
 };
+
+// Subjects besides operations and meetings.
+const Choice<Subject> *find_alone(const std::string& name) {
+    static constexpr Choice<Subject> subjects[] = {{Subject::clock, "clock"},
+                                                   {Subject::polling, "polling"},
+                                                   {Subject::post_work_wait, "post-work-wait"}};
+    const auto *found = std::find_if(std::begin(subjects), std::end(subjects),
+                                     [&](const auto& subject) { return name == subject.name; });
+    return found == std::end(subjects) ? nullptr : found;
+}
+
+Outcome read_intervals(const std::string& text, Arguments& arguments) {
+    char end = 0;
+    const int read = std::sscanf(text.c_str(), "%lf:%lf:%u%c", &arguments.interval_first_s,
+                                 &arguments.interval_last_s, &arguments.interval_count, &end);
+    const bool ordered = arguments.interval_first_s > 0.0 &&
+                         arguments.interval_last_s >= arguments.interval_first_s;
+    if (read == 3 && ordered && arguments.interval_count > 0) return Done{};
+    return usage("intervals \"" + text + "\" are not FIRST:LAST:COUNT in seconds; "
+                 "write 1e-6:1e-2:9");
+}
 
 Outcome choose_methods(const Texts& texts, Arguments& arguments) {
     static constexpr Choice<lw_clock> clocks[] = {{LW_CLOCK_AUTO, "auto"},
@@ -135,10 +162,11 @@ Outcome read_repetitions(const std::string& text, lw_measure_options& options) {
 Outcome choose_subject(const Texts& texts, Arguments& arguments) {
     for (const auto& name : texts.operations) {
         arguments.trip = measure::find_trip(name);
-        if (arguments.trip || name == "clock") {
+        const auto *alone = find_alone(name);
+        if (arguments.trip || alone) {
             if (texts.operations.size() > 1 || !arguments.libraries.empty())
                 return usage("\"" + name + "\" is measured by itself; run it separately");
-            arguments.subject = arguments.trip ? Subject::meetings : Subject::clock;
+            arguments.subject = arguments.trip ? Subject::meetings : alone->id;
             return Done{};
         }
         if (find_entry(name)) continue;
@@ -203,6 +231,11 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
                      " is negative; 10 % is 0.1");
     if (!(arguments.wait_s >= 0.0))
         return usage("--wait " + fmt::format("{}", arguments.wait_s) + " is no time; 0 is at once");
+    if (!(arguments.work_s > 0.0))
+        return usage("--work " + fmt::format("{}", arguments.work_s) + " is no time; try 0.02");
+    if (arguments.window < 1)
+        return usage("window " + std::to_string(arguments.window) +
+                     " holds no message; 160 is the paper's");
     return measure::Bench::admit(arguments.options);
 }
 
@@ -231,6 +264,7 @@ Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv) {
     static constexpr Step steps[] = {
         choose_methods,
         [](const Texts& t, Arguments& a) { return read_repetitions(t.repetitions, a.options); },
+        [](const Texts& t, Arguments& a) { return read_intervals(t.intervals, a); },
         choose_subject,
         check_values,
         [](const Texts&, Arguments& a) { return check_output(a); },

@@ -18,7 +18,7 @@ struct Trip;
 
 namespace lanewise::tools {
 
-enum class Subject { operations, meetings, clock };
+enum class Subject { operations, meetings, clock, polling, post_work_wait };
 
 struct Arguments {
     Subject subject = Subject::operations;
@@ -32,6 +32,11 @@ struct Arguments {
     lw_order order = LW_ORDER_PARALLEL;
     int root = 0;
     double wait_s = 0.0;
+    double interval_first_s = 1e-6; /* polling: of work between two looks */
+    double interval_last_s = 1e-2;
+    std::uint32_t interval_count = 9;
+    double work_s = 0.02; /* polling: of one repetition */
+    int window = 160; /* of operations that stream */
     std::vector<double> weights;
     lw_measure_options options = LW_MEASURE_OPTIONS;
     std::string output;

@@ -3,6 +3,7 @@
 // lanewise-measure: measures MPI operations under any launcher.
 // Leaves with 0 for success, 1 for a failure while measuring, 2 for bad usage.
 
+#include <algorithm>
 #include <cstdio>
 
 #include "measure/trips.hpp"
@@ -18,10 +19,23 @@ using lanewise::tools::complain;
 constexpr const char *program = "lanewise-measure";
 
 int print_operations() {
-    for (size_t i = 0; lw_operation_name(i); ++i) std::puts(lw_operation_name(i));
+    for (const auto& entry : lanewise::measure::registry()) {
+        if (entry.lacks) {
+            std::printf("%s needs %s, which this MPI lacks\n", entry.name, entry.lacks);
+        } else {
+            std::puts(entry.name);
+        }
+    }
     for (const auto& trip : lanewise::measure::trips()) std::puts(trip.name);
-    std::puts("clock");
+    for (const char *alone : {"clock", "polling", "post-work-wait"}) std::puts(alone);
     return 0;
+}
+
+bool needs_threads(const Arguments& arguments) {
+    return std::any_of(arguments.operations.begin(), arguments.operations.end(),
+                       [](const std::string& name) {
+                           return lanewise::measure::find_entry(name)->threads;
+                       });
 }
 
 int print_plan(const Arguments& arguments) {
@@ -44,6 +58,9 @@ int main(int argc, char **argv) {
     if (arguments.list) return print_operations();
     if (arguments.plan) return print_plan(arguments);
 
-    return lanewise::tools::run_under_mpi(program, arguments.ranks_expected,
-                                          [&] { return lanewise::tools::run_session(arguments); });
+    using lanewise::tools::Threads;
+    return lanewise::tools::run_under_mpi(
+        program, arguments.ranks_expected,
+        [&] { return lanewise::tools::run_session(arguments); },
+        needs_threads(arguments) ? Threads::several : Threads::one);
 }

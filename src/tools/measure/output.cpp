@@ -88,9 +88,9 @@ void Output::print_row(const Json& record) {
     std::fflush(stdout);
 }
 
-Outcome Output::other(const Json& record) {
+Outcome Output::other(const Json& record, const char *event) {
     if (events_) {
-        print_event(record, "clock");
+        print_event(record, event);
     } else {
         fmt::print("{}\n", record.dump(2));
     }

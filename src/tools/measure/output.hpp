@@ -24,7 +24,8 @@ class Output {
     void begin(std::size_t points, const Json& context, const std::string& path);
     /* Takes a record; point number `index` of the run is printed after all before it. */
     Outcome point(std::size_t index, const Json& record);
-    Outcome other(const Json& record);
+    /* A record that is no point; `event` is what progress calls it. */
+    Outcome other(const Json& record, const char *event);
     void warning(const std::string& sentence);
     Outcome end(std::size_t points, double elapsed_s);
 

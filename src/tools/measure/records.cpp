@@ -70,11 +70,13 @@ const char *stop_name(lw_stop stop) {
 Json context_record(const Arguments& arguments, const measure::Bench& bench) {
     const auto host = this_host();
     const auto& options = arguments.options;
+    auto mpi = mpi_library();
+    if (const auto device = mpi_device(); !device.empty()) mpi["device"] = device;
     return {{"record", "context"},
             {"schema", "lanewise-samples"},
             {"version", schema_version},
             {"lanewise", lw_version()},
-            {"mpi", mpi_library()},
+            {"mpi", mpi},
             {"fabric", arguments.fabric.empty() ? LANEWISE_MPI_FAMILY : arguments.fabric},
             {"ranks", bench.harness().size()},
             {"placement", placement(bench.harness())},
@@ -90,6 +92,7 @@ Json context_record(const Arguments& arguments, const measure::Bench& bench) {
             {"root", arguments.root},
             {"weights", arguments.weights},
             {"reply", arguments.reply},
+            {"window", arguments.window},
             {"order", arguments.order == LW_ORDER_PARALLEL ? "parallel" : "sequential"},
             {"seed", options.seed},
             {"started", utc_now()},
@@ -129,6 +132,25 @@ Json clock_record(const lw_clock_report& report) {
             {"error_s", number(report.error_s)}};
 }
 
+Json polling_record(const measure::PollingPlan& plan, const measure::Polled& polled) {
+    return {{"record", "polling"},
+            {"message_bytes", plan.message_bytes},
+            {"interval_s", plan.interval_s},
+            {"depth", plan.depth},
+            {"availability", polled.availability},
+            {"rate_bytes_per_s", polled.rate_bytes_per_s}};
+}
+
+Json waiting_record(const measure::Waited& waited) {
+    return {{"record", "waiting"},
+            {"message_bytes", waited.message_bytes},
+            {"over_base", waited.over_base},
+            {"alone_s", rounded(waited.alone_s)},
+            {"loop_s", rounded(waited.loop_s)},
+            {"post_s", rounded(waited.post_s)},
+            {"wait_s", rounded(waited.wait_s)}};
+}
+
 Json end_record(std::size_t points, double elapsed_s) {
     return {{"record", "end"}, {"points", points}, {"elapsed_s", elapsed_s}};
 }
@@ -152,7 +174,7 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context)
     const auto& before = lines->records.front();
     for (const char *key : {"record", "schema", "version", "mpi", "fabric", "ranks", "clock",
                             "method", "start", "stopping", "pipeline_length", "root", "weights",
-                            "reply", "order"}) {
+                            "reply", "order", "window"}) {
         if (before.contains(key) && before[key] == context[key]) continue;
         const auto was = before.contains(key) ? before[key].dump() : std::string("absent");
         return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +

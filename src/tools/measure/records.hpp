@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/json_lines.hpp"
+#include "measure/availability/polling.hpp"
+#include "measure/availability/post_work_wait.hpp"
 #include "measure/bench.hpp"
 #include "tools/measure/arguments.hpp"
 
@@ -21,6 +23,8 @@ Json context_record(const Arguments& arguments, const measure::Bench& bench);
 
 Json point_record(const std::string& operation, const measure::Measured& measured);
 Json clock_record(const lw_clock_report& report);
+Json polling_record(const measure::PollingPlan& plan, const measure::Polled& polled);
+Json waiting_record(const measure::Waited& waited);
 Json end_record(std::size_t points, double elapsed_s);
 
 /* What is measured in one go: an operation at one size, or all meetings at one size. */

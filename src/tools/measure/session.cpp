@@ -15,6 +15,7 @@
 #include "measure/bench.hpp"
 #include "measure/curve.hpp"
 #include "measure/meetings.hpp"
+#include "tools/measure/availability.hpp"
 #include "tools/measure/output.hpp"
 #include "tools/measure/records.hpp"
 
@@ -45,8 +46,12 @@ Result<std::vector<Operation>> make_operations(const Arguments& arguments) {
     for (const auto& name : arguments.operations) {
         lw_operation *operation = nullptr;
         const auto status = lw_operation_named(name.c_str(), &operation);
+        if (status == LW_ERR_UNSUPPORTED)
+            return Failure{status, name + " needs " + measure::find_entry(name)->lacks +
+                                       ", which this MPI lacks; leave it out"};
         if (status != LW_OK) return Failure{status, name + ": " + lw_status_text(status)};
         operations.emplace_back(operation);
+        if (operation->entry->messages) lw_operation_window(operation, arguments.window);
     }
     for (const auto& library : arguments.libraries) {
         char text[512] = "";
@@ -69,6 +74,8 @@ Result<std::vector<Operation>> make_operations(const Arguments& arguments) {
 std::size_t count_points(const Arguments& arguments, const std::vector<Operation>& operations,
                          std::size_t ranks) {
     if (arguments.subject == Subject::clock) return 0;
+    if (arguments.subject == Subject::polling || arguments.subject == Subject::post_work_wait)
+        return availability_records(arguments);
     if (arguments.subject == Subject::meetings)
         return arguments.sizes_bytes.size() * task_points(arguments.trip->name, ranks);
     std::size_t points = 0;
@@ -166,7 +173,7 @@ Outcome measure_clock(Session& session) {
                                          &session.bench.options(), &report);
     if (status != LW_OK) return Failure{status, "the clocks could not be synchronised"};
     if (session.bench.harness().rank() == 0)
-        session.written = session.output.other(clock_record(report));
+        session.written = session.output.other(clock_record(report), "clock");
     return agree(session.bench, session.written);
 }
 
@@ -235,6 +242,12 @@ Outcome measure_subject(Session& session, const std::vector<Operation>& operatio
     switch (session.arguments.subject) {
         case Subject::clock: return measure_clock(session);
         case Subject::meetings: return measure_meetings(session);
+        case Subject::polling:
+            return agree(session.bench,
+                         measure_polling(session.arguments, session.bench, session.output));
+        case Subject::post_work_wait:
+            return agree(session.bench, measure_post_work_wait(session.arguments, session.bench,
+                                                               session.output));
         case Subject::operations: break;
     }
     return session.arguments.tolerance > 0.0 ? measure_curves(session, operations)

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Ping-pong between the root and the rank after it; every other rank waits.
-// Reported is half the round trip, the convention of NetPIPE, IMB and OSU.
+// Reported is half the round trip, the convention of NetPIPE, IMB and OSU
+// (paper 004, Figs. 1 and 2).
 
-#include "measure/operation.hpp"
+#include "measure/kernels/kernels.hpp"
 
 namespace lanewise::measure {
 namespace {
 
 int pingpong(Exchange& e) {
     constexpr int tag = 1;
-    const int peer = (e.root + 1) % e.size;
+    const int peer = partner(e);
     if (e.rank == e.root) {
         const int code = MPI_Send(e.send, e.count, e.type, peer, tag, e.comm);
         if (code != MPI_SUCCESS) return code;
@@ -22,15 +23,11 @@ int pingpong(Exchange& e) {
     return MPI_Send(e.send, e.count, e.type, e.root, tag, e.comm);
 }
 
-constexpr Shape both{Blocks::one, Blocks::one, Blocks::one, Blocks::one};
-
 }  // namespace
 
-std::span<const Entry> point_to_point_operations() {
-    static const Entry entries[] = {
-        {.name = "pingpong", .shape = both, .call = pingpong, .ranks_min = 2, .scale = 0.5},
-    };
-    return entries;
+Entries pingpong_kernels() {
+    return {{.name = "pingpong", .shape = all_ranks(Blocks::one, Blocks::one), .call = pingpong,
+             .ranks_min = 2, .scale = 0.5}};
 }
 
 }  // namespace lanewise::measure

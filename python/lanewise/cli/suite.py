@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise suite`: every kernel over every fabric of this machine, side by side in one page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from lanewise.cli.numbers import positive_count
+from lanewise.errors import RequestError
+
+if TYPE_CHECKING:
+    from lanewise.suite.conduct import Ready, Request
+    from lanewise.suite.execute import Step
+    from lanewise.suite.fabric import Fabric
+    from lanewise.suite.start import Site
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `suite` to `app`."""
+    app.command("suite")(suite)
+
+
+def suite(
+    fabrics: str = typer.Option("", "--fabrics", help="Names or files, A,B,...; default: all."),
+    kernels: str = typer.Option("", "--kernels", help="Kernels, A,B,...; default: by effort."),
+    quick: bool = typer.Option(False, "--quick", help="Few sizes, within 5 minutes."),
+    full: bool = typer.Option(False, "--full", help="Every kernel and size."),
+    budget: str = typer.Option("", "--budget", help="Time for the whole, such as 10min."),
+    ranks: str = typer.Option("2", "-n", "--ranks", help="Ranks."),
+    window: str = typer.Option("160", "--window", help="Streaming: messages on the way at once."),
+    validate: bool = typer.Option(False, "--validate", help="Check the data that arrives."),
+    testbed: str = typer.Option("", "--testbed", help="Across the hosts of a testbed (a file)."),
+    output: Path = typer.Option(Path("suite"), "-o", "--output", help="The folder to write."),
+    resume: bool = typer.Option(False, "--resume", help="Go on with the folder."),
+    list_: bool = typer.Option(False, "--list", help="List the fabrics, and which start here."),
+) -> None:
+    """$ lanewise suite --quick -o suite
+
+    Compare fabrics: each kernel on each, taking turns, into samples and one report.html.
+    """
+    from lanewise.suite import conduct, plan
+    from lanewise.suite import fabric as fabric_part
+
+    if quick and full:
+        raise RequestError("--quick and --full exclude each other; choose one")
+    chosen = [fabric_part.find(name) for name in split(fabrics) or fabric_part.shipped_names()]
+    count = positive_count("-n", ranks)
+    if not list_:
+        conduct.refuse_folder(output, "resume" if resume else "fresh")
+    with site_of(testbed, count) as site:
+        if list_:
+            list_fabrics(chosen, count, site)
+            return
+        request = conduct.Request(
+            fabrics=chosen, kernels=split(kernels),
+            effort="quick" if quick else "full" if full else "standard",
+            budget_s=plan.seconds_in(budget) if budget else 0.0,
+            ranks=count, window=positive_count("--window", window),
+            testbed=testbed, validate=validate, site=site,
+        )  # fmt: skip
+        measure(request, output)
+    finish(output)
+
+
+def split(text: str) -> list[str]:
+    """Return the words of A,B,..."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+@contextmanager
+def site_of(testbed: str, ranks: int) -> Iterator[Site]:
+    """Give where the ranks run: this machine, or a testbed that is up meanwhile."""
+    from lanewise.suite.start import HERE
+
+    if not testbed:
+        yield HERE
+        return
+    from lanewise.suite.across import raised_site
+
+    with raised_site(testbed, ranks) as site:
+        yield site
+
+
+def list_fabrics(chosen: Sequence[Fabric], ranks: int, site: Site) -> None:
+    """Print each fabric and whether it starts here."""
+    from lanewise.suite.start import find_out
+
+    for one in chosen:
+        found = find_out(one, ranks, site)
+        verdict = f"starts, {found.library.split(',')[0]}" if found.starts else found.why
+        sys.stdout.write(f"{'ok' if found.starts else '--'}  {one.name:<16} {one.title}\n")
+        sys.stdout.write(f"    {'':<16} {' '.join(verdict.split())}\n")
+        sys.stdout.flush()
+
+
+def measure(request: Request, folder: Path) -> None:
+    """Make all launches with progress; what is finished is kept when it is interrupted."""
+    from lanewise.suite.conduct import prepare
+    from lanewise.suite.execute import execute
+
+    ready = prepare(request, folder, lambda text: print(text, file=sys.stderr, flush=True))
+    try:
+        with shown() as tell:
+            execute(ready.suite, ready.order, tell, lambda _event: None)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"\nlanewise suite: {interrupted(ready)}\n")
+        raise typer.Exit(130) from None
+
+
+def interrupted(ready: Ready) -> str:
+    """Say how far it came and how to go on."""
+    done = sum(1 for why in ready.suite.state.launches.values() if not why)
+    return (
+        f"interrupted after {done} of {len(ready.order)} launches, kept in "
+        f"{ready.suite.folder}; the same command with --resume goes on"
+    )
+
+
+def finish(folder: Path) -> None:
+    """Write the page and say what is missing."""
+    from lanewise.suite import page, state
+
+    known = state.load(folder)
+    for gap in page.gaps_of(known):
+        sys.stderr.write(f"lanewise suite: {' '.join(gap.split())}\n")
+    written = page.write_page(folder, known)
+    starting = sum(1 for one in known.fabrics.values() if not one.why)
+    sys.stdout.write(f"{written.path}  {written.figures} figures, {starting} fabrics\n")
+
+
+@contextmanager
+def shown() -> Iterator[Callable[[Step], None]]:
+    """Give the function that shows a step: a bar on a terminal, a line each in a log."""
+    if not sys.stderr.isatty():
+        yield lambda step: print(line_of(step), file=sys.stderr, flush=True)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True,
+                  refresh_per_second=1) as bar:  # fmt: skip
+        task = bar.add_task("starting")
+
+        def tell(step: Step) -> None:
+            bar.update(task, total=step.total, completed=step.number - 1,
+                       description=f"{step.launch.name}, {clock(step.left_s)} left")  # fmt: skip
+
+        yield tell
+
+
+def line_of(step: Step) -> str:
+    """Return the line of a step in a log."""
+    return f"{step.number}/{step.total} {step.launch.name}, at most {clock(step.left_s)} left"
+
+
+def clock(seconds: float) -> str:
+    """Write seconds as minutes and seconds."""
+    return f"{max(0, round(seconds)) // 60}:{max(0, round(seconds)) % 60:02d}"

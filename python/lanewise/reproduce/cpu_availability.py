@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""CPU availability against the polling interval, messages of 100 kB (paper 004, Figure 10).
+
+A network interface that moves data itself leaves the processor to the application; one that makes
+the host copy takes it away.  All fabrics here copy, so what is left at short intervals tells how
+much, and the bandwidth beside it what was got for it.
+"""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+from lanewise.errors import RunError
+from lanewise.plots.series import Series, draw_series
+from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
+from lanewise.reproduce.fabrics import AVAILABILITY_BYTES, measured
+from lanewise.reproduce.workspace import Workspace
+from lanewise.results.quantity import rate_text, time_text, time_tick
+from lanewise.suite.kernels import POLLING, WAITING
+from lanewise.suite.processor import Polled, host_rows, polled
+
+BUDGET_S = 200.0
+
+Points = dict[str, list[Polled]]
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Measure both methods of COMB on every fabric that starts here."""
+    runs, _ = measured(workspace, (POLLING, WAITING), BUDGET_S)
+    points = {
+        name: found for (name, size), found in polled(runs).items() if size == AVAILABILITY_BYTES
+    }
+    if not points:
+        raise RunError("no fabric was measured; lanewise suite --list says which start")
+    figures = {"fabrics": float(len(points))}
+    rows = []
+    for name, found in points.items():
+        for one in found:
+            label = f"{name}_at_{one.interval_s * 1e6:.0f}us"
+            figures[f"cpu_availability_100KB_{label}"] = statistics.median(one.availability)
+            figures[f"bandwidth_MBps_{label}"] = statistics.median(one.rate_bytes_per_s) / 1e6
+        shortest = found[0]
+        rows.append(
+            Row(
+                f"{name}, looking each {time_text(shortest.interval_s)}", "0.5 to nearly 1",
+                f"{statistics.median(shortest.availability):.2f} at "
+                f"{rate_text(statistics.median(shortest.rate_bytes_per_s))}",
+            )
+        )  # fmt: skip
+    notes = [
+        f"{row['fabric']} {row['size']}: exchange {row['base']}, overhead {row['overhead']}, "
+        f"availability {row['availability']}, independent progress {row['progress']}"
+        for row in host_rows(runs, list(points))
+    ]
+    return Outcome(
+        figures=figures,
+        rows=rows,
+        conditions={"ranks": 2, "message_bytes": AVAILABILITY_BYTES, "fabrics": list(points)},
+        files=draw(workspace, points),
+        notes=notes,
+    )
+
+
+def draw(workspace: Workspace, points: Points) -> list[Path]:
+    """Draw availability and bandwidth against the polling interval."""
+    panels = []
+    for title, key in (("CPU availability, 100 kB", "availability"),
+                       ("Bandwidth, both ways (MB/s)", "rate_bytes_per_s")):  # fmt: skip
+        scale = 1.0 if key == "availability" else 1e-6
+        series = [
+            Series(
+                name,
+                [one.interval_s for one in found],
+                [scale * statistics.median(getattr(one, key)) for one in found],
+            )
+            for name, found in points.items()
+        ]
+        panels.append((title, series))
+    figure = draw_series(panels, "work between two looks", time_tick)
+    return workspace.save(figure, "cpu-availability")
+
+
+EXPERIMENT = Experiment(
+    name="cpu-availability",
+    paper="004 Fig. 10",
+    summary="share of the processor left for work, by polling interval, on every fabric",
+    run=run,
+    targets=(Target("fabrics", ">=", 3.0),),
+)

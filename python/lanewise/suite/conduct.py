@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Conduct a suite from request to samples: find out what starts, plan, measure, keep the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from lanewise.errors import RequestError, RunError
+from lanewise.suite import application, kernels, plan, start, state
+from lanewise.suite.execute import Suite, Tell, execute
+from lanewise.suite.fabric import Fabric
+from lanewise.suite.kernels import Effort, Group
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for; without kernels those of the effort, without a budget its own."""
+
+    fabrics: Sequence[Fabric]
+    kernels: Sequence[str] = ()
+    effort: Effort = "quick"
+    budget_s: float = 0.0
+    ranks: int = 2
+    window: int = 160
+    seed: int = 1
+    rounds: int = 0
+    testbed: str = ""
+    validate: bool = False
+    site: start.Site = start.HERE
+
+    def asked(self) -> state.Asked:
+        """Return what the state keeps of it."""
+        groups = kernels.groups_for(self.effort, self.kernels)
+        return state.Asked(
+            ranks=self.ranks,
+            effort=self.effort,
+            fabrics=tuple(one.name for one in self.fabrics),
+            kernels=tuple(name for group in groups for name in group.kernels),
+            window=self.window,
+            seed=self.seed,
+            rounds=self.rounds or plan.ROUNDS[self.effort],
+            testbed=self.testbed,
+            validate=self.validate,
+        )
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A suite that can be executed, and its launches in order."""
+
+    suite: Suite
+    order: Sequence[plan.Launch]
+
+
+def refuse_folder(folder: Path, going_on: str) -> None:
+    """Raise RequestError unless the folder is new ('fresh') or has a suite to go on ('resume')."""
+    if folder.exists() and not folder.is_dir():
+        raise RequestError(f"{folder} is a file; name a folder")
+    exists = (folder / state.FILE).exists()
+    if exists and going_on == "fresh":
+        raise RequestError(f"{folder} has a suite; add --resume to go on, or name another folder")
+    if not exists and going_on == "resume":
+        raise RequestError(f"{folder} has no suite to go on with; leave out --resume")
+
+
+def prepare(request: Request, folder: Path, say: Callable[[str], None]) -> Ready:
+    """Start each fabric once and plan the launches; RunError where no fabric starts.
+
+    Raises RequestError where the folder holds a suite of another request.
+    """
+    groups = kernels.groups_for(request.effort, request.kernels)
+    known = begun(folder, request.asked())
+    present = []
+    for one in request.fabrics:
+        found = start.find_out(one, request.ranks, request.site)
+        verdict = f"starts in {found.took_s:.1f} s" if found.starts else found.why
+        say(f"{one.name}: {' '.join(verdict.split())}")
+        known.fabrics[one.name] = fabric_state(found, groups)
+        present.append(found)
+    here = {found.fabric.name: found.fabric for found in present if found.starts}
+    if not here:
+        raise RunError(f"no fabric starts here; {present[0].fabric.name}: {present[0].why}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(f"cannot write {folder}: {error.strerror}; name another -o") from error
+    state.save(known, folder)
+    budget_s = request.budget_s or plan.BUDGET_S[request.effort]
+    spent_s = sum(found.took_s for found in present)
+    suite = Suite(
+        folder=folder,
+        state=known,
+        fabrics=here,
+        groups=groups,
+        effort=request.effort,
+        budget_s=max(budget_s - spent_s, 1.0),
+        site=request.site,
+    )
+    names = [group.name for group in groups]
+    order = plan.launches(list(here), names, known.asked.rounds, known.asked.seed)
+    return Ready(suite, [one for one in order if has_kernels(suite, one)])
+
+
+def has_kernels(suite: Suite, launch: plan.Launch) -> bool:
+    """Say whether the MPI of a launch has any kernel of its group."""
+    group = next(group for group in suite.groups if group.name == launch.group)
+    lacks = suite.state.fabrics[launch.fabric].lacks
+    return any(name not in lacks for name in group.kernels)
+
+
+def begun(folder: Path, asked: state.Asked) -> state.State:
+    """Return the state of the folder, if it is of the same request, or a new one."""
+    if (folder / state.FILE).exists():
+        known = state.load(folder)
+        state.require_same(known.asked, asked, folder)
+        return known
+    started = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return state.State(asked=asked, started=started)
+
+
+def fabric_state(found: start.Presence, groups: Sequence[Group]) -> state.FabricState:
+    """Return what the state keeps of a fabric: of the kernels that are asked for, what it lacks."""
+    lacks: dict[str, str] = {}
+    if found.starts:
+        lacks.update(start.supported(found.fabric)[1])
+        needs = application.lacking(found.fabric)
+        if needs:
+            lacks[kernels.APPLICATION] = needs
+    asked = {kernel for group in groups for kernel in group.kernels}
+    return state.FabricState(
+        title=found.fabric.title,
+        why=found.why,
+        library=found.library,
+        took_s=found.took_s,
+        lacks={name: need for name, need in lacks.items() if name in asked},
+    )
+
+
+def conduct(request: Request, folder: Path, say: Callable[[str], None], tell: Tell) -> state.State:
+    """Prepare and execute; return the state that is also in the folder."""
+    ready = prepare(request, folder, say)
+    execute(ready.suite, ready.order, tell, lambda _event: None)
+    return ready.suite.state

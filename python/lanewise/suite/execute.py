@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Execute a suite: launch after launch, each into a file of its own, until all or the time is up.
+
+What fails is written down with its reason and the next launch is made.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lanewise.errors import LanewiseError
+from lanewise.launch.run import Event
+from lanewise.suite import application, start, state
+from lanewise.suite.fabric import Fabric
+from lanewise.suite.kernels import APPLICATION, Effort, Group
+from lanewise.suite.plan import Launch, point_count, point_limit_s, size_count
+from lanewise.suite.state import SAMPLES
+
+# A launch that takes this many times its share hangs.
+PATIENCE = 6.0
+PATIENCE_MIN_S = 60.0
+REPETITIONS = "5:400"
+ERROR = "0.03"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where the suite is: told before each launch."""
+
+    number: int
+    total: int
+    launch: Launch
+    left_s: float
+
+
+Tell = Callable[[Step], None]
+
+
+@dataclass
+class Suite:
+    """One suite: what was asked for, where it goes, and on what it runs."""
+
+    folder: Path
+    state: state.State
+    fabrics: Mapping[str, Fabric]
+    groups: Sequence[Group]
+    effort: Effort
+    budget_s: float
+    site: start.Site = start.HERE
+
+    def sample_file(self, launch: Launch) -> Path:
+        """Return where the samples of a launch go."""
+        return self.folder / SAMPLES / f"{launch.name}.jsonl"
+
+
+def execute(
+    suite: Suite, order: Sequence[Launch], tell: Tell, on_event: Callable[[Event], None]
+) -> None:
+    """Make the launches that are not made yet; save the state after each."""
+    (suite.folder / SAMPLES).mkdir(parents=True, exist_ok=True)
+    suite.state.left_out.clear()
+    begun = time.monotonic()
+    before_s = suite.state.elapsed_s
+    todo = [launch for launch in order if suite.state.launches.get(launch.name) != ""]
+    for number, launch in enumerate(todo, start=1):
+        spent_s = time.monotonic() - begun
+        rest = todo[number - 1 :]
+        if spent_s > suite.budget_s:
+            suite.state.left_out = [one.name for one in rest]
+            break
+        point_s = point_s_of(suite, rest, suite.budget_s - spent_s)
+        tell(Step(number, len(todo), launch, suite.budget_s - spent_s))
+        suite.state.launches[launch.name] = made(suite, launch, point_s, on_event)
+        suite.state.elapsed_s = before_s + time.monotonic() - begun
+        state.save(suite.state, suite.folder)
+    state.save(suite.state, suite.folder)
+
+
+def point_s_of(suite: Suite, rest: Sequence[Launch], left_s: float) -> float:
+    """Return the time for each point, so that what is left fits into the time that is left."""
+    groups = {group.name: group for group in suite.groups}
+    points = sum(
+        point_count(
+            groups[one.group],
+            len(kernels_of(suite, groups[one.group], one.fabric)),
+            suite.effort,
+        )
+        for one in rest
+    )
+    starts_s = sum(
+        suite.state.fabrics[one.fabric].took_s + groups[one.group].takes_s for one in rest
+    )
+    return point_limit_s(left_s, starts_s, points)
+
+
+def kernels_of(suite: Suite, group: Group, fabric: str) -> tuple[str, ...]:
+    """Return the kernels of a group that the MPI of a fabric has."""
+    lacks = suite.state.fabrics[fabric].lacks
+    return tuple(name for name in group.kernels if name not in lacks)
+
+
+def made(suite: Suite, launch: Launch, point_s: float, on_event: Callable[[Event], None]) -> str:
+    """Make one launch; return why it failed, empty where it did not."""
+    group = next(group for group in suite.groups if group.name == launch.group)
+    kernels = kernels_of(suite, group, launch.fabric)
+    if not kernels:
+        return ""
+    fabric, asked = suite.fabrics[launch.fabric], suite.state.asked
+    sizes = group.sizes_for(suite.effort)
+    limit_s = max(PATIENCE_MIN_S, PATIENCE * point_s * len(kernels) * size_count(sizes))
+    ranks = start.Ranks(fabric, asked.ranks, suite.site)
+    try:
+        if group.name == APPLICATION:
+            application.run(ranks, suite.folder / SAMPLES / f"{launch.name}.json")
+            return ""
+        path = suite.sample_file(launch)
+        path.unlink(missing_ok=True)
+        line: list[str | Path] = [start.measure_program(fabric), *kernels, "--sizes", sizes]
+        line += group.options or [
+            "--repetitions", REPETITIONS, "--error", ERROR, "--time-limit", f"{point_s:.4f}",
+            "--window", str(asked.window),
+        ]  # fmt: skip
+        line += ["--seed", str(asked.seed + launch.round), "--ranks", str(asked.ranks)]
+        line += ["--fabric", launch.fabric, "--events", "-o", path]
+        line += ["--validate"] if asked.validate and not group.options else []
+        start.run_on(ranks, line, limit_s, on_event)
+    except LanewiseError as error:
+        return str(error)
+    return ""

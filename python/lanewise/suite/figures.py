@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures of a suite's page: what is drawn, as plain data, and the rankings beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lanewise.results.quantity import rate_text, size_text, three_digits, time_text
+from lanewise.suite.kernels import FIGURES, Figure
+from lanewise.suite.pool import Key, Pool, Pooled
+from lanewise.suite.rank import Ranked, ranking
+from lanewise.suite.switch import Switch, switches
+
+Json = dict[str, Any]
+
+AXES = {
+    "time": ("time", "time"),
+    "bandwidth": ("bandwidth", "rate"),
+    "rate": ("messages a second", "count"),
+}
+
+
+def curve_points(pool: Pool, fabric: str, kernel: str) -> list[tuple[int, Pooled]]:
+    """Return the points of a kernel on a fabric, sorted by size."""
+    found = [
+        (key.message_bytes, pooled)
+        for key, pooled in pool.items()
+        if key.fabric == fabric and key.kernel == kernel
+    ]
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def figures_of(pool: Pool, fabrics: Sequence[str]) -> list[Json]:
+    """Return a figure for each of the paper's that has points."""
+    made = [kernel_figure(pool, figure, fabrics) for figure in FIGURES]
+    return [figure for figure in made if any(curve["x"] for curve in figure["curves"])]
+
+
+def kernel_figure(pool: Pool, figure: Figure, fabrics: Sequence[str]) -> Json:
+    """Return one figure against message size, a curve a fabric; colours follow the fabric."""
+    curves = []
+    for index, fabric in enumerate(fabrics):
+        points = curve_points(pool, fabric, figure.kernel)
+        if points:
+            curves.append(kernel_curve(figure, fabric, index, points))
+    label, unit = AXES[figure.quantity]
+    return {
+        "id": f"figure-{figure.key}",
+        "title": figure.title,
+        "paper": figure.paper,
+        "x": {"label": "message size", "unit": "bytes", "log": True},
+        "y": {"label": label, "unit": unit, "log": True},
+        "curves": curves,
+        "better": "lower" if figure.quantity == "time" else "higher",
+    }
+
+
+def kernel_curve(
+    figure: Figure, fabric: str, index: int, points: Sequence[tuple[int, Pooled]]
+) -> Json:
+    """Return one curve with the interval of each point."""
+    curve: Json = {"label": fabric, "colour": index, "x": [], "y": [], "low": [], "high": [],
+                   "text": []}  # fmt: skip
+    for size, pooled in points:
+        ends = [figure.value(end, size) for end in pooled.interval_s()]
+        curve["x"].append(size)
+        curve["y"].append(number(figure.value(pooled.median_s, size)))
+        curve["low"].append(number(min(ends)))
+        curve["high"].append(number(max(ends)))
+        curve["text"].append(f"{len(pooled.samples_s)} samples at {size_text(size)}")
+    return curve
+
+
+def number(value: float) -> float | None:
+    """Return a number that JSON can hold."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def quantity_text(figure: Figure, value: float) -> str:
+    """Write a quantity of a figure with its unit."""
+    if not math.isfinite(value):
+        return "—"
+    if figure.quantity == "time":
+        return time_text(value)
+    if figure.quantity == "bandwidth":
+        return rate_text(value)
+    return count_text(value)
+
+
+def count_text(per_s: float) -> str:
+    """Write messages a second, `1.23 M/s`."""
+    for scale, unit in ((1e6, "M/s"), (1e3, "k/s")):
+        if per_s >= scale * 0.9995:
+            return f"{three_digits(per_s / scale)} {unit}"
+    return f"{three_digits(per_s)} /s"
+
+
+def rankings_of(pool: Pool) -> list[Json]:
+    """Return a ranking for each figure at each of its sizes, the best first."""
+    found = []
+    for figure in FIGURES:
+        for size in figure.rank_at:
+            nearest = nearest_size(pool, figure.kernel, size)
+            points = {
+                key.fabric: pooled
+                for key, pooled in pool.items()
+                if key.kernel == figure.kernel and key.message_bytes == nearest
+            }
+            if len(points) > 1 and nearest is not None:
+                found.append(ranking_table(figure, nearest, ranking(points)))
+    return found
+
+
+def nearest_size(pool: Pool, kernel: str, wanted: int) -> int | None:
+    """Return the measured size nearest to the one that is wanted."""
+    sizes = {key.message_bytes for key in pool if key.kernel == kernel}
+    return min(sizes, key=lambda size: abs(math.log((size or 1) / wanted)), default=None)
+
+
+def ranking_table(figure: Figure, size: int, ranked: Sequence[Ranked]) -> Json:
+    """Return one ranking as rows of text."""
+    rows = []
+    for entry in ranked:
+        ends = sorted(figure.value(end, size) for end in (entry.low_s, entry.high_s))
+        rows.append(
+            {
+                "place": entry.place,
+                "fabric": entry.fabric,
+                "value": quantity_text(figure, figure.value(entry.median_s, size)),
+                "interval": " to ".join(quantity_text(figure, end) for end in ends),
+                "slower": "" if entry is ranked[0] else slower_text(entry),
+            }
+        )
+    return {"figure": figure.key, "title": f"{figure.title} at {size_text(size)}", "rows": rows}
+
+
+def slower_text(entry: Ranked) -> str:
+    """Write how much longer than the best, with the interval of the ratio."""
+    ends = ""
+    if math.isfinite(entry.slower_low):
+        ends = f" ({entry.slower_low:.2f} to {entry.slower_high:.2f})"
+    return f"{entry.slower:.2f}{ends}"
+
+
+def switches_of(pool: Pool, fabrics: Sequence[str]) -> list[Json]:
+    """Return where the ping-pong of each fabric changes its protocol."""
+    found = []
+    for fabric in fabrics:
+        points = curve_points(pool, fabric, "pingpong")
+        if not points:
+            continue
+        cuts = switches([size for size, _ in points], [p.median_s for _, p in points],
+                        noise_of(points))  # fmt: skip
+        found.append({"fabric": fabric, "cuts": [switch_text(cut) for cut in cuts]})
+    return found
+
+
+def noise_of(points: Sequence[tuple[int, Pooled]]) -> float:
+    """Return the relative scatter of the medians of a curve between rounds."""
+    spreads = [
+        (max(pooled.round_medians_s) - min(pooled.round_medians_s)) / 2 / pooled.median_s
+        for _, pooled in points
+        if pooled.median_s > 0
+    ]
+    return float(sorted(spreads)[len(spreads) // 2]) if spreads else 0.0
+
+
+def switch_text(cut: Switch) -> str:
+    """Write one cut for a person."""
+    where = f"{size_text(cut.below_bytes)} and {size_text(cut.above_bytes)}"
+    if math.isinf(cut.jump):
+        return f"between {where}"
+    return f"between {where}, time {cut.jump:.2f} times what the line before it says"
+
+
+def figure_value(pool: Pool, key: str, fabric: str, size: int) -> float | None:
+    """Return the quantity of a figure at a size, None where it was not measured."""
+    figure = next(figure for figure in FIGURES if figure.key == key)
+    pooled = pool.get(Key(fabric, figure.kernel, size))
+    return None if pooled is None else figure.value(pooled.median_s, size)
+
+
+def titles_of(names: Sequence[str], titles: Mapping[str, str]) -> str:
+    """Name fabrics with their titles in one sentence."""
+    return "; ".join(f"{name}: {titles[name]}" for name in names)

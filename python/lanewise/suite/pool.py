@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pool: all samples of a point, from all rounds, and what they say together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from lanewise.results.read import Samples, load
+from lanewise.suite.state import SAMPLES
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a pooled point is of."""
+
+    fabric: str
+    kernel: str
+    message_bytes: int
+
+
+@dataclass
+class Pooled:
+    """One point over all rounds: every sample, and the median of each round."""
+
+    samples_s: list[float] = field(default_factory=list)
+    round_medians_s: list[float] = field(default_factory=list)
+
+    @property
+    def median_s(self) -> float:
+        """Return the median of all samples."""
+        return float(np.median(self.samples_s))
+
+    def interval_s(self) -> tuple[float, float]:
+        """Return the interval of the median between two order statistics; NaN below six."""
+        return median_interval(self.samples_s)
+
+
+Pool = Mapping[Key, Pooled]
+
+
+def median_interval(values: Iterable[float]) -> tuple[float, float]:
+    """Return the distribution-free interval of a median (binomial order statistics)."""
+    ordered = sorted(values)
+    count = len(ordered)
+    low = int(stats.binom.ppf((1 - CONFIDENCE) / 2, count, 0.5)) - 1 if count else -1
+    if low < 0:
+        return math.nan, math.nan
+    return ordered[low], ordered[count - 1 - low]
+
+
+def files_of(folder: Path, launches: Iterable[str]) -> list[Samples]:
+    """Return the result files of the launches that left one, in the order of their names."""
+    paths = [folder / SAMPLES / f"{name}.jsonl" for name in sorted(launches)]
+    return [load(path) for path in paths if path.is_file() and path.stat().st_size > 0]
+
+
+def pool(files: Iterable[Samples]) -> dict[Key, Pooled]:
+    """Return the points of all files together."""
+    pooled: dict[Key, Pooled] = {}
+    for samples in files:
+        for point in samples.points:
+            key = Key(samples.context.fabric, point.operation, point.message_bytes)
+            found = pooled.setdefault(key, Pooled())
+            found.samples_s += point.samples_s
+            found.round_medians_s.append(point.median_s)
+    return pooled

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures of what messages cost the processor, and of what is left of an application's speed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lanewise.results.quantity import size_text, time_text
+from lanewise.results.read import Samples
+from lanewise.results.records import Polling, Waiting
+from lanewise.suite import application
+from lanewise.suite.kernels import APPLICATION
+from lanewise.suite.knee import host_costs
+from lanewise.suite.pool import median_interval
+from lanewise.suite.scale import efficiencies
+from lanewise.suite.state import SAMPLES
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Polled:
+    """One polling interval over all rounds."""
+
+    interval_s: float
+    availability: tuple[float, ...]
+    rate_bytes_per_s: tuple[float, ...]
+
+
+def polled(runs: Sequence[Samples]) -> dict[tuple[str, int], list[Polled]]:
+    """Return the points of polling by fabric and size, sorted by interval, rounds together."""
+    grouped: dict[tuple[str, int], dict[float, list[Polling]]] = {}
+    for run in runs:
+        for record in run.polling:
+            points = grouped.setdefault((run.context.fabric, record.message_bytes), {})
+            points.setdefault(float(f"{record.interval_s:.4g}"), []).append(record)
+    return {
+        key: [
+            Polled(
+                interval,
+                tuple(value for one in records for value in one.availability),
+                tuple(value for one in records for value in one.rate_bytes_per_s),
+            )
+            for interval, records in sorted(points.items())
+        ]
+        for key, points in grouped.items()
+    }
+
+
+def polling_figures(runs: Sequence[Samples], fabrics: Sequence[str]) -> list[Json]:
+    """Return availability and bandwidth against the polling interval, for each size measured."""
+    points = polled(runs)
+    figures = []
+    for size in sorted({size for _, size in points}):
+        name = f"{size // 1000} kB" if size % 1000 == 0 else size_text(size)
+        share = figure(
+            f"availability-{size}", f"CPU availability, {name} messages", "Fig. 10", "share"
+        )
+        rate = figure(
+            f"polled-rate-{size}", f"Bandwidth while working, {name} messages", "section 3", "rate"
+        )
+        for index, fabric in enumerate(fabrics):
+            found = points.get((fabric, size), [])
+            if found:
+                shares = [(one.interval_s, one.availability) for one in found]
+                rates = [(one.interval_s, one.rate_bytes_per_s) for one in found]
+                share["curves"].append(curve(fabric, index, shares))
+                rate["curves"].append(curve(fabric, index, rates))
+        figures += [share, rate]
+    return figures
+
+
+def figure(key: str, title: str, paper: str, unit: str) -> Json:
+    """Return a figure against the polling interval, without curves yet."""
+    y: Json = {"label": "bandwidth, both ways", "unit": unit, "log": True}
+    if unit == "share":
+        y = {"label": "availability", "unit": unit, "log": False, "low": 0, "high": 1}
+    return {
+        "id": f"figure-{key}",
+        "title": title,
+        "paper": paper,
+        "x": {"label": "work between two looks", "unit": "time", "log": True},
+        "y": y,
+        "curves": [],
+        "better": "higher",
+    }
+
+
+def curve(label: str, colour: int, points: Sequence[tuple[float, Sequence[float]]]) -> Json:
+    """Return a curve of medians with their intervals."""
+    ends = [median_interval(values) for _, values in points]
+    return {
+        "label": label,
+        "colour": colour,
+        "x": [x for x, _ in points],
+        "y": [float(np.median(values)) for _, values in points],
+        "low": [None if np.isnan(low) else low for low, _ in ends],
+        "high": [None if np.isnan(high) else high for _, high in ends],
+        "text": [f"{len(values)} repetitions" for _, values in points],
+    }
+
+
+def host_rows(runs: Sequence[Samples], fabrics: Sequence[str]) -> list[Json]:
+    """Return what messages of each size cost the host, by post-work-wait, as rows of text."""
+    rows = []
+    for fabric in fabrics:
+        records = pooled_waiting(
+            [record for run in runs if run.context.fabric == fabric for record in run.waiting]
+        )
+        rows += [
+            {
+                "fabric": fabric,
+                "size": size_text(cost.message_bytes),
+                "base": time_text(cost.knee.base_s),
+                "overhead": time_text(max(0.0, cost.knee.overhead_s)),
+                "availability": f"{100 * cost.knee.availability:.0f} %",
+                "progress": f"{100 * cost.progress:.0f} %",
+            }
+            for cost in host_costs(records)
+        ]
+    return rows
+
+
+def pooled_waiting(records: Sequence[Waiting]) -> list[Waiting]:
+    """Return the records with the values of all rounds together."""
+    pooled: dict[tuple[int, float], Waiting] = {}
+    for one in records:
+        key = (one.message_bytes, one.over_base)
+        before = pooled.get(key)
+        pooled[key] = one if before is None else replace(
+            before,
+            alone_s=before.alone_s + one.alone_s, loop_s=before.loop_s + one.loop_s,
+            post_s=before.post_s + one.post_s, wait_s=before.wait_s + one.wait_s,
+        )  # fmt: skip
+    return list(pooled.values())
+
+
+def application_times(folder: Path, launches: Sequence[str], fabric: str) -> dict[int, list[float]]:
+    """Return the seconds of the application on a fabric by number of ranks."""
+    prefix = f"{fabric}.{APPLICATION}."
+    paths = [folder / SAMPLES / f"{name}.json" for name in launches if name.startswith(prefix)]
+    return application.read([path for path in paths if path.is_file()])
+
+
+def application_figure(times: Mapping[str, Mapping[int, Sequence[float]]]) -> Json:
+    """Return the efficiency of the application against the number of ranks."""
+    curves = []
+    for index, (fabric, found) in enumerate(times.items()):
+        if not found:
+            continue
+        points = efficiencies(found, "scaled")
+        curves.append(
+            {
+                "label": fabric,
+                "colour": index,
+                "x": [one.ranks for one in points],
+                "y": [one.value for one in points],
+                "low": [None if np.isnan(one.low) else one.low for one in points],
+                "high": [None if np.isnan(one.high) else one.high for one in points],
+                "text": [f"median {time_text(one.median_s)}" for one in points],
+            }
+        )
+    counts = sorted({count for found in times.values() for count in found})
+    return {
+        "id": "figure-application",
+        "title": "Application efficiency, LAMMPS with scaled work",
+        "paper": "Fig. 11",
+        "x": {"label": "ranks", "unit": "ranks", "log": True, "at": counts},
+        "y": {"label": "efficiency", "unit": "share", "log": False, "low": 0, "high": 1},
+        "curves": curves,
+        "better": "higher",
+    }

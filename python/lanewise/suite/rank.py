@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rank the fabrics in one quantity, and say where the difference is beyond doubt.
+
+Two fabrics differ where the interval of the ratio of their medians leaves one out (Price and
+Bonett, 2002) and every round of one lies on the same side of every round of the other: samples of
+one launch are alike, so the launches must agree as well.  Fabrics that do not differ from the best
+of a place share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lanewise.results.compare import ratio_interval
+from lanewise.suite.pool import Pooled
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A fabric in a ranking: `slower` is its median time over the best's, with its interval."""
+
+    place: int
+    fabric: str
+    median_s: float
+    low_s: float
+    high_s: float
+    slower: float
+    slower_low: float
+    slower_high: float
+
+
+def differ(faster: Pooled, slower: Pooled) -> bool:
+    """Say whether the second is slower than the first beyond doubt."""
+    low, _ = ratio_interval(faster.samples_s, slower.samples_s, 0.95)
+    apart = max(faster.round_medians_s) < min(slower.round_medians_s)
+    return low > 1 and apart
+
+
+def ranking(points: Mapping[str, Pooled]) -> list[Ranked]:
+    """Rank fabrics by time, the fastest first; those that do not differ share a place."""
+    order = sorted(points, key=lambda name: points[name].median_s)
+    ranked: list[Ranked] = []
+    leader, place = "", 0
+    for number, name in enumerate(order, start=1):
+        if not leader or differ(points[leader], points[name]):
+            leader, place = name, number
+        ranked.append(entry(points, order, name, place))
+    return ranked
+
+
+def entry(points: Mapping[str, Pooled], order: Sequence[str], name: str, place: int) -> Ranked:
+    """Return the line of one fabric."""
+    best, here = points[order[0]], points[name]
+    low, high = ratio_interval(best.samples_s, here.samples_s, 0.95)
+    return Ranked(
+        place, name, here.median_s, *here.interval_s(),
+        slower=here.median_s / best.median_s, slower_low=low, slower_high=high,
+    )  # fmt: skip

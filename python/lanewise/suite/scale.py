@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scale a program: any MPI program over numbers of ranks and fabrics, each repeated to an interval.
+
+Parallel efficiency as in Fig. 11 of paper 004.  Scaled: the work grows with the ranks, T(1) / T(n).
+Fixed: it does not, T(1) / (n T(n)).  Where one rank is not among the numbers, the smallest stands
+for it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import subprocess
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from lanewise.errors import RequestError, RunError
+from lanewise.launch.run import Outcome
+from lanewise.results.compare import log_median_variance
+from lanewise.suite.fabric import Fabric
+from lanewise.suite.pool import median_interval
+from lanewise.suite.start import HERE, Ranks, Site, run_on
+
+Work = Literal["scaled", "fixed"]
+
+# Which library of a program belongs to which MPI.
+LIBRARIES = {"libmpi.so": "openmpi", "libmpich.so": "mpich", "libmpi.so.12": "mpich"}
+# What programs print about the time of their main loop.
+KNOWN_PATTERNS = {"lmp": r"Loop time of ([0-9.eE+-]+)"}
+REPETITIONS_MIN = 6
+SHOWN_LINES = 6
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run: `{ranks}` in a word of the command becomes the number of ranks.
+
+    `pattern` finds the time in the output, in seconds, in its first group; empty: the wall.
+    """
+
+    command: tuple[str, ...]
+    ranks: tuple[int, ...]
+    work: Work = "fixed"
+    pattern: str = ""
+    error: float = 0.05
+    repetitions_max: int = 12
+    limit_s: float = 600.0
+    site: Site = HERE
+
+
+@dataclass
+class Curve:
+    """The times of one fabric by number of ranks."""
+
+    fabric: str
+    times_s: dict[int, list[float]] = field(default_factory=dict)
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """Parallel efficiency at a number of ranks, with its interval."""
+
+    ranks: int
+    median_s: float
+    value: float
+    low: float
+    high: float
+
+
+def pattern_for(command: Sequence[str], given: str) -> str:
+    """Return the pattern of the time: the one given, else the program's own if it is known."""
+    pattern = given or KNOWN_PATTERNS.get(Path(command[0]).name, "")
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise RequestError(f"--pattern '{pattern}': {error}; write 'Time: ([0-9.]+)'") from None
+    if pattern and groups < 1:
+        raise RequestError(f"--pattern '{pattern}' has no group; put the number in brackets")
+    return pattern
+
+
+def mpi_of(program: str) -> str:
+    """Return the family of the MPI that a program is linked with; empty where it is not told."""
+    path = shutil.which(program)
+    if path is None:
+        raise RequestError(f"{program} is not installed or not executable; name its path")
+    try:
+        done = subprocess.run(
+            ["ldd", path], capture_output=True, text=True, check=False, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = re.search(r"\b(libmpich\.so|libmpi\.so\.12|libmpi\.so)", done.stdout)
+    return LIBRARIES[found[1]] if found else ""
+
+
+def command_for(plan: Plan, ranks: int) -> list[str]:
+    """Return the command with the number of ranks in its place."""
+    return [word.replace("{ranks}", str(ranks)) for word in plan.command]
+
+
+def time_in(outcome: Outcome, pattern: str, wall_s: float) -> float:
+    """Return the time that a program told; RunError with its last lines where it told none."""
+    if not pattern:
+        return wall_s
+    for line in reversed(outcome.output):
+        found = re.search(pattern, line)
+        if found:
+            return number_in(found[1], pattern)
+    last = deque((line.strip() for line in outcome.output if line.strip()), SHOWN_LINES)
+    raise RunError(
+        f"no line matches --pattern '{pattern}'; the last lines were: " + " / ".join(last)
+    )
+
+
+def number_in(text: str, pattern: str) -> float:
+    """Return the number that a pattern found; RunError where it is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value > 0:
+        raise RunError(f"--pattern '{pattern}' found '{text}', which is no time in seconds")
+    return value
+
+
+def run_once(plan: Plan, fabric: Fabric, ranks: int) -> float:
+    """Run the program once and return its time; RunError where it fails or tells no time."""
+    begun = time.monotonic()
+    outcome = run_on(Ranks(fabric, ranks, plan.site), command_for(plan, ranks), plan.limit_s)
+    return time_in(outcome, plan.pattern, time.monotonic() - begun)
+
+
+def measure(
+    plan: Plan, fabrics: Sequence[Fabric], tell: Callable[[str, int, float], None]
+) -> list[Curve]:
+    """Run everything in turns until each interval is narrow enough; `tell` hears of each time.
+
+    A fabric on which the program fails is left out with the reason.
+    """
+    curves = {fabric.name: Curve(fabric.name) for fabric in fabrics}
+    for _ in range(plan.repetitions_max):
+        todo = [
+            (fabric, ranks)
+            for ranks in plan.ranks
+            for fabric in fabrics
+            if not curves[fabric.name].why and not narrow(plan, curves[fabric.name], ranks)
+        ]
+        for fabric, ranks in todo:
+            curve = curves[fabric.name]
+            if curve.why:
+                continue
+            try:
+                seconds = run_once(plan, fabric, ranks)
+            except RunError as error:
+                curve.why = str(error)
+                continue
+            curve.times_s.setdefault(ranks, []).append(seconds)
+            tell(fabric.name, ranks, seconds)
+    return list(curves.values())
+
+
+def narrow(plan: Plan, curve: Curve, ranks: int) -> bool:
+    """Say whether the interval of a median is narrow enough to stop."""
+    times = curve.times_s.get(ranks, [])
+    if len(times) < REPETITIONS_MIN:
+        return False
+    low, high = median_interval(times)
+    return (high - low) / 2 <= plan.error * float(np.median(times))
+
+
+def efficiencies(times_s: Mapping[int, Sequence[float]], work: Work) -> list[Efficiency]:
+    """Return the efficiency at each number of ranks, the interval that of a ratio of medians."""
+    first = min(times_s)
+    base = times_s[first]
+    found = []
+    for ranks, times in sorted(times_s.items()):
+        ideal = 1.0 if work == "scaled" else first / ranks
+        value = ideal * float(np.median(base)) / float(np.median(times))
+        reach = 0.0
+        if ranks != first and min(len(base), len(times)) >= REPETITIONS_MIN:
+            variance = log_median_variance(base) + log_median_variance(times)
+            reach = 1.96 * math.sqrt(variance)
+        elif ranks != first:
+            reach = math.nan
+        found.append(
+            Efficiency(
+                ranks, float(np.median(times)), value,
+                value * math.exp(-reach), value * math.exp(reach),
+            )
+        )  # fmt: skip
+    return found

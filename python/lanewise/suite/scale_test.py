@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scaling: what is run, what time it takes, what follows from the times."""
+
+from collections import deque
+
+import pytest
+
+from lanewise.errors import RequestError, RunError
+from lanewise.launch.run import Outcome
+from lanewise.suite.scale import Plan, command_for, efficiencies, pattern_for, time_in
+
+
+def said(*lines: str) -> Outcome:
+    return Outcome(0, deque(lines))
+
+
+def test_the_number_of_ranks_stands_where_its_name_stood() -> None:
+    plan = Plan(("lmp", "-var", "ranks", "{ranks}"), (1, 2))
+
+    assert command_for(plan, 2) == ["lmp", "-var", "ranks", "2"]
+
+
+def test_the_time_is_the_last_that_the_program_told() -> None:
+    outcome = said("Time: 3.5", "Time: 1.25", "done")
+
+    assert time_in(outcome, r"Time: ([0-9.]+)", 9.0) == 1.25
+
+
+def test_without_a_pattern_the_time_is_the_wall() -> None:
+    assert time_in(said("Time: 3.5"), "", 9.0) == 9.0
+
+
+def test_a_pattern_that_never_matches_is_told_with_the_last_lines() -> None:
+    with pytest.raises(RunError, match=r"no line matches .* Total wall time"):
+        time_in(said("Total wall time: 0:00:02"), r"Elapsed ([0-9.]+)", 9.0)
+
+
+def test_what_matches_and_is_no_number_is_refused() -> None:
+    with pytest.raises(RunError, match="no time in seconds"):
+        time_in(said("Time: fast"), r"Time: (\w+)", 9.0)
+
+
+def test_lammps_needs_no_pattern() -> None:
+    assert time_in(said("Loop time of 1.5 on 2 procs"), pattern_for(["/usr/bin/lmp"], ""), 9) == 1.5
+
+
+@pytest.mark.parametrize("pattern", ["Time: [0-9", "Time: [0-9]+"])
+def test_a_pattern_that_cannot_give_a_number_is_refused(pattern: str) -> None:
+    with pytest.raises(RequestError, match="--pattern"):
+        pattern_for(["app"], pattern)
+
+
+def test_scaled_work_is_efficient_where_the_time_stays() -> None:
+    times = {1: [1.0] * 6, 2: [1.25] * 6}
+
+    assert [one.value for one in efficiencies(times, "scaled")] == [1.0, 0.8]
+
+
+def test_fixed_work_is_efficient_where_the_time_halves() -> None:
+    times = {1: [1.0] * 6, 2: [0.5] * 6, 4: [0.5] * 6}
+
+    assert [one.value for one in efficiencies(times, "fixed")] == [1.0, 1.0, 0.5]

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Start the ranks of a fabric, and find out which fabrics start here at all.
+
+A fabric that does not start is reported with what its MPI said; nothing else stops.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lanewise.errors import LanewiseError, RunError
+from lanewise.launch.choose import Choice, launcher_of
+from lanewise.launch.job import Job
+from lanewise.launch.machine import core_count
+from lanewise.launch.native import MEASURE, build_command, find_builds
+from lanewise.launch.plan import sentence_in
+from lanewise.launch.registry import FABRICS as LAUNCHERS
+from lanewise.launch.run import Event, Outcome, event_of, keep_tail, kill_session, started
+from lanewise.results.read import load
+from lanewise.suite.fabric import Fabric
+
+START_LIMIT_S = 30.0
+# Lines of an MPI's help banner that say nothing.
+_EMPTY = set("-=* \t")
+
+Program = Sequence[str | Path]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where ranks run: `enter` makes a launcher's line one that runs in a testbed."""
+
+    enter: Callable[[Sequence[str]], list[str]] = list
+    variables: Mapping[str, str] = field(default_factory=dict)
+    across_hosts: bool = False
+
+
+HERE = Site()
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Some ranks of a fabric, and where they run."""
+
+    fabric: Fabric
+    count: int
+    site: Site = HERE
+
+
+@dataclass(frozen=True)
+class Presence:
+    """Whether a fabric starts here: `why` not, in its MPI's words; `took_s` from start to end."""
+
+    fabric: Fabric
+    why: str = ""
+    took_s: float = 0.0
+    library: str = ""
+
+    @property
+    def starts(self) -> bool:
+        """Tell whether it can be measured."""
+        return not self.why
+
+
+def choice_of(fabric: Fabric, environment: Mapping[str, str]) -> Choice:
+    """Return the launcher and the native build of a fabric; RunError that says what is missing."""
+    launcher = LAUNCHERS[fabric.launcher]
+    builds = [build for build in find_builds(environment) if build.mpi == fabric.mpi]
+    if not builds:
+        raise RunError(f"no native build for {fabric.mpi}; build it: {build_command(fabric.mpi)}")
+    path = launcher_of(launcher, environment)
+    if path is None:
+        raise RunError(f"{launcher.launchers[0]} is not installed; install {launcher.package}")
+    return Choice(launcher, path, builds[0])
+
+
+def line_of(fabric: Fabric, choice: Choice, program: Program, ranks: int) -> list[str]:
+    """Return the line that starts `program` on the ranks of a fabric, its environment included."""
+    cores = core_count()
+    job = Job(
+        program=tuple(str(word) for word in program),
+        ranks=ranks,
+        launcher=choice.launcher,
+        mpi=fabric.mpi,
+        cores=cores,
+        user_id=os.getuid(),
+        hosts=fabric.placement.hosts,
+        hostfile=fabric.placement.hostfile,
+        launcher_arguments=(*binding(fabric, ranks, cores), *fabric.arguments),
+    )
+    line = choice.fabric.command(job)
+    return choice.fabric.carry(line, fabric.environment) if fabric.environment else line
+
+
+def binding(fabric: Fabric, ranks: int, cores: int) -> tuple[str, ...]:
+    """Return the launcher's words for binding, the same in every fabric so that none is favoured.
+
+    More ranks than cores are bound to none: they would all share the first.
+    """
+    wanted = fabric.placement.bind or ("core" if ranks <= cores else "none")
+    words = {"openmpi": "--bind-to", "mpich": "-bind-to"}
+    return (words[fabric.launcher], wanted) if fabric.launcher in words else ()
+
+
+def run_limited(
+    line: Sequence[str],
+    variables: Mapping[str, str],
+    on_event: Callable[[Event], None],
+    limit_s: float,
+) -> Outcome:
+    """Run a launch line; RunError where it has not ended after `limit_s`, its ranks killed."""
+    outcome = Outcome()
+    with started(line, variables) as process:
+        assert process.stdout is not None and process.stderr is not None
+        reader = threading.Thread(target=keep_tail, args=(process.stderr, outcome), daemon=True)
+        reader.start()
+        expired = threading.Event()
+
+        def stop() -> None:
+            expired.set()
+            kill_session(process.pid)
+
+        timer = threading.Timer(limit_s, stop)
+        timer.start()
+        try:
+            for text in process.stdout:
+                event = event_of(text)
+                if event is None:
+                    outcome.output.append(text.rstrip("\n"))
+                else:
+                    on_event(event)
+            outcome.status = process.wait()
+        finally:
+            timer.cancel()
+        reader.join(1.0)
+    if expired.is_set():
+        raise RunError(f"it had not ended after {limit_s:.0f} s and was stopped")
+    return outcome
+
+
+def run_on(
+    ranks: Ranks,
+    program: Program,
+    limit_s: float,
+    on_event: Callable[[Event], None] = lambda _event: None,
+) -> Outcome:
+    """Run a native program or any other on the ranks of a fabric; RunError where it fails."""
+    choice = choice_of(ranks.fabric, os.environ)
+    line = ranks.site.enter(line_of(ranks.fabric, choice, program, ranks.count))
+    job = Job(program=(), ranks=ranks.count, launcher="", mpi=ranks.fabric.mpi, user_id=os.getuid())
+    variables = {**choice.fabric.environment(job), **ranks.site.variables}
+    outcome = run_limited(line, variables, on_event, limit_s)
+    if outcome.status != 0:
+        raise RunError(f"{said(outcome)} (status {outcome.status})")
+    return outcome
+
+
+def said(outcome: Outcome) -> str:
+    """Return what a failed launch said: our program's sentence, else the MPI's own last lines."""
+    ours = sentence_in(list(outcome.output))
+    if ours:
+        return ours
+    lines = [text.strip() for text in outcome.output if set(text) - _EMPTY]
+    return " / ".join(lines[-4:]) or "it said nothing"
+
+
+def measure_program(fabric: Fabric) -> Path:
+    """Return lanewise-measure for the MPI of a fabric."""
+    return choice_of(fabric, os.environ).build.program(MEASURE)
+
+
+def find_out(fabric: Fabric, ranks: int, site: Site = HERE) -> Presence:
+    """Start a fabric for one small message, and see what it really is."""
+    if site.across_hosts and not fabric.across_hosts:
+        return Presence(fabric, "its transport does not leave the host")
+    with tempfile.TemporaryDirectory(prefix="lanewise-suite-") as folder:
+        path = Path(folder) / "start.jsonl"
+        begun = time.monotonic()
+        try:
+            program = measure_program(fabric)
+            arguments = ["pingpong", "--sizes", "8", "--repetitions", "3", "--ranks", str(ranks)]
+            line: Program = [program, *arguments, "--events", "-o", path]
+            run_on(Ranks(fabric, ranks, site), line, START_LIMIT_S)
+            mpi = load(path).context.mpi
+        except LanewiseError as error:
+            return Presence(fabric, str(error))
+        took_s = time.monotonic() - begun
+    device = mpi.get("device", "")
+    if fabric.device and fabric.device != device:
+        why = f"this MPI is built with {device or 'another device'}, not {fabric.device}"
+        return Presence(fabric, why)
+    return Presence(fabric, "", took_s, mpi.get("library", ""))
+
+
+def supported(fabric: Fabric) -> tuple[set[str], dict[str, str]]:
+    """Return the operations that the MPI of a fabric has, and for the others what it lacks."""
+    choice = choice_of(fabric, os.environ)
+    with started([str(choice.build.program(MEASURE)), "--list"], {}) as process:
+        text, _ = process.communicate(timeout=START_LIMIT_S)
+    names = [line.partition(" needs ") for line in text.splitlines()]
+    lacking = {
+        name: needs.removesuffix(", which this MPI lacks") for name, mark, needs in names if mark
+    }
+    return {name for name, mark, _ in names if not mark}, lacking

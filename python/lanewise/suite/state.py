@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""State of a suite: suite.json in its folder, written anew after each launch.
+
+It says what was asked for, which fabrics started, what became of each launch and which kernels an
+MPI lacks, so that a suite that was interrupted goes on and a report knows its gaps.
+schema/suite.schema.json says it for machines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lanewise.errors import RequestError
+
+SCHEMA_NAME = "lanewise-suite"
+SCHEMA_VERSION = 1
+FILE = "suite.json"
+# The folder beside it, a file a launch.
+SAMPLES = "samples"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for: two runs that differ in it do not belong together."""
+
+    ranks: int
+    effort: str
+    fabrics: tuple[str, ...]
+    kernels: tuple[str, ...]
+    window: int
+    seed: int
+    rounds: int
+    testbed: str = ""
+    validate: bool = False
+
+
+@dataclass(frozen=True)
+class FabricState:
+    """What became of one fabric: `why` it does not start, empty where it does."""
+
+    title: str
+    why: str = ""
+    library: str = ""
+    took_s: float = 0.0
+    lacks: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class State:
+    """The whole state; `launches` are those that ended, with the reason of those that failed."""
+
+    asked: Asked
+    started: str
+    fabrics: dict[str, FabricState] = field(default_factory=dict)
+    launches: dict[str, str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    elapsed_s: float = 0.0
+
+    def failed(self) -> dict[str, str]:
+        """Return the launches that failed with their reasons."""
+        return {name: why for name, why in self.launches.items() if why}
+
+
+def save(state: State, folder: Path) -> None:
+    """Write the state beside its place and move it there."""
+    values = {"schema": SCHEMA_NAME, "version": SCHEMA_VERSION, **asdict(state)}
+    beside = folder / f".{FILE}.{os.getpid()}"
+    try:
+        beside.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+        beside.replace(folder / FILE)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise RequestError(f"cannot write {folder / FILE}: {error.strerror}") from error
+
+
+def load(folder: Path) -> State:
+    """Read the state of a folder; RequestError for what is not one, naming a key not known."""
+    path = folder / FILE
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RequestError(
+            f"{path} cannot be read: {error.strerror}; name the -o of a lanewise suite"
+        ) from None
+    except ValueError as error:
+        raise RequestError(f"{path} is damaged ({error}); measure into another folder") from None
+    if not isinstance(values, dict) or values.pop("schema", "") != SCHEMA_NAME:
+        raise RequestError(f"{path} is no {SCHEMA_NAME} file")
+    if values.pop("version", None) != SCHEMA_VERSION:
+        raise RequestError(f"{path} has another version than {SCHEMA_VERSION}; upgrade lanewise")
+    try:
+        return state_of(values)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise RequestError(f"{path} does not fit its schema: {error}") from None
+
+
+def state_of(values: dict[str, Any]) -> State:
+    """Make a state of its plain data."""
+    asked: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in values.pop("asked").items()
+    }
+    fabrics = {name: FabricState(**found) for name, found in values.pop("fabrics").items()}
+    return State(asked=Asked(**asked), fabrics=fabrics, **values)
+
+
+def require_same(before: Asked, now: Asked, folder: Path) -> None:
+    """Raise RequestError that names the first thing in which two requests differ."""
+    old, new = asdict(before), asdict(now)
+    for key, value in new.items():
+        if old[key] != value:
+            raise RequestError(
+                f"{folder} was begun with {key} {shown(old[key])}, not {shown(value)}; "
+                "name another folder, or ask for the same"
+            )
+
+
+def shown(value: Any) -> str:
+    """Write a value of a request as a person would."""
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)

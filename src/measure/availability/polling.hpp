@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The polling method of COMB (Lawry, Wilson, Maccabe and Brightwell, 2002;
+// paper 004, section 3 and Fig. 10): two ranks work, look every so often for
+// messages that have arrived, and send one back for each. Availability is the
+// time that the work takes alone over the time it took; the bandwidth is what
+// went through meanwhile. A short polling interval favours the network, a long
+// one the processor.
+
+#pragma once
+
+#include <vector>
+
+#include "measure/bench.hpp"
+
+namespace lanewise::measure {
+
+struct PollingPlan {
+    std::uint64_t message_bytes = 100'000; /* paper 004, Fig. 10 */
+    double interval_s = 1e-4;              /* of work between two looks */
+    double work_s = 0.02;                  /* of one repetition */
+    int depth = 4;                         /* messages on the way in each direction */
+    std::size_t repetitions = 10;
+};
+
+/* One value a repetition; of the rank that fared worse. */
+struct Polled {
+    std::vector<double> availability;
+    std::vector<double> rate_bytes_per_s; /* both directions together */
+};
+
+/* Collective over the bench's communicator: ranks 0 and 1 take part, the others wait. */
+Result<Polled> measure_polling(Bench& bench, const PollingPlan& plan);
+
+}  // namespace lanewise::measure

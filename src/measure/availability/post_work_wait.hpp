@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Post-work-wait (COMB; Sandia's mpi_overhead): two ranks post a receive and a
+// send, work without a call to the MPI, and wait. While the work is shorter
+// than the transfer it costs nothing; then the time grows with it. Where the
+// two lines meet tells the overhead of the host, and the time of the wait after
+// much work tells whether a transfer advances with no call to the MPI at all.
+
+#pragma once
+
+#include <vector>
+
+#include "measure/bench.hpp"
+
+namespace lanewise::measure {
+
+/* The values of one amount of work, one a repetition, each of the slower rank. */
+struct Waited {
+    std::uint64_t message_bytes = 0;
+    double over_base = 0.0;      /* the amount asked for, over the time without work */
+    std::vector<double> alone_s; /* the work without messages */
+    std::vector<double> loop_s;  /* post, work and wait */
+    std::vector<double> post_s;
+    std::vector<double> wait_s;
+};
+
+/* All amounts of work for one size, none first. Collective; ranks 0 and 1 take part. */
+Result<std::vector<Waited>> measure_post_work_wait(Bench& bench, std::uint64_t message_bytes,
+                                                   std::size_t repetitions);
+
+}  // namespace lanewise::measure

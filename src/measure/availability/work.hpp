@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Work: a loop that takes a known time, keeps the processor busy and touches no
+// memory, so that what messages cost the processor shows as time that the loop
+// takes longer. Frequencies change and neighbours come and go: the calibration
+// is a starting point, and each repetition times its work without messages, too.
+
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.hpp"
+
+namespace lanewise::measure {
+
+/* `iterations` steps of a chain that no compiler can shorten. */
+inline void work(std::uint64_t iterations) {
+    std::uint64_t x = iterations;
+    for (std::uint64_t i = 0; i < iterations; ++i) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        asm volatile("" : "+r"(x));
+    }
+}
+
+/* The time of one step: the least of several trials, each long against a clock reading. */
+double calibrate_work_s(const Clock& clock);
+
+/* The steps that take about `seconds`, at least one. */
+inline std::uint64_t steps_for(double seconds, double step_s) {
+    return seconds > step_s ? static_cast<std::uint64_t>(seconds / step_s) : 1;
+}
+
+}  // namespace lanewise::measure

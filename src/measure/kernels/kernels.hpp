@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Kernels: communication patterns that several calls make, as benchmarks of
+// interconnects have them (paper 004, section 3; Pallas/Intel MPI Benchmarks;
+// COMB). One file a kernel or a family of them; registry.cpp lists them.
+
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "measure/operation.hpp"
+
+namespace lanewise::measure {
+
+using Entries = std::vector<Entry>;
+
+Entries pingpong_kernels();
+Entries pingping_kernels();
+Entries sendrecv_kernels();
+Entries exchange_kernels();
+Entries streaming_kernels();
+Entries bidirectional_kernels();
+Entries message_rate_kernels();
+Entries one_sided_kernels();
+Entries neighbourhood_kernels();
+Entries persistent_kernels();
+Entries partitioned_kernels();
+Entries overlap_kernels();
+Entries thread_kernels();
+
+/* Every kernel, in the order in which they are listed. */
+Entries kernels();
+
+constexpr Shape all_ranks(Blocks send, Blocks receive) { return {send, send, receive, receive}; }
+
+/* The rank that the root's partner of a two-rank kernel is. */
+inline int partner(const Exchange& e) { return (e.root + 1) % e.size; }
+
+/* The first failure among codes of calls that are all made. */
+inline int first_failure(std::initializer_list<int> codes) {
+    for (const int code : codes) {
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Place `index` of a buffer of several messages. */
+inline std::byte *slot(std::byte *buffer, const Exchange& e, int index) {
+    return buffer + static_cast<std::size_t>(index) * e.message_bytes;
+}
+
+/* The requests of one execution, kept so that no execution allocates. */
+struct Requests {
+    std::vector<MPI_Request> list;
+
+    MPI_Request *at(std::size_t index) {
+        if (list.size() <= index) list.resize(index + 1, MPI_REQUEST_NULL);
+        return &list[index];
+    }
+    int wait(std::size_t count) {
+        return MPI_Waitall(static_cast<int>(count), list.data(), MPI_STATUSES_IGNORE);
+    }
+};
+
+/* The state that `prepare` of a kernel made. */
+template <typename State>
+State& state_of(Exchange& e) {
+    return *static_cast<State *>(e.state.get());
+}
+
+/* Room for the requests of `each` windows; the `prepare` of kernels with windows. */
+template <int each>
+int prepare_requests(Exchange& e) {
+    auto requests = std::make_shared<Requests>();
+    requests->list.assign(static_cast<std::size_t>(each * e.window), MPI_REQUEST_NULL);
+    e.state = std::move(requests);
+    return MPI_SUCCESS;
+}
+
+}  // namespace lanewise::measure

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Every kernel moves what its head says. As in operation_test.cpp, buffers tell
+// rank and place, and an oracle that knows the kernels by name says what must
+// have arrived after one execution; a kernel that it does not know fails.
+
+#include "measure/kernels/kernels.hpp"
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstring>
+#include <functional>
+#include <map>
+
+#include "testing/measuring.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+using testing::operation_named;
+using testing::size_of;
+
+using Elements = std::vector<int>;
+constexpr int window = 5;
+
+int element(int rank, int place) { return (37 * rank + 11 * place + place / 251) % 113; }
+
+Elements sent_by(int rank, int first, int count) {
+    Elements elements;
+    for (int i = 0; i < count; ++i) elements.push_back(element(rank, first + i));
+    return elements;
+}
+
+struct Scene {
+    int me = 0;
+    int size = 1;
+    int root = 0;
+    int count = 0;
+
+    int partner() const { return (root + 1) % size; }
+    int at(int distance) const { return ((me + distance) % size + size) % size; }
+    Elements times(int messages, int from) const {
+        Elements all;
+        for (int i = 0; i < messages; ++i) {
+            const auto one = sent_by(from, 0, count);
+            all.insert(all.end(), one.begin(), one.end());
+        }
+        return all;
+    }
+};
+
+Elements joined(const std::vector<Elements>& parts) {
+    Elements all;
+    for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
+}
+
+using Oracle = std::function<Elements(const Scene&)>;
+
+Elements from_partner(const Scene& s) {
+    if (s.me == s.root) return sent_by(s.partner(), 0, s.count);
+    return s.me == s.partner() ? sent_by(s.root, 0, s.count) : Elements{};
+}
+
+Elements at_partner(const Scene& s) {
+    return s.me == s.partner() ? sent_by(s.root, 0, s.count) : Elements{};
+}
+
+Elements at_root(const Scene& s) {
+    return s.me == s.root ? sent_by(s.partner(), 0, s.count) : Elements{};
+}
+
+Elements sums(const Scene& s) {
+    Elements sum(static_cast<std::size_t>(s.count), 0);
+    for (int r = 0; r < s.size; ++r) {
+        for (int i = 0; i < s.count; ++i) sum[static_cast<std::size_t>(i)] += element(r, i);
+    }
+    return sum;
+}
+
+Elements from_everyone(const Scene& s) {
+    std::vector<Elements> parts;
+    for (int r = 0; r < s.size; ++r) parts.push_back(sent_by(r, s.me * s.count, s.count));
+    return joined(parts);
+}
+
+Elements from_left(const Scene& s) { return sent_by(s.at(-1), 0, s.count); }
+Elements nothing(const Scene&) { return {}; }
+
+Elements streamed(const Scene& s) {
+    return s.me == s.partner() ? s.times(window, s.root) : Elements{};
+}
+
+Elements streamed_both_ways(const Scene& s) {
+    if (s.me == s.root) return s.times(window, s.partner());
+    return s.me == s.partner() ? s.times(window, s.root) : Elements{};
+}
+
+Elements streamed_in_pairs(const Scene& s) {
+    const int pairs = s.size / 2;
+    return s.me >= pairs && s.me < 2 * pairs ? s.times(window, s.me - pairs) : Elements{};
+}
+
+Elements streamed_by_all(const Scene& s) {
+    std::vector<Elements> parts;
+    const int each = std::max(1, window / (s.size - 1));
+    for (int step = 1; step < s.size; ++step) parts.push_back(s.times(each, s.at(-step)));
+    return joined(parts);
+}
+
+Elements graph_gathered(const Scene& s) {
+    return joined({sent_by(s.at(-1), 0, s.count), sent_by(s.at(-2), 0, s.count)});
+}
+
+// The rank before sent its first block here, the one before that its second.
+Elements graph_exchanged(const Scene& s) {
+    if (s.size < 3) return {}; /* one neighbour twice: MPI does not say which block is which */
+    return joined({sent_by(s.at(-1), 0, s.count), sent_by(s.at(-2), s.count, s.count)});
+}
+
+// Neighbours in the order of MPI: before and after along the first dimension, then the second.
+Elements grid_gathered(const Scene& s) {
+    int dims[2] = {0, 0};
+    MPI_Dims_create(s.size, 2, dims);
+    const int row = s.me / dims[1];
+    const int column = s.me % dims[1];
+    const auto rank = [&](int r, int c) {
+        return (r + dims[0]) % dims[0] * dims[1] + (c + dims[1]) % dims[1];
+    };
+    return joined({sent_by(rank(row - 1, column), 0, s.count),
+                   sent_by(rank(row + 1, column), 0, s.count),
+                   sent_by(rank(row, column - 1), 0, s.count),
+                   sent_by(rank(row, column + 1), 0, s.count)});
+}
+
+const std::map<std::string, Oracle>& oracles() {
+    static const std::map<std::string, Oracle> known = [] {
+        std::map<std::string, Oracle> all = {
+            {"pingpong", from_partner},
+            {"pingping", from_partner},
+            {"thread_pairs", from_partner},
+            {"partitioned", at_partner},
+            {"sendrecv", from_left},
+            {"persistent_sendrecv", from_left},
+            {"persistent_allreduce", sums},
+            {"overlapped_iallreduce", sums},
+            {"persistent_alltoall", from_everyone},
+            {"overlapped_ialltoall", from_everyone},
+            {"persistent_bcast", nothing},
+            {"overlapped_ibcast", nothing},
+            {"exchange",
+             [](const Scene& s) {
+                 return joined({sent_by(s.at(-1), 0, s.count), sent_by(s.at(1), 0, s.count)});
+             }},
+            {"streaming", streamed},
+            {"bidirectional", streamed_both_ways},
+            {"pairs_rate", streamed_in_pairs},
+            {"peers_rate", streamed_by_all},
+            {"graph_allgather", graph_gathered},
+            {"graph_allgatherv", graph_gathered},
+            {"graph_alltoall", graph_exchanged},
+            {"graph_alltoallv", graph_exchanged},
+            {"grid_allgather", grid_gathered},
+            {"grid_allgatherv", grid_gathered},
+            {"grid_alltoall", nothing},
+            {"grid_alltoallv", nothing},
+        };
+        for (const std::string how : {"_fence", "_pscw", "_lock", "_flush"}) {
+            all["put" + how] = at_partner;
+            all["get" + how] = at_root;
+            all["accumulate" + how] = at_partner;
+            all["fetch_op" + how] = at_partner;
+        }
+        return all;
+    }();
+    return known;
+}
+
+std::size_t element_bytes(const Entry& entry) { return entry.element == Element::real ? 4 : 1; }
+
+void write(std::byte *bytes, const Entry& entry, const Elements& elements) {
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+        const auto real = static_cast<float>(elements[i]);
+        if (entry.element == Element::real) {
+            std::memcpy(bytes + 4 * i, &real, 4);
+        } else {
+            bytes[i] = static_cast<std::byte>(elements[i]);
+        }
+    }
+}
+
+Elements read(const std::byte *bytes, const Entry& entry, std::size_t count) {
+    Elements elements;
+    for (std::size_t i = 0; i < count; ++i) {
+        float real = 0.0F;
+        if (entry.element == Element::real) std::memcpy(&real, bytes + 4 * i, 4);
+        elements.push_back(entry.element == Element::real ? static_cast<int>(real)
+                                                          : std::to_integer<int>(bytes[i]));
+    }
+    return elements;
+}
+
+int sent_blocks(const Entry& entry, int size) {
+    switch (entry.shape.send_root) {
+        case Blocks::two: return 2;
+        case Blocks::four: return 4;
+        case Blocks::each_rank: return size;
+        default: return 1;
+    }
+}
+
+void expect_delivery(const Entry& entry, int root, std::uint64_t bytes) {
+    SCOPED_TRACE(std::string(entry.name) + " of " + std::to_string(bytes) + " bytes from root " +
+                 std::to_string(root));
+    const auto operation = operation_named(entry.name);
+    if (entry.messages) ASSERT_EQ(lw_operation_window(operation.get(), window), LW_OK);
+    auto running = Running::create(*operation, MPI_COMM_WORLD, root, bytes);
+    ASSERT_TRUE(running);
+    ASSERT_EQ(running->prepare(), 0);
+    auto& e = running->exchange();
+    write(e.send, entry, sent_by(e.rank, 0, sent_blocks(entry, e.size) * e.count));
+    std::memset(e.receive, 0, bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+
+    ASSERT_EQ(running->execute(), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+
+    const auto expected = oracles().at(entry.name)({e.rank, e.size, root, e.count});
+    EXPECT_EQ(read(e.receive, entry, expected.size()), expected);
+}
+
+bool runs_here(const Entry& entry) {
+    return !entry.lacks && !entry.threads && size_of(MPI_COMM_WORLD) >= entry.ranks_min;
+}
+
+TEST(Kernels, AllHaveAnOracle) {
+    for (const auto& entry : kernels()) EXPECT_TRUE(oracles().contains(entry.name)) << entry.name;
+}
+
+TEST(Kernels, DeliverWhatTheyPromiseFromEveryRoot) {
+    const int last = size_of(MPI_COMM_WORLD) - 1;
+    for (const auto& entry : kernels()) {
+        if (!runs_here(entry)) continue;
+        for (const std::uint64_t bytes : {4u, 4000u, 20'000u}) {
+            expect_delivery(entry, 0, bytes);
+            if (last > 0) expect_delivery(entry, last, bytes);
+        }
+    }
+}
+
+TEST(Kernels, DeliverAgainWhenExecutedAgain) {
+    for (const auto& entry : kernels()) {
+        if (!runs_here(entry)) continue;
+        const auto operation = operation_named(entry.name);
+        auto running = Running::create(*operation, MPI_COMM_WORLD, 0, 64);
+        ASSERT_TRUE(running);
+        ASSERT_EQ(running->prepare(), 0);
+        for (int i = 0; i < 3; ++i) EXPECT_EQ(running->execute(), 0) << entry.name;
+    }
+}
+
+TEST(Kernels, ThatTheMpiLacksAreUnsupported) {
+    for (const auto& entry : kernels()) {
+        lw_operation *operation = nullptr;
+        const auto status = lw_operation_named(entry.name, &operation);
+        EXPECT_EQ(status, entry.lacks ? LW_ERR_UNSUPPORTED : LW_OK) << entry.name;
+        lw_operation_free(operation);
+    }
+}
+
+TEST(Windows, CountInTheBuffersAndInTheTimeOfAMessage) {
+    if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "streaming needs 2 ranks";
+    const auto operation = operation_named("streaming");
+    ASSERT_EQ(lw_operation_window(operation.get(), 8), LW_OK);
+
+    EXPECT_EQ(buffer_bytes(*operation, 0, 2, 0, 1000), 9000.0);
+    auto running = Running::create(*operation, MPI_COMM_WORLD, 0, 1000);
+    ASSERT_TRUE(running);
+    EXPECT_EQ(running->scale(), 0.125);
+}
+
+TEST(Windows, AreOfOperationsThatStream) {
+    const auto operation = operation_named("bcast");
+
+    EXPECT_EQ(lw_operation_window(operation.get(), 8), LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_operation_window(operation.get(), 0), LW_ERR_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace lanewise::measure

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Message rate with all ranks at work. `pairs_rate`: rank i of the first half
+// streams to rank i + n/2, as OSU's mbw_mr. `peers_rate`: each rank streams to
+// all others at once and receives from all, its receives posted beforehand, as
+// Sandia's msgrate. The time of one message; its inverse is the rate of all.
+
+#include "measure/kernels/kernels.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+constexpr int tag = 8;
+
+int pair_count(const Exchange& e) { return e.size / 2; }
+
+int pairs_rate(Exchange& e) {
+    const int pairs = pair_count(e);
+    if (e.rank >= 2 * pairs) return MPI_SUCCESS;
+    const bool sends = e.rank < pairs;
+    const int peer = sends ? e.rank + pairs : e.rank - pairs;
+    auto& requests = state_of<Requests>(e);
+    for (int i = 0; i < e.window; ++i) {
+        auto *request = requests.at(static_cast<std::size_t>(i));
+        const int code = sends ? MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm, request)
+                               : MPI_Irecv(slot(e.receive, e, i), e.count, e.type, peer, tag,
+                                           e.comm, request);
+        if (code != MPI_SUCCESS) return code;
+    }
+    const int code = requests.wait(static_cast<std::size_t>(e.window));
+    if (code != MPI_SUCCESS) return code;
+    return sends ? MPI_Recv(nullptr, 0, MPI_BYTE, peer, tag, e.comm, MPI_STATUS_IGNORE)
+                 : MPI_Send(nullptr, 0, MPI_BYTE, peer, tag, e.comm);
+}
+
+// The window is shared out among the peers, each of which gets at least one message.
+int for_each_peer(const Exchange& e) { return std::max(1, e.window / (e.size - 1)); }
+
+int peers_rate(Exchange& e) {
+    auto& requests = state_of<Requests>(e);
+    std::size_t next = 0;
+    const int each = for_each_peer(e);
+    for (int step = 1; step < e.size; ++step) {
+        const int peer = (e.rank + e.size - step) % e.size;
+        for (int i = 0; i < each; ++i) {
+            const int code = MPI_Irecv(slot(e.receive, e, static_cast<int>(next)), e.count, e.type,
+                                       peer, tag, e.comm, requests.at(next));
+            if (code != MPI_SUCCESS) return code;
+            ++next;
+        }
+    }
+    for (int step = 1; step < e.size; ++step) {
+        const int peer = (e.rank + step) % e.size;
+        for (int i = 0; i < each; ++i) {
+            const int code =
+                MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm, requests.at(next++));
+            if (code != MPI_SUCCESS) return code;
+        }
+    }
+    return requests.wait(next);
+}
+
+}  // namespace
+
+Entries message_rate_kernels() {
+    return {{.name = "pairs_rate", .shape = all_ranks(Blocks::one, Blocks::window),
+             .call = pairs_rate, .ranks_min = 2, .prepare = prepare_requests<1>,
+             .messages = [](const Exchange& e) { return e.window * pair_count(e); }},
+            {.name = "peers_rate", .shape = all_ranks(Blocks::one, Blocks::window_or_ranks),
+             .call = peers_rate, .ranks_min = 2, .prepare = prepare_requests<2>,
+             .messages = [](const Exchange& e) {
+                 return for_each_peer(e) * (e.size - 1) * e.size;
+             }}};
+}
+
+}  // namespace lanewise::measure

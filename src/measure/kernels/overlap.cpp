@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Overlap: a nonblocking collective started, then as much work as it takes
+// alone, then the wait. Reported is the time that it adds to the work: all of
+// its own where nothing overlaps, next to none where it advances by itself.
+// IMB's and OSU's overlap is 1 less this over the time alone (`ibcast` etc.).
+// Work is calibrated anew for each batch, on this rank and among its company.
+
+#include <algorithm>
+
+#include "measure/availability/work.hpp"
+#include "measure/kernels/kernels.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+struct Overlap {
+    std::uint64_t steps = 0;
+    double work_s = 0.0;
+};
+
+using Start = int (*)(Exchange&, MPI_Request *);
+
+int start_bcast(Exchange& e, MPI_Request *request) {
+    return MPI_Ibcast(e.send, e.count, e.type, e.root, e.comm, request);
+}
+
+int start_allreduce(Exchange& e, MPI_Request *request) {
+    return MPI_Iallreduce(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm, request);
+}
+
+int start_alltoall(Exchange& e, MPI_Request *request) {
+    return MPI_Ialltoall(e.send, e.count, e.type, e.receive, e.count, e.type, e.comm, request);
+}
+
+template <Start start>
+int overlapped(Exchange& e) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = start(e, &request);
+    work(state_of<Overlap>(e).steps);
+    return first_failure({code, MPI_Wait(&request, MPI_STATUS_IGNORE)});
+}
+
+// The least of some times of the collective alone, as long as on its slowest rank.
+template <Start start>
+int calibrate(Exchange& e) {
+    constexpr int trials = 7;
+    const auto clock = monotonic_clock();
+    double alone_s = 1e300;
+    int code = MPI_SUCCESS;
+    for (int i = 0; i < trials && code == MPI_SUCCESS; ++i) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        const double begin_s = clock.now_s();
+        code = first_failure({start(e, &request), MPI_Wait(&request, MPI_STATUS_IGNORE)});
+        alone_s = std::min(alone_s, clock.now_s() - begin_s);
+    }
+    if (code == MPI_SUCCESS)
+        code = MPI_Allreduce(MPI_IN_PLACE, &alone_s, 1, MPI_DOUBLE, MPI_MAX, e.comm);
+    auto state = std::make_shared<Overlap>();
+    state->steps = steps_for(alone_s, calibrate_work_s(clock));
+    state->work_s = 1e300;
+    for (int i = 0; i < trials; ++i) {
+        const double begin_s = clock.now_s();
+        work(state->steps);
+        state->work_s = std::min(state->work_s, clock.now_s() - begin_s);
+    }
+    e.state = state;
+    return code;
+}
+
+double work_s(const Exchange& e) { return static_cast<const Overlap *>(e.state.get())->work_s; }
+
+}  // namespace
+
+Entries overlap_kernels() {
+    constexpr auto one = Blocks::one;
+    constexpr auto each = Blocks::each_rank;
+    return {
+        {.name = "overlapped_ibcast", .shape = all_ranks(one, Blocks::none),
+         .call = overlapped<start_bcast>, .prepare = calibrate<start_bcast>, .beside_s = work_s},
+        {.name = "overlapped_iallreduce", .shape = all_ranks(one, one), .element = Element::real,
+         .call = overlapped<start_allreduce>, .prepare = calibrate<start_allreduce>,
+         .beside_s = work_s},
+        {.name = "overlapped_ialltoall", .shape = all_ranks(each, each),
+         .call = overlapped<start_alltoall>, .prepare = calibrate<start_alltoall>,
+         .beside_s = work_s},
+    };
+}
+
+}  // namespace lanewise::measure

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Ping-ping: the root and the rank after it send at once, so that each message
+// meets one that comes the other way. The time of one (IMB's PingPing).
+
+#include "measure/kernels/kernels.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+int pingping(Exchange& e) {
+    constexpr int tag = 2;
+    const int peer = e.rank == e.root ? partner(e) : e.root;
+    if (e.rank != e.root && e.rank != partner(e)) return MPI_SUCCESS;
+    MPI_Request sending = MPI_REQUEST_NULL;
+    int code = MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm, &sending);
+    if (code != MPI_SUCCESS) return code;
+    code = MPI_Recv(e.receive, e.count, e.type, peer, tag, e.comm, MPI_STATUS_IGNORE);
+    return first_failure({code, MPI_Wait(&sending, MPI_STATUS_IGNORE)});
+}
+
+}  // namespace
+
+Entries pingping_kernels() {
+    return {{.name = "pingping", .shape = all_ranks(Blocks::one, Blocks::one), .call = pingping,
+             .ranks_min = 2}};
+}
+
+}  // namespace lanewise::measure

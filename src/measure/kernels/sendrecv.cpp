@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Send-receive: all ranks in a ring, each sends to the right and receives from
+// the left in one call. A rank moves two messages (IMB's Sendrecv; the
+// bidirectional bandwidth of paper 004, Fig. 3, is twice the size by the time).
+
+#include "measure/kernels/kernels.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+int sendrecv(Exchange& e) {
+    constexpr int tag = 3;
+    const int right = (e.rank + 1) % e.size;
+    const int left = (e.rank + e.size - 1) % e.size;
+    return MPI_Sendrecv(e.send, e.count, e.type, right, tag, e.receive, e.count, e.type, left, tag,
+                        e.comm, MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
+Entries sendrecv_kernels() {
+    return {{.name = "sendrecv", .shape = all_ranks(Blocks::one, Blocks::one), .call = sendrecv}};
+}
+
+}  // namespace lanewise::measure
