@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/execute/located.hpp"
 #include "model/network.hpp"
 #include "tools/tune/candidates.hpp"
 
@@ -18,6 +19,7 @@ Result<std::shared_ptr<const model::Network>> read_network(const std::string& pa
 
 /* Fills in predicted_s where the schedule can be priced; the MPI's own have none. */
 void predict(std::vector<Candidate>& candidates, collectives::Collective collective,
-             std::uint64_t message_bytes, int ranks, const model::Network& network);
+             std::uint64_t message_bytes, const collectives::Located& located,
+             const model::Network& network);
 
 }  // namespace lanewise::tools
