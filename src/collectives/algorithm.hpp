@@ -45,6 +45,7 @@ struct Restrictions {
     bool platform = false;   /* the shape must bring a platform */
     bool segmented = false;  /* makes use of Shape::segment */
     bool lanes = false;      /* makes use of Shape::lanes */
+    bool sites = false;      /* ranks must be at two sites or more, and the shape say at which */
 };
 
 struct Algorithm {
@@ -65,6 +66,8 @@ struct CallTraits {
     int ranks = 1;
     bool commutative = true;
     bool platform = false;
+    bool sites = false; /* ranks are known to be at several */
+    int lanes_max = 1;  /* more lanes between two of them are of no use */
 };
 std::string_view refusal(const Algorithm& algorithm, const CallTraits& call);
 

@@ -42,7 +42,7 @@ bool is_rooted(Collective collective) {
 class EachAlgorithm : public testing::TestWithParam<const Algorithm *> {
   protected:
     bool serves(int ranks) const {
-        return refusal(algorithm, {.ranks = ranks, .platform = true}).empty();
+        return refusal(algorithm, {.ranks = ranks, .platform = true, .sites = true}).empty();
     }
 
     Trial trial(int ranks, int root, std::int64_t count) const {
@@ -50,7 +50,20 @@ class EachAlgorithm : public testing::TestWithParam<const Algorithm *> {
         made.all_counts = algorithm.needs.all_counts;
         made.in_order = !algorithm.needs.commutative;
         made.network = &network;
+        if (algorithm.needs.sites) place(made, ranks + root);
         return made;
+    }
+
+    // Two to four sites, ranks one after the other or in turn, two to a host, any number of lanes.
+    static void place(Trial& made, int variant) {
+        const int sites = 2 + variant % 3;
+        for (int rank = 0; rank < made.ranks; ++rank) {
+            const bool in_turn = variant % 2 == 0;
+            const int site = in_turn ? rank % sites : std::min(rank * rank / made.ranks, sites - 1);
+            made.sites.push_back(site);
+            made.hosts.push_back(rank / (2 * sites) * sites + site);
+        }
+        made.lanes = 1 + variant % 5;
     }
 
     // Blocks of these counts, one behind the other.
@@ -113,6 +126,24 @@ TEST_P(EachAlgorithm, DeliversAnyCount) {
                 made.segment = 1 + count / 4;
                 ASSERT_NO_FATAL_FAILURE(expect_proof(made));
             }
+        }
+    }
+}
+
+TEST_P(EachAlgorithm, DeliversBetweenSitesHoweverRanksArePlaced) {
+    if (!algorithm.needs.sites) return;
+    std::mt19937 random(20081118);
+    for (int ranks = 1; ranks <= ranks_max; ++ranks) {
+        for (int root = 0; root < ranks; root += 1 + ranks / 16) {
+            auto made = trial(ranks, root, 4);
+            const auto sites = 1 + random() % 6;
+            for (auto& site : made.sites) site = static_cast<int>(random() % sites);
+            for (auto& host : made.hosts) host = static_cast<int>(random() % (2 * sites));
+            made.lanes = static_cast<int>(1 + random() % 40);
+            made.segment = static_cast<std::int64_t>(random() % 7);
+            if (random() % 4 == 0) made.network = nullptr;
+            const auto schedules = schedules_of(algorithm, made);
+            ASSERT_EQ(checker.fault(made, schedules, Sends::rendezvous), "") << told(made);
         }
     }
 }

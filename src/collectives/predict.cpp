@@ -94,7 +94,7 @@ Outcome within_limits(const Work& work) {
 
 Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
                               const model::Network& network, const model::Watch& watch) {
-    const auto reason = refusal(algorithm, {.ranks = call.ranks, .platform = true});
+    const auto reason = refusal(algorithm, {.ranks = call.ranks, .platform = true, .sites = !call.sites.empty()});
     if (!reason.empty()) return Failure{LW_ERR_UNSUPPORTED, std::string(reason)};
     const auto unit = unit_bytes(call.collective);
     Shape shape;
@@ -108,6 +108,7 @@ Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
     shape.segment = units(call.segment_bytes, unit);
     shape.lanes = call.lanes;
     shape.hosts = call.hosts;
+    shape.sites = call.sites;
     shape.network = &network;
     const auto allowed = within_limits(work_about(algorithm, shape));
     if (!allowed) return allowed.failure();

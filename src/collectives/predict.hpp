@@ -23,6 +23,7 @@ struct Question {
     std::uint64_t segment_bytes = 0; /* 0: the algorithm's own choice */
     int lanes = 1;
     std::span<const int> hosts = {}; /* of each rank; empty: unknown */
+    std::span<const int> sites = {}; /* the same */
 };
 
 /* What would keep the caller waiting for more than some seconds, over all ranks: */

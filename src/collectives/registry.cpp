@@ -21,20 +21,28 @@
     X(scatter_linear)                   \
     X(scatter_linear_nb)                \
     X(scatter_lmo_binomial)             \
+    X(scatter_multilane)                \
+    X(scatter_single_lane)              \
     X(scatter_split)                    \
+    X(scatter_three_step)               \
     X(scatterv_binomial)                \
     X(scatterv_linear)                  \
     X(scatterv_linear_nb)               \
     X(scatterv_lmo_binomial)            \
+    X(scatterv_multilane)               \
     X(gather_binomial)                  \
     X(gather_linear)                    \
     X(gather_linear_nb)                 \
     X(gather_lmo_binomial)              \
+    X(gather_multilane)                 \
+    X(gather_single_lane)               \
     X(gather_split)                     \
+    X(gather_three_step)                \
     X(gatherv_binomial)                 \
     X(gatherv_linear)                   \
     X(gatherv_linear_nb)                \
     X(gatherv_lmo_binomial)             \
+    X(gatherv_multilane)                \
     X(allgather_bruck)                  \
     X(allgather_linear_nb)              \
     X(allgather_neighbor_exchange)      \
@@ -107,6 +115,7 @@ std::string_view refusal(const Algorithm& algorithm, const CallTraits& call) {
         return "the number of ranks is not a power of two";
     }
     if (needs.even_ranks && call.ranks % 2 != 0) return "the number of ranks is odd";
+    if (needs.sites && !call.sites) return "all ranks are at one site, or their sites are unknown";
     if (needs.platform && !call.platform) return "no platform is known";
     return {};
 }

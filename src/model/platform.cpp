@@ -4,6 +4,8 @@
 
 #include "model/platform.hpp"
 
+#include "model/lane_network.hpp"
+
 namespace lanewise::model {
 const std::vector<std::string>& model_names() {
     static const std::vector<std::string> names{"hockney", "loggp", "plogp", "lmo"};
@@ -12,7 +14,8 @@ const std::vector<std::string>& model_names() {
 
 bool has_model(const Platform& platform, const std::string& name) {
     return (name == "hockney" && platform.hockney) || (name == "loggp" && platform.loggp) ||
-           (name == "plogp" && platform.plogp) || (name == "lmo" && platform.lmo);
+           (name == "plogp" && platform.plogp) || (name == "lmo" && platform.lmo) ||
+           (name == "lanes" && knows_lanes(platform));
 }
 
 Result<Network> network(const Platform& platform, const std::string& name, int ranks) {
@@ -31,6 +34,7 @@ Result<Network> network(const Platform& platform, const std::string& name, int r
     if (wanted == "hockney") return network(*platform.hockney, ranks);
     if (wanted == "loggp") return network(*platform.loggp, ranks);
     if (wanted == "plogp") return network(*platform.plogp, ranks);
+    if (wanted == "lanes") return lane_network(platform, ranks);
     return network(*platform.lmo, ranks, platform.gather);
 }
 

@@ -54,7 +54,15 @@ struct Verdict {
 struct LaneCurve {
     std::string from;
     std::string to;
+    double latency_s = 0.0;
     std::vector<double> bandwidth_Bps;
+};
+
+/* What a pair of hosts inside a site carries. */
+struct LanRate {
+    std::string site;
+    double latency_s = 0.0;
+    double bandwidth_Bps = 0.0;
 };
 
 struct DiskRate {
@@ -68,6 +76,7 @@ struct Platform {
     std::string created;  /* UTC */
     int ranks = 0;
     std::vector<std::string> hosts; /* of each rank */
+    std::vector<std::string> sites; /* of each rank; empty: not known */
     Fingerprint fingerprint;
     std::string best; /* the model that predicts held-back points best */
     std::optional<Hockney> hockney;
@@ -77,10 +86,11 @@ struct Platform {
     std::map<std::string, Verdict> verdicts; /* by model */
     std::optional<GatherRegion> gather;
     std::vector<LaneCurve> lanes;
+    std::vector<LanRate> lans;
     std::vector<DiskRate> disks;
 };
 
-/* "hockney", "loggp", "plogp", "lmo". */
+/* "hockney", "loggp", "plogp", "lmo": those that are fitted. "lanes" needs no fit. */
 const std::vector<std::string>& model_names();
 bool has_model(const Platform& platform, const std::string& name);
 

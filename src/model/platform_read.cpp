@@ -253,9 +253,16 @@ Platform read_all(const Json& json) {
     read_models(top.object("models"), platform);
     if (top.find("gather")) platform.gather = read_gather(top.object("gather"));
     if (top.find("lanes")) top.each("lanes", [&](Object& item) {
-        platform.lanes.push_back(
-            {item.text("from"), item.text("to"), read_numbers(item, "bandwidth_Bps")});
+        LaneCurve curve{item.text("from"), item.text("to"), 0.0, {}};
+        if (item.find("latency_s")) curve.latency_s = item.number("latency_s");
+        curve.bandwidth_Bps = read_numbers(item, "bandwidth_Bps");
+        platform.lanes.push_back(std::move(curve));
     });
+    if (top.find("lans")) top.each("lans", [&](Object& item) {
+        platform.lans.push_back(
+            {item.text("site"), item.number("latency_s"), item.number("bandwidth_Bps")});
+    });
+    if (top.find("sites")) platform.sites = top.texts("sites");
     if (top.find("disks")) top.each("disks", [&](Object& item) {
         platform.disks.push_back(
             {item.text("path"), item.number("read_Bps"), item.number("write_Bps")});

@@ -124,9 +124,17 @@ Json to_json(const Platform& platform) {
                  {"best", platform.best},
                  {"models", models}};
     if (platform.gather) json["gather"] = written(*platform.gather);
+    if (!platform.sites.empty()) json["sites"] = platform.sites;
     for (const auto& lane : platform.lanes) {
-        json["lanes"].push_back(
-            {{"from", lane.from}, {"to", lane.to}, {"bandwidth_Bps", lane.bandwidth_Bps}});
+        json["lanes"].push_back({{"from", lane.from},
+                                 {"to", lane.to},
+                                 {"latency_s", lane.latency_s},
+                                 {"bandwidth_Bps", lane.bandwidth_Bps}});
+    }
+    for (const auto& lan : platform.lans) {
+        json["lans"].push_back({{"site", lan.site},
+                                {"latency_s", lan.latency_s},
+                                {"bandwidth_Bps", lan.bandwidth_Bps}});
     }
     for (const auto& disk : platform.disks) {
         json["disks"].push_back({{"path", disk.path},

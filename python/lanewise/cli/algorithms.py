@@ -21,6 +21,7 @@ WORDS = {
     "even_ranks": "even number of ranks",
     "all_counts": "all ranks know all counts",
     "platform": "platform.json",
+    "sites": "ranks at several sites",
 }
 
 CollectiveName = Annotated[
@@ -35,6 +36,10 @@ Size = Annotated[str, typer.Option("--size", metavar="BYTES", help="Of a block, 
 Segment = Annotated[
     str, typer.Option("--segment", metavar="BYTES", help="Default the algorithm's own choice.")
 ]
+SiteCount = Annotated[
+    int, typer.Option("--sites", metavar="N", min=1, help="Of equal size, for those over lanes.")
+]
+Lanes = Annotated[int, typer.Option("--lanes", metavar="P", min=1, help="Between two sites.")]
 PlatformFile = Annotated[
     str, typer.Option("--platform", metavar="FILE", help="For those that ask for one.")
 ]
@@ -55,6 +60,8 @@ def algorithms(
     root: Root = 0,
     size: Size = "1K",
     segment: Segment = "0",
+    sites: SiteCount = 2,
+    lanes: Lanes = 1,
     platform: PlatformFile = "",
     svg: Drawing = None,
 ) -> None:
@@ -83,6 +90,7 @@ def algorithms(
     options = {
         "--collective": collective, "--algorithm": algorithm, "--ranks": str(ranks),
         "--root": str(root), "--message-bytes": size, "--segment-bytes": segment,
+        "--sites": str(sites), "--lanes": str(lanes),
         **({"--platform": platform} if platform else {}),
     }  # fmt: skip
     messages = messages_of(read_schedules(options))
@@ -119,7 +127,8 @@ def table(listed: Sequence[Algorithm]) -> Iterator[str]:
 def needs(algorithm: Algorithm) -> str:
     """Return what an algorithm asks of a call, and that it takes a segment size."""
     asked = [WORDS[word] for word in algorithm.restrictions if word in WORDS]
-    takes = ["takes --segment"] if "segmented" in algorithm.restrictions else []
+    options = {"segmented": "takes --segment", "lanes": "takes --lanes"}
+    takes = [text for word, text in options.items() if word in algorithm.restrictions]
     return "; ".join([*asked, *takes])
 
 

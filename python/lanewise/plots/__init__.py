@@ -7,6 +7,7 @@ are the still ones of `lanewise reproduce`, as PNG and SVG in one style.
 
 from lanewise.plots.bars import Bar, draw_bars
 from lanewise.plots.curves import Curve, curve_of, draw_curves
+from lanewise.plots.rates import draw_rates
 from lanewise.plots.strips import Strip, draw_strips
 from lanewise.plots.style import save_figure
 
@@ -17,6 +18,7 @@ __all__ = [
     "curve_of",
     "draw_bars",
     "draw_curves",
+    "draw_rates",
     "draw_strips",
     "save_figure",
 ]

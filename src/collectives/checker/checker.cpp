@@ -44,6 +44,9 @@ void with_shape(const Trial& trial, int rank, const std::function<void(const Sha
     shape.counts = trial.counts;
     shape.offsets = trial.offsets;
     shape.segment = trial.segment;
+    shape.lanes = trial.lanes;
+    shape.hosts = trial.hosts;
+    shape.sites = trial.sites;
     shape.network = trial.network;
     if (!trial.counts.empty()) shape.count = unknown_count;
     std::vector<std::int64_t> own_only;

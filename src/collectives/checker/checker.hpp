@@ -36,6 +36,9 @@ struct Trial {
     bool in_place = false;                  /* where MPI_IN_PLACE is allowed, send is receive */
     bool in_order = true;                   /* the operator does not commute */
     std::int64_t segment = 0;
+    int lanes = 1;
+    std::vector<int> hosts = {}; /* of each rank, as in Shape */
+    std::vector<int> sites = {};
     const model::Network *network = nullptr;
 };
 

@@ -144,6 +144,7 @@ int execute(const Call& given, const Choice& choice, bool& served) {
         code = share_counts(call, *state, arrangement);
     }
     if (code != MPI_SUCCESS) return code;
+    if (choice.algorithm->needs.sites) arrangement.setting.waiting = Waiting::asleep;
     const auto& kept = program_for(choice, call, *state, arrangement);
     if (!kept.program) return MPI_SUCCESS;
     served = true;

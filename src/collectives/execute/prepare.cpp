@@ -34,6 +34,8 @@ Shape shape_of(const Choice& choice, const Call& call, const State& state,
     const auto unit = std::max<std::int64_t>(1, arrangement.unit_bytes);
     if (choice.segment_bytes > 0)
         shape.segment = std::max<std::int64_t>(1, choice.segment_bytes / unit);
+    shape.hosts = state.located.hosts;
+    shape.sites = state.located.sites;
     shape.network = network().get();
     return shape;
 }
@@ -70,7 +72,9 @@ bool fits(const Algorithm& algorithm, Shape shape) {
 bool admits(const Algorithm& algorithm, const Call& call, const State& state) {
     // Elements that run backwards through memory have no place in scratch.
     if (is_reduction(algorithm) && layout_of(call.receive_type).extent <= 0) return false;
-    CallTraits traits{.ranks = state.ranks, .platform = network() != nullptr};
+    CallTraits traits{.ranks = state.ranks,
+                      .platform = network() != nullptr,
+                      .sites = state.located.site_count() > 1};
     if (algorithm.needs.commutative && is_reduction(algorithm)) {
         int commutes = 0;
         PMPI_Op_commutative(call.op, &commutes);

@@ -3,7 +3,9 @@
 #include "collectives/execute/program.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace lanewise::collectives {
 namespace {
@@ -193,17 +195,38 @@ std::span<MPI_Request> waited(const Instruction& i, std::span<MPI_Request> reque
                             static_cast<std::size_t>(i.slot_end - i.slot));
 }
 
-int wait(std::span<MPI_Request> requests) {
-    if (requests.size() == 1) return PMPI_Wait(requests.data(), MPI_STATUS_IGNORE);
-    return PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-}
-
 int test(std::span<MPI_Request> requests, bool& done) {
     int flag = 0;
     const int code = PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &flag,
                                   MPI_STATUSES_IGNORE);
     done = flag != 0;
     return code;
+}
+
+/* Short against the time between sites, long against a look at the MPI. */
+constexpr std::chrono::microseconds nap_least{20};
+constexpr std::chrono::microseconds nap_most{200};
+
+int wait_asleep(std::span<MPI_Request> requests) {
+    for (auto nap = nap_least;; nap = std::min(2 * nap, nap_most)) {
+        bool done = false;
+        const int code = test(requests, done);
+        if (code != MPI_SUCCESS || done) return code;
+        std::this_thread::sleep_for(nap);
+    }
+}
+
+int wait(std::span<MPI_Request> requests, Waiting waiting) {
+    if (waiting == Waiting::asleep) return wait_asleep(requests);
+    if (requests.size() == 1) return PMPI_Wait(requests.data(), MPI_STATUS_IGNORE);
+    return PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+}
+
+/* One message, from its start to its end. */
+int carry(const Instruction& i, const Setting& setting, MPI_Request *request) {
+    if (setting.waiting == Waiting::awake) return deliver(i, setting);
+    const int code = post(i, setting, request);
+    return code == MPI_SUCCESS ? wait_asleep({request, 1}) : code;
 }
 
 }  // namespace
@@ -218,10 +241,11 @@ int run(const Program& program, const Setting& setting, std::span<MPI_Request> r
         int code = MPI_SUCCESS;
         switch (i.act) {
             case Act::send:
-            case Act::receive:
-                code = i.blocking ? deliver(i, setting)
-                                  : post(i, setting, &requests[static_cast<std::size_t>(i.slot)]);
+            case Act::receive: {
+                auto *request = &requests[static_cast<std::size_t>(i.slot)];
+                code = i.blocking ? carry(i, setting, request) : post(i, setting, request);
                 break;
+            }
             case Act::copy:
                 code = copy(i, setting);
                 break;
@@ -229,7 +253,7 @@ int run(const Program& program, const Setting& setting, std::span<MPI_Request> r
                 code = reduce(i, setting);
                 break;
             case Act::wait:
-                code = wait(waited(i, requests));
+                code = wait(waited(i, requests), setting.waiting);
                 break;
         }
         if (code != MPI_SUCCESS) return code;

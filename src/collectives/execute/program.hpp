@@ -44,6 +44,10 @@ struct Program {
 Program compile(const model::Schedule& schedule, std::int64_t stride_bytes,
                 std::int64_t unit_bytes);
 
+/* How a rank waits: in the MPI, or asleep between looks at it, where what it waits for is far away
+   and others may need the processor. */
+enum class Waiting : std::uint8_t { awake, asleep };
+
 /* Everything that differs between two runs of one program. */
 struct Setting {
     std::array<std::byte *, 3> base = {}; /* by model::Place */
@@ -54,6 +58,7 @@ struct Setting {
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
     int tag = 0;
+    Waiting waiting = Waiting::awake;
 };
 
 /* Runs to the end. `requests` holds a slot each. An MPI error code. */

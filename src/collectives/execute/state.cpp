@@ -46,6 +46,7 @@ State *make(MPI_Comm comm, int keyval) {
     if (PMPI_Comm_dup(comm, &state->comm) != MPI_SUCCESS) return nullptr;
     PMPI_Comm_rank(comm, &state->rank);
     PMPI_Comm_size(comm, &state->ranks);
+    state->located = locate(state->comm);
     if (PMPI_Comm_set_attr(comm, keyval, state.get()) != MPI_SUCCESS) return nullptr;
     return state.release();
 }

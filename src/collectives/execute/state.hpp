@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/execute/located.hpp"
 #include "collectives/execute/program.hpp"
 
 namespace lanewise::collectives {
@@ -70,6 +71,7 @@ struct State {
     MPI_Comm comm = MPI_COMM_NULL; /* the private duplicate */
     int rank = 0;
     int ranks = 1;
+    Located located;
     std::vector<KeptProgram> programs; /* a ring, the latest at `latest` */
     std::size_t latest = 0;
     std::vector<Rehearsed> rehearsed; /* a ring, the latest at `latest_rehearsed` */

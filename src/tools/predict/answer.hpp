@@ -8,12 +8,13 @@
 
 #include "base/json_lines.hpp"
 #include "model/network.hpp"
+#include "model/platform.hpp"
 #include "tools/predict/arguments.hpp"
 
 namespace lanewise::tools {
 
-/* `arguments.ranks` is set; `hosts` of the ranks, or empty. */
-Result<Json> answer(const PredictArguments& arguments, const model::Network& network,
-                    const std::vector<int>& hosts);
+/* `arguments.ranks` is set. */
+Result<Json> answer(const PredictArguments& arguments, const model::Platform& platform,
+                    const model::Network& network);
 
 }  // namespace lanewise::tools

@@ -10,7 +10,8 @@
 //   collective     what was asked for, with `ranks` and `root`
 //   message_bytes  the sizes: a block, or the vector (include/lanewise/operation.h)
 //   candidates     in the order asked for, each {algorithm, segment_bytes (0: its
-//                  own choice), lanes, predicted_s}, one time for each size
+//                  own choice), lanes, predicted_s}, one time for each size; where
+//                  lanes join two sites also cost_model_s, T(P) of paper 001
 //   left_out       those that cannot serve the call: the same with `reason` for
 //                  `predicted_s`
 //   spans          with --spans: {what, rank, peer, begin_s, end_s, bytes}, what
@@ -18,7 +19,6 @@
 //                  ingress (the interface of the rank's host)
 
 #include <cstdio>
-#include <map>
 
 #include "model/platform.hpp"
 #include "tools/predict/answer.hpp"
@@ -33,18 +33,6 @@ int complain(const Failure& failure) {
     return failure.status == LW_ERR_IO ? 1 : 2;
 }
 
-/* Hosts by number, where the platform knows all ranks. */
-std::vector<int> hosts_of(const model::Platform& platform, int ranks) {
-    if (ranks > static_cast<int>(platform.hosts.size())) return {};
-    std::map<std::string, int> numbers;
-    std::vector<int> hosts;
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
-        const int next = static_cast<int>(numbers.size());
-        hosts.push_back(numbers.try_emplace(platform.hosts[rank], next).first->second);
-    }
-    return hosts;
-}
-
 Result<Json> predict(PredictArguments arguments) {
     const auto platform = model::read_platform(arguments.platform);
     if (!platform) return platform.failure();
@@ -57,7 +45,7 @@ Result<Json> predict(PredictArguments arguments) {
     }
     const auto network = model::network(*platform, arguments.model, arguments.ranks);
     if (!network) return network.failure();
-    return answer(arguments, *network, hosts_of(*platform, arguments.ranks));
+    return answer(arguments, *platform, *network);
 }
 
 }  // namespace

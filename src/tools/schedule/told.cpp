@@ -27,7 +27,8 @@ Result<const collectives::Algorithm *> algorithm_of(const ScheduleArguments& arg
                                  arguments.collective, arguments.algorithm));
     }
     const collectives::CallTraits call{.ranks = arguments.ranks,
-                                       .platform = !arguments.platform.empty()};
+                                       .platform = !arguments.platform.empty(),
+                                       .sites = true};
     const auto reason = refusal(*algorithm, call);
     if (reason.empty()) return algorithm;
     const bool remedy = algorithm->needs.platform && arguments.platform.empty();
@@ -54,6 +55,7 @@ Result<Json> schedules_told(const ScheduleArguments& arguments) {
         return usage(fmt::format("{} ranks are more than can be looked at; at most {}",
                                  arguments.ranks, ranks_max));
     }
+    if (arguments.sites < 1 || arguments.lanes < 1) return usage("sites and lanes count from 1");
     const auto message_bytes = parse_size(arguments.message);
     if (!message_bytes) return message_bytes.failure();
     const auto segment_bytes = parse_size(arguments.segment);
@@ -66,6 +68,12 @@ Result<Json> schedules_told(const ScheduleArguments& arguments) {
                                         static_cast<std::int64_t>(*message_bytes));
     call.segment = static_cast<std::int64_t>(*segment_bytes);
     call.network = &*network;
+    call.lanes = arguments.lanes;
+    if ((*algorithm)->needs.sites) {
+        for (int rank = 0; rank < arguments.ranks; ++rank) {
+            call.sites.push_back(rank * arguments.sites / arguments.ranks);
+        }
+    }
     return Json{{"collective", arguments.collective},
                 {"algorithm", arguments.algorithm},
                 {"ranks", arguments.ranks},

@@ -20,6 +20,8 @@ struct ScheduleArguments {
     std::string message = "1K";
     std::string segment = "0";
     std::string platform;
+    int sites = 2; /* for those that ask for sites: as many of equal size, ranks in order */
+    int lanes = 1;
 };
 
 /* {collective, algorithm, ranks, root, message_bytes, segment_bytes, schedules} */

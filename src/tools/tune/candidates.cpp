@@ -22,6 +22,30 @@ std::vector<std::int64_t> segments_for(bool segmented, std::uint64_t message_byt
     return found;
 }
 
+std::vector<int> lanes_for(const collectives::Restrictions& needs, int lanes_max) {
+    std::vector<int> found = {1};
+    if (!needs.lanes) return found;
+    for (int lanes = 2; lanes < lanes_max; lanes *= 2) found.push_back(lanes);
+    if (lanes_max > 1) found.push_back(lanes_max);
+    return found;
+}
+
+void add_lanewise(const collectives::Algorithm& algorithm, std::uint64_t message_bytes,
+                  int lanes_max, std::vector<Candidate>& found) {
+    // What crosses between sites is long under way: its own segments are chosen for that.
+    const bool cut = algorithm.needs.segmented && !algorithm.needs.lanes;
+    for (const int lanes : lanes_for(algorithm.needs, lanes_max)) {
+        for (const auto segment : segments_for(cut, message_bytes)) {
+            found.push_back({.origin = Origin::lanewise,
+                             .algorithm = algorithm.name,
+                             .segment_bytes = segment,
+                             .lanes = lanes,
+                             .lanewise = &algorithm,
+                             .own = {}});
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<Candidate> candidates(collectives::Collective collective, std::uint64_t message_bytes,
@@ -31,13 +55,7 @@ std::vector<Candidate> candidates(collectives::Collective collective, std::uint6
     for (const auto *algorithm : collectives::algorithms()) {
         if (algorithm->collective != collective) continue;
         if (!collectives::refusal(*algorithm, call).empty()) continue;
-        for (const auto segment : segments_for(algorithm->needs.segmented, message_bytes)) {
-            found.push_back({.origin = Origin::lanewise,
-                             .algorithm = algorithm->name,
-                             .segment_bytes = segment,
-                             .lanewise = algorithm,
-                             .own = {}});
-        }
+        add_lanewise(*algorithm, message_bytes, call.lanes_max, found);
     }
     for (const auto& algorithm : own) {
         for (const auto segment : segments_for(algorithm.segmented, message_bytes)) {

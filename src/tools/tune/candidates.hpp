@@ -20,6 +20,7 @@ struct Candidate {
     Origin origin = Origin::lanewise;
     std::string algorithm;
     std::int64_t segment_bytes = 0; /* 0: the algorithm's own choice, or none */
+    int lanes = 1;
     const collectives::Algorithm *lanewise = nullptr;
     OwnAlgorithm own;
     double predicted_s = -1.0; /* below 0: not predicted */
@@ -29,7 +30,7 @@ struct Candidate {
 /*
  * Lanewise's algorithms that can serve `call`, then the MPI's `own`. Those that
  * cut messages up are there with a few segment sizes, where a message has at
- * least two segments of them.
+ * least two segments of them; those that use lanes with 1, 2, 4, ... and the most.
  */
 std::vector<Candidate> candidates(collectives::Collective collective, std::uint64_t message_bytes,
                                   const collectives::CallTraits& call,

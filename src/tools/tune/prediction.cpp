@@ -9,15 +9,19 @@
 namespace lanewise::tools {
 
 void predict(std::vector<Candidate>& candidates, collectives::Collective collective,
-             std::uint64_t message_bytes, int ranks, const model::Network& network) {
+             std::uint64_t message_bytes, const collectives::Located& located,
+             const model::Network& network) {
     for (auto& candidate : candidates) {
         if (!candidate.lanewise) continue;
         const auto priced = collectives::predict(
             *candidate.lanewise,
             {.collective = collective,
-             .ranks = ranks,
+             .ranks = static_cast<int>(located.hosts.size()),
              .message_bytes = message_bytes,
-             .segment_bytes = static_cast<std::uint64_t>(candidate.segment_bytes)},
+             .segment_bytes = static_cast<std::uint64_t>(candidate.segment_bytes),
+             .lanes = candidate.lanes,
+             .hosts = located.hosts,
+             .sites = located.sites},
             network);
         if (priced && priced->finished) candidate.predicted_s = priced->total_s;
     }

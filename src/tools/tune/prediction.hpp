@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "collectives/execute/located.hpp"
 #include "model/network.hpp"
 #include "tools/tune/candidates.hpp"
 
@@ -13,6 +14,7 @@ namespace lanewise::tools {
 
 /* Fills in predicted_s where the schedule can be priced; the MPI's own have none. */
 void predict(std::vector<Candidate>& candidates, collectives::Collective collective,
-             std::uint64_t message_bytes, int ranks, const model::Network& network);
+             std::uint64_t message_bytes, const collectives::Located& located,
+             const model::Network& network);
 
 }  // namespace lanewise::tools

@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "collectives/execute/execute.hpp"
+#include "collectives/execute/located.hpp"
+#include "collectives/lanes/plan.hpp"
 #include "model/platform.hpp"
 #include "tools/contest/collectives_named.hpp"
 #include "tools/tune/candidates.hpp"
@@ -24,7 +26,7 @@ Json candidate_record(const Candidate& candidate, const Figures& figures) {
     Json record = {{"origin", candidate.origin == Origin::lanewise ? "lanewise" : "mpi"},
                    {"algorithm", candidate.algorithm},
                    {"segment_bytes", candidate.segment_bytes},
-                   {"lanes", 1}};
+                   {"lanes", candidate.lanes}};
     record.update(figures_record(figures));
     return record;
 }
@@ -63,7 +65,7 @@ std::vector<Entrant> entrants_of(Collective collective, const std::vector<Candid
     for (const auto& candidate : candidates) {
         const auto segment = candidate.segment_bytes;
         const auto way = candidate.lanewise
-                             ? algorithm_way(*candidate.lanewise, segment, 1)
+                             ? algorithm_way(*candidate.lanewise, segment, candidate.lanes)
                              : own.way(collective, candidate.own, static_cast<int>(segment));
         entrants.push_back(
             {candidate.algorithm, way, static_cast<int>(candidate.origin), candidate.pruned});
@@ -71,18 +73,34 @@ std::vector<Entrant> entrants_of(Collective collective, const std::vector<Candid
     return entrants;
 }
 
-Task task_of(Collective collective, std::uint64_t message_bytes, int ranks, OwnAlgorithms& own,
-             const std::shared_ptr<const model::Network>& network) {
+/* What a contest is held among: the ranks and what is known of where they are. */
+struct Field {
+    int ranks = 1;
+    collectives::Located located;
+    std::shared_ptr<const model::Network> network;
+
+    collectives::CallTraits call() const {
+        const collectives::Shape shape{.ranks = ranks, .sites = located.sites};
+        return {.ranks = ranks,
+                .platform = network != nullptr,
+                .sites = located.site_count() > 1,
+                .lanes_max = collectives::lanes_max(shape)};
+    }
+};
+
+Task task_of(Collective collective, std::uint64_t message_bytes, OwnAlgorithms& own,
+             const std::shared_ptr<const Field>& field) {
     auto list = std::make_shared<std::vector<Candidate>>();
     return {.key = std::string(name_of(collective)) + " " + std::to_string(message_bytes),
             .message_bytes = message_bytes,
             .rooted = is_rooted(collective),
             .entrants =
                 [=, &own] {
-                    const collectives::CallTraits call{.ranks = ranks,
-                                                       .platform = network != nullptr};
-                    *list = candidates(collective, message_bytes, call, own.of(collective, ranks));
-                    if (network) predict(*list, collective, message_bytes, ranks, *network);
+                    *list = candidates(collective, message_bytes, field->call(),
+                                       own.of(collective, field->ranks));
+                    if (field->network) {
+                        predict(*list, collective, message_bytes, field->located, *field->network);
+                    }
                     prune(*list, hopeless_prediction_ratio);
                     return entrants_of(collective, *list, own);
                 },
@@ -105,15 +123,16 @@ std::size_t count_tasks(const TuneArguments& arguments) {
 Outcome tune(const TuneArguments& arguments) {
     const auto& settings = arguments.settings;
     measure::Bench bench(MPI_COMM_WORLD, settings.measure_options());
-    const int ranks = bench.harness().size();
-    std::shared_ptr<const model::Network> network;
+    auto field = std::make_shared<Field>();
+    field->ranks = bench.harness().size();
+    field->located = collectives::locate(bench.harness().comm());
     if (!arguments.platform.empty()) {
-        const auto read = model::read_network(arguments.platform, ranks);
+        const auto read = model::read_network(arguments.platform, field->ranks);
         if (bench.harness().any(!read))
             return read ? Failure{LW_ERR_IO, arguments.platform + " cannot be read on every rank"}
                         : read.failure();
-        network = *read;
-        collectives::set_network(network);
+        field->network = *read;
+        collectives::set_network(field->network);
     }
     OwnAlgorithms own;
     std::vector<Task> tasks;
@@ -125,7 +144,7 @@ Outcome tune(const TuneArguments& arguments) {
         operations[i].entry = measure::find_entry(operations[i].name);
         for (const auto bytes : sizes_for(collective, settings.sizes_bytes)) {
             points.push_back({&operations[i], 0, bytes});
-            tasks.push_back(task_of(collective, bytes, ranks, own, network));
+            tasks.push_back(task_of(collective, bytes, own, field));
         }
     }
     const auto prepared = bench.prepare(points);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/execute/located.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <string_view>
+#include <unordered_map>
+
+#include "collectives/whereabouts.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+/* What each rank tells the others. */
+struct Voice {
+    std::uint64_t host;
+    std::uint64_t site; /* 0: not known */
+};
+
+std::string placement_path() {
+    const char *value = std::getenv("LANEWISE_PLACEMENT");
+    return value ? value : "";
+}
+
+const Result<Whereabouts>& placement() {
+    static const Result<Whereabouts> instance = placement_path().empty()
+                                                    ? Result<Whereabouts>(Whereabouts{})
+                                                    : read_whereabouts(placement_path());
+    return instance;
+}
+
+std::uint64_t hash(std::string_view text) {
+    return std::uint64_t{std::hash<std::string_view>{}(text)} | 1U;
+}
+
+Voice voice_here() {
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = 0;
+    PMPI_Get_processor_name(name, &length);
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    Voice voice{hash(name), 0};
+    if (!placement()) return voice;
+    const auto about = placement()->find(name, rank);
+    if (about) voice = {hash(about->host), hash(about->site)};
+    return voice;
+}
+
+/* Numbers in the order in which values first come. */
+class Numbers {
+  public:
+    int of(std::uint64_t value) {
+        return numbers_.try_emplace(value, static_cast<int>(numbers_.size())).first->second;
+    }
+
+  private:
+    std::unordered_map<std::uint64_t, int> numbers_;
+};
+
+std::string why_unknown(std::size_t rank) {
+    if (!placement()) return placement().failure().sentence;
+    return placement_path() + " has no site for rank " + std::to_string(rank);
+}
+
+}  // namespace
+
+int Located::site_count() const {
+    return sites.empty() ? 0 : *std::max_element(sites.begin(), sites.end()) + 1;
+}
+
+Located locate(MPI_Comm comm) {
+    Located located;
+    int ranks = 1;
+    PMPI_Comm_size(comm, &ranks);
+    const Voice mine = voice_here();
+    std::vector<Voice> voices(static_cast<std::size_t>(ranks));
+    if (PMPI_Allgather(&mine, 2, MPI_UINT64_T, voices.data(), 2, MPI_UINT64_T, comm) !=
+        MPI_SUCCESS) {
+        return located;
+    }
+    Numbers hosts;
+    Numbers sites;
+    for (const auto& voice : voices) {
+        located.hosts.push_back(hosts.of(voice.host));
+        located.sites.push_back(sites.of(voice.site));
+    }
+    const auto unknown = std::find_if(voices.begin(), voices.end(),
+                                      [](const Voice& voice) { return voice.site == 0; });
+    if (unknown == voices.end()) return located;
+    located.sites.clear();
+    if (!placement_path().empty()) {
+        located.complaint = why_unknown(static_cast<std::size_t>(unknown - voices.begin()));
+    }
+    return located;
+}
+
+}  // namespace lanewise::collectives

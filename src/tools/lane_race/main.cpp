@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// lanewise-lane-race: one collective carried out in several ways, which take
+// turns; for each size and way, the seconds of each turn. Under any launcher:
+//   mpirun -n 8 lanewise-lane-race scatter 4M,16M 5 default single_lane multilane:256K:4
+// A way is "default" or ALGORITHM[:SEGMENT[:LANES]]. Prints one JSON object.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/json_lines.hpp"
+#include "base/sizes.hpp"
+#include "measure/bench.hpp"
+#include "measure/timing/timing.hpp"
+#include "tools/contest/way.hpp"
+#include "tools/program.hpp"
+
+namespace {
+
+using namespace lanewise;
+using namespace lanewise::tools;
+using measure::Bench;
+using measure::Running;
+
+constexpr const char *program = "lanewise-lane-race";
+
+struct Named {
+    std::string name;
+    Way way;
+};
+
+struct Arguments {
+    collectives::Collective collective = collectives::Collective::scatter;
+    std::vector<std::uint64_t> sizes_bytes;
+    int turns = 1;
+    std::vector<Named> ways;
+};
+
+std::vector<std::string> split(const std::string& text, char mark) {
+    std::vector<std::string> parts;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, mark);) parts.push_back(part);
+    return parts;
+}
+
+Failure usage(const std::string& sentence) {
+    return {LW_ERR_ARGUMENT, sentence};
+}
+
+Result<Named> way_named(const std::string& text, collectives::Collective collective) {
+    if (text == "default") return Named{text, default_way(name_of(collective))};
+    const auto parts = split(text, ':');
+    const auto *algorithm = collectives::find_algorithm(collective, parts.empty() ? "" : parts[0]);
+    if (!algorithm) {
+        return usage(fmt::format("{} has no algorithm \"{}\"", name_of(collective), text));
+    }
+    std::int64_t segment_bytes = 0;
+    if (parts.size() > 1) {
+        const auto read = parse_size(parts[1]);
+        if (!read) return read.failure();
+        segment_bytes = static_cast<std::int64_t>(*read);
+    }
+    const int lanes = parts.size() > 2 ? std::max(1, std::atoi(parts[2].c_str())) : 1;
+    return Named{text, algorithm_way(*algorithm, segment_bytes, lanes)};
+}
+
+Result<Arguments> read_arguments(const std::vector<std::string>& words) {
+    if (words.size() < 4) return usage("COLLECTIVE SIZES TURNS WAY... are needed");
+    Arguments arguments;
+    const auto collective = collectives::collective_named(words[0]);
+    if (!collective) return usage(fmt::format("no collective \"{}\"", words[0]));
+    arguments.collective = *collective;
+    for (const auto& text : split(words[1], ',')) {
+        const auto bytes = parse_size(text);
+        if (!bytes) return bytes.failure();
+        arguments.sizes_bytes.push_back(*bytes);
+    }
+    arguments.turns = std::max(1, std::atoi(words[2].c_str()));
+    for (std::size_t i = 3; i < words.size(); ++i) {
+        auto way = way_named(words[i], *collective);
+        if (!way) return way.failure();
+        arguments.ways.push_back(std::move(*way));
+    }
+    return arguments;
+}
+
+/* A way with buffers of its own, ready to run at one size. */
+struct Entrant {
+    lw_operation operation;
+    std::unique_ptr<Running> running;
+    std::vector<double> times_s;
+};
+
+Outcome race_at(Bench& bench, const Arguments& arguments, std::uint64_t bytes, Json& point) {
+    std::vector<Entrant> entrants(arguments.ways.size());
+    for (std::size_t i = 0; i < entrants.size(); ++i) {
+        auto& entrant = entrants[i];
+        entrant.operation = operation_of(arguments.ways[i].name, arguments.ways[i].way);
+        auto running = Running::create(entrant.operation, bench.harness().comm(), 0, bytes);
+        if (bench.harness().any(!running)) {
+            return Failure{LW_ERR_MEMORY, "buffers cannot be had for " + arguments.ways[i].name};
+        }
+        entrant.running = std::make_unique<Running>(std::move(*running));
+    }
+    // The first turn opens connections and touches memory.
+    for (int turn = 0; turn <= arguments.turns; ++turn) {
+        for (std::size_t i = 0; i < entrants.size(); ++i) {
+            const auto forth = turn % 2 == 0;
+            auto& entrant = entrants[forth ? i : entrants.size() - 1 - i];
+            const auto batch = measure::run_max(bench, *entrant.running, 1);
+            if (batch.failed) {
+                return Failure{LW_ERR_UNSUPPORTED, entrant.operation.name + " does not serve here"};
+            }
+            if (turn > 0) entrant.times_s.push_back(batch.values_s.at(0));
+        }
+    }
+    Json times = Json::object();
+    for (const auto& entrant : entrants) times[entrant.operation.name] = entrant.times_s;
+    point = {{"message_bytes", bytes}, {"times_s", times}};
+    return Done{};
+}
+
+Outcome race(const Arguments& arguments) {
+    Bench bench(MPI_COMM_WORLD, LW_MEASURE_OPTIONS);
+    lw_operation operation;
+    operation.name = name_of(arguments.collective);
+    operation.entry = measure::find_entry(operation.name);
+    std::vector<measure::Point> points;
+    for (const auto bytes : arguments.sizes_bytes) points.push_back({&operation, 0, bytes});
+    if (const auto ready = bench.prepare(points); !ready) return ready;
+    Json found = Json::array();
+    for (const auto bytes : arguments.sizes_bytes) {
+        Json point;
+        if (const auto raced = race_at(bench, arguments, bytes, point); !raced) return raced;
+        found.push_back(std::move(point));
+    }
+    if (bench.harness().rank() != 0) return Done{};
+    const Json answer = {{"collective", name_of(arguments.collective)},
+                         {"ranks", bench.harness().size()},
+                         {"turns", arguments.turns},
+                         {"points", found}};
+    fmt::print("{}\n", answer.dump());
+    return Done{};
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    const auto arguments = read_arguments({argv + 1, argv + argc});
+    if (!arguments) return complain(program, arguments.failure());
+    return run_under_mpi(program, 0, [&] { return race(*arguments); });
+}

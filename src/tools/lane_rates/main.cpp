@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// lanewise-lane-rates: what lanes between sites carry together, b(P) for P = 1,
+// 2, 4, ... until another doubling gains less than 5 %, for each pair of sites
+// in both directions; the latency between them, and what one pair of hosts
+// inside a site carries. These are the numbers that the cost model of paper 001
+// asks for (section 4.3, step 1).
+//
+// Senders keep a window of messages under way; the time is taken at the
+// receivers from a quarter of the messages on, when TCP has found its rate.
+// Ranks learn their sites from LANEWISE_PLACEMENT. Prints a platform.json;
+// with -o FILE it also writes it, or adds the curves to the one that is there.
+
+#include <fmt/format.h>
+#include <lanewise/status.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/host.hpp"
+#include "base/json_lines.hpp"
+#include "collectives/execute/located.hpp"
+#include "collectives/lanes/sites.hpp"
+#include "collectives/whereabouts.hpp"
+#include "measure/harness.hpp"
+#include "model/platform.hpp"
+#include "tools/conditions.hpp"
+#include "tools/program.hpp"
+
+namespace {
+
+using namespace lanewise;
+using collectives::Site;
+
+constexpr const char *program = "lanewise-lane-rates";
+constexpr int message_bytes = 256 * 1024;
+constexpr int window = 16;
+constexpr int messages_min = 4 * window;
+constexpr int messages_max = 8192;
+constexpr int trips = 11;
+constexpr double gain_least = 1.05;
+constexpr double wanted_s = 1.0; /* of steady transfer */
+constexpr std::size_t name_length = 64;
+
+struct Pair {
+    int sender = 0;
+    int receiver = 0;
+};
+
+/* Up to `lanes` pairs of ranks; each has a sender and a receiver of its own while there are. */
+std::vector<Pair> pairs_of(const Site& here, const Site& there, std::size_t lanes) {
+    std::vector<Pair> pairs;
+    for (std::size_t i = 0; i < lanes; ++i) {
+        pairs.push_back({here.ranks[i % here.ranks.size()], there.ranks[i % there.ranks.size()]});
+    }
+    return pairs;
+}
+
+class Streams {
+  public:
+    explicit Streams(MPI_Comm comm) : comm_(comm) { MPI_Comm_rank(comm, &rank_); }
+
+    /* Bytes a second of each pair while all send; the same on every rank. Collective. */
+    std::vector<double> rates_Bps(const std::vector<Pair>& pairs, int messages) const {
+        std::vector<double> rates(pairs.size(), 0.0);
+        MPI_Barrier(comm_);
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+            if (pairs[i].sender == rank_) send(pairs[i].receiver, messages);
+            if (pairs[i].receiver == rank_) rates[i] = receive(pairs[i].sender, messages);
+        }
+        MPI_Allreduce(MPI_IN_PLACE, rates.data(), static_cast<int>(rates.size()), MPI_DOUBLE,
+                      MPI_SUM, comm_);
+        return rates;
+    }
+
+    /* Half the shortest of some round trips; the same on every rank. Collective. */
+    double latency_s(const Pair& pair) const {
+        double shortest_s = 0.0;
+        MPI_Barrier(comm_);
+        for (int i = 0; i < trips; ++i) {
+            const double begin_s = MPI_Wtime();
+            if (pair.sender == rank_) {
+                MPI_Send(nullptr, 0, MPI_BYTE, pair.receiver, 0, comm_);
+                MPI_Recv(nullptr, 0, MPI_BYTE, pair.receiver, 0, comm_, MPI_STATUS_IGNORE);
+                const double trip_s = MPI_Wtime() - begin_s;
+                shortest_s = i == 0 ? trip_s : std::min(shortest_s, trip_s);
+            } else if (pair.receiver == rank_) {
+                MPI_Recv(nullptr, 0, MPI_BYTE, pair.sender, 0, comm_, MPI_STATUS_IGNORE);
+                MPI_Send(nullptr, 0, MPI_BYTE, pair.sender, 0, comm_);
+            }
+        }
+        MPI_Bcast(&shortest_s, 1, MPI_DOUBLE, pair.sender, comm_);
+        return shortest_s / 2;
+    }
+
+  private:
+    void send(int receiver, int messages) const {
+        const std::vector<char> data(message_bytes);
+        std::array<MPI_Request, window> requests;
+        requests.fill(MPI_REQUEST_NULL);
+        for (int i = 0; i < messages; ++i) {
+            auto& slot = requests[static_cast<std::size_t>(i % window)];
+            MPI_Wait(&slot, MPI_STATUS_IGNORE);
+            MPI_Isend(data.data(), message_bytes, MPI_BYTE, receiver, 1, comm_, &slot);
+        }
+        MPI_Waitall(window, requests.data(), MPI_STATUSES_IGNORE);
+    }
+
+    double receive(int sender, int messages) const {
+        std::vector<std::vector<char>> data(window, std::vector<char>(message_bytes));
+        std::array<MPI_Request, window> requests;
+        for (std::size_t i = 0; i < window; ++i) {
+            MPI_Irecv(data[i].data(), message_bytes, MPI_BYTE, sender, 1, comm_, &requests[i]);
+        }
+        const int skipped = messages / 4;
+        double begin_s = 0.0;
+        for (int i = 0; i < messages; ++i) {
+            const auto slot = static_cast<std::size_t>(i % window);
+            MPI_Wait(&requests[slot], MPI_STATUS_IGNORE);
+            if (i == skipped) begin_s = MPI_Wtime();
+            if (i + window >= messages) continue;
+            MPI_Irecv(data[slot].data(), message_bytes, MPI_BYTE, sender, 1, comm_,
+                      &requests[slot]);
+        }
+        return static_cast<double>(message_bytes) * (messages - 1 - skipped) /
+               (MPI_Wtime() - begin_s);
+    }
+
+    MPI_Comm comm_;
+    int rank_ = 0;
+};
+
+double sum(const std::vector<double>& values) {
+    double total = 0.0;
+    for (const double value : values) total += value;
+    return total;
+}
+
+int messages_for(double rate_Bps) {
+    const auto wanted = static_cast<int>(wanted_s * rate_Bps / message_bytes);
+    return std::clamp(wanted, messages_min, messages_max);
+}
+
+/* b(P) of so many lanes, after a short transfer that says how many messages make a second. */
+double rate_of(const Streams& streams, const std::vector<Pair>& pairs) {
+    const auto lanes = static_cast<double>(pairs.size());
+    const double first_Bps = sum(streams.rates_Bps(pairs, messages_min));
+    return sum(streams.rates_Bps(pairs, messages_for(first_Bps / lanes)));
+}
+
+/* b(1), b(2), ...: what was not measured lies on the line between its neighbours. */
+std::vector<double> filled(const std::map<int, double>& measured) {
+    std::vector<double> curve;
+    auto below = measured.begin();
+    for (auto above = measured.begin(); above != measured.end(); below = above++) {
+        const double steps = above->first - below->first;
+        for (int lanes = below->first + 1; lanes < above->first; ++lanes) {
+            const double part = (lanes - below->first) / steps;
+            curve.push_back(below->second + part * (above->second - below->second));
+        }
+        curve.push_back(above->second);
+    }
+    return curve;
+}
+
+std::vector<double> curve_between(const Streams& streams, const Site& here, const Site& there) {
+    const auto most = std::min(here.ranks.size(), there.ranks.size());
+    std::map<int, double> measured;
+    double before_Bps = 0.0;
+    for (std::size_t count = 1;; count = std::min(2 * count, most)) {
+        const double rate_Bps = rate_of(streams, pairs_of(here, there, count));
+        measured[static_cast<int>(count)] = rate_Bps;
+        if (count == most || rate_Bps < gain_least * before_Bps) break;
+        before_Bps = rate_Bps;
+    }
+    return filled(measured);
+}
+
+/* The site of each rank by the name that the placement gives it. */
+std::vector<std::string> site_names(MPI_Comm comm) {
+    int ranks = 1;
+    int rank = 0;
+    MPI_Comm_size(comm, &ranks);
+    MPI_Comm_rank(comm, &rank);
+    char host[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = 0;
+    MPI_Get_processor_name(host, &length);
+    std::array<char, name_length> own{};
+    const char *path = std::getenv("LANEWISE_PLACEMENT");
+    const auto read = collectives::read_whereabouts(path ? path : "");
+    const auto found = read ? read->find(host, rank) : std::nullopt;
+    if (found) std::strncpy(own.data(), found->site.c_str(), own.size() - 1);
+    std::vector<char> all(static_cast<std::size_t>(ranks) * own.size());
+    MPI_Allgather(own.data(), static_cast<int>(own.size()), MPI_CHAR, all.data(),
+                  static_cast<int>(own.size()), MPI_CHAR, comm);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < all.size(); i += own.size()) names.emplace_back(&all[i]);
+    return names;
+}
+
+/* What a later reader notices stale curves by. */
+model::Fingerprint fingerprint_here() {
+    const auto mpi = tools::mpi_library();
+    model::Fingerprint print;
+    print.mpi_family = mpi["family"];
+    print.mpi_library = mpi["library"];
+    print.kernel = this_host().kernel;
+    for (const char *name : {"tcp_rmem", "tcp_wmem", "tcp_congestion_control"}) {
+        std::ifstream file(std::string("/proc/sys/net/ipv4/") + name);
+        std::string value;
+        std::getline(file, value);
+        print.settings[std::string("net.ipv4.") + name] = value;
+    }
+    return print;
+}
+
+model::Platform empty_platform(const measure::Harness& harness) {
+    model::Platform platform;
+    platform.lanewise = lw_version();
+    platform.created = tools::utc_now();
+    platform.ranks = harness.size();
+    platform.fingerprint = fingerprint_here();
+    for (const auto& place : tools::placement(harness)) {
+        platform.hosts.push_back(place["host"]);
+        platform.fingerprint.cpus.push_back(place["cpus"]);
+    }
+    platform.best = "lanes";
+    return platform;
+}
+
+/* Between each two sites in both directions, and inside each. */
+void measure_sites(const Streams& streams, const collectives::Shape& shape,
+                   model::Platform& platform) {
+    const auto sites = collectives::sites_of(shape);
+    const auto name = [&](const Site& site) {
+        return platform.sites[static_cast<std::size_t>(site.ranks[0])];
+    };
+    const auto host = [&](int rank) { return shape.hosts[static_cast<std::size_t>(rank)]; };
+    for (const auto& here : sites) {
+        if (here.ranks.size() > 1 && host(here.ranks[0]) != host(here.ranks[1])) {
+            const std::vector<Pair> pair = {{here.ranks[0], here.ranks[1]}};
+            const double latency_s = streams.latency_s(pair[0]);
+            platform.lans.push_back({name(here), latency_s, rate_of(streams, pair)});
+        }
+        for (const auto& there : sites) {
+            if (there.number == here.number) continue;
+            const double latency_s = streams.latency_s({here.ranks[0], there.ranks[0]});
+            platform.lanes.push_back(
+                {name(here), name(there), latency_s, curve_between(streams, here, there)});
+        }
+    }
+}
+
+/* The platform with its curves; where `path` has one of the same hosts, added to that. */
+Result<model::Platform> joined(const model::Platform& measured, const std::string& path) {
+    if (path.empty() || !std::ifstream(path)) return measured;
+    auto kept = model::read_platform(path);
+    if (!kept) return kept.failure();
+    if (kept->hosts != measured.hosts) {
+        return Failure{LW_ERR_ARGUMENT,
+                       path + " is of other hosts or another order of ranks; name another file"};
+    }
+    kept->sites = measured.sites;
+    kept->lanes = measured.lanes;
+    kept->lans = measured.lans;
+    for (const auto& [key, value] : measured.fingerprint.settings) {
+        kept->fingerprint.settings[key] = value;
+    }
+    return kept;
+}
+
+Outcome measure(const std::string& path) {
+    const measure::Harness harness(MPI_COMM_WORLD);
+    const auto comm = harness.comm();
+    const auto located = collectives::locate(comm);
+    if (located.site_count() < 2) {
+        return Failure{LW_ERR_ARGUMENT, located.complaint.empty()
+                                            ? "all ranks are at one site; LANEWISE_PLACEMENT "
+                                              "names a file with the site of each host"
+                                            : located.complaint};
+    }
+    auto platform = empty_platform(harness);
+    platform.sites = site_names(comm);
+    const collectives::Shape shape{
+        .ranks = platform.ranks, .hosts = located.hosts, .sites = located.sites};
+    measure_sites(Streams(comm), shape, platform);
+    if (harness.rank() != 0) return Done{};
+    const auto whole = joined(platform, path);
+    if (!whole) return whole.failure();
+    fmt::print("{}\n", to_json(*whole).dump());
+    return path.empty() ? Outcome(Done{}) : write_platform(*whole, path);
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    const bool names_file = argc == 3 && std::string(argv[1]) == "-o";
+    if (argc != 1 && !names_file) {
+        return tools::complain(program, {LW_ERR_ARGUMENT, "only -o FILE may be given"});
+    }
+    return tools::run_under_mpi(program, 0, [&] { return measure(names_file ? argv[2] : ""); });
+}
