@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "paths/preload/report.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace lanewise::paths::preload {
+namespace {
+
+std::string counted(std::uint64_t count, const char *noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+const char *word_of(NoticeKind kind) {
+    switch (kind) {
+        case NoticeKind::migrated:
+            return "migrated";
+        case NoticeKind::port_down:
+            return "port_down";
+        case NoticeKind::port_up:
+            return "port_up";
+        case NoticeKind::error:
+            return "error";
+        default:
+            return "other";
+    }
+}
+
+}  // namespace
+
+std::string sentence_of(const Tale& tale) {
+    std::string made = counted(tale.protected_count, "queue pair") + " protected";
+    if (tale.unprotected_count) made += fmt::format(", {} unprotected", tale.unprotected_count);
+    made += ", " + counted(tale.counters.migrations, "migration");
+    if (tale.counters.returns) made += fmt::format(" ({} home again)", tale.counters.returns);
+    if (tale.counters.errors) made += ", " + counted(tale.counters.errors, "migration error");
+    return made;
+}
+
+std::string line_of(const Tale& tale) {
+    const Counters& all = tale.counters;
+    std::string events;
+    for (const Notice& notice : tale.notices) {
+        events += fmt::format(R"({}{{"event": "{}", "port": {}, "at_ns": {}}})",
+                              events.empty() ? "" : ", ", word_of(notice.kind), notice.port,
+                              notice.at);
+    }
+    return fmt::format(
+        R"({{"schema": "lanewise-protect", "version": 1, "process": {}, "protected": {}, )"
+        R"("unprotected": {}, "pathless": {}, "loads": {}, "loads_refused": {}, "armed": {}, )"
+        R"("migrations": {}, "commanded": {}, "returns": {}, "errors": {}, "events": [{}]}})"
+        "\n",
+        getpid(), tale.protected_count, tale.unprotected_count, tale.pathless_count, all.loads,
+        all.loads_refused, all.armed, all.migrations, all.commanded, all.returns, all.errors,
+        events);
+}
+
+void append(const std::string& file, const std::string& line) {
+    const int out = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    const bool written =
+        out >= 0 && write(out, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+    if (!written) complain(file + " cannot be written: " + std::strerror(errno));
+    if (out >= 0) close(out);
+}
+
+void complain(const std::string& sentence) {
+    std::fprintf(stderr, "lanewise protect: %s\n", sentence.c_str());
+}
+
+}  // namespace lanewise::paths::preload

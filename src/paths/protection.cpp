@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "paths/protection.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+namespace lanewise::paths {
+namespace {
+
+bool is_about_paths(const ibv_async_event& event) {
+    return event.event_type == IBV_EVENT_PATH_MIG || event.event_type == IBV_EVENT_PATH_MIG_ERR;
+}
+
+timespec timespec_of(Nanoseconds duration) {
+    constexpr Nanoseconds second = 1'000'000'000;
+    return {static_cast<time_t>(duration / second), static_cast<long>(duration % second)};
+}
+
+Outcome refused(const char *what, int error) {
+    return Failure{LW_ERR_UNSUPPORTED,
+                   fmt::format("the device refused {}: {}", what, std::strerror(error))};
+}
+
+}  // namespace
+
+Nanoseconds monotonic_now() {
+    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+Counters operator+(const Counters& a, const Counters& b) {
+    return {a.loads + b.loads,           a.loads_refused + b.loads_refused,
+            a.armed + b.armed,           a.migrations + b.migrations,
+            a.commanded + b.commanded,   a.returns + b.returns,
+            a.errors + b.errors};
+}
+
+Protection::Protection(ibv_context *context, const Calls& calls, ProtectionOptions options)
+    : context_(context),
+      calls_(calls),
+      options_(std::move(options)),
+      events_(context->async_fd),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    read_device();
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    pthread_setname_np(thread_.native_handle(), "lanewise-paths");
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Protection::~Protection() {
+    stop_ = true;
+    wake();
+    if (thread_.joinable()) thread_.join();
+    close(wake_);
+}
+
+void Protection::abandon() {
+    thread_.detach();
+}
+
+void Protection::wake() {
+    eventfd_write(wake_, 1);
+}
+
+void Protection::read_device() {
+    ports_ = read_ports(context_, calls_);
+    for (const Port& port : ports_) {
+        if (port.number <= up_.size()) up_[port.number - 1U] = port.active;
+    }
+}
+
+Protection::Watched *Protection::find(ibv_qp *queue_pair) {
+    const auto found = watched_.find(queue_pair);
+    return found == watched_.end() ? nullptr : &found->second;
+}
+
+void Protection::note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port,
+                      std::string sentence) {
+    if (options_.notice) {
+        notices_.push_back({kind, queue_pair, port, monotonic_now(), std::move(sentence)});
+    }
+}
+
+void Protection::tell() {
+    if (!options_.notice) return;
+    std::vector<Notice> told;
+    {
+        const std::lock_guard guard(lock_);
+        told.swap(notices_);
+    }
+    for (const Notice& notice : told) options_.notice(notice);
+}
+
+// Both ends take the same port for the home of a queue pair, since both know both numbers.
+Outcome Protection::changed(ibv_qp *queue_pair) {
+    if (const Outcome type = check_type(*queue_pair); !type) return type;
+    Outcome outcome = Done{};
+    {
+        const std::lock_guard guard(lock_);
+        Watched& watched =
+            watched_.try_emplace(queue_pair, Watched{Machine(options_.rules, up_), {}, {}})
+                .first->second;
+        const std::optional<Standing> standing = read_standing(queue_pair, ports_, calls_);
+        if (!standing) return Failure{LW_ERR_IO, "the queue pair cannot be queried"};
+        std::uint8_t home = standing->primary.port;
+        const bool other = ((queue_pair->qp_num ^ standing->peer_number) & 1U) != 0;
+        if (options_.rules.policy == Policy::balance && ports_.size() == 2) home = other ? 2 : 1;
+        const Nanoseconds now = monotonic_now();
+        watched.machine.on_communication(standing->communication, standing->primary.port, home,
+                                         now);
+        const bool due = watched.machine.next(now) == Action::load;
+        if (due && options_.initiative == Initiative::automatic) {
+            outcome = load_now(queue_pair, watched, now);
+        }
+    }
+    wake();
+    tell();
+    return outcome;
+}
+
+void Protection::forget(ibv_qp *queue_pair) {
+    const std::lock_guard guard(lock_);
+    const Watched *watched = find(queue_pair);
+    if (!watched) return;
+    gone_ = gone_ + watched->machine.counters();
+    watched_.erase(queue_pair);
+    std::erase_if(notices_, [&](const Notice& one) { return one.queue_pair == queue_pair; });
+}
+
+Result<Alternate> Protection::alternate_for(ibv_qp *queue_pair, const Watched& watched) {
+    const std::optional<Standing> standing = read_standing(queue_pair, ports_, calls_);
+    if (!standing) return Failure{LW_ERR_IO, "the queue pair cannot be queried"};
+    if (watched.given) {
+        const Route route = route_of(watched.given->address, ports_);
+        const Outcome fits =
+            check_alternate(standing->primary, route, ports_, standing->mtu_bytes);
+        if (!fits) return fits.failure();
+        return *watched.given;
+    }
+    const Result<Route> route =
+        choose_alternate(standing->primary, ports_, standing->mtu_bytes,
+                         options_.directory ? &*options_.directory : nullptr);
+    if (!route) return route.failure();
+    return alternate_on(*route, standing->like_primary);
+}
+
+Outcome Protection::load_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
+    read_device();
+    const Result<Alternate> alternate = alternate_for(queue_pair, watched);
+    Outcome outcome = Done{};
+    if (!alternate) {
+        outcome = alternate.failure();
+    } else if (const int error = load_alternate(queue_pair, *alternate, calls_)) {
+        outcome = refused("the alternate path", error);
+    }
+    if (!outcome) {
+        watched.machine.on_load_refused(now);
+        note(NoticeKind::refused, queue_pair, watched.machine.port(), outcome.failure().sentence);
+        return outcome;
+    }
+    watched.given.reset();
+    watched.chosen = *alternate;
+    watched.machine.on_loaded(alternate->address.port_num, now);
+    note(NoticeKind::loaded, queue_pair, alternate->address.port_num);
+    return Done{};
+}
+
+Outcome Protection::migrate_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
+    watched.machine.on_commanded(now);
+    const int error = paths::migrate(queue_pair, calls_);
+    if (!error) return Done{};
+    watched.machine.on_command_refused(now);
+    return refused("to migrate", error);
+}
+
+void Protection::observe(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
+    const std::optional<Standing> standing = read_standing(queue_pair, ports_, calls_);
+    if (!standing) return;
+    const PathState before = watched.machine.path();
+    watched.machine.on_observed(standing->path, now);
+    if (watched.machine.path() != before) {
+        note(NoticeKind::armed, queue_pair, watched.machine.port());
+    }
+}
+
+void Protection::obey(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
+    const Action action = watched.machine.next(now);
+    if (action == Action::query) observe(queue_pair, watched, now);
+    if (options_.initiative == Initiative::manual) return;
+    if (action == Action::load) static_cast<void>(load_now(queue_pair, watched, now));
+    if (action == Action::migrate) static_cast<void>(migrate_now(queue_pair, watched, now));
+}
+
+Outcome Protection::specify(ibv_qp *queue_pair, const std::optional<Alternate>& alternate) {
+    const std::lock_guard guard(lock_);
+    Watched *watched = find(queue_pair);
+    if (!watched) return Failure{LW_ERR_NOT_FOUND, "this queue pair is not watched; add it first"};
+    read_device();
+    const std::optional<Alternate> before = std::exchange(watched->given, alternate);
+    const Result<Alternate> usable = alternate_for(queue_pair, *watched);
+    if (!usable) {
+        watched->given = before;
+        return usable.failure();
+    }
+    watched->given = *usable;
+    return Done{};
+}
+
+Outcome Protection::load(ibv_qp *queue_pair) {
+    Outcome outcome = Done{};
+    {
+        const std::lock_guard guard(lock_);
+        Watched *watched = find(queue_pair);
+        if (!watched) return Failure{LW_ERR_NOT_FOUND, "this queue pair is not watched; add it"};
+        if (watched->machine.path() == PathState::armed) {
+            return Failure{LW_ERR_ARGUMENT, "the queue pair is armed; its alternate is loaded"};
+        }
+        outcome = load_now(queue_pair, *watched, monotonic_now());
+    }
+    wake();
+    tell();
+    return outcome;
+}
+
+Outcome Protection::migrate(ibv_qp *queue_pair) {
+    const std::lock_guard guard(lock_);
+    Watched *watched = find(queue_pair);
+    if (!watched) return Failure{LW_ERR_NOT_FOUND, "this queue pair is not watched; add it first"};
+    observe(queue_pair, *watched, monotonic_now());
+    if (watched->machine.path() != PathState::armed) {
+        return Failure{LW_ERR_ARGUMENT, "the queue pair is not armed; load an alternate first, and "
+                                        "wait for traffic in both directions"};
+    }
+    return migrate_now(queue_pair, *watched, monotonic_now());
+}
+
+Result<Snapshot> Protection::query(ibv_qp *queue_pair) {
+    const std::lock_guard guard(lock_);
+    Watched *watched = find(queue_pair);
+    if (!watched) return Failure{LW_ERR_NOT_FOUND, "this queue pair is not watched; add it first"};
+    observe(queue_pair, *watched, monotonic_now());
+    const Machine& machine = watched->machine;
+    return Snapshot{machine.communication(), machine.path(), machine.port(),
+                    machine.alternate_port(), machine.home(), machine.since(),
+                    machine.counters()};
+}
+
+Counters Protection::sum() {
+    const std::lock_guard guard(lock_);
+    Counters made = gone_;
+    for (const auto& [queue_pair, watched] : watched_) made = made + watched.machine.counters();
+    return made;
+}
+
+std::size_t Protection::watched() {
+    const std::lock_guard guard(lock_);
+    return watched_.size();
+}
+
+Nanoseconds Protection::next_deadline() {
+    const std::lock_guard guard(lock_);
+    Nanoseconds earliest = never;
+    for (const auto& [queue_pair, watched] : watched_) {
+        earliest = std::min(earliest, watched.machine.deadline());
+    }
+    return earliest;
+}
+
+void Protection::run() {
+    while (!stop_) {
+        const Nanoseconds deadline = next_deadline();
+        const Nanoseconds left = std::max<Nanoseconds>(deadline - monotonic_now(), 0);
+        const timespec timeout = timespec_of(deadline == never ? 0 : left);
+        pollfd wanted[] = {{wake_, POLLIN, 0}, {events_, POLLIN, 0}};
+        ppoll(wanted, 2, deadline == never ? nullptr : &timeout, nullptr);
+        if (stop_) return;
+        if (wanted[0].revents) {
+            eventfd_t unused = 0;
+            eventfd_read(wake_, &unused);
+        }
+        if (wanted[1].revents & POLLIN) take_event();
+        {
+            const std::lock_guard guard(lock_);
+            const Nanoseconds now = monotonic_now();
+            for (auto& [queue_pair, watched] : watched_) obey(queue_pair, watched, now);
+        }
+        tell();
+    }
+}
+
+// Under the lock from the taking to the acknowledging, so that nobody who has called forget() can
+// meet an event of that queue pair.
+void Protection::take_event() {
+    const std::lock_guard guard(lock_);
+    const int shown = std::exchange(context_->async_fd, events_);
+    ibv_async_event event{};
+    const int failed = calls_.get_async_event(context_, &event);
+    context_->async_fd = shown;
+    if (failed) return;
+    const bool ours = is_about_paths(event) && find(event.element.qp);
+    if (ours || !is_about_paths(event)) on_event(event, monotonic_now());
+    if (ours || !options_.hand_on || !options_.hand_on(event)) calls_.ack_async_event(&event);
+}
+
+void Protection::on_event(const ibv_async_event& event, Nanoseconds now) {
+    switch (event.event_type) {
+        case IBV_EVENT_PATH_MIG: {
+            Machine& machine = find(event.element.qp)->machine;
+            machine.on_migrated(now);
+            note(NoticeKind::migrated, event.element.qp, machine.port());
+            return;
+        }
+        case IBV_EVENT_PATH_MIG_ERR:
+            find(event.element.qp)->machine.on_migration_error(now);
+            note(NoticeKind::error, event.element.qp, find(event.element.qp)->machine.port());
+            return;
+        case IBV_EVENT_PORT_ACTIVE:
+        case IBV_EVENT_PORT_ERR: {
+            const bool up = event.event_type == IBV_EVENT_PORT_ACTIVE;
+            const auto port = static_cast<std::uint8_t>(event.element.port_num);
+            read_device();
+            for (auto& [queue_pair, watched] : watched_) watched.machine.on_port(port, up, now);
+            note(up ? NoticeKind::port_up : NoticeKind::port_down, nullptr, port);
+            return;
+        }
+        case IBV_EVENT_QP_FATAL:
+        case IBV_EVENT_QP_REQ_ERR:
+        case IBV_EVENT_QP_ACCESS_ERR:
+            if (Watched *watched = find(event.element.qp)) {
+                watched->machine.on_communication(Communication::error, 0, 0, now);
+            }
+            return;
+        case IBV_EVENT_DEVICE_FATAL:
+            for (auto& [queue_pair, watched] : watched_) {
+                watched.machine.on_communication(Communication::error, 0, 0, now);
+            }
+            return;
+        default:
+            return;
+    }
+}
+
+}  // namespace lanewise::paths

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The queue pairs of one device under protection, and the asynchronous thread (paper 003, section
+// 3.2 and Fig 4): it sleeps until an event or a deadline of a machine, and then does what the
+// machines say. It is the only reader of the device's asynchronous events; those that are not
+// about paths it hands on. The lock is for control; nothing here is on the way of data.
+
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "paths/alternate.hpp"
+#include "paths/device.hpp"
+#include "paths/directory.hpp"
+#include "paths/path_machine.hpp"
+
+namespace lanewise::paths {
+
+enum class NoticeKind : std::uint8_t { loaded, armed, migrated, refused, error, port_down, port_up };
+
+struct Notice {
+    NoticeKind kind = NoticeKind::loaded;
+    ibv_qp *queue_pair = nullptr;  // null for notices of ports
+    std::uint8_t port = 0;         // where it is now, or the port itself
+    Nanoseconds at = 0;            // CLOCK_MONOTONIC
+    std::string sentence;          // why it was refused
+};
+
+enum class Initiative : std::uint8_t { automatic, manual };
+
+struct ProtectionOptions {
+    Rules rules;
+    Initiative initiative = Initiative::automatic;
+    std::optional<Directory> directory;
+    std::function<void(const Notice&)> notice;             // without the lock; may be empty
+    std::function<bool(const ibv_async_event&)> hand_on;   // false: acknowledge it at once
+};
+
+struct Snapshot {
+    Communication communication = Communication::reset;
+    PathState path = PathState::migrated;
+    std::uint8_t port = 0;
+    std::uint8_t alternate_port = 0;
+    std::uint8_t home_port = 0;
+    Nanoseconds since = 0;
+    Counters counters;
+};
+
+class Protection {
+  public:
+    Protection(ibv_context *context, const Calls& calls, ProtectionOptions options);
+    ~Protection();
+    Protection(const Protection&) = delete;
+    Protection& operator=(const Protection&) = delete;
+
+    // The program has changed the state of a queue pair, which is watched from then on. A failure
+    // where an alternate was due and could not be loaded.
+    Outcome changed(ibv_qp *queue_pair);
+    // Before it is destroyed, or where the program migrates by itself. Its counters stay in the sum.
+    void forget(ibv_qp *queue_pair);
+
+    // The three modules. `none`: choose.
+    Outcome specify(ibv_qp *queue_pair, const std::optional<Alternate>& alternate);
+    Outcome load(ibv_qp *queue_pair);
+    Outcome migrate(ibv_qp *queue_pair);
+    Result<Snapshot> query(ibv_qp *queue_pair);
+
+    Counters sum();
+    std::size_t watched();
+    // In the child of a fork, where there is no thread.
+    void abandon();
+
+  private:
+    struct Watched {
+        Machine machine;
+        std::optional<Alternate> given;   // by the caller, for the next load
+        std::optional<Alternate> chosen;  // loaded now
+    };
+
+    void run();
+    void take_event();
+    void on_event(const ibv_async_event& event, Nanoseconds now);
+    void obey(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
+    Outcome load_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
+    Outcome migrate_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
+    void observe(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
+    Result<Alternate> alternate_for(ibv_qp *queue_pair, const Watched& watched);
+    Watched *find(ibv_qp *queue_pair);
+    Nanoseconds next_deadline();
+    void read_device();
+    void wake();
+    void note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port, std::string sentence = "");
+    void tell();
+
+    ibv_context *context_;
+    Calls calls_;
+    ProtectionOptions options_;
+    int events_;  // the device's descriptor of events
+    int wake_;
+    std::mutex lock_;
+    std::vector<Port> ports_;
+    PortsUp up_{};
+    std::map<ibv_qp *, Watched> watched_;
+    Counters gone_;
+    std::vector<Notice> notices_;
+    std::atomic<bool> stop_{false};
+    std::thread thread_;
+};
+
+Counters operator+(const Counters& a, const Counters& b);
+Nanoseconds monotonic_now();
+
+}  // namespace lanewise::paths
