@@ -40,7 +40,9 @@ demo: build ## Measure, fit, tune and run a program, and write demo/report.html
 	  $(demo_launch) -n 4 build/release/bin/frames 400
 	$(demo_launch) -n 4 build/release/bin/frames 400
 	$(lanewise) report demo/samples.jsonl demo/platform.json demo/tuning.json -o demo/report.html
-	echo "The report is $(CURDIR)/demo/report.html"
+	rm -rf demo/suite
+	$(lanewise) suite --quick --budget 90s --kernels pingpong,streaming,allreduce,polling -o demo/suite
+	echo "The report is $(CURDIR)/demo/report.html; fabrics compared: demo/suite/report.html"
 
 test: packages-test build build-asan ## Run every suite that fits in ten minutes
 	$(python) tests/run.py

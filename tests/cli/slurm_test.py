@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -102,7 +102,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     }  # fmt: skip
     with ExitStack() as stack:
         stack.enter_context(daemon(munge_line(folder), environment))
-        wait_for(lambda: (folder / "munge.socket").exists(), folder)
+        wait_for((folder / "munge.socket").exists, folder)
         for name, options in (("slurmctld", ["-D"]), ("slurmd", ["-D"])):
             stack.enter_context(daemon([shutil.which(name, path=search_path()) or name, *options],
                                        environment))  # fmt: skip
@@ -126,9 +126,8 @@ def munge_line(folder: Path) -> list[str]:
             *(f"--{option}={folder / name}" for option, name in files.items())]  # fmt: skip
 
 
-def wait_for(ready: object, folder: Path) -> None:
+def wait_for(ready: Callable[[], bool], folder: Path) -> None:
     """Wait until a condition holds; fail with the logs where it does not."""
-    assert callable(ready)
     deadline_s = time.monotonic() + START_S
     while not ready():
         if time.monotonic() > deadline_s:
