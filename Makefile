@@ -30,7 +30,7 @@ build: packages-build $(stamp) $(built:%=build-%) ## Build for Open MPI, MPICH a
 
 demo: export OMPI_ALLOW_RUN_AS_ROOT := 1
 demo: export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
-demo: build ## Measure, fit, tune and run a program, and write demo/report.html
+demo: packages-demo build ## Measure, fit, tune and run a program, and write demo/report.html
 	mkdir -p demo
 	rm -f demo/*.json demo/*.jsonl demo/*.evidence
 	$(lanewise) measure $(demo_operations) $(demo_options) -o demo/samples.jsonl
@@ -38,9 +38,13 @@ demo: build ## Measure, fit, tune and run a program, and write demo/report.html
 	$(lanewise) tune scatter gather allreduce -n 4 --budget 2min -o demo/tuning.json
 	$(lanewise) run --tuning demo/tuning.json --turns 6 -o demo/frames.json -- \
 	  $(demo_launch) -n 4 build/release/bin/frames 200
+	$(lanewise) run --tuning demo/tuning.json --turns 6 -o demo/lammps.json -- \
+	  $(demo_launch) -n 4 lmp -in examples/lammps/in.lj -log none -screen none
 	$(lanewise) report demo/samples.jsonl demo/platform.json demo/tuning.json demo/frames.json \
-	  -o demo/report.html
-	echo "The report is $(CURDIR)/demo/report.html"
+	  demo/lammps.json -o demo/report.html
+	rm -rf demo/suite
+	$(lanewise) suite --quick --budget 90s --kernels pingpong,streaming,allreduce,polling -o demo/suite
+	echo "The report is $(CURDIR)/demo/report.html; fabrics compared: demo/suite/report.html"
 
 test: packages-test build build-asan ## Run every suite that fits in ten minutes
 	$(python) tests/run.py
@@ -59,7 +63,7 @@ format: packages-extra $(stamp) ## Lay out C, C++ and Python sources
 clean: ## Remove what was built and measured
 	rm -rf build .venv .venv-mpi demo bench reproduce
 
-packages-build packages-test packages-extra: packages-%:
+packages-build packages-demo packages-test packages-extra: packages-%:
 	packaging/bootstrap.sh $*
 
 # Configured once; ninja notices by itself when a CMake file changes.
@@ -83,5 +87,5 @@ $(stamp): pyproject.toml .venv/pyvenv.cfg
 	touch $@
 
 .PHONY: help build demo test test-all bench format clean $(presets:%=build-%) \
-  packages-build packages-test packages-extra
+  packages-build packages-demo packages-test packages-extra
 .NOTPARALLEL:

@@ -3,9 +3,9 @@
 #
 # Installs what a group of packaging/apt-packages.txt needs and this machine lacks.
 #
-#     packaging/bootstrap.sh build|test|extra
+#     packaging/bootstrap.sh build|demo|test|extra
 #
-# `test` includes `build`, `extra` includes both.  Installs as root, else through sudo; where
+# Each includes those before it.  Installs as root, else through sudo; where
 # there is neither, prints the missing packages and stops with status 2.  Where nothing is
 # missing it says nothing and asks apt nothing, so that calling it before every build is free.
 set -eu
@@ -20,9 +20,10 @@ fail() {
 
 case $group in
     build) groups=' build ' ;;
-    test) groups=' build test ' ;;
-    extra) groups=' build test extra ' ;;
-    *) fail "unknown group '$group'; use build, test or extra" ;;
+    demo) groups=' build demo ' ;;
+    test) groups=' build demo test ' ;;
+    extra) groups=' build demo test extra ' ;;
+    *) fail "unknown group '$group'; use build, demo, test or extra" ;;
 esac
 
 if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then

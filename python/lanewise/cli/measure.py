@@ -73,6 +73,7 @@ def measure(
     ranks: Ranks = "",
     output: native.Output = None,
     resume: native.Resume = False,
+    validate: native.Validate = False,
     libraries: native.Libraries = None,
     sizes: native.Sizes = None,
     adaptive: native.Adaptive = None,

@@ -51,6 +51,7 @@ Output = Annotated[
     str | None,
     typer.Option("-o", "--output", metavar="FILE", help="Where to keep every sample (.jsonl)."),
 ]
+Validate = Annotated[bool, typer.Option("--validate", help="Check the data that arrives, too.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the points FILE lacks.")]
 
 PASSED = (
@@ -72,6 +73,8 @@ def native_arguments(values: Mapping[str, Any]) -> list[str]:
             arguments.append(f"--{name.replace('_', '-')}={values[name]}")
     if values.get("output"):
         arguments += ["-o", str(values["output"])]
+    if values.get("validate"):
+        arguments.append("--validate")
     if values.get("resume"):
         arguments.append("--resume")
     return arguments

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 
+#include "measure/validate.hpp"
 #include "testing/measuring.hpp"
 
 namespace lanewise::measure {
@@ -220,7 +221,6 @@ void expect_delivery(const Entry& entry, int root, std::uint64_t bytes) {
     ASSERT_EQ(running->prepare(), 0);
     auto& e = running->exchange();
     write(e.send, entry, sent_by(e.rank, 0, sent_blocks(entry, e.size) * e.count));
-    std::memset(e.receive, 0, bytes);
     MPI_Barrier(MPI_COMM_WORLD);
 
     ASSERT_EQ(running->execute(), 0);
@@ -267,6 +267,36 @@ TEST(Kernels, ThatTheMpiLacksAreUnsupported) {
         EXPECT_EQ(status, entry.lacks ? LW_ERR_UNSUPPORTED : LW_OK) << entry.name;
         lw_operation_free(operation);
     }
+}
+
+TEST(Validation, FindsEveryOperationOfThisMpiRight) {
+    const Harness harness(MPI_COMM_WORLD);
+    for (const auto& entry : registry()) {
+        if (!runs_here(entry)) continue;
+        const auto operation = operation_named(entry.name);
+        for (const std::uint64_t bytes : {4u, 4000u}) {
+            const auto valid = validate(harness, *operation, 0, bytes);
+            EXPECT_TRUE(valid) << (valid ? "" : valid.failure().sentence);
+        }
+    }
+}
+
+// Loses the last byte on the way.
+int careless_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+    return MPI_Bcast(buffer, count - 1, type, root, comm);
+}
+
+TEST(Validation, NoticesALostByteAndSaysWhere) {
+    if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "nothing moves on 1 rank";
+    const Harness harness(MPI_COMM_WORLD);
+    const testing::Operation careless(lw_operation_bcast(careless_bcast));
+
+    const auto valid = validate(harness, *careless, 0, 100);
+
+    ASSERT_FALSE(valid);
+    EXPECT_EQ(valid.failure().status, LW_ERR_OPERATION);
+    EXPECT_NE(valid.failure().sentence.find("first at element 99"), std::string::npos)
+        << valid.failure().sentence;
 }
 
 TEST(Windows, CountInTheBuffersAndInTheTimeOfAMessage) {

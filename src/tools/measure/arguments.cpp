@@ -72,6 +72,7 @@ void declare(CLI::App& app, Texts& texts, Arguments& arguments) {
     app.add_option("--seed", options.seed, "of the order in which points take turns (0)");
     app.add_option("--wait", arguments.wait_s, "clock: seconds before the check (0)");
     app.add_option("-o,--output", arguments.output, "samples.jsonl to write");
+    app.add_flag("--validate", arguments.validate, "first check the data that each point delivers");
     app.add_flag("--resume", arguments.resume, "go on with the output file");
     app.add_option("--ranks", arguments.ranks_expected, "refuse to run on another number");
     app.add_option("--fabric", arguments.fabric, "name kept in the output");

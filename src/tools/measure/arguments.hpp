@@ -40,6 +40,7 @@ struct Arguments {
     std::vector<double> weights;
     lw_measure_options options = LW_MEASURE_OPTIONS;
     std::string output;
+    bool validate = false;
     bool resume = false;
     bool events = false;
     bool plan = false;

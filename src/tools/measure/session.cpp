@@ -15,6 +15,7 @@
 #include "measure/bench.hpp"
 #include "measure/curve.hpp"
 #include "measure/meetings.hpp"
+#include "measure/validate.hpp"
 #include "tools/measure/availability.hpp"
 #include "tools/measure/output.hpp"
 #include "tools/measure/records.hpp"
@@ -111,6 +112,12 @@ Outcome measure_operations(Session& session, const std::vector<Operation>& opera
             points.push_back({operation.get(), arguments.root, bytes});
         }
         if (!note.empty() && session.bench.harness().rank() == 0) session.output.warning(note);
+    }
+    for (const auto& point : points) {
+        if (!arguments.validate) break;
+        const auto valid = measure::validate(session.bench.harness(), *point.operation, point.root,
+                                             point.message_bytes);
+        if (!valid) return valid;
     }
     const auto measured =
         session.bench.measure(points, [&](std::size_t index, const Measured& result) {

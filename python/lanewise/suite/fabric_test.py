@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fabrics: what a file says, what a wrong one is told, and the launch line that follows."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lanewise.errors import RequestError
+from lanewise.launch.choose import Choice
+from lanewise.launch.native import NativeBuild
+from lanewise.launch.registry import FABRICS as LAUNCHERS
+from lanewise.suite.fabric import FILES, find, parse, shipped_names
+from lanewise.suite.start import line_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SCHEMA = json.loads(
+    (Path(__file__).parents[3] / "schema" / "fabric.schema.json").read_text(encoding="utf-8")
+)
+HEAD = 'schema = "lanewise-fabric"\nversion = 1\n'
+BUILD = NativeBuild(Path(), "openmpi", "", "Release", "", "0", Path("/bin"), Path("/lib"))
+
+
+def test_the_fabrics_of_the_issue_are_shipped() -> None:
+    assert set(shipped_names()) >= {
+        "openmpi-shm", "openmpi-tcp", "openmpi-ucx-shm", "openmpi-ucx-tcp", "openmpi-ofi-tcp",
+        "mpich-ofi", "mpich-ucx",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_a_shipped_fabric_follows_the_schema_and_is_read(name: str) -> None:
+    Draft202012Validator(SCHEMA).validate(tomllib.loads((FILES / f"{name}.toml").read_text()))
+
+    assert find(name).name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("mpi = ", "is not TOML"),
+        ('mpi = "openmpi"', "key 'schema' is missing"),
+        (HEAD, "key 'mpi' is missing"),
+        (HEAD.replace("1", "2") + 'mpi = "openmpi"', "version 2 is not 1"),
+        (HEAD + 'mpi = "lam"', "mpi 'lam' is none of openmpi, mpich, smpi"),
+        (HEAD + 'mpi = "openmpi"\ncolour = "red"', "unknown key 'colour'"),
+        (HEAD + 'mpi = "openmpi"\narguments = "-x"', "'arguments' is not a list of strings"),
+        (HEAD + 'mpi = "openmpi"\n[placement]\nbind = "socket"', "bind 'socket' is none of core"),
+        (HEAD + 'mpi = "openmpi"\n[placement]\ncpus = "0"', "placement: unknown key 'cpus'"),
+        (HEAD + 'mpi = "mpich"\nlauncher = "openmpi"', "launcher openmpi does not start mpich"),
+    ],
+)
+def test_a_wrong_file_is_told_what_and_where(text: str, said: str) -> None:
+    with pytest.raises(RequestError, match=r"^own\.toml") as caught:
+        parse(text, "own", "own.toml")
+
+    assert said in str(caught.value)
+
+
+def test_a_name_that_is_nearly_right_gets_a_suggestion() -> None:
+    with pytest.raises(RequestError, match="did you mean openmpi-tcp"):
+        find("openmpi-tpc")
+
+
+def test_a_file_of_ones_own_is_called_by_its_stem(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(HEAD + 'mpi = "openmpi"\n', encoding="utf-8")
+
+    assert find(str(path)).name == "mine"
+
+
+def test_the_environment_reaches_the_ranks_and_binding_is_the_same_everywhere() -> None:
+    choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
+
+    line = line_of(find("openmpi-ucx-tcp"), choice, ["prog"], 1)
+
+    assert line[:5] == ["/usr/bin/mpirun", "-x", "UCX_TLS=self,tcp", "-n", "1"]
+    assert line[line.index("--bind-to") + 1] == "core"
+
+
+def test_more_ranks_than_cores_are_bound_to_none() -> None:
+    choice = Choice(LAUNCHERS["mpich"], "/usr/bin/mpiexec", BUILD)
+
+    line = line_of(find("mpich-shm"), choice, ["prog"], 10_000)
+
+    assert line[line.index("-bind-to") + 1] == "none"

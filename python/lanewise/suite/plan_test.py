@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The plan: turns, time, and what a request is refused for."""
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.suite.kernels import FIGURES, GROUPS, groups_for
+from lanewise.suite.plan import launches, point_limit_s, seconds_in, size_count
+
+FABRICS = ["a", "b", "c"]
+
+
+def test_every_fabric_has_every_group_in_every_round() -> None:
+    order = launches(FABRICS, ["x", "y"], rounds=2, seed=1)
+
+    assert len(order) == len(set(order)) == 12
+
+
+def test_fabrics_take_turns_within_a_group() -> None:
+    order = launches(FABRICS, ["x", "y"], rounds=3, seed=1)
+
+    for begin in range(0, len(order), 3):
+        turn = order[begin : begin + 3]
+        assert {one.fabric for one in turn} == set(FABRICS)
+        assert len({(one.round, one.group) for one in turn}) == 1
+
+
+def test_the_turn_is_drawn_anew_and_the_same_for_the_same_seed() -> None:
+    order = [one.fabric for one in launches(FABRICS, ["x"], rounds=8, seed=5)]
+
+    assert order == [one.fabric for one in launches(FABRICS, ["x"], rounds=8, seed=5)]
+    assert len({tuple(order[i : i + 3]) for i in range(0, 24, 3)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("90s", 90), ("10min", 600), ("2h", 7200)]
+)
+def test_a_budget_has_a_unit(text: str, seconds: float) -> None:
+    assert seconds_in(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-3s", "0", "3 weeks"])
+def test_a_budget_that_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(RequestError, match="--budget"):
+        seconds_in(text)
+
+
+def test_points_share_what_starts_leave() -> None:
+    assert point_limit_s(budget_s=100, start_s=40, points=600) == pytest.approx(0.06)
+
+
+def test_a_point_gets_its_least_where_time_is_short() -> None:
+    assert point_limit_s(budget_s=1, start_s=40, points=600) > 0
+
+
+@pytest.mark.parametrize(
+    ("grammar", "count"), [("8,1K", 2), ("8:64:x2", 4), ("8:4M:x2", 20), ("", 0)]
+)
+def test_sizes_are_counted_as_the_native_program_does(grammar: str, count: int) -> None:
+    assert size_count(grammar) == count
+
+
+def test_every_figure_has_a_kernel_that_even_quick_measures() -> None:
+    measured = {kernel for group in groups_for("quick") for kernel in group.kernels}
+
+    assert {figure.kernel for figure in FIGURES} <= measured
+
+
+def test_no_kernel_is_in_two_groups() -> None:
+    kernels = [kernel for group in GROUPS for kernel in group.kernels]
+
+    assert len(kernels) == len(set(kernels))
+
+
+def test_a_kernel_that_is_not_known_is_refused() -> None:
+    with pytest.raises(RequestError, match="no kernel 'pingpogn'"):
+        groups_for("quick", ["pingpogn"])

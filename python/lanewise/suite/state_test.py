@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The state: kept whole, read back, and not mixed with another request's."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lanewise.errors import RequestError
+from lanewise.suite import state
+
+SCHEMA = json.loads(
+    (Path(__file__).parents[3] / "schema" / "suite.schema.json").read_text(encoding="utf-8")
+)
+ASKED = state.Asked(2, "quick", ("a", "b"), ("pingpong",), 160, 1, 2)
+
+
+def some_state() -> state.State:
+    known = state.State(ASKED, "2026-11-21T19:00:00Z")
+    known.fabrics["a"] = state.FabricState("A", "", "Open MPI", 0.5, {"partitioned": "MPI 4"})
+    known.fabrics["b"] = state.FabricState("B", "no such transport")
+    known.launches.update({"a.point.1": "", "a.stream.1": "a rank died"})
+    return known
+
+
+def test_what_is_saved_is_read_back_and_follows_the_schema(tmp_path: Path) -> None:
+    state.save(some_state(), tmp_path)
+
+    assert state.load(tmp_path) == some_state()
+    Draft202012Validator(SCHEMA).validate(json.loads((tmp_path / state.FILE).read_text()))
+
+
+def test_failures_are_told_from_successes() -> None:
+    assert some_state().failed() == {"a.stream.1": "a rank died"}
+
+
+def test_another_request_does_not_go_on_here(tmp_path: Path) -> None:
+    other = replace(ASKED, window=64)
+
+    with pytest.raises(RequestError, match="was begun with window 160, not 64"):
+        state.require_same(ASKED, other, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is damaged"),
+        ("{}", "is no lanewise-suite file"),
+        ('{"schema": "lanewise-suite", "version": 9}', "another version"),
+        ('{"schema": "lanewise-suite", "version": 1}', "does not fit its schema"),
+    ],
+)
+def test_a_file_that_is_no_state_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / state.FILE).write_text(text, encoding="utf-8")
+
+    with pytest.raises(RequestError, match=said):
+        state.load(tmp_path)

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Polling and post-work-wait: what every repetition gives, whatever the machine.
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include "measure/availability/polling.hpp"
+#include "measure/availability/post_work_wait.hpp"
+#include "measure/availability/work.hpp"
+#include "testing/measuring.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+TEST(Work, TakesLongerTheMoreStepsItHas) {
+    const auto clock = monotonic_clock();
+    const double step_s = calibrate_work_s(clock);
+
+    EXPECT_GT(step_s, 0.0);
+    EXPECT_EQ(steps_for(100 * step_s, step_s), 100u);
+    EXPECT_EQ(steps_for(0.0, step_s), 1u);
+}
+
+TEST(Polling, GivesAValueARepetitionAndLosesNoMessage) {
+    if (testing::size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "polling needs 2 ranks";
+    Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
+    const PollingPlan plan{.message_bytes = 70'000, .interval_s = 1e-5, .work_s = 2e-3,
+                           .depth = 3, .repetitions = 4};
+
+    const auto polled = measure_polling(bench, plan);
+
+    ASSERT_TRUE(polled);
+    ASSERT_EQ(polled->availability.size(), 4u);
+    for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_GT(polled->availability[i], 0.0);
+        EXPECT_GE(polled->rate_bytes_per_s[i], 0.0);
+    }
+}
+
+TEST(PostWorkWait, HasNoWorkFirstAndMoreAndMoreAfterwards) {
+    if (testing::size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "it needs 2 ranks";
+    Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
+
+    const auto all = measure_post_work_wait(bench, 10'000, 3);
+
+    ASSERT_TRUE(all);
+    EXPECT_EQ(all->front().over_base, 0.0);
+    EXPECT_EQ(all->front().alone_s, std::vector<double>(3, 0.0));
+    for (const auto& waited : *all) {
+        ASSERT_EQ(waited.loop_s.size(), 3u);
+        for (std::size_t i = 0; i < 3; ++i) {
+            EXPECT_GE(waited.loop_s[i], waited.wait_s[i]);
+            EXPECT_GE(waited.loop_s[i], waited.post_s[i]);
+        }
+    }
+}
+
+TEST(PostWorkWait, IsRefusedOnOneRank) {
+    if (testing::size_of(MPI_COMM_WORLD) != 1) GTEST_SKIP() << "of 1 rank";
+    Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
+
+    EXPECT_FALSE(measure_post_work_wait(bench, 8, 1));
+    EXPECT_FALSE(measure_polling(bench, {}));
+}
+
+}  // namespace
+}  // namespace lanewise::measure

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise suite` and `lanewise scale` for real, on small numbers; and what bad input gets."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lanewise.launch.choose import launcher_of
+from lanewise.launch.native import find_builds
+from lanewise.launch.registry import FABRICS
+
+HEAD = 'schema = "lanewise-fabric"\nversion = 1\nmpi = "openmpi"\n'
+BROKEN = HEAD + 'arguments = ["--mca", "btl", "self,no-such-transport"]\n'
+
+
+def lanewise(*words: str, timeout: float = 240) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lanewise", *words],
+        capture_output=True, text=True, check=False, timeout=timeout,
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _require_openmpi() -> None:
+    if launcher_of(FABRICS["openmpi"], os.environ) is None:
+        pytest.skip("no Open MPI here; install openmpi-bin")
+    if not any(build.mpi == "openmpi" for build in find_builds(os.environ)):
+        pytest.skip("no native build for Open MPI; make build")
+
+
+def test_two_fabrics_are_compared_and_one_that_does_not_start_is_a_gap(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.toml"
+    broken.write_text(BROKEN, encoding="utf-8")
+    out = tmp_path / "out"
+
+    done = lanewise(
+        "suite", "--quick", "--budget", "15s", "--kernels", "pingpong",
+        "--fabrics", f"openmpi-shm,openmpi-tcp,{broken}", "-o", str(out),
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    state = json.loads((out / "suite.json").read_text())
+    assert "no-such-transport" in state["fabrics"]["broken"]["why"] or "btl" in done.stderr
+    assert state["fabrics"]["openmpi-shm"]["why"] == state["fabrics"]["openmpi-tcp"]["why"] == ""
+    assert "broken does not start" in (out / "report.html").read_text()
+    assert "openmpi-shm.point.1" in state["launches"]
+    assert all(why == "" for why in state["launches"].values())
+
+
+def test_a_suite_that_ran_out_of_time_goes_on(tmp_path: Path) -> None:
+    words = ["suite", "--quick", "--kernels", "pingpong,bcast", "--fabrics", "openmpi-shm",
+             "-o", str(tmp_path / "out")]  # fmt: skip
+    first = lanewise(*words, "--budget", "1s")
+    before = json.loads((tmp_path / "out" / "suite.json").read_text())
+
+    again = lanewise(*words, "--budget", "30s", "--resume")
+
+    after = json.loads((tmp_path / "out" / "suite.json").read_text())
+    assert first.returncode == again.returncode == 0, first.stderr + again.stderr
+    assert before["left_out"] and not after["left_out"]
+    assert set(before["launches"]) < set(after["launches"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--quick", "--full"], "exclude each other"),
+        (["--fabrics", "openmpi-tpc"], "did you mean openmpi-tcp"),
+        (["--kernels", "pingpogn"], "no kernel 'pingpogn'"),
+        (["--budget", "soon"], "--budget 'soon' is no time"),
+        (["--window", "0"], "--window"),
+        (["--resume"], "has no suite to go on with"),
+    ],
+)
+def test_a_request_that_cannot_be_met_is_refused_in_one_line(
+    tmp_path: Path, words: list[str], said: str
+) -> None:
+    done = lanewise("suite", *words, "-o", str(tmp_path / "out"))
+
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_window_larger_than_memory_is_refused_before_anything_runs() -> None:
+    done = lanewise("measure", "streaming", "-n", "2", "--sizes", "1G", "--window", "100000")
+
+    assert done.returncode == 2
+    assert "of memory in a rank where" in done.stderr
+    assert "choose a smaller size" in done.stderr
+
+
+def test_a_program_is_scaled_over_a_fabric(tmp_path: Path) -> None:
+    if shutil.which("lmp") is None:
+        pytest.skip("no LAMMPS here; install lammps")
+    source = Path(__file__).parents[2] / "examples" / "lammps" / "in.lj"
+    kept = tmp_path / "times.json"
+
+    done = lanewise(
+        "scale", "-n", "1,2", "--scaled", "--fabrics", "openmpi-shm", "--repetitions", "2",
+        "-o", str(kept), "--", "lmp", "-in", str(source), "-log", "none", "-var", "steps", "20",
+        "-var", "ranks", "{ranks}",
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    times = json.loads(kept.read_text())["fabrics"]["openmpi-shm"]["times_s"]
+    assert {count: len(found) for count, found in times.items()} == {"1": 2, "2": 2}
+
+
+def test_a_pattern_that_never_matches_is_told_with_the_last_lines() -> None:
+    done = lanewise(
+        "scale", "-n", "1", "--fabrics", "openmpi-shm", "--pattern", "Elapsed ([0-9.]+)",
+        "--", "echo", "Total wall time: 3",
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert "no line matches --pattern" in done.stderr
+    assert "Total wall time: 3" in done.stderr
+
+
+def test_scaled_work_needs_a_place_for_the_ranks() -> None:
+    done = lanewise("scale", "-n", "1,2", "--scaled", "--", "echo", "1")
+
+    assert done.returncode == 2
+    assert "{ranks}" in done.stderr
