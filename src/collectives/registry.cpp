@@ -13,6 +13,7 @@
     X(bcast_binomial)                   \
     X(bcast_chain)                      \
     X(bcast_linear)                     \
+    X(bcast_multilane)                  \
     X(bcast_pipeline)                   \
     X(bcast_ring)                       \
     X(bcast_scatter_allgather)          \

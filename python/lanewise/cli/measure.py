@@ -115,11 +115,17 @@ def measure(
 
     Each point is repeated until the interval of its median is narrow enough; every sample is
     kept.  `lanewise measure pairs` measures all pairs of ranks, `lanewise measure clock`
-    how well the ranks' clocks can be synchronised.
+    how well the ranks' clocks can be synchronised, `lanewise measure lanes -o platform.json`
+    what lanes between sites carry.
     """
     values = context.params
     choice = choose(fabric, os.environ)
     with job_folder(choice, values) as folder:
+        if operations == ["lanes"]:
+            from lanewise.cli.lanes import measure_lanes
+
+            measure_lanes(choice, values, folder)
+            return
         job = job_of(choice, values, folder)
         if list_operations:
             typer.echo(ask(choice.fabric, job, "--list"), nl=False)

@@ -30,8 +30,8 @@ REMOTE = 4
 LANES = (1, 2, 3, 4)
 SIZES = ("64K", "256K", "1M", "4M", "16M")
 MEDIUM, LARGE = 4 << 20, 16 << 20
-TURNS = 6
-SIDE_TURNS = 3
+TURNS = 3
+SIDE_TURNS = 1
 BBR = '\n[tcp]\ncongestion = "bbr"\nbuffer = "64 MiB"\n'
 
 
@@ -120,9 +120,7 @@ def measured(workspace: Workspace, collective: str, direction: tuple[str, str]) 
 def curve_of(platform: Path, direction: tuple[str, str]) -> dict[str, list[float] | float]:
     """Return the lane curve from one site to another."""
     values = json.loads(platform.read_text(encoding="utf-8"))
-    return next(
-        curve for curve in values["lanes"] if (curve["from"], curve["to"]) == direction
-    )
+    return next(curve for curve in values["lanes"] if (curve["from"], curve["to"]) == direction)
 
 
 def predictions(
@@ -192,9 +190,7 @@ def bound(found: Found, size: int) -> float:
     return REMOTE * size / max(found.lanes_Bps) + found.latency_s
 
 
-def rows_of(
-    found: Found, choices: Mapping[int, int], figures: Mapping[str, float]
-) -> list[Row]:
+def rows_of(found: Found, choices: Mapping[int, int], figures: Mapping[str, float]) -> list[Row]:
     """Return the table: every way at the largest size, and what else fills the link."""
     rows = [
         Row(way, "", time_text(statistics.median(times)))
@@ -231,13 +227,12 @@ def _draw(
         curve("lanes chosen", lambda size: lanes_way(choices[size])),
         Curve("bound", [float(size) for size in sizes], [bound(found, size) for size in sizes]),
     ]
-    return workspace.save(draw_curves([(f"{collective}, 2 × 4 hosts", over_sizes)]),
-                          f"multilane-{collective}")
+    return workspace.save(
+        draw_curves([(f"{collective}, 2 x 4 hosts", over_sizes)]), f"multilane-{collective}"
+    )
 
 
-def _experiment(
-    collective: str, figures: str, run: Callable[[Workspace], Outcome]
-) -> Experiment:
+def _experiment(collective: str, figures: str, run: Callable[[Workspace], Outcome]) -> Experiment:
     return Experiment(
         name=f"multilane-{collective}",
         paper=f"001 {figures}",

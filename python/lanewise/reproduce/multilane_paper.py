@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The paper's own experiment: 2 × 32 nodes, simulated with its TCP window (paper 001, section 5).
+"""The paper's own experiment: 2 x 32 nodes, simulated with its TCP window (paper 001, section 5).
 
 In 2008 a connection carried 250 Mb/s over 5 ms, since Linux's default buffers held 312 KB; over
 20 ms the same window gives 62 Mb/s (the paper says 65 to 70).  LAN and WAN have 1 Gb/s each.
@@ -60,9 +60,7 @@ def run(workspace: Workspace) -> Outcome:
 
 def simulated(workspace: Workspace, collective: str, delay_ms: int) -> Times:
     """Return the seconds of each way at one delay."""
-    sites = SimulatedSites(
-        (HOSTS, HOSTS), GIGABIT, GIGABIT, GIGABIT, delay_ms / 1e3, WINDOW_BYTES
-    )
+    sites = SimulatedSites((HOSTS, HOSTS), GIGABIT, GIGABIT, GIGABIT, delay_ms / 1e3, WINDOW_BYTES)
     ways = ["default", "single_lane", *(f"{form}:0:{each}" for form in FORMS for each in LANES)]
     with placed(sites, workspace.folder):
         answer = workspace.ask(
@@ -82,9 +80,7 @@ def best(times: Times, form: str) -> tuple[int, float]:
     return lanes, times[f"{form}:0:{lanes}"]
 
 
-def rows_of(
-    found: Mapping[tuple[str, int], Times], figures: Mapping[str, float]
-) -> list[Row]:
+def rows_of(found: Mapping[tuple[str, int], Times], figures: Mapping[str, float]) -> list[Row]:
     """Return a row for each collective, delay and form."""
     rows = []
     told: dict[tuple[str, int], Sequence[str]] = {
@@ -96,10 +92,11 @@ def rows_of(
         paper = told.get((collective, delay), ("",))[0]
         three, pipelined = best(times, "three_step"), best(times, "multilane")
         what = f"{collective}, {delay} ms: "
+        speedup = figures[f"speedup_{collective}{ending}"]
         rows += [
             Row(f"{what}single lane", "", time_text(times["single_lane"])),
             Row(f"{what}three steps, {three[0]} lanes", "", time_text(three[1])),
-            Row(f"{what}single / three steps", paper, f"{figures[f'speedup_{collective}{ending}']:.2f}"),
+            Row(f"{what}single / three steps", paper, f"{speedup:.2f}"),
             Row(f"{what}pipelined, {pipelined[0]} lanes", "", time_text(pipelined[1])),
         ]
     return rows
@@ -120,6 +117,6 @@ def _draw(workspace: Workspace, found: Mapping[tuple[str, int], Times]) -> list[
 EXPERIMENT = Experiment(
     name="multilane-paper",
     paper="001 §5",
-    summary="2 × 32 nodes with the TCP window of 2008, simulated",
+    summary="2 x 32 nodes with the TCP window of 2008, simulated",
     run=run,
 )

@@ -59,8 +59,10 @@ def figures_of(found: Mapping[str, Times]) -> dict[str, float]:
 
 def _draw(workspace: Workspace, found: Mapping[str, Times]) -> list[Path]:
     panels = [
-        (f"{collective}, {SIZE}", [Bar(way, statistics.median(values)) for way, values in
-                                   times.items()])
+        (
+            f"{collective}, {SIZE}",
+            [Bar(way, statistics.median(values)) for way, values in times.items()],
+        )
         for collective, times in found.items()
     ]
     return workspace.save(draw_bars(panels, time_text), "multilane-sites")

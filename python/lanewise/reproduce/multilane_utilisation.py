@@ -73,12 +73,20 @@ def run(workspace: Workspace) -> Outcome:
     return Outcome(
         figures=figures,
         rows=[
-            Row(f"{collective}, {label}", _PAPER[collective, label],
-                f"{figures[_key(collective, label)]:.0f} Mb/s")
+            Row(
+                f"{collective}, {label}",
+                _PAPER[collective, label],
+                f"{figures[_key(collective, label)]:.0f} Mb/s",
+            )
             for collective, label in sampled
         ],
-        conditions={"ranks": RANKS, "delay": DELAY, "message": SIZE, "turns": TURNS,
-                    "link": "1 Gb/s, 250 Mb/s a host"},
+        conditions={
+            "ranks": RANKS,
+            "delay": DELAY,
+            "message": SIZE,
+            "turns": TURNS,
+            "link": "1 Gb/s, 250 Mb/s a host",
+        },
         files=_draw(workspace, sampled),
     )
 

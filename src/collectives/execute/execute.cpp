@@ -153,4 +153,12 @@ int execute(const Call& given, const Choice& choice, bool& served) {
     return code;
 }
 
+std::string why_no_sites(MPI_Comm comm) {
+    const State *state = state_of(comm);
+    if (!state || state->located.site_count() > 1) return "";
+    if (!state->located.complaint.empty()) return state->located.complaint;
+    return state->located.sites.empty() ? "LANEWISE_PLACEMENT names no file with the ranks' sites"
+                                        : "all ranks are at one site";
+}
+
 }  // namespace lanewise::collectives

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "collectives/algorithm.hpp"
 #include "collectives/execute/numbers.hpp"
@@ -63,6 +64,10 @@ using PendingCall = std::unique_ptr<Pending, PendingDeleter>;
 int start(const Call& call, const Choice& choice, bool& served, PendingCall& pending);
 int test(Pending& pending, bool& done);
 int wait(Pending& pending);
+
+/* Why algorithms between sites do not serve on `comm`, in a sentence; empty if they do. After a
+   call was not served. */
+std::string why_no_sites(MPI_Comm comm);
 
 /* Largest scratch and packing memory a call may take on one rank; more is not served. */
 void set_scratch_limit(std::int64_t bytes);

@@ -2,6 +2,7 @@
 
 #include "collectives/tuned/attend.hpp"
 
+#include <mutex>
 #include <new>
 
 #include "collectives/tuned/settings.hpp"
@@ -88,6 +89,17 @@ bool is_reduction(Collective collective) {
            collective == Collective::reduce_scatter;
 }
 
+/* Once, and by one rank: a rule asks for sites that are not known here. */
+void say_no_sites(const Call& call) {
+    static std::once_flag once;
+    std::call_once(once, [&] {
+        const auto reason = why_no_sites(call.comm);
+        int rank = 0;
+        PMPI_Comm_rank(call.comm, &rank);
+        if (rank == 0 && !reason.empty()) say(reason + "; the MPI's own algorithms are used");
+    });
+}
+
 bool is_rooted(Collective collective) {
     switch (collective) {
         case Collective::bcast:
@@ -161,6 +173,7 @@ bool carry_out(const Call& call, const Decision& decision, int& code) {
         code = MPI_ERR_NO_MEM;
         return true;
     }
+    if (!served && code == MPI_SUCCESS && rule.algorithm->needs.sites) say_no_sites(call);
     return served || code != MPI_SUCCESS;
 }
 

@@ -276,7 +276,7 @@ Result<model::Platform> joined(const model::Platform& measured, const std::strin
     return kept;
 }
 
-Outcome measure(const std::string& path) {
+Outcome measure_lanes(const std::string& path) {
     const measure::Harness harness(MPI_COMM_WORLD);
     const auto comm = harness.comm();
     const auto located = collectives::locate(comm);
@@ -305,5 +305,6 @@ int main(int argc, char **argv) {
     if (argc != 1 && !names_file) {
         return tools::complain(program, {LW_ERR_ARGUMENT, "only -o FILE may be given"});
     }
-    return tools::run_under_mpi(program, 0, [&] { return measure(names_file ? argv[2] : ""); });
+    const std::string path = names_file ? argv[2] : "";
+    return tools::run_under_mpi(program, 0, [&] { return measure_lanes(path); });
 }

@@ -37,6 +37,23 @@ TEST(Candidates, HaveSegmentsOfWhichAMessageHoldsTwo) {
     EXPECT_EQ(segments, (std::vector<std::int64_t>{0, 8192, 32768}));
 }
 
+TEST(Candidates, HaveOneTwoFourAndTheMostLanesBetweenSites) {
+    const collectives::CallTraits call{.ranks = 12, .sites = true, .lanes_max = 6};
+
+    std::vector<int> lanes;
+    for (const auto& candidate : candidates(Collective::scatter, 65536, call, {})) {
+        if (candidate.algorithm == "multilane") lanes.push_back(candidate.lanes);
+    }
+
+    EXPECT_EQ(lanes, (std::vector<int>{1, 2, 4, 6}));
+}
+
+TEST(Candidates, HaveNoLanesWhereSitesAreUnknown) {
+    for (const auto& candidate : candidates(Collective::scatter, 65536, {.ranks = 12}, {})) {
+        EXPECT_FALSE(candidate.lanewise->needs.sites) << candidate.algorithm;
+    }
+}
+
 TEST(Prune, MarksWhatIsPredictedFarBehindTheBest) {
     std::vector<Candidate> list(4);
     list[0].predicted_s = 1e-6;

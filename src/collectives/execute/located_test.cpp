@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Scatter and gather over lanes on real ranks of one host, which a placement
+// spreads over three sites by their numbers.
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <vector>
+
+#include "collectives/execute/execute.hpp"
+#include "collectives/execute/located.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+constexpr int block = 100'000;
+
+int rank_here() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+int ranks_here() {
+    int ranks = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    return ranks;
+}
+
+/* Every rank writes the same file for itself, before anything asks for it. */
+const bool placed = [] {
+    const auto path = std::filesystem::temp_directory_path() /
+                      ("lanewise-placement-" + std::to_string(getpid()) + ".json");
+    std::ofstream file(path);
+    file << R"({"schema": "lanewise-placement", "version": 1, "hosts": [], "ranks": [)";
+    for (int rank = 0; rank < 16; ++rank) {
+        file << (rank > 0 ? "," : "") << R"({"rank": )" << rank << R"(, "host": "h)" << rank
+             << R"(", "site": "s)" << rank % 3 << "\"}";
+    }
+    file << "]}";
+    file.close();
+    return setenv("LANEWISE_PLACEMENT", path.c_str(), 1) == 0;
+}();
+
+struct RemovePlacement : testing::Environment {
+    void TearDown() override { std::filesystem::remove(std::getenv("LANEWISE_PLACEMENT")); }
+};
+const auto *const removal = testing::AddGlobalTestEnvironment(new RemovePlacement);
+
+Choice over_lanes(Collective collective, const char *name, int lanes) {
+    return {find_algorithm(collective, name), 64 * 1024, lanes};
+}
+
+TEST(Located, NumbersSitesAsThePlacementSays) {
+    const auto located = locate(MPI_COMM_WORLD);
+
+    ASSERT_TRUE(placed);
+    for (int rank = 0; rank < ranks_here(); ++rank) {
+        EXPECT_EQ(located.sites[static_cast<std::size_t>(rank)], rank % 3);
+    }
+}
+
+TEST(Located, ScatterOverLanesDeliversEachBlock) {
+    const int ranks = ranks_here();
+    std::vector<int> send(static_cast<std::size_t>(ranks * block));
+    std::iota(send.begin(), send.end(), 0);
+    for (const char *name : {"multilane", "three_step", "single_lane"}) {
+        for (int lanes = 1; lanes <= 3; ++lanes) {
+            std::vector<int> receive(block, -1);
+            const Call call{.collective = Collective::scatter,
+                            .send = send.data(),
+                            .send_count = block,
+                            .send_type = MPI_INT,
+                            .receive = receive.data(),
+                            .receive_count = block,
+                            .receive_type = MPI_INT,
+                            .root = ranks - 1,
+                            .comm = MPI_COMM_WORLD};
+            bool served = false;
+            ASSERT_EQ(execute(call, over_lanes(Collective::scatter, name, lanes), served), 0);
+            ASSERT_EQ(served, ranks > 1);
+            if (!served) continue;
+            std::vector<int> expected(block);
+            std::iota(expected.begin(), expected.end(), rank_here() * block);
+            EXPECT_EQ(receive, expected) << name << " over " << lanes;
+        }
+    }
+}
+
+TEST(Located, GatherOverLanesCollectsEachBlock) {
+    const int ranks = ranks_here();
+    std::vector<int> send(block);
+    std::iota(send.begin(), send.end(), rank_here() * block);
+    for (const char *name : {"multilane", "three_step", "single_lane"}) {
+        for (int lanes = 1; lanes <= 3; ++lanes) {
+            std::vector<int> receive(static_cast<std::size_t>(ranks * block), -1);
+            const Call call{.collective = Collective::gather,
+                            .send = send.data(),
+                            .send_count = block,
+                            .send_type = MPI_INT,
+                            .receive = receive.data(),
+                            .receive_count = block,
+                            .receive_type = MPI_INT,
+                            .root = 0,
+                            .comm = MPI_COMM_WORLD};
+            bool served = false;
+            ASSERT_EQ(execute(call, over_lanes(Collective::gather, name, lanes), served), 0);
+            if (!served || rank_here() != 0) continue;
+            std::vector<int> expected(receive.size());
+            std::iota(expected.begin(), expected.end(), 0);
+            EXPECT_EQ(receive, expected) << name << " over " << lanes;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace lanewise::collectives
