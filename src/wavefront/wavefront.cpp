@@ -108,6 +108,19 @@ Outcome give(const Result<RunReport>& report, lw_wavefront_outcome *outcome) {
     return lanewise::Done{};
 }
 
+Result<Kernel> kernel_from(const lw_wavefront_kernel& given, const Shape& shape) {
+    return make_user_kernel(
+        {.name = given.name ? given.name : "kernel",
+         .update = given.update,
+         .context = given.context,
+         .advance = given.advance,
+         .advance_and_measure = given.advance_and_measure,
+         .thickness = given.thickness,
+         .reading = given.reads == LW_READS_PREVIOUS ? Reading::previous : Reading::updated,
+         .writes = given.watch_writes ? WriteCheck::watched : WriteCheck::trusted},
+        shape);
+}
+
 Outcome check_matrix(const Store& store, std::uint32_t matrix) {
     if (matrix < store.shape().matrix_count()) return lanewise::Done{};
     return Failure{LW_ERR_ARGUMENT, "there is no matrix " + std::to_string(matrix) +
@@ -228,15 +241,22 @@ lw_status lw_wavefront_run_kernel(lw_wavefront *store, const lw_wavefront_kernel
     return guarded(store, [&]() -> Outcome {
         const auto wanted = options_from(options);
         if (!wanted) return wanted.failure();
-        const UserKernel user{
-            .update = kernel->update,
-            .context = kernel->context,
-            .thickness = kernel->thickness,
-            .reading = kernel->reads == LW_READS_PREVIOUS ? Reading::previous : Reading::updated,
-            .writes = kernel->watch_writes ? WriteCheck::watched : WriteCheck::trusted};
-        const auto made = make_user_kernel(user, store->store.shape());
+        const auto made = kernel_from(*kernel, store->store.shape());
         if (!made) return made.failure();
         return give(run(store->store, *made, *wanted), outcome);
+    });
+}
+
+lw_status lw_wavefront_resume_kernel(lw_wavefront *store, const lw_wavefront_kernel *kernel,
+                                     const lw_wavefront_run_options *options,
+                                     lw_wavefront_outcome *outcome) {
+    if (!store || !kernel || kernel->struct_size != sizeof *kernel) return LW_ERR_ARGUMENT;
+    return guarded(store, [&]() -> Outcome {
+        const auto wanted = options_from(options);
+        if (!wanted) return wanted.failure();
+        const auto made = kernel_from(*kernel, store->store.shape());
+        if (!made) return made.failure();
+        return give(resume(store->store, *made, *wanted), outcome);
     });
 }
 

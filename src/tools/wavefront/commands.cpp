@@ -63,6 +63,9 @@ Json plan_json(const Plan& plan) {
             {"threads", plan.threads},
             {"buffers", plan.buffers},
             {"band_rows", plan.band_rows},
+            {"groups", plan.tiling.groups},
+            {"rounds", plan.tiling.rounds},
+            {"span_vectors", plan.tiling.span},
             {"memory_bytes", plan.memory_bytes},
             {"memory_bytes_min", plan.memory_bytes_min},
             {"read_bytes", plan.read_bytes},
@@ -105,6 +108,7 @@ Outcome plan(const WavefrontArguments& arguments) {
                                  .threads = options.threads ? options.threads : processor_count(),
                                  .waves = options.waves,
                                  .scratch_rows = kernel->scratch_rows,
+                                 .cache_bytes = kernel->steps == Steps::spans ? cache_bytes() : 0,
                                  .rates = options.rates});
     if (!made) return made.failure();
     if (arguments.json)

@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-#include "wavefront/kernel/band.hpp"
+#include <lanewise/wavefront/band.hpp>
 #include "wavefront/kernel/cells.hpp"
 
 namespace lanewise::wavefront {

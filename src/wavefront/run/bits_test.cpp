@@ -55,8 +55,11 @@ Trial draw(std::uint64_t seed) {
                    .element = between(0, 1) ? Element::f64 : Element::f32,
                    .layout = skewed ? Layout::skewed : Layout::row_major,
                    .strip_rows = skewed ? 8 * between(1, 4) : between(1, 30)};
-    trial.options.iterations = between(1, 12);
-    trial.options.waves = between(0, 8);
+    // Some trials have groups of sixteen waves; a small cache makes spans narrow.
+    const bool many = between(0, 3) == 0;
+    trial.options.iterations = many ? between(30, 80) : between(1, 12);
+    trial.options.waves = between(0, many ? 70 : 8);
+    trial.options.cache_bytes = between(0, 1) ? 16384 : 0;
     trial.options.threads = static_cast<std::uint32_t>(between(1, 4));
     trial.options.queue = between(0, 3) ? QueueKind::automatic : QueueKind::threads;
     if (between(0, 3) == 0) trial.disks = {"second"};

@@ -91,15 +91,18 @@ class Pass {
                 .band_rows = request_.band_rows,
                 .waves = request_.waves,
                 .threads = request_.threads,
+                .tiling = request_.tiling,
                 .measuring = request_.measuring,
                 .locate = [this](std::uint64_t strip,
                                  std::uint32_t matrix) { return slot(strip, matrix); },
                 // A strip may be written after its last band, and its buffer be used again after
                 // the first band below it.
                 .last_wave_done =
-                    [this, per_strip](std::uint64_t band) {
-                        const auto place = band % per_strip;
-                        if (place == 0 || place + 1 == per_strip || band + 1 == waves_.band_count())
+                    [this, per_strip](std::uint64_t first, std::uint64_t end) {
+                        const bool strip_ended = end / per_strip > first / per_strip;
+                        const bool band_below =
+                            (end + per_strip - 1) / per_strip > (first + per_strip - 1) / per_strip;
+                        if (strip_ended || band_below || end == waves_.band_count())
                             request_.queue->wake();
                     }};
     }
@@ -117,7 +120,7 @@ class Pass {
             const auto completion = request_.queue->wait();
             if (!completion) {
                 // A kernel that failed wakes this thread; its sentence is found by join.
-                if (waves_failed()) return Failure{LW_ERR_OPERATION, "a kernel failed"};
+                if (waves_.given_up()) return Failure{LW_ERR_OPERATION, "a kernel failed"};
                 continue;
             }
             --under_way_;
@@ -127,13 +130,11 @@ class Pass {
         return Done{};
     }
 
-    bool waves_failed() { return !waves_.loaded().wait_for(0); }
-
     // Bands of the last wave after which the buffer of `strip` is free.
     bool is_free(std::uint64_t strip) const {
         const auto needed =
             std::min((strip + 1) * waves_.bands_per_strip() + 1, waves_.band_count());
-        return writes_pending_[strip] == 0 && waves_.last().ready() >= needed;
+        return writes_pending_[strip] == 0 && waves_.finished() >= needed;
     }
 
     void submit_reads() {
@@ -147,7 +148,7 @@ class Pass {
 
     Outcome submit_writes() {
         while (next_write_ < strips_ &&
-               waves_.last().ready() >=
+               waves_.finished() >=
                    std::min((next_write_ + 1) * waves_.bands_per_strip(), waves_.band_count())) {
             for (std::uint32_t m = 0; m < shape_.data_count; ++m) {
                 const auto *bytes = slot(next_write_, m);
@@ -199,7 +200,7 @@ class Pass {
         while (strips_loaded_ < strips_ && reads_pending_[strips_loaded_] == 0) {
             const auto per_strip = waves_.bands_per_strip();
             const auto first = strips_loaded_ * per_strip;
-            waves_.loaded().add(std::min(first + per_strip, waves_.band_count()) - first);
+            waves_.load(std::min(first + per_strip, waves_.band_count()) - first);
             ++strips_loaded_;
         }
         return Done{};

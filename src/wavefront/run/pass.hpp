@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "wavefront/kernel/kernel.hpp"
+#include "wavefront/plan/plan.hpp"
 #include "wavefront/store/disk_queue.hpp"
 #include "wavefront/store/memory.hpp"
 #include "wavefront/store/store.hpp"
@@ -37,6 +38,7 @@ struct PassRequest {
     std::uint64_t band_rows = 8;
     std::uint64_t waves = 1;
     std::uint32_t threads = 1;
+    Tiling tiling;
     bool measuring = false;
     Finite finite = Finite::assumed;
     std::function<void(const PassProgress& progress)> progress{}; /* may be empty */
