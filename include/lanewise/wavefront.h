@@ -42,6 +42,8 @@ typedef enum lw_element {
 typedef enum lw_layout {
     LW_LAYOUT_ROW_MAJOR, /* for kernels of your own, and for Jacobi */
     LW_LAYOUT_SKEWED,    /* eight rows a vector: for the built-in in-place kernels */
+    LW_LAYOUT_BLOCK,     /* squares side by side, as other programs may have them */
+    LW_LAYOUT_FRONTIER,  /* the same with top, left, interior, right and bottom apart */
 } lw_layout;
 
 typedef struct lw_wavefront_shape {

@@ -141,8 +141,16 @@ struct sweep {
     static void row(const Update& update, Real *out, const Real *const *data,
                     [[maybe_unused]] const Real *const *others, std::int64_t first,
                     std::int64_t end, std::index_sequence<I...>) {
-        for (std::int64_t j = first; j < end; ++j)
-            out[j] = update(around<Real>{data, j, thickness}, around<Real>{others + I, j, 0}...);
+        const auto cell = [&](std::int64_t j) {
+            return update(around<Real>{data, j, thickness}, around<Real>{others + I, j, 0}...);
+        };
+        if constexpr (reads_previous<Update>()) {
+            // What is read was kept apart from what is written: several cells may go at once.
+#pragma GCC ivdep
+            for (std::int64_t j = first; j < end; ++j) out[j] = cell(j);
+        } else {
+            for (std::int64_t j = first; j < end; ++j) out[j] = cell(j);
+        }
     }
 
     /* lw_wavefront_row_fn */

@@ -29,7 +29,7 @@ NAME = "liblanewise.so"
 USAGE_STATUSES = (1, 2, 6, 7)  # argument, limit, not found, unsupported
 
 ELEMENTS = ("float32", "float64", "complex64", "complex128")
-LAYOUTS = ("row-major", "skewed")
+LAYOUTS = ("row-major", "skewed", "block", "frontier")
 
 Report = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 MoveRows = CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_void_p)

@@ -118,6 +118,7 @@ void naive_sweep(Problem& problem) {
 // The order of waves that a run over the disk would take.
 Result<Plan> plan_in_memory(const Shape& shape, std::uint64_t waves, std::uint32_t threads) {
     return make_plan({.shape = shape,
+                      .disk_layout = shape.layout,
                       .iterations = waves,
                       .memory_bytes = ~std::uint64_t{0} >> 1,
                       .threads = threads,

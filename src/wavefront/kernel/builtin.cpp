@@ -164,6 +164,20 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     return kernel;
 }
 
+bool suits_skewed(const Shape& shape) {
+    return shape.layout != Layout::row_major &&
+           bool(check_shape(with_layout(shape, Layout::skewed)));
+}
+
+Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double>& parameters,
+                               const Shape& shape) {
+    const auto info = kernel_info(name);
+    if (!info) return info.failure();
+    const bool skewed = info->has_skewed && suits_skewed(shape);
+    return make_kernel(name, parameters, shape.element,
+                       skewed ? Layout::skewed : Layout::row_major);
+}
+
 const char *skewed_instructions() {
     return table().instructions;
 }

@@ -72,6 +72,13 @@ Result<KernelInfo> kernel_info(const std::string& name);
 Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& parameters,
                            Element element, Layout layout);
 
+/* The same, on the layout in memory that suits it best for a store of `shape`: skewed where kernel
+ * and shape allow it, unless the store is row-major, which then need not be rearranged. */
+Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double>& parameters,
+                               const Shape& shape);
+/* Whether strips of `shape` can be skewed in memory. */
+bool suits_skewed(const Shape& shape);
+
 enum class Reading { updated, previous };
 enum class WriteCheck { trusted, watched };
 

@@ -153,13 +153,11 @@ double update_band(const UserSweep& sweep, const Band& band, Measuring measuring
 }  // namespace
 
 Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape) {
-    const bool skewed = shape.layout == Layout::skewed;
+    const bool skewed = user.advance && user.advance_and_measure && suits_skewed(shape);
     const auto refuse = [&](const std::string& sentence) {
         return Failure{LW_ERR_ARGUMENT, user.name + ": " + sentence};
     };
     if (!skewed && !user.update) return refuse("a kernel of your own needs a function");
-    if (skewed && !(user.advance && user.advance_and_measure))
-        return refuse("works row by row; create the store row-major");
     if (user.thickness < 1 || user.thickness > 8)
         return refuse("thickness " + std::to_string(user.thickness) + " is not within 1 to 8");
     if (skewed && (user.thickness != 1 || user.reading == Reading::previous))
@@ -167,7 +165,7 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape) {
     Kernel kernel{.name = user.name,
                   .origin = Origin::own,
                   .thickness = user.thickness,
-                  .layout = shape.layout,
+                  .layout = skewed ? Layout::skewed : Layout::row_major,
                   .element = shape.element,
                   .data_count = shape.data_count,
                   .coefficient_count = shape.coefficient_count};
@@ -204,10 +202,7 @@ Outcome check_kernel(const Kernel& kernel, const Shape& shape) {
     if (kernel.element != shape.element)
         return refuse(std::string("was made for ") + element_name(kernel.element) +
                       "; the store holds " + element_name(shape.element));
-    if (kernel.layout != shape.layout)
-        return refuse(std::string("works on the ") + layout_name(kernel.layout) +
-                      " layout; the store is " + layout_name(shape.layout));
-    return Done{};
+    return check_shape(with_layout(shape, kernel.layout));
 }
 
 }  // namespace lanewise::wavefront

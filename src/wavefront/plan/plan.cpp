@@ -85,6 +85,17 @@ std::uint64_t strips_in_work(const Request& request, std::uint64_t waves, std::u
     return 2 + (waves + tiling.groups * tiling.rounds - 1) / bands_per_strip;
 }
 
+Shape stored(const Request& request) {
+    return with_layout(request.shape, request.disk_layout);
+}
+
+// A strip's rows between one layout and the other.
+std::uint64_t conversion_bytes(const Request& request) {
+    const auto& shape = request.shape;
+    if (request.disk_layout == shape.layout) return 0;
+    return shape.strip_rows * shape.columns * element_bytes(shape.element);
+}
+
 std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint64_t band_rows,
                          Order order, std::uint64_t transfers) {
     const auto& shape = request.shape;
@@ -92,8 +103,8 @@ std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint6
         std::min(strips_in_work(request, waves, band_rows, order) + transfers, shape.strip_count());
     const auto scratch = waves * request.scratch_rows * shape.columns *
                          element_bytes(shape.element) * shape.data_count;
-    return own_memory_bytes(shape, request.threads) + scratch +
-           strips * shape.matrix_count() * strip_bytes(shape);
+    return own_memory_bytes(shape, request.threads) + scratch + conversion_bytes(request) +
+           strips * shape.matrix_count() * slot_bytes(stored(request), shape.layout);
 }
 
 std::uint64_t waves_to_hide_disk(const Request& request) {
@@ -163,8 +174,8 @@ Outcome check_request(const Request& request) {
 void estimate(const Request& request, Plan& plan) {
     const auto& shape = request.shape;
     const auto strips = shape.strip_count();
-    plan.read_bytes = plan.passes * strips * shape.matrix_count() * strip_bytes(shape);
-    plan.written_bytes = plan.passes * strips * shape.data_count * strip_bytes(shape);
+    plan.read_bytes = plan.passes * strips * shape.matrix_count() * strip_bytes(stored(request));
+    plan.written_bytes = plan.passes * strips * shape.data_count * strip_bytes(stored(request));
     plan.waves_to_hide_disk = waves_to_hide_disk(request);
     if (plan.waves_to_hide_disk == 0) return;
     const auto cells = static_cast<double>(shape.rows) * static_cast<double>(shape.columns);

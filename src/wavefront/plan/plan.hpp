@@ -35,7 +35,8 @@ struct Tiling {
 };
 
 struct Request {
-    Shape shape;
+    Shape shape;                            /* as the kernel works on it */
+    Layout disk_layout = Layout::row_major; /* as it lies on disk */
     std::uint32_t thickness = 1;
     std::uint64_t iterations = 1;
     std::uint64_t memory_bytes = 0;

@@ -19,6 +19,7 @@ Request livermore(std::uint64_t side, Layout layout) {
     Request request;
     request.shape = {.rows = side, .columns = side, .coefficient_count = 5, .layout = layout};
     request.shape.strip_rows = default_strip_rows(request.shape);
+    request.disk_layout = layout;
     request.iterations = 64;
     request.memory_bytes = 2 * gibibyte;
     request.threads = 2;

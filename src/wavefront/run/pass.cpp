@@ -56,7 +56,11 @@ class Pass {
     Pass(const PassRequest& request, std::vector<StripFiles> sources,
          std::vector<StripFiles> targets, std::vector<std::vector<std::uint64_t>> sums)
         : request_(request),
-          shape_(request.store->shape()),
+          disk_(request.store->shape()),
+          shape_(with_layout(disk_, request.kernel->layout)),
+          converted_rows_(disk_.layout == shape_.layout
+                              ? 0
+                              : disk_.strip_rows * disk_.columns * element_bytes(disk_.element)),
           sources_(std::move(sources)),
           targets_(std::move(targets)),
           expected_sums_(std::move(sums)),
@@ -109,7 +113,17 @@ class Pass {
 
     std::byte *slot(std::uint64_t strip, std::uint32_t matrix) const {
         return request_.ring->begin() +
-               (strip % request_.buffers * shape_.matrix_count() + matrix) * strip_bytes(shape_);
+               (strip % request_.buffers * shape_.matrix_count() + matrix) *
+                   slot_bytes(disk_, shape_.layout);
+    }
+
+    bool converting() const { return !converted_rows_.empty(); }
+
+    void convert(const Shape& from, const Shape& to, std::uint64_t strip, std::byte *bytes) {
+        if (!converting()) return;
+        const auto rows = rows_in_strip(shape_, strip);
+        unpack_strip(from, bytes, rows, converted_rows_.data());
+        pack_strip(to, converted_rows_.data(), rows, bytes);
     }
 
     Outcome move_strips() {
@@ -147,11 +161,13 @@ class Pass {
     }
 
     Outcome submit_writes() {
+        // A strip that is converted where it lies must not be read by the band below any more.
+        const std::uint64_t below = converting() ? 1 : 0;
         while (next_write_ < strips_ &&
-               waves_.finished() >=
-                   std::min((next_write_ + 1) * waves_.bands_per_strip(), waves_.band_count())) {
+               waves_.finished() >= std::min((next_write_ + 1) * waves_.bands_per_strip() + below,
+                                             waves_.band_count())) {
             for (std::uint32_t m = 0; m < shape_.data_count; ++m) {
-                const auto *bytes = slot(next_write_, m);
+                auto *bytes = slot(next_write_, m);
                 if (request_.finite == Finite::checked) {
                     const auto cell = cell_not_finite(shape_, next_write_, bytes);
                     if (!cell.empty())
@@ -160,7 +176,8 @@ class Pass {
                                            " is not finite at " + cell +
                                            "; the data before this pass are kept"};
                 }
-                result_.sums[m][next_write_] = checksum(bytes, strip_bytes(shape_));
+                convert(shape_, disk_, next_write_, bytes);
+                result_.sums[m][next_write_] = checksum(bytes, strip_bytes(disk_));
                 submit(Transfer::Direction::write, targets_[m].place(next_write_), next_write_, m);
             }
             ++next_write_;
@@ -174,7 +191,7 @@ class Pass {
         request_.queue->submit({.direction = direction,
                                 .file = place.file,
                                 .memory = slot(strip, matrix),
-                                .bytes = strip_bytes(shape_),
+                                .bytes = strip_bytes(disk_),
                                 .offset = place.offset,
                                 .tag = (strip * shape_.matrix_count() + matrix) * 2 + written});
         ++under_way_;
@@ -192,10 +209,11 @@ class Pass {
     }
 
     Outcome take_read(std::uint64_t strip, std::uint32_t matrix) {
-        result_.read_bytes += strip_bytes(shape_);
-        if (checksum(slot(strip, matrix), strip_bytes(shape_)) != expected_sums_[matrix][strip])
+        result_.read_bytes += strip_bytes(disk_);
+        if (checksum(slot(strip, matrix), strip_bytes(disk_)) != expected_sums_[matrix][strip])
             return Failure{LW_ERR_IO, request_.store->strip_name(matrix, strip) +
                                           ": the checksum is wrong; restore it from a copy"};
+        convert(disk_, shape_, strip, slot(strip, matrix));
         --reads_pending_[strip];
         while (strips_loaded_ < strips_ && reads_pending_[strips_loaded_] == 0) {
             const auto per_strip = waves_.bands_per_strip();
@@ -207,7 +225,7 @@ class Pass {
     }
 
     Outcome take_write(std::uint64_t strip) {
-        result_.written_bytes += strip_bytes(shape_);
+        result_.written_bytes += strip_bytes(disk_);
         if (--writes_pending_[strip] > 0) return Done{};
         ++strips_written_;
         if (request_.progress)
@@ -224,7 +242,9 @@ class Pass {
     }
 
     const PassRequest& request_;
-    Shape shape_;
+    Shape disk_;                            /* as strips lie on disk */
+    Shape shape_;                           /* as the kernel works on them */
+    std::vector<std::byte> converted_rows_; /* between the two, where they differ */
     std::vector<StripFiles> sources_;
     std::vector<StripFiles> targets_;
     std::vector<std::vector<std::uint64_t>> expected_sums_;

@@ -2,6 +2,9 @@
 //
 // Pass: every strip through memory once, while K waves work on those inside.
 //
+// Where the store's layout is not the one that the kernel works on, a strip is
+// rearranged once when it has come and once before it goes.
+//
 // The calling thread moves strips: it reads as far ahead as the ring of buffers
 // allows, checks each strip's checksum, and writes a strip behind the last
 // wave. Compute threads meet it in two counters only.
@@ -33,7 +36,7 @@ struct PassRequest {
     const Store *store = nullptr;
     const Kernel *kernel = nullptr;
     DiskQueue *queue = nullptr;
-    const Memory *ring = nullptr; /* buffers x matrices x strip_bytes */
+    const Memory *ring = nullptr; /* buffers x matrices x slot_bytes */
     std::uint64_t buffers = 0;
     std::uint64_t band_rows = 8;
     std::uint64_t waves = 1;

@@ -27,7 +27,8 @@ std::uint64_t peak_memory_bytes() {
 }
 
 Request request_of(const Store& store, const Kernel& kernel, const RunOptions& options) {
-    return {.shape = store.shape(),
+    return {.shape = with_layout(store.shape(), kernel.layout),
+            .disk_layout = store.shape().layout,
             .thickness = kernel.thickness,
             .iterations = options.iterations,
             .memory_bytes = options.memory_bytes,
@@ -63,7 +64,8 @@ class Run {
         if (!queue) return queue.failure();
         queue_ = options_.wrap_queue ? options_.wrap_queue(std::move(*queue)) : std::move(*queue);
         const auto& shape = store_.shape();
-        auto ring = Memory::reserve(plan_.buffers * shape.matrix_count() * strip_bytes(shape));
+        auto ring = Memory::reserve(plan_.buffers * shape.matrix_count() *
+                                    slot_bytes(shape, kernel_.layout));
         if (!ring) return ring.failure();
         ring_ = std::move(*ring);
         queue_->lend(ring_);
@@ -216,8 +218,7 @@ Result<RunReport> resume(Store& store, const RunOptions& options) {
                        "the run in " + store.folder() + " is of the kernel " +
                            entry.kernel.substr(std::string_view(own_prefix).size()) +
                            " of a program's own; resume it from that program"};
-    const auto kernel =
-        make_kernel(entry.kernel, entry.parameters, manifest.shape.element, manifest.shape.layout);
+    const auto kernel = make_kernel_for(entry.kernel, entry.parameters, manifest.shape);
     if (!kernel) return kernel.failure();
     return resume(store, *kernel, options);
 }
