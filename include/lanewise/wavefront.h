@@ -42,6 +42,8 @@ typedef enum lw_element {
 typedef enum lw_layout {
     LW_LAYOUT_ROW_MAJOR, /* for kernels of your own, and for Jacobi */
     LW_LAYOUT_SKEWED,    /* eight rows a vector: for the built-in in-place kernels */
+    LW_LAYOUT_BLOCK,     /* squares side by side, as other programs may have them */
+    LW_LAYOUT_FRONTIER,  /* the same with top, left, interior, right and bottom apart */
 } lw_layout;
 
 typedef struct lw_wavefront_shape {
@@ -111,6 +113,12 @@ typedef void (*lw_wavefront_row_fn)(void *const *updated, const void *const *dat
                                     const void *const *coefficients, int64_t row, int64_t first,
                                     int64_t end, void *context);
 
+/*
+ * What a kernel of a skewed store does: `step` is a lanewise::wavefront::Step of
+ * <lanewise/wavefront/band.hpp>.  <lanewise/wavefront.hpp> makes such functions from a cell update.
+ */
+typedef void (*lw_wavefront_step_fn)(const void *context, const void *step);
+
 typedef enum lw_reads { LW_READS_UPDATED, LW_READS_PREVIOUS } lw_reads;
 
 typedef struct lw_wavefront_kernel {
@@ -120,10 +128,13 @@ typedef struct lw_wavefront_kernel {
     int watch_writes; /* non-zero: a kernel that writes outside its columns ends the run */
     lw_wavefront_row_fn update;
     void *context;
+    const char *name;                         /* asked for by resume; NULL: "kernel" */
+    lw_wavefront_step_fn advance;             /* NULL: works on row-major stores only */
+    lw_wavefront_step_fn advance_and_measure; /* with the change of each wave */
 } lw_wavefront_kernel;
 
 #define LW_WAVEFRONT_KERNEL \
-    { sizeof(lw_wavefront_kernel), 1, LW_READS_UPDATED, 0, NULL, NULL }
+    { sizeof(lw_wavefront_kernel), 1, LW_READS_UPDATED, 0, NULL, NULL, NULL, NULL, NULL }
 
 typedef struct lw_wavefront_progress {
     uint64_t iterations_done; /* in whole passes */
@@ -168,7 +179,7 @@ LW_API lw_status lw_wavefront_run(lw_wavefront *store, const char *name, const d
                                   size_t count, const lw_wavefront_run_options *options,
                                   lw_wavefront_outcome *outcome);
 
-/* Iterate with a kernel of your own, over a row-major store. */
+/* Iterate with a kernel of your own. */
 LW_API lw_status lw_wavefront_run_kernel(lw_wavefront *store, const lw_wavefront_kernel *kernel,
                                          const lw_wavefront_run_options *options,
                                          lw_wavefront_outcome *outcome);
@@ -176,6 +187,11 @@ LW_API lw_status lw_wavefront_run_kernel(lw_wavefront *store, const lw_wavefront
 /* Go on with a run of a built-in kernel that was interrupted; `iterations` is not looked at. */
 LW_API lw_status lw_wavefront_resume(lw_wavefront *store, const lw_wavefront_run_options *options,
                                      lw_wavefront_outcome *outcome);
+
+/* Go on with an interrupted run of a kernel of your own; it must have the name it had. */
+LW_API lw_status lw_wavefront_resume_kernel(lw_wavefront *store, const lw_wavefront_kernel *kernel,
+                                            const lw_wavefront_run_options *options,
+                                            lw_wavefront_outcome *outcome);
 
 #ifdef __cplusplus
 }

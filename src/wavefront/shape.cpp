@@ -25,6 +25,8 @@ constexpr ElementInfo elements[] = {{Element::f32, "f32", 4},
                                     {Element::c64, "c64", 8},
                                     {Element::c128, "c128", 16}};
 
+constexpr const char *layout_names[] = {"row-major", "skewed", "block", "frontier"};
+
 const ElementInfo& info(Element element) {
     return elements[static_cast<std::size_t>(element)];
 }
@@ -54,18 +56,40 @@ Result<Element> element_named(const std::string& name) {
 }
 
 const char *layout_name(Layout layout) {
-    return layout == Layout::skewed ? "skewed" : "row-major";
+    return layout_names[static_cast<std::size_t>(layout)];
 }
 
 Result<Layout> layout_named(const std::string& name) {
-    if (name == "row-major") return Layout::row_major;
-    if (name == "skewed") return Layout::skewed;
-    return refuse("unknown layout \"" + name + "\"; use row-major or skewed");
+    const auto *const found = std::find_if(std::begin(layout_names), std::end(layout_names),
+                                           [&](const char *known) { return name == known; });
+    if (found != std::end(layout_names))
+        return static_cast<Layout>(found - std::begin(layout_names));
+    return refuse("unknown layout \"" + name + "\"; use row-major, skewed, block or frontier");
 }
 
 std::uint64_t strip_bytes(const Shape& shape) {
-    return round_up(shape.strip_rows * shape.row_elements() * element_bytes(shape.element),
-                    disk_block_bytes);
+    const bool blocks = shape.layout == Layout::block || shape.layout == Layout::frontier;
+    const auto elements =
+        blocks ? band_elements(blocks_of(shape), 0) : shape.strip_rows * shape.row_elements();
+    return round_up(elements * element_bytes(shape.element), disk_block_bytes);
+}
+
+BlockShape blocks_of(const Shape& shape) {
+    return {.rows = shape.strip_rows,
+            .columns = shape.columns,
+            .block_rows = shape.strip_rows,
+            .block_columns = std::min(shape.strip_rows, shape.columns),
+            .layout = shape.layout == Layout::block ? BlockLayout::block : BlockLayout::frontier,
+            .element_bytes = element_bytes(shape.element)};
+}
+
+Shape with_layout(Shape shape, Layout layout) {
+    shape.layout = layout;
+    return shape;
+}
+
+std::uint64_t slot_bytes(const Shape& stored, Layout layout) {
+    return std::max(strip_bytes(stored), strip_bytes(with_layout(stored, layout)));
 }
 
 std::uint64_t rows_in_strip(const Shape& shape, std::uint64_t index) {
@@ -89,7 +113,7 @@ Outcome check_shape(const Shape& shape) {
                       " coefficient matrices cannot be; at least 1 data matrix, at most " +
                       std::to_string(matrices_max) + " in all");
     if (shape.strip_rows < 1) return refuse("a strip has at least 1 row");
-    if (shape.layout == Layout::row_major) return Done{};
+    if (shape.layout != Layout::skewed) return Done{};
     if (shape.strip_rows % skew_lanes != 0)
         return refuse("skewed strips are multiples of 8 rows, not " +
                       std::to_string(shape.strip_rows));

@@ -9,6 +9,8 @@
 // layout it is eight rows, and element (l, j) of a band lies in lane l of vector
 // j + l, so that eight rows of a Gauss-Seidel sweep are updated by one
 // instruction (research by Yuan et al., arXiv 2010.04868, on disk here too).
+// The block and frontier layouts of paper 002 cut a strip into squares, as other
+// programs may want to find it; waves see such a strip as rows or bands.
 
 #pragma once
 
@@ -17,11 +19,12 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "wavefront/layout/blocks.hpp"
 
 namespace lanewise::wavefront {
 
 enum class Element { f32, f64, c64, c128 };
-enum class Layout { row_major, skewed };
+enum class Layout { row_major, skewed, block, frontier };
 
 inline constexpr std::uint64_t skew_lanes = 8;
 /* Offsets and lengths of direct I/O are multiples of this. */
@@ -53,6 +56,12 @@ Result<Layout> layout_named(const std::string& name);
 
 /* One strip of one matrix on disk and in memory, padding to whole disk blocks included. */
 std::uint64_t strip_bytes(const Shape& shape);
+/* A strip in the block and frontier layouts: squares side by side. */
+BlockShape blocks_of(const Shape& shape);
+/* The same matrices in another layout. */
+Shape with_layout(Shape shape, Layout layout);
+/* Memory for a strip that lies on disk as in `stored` and is worked on in `layout`. */
+std::uint64_t slot_bytes(const Shape& stored, Layout layout);
 /* Of the strip at `index`: fewer than strip_rows in the last one. */
 std::uint64_t rows_in_strip(const Shape& shape, std::uint64_t index);
 /* The default height: one matrix's strip is a transfer that the disk serves at full speed. */

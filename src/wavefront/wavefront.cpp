@@ -55,14 +55,14 @@ Result<Shape> shape_from(const lw_wavefront_shape *given) {
         return Failure{LW_ERR_ARGUMENT, "no shape, or one of another size; use LW_WAVEFRONT_SHAPE"};
     if (given->element < LW_ELEMENT_F32 || given->element > LW_ELEMENT_C128)
         return Failure{LW_ERR_ARGUMENT, "unknown element " + std::to_string(given->element)};
-    if (given->layout != LW_LAYOUT_ROW_MAJOR && given->layout != LW_LAYOUT_SKEWED)
+    if (given->layout < LW_LAYOUT_ROW_MAJOR || given->layout > LW_LAYOUT_FRONTIER)
         return Failure{LW_ERR_ARGUMENT, "unknown layout " + std::to_string(given->layout)};
     Shape shape{.rows = given->rows,
                 .columns = given->columns,
                 .data_count = given->data_count,
                 .coefficient_count = given->coefficient_count,
                 .element = static_cast<Element>(given->element),
-                .layout = given->layout == LW_LAYOUT_SKEWED ? Layout::skewed : Layout::row_major,
+                .layout = static_cast<Layout>(given->layout),
                 .strip_rows = given->strip_rows};
     if (shape.strip_rows == 0) shape.strip_rows = default_strip_rows(shape);
     return shape;
@@ -106,6 +106,19 @@ Outcome give(const Result<RunReport>& report, lw_wavefront_outcome *outcome) {
                     report->read_bytes,        report->written_bytes,
                     report->peak_memory_bytes, report->elapsed_s};
     return lanewise::Done{};
+}
+
+Result<Kernel> kernel_from(const lw_wavefront_kernel& given, const Shape& shape) {
+    return make_user_kernel(
+        {.name = given.name ? given.name : "kernel",
+         .update = given.update,
+         .context = given.context,
+         .advance = given.advance,
+         .advance_and_measure = given.advance_and_measure,
+         .thickness = given.thickness,
+         .reading = given.reads == LW_READS_PREVIOUS ? Reading::previous : Reading::updated,
+         .writes = given.watch_writes ? WriteCheck::watched : WriteCheck::trusted},
+        shape);
 }
 
 Outcome check_matrix(const Store& store, std::uint32_t matrix) {
@@ -155,7 +168,7 @@ lw_status lw_wavefront_query(const lw_wavefront *store, lw_wavefront_shape *shap
     if (shape)
         *shape = {sizeof *shape,
                   static_cast<lw_element>(held.element),
-                  held.layout == Layout::skewed ? LW_LAYOUT_SKEWED : LW_LAYOUT_ROW_MAJOR,
+                  static_cast<lw_layout>(held.layout),
                   held.data_count,
                   held.coefficient_count,
                   held.rows,
@@ -213,9 +226,8 @@ lw_status lw_wavefront_run(lw_wavefront *store, const char *name, const double *
     return guarded(store, [&]() -> Outcome {
         const auto wanted = options_from(options);
         if (!wanted) return wanted.failure();
-        const auto& shape = store->store.shape();
         const auto kernel =
-            make_kernel(name, {parameters, parameters + count}, shape.element, shape.layout);
+            make_kernel_for(name, {parameters, parameters + count}, store->store.shape());
         if (!kernel) return kernel.failure();
         return give(run(store->store, *kernel, *wanted), outcome);
     });
@@ -228,15 +240,22 @@ lw_status lw_wavefront_run_kernel(lw_wavefront *store, const lw_wavefront_kernel
     return guarded(store, [&]() -> Outcome {
         const auto wanted = options_from(options);
         if (!wanted) return wanted.failure();
-        const UserKernel user{
-            .update = kernel->update,
-            .context = kernel->context,
-            .thickness = kernel->thickness,
-            .reading = kernel->reads == LW_READS_PREVIOUS ? Reading::previous : Reading::updated,
-            .writes = kernel->watch_writes ? WriteCheck::watched : WriteCheck::trusted};
-        const auto made = make_user_kernel(user, store->store.shape());
+        const auto made = kernel_from(*kernel, store->store.shape());
         if (!made) return made.failure();
         return give(run(store->store, *made, *wanted), outcome);
+    });
+}
+
+lw_status lw_wavefront_resume_kernel(lw_wavefront *store, const lw_wavefront_kernel *kernel,
+                                     const lw_wavefront_run_options *options,
+                                     lw_wavefront_outcome *outcome) {
+    if (!store || !kernel || kernel->struct_size != sizeof *kernel) return LW_ERR_ARGUMENT;
+    return guarded(store, [&]() -> Outcome {
+        const auto wanted = options_from(options);
+        if (!wanted) return wanted.failure();
+        const auto made = kernel_from(*kernel, store->store.shape());
+        if (!made) return made.failure();
+        return give(resume(store->store, *made, *wanted), outcome);
     });
 }
 

@@ -69,6 +69,24 @@ def test_a_kernel_that_reads_the_iteration_before_is_jacobi() -> None:
     np.testing.assert_array_equal(u, expected)
 
 
+def test_a_run_of_ones_own_kernel_goes_on_with_that_kernel(tmp_path: Path) -> None:
+    u, f = random_arrays(2)
+    f[30, 20] = np.nan
+    with wavefront.Store.create(tmp_path / "s", *u.shape, coefficients=1) as store:
+        store.write(0, u)
+        store.write(1, f)
+        with pytest.raises(RunError, match="row 30, column 20"):
+            wavefront.run(store, relax, iterations=7, check_finite=True)
+
+        with pytest.raises(RequestError, match="relax"):
+            wavefront.resume(store)
+        outcome = wavefront.resume(store, relax)
+
+        relax_loop(u, f, 7)
+        assert outcome.iterations == 7
+        np.testing.assert_array_equal(store.read(0), u)
+
+
 def test_progress_ends_at_one(tmp_path: Path) -> None:
     shares: list[float] = []
     with wavefront.Store.create(tmp_path / "s", 40, 30, coefficients=1) as store:

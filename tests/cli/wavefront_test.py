@@ -100,6 +100,27 @@ def test_what_is_imported_comes_out_again(lanewise: Lanewise, tmp_path: Path) ->
         np.testing.assert_array_equal(exported(lanewise, tmp_path, "s", matrix), values)
 
 
+@pytest.mark.parametrize("layout", ["row-major", "skewed", "block", "frontier"])
+def test_a_store_runs_to_the_same_bits_in_every_layout(
+    lanewise: Lanewise, tmp_path: Path, layout: str
+) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 90, "--cols", 50, "--strip-rows", 16)
+    done = lanewise("wavefront", "convert", "s", "t", "--layout", layout, "--strip-rows", 24)
+    assert done.returncode == 0, done.stderr
+    assert f"skewed to {layout}" in done.stdout
+
+    for store in ("s", "t"):
+        assert lanewise("wavefront", "run", store, "--iterations", 6).returncode == 0
+
+    np.testing.assert_array_equal(
+        exported(lanewise, tmp_path, "t"), exported(lanewise, tmp_path, "s")
+    )
+    back = lanewise("wavefront", "convert", "t", "u", "--layout", "skewed", "--strip-rows", 16)
+    assert back.returncode == 0, back.stderr
+    assert digest(tmp_path / "u") == digest(tmp_path / "s")
+    assert json.loads((tmp_path / "u" / "manifest.json").read_text())["iterations"] == 6
+
+
 def digest(folder: Path) -> str:
     """Return a hash of the data that the manifest names."""
     entry = json.loads((folder / "manifest.json").read_text())["matrices"][0]
@@ -224,6 +245,8 @@ BAD = [
     (["import", "s", "data", "short.raw"], ["short.raw", "less"]),
     (["import", "s", "data", "long.raw"], ["long.raw", "more"]),
     (["export", "s", "dada", "x.npy"], ["dada"]),
+    (["convert", "s", "t", "--layout", "tiled"], ["tiled", "frontier"]),
+    (["convert", "s", "s", "--layout", "block"], ["s", "not empty"]),
     (["plan", "--rows", 64, "--cols", 64, "--iterations", 1, "--memory", "1K"], ["--memory"]),
     (["resum", "s"], ["resum", "resume"]),
 ]

@@ -9,7 +9,7 @@ stand in for a store: they are streamed through a temporary one.
 """
 
 from lanewise.wavefront.kernel import RowKernel, row_signature
-from lanewise.wavefront.run import Outcome, run
+from lanewise.wavefront.run import Outcome, resume, run
 from lanewise.wavefront.store import Store
 
-__all__ = ["Outcome", "RowKernel", "Store", "row_signature", "run"]
+__all__ = ["Outcome", "RowKernel", "Store", "resume", "row_signature", "run"]

@@ -35,6 +35,11 @@ class RowKernel:
     watch_writes: bool = False
 
     @property
+    def name(self) -> str:
+        """Return the function's name, which a run that is gone on with must have again."""
+        return str(getattr(self.function, "__name__", "kernel"))
+
+    @property
     def address(self) -> int:
         """Return the function's address; RequestError for what has none, or is fastmath."""
         if isinstance(self.function, int):

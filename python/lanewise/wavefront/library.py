@@ -29,7 +29,7 @@ NAME = "liblanewise.so"
 USAGE_STATUSES = (1, 2, 6, 7)  # argument, limit, not found, unsupported
 
 ELEMENTS = ("float32", "float64", "complex64", "complex128")
-LAYOUTS = ("row-major", "skewed")
+LAYOUTS = ("row-major", "skewed", "block", "frontier")
 
 Report = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 MoveRows = CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_void_p)
@@ -60,6 +60,9 @@ class Kernel(Structure):
         ("watch_writes", c_int),
         ("update", c_void_p),
         ("context", c_void_p),
+        ("name", c_char_p),
+        ("advance", c_void_p),
+        ("advance_and_measure", c_void_p),
     )
 
 
@@ -120,6 +123,7 @@ ARGUMENTS = {
     "run": (c_void_p, c_char_p, POINTER(c_double), c_size_t, POINTER(RunOptions),
             POINTER(RunOutcome)),
     "run_kernel": (c_void_p, POINTER(Kernel), POINTER(RunOptions), POINTER(RunOutcome)),
+    "resume_kernel": (c_void_p, POINTER(Kernel), POINTER(RunOptions), POINTER(RunOutcome)),
     "resume": (c_void_p, POINTER(RunOptions), POINTER(RunOutcome)),
 }  # fmt: skip
 

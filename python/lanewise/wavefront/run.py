@@ -83,6 +83,54 @@ def run(  # noqa: PLR0913
     return _run_arrays(list(store), kernel, parameters, options)
 
 
+def resume(  # noqa: PLR0913
+    store: Store | str | Path,
+    kernel: RowKernel | Any | None = None,
+    *,
+    memory: str | int = "1GiB",
+    threads: int = 0,
+    waves: int = 0,
+    check_finite: bool = False,
+    on_progress: Callable[[float, float], None] | None = None,
+) -> Outcome:
+    """Go on with a run that was interrupted; one with a kernel of your own needs that kernel."""
+    options = RunOptions(
+        struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=1,
+        memory_bytes=size_bytes(memory), waves=waves, check_finite=int(check_finite),
+        progress=_progress(on_progress),
+    )  # fmt: skip
+    if isinstance(store, Store):
+        return _resume(store, kernel, options)
+    with Store.open(store) as opened:
+        return _resume(opened, kernel, options)
+
+
+def _resume(store: Store, kernel: Any, options: RunOptions) -> Outcome:
+    outcome = RunOutcome()
+    if kernel is None:
+        status = library().lw_wavefront_resume(store.handle, byref(options), byref(outcome))
+    else:
+        status = library().lw_wavefront_resume_kernel(
+            store.handle, byref(_native(kernel)), byref(options), byref(outcome)
+        )
+    return _outcome(store, status, outcome)
+
+
+def _native(kernel: Any) -> Kernel:
+    row = kernel if isinstance(kernel, RowKernel) else RowKernel(kernel)
+    return Kernel(
+        struct_size=ctypes.sizeof(Kernel), thickness=row.thickness,
+        reads=int(row.reads == "previous"), watch_writes=int(row.watch_writes),
+        update=row.address, name=row.name.encode(),
+    )  # fmt: skip
+
+
+def _outcome(store: Store, status: int, outcome: RunOutcome) -> Outcome:
+    store.failures.check(status)
+    values_by_name = {name: getattr(outcome, name) for name, _type in RunOutcome._fields_}
+    return Outcome(**{**values_by_name, "converged": bool(outcome.converged)})
+
+
 def _progress(on_progress: Callable[[float, float], None] | None) -> Any:
     if on_progress is None:
         return OnProgress()
@@ -103,18 +151,10 @@ def _run(store: Store, kernel: Any, parameters: Sequence[float], options: RunOpt
             store.handle, kernel.encode(), values, len(parameters), byref(options), byref(outcome)
         )
     else:
-        row = kernel if isinstance(kernel, RowKernel) else RowKernel(kernel)
-        native = Kernel(
-            struct_size=ctypes.sizeof(Kernel), thickness=row.thickness,
-            reads=int(row.reads == "previous"), watch_writes=int(row.watch_writes),
-            update=row.address,
-        )  # fmt: skip
         status = library().lw_wavefront_run_kernel(
-            store.handle, byref(native), byref(options), byref(outcome)
+            store.handle, byref(_native(kernel)), byref(options), byref(outcome)
         )
-    store.failures.check(status)
-    values_by_name = {name: getattr(outcome, name) for name, _type in RunOutcome._fields_}
-    return Outcome(**{**values_by_name, "converged": bool(outcome.converged)})
+    return _outcome(store, status, outcome)
 
 
 def _run_arrays(

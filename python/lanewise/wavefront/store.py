@@ -58,7 +58,7 @@ class Store:
         if kind.name not in ELEMENTS or not kind.isnative:
             raise RequestError(f"dtype {kind} cannot be stored; use one of {', '.join(ELEMENTS)}")
         if layout not in LAYOUTS:
-            raise RequestError(f"layout {layout!r} is unknown; use row-major or skewed")
+            raise RequestError(f"layout {layout!r} is unknown; use one of {', '.join(LAYOUTS)}")
         shape = Shape(
             ctypes.sizeof(Shape), ELEMENTS.index(kind.name), LAYOUTS.index(layout),
             data, coefficients, rows, columns, strip_rows,

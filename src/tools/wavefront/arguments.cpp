@@ -34,7 +34,7 @@ void declare_shape(CLI::App *command, Texts& texts, WavefrontArguments& argument
     command->add_option("--rows", arguments.shape.rows, "rows of each matrix");
     command->add_option("--cols,--columns", arguments.shape.columns, "columns of each matrix");
     command->add_option("--element", texts.element, "f32, f64, c64 or c128 (f64)");
-    command->add_option("--layout", texts.layout, "skewed or row-major (as the kernel likes best)");
+    command->add_option("--layout", texts.layout, "skewed, row-major, block or frontier (chosen)");
     command->add_option("--strip-rows", texts.strip_rows,
                         "rows that move together (1 MiB of them)");
     command->add_option("--data", texts.data, "data matrices (as the kernel has)");
@@ -101,6 +101,13 @@ void declare(CLI::App& app, Texts& texts, WavefrontArguments& arguments) {
     declare_run(resume, texts, arguments);
     declare_store(command("verify", "check every strip", Command::verify), arguments);
     declare_store(command("info", "say what a store holds", Command::info), arguments);
+    auto *convert =
+        declare_store(command("convert", "copy into another layout", Command::convert), arguments);
+    convert->add_option("target", arguments.target, "the new store's folder")->required();
+    convert->add_option("--layout", texts.layout, "skewed, row-major, block or frontier")
+        ->required();
+    convert->add_option("--strip-rows", arguments.shape.strip_rows, "as in the old store");
+    convert->add_option("--disk", arguments.disks, "another folder that strips go to by turns");
     command("kernels", "list the built-in kernels", Command::kernels);
 
     auto *plan = command("plan", "predict a run", Command::plan);
@@ -183,6 +190,11 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
     if (needs_shape) {
         const auto shaped = read_shape(texts, arguments);
         if (!shaped) return shaped.failure();
+    }
+    if (arguments.command == Command::convert) {
+        const auto layout = wavefront::layout_named(texts.layout);
+        if (!layout) return layout.failure();
+        arguments.shape.layout = *layout;
     }
     const auto ran = read_run(texts, arguments);
     if (!ran) return ran.failure();

@@ -13,7 +13,7 @@
 
 namespace lanewise::tools {
 
-enum class Command { create, import, run, resume, verify, export_, info, plan, kernels };
+enum class Command { create, import, run, resume, verify, export_, info, plan, kernels, convert };
 
 struct WavefrontArguments {
     Command command = Command::info;
@@ -25,6 +25,7 @@ struct WavefrontArguments {
     std::uint64_t seed = 1;
     std::string matrix;
     std::string file;
+    std::string target; /* of convert */
     std::string kernel;
     std::vector<double> parameters;
     wavefront::RunOptions options;

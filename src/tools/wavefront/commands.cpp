@@ -52,8 +52,8 @@ Result<Kernel> kernel_for(const WavefrontArguments& arguments, const Shape& shap
         return Failure{LW_ERR_ARGUMENT,
                        "which kernel? add --kernel NAME; lanewise wavefront "
                        "kernels lists them"};
-    return make_kernel(arguments.kernel.empty() ? "livermore23" : arguments.kernel,
-                       arguments.parameters, shape.element, shape.layout);
+    return make_kernel_for(arguments.kernel.empty() ? "livermore23" : arguments.kernel,
+                           arguments.parameters, shape);
 }
 
 Json plan_json(const Plan& plan) {
@@ -63,6 +63,9 @@ Json plan_json(const Plan& plan) {
             {"threads", plan.threads},
             {"buffers", plan.buffers},
             {"band_rows", plan.band_rows},
+            {"groups", plan.tiling.groups},
+            {"rounds", plan.tiling.rounds},
+            {"span_vectors", plan.tiling.span},
             {"memory_bytes", plan.memory_bytes},
             {"memory_bytes_min", plan.memory_bytes_min},
             {"read_bytes", plan.read_bytes},
@@ -98,13 +101,15 @@ Outcome plan(const WavefrontArguments& arguments) {
     const auto suits = check_kernel(*kernel, shape);
     if (!suits) return suits;
     const auto& options = arguments.options;
-    const auto made = make_plan({.shape = shape,
+    const auto made = make_plan({.shape = with_layout(shape, kernel->layout),
+                                 .disk_layout = shape.layout,
                                  .thickness = kernel->thickness,
                                  .iterations = options.iterations,
                                  .memory_bytes = options.memory_bytes,
                                  .threads = options.threads ? options.threads : processor_count(),
                                  .waves = options.waves,
                                  .scratch_rows = kernel->scratch_rows,
+                                 .cache_bytes = kernel->steps == Steps::spans ? cache_bytes() : 0,
                                  .rates = options.rates});
     if (!made) return made.failure();
     if (arguments.json)
@@ -134,7 +139,11 @@ std::function<void(const RunProgress&)> progress_printer(const Shape& shape) {
     };
 }
 
-void show_report(const RunReport& report, const Store& store, bool json) {
+const char *instructions(const Kernel& kernel) {
+    return kernel.layout == Layout::skewed ? skewed_instructions() : "scalar";
+}
+
+void show_report(const RunReport& report, const Store& store, const char *simd, bool json) {
     const auto& shape = store.shape();
     const double cells = static_cast<double>(shape.rows) * static_cast<double>(shape.columns) *
                          static_cast<double>(report.iterations);
@@ -155,7 +164,7 @@ void show_report(const RunReport& report, const Store& store, bool json) {
                {"elapsed_s", report.elapsed_s},
                {"cells_per_s", cells_per_s},
                {"io", report.queue},
-               {"simd", shape.layout == Layout::skewed ? skewed_instructions() : "scalar"}});
+               {"simd", simd}});
         return;
     }
     fmt::print(
@@ -182,7 +191,7 @@ Outcome run_command(const WavefrontArguments& arguments) {
     if (arguments.json) print(plan_json(*planned));
     const auto report = run(*store, *kernel, options_with_progress(arguments, store->shape()));
     if (!report) return report.failure();
-    show_report(*report, *store, arguments.json);
+    show_report(*report, *store, instructions(*kernel), arguments.json);
     return Done{};
 }
 
@@ -191,7 +200,9 @@ Outcome resume_command(const WavefrontArguments& arguments) {
     if (!store) return store.failure();
     const auto report = resume(*store, options_with_progress(arguments, store->shape()));
     if (!report) return report.failure();
-    show_report(*report, *store, arguments.json);
+    const auto entry = *store->manifest().run;
+    const auto kernel = make_kernel_for(entry.kernel, entry.parameters, store->shape());
+    show_report(*report, *store, kernel ? instructions(*kernel) : "", arguments.json);
     return Done{};
 }
 
@@ -230,6 +241,36 @@ Outcome info(const WavefrontArguments& arguments) {
     if (manifest->run && manifest->iterations < manifest->run->iterations_wanted)
         fmt::print("unfinished: {} up to iteration {}; lanewise wavefront resume goes on\n",
                    manifest->run->kernel, manifest->run->iterations_wanted);
+    return Done{};
+}
+
+Outcome convert(const WavefrontArguments& arguments) {
+    const auto from = Store::open(arguments.store, Access::reading);
+    if (!from) return from.failure();
+    auto shape = with_layout(from->shape(), arguments.shape.layout);
+    if (arguments.shape.strip_rows) shape.strip_rows = arguments.shape.strip_rows;
+    std::vector<std::string> names;
+    for (const auto& matrix : from->manifest().matrices) names.push_back(matrix.name);
+    auto to = Store::create(arguments.target, shape, names, arguments.disks);
+    if (!to) return to.failure();
+    const double began_s = monotonic_s();
+    const auto copied = copy_matrices(*from, *to);
+    if (!copied) return copied;
+    const double elapsed_s = monotonic_s() - began_s;
+    const auto bytes =
+        shape.matrix_count() * shape.rows * shape.columns * element_bytes(shape.element);
+    if (arguments.json)
+        print({{"event", "convert"},
+               {"from", layout_name(from->shape().layout)},
+               {"to", layout_name(shape.layout)},
+               {"bytes", bytes},
+               {"stored_bytes", shape.matrix_count() * shape.strip_count() * strip_bytes(shape)},
+               {"elapsed_s", elapsed_s}});
+    else
+        fmt::print("{} to {}: {:.0f} MiB in {:.2f} s, {:.0f} MiB/s\n",
+                   layout_name(from->shape().layout), layout_name(shape.layout),
+                   static_cast<double>(bytes) / mebibyte, elapsed_s,
+                   static_cast<double>(bytes) / mebibyte / elapsed_s);
     return Done{};
 }
 
@@ -339,6 +380,8 @@ Outcome carry_out(const WavefrontArguments& arguments) {
             return info(arguments);
         case Command::plan:
             return plan(arguments);
+        case Command::convert:
+            return convert(arguments);
         case Command::kernels:
             return kernels(arguments);
     }

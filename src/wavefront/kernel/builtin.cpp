@@ -143,21 +143,39 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
                   .parameters = parameters};
     if (name == "jacobi") kernel.scratch_rows = 3;
     const bool single = element == Element::f32;
-    Functions functions = single ? scalar_functions<float>(name) : scalar_functions<double>(name);
-    if (layout == Layout::skewed) {
-        const auto *skewed = skewed_functions(name);
-        functions = single ? Functions{skewed->update_f32, skewed->measure_f32}
-                           : Functions{skewed->update_f64, skewed->measure_f64};
-    }
     const auto cell =
         single ? cell_values<float>(name, parameters) : cell_values<double>(name, parameters);
-    kernel.update = [cell, update = functions.update](const Band& b) {
-        return update(cell.get(), b);
+    if (layout == Layout::skewed) {
+        const auto *skewed = skewed_functions(name);
+        const auto advance = [&](StepFunction f) {
+            return [cell, f](const Step& step) { f(cell.get(), step); };
+        };
+        kernel.steps = Steps::spans;
+        kernel.advance = advance(single ? skewed->update_f32 : skewed->update_f64);
+        kernel.advance_and_measure = advance(single ? skewed->measure_f32 : skewed->measure_f64);
+        return kernel;
+    }
+    const auto functions = single ? scalar_functions<float>(name) : scalar_functions<double>(name);
+    const auto advance = [&](BandFunction f) {
+        return step_by_bands([cell, f](const Band& band) { return f(cell.get(), band); });
     };
-    kernel.update_and_measure = [cell, measure = functions.measure](const Band& b) {
-        return measure(cell.get(), b);
-    };
+    kernel.advance = advance(functions.update);
+    kernel.advance_and_measure = advance(functions.measure);
     return kernel;
+}
+
+bool suits_skewed(const Shape& shape) {
+    return shape.layout != Layout::row_major &&
+           bool(check_shape(with_layout(shape, Layout::skewed)));
+}
+
+Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double>& parameters,
+                               const Shape& shape) {
+    const auto info = kernel_info(name);
+    if (!info) return info.failure();
+    const bool skewed = info->has_skewed && suits_skewed(shape);
+    return make_kernel(name, parameters, shape.element,
+                       skewed ? Layout::skewed : Layout::row_major);
 }
 
 const char *skewed_instructions() {

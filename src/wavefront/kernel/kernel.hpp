@@ -13,14 +13,20 @@
 #include <string>
 #include <vector>
 
+#include <lanewise/wavefront/band.hpp>
 #include "base/result.hpp"
-#include "wavefront/kernel/band.hpp"
 #include "wavefront/shape.hpp"
 
 namespace lanewise::wavefront {
 
+/* whole: a wave's step covers a band. spans: also parts of it, several waves at once. */
+enum class Steps { whole, spans };
+
+enum class Origin { built_in, own };
+
 struct Kernel {
     std::string name;
+    Origin origin = Origin::built_in;
     std::uint32_t thickness = 1;
     Layout layout = Layout::row_major;
     Element element = Element::f64;
@@ -28,9 +34,21 @@ struct Kernel {
     std::uint32_t coefficient_count = 0;
     std::uint64_t scratch_rows = 0;   /* of each data matrix, for each wave */
     std::vector<double> parameters{}; /* by which the kernel can be made again */
-    std::function<double(const Band& band)> update{};
-    std::function<double(const Band& band)> update_and_measure{};
+    Steps steps = Steps::whole;
+    std::function<void(const Step& step)> advance{};
+    std::function<void(const Step& step)> advance_and_measure{};
 };
+
+/* A function of whole bands as the update of a step. */
+template <typename Update>
+std::function<void(const Step& step)> step_by_bands(Update update) {
+    return [update](const Step& step) {
+        for (std::uint32_t i = 0; i < step.count; ++i) {
+            const double change = update(step.bands[i]);
+            if (step.changes && change > step.changes[i]) step.changes[i] = change;
+        }
+    };
+}
 
 /* Thrown by a watched kernel's update; the run ends and the generation on disk is kept. */
 struct KernelFailure : std::runtime_error {
@@ -54,6 +72,13 @@ Result<KernelInfo> kernel_info(const std::string& name);
 Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& parameters,
                            Element element, Layout layout);
 
+/* The same, on the layout in memory that suits it best for a store of `shape`: skewed where kernel
+ * and shape allow it, unless the store is row-major, which then need not be rearranged. */
+Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double>& parameters,
+                               const Shape& shape);
+/* Whether strips of `shape` can be skewed in memory. */
+bool suits_skewed(const Shape& shape);
+
 enum class Reading { updated, previous };
 enum class WriteCheck { trusted, watched };
 
@@ -66,15 +91,21 @@ using RowFunction = void (*)(void *const *updated, const void *const *data,
                              const void *const *coefficients, std::int64_t row, std::int64_t first,
                              std::int64_t end, void *context);
 
+/* A step of a kernel of the user's, on a skewed store. */
+using UserStep = void (*)(const void *context, const void *step);
+
 struct UserKernel {
+    std::string name = "kernel"; /* by which a run is gone on with */
     RowFunction update = nullptr;
     void *context = nullptr;
+    UserStep advance = nullptr; /* none: for row-major stores only */
+    UserStep advance_and_measure = nullptr;
     std::uint32_t thickness = 1;
     Reading reading = Reading::updated;
     WriteCheck writes = WriteCheck::trusted; /* watched: fails where it writes outside its row */
 };
 
-/* A kernel of the user's for a row-major store of `shape`. */
+/* A kernel of the user's for a store of `shape`. */
 Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape);
 
 /* Whether `kernel` can sweep a store of `shape`. */

@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-#include "wavefront/kernel/band.hpp"
+#include <lanewise/wavefront/band.hpp>
 #include "wavefront/kernel/cells.hpp"
 
 namespace lanewise::wavefront {
@@ -48,11 +48,18 @@ void update_row(const Cell& cell, Real *out, const Real *const *rows,
         std::uint64_t column;
         Real operator()(unsigned matrix) const { return rows[matrix][column]; }
     };
-    for (std::uint64_t j = Cell::thickness; j < end; ++j) {
+    const auto update = [&](std::uint64_t j) {
         const Real before = rows[Cell::thickness][j];
         const Real after = cell(Data{rows, j}, Coefficients{coefficients, j});
         out[j] = after;
         observer.see(before, after);
+    };
+    if constexpr (Cell::reads == Reads::previous) {
+        // What is read was kept apart from what is written: the compiler may take several cells.
+#pragma GCC ivdep
+        for (std::uint64_t j = Cell::thickness; j < end; ++j) update(j);
+    } else {
+        for (std::uint64_t j = Cell::thickness; j < end; ++j) update(j);
     }
 }
 

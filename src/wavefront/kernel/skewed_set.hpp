@@ -6,8 +6,8 @@
 
 #pragma once
 
+#include <lanewise/wavefront/skewed.hpp>
 #include "wavefront/kernel/cells.hpp"
-#include "wavefront/kernel/skewed.hpp"
 #include "wavefront/kernel/skewed_table.hpp"
 
 namespace lanewise::wavefront {

@@ -4,16 +4,16 @@
 
 #pragma once
 
-#include "wavefront/kernel/band.hpp"
+#include <lanewise/wavefront/band.hpp>
 
 namespace lanewise::wavefront {
 
 struct SkewedFunctions {
     const char *cell;
-    BandFunction update_f32;
-    BandFunction measure_f32;
-    BandFunction update_f64;
-    BandFunction measure_f64;
+    StepFunction update_f32;
+    StepFunction measure_f32;
+    StepFunction update_f64;
+    StepFunction measure_f64;
 };
 
 struct SkewedTable {

@@ -153,22 +153,39 @@ double update_band(const UserSweep& sweep, const Band& band, Measuring measuring
 }  // namespace
 
 Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape) {
-    if (!user.update) return Failure{LW_ERR_ARGUMENT, "a user kernel needs a function"};
+    const bool skewed = user.advance && user.advance_and_measure && suits_skewed(shape);
+    const auto refuse = [&](const std::string& sentence) {
+        return Failure{LW_ERR_ARGUMENT, user.name + ": " + sentence};
+    };
+    if (!skewed && !user.update) return refuse("a kernel of your own needs a function");
     if (user.thickness < 1 || user.thickness > 8)
-        return Failure{LW_ERR_ARGUMENT,
-                       "thickness " + std::to_string(user.thickness) + " is not within 1 to 8"};
-    const auto sweep = std::make_shared<const UserSweep>(UserSweep{user, shape});
-    Kernel kernel{.name = "user",
+        return refuse("thickness " + std::to_string(user.thickness) + " is not within 1 to 8");
+    if (skewed && (user.thickness != 1 || user.reading == Reading::previous))
+        return refuse("a skewed store takes kernels of thickness 1 that read updated values");
+    Kernel kernel{.name = user.name,
+                  .origin = Origin::own,
                   .thickness = user.thickness,
-                  .layout = Layout::row_major,
+                  .layout = skewed ? Layout::skewed : Layout::row_major,
                   .element = shape.element,
                   .data_count = shape.data_count,
                   .coefficient_count = shape.coefficient_count};
+    if (skewed) {
+        const auto advance = [&](UserStep step) {
+            return [step, context = user.context](const Step& s) { step(context, &s); };
+        };
+        kernel.steps = Steps::spans;
+        kernel.advance = advance(user.advance);
+        kernel.advance_and_measure = advance(user.advance_and_measure);
+        return kernel;
+    }
+    const auto sweep = std::make_shared<const UserSweep>(UserSweep{user, shape});
     if (user.reading == Reading::previous) kernel.scratch_rows = sweep->kept_count();
-    kernel.update = [sweep](const Band& b) { return update_band(*sweep, b, Measuring::no); };
-    kernel.update_and_measure = [sweep](const Band& b) {
-        return update_band(*sweep, b, Measuring::yes);
+    const auto advance = [&](Measuring measuring) {
+        return step_by_bands(
+            [sweep, measuring](const Band& b) { return update_band(*sweep, b, measuring); });
     };
+    kernel.advance = advance(Measuring::no);
+    kernel.advance_and_measure = advance(Measuring::yes);
     return kernel;
 }
 
@@ -185,10 +202,7 @@ Outcome check_kernel(const Kernel& kernel, const Shape& shape) {
     if (kernel.element != shape.element)
         return refuse(std::string("was made for ") + element_name(kernel.element) +
                       "; the store holds " + element_name(shape.element));
-    if (kernel.layout != shape.layout)
-        return refuse(std::string("works on the ") + layout_name(kernel.layout) +
-                      " layout; the store is " + layout_name(shape.layout));
-    return Done{};
+    return check_shape(with_layout(shape, kernel.layout));
 }
 
 }  // namespace lanewise::wavefront

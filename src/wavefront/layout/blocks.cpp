@@ -5,6 +5,7 @@
 #include "wavefront/layout/blocks.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <string>
 
@@ -54,11 +55,12 @@ void each_run(const BlockShape& shape, std::uint64_t row_count, const Move& move
     }
 }
 
-void copy(const double *from, double *to, std::uint64_t elements) {
-    if (elements == 1)
-        *to = *from;
+// Columns of a frontier are elements one by one: worth a path of their own.
+void copy(const std::byte *from, std::byte *to, std::uint64_t bytes) {
+    if (bytes == sizeof(double))
+        std::memcpy(to, from, sizeof(double));
     else
-        std::memcpy(to, from, elements * sizeof(double));
+        std::memcpy(to, from, bytes);
 }
 
 }  // namespace
@@ -97,18 +99,25 @@ std::uint64_t layout_elements(const BlockShape& shape) {
     return elements;
 }
 
-void pack_band(const BlockShape& shape, const double *rows, std::uint64_t row_count, double *band) {
-    if (shape.layout == BlockLayout::row_major) return copy(rows, band, row_count * shape.columns);
+void pack_band(const BlockShape& shape, const void *rows, std::uint64_t row_count, void *band) {
+    const auto *from = static_cast<const std::byte *>(rows);
+    auto *to = static_cast<std::byte *>(band);
+    const auto size = shape.element_bytes;
+    if (shape.layout == BlockLayout::row_major)
+        return copy(from, to, row_count * shape.columns * size);
     each_run(shape, row_count, [&](std::uint64_t row_at, std::uint64_t band_at, std::uint64_t n) {
-        copy(rows + row_at, band + band_at, n);
+        copy(from + row_at * size, to + band_at * size, n * size);
     });
 }
 
-void unpack_band(const BlockShape& shape, const double *band, std::uint64_t row_count,
-                 double *rows) {
-    if (shape.layout == BlockLayout::row_major) return copy(band, rows, row_count * shape.columns);
+void unpack_band(const BlockShape& shape, const void *band, std::uint64_t row_count, void *rows) {
+    const auto *from = static_cast<const std::byte *>(band);
+    auto *to = static_cast<std::byte *>(rows);
+    const auto size = shape.element_bytes;
+    if (shape.layout == BlockLayout::row_major)
+        return copy(from, to, row_count * shape.columns * size);
     each_run(shape, row_count, [&](std::uint64_t row_at, std::uint64_t band_at, std::uint64_t n) {
-        copy(band + band_at, rows + row_at, n);
+        copy(from + band_at * size, to + row_at * size, n * size);
     });
 }
 

@@ -27,6 +27,7 @@ struct BlockShape {
     std::uint64_t block_columns = 0;
     std::uint64_t thickness = 1;
     BlockLayout layout = BlockLayout::block;
+    std::uint64_t element_bytes = sizeof(double);
 };
 
 Outcome check_blocks(const BlockShape& shape);
@@ -39,8 +40,7 @@ std::uint64_t layout_elements(const BlockShape& shape);
 std::uint64_t band_elements(const BlockShape& shape, std::uint64_t first_row);
 
 /* A row of blocks, from `row_count` rows of the matrix and back. */
-void pack_band(const BlockShape& shape, const double *rows, std::uint64_t row_count, double *band);
-void unpack_band(const BlockShape& shape, const double *band, std::uint64_t row_count,
-                 double *rows);
+void pack_band(const BlockShape& shape, const void *rows, std::uint64_t row_count, void *band);
+void unpack_band(const BlockShape& shape, const void *band, std::uint64_t row_count, void *rows);
 
 }  // namespace lanewise::wavefront

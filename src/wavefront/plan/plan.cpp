@@ -16,8 +16,14 @@ constexpr std::uint32_t thickness_max = 8;
 // One strip being read and one being written while the waves work on the others.
 constexpr std::uint64_t strips_in_transfer_min = 2;
 constexpr std::uint64_t strips_in_transfer = 4;
-// Where no rate is known: more waves than any disk measured so far needed (18 to 45).
-constexpr std::uint64_t waves_without_rates = 64;
+// Where no rate is known: more waves than any disk measured so far needed (18 to 90).
+constexpr std::uint64_t waves_without_rates = 128;
+// Waves of a group, and the rounds by which it advances: a band then comes from memory once for
+// eight waves or more. With more of them a group waits longer for the one before.
+constexpr std::uint64_t group_waves_max = 16;
+// Groups a thread, so that one is ready while others wait.
+constexpr std::uint64_t groups_per_thread = 2;
+constexpr std::uint64_t span_vectors_min = 16;
 // Twice the break-even leaves the disk idle half of the time: it may slow down without harm.
 constexpr std::uint64_t waves_over_break_even = 2;
 
@@ -48,23 +54,57 @@ std::uint64_t choose_band_rows(const Request& request) {
     return shape.strip_rows;
 }
 
-// Strips between the one that the first wave needs and the one that the last wave still reads:
-// K bands of lag, one more at each border between two threads, and the bands above and below.
-std::uint64_t strips_in_work(const Request& request, std::uint64_t waves, std::uint64_t band_rows) {
-    const auto bands_per_strip = request.shape.strip_rows / band_rows;
+enum class Order { tiled, plain };
+
+// A span of the bands that a group works on fills half of the cache: the other half is for what
+// comes next, and for other programs.
+std::uint64_t choose_span(const Request& request, std::uint64_t group_waves) {
+    const auto& shape = request.shape;
+    const auto vector_bytes = skew_lanes * element_bytes(shape.element);
+    const auto vectors =
+        request.cache_bytes / 2 / ((group_waves + 2) * shape.matrix_count() * vector_bytes);
+    return std::max(vectors / 8 * 8, span_vectors_min);
+}
+
+Tiling choose_tiling(const Request& request, std::uint64_t waves, Order order) {
     const auto threads = std::min<std::uint64_t>(request.threads, waves);
-    return 2 + (waves + threads - 1) / bands_per_strip;
+    if (order == Order::plain || request.cache_bytes == 0) return {.groups = threads};
+    const auto per_group =
+        std::clamp<std::uint64_t>(waves / (groups_per_thread * threads), 1, group_waves_max);
+    return {.groups = (waves + per_group - 1) / per_group,
+            .rounds = per_group,
+            .span = choose_span(request, per_group)};
+}
+
+// Strips between the one that the first wave needs and the one that the last wave still reads:
+// K bands of lag, the rounds of each group, and the bands above and below.
+std::uint64_t strips_in_work(const Request& request, std::uint64_t waves, std::uint64_t band_rows,
+                             Order order) {
+    const auto bands_per_strip = request.shape.strip_rows / band_rows;
+    const auto tiling = choose_tiling(request, waves, order);
+    return 2 + (waves + tiling.groups * tiling.rounds - 1) / bands_per_strip;
+}
+
+Shape stored(const Request& request) {
+    return with_layout(request.shape, request.disk_layout);
+}
+
+// A strip's rows between one layout and the other.
+std::uint64_t conversion_bytes(const Request& request) {
+    const auto& shape = request.shape;
+    if (request.disk_layout == shape.layout) return 0;
+    return shape.strip_rows * shape.columns * element_bytes(shape.element);
 }
 
 std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint64_t band_rows,
-                         std::uint64_t transfers) {
+                         Order order, std::uint64_t transfers) {
     const auto& shape = request.shape;
     const auto strips =
-        std::min(strips_in_work(request, waves, band_rows) + transfers, shape.strip_count());
+        std::min(strips_in_work(request, waves, band_rows, order) + transfers, shape.strip_count());
     const auto scratch = waves * request.scratch_rows * shape.columns *
                          element_bytes(shape.element) * shape.data_count;
-    return own_memory_bytes(shape, request.threads) + scratch +
-           strips * shape.matrix_count() * strip_bytes(shape);
+    return own_memory_bytes(shape, request.threads) + scratch + conversion_bytes(request) +
+           strips * shape.matrix_count() * slot_bytes(stored(request), shape.layout);
 }
 
 std::uint64_t waves_to_hide_disk(const Request& request) {
@@ -77,20 +117,41 @@ std::uint64_t waves_to_hide_disk(const Request& request) {
     return static_cast<std::uint64_t>(std::ceil(std::max(1.0, cells * seconds_per_cell)));
 }
 
-std::uint64_t choose_waves(const Request& request, std::uint64_t band_rows, std::uint64_t hiding) {
+std::uint64_t wanted_waves(const Request& request) {
+    const auto hiding = waves_to_hide_disk(request);
     const auto wanted =
         request.waves ? request.waves
         : hiding      ? std::max<std::uint64_t>(waves_over_break_even * hiding, request.threads)
                       : waves_without_rates;
     // A wave more than there are bands would wait for the others without ever working.
-    const auto useful = std::min({wanted, request.iterations, request.shape.rows});
+    return std::min({wanted, request.iterations, request.shape.rows});
+}
+
+std::uint64_t waves_that_fit(const Request& request, std::uint64_t band_rows, Order order) {
+    const auto useful = wanted_waves(request);
     std::uint64_t fits = 1;
     for (std::uint64_t step = useful; step > 0; step /= 2) {
-        while (fits + step <= useful && memory_for(request, fits + step, band_rows,
+        while (fits + step <= useful && memory_for(request, fits + step, band_rows, order,
                                                    strips_in_transfer_min) <= request.memory_bytes)
             fits += step;
     }
     return fits;
+}
+
+struct Chain {
+    std::uint64_t waves;
+    Order order;
+};
+
+// Tiles need room for the rounds of each group. Where that leaves too few waves to hide the disk,
+// more waves in plain order win more than the cache would.
+Chain choose_chain(const Request& request, std::uint64_t band_rows) {
+    const auto tiled = waves_that_fit(request, band_rows, Order::tiled);
+    const auto hiding = waves_to_hide_disk(request);
+    const bool enough = request.waves == 0 && tiled >= (hiding ? hiding : waves_without_rates / 4);
+    if (enough || tiled == wanted_waves(request)) return {tiled, Order::tiled};
+    const auto plain = waves_that_fit(request, band_rows, Order::plain);
+    return plain > tiled ? Chain{plain, Order::plain} : Chain{tiled, Order::tiled};
 }
 
 Outcome check_request(const Request& request) {
@@ -113,8 +174,8 @@ Outcome check_request(const Request& request) {
 void estimate(const Request& request, Plan& plan) {
     const auto& shape = request.shape;
     const auto strips = shape.strip_count();
-    plan.read_bytes = plan.passes * strips * shape.matrix_count() * strip_bytes(shape);
-    plan.written_bytes = plan.passes * strips * shape.data_count * strip_bytes(shape);
+    plan.read_bytes = plan.passes * strips * shape.matrix_count() * strip_bytes(stored(request));
+    plan.written_bytes = plan.passes * strips * shape.data_count * strip_bytes(stored(request));
     plan.waves_to_hide_disk = waves_to_hide_disk(request);
     if (plan.waves_to_hide_disk == 0) return;
     const auto cells = static_cast<double>(shape.rows) * static_cast<double>(shape.columns);
@@ -146,29 +207,36 @@ Result<Plan> make_plan(const Request& request) {
 
     Plan plan;
     plan.band_rows = choose_band_rows(request);
-    plan.memory_bytes_min = memory_for(request, 1, plan.band_rows, strips_in_transfer_min);
+    const auto memory = [&](std::uint64_t waves, Order order, std::uint64_t transfers) {
+        return memory_for(request, waves, plan.band_rows, order, transfers);
+    };
+    plan.memory_bytes_min = memory(1, Order::plain, strips_in_transfer_min);
     if (request.memory_bytes < plan.memory_bytes_min)
         return refuse("a memory budget of " + size_text(request.memory_bytes) +
                       " is too small for this store; give it --memory " +
                       size_text(round_up_mebibyte(plan.memory_bytes_min)) + " or more");
 
-    const auto fitting = choose_waves(request, plan.band_rows, waves_to_hide_disk(request));
+    const auto [fitting, order] = choose_chain(request, plan.band_rows);
     if (request.waves > fitting && request.waves <= request.iterations &&
         request.waves <= request.shape.rows)
         return refuse(std::to_string(request.waves) + " waves need --memory " +
-                      size_text(round_up_mebibyte(memory_for(request, request.waves, plan.band_rows,
-                                                             strips_in_transfer_min))) +
+                      size_text(round_up_mebibyte(
+                          memory(request.waves, Order::plain, strips_in_transfer_min))) +
                       "; the budget holds " + std::to_string(fitting));
     plan.passes = (request.iterations + fitting - 1) / fitting;
     plan.waves = waves_in_pass(request.iterations, plan.passes, 0);
-    plan.threads = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.waves));
+    plan.tiling = choose_tiling(request, plan.waves, order);
+    plan.threads =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.tiling.groups));
 
-    auto transfers = strips_in_transfer;
+    // A group leaves its bands block by block: transfers go on meanwhile where there is room.
+    auto transfers =
+        strips_in_transfer + 2 * plan.tiling.rounds * plan.band_rows / request.shape.strip_rows;
     while (transfers > strips_in_transfer_min &&
-           memory_for(request, plan.waves, plan.band_rows, transfers) > request.memory_bytes)
+           memory(plan.waves, order, transfers) > request.memory_bytes)
         --transfers;
-    plan.memory_bytes = memory_for(request, plan.waves, plan.band_rows, transfers);
-    plan.buffers = std::min(strips_in_work(request, plan.waves, plan.band_rows) + transfers,
+    plan.memory_bytes = memory(plan.waves, order, transfers);
+    plan.buffers = std::min(strips_in_work(request, plan.waves, plan.band_rows, order) + transfers,
                             request.shape.strip_count());
     estimate(request, plan);
     return plan;

@@ -26,14 +26,24 @@ struct Rates {
     double cells_per_s = 0.0; /* of the kernel, on all threads */
 };
 
+/* How waves share the processors' caches; see run/waves.hpp. */
+struct Tiling {
+    std::uint64_t groups =
+        1; /* into which the waves are divided; a thread advances one at a time */
+    std::uint64_t rounds = 1; /* bands by which a group advances at a time */
+    std::uint64_t span = 0;   /* vectors that it takes from all those bands at a time; 0: all */
+};
+
 struct Request {
-    Shape shape;
+    Shape shape;                            /* as the kernel works on it */
+    Layout disk_layout = Layout::row_major; /* as it lies on disk */
     std::uint32_t thickness = 1;
     std::uint64_t iterations = 1;
     std::uint64_t memory_bytes = 0;
     std::uint32_t threads = 1;
     std::uint64_t waves = 0;        /* 0: chosen by the plan */
     std::uint64_t scratch_rows = 0; /* rows that the kernel keeps for each wave */
+    std::uint64_t cache_bytes = 0;  /* of one processor; 0: the kernel takes whole bands only */
     Rates rates;
 };
 
@@ -43,6 +53,7 @@ struct Plan {
     std::uint64_t band_rows = 8; /* a wave's step, and its distance to the wave before */
     std::uint64_t buffers = 0;   /* strips of every matrix in memory */
     std::uint32_t threads = 1;
+    Tiling tiling;
     std::uint64_t memory_bytes = 0; /* at the peak, this program's own share included */
     std::uint64_t memory_bytes_min = 0;
     std::uint64_t read_bytes = 0; /* over all passes */

@@ -19,6 +19,7 @@ Request livermore(std::uint64_t side, Layout layout) {
     Request request;
     request.shape = {.rows = side, .columns = side, .coefficient_count = 5, .layout = layout};
     request.shape.strip_rows = default_strip_rows(request.shape);
+    request.disk_layout = layout;
     request.iterations = 64;
     request.memory_bytes = 2 * gibibyte;
     request.threads = 2;
@@ -102,11 +103,38 @@ TEST(PlanTest, RefusesMoreWavesThanTheBudgetHoldsAndSaysWhatTheyNeed) {
     EXPECT_THAT(plan.failure().sentence, HasSubstr("64 waves need --memory"));
 }
 
+TEST(PlanTest, ABandOfAGroupFitsIntoTheCache) {
+    auto request = livermore(4096, Layout::skewed);
+    request.cache_bytes = mebibyte;
+
+    const auto plan = make_plan(request);
+
+    ASSERT_TRUE(plan) << plan.failure().sentence;
+    EXPECT_EQ(plan->tiling.groups, 4u);
+    EXPECT_EQ(plan->tiling.rounds, 16u);
+    EXPECT_LE(16 * 6 * plan->tiling.span * 64, mebibyte);
+    EXPECT_GE(plan->tiling.span, 64u);
+}
+
+TEST(PlanTest, GivesUpTilesWhereTheBudgetHoldsMoreWavesWithoutThem) {
+    auto request = livermore(16384, Layout::skewed);
+    request.cache_bytes = mebibyte;
+    request.waves = 64;
+    request.memory_bytes = 600 * mebibyte;
+
+    const auto plan = make_plan(request);
+
+    ASSERT_TRUE(plan) << plan.failure().sentence;
+    EXPECT_EQ(plan->waves, 64u);
+    EXPECT_EQ(plan->tiling.rounds, 1u);
+}
+
 TEST(PlanTest, NeverExceedsTheBudget) {
     for (std::uint64_t side : {7u, 64u, 1000u, 8192u, 50000u}) {
         for (std::uint64_t budget = 20 * mebibyte; budget < 4 * gibibyte; budget += budget / 3) {
             auto request = livermore(side, Layout::skewed);
             request.memory_bytes = budget;
+            request.cache_bytes = budget % 2 ? mebibyte : 0;
             const auto plan = make_plan(request);
             EXPECT_LE(plan ? plan->memory_bytes : 0, budget) << side;
         }

@@ -60,7 +60,7 @@ class FaultyQueue final : public DiskQueue {
         return reads == (fault_ == Fault::failed_read || fault_ == Fault::flipped_bit);
     }
 
-    // Holds up to four completions and gives back a random one of them.
+    // Holds up to four completions and gives back a random one of them: some transfers are slow.
     std::optional<Completion> wait_in_disorder() {
         while (held_.size() < 4) {
             // What is held must not wait for a completion that may never come.
@@ -153,6 +153,20 @@ TEST_F(FaultsTest, ABitThatFlipsOnTheWayInIsFound) {
     EXPECT_THAT(report.failure().sentence, HasSubstr("strip 3 (rows from 24) of b"));
     EXPECT_THAT(report.failure().sentence, HasSubstr("checksum"));
     expect_untouched();
+}
+
+TEST_F(FaultsTest, AFileThatEndsTooEarlyIsNamedByEitherQueue) {
+    std::filesystem::resize_file(folder_ / "s/c.a.0", 11 * strip_bytes(store_->shape()));
+    for (const auto kind : {QueueKind::automatic, QueueKind::threads}) {
+        RunOptions options;
+        options.queue = kind;
+
+        const auto report = run(*store_, kernel_, options);
+
+        ASSERT_FALSE(report);
+        EXPECT_THAT(report.failure().sentence, HasSubstr("reading strip 11 (rows from 88) of c"));
+        EXPECT_EQ(store_->manifest().iterations, 0u);
+    }
 }
 
 TEST_F(FaultsTest, AWriteThatWasTornSilentlyIsFoundByTheNextPass) {

@@ -56,7 +56,11 @@ class Pass {
     Pass(const PassRequest& request, std::vector<StripFiles> sources,
          std::vector<StripFiles> targets, std::vector<std::vector<std::uint64_t>> sums)
         : request_(request),
-          shape_(request.store->shape()),
+          disk_(request.store->shape()),
+          shape_(with_layout(disk_, request.kernel->layout)),
+          converted_rows_(disk_.layout == shape_.layout
+                              ? 0
+                              : disk_.strip_rows * disk_.columns * element_bytes(disk_.element)),
           sources_(std::move(sources)),
           targets_(std::move(targets)),
           expected_sums_(std::move(sums)),
@@ -91,22 +95,35 @@ class Pass {
                 .band_rows = request_.band_rows,
                 .waves = request_.waves,
                 .threads = request_.threads,
+                .tiling = request_.tiling,
                 .measuring = request_.measuring,
                 .locate = [this](std::uint64_t strip,
                                  std::uint32_t matrix) { return slot(strip, matrix); },
                 // A strip may be written after its last band, and its buffer be used again after
                 // the first band below it.
                 .last_wave_done =
-                    [this, per_strip](std::uint64_t band) {
-                        const auto place = band % per_strip;
-                        if (place == 0 || place + 1 == per_strip || band + 1 == waves_.band_count())
+                    [this, per_strip](std::uint64_t first, std::uint64_t end) {
+                        const bool strip_ended = end / per_strip > first / per_strip;
+                        const bool band_below =
+                            (end + per_strip - 1) / per_strip > (first + per_strip - 1) / per_strip;
+                        if (strip_ended || band_below || end == waves_.band_count())
                             request_.queue->wake();
                     }};
     }
 
     std::byte *slot(std::uint64_t strip, std::uint32_t matrix) const {
         return request_.ring->begin() +
-               (strip % request_.buffers * shape_.matrix_count() + matrix) * strip_bytes(shape_);
+               (strip % request_.buffers * shape_.matrix_count() + matrix) *
+                   slot_bytes(disk_, shape_.layout);
+    }
+
+    bool converting() const { return !converted_rows_.empty(); }
+
+    void convert(const Shape& from, const Shape& to, std::uint64_t strip, std::byte *bytes) {
+        if (!converting()) return;
+        const auto rows = rows_in_strip(shape_, strip);
+        unpack_strip(from, bytes, rows, converted_rows_.data());
+        pack_strip(to, converted_rows_.data(), rows, bytes);
     }
 
     Outcome move_strips() {
@@ -117,7 +134,7 @@ class Pass {
             const auto completion = request_.queue->wait();
             if (!completion) {
                 // A kernel that failed wakes this thread; its sentence is found by join.
-                if (waves_failed()) return Failure{LW_ERR_OPERATION, "a kernel failed"};
+                if (waves_.given_up()) return Failure{LW_ERR_OPERATION, "a kernel failed"};
                 continue;
             }
             --under_way_;
@@ -127,13 +144,11 @@ class Pass {
         return Done{};
     }
 
-    bool waves_failed() { return !waves_.loaded().wait_for(0); }
-
     // Bands of the last wave after which the buffer of `strip` is free.
     bool is_free(std::uint64_t strip) const {
         const auto needed =
             std::min((strip + 1) * waves_.bands_per_strip() + 1, waves_.band_count());
-        return writes_pending_[strip] == 0 && waves_.last().ready() >= needed;
+        return writes_pending_[strip] == 0 && waves_.finished() >= needed;
     }
 
     void submit_reads() {
@@ -146,11 +161,13 @@ class Pass {
     }
 
     Outcome submit_writes() {
+        // A strip that is converted where it lies must not be read by the band below any more.
+        const std::uint64_t below = converting() ? 1 : 0;
         while (next_write_ < strips_ &&
-               waves_.last().ready() >=
-                   std::min((next_write_ + 1) * waves_.bands_per_strip(), waves_.band_count())) {
+               waves_.finished() >= std::min((next_write_ + 1) * waves_.bands_per_strip() + below,
+                                             waves_.band_count())) {
             for (std::uint32_t m = 0; m < shape_.data_count; ++m) {
-                const auto *bytes = slot(next_write_, m);
+                auto *bytes = slot(next_write_, m);
                 if (request_.finite == Finite::checked) {
                     const auto cell = cell_not_finite(shape_, next_write_, bytes);
                     if (!cell.empty())
@@ -159,7 +176,8 @@ class Pass {
                                            " is not finite at " + cell +
                                            "; the data before this pass are kept"};
                 }
-                result_.sums[m][next_write_] = checksum(bytes, strip_bytes(shape_));
+                convert(shape_, disk_, next_write_, bytes);
+                result_.sums[m][next_write_] = checksum(bytes, strip_bytes(disk_));
                 submit(Transfer::Direction::write, targets_[m].place(next_write_), next_write_, m);
             }
             ++next_write_;
@@ -173,7 +191,7 @@ class Pass {
         request_.queue->submit({.direction = direction,
                                 .file = place.file,
                                 .memory = slot(strip, matrix),
-                                .bytes = strip_bytes(shape_),
+                                .bytes = strip_bytes(disk_),
                                 .offset = place.offset,
                                 .tag = (strip * shape_.matrix_count() + matrix) * 2 + written});
         ++under_way_;
@@ -191,22 +209,23 @@ class Pass {
     }
 
     Outcome take_read(std::uint64_t strip, std::uint32_t matrix) {
-        result_.read_bytes += strip_bytes(shape_);
-        if (checksum(slot(strip, matrix), strip_bytes(shape_)) != expected_sums_[matrix][strip])
+        result_.read_bytes += strip_bytes(disk_);
+        if (checksum(slot(strip, matrix), strip_bytes(disk_)) != expected_sums_[matrix][strip])
             return Failure{LW_ERR_IO, request_.store->strip_name(matrix, strip) +
                                           ": the checksum is wrong; restore it from a copy"};
+        convert(disk_, shape_, strip, slot(strip, matrix));
         --reads_pending_[strip];
         while (strips_loaded_ < strips_ && reads_pending_[strips_loaded_] == 0) {
             const auto per_strip = waves_.bands_per_strip();
             const auto first = strips_loaded_ * per_strip;
-            waves_.loaded().add(std::min(first + per_strip, waves_.band_count()) - first);
+            waves_.load(std::min(first + per_strip, waves_.band_count()) - first);
             ++strips_loaded_;
         }
         return Done{};
     }
 
     Outcome take_write(std::uint64_t strip) {
-        result_.written_bytes += strip_bytes(shape_);
+        result_.written_bytes += strip_bytes(disk_);
         if (--writes_pending_[strip] > 0) return Done{};
         ++strips_written_;
         if (request_.progress)
@@ -223,7 +242,9 @@ class Pass {
     }
 
     const PassRequest& request_;
-    Shape shape_;
+    Shape disk_;                            /* as strips lie on disk */
+    Shape shape_;                           /* as the kernel works on them */
+    std::vector<std::byte> converted_rows_; /* between the two, where they differ */
     std::vector<StripFiles> sources_;
     std::vector<StripFiles> targets_;
     std::vector<std::vector<std::uint64_t>> expected_sums_;

@@ -2,6 +2,9 @@
 //
 // Pass: every strip through memory once, while K waves work on those inside.
 //
+// Where the store's layout is not the one that the kernel works on, a strip is
+// rearranged once when it has come and once before it goes.
+//
 // The calling thread moves strips: it reads as far ahead as the ring of buffers
 // allows, checks each strip's checksum, and writes a strip behind the last
 // wave. Compute threads meet it in two counters only.
@@ -12,6 +15,7 @@
 #include <vector>
 
 #include "wavefront/kernel/kernel.hpp"
+#include "wavefront/plan/plan.hpp"
 #include "wavefront/store/disk_queue.hpp"
 #include "wavefront/store/memory.hpp"
 #include "wavefront/store/store.hpp"
@@ -32,11 +36,12 @@ struct PassRequest {
     const Store *store = nullptr;
     const Kernel *kernel = nullptr;
     DiskQueue *queue = nullptr;
-    const Memory *ring = nullptr; /* buffers x matrices x strip_bytes */
+    const Memory *ring = nullptr; /* buffers x matrices x slot_bytes */
     std::uint64_t buffers = 0;
     std::uint64_t band_rows = 8;
     std::uint64_t waves = 1;
     std::uint32_t threads = 1;
+    Tiling tiling;
     bool measuring = false;
     Finite finite = Finite::assumed;
     std::function<void(const PassProgress& progress)> progress{}; /* may be empty */

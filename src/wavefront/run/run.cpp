@@ -5,6 +5,7 @@
 #include "wavefront/run/run.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -26,13 +27,17 @@ std::uint64_t peak_memory_bytes() {
 }
 
 Request request_of(const Store& store, const Kernel& kernel, const RunOptions& options) {
-    return {.shape = store.shape(),
+    return {.shape = with_layout(store.shape(), kernel.layout),
+            .disk_layout = store.shape().layout,
             .thickness = kernel.thickness,
             .iterations = options.iterations,
             .memory_bytes = options.memory_bytes,
             .threads = options.threads ? options.threads : processor_count(),
             .waves = options.waves,
             .scratch_rows = kernel.scratch_rows,
+            .cache_bytes = kernel.steps == Steps::whole ? 0
+                           : options.cache_bytes        ? options.cache_bytes
+                                                        : cache_bytes(),
             .rates = options.rates};
 }
 
@@ -41,6 +46,12 @@ std::uint64_t first_at_rest(const std::vector<double>& changes, double tolerance
     const auto found = std::find_if(changes.begin(), changes.end(),
                                     [&](double change) { return change <= tolerance; });
     return static_cast<std::uint64_t>(found - changes.begin());
+}
+
+// As the manifest has it: a kernel of the user's never passes for a built-in one.
+constexpr const char *own_prefix = "own:";
+std::string noted_name(const Kernel& kernel) {
+    return (kernel.origin == Origin::own ? own_prefix : "") + kernel.name;
 }
 
 class Run {
@@ -53,9 +64,11 @@ class Run {
         if (!queue) return queue.failure();
         queue_ = options_.wrap_queue ? options_.wrap_queue(std::move(*queue)) : std::move(*queue);
         const auto& shape = store_.shape();
-        auto ring = Memory::reserve(plan_.buffers * shape.matrix_count() * strip_bytes(shape));
+        auto ring = Memory::reserve(plan_.buffers * shape.matrix_count() *
+                                    slot_bytes(shape, kernel_.layout));
         if (!ring) return ring.failure();
         ring_ = std::move(*ring);
+        queue_->lend(ring_);
         const auto noted = note_run();
         if (!noted) return noted.failure();
 
@@ -77,7 +90,7 @@ class Run {
     // Kept before the first pass, so that a killed run can be gone on with.
     Outcome note_run() {
         auto manifest = store_.manifest();
-        manifest.run = RunEntry{kernel_.name, kernel_.parameters,
+        manifest.run = RunEntry{noted_name(kernel_), kernel_.parameters,
                                 manifest.iterations + options_.iterations, options_.tolerance};
         return store_.commit(manifest);
     }
@@ -108,6 +121,7 @@ class Run {
                             .band_rows = plan_.band_rows,
                             .waves = waves,
                             .threads = plan_.threads,
+                            .tiling = plan_.tiling,
                             .measuring = options_.tolerance > 0.0,
                             .finite = options_.finite};
         if (options_.progress)
@@ -141,8 +155,8 @@ class Run {
     const Kernel& kernel_;
     const RunOptions& options_;
     Plan plan_;
-    std::unique_ptr<DiskQueue> queue_;
     Memory ring_;
+    std::unique_ptr<DiskQueue> queue_; /* after the memory that is lent to it */
     double began_s_ = 0.0;
     RunReport report_;
 };
@@ -154,6 +168,12 @@ std::uint32_t processor_count() {
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
     return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set)));
+}
+
+std::uint64_t cache_bytes() {
+    const long bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+    constexpr std::uint64_t usual = 1 << 20;
+    return bytes > 0 ? static_cast<std::uint64_t>(bytes) : usual;
 }
 
 Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options) {
@@ -171,20 +191,36 @@ Result<RunReport> run(Store& store, const Kernel& kernel, const RunOptions& opti
     return Run(store, kernel, options, *plan).go();
 }
 
-Result<RunReport> resume(Store& store, const RunOptions& options) {
+Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& options) {
     const auto& manifest = store.manifest();
     if (!manifest.run)
         return Failure{LW_ERR_NOT_FOUND,
                        store.folder() + " has no run to go on with; start one with run"};
     const auto entry = *manifest.run;
+    if (entry.kernel != noted_name(kernel))
+        return Failure{LW_ERR_ARGUMENT, "the run in " + store.folder() + " is of " + entry.kernel +
+                                            ", not of " + noted_name(kernel) +
+                                            "; resume it with its own kernel"};
     if (manifest.iterations >= entry.iterations_wanted) return RunReport{};
-    const auto kernel =
-        make_kernel(entry.kernel, entry.parameters, manifest.shape.element, manifest.shape.layout);
-    if (!kernel) return kernel.failure();
     RunOptions rest = options;
     rest.iterations = entry.iterations_wanted - manifest.iterations;
     rest.tolerance = entry.tolerance;
-    return run(store, *kernel, rest);
+    return run(store, kernel, rest);
+}
+
+Result<RunReport> resume(Store& store, const RunOptions& options) {
+    const auto& manifest = store.manifest();
+    // Without a run no kernel is needed to say so.
+    if (!manifest.run) return resume(store, Kernel{}, options);
+    const auto entry = *manifest.run;
+    if (entry.kernel.rfind(own_prefix, 0) == 0)
+        return Failure{LW_ERR_ARGUMENT,
+                       "the run in " + store.folder() + " is of the kernel " +
+                           entry.kernel.substr(std::string_view(own_prefix).size()) +
+                           " of a program's own; resume it from that program"};
+    const auto kernel = make_kernel_for(entry.kernel, entry.parameters, manifest.shape);
+    if (!kernel) return kernel.failure();
+    return resume(store, *kernel, options);
 }
 
 }  // namespace lanewise::wavefront

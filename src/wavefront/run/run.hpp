@@ -28,9 +28,10 @@ struct RunProgress {
 struct RunOptions {
     std::uint64_t iterations = 1;
     std::uint64_t memory_bytes = std::uint64_t{1} << 30;
-    std::uint32_t threads = 0; /* 0: the processors this program may use */
-    std::uint64_t waves = 0;   /* 0: chosen by the plan */
-    double tolerance = 0.0;    /* 0: no test of convergence */
+    std::uint32_t threads = 0;     /* 0: the processors this program may use */
+    std::uint64_t waves = 0;       /* 0: chosen by the plan */
+    double tolerance = 0.0;        /* 0: no test of convergence */
+    std::uint64_t cache_bytes = 0; /* of one processor; 0: what the system says */
     QueueKind queue = QueueKind::automatic;
     /* Put around the queue of that kind, by tests that inject faults; empty: nothing. */
     std::function<std::unique_ptr<DiskQueue>(std::unique_ptr<DiskQueue> queue)> wrap_queue{};
@@ -62,6 +63,11 @@ Result<RunReport> run(Store& store, const Kernel& kernel, const RunOptions& opti
 /* Goes on with the run that the manifest tells of; LW_ERR_NOT_FOUND where there is none. */
 Result<RunReport> resume(Store& store, const RunOptions& options);
 
+/* The same with a kernel of the user's, which must have the name that it had. */
+Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& options);
+
 std::uint32_t processor_count();
+/* Of the second level, which each processor has for itself. */
+std::uint64_t cache_bytes();
 
 }  // namespace lanewise::wavefront

@@ -18,12 +18,6 @@ void pause() {
 #endif
 }
 
-struct BandPointers {
-    std::byte *above[64];
-    std::byte *here[64];
-    std::byte *below[64];
-};
-
 }  // namespace
 
 void BandCounter::add(std::uint64_t bands) {
@@ -55,8 +49,14 @@ Waves::Waves(WaveSet set)
       scratch_bytes_(set_.kernel->scratch_rows * set_.shape.columns *
                      element_bytes(set_.shape.element) * set_.shape.data_count),
       scratch_(scratch_bytes_ * set_.waves),
-      counters_(set_.waves),
-      changes_(set_.waves, 0.0) {}
+      groups_(std::clamp<std::uint64_t>(set_.tiling.groups, 1, set_.waves)),
+      changes_(set_.waves, 0.0) {
+    const auto count = groups_.size();
+    for (std::size_t g = 0; g < count; ++g) {
+        groups_[g].first_wave = g * set_.waves / count;
+        groups_[g].waves = (g + 1) * set_.waves / count - groups_[g].first_wave;
+    }
+}
 
 Waves::~Waves() {
     give_up();
@@ -64,15 +64,19 @@ Waves::~Waves() {
 }
 
 void Waves::start() {
-    const auto threads = std::min<std::uint64_t>(set_.threads, set_.waves);
-    for (std::uint64_t p = 0; p < threads; ++p)
-        threads_.emplace_back(&Waves::work, this, p * set_.waves / threads,
-                              (p + 1) * set_.waves / threads);
+    const auto threads = std::min<std::uint64_t>(set_.threads, groups_.size());
+    for (std::uint64_t p = 0; p < threads; ++p) threads_.emplace_back(&Waves::work, this);
+}
+
+void Waves::load(std::uint64_t bands) {
+    loaded_.add(bands);
+    news_.add(1);
 }
 
 void Waves::give_up() {
     loaded_.give_up();
-    for (auto& counter : counters_) counter.give_up();
+    news_.give_up();
+    for (auto& group : groups_) group.finished.give_up();
 }
 
 std::string Waves::join() {
@@ -87,61 +91,132 @@ void Waves::fail(const std::string& sentence) {
         if (failure_.empty()) failure_ = sentence;
     }
     give_up();
-    set_.last_wave_done(0);
+    set_.last_wave_done(0, 1);
 }
 
-void Waves::work(std::uint64_t first_wave, std::uint64_t end_wave) {
-    const auto own = end_wave - first_wave;
+void Waves::work() {
     try {
-        for (std::uint64_t round = 0; round < bands_ + own - 1; ++round) {
-            for (std::uint64_t i = 0; i < own; ++i) {
-                if (round < i || round - i >= bands_) continue;
-                const auto wave = first_wave + i;
-                const auto band = round - i;
-                const auto& before = wave == 0 ? loaded_ : counters_[wave - 1];
-                if (!before.wait_for(std::min(band + 2, bands_))) return;
-                update(wave, band);
-                counters_[wave].add(1);
-                if (wave + 1 == set_.waves) set_.last_wave_done(band);
+        Block block;
+        for (;;) {
+            // Read before looking: news that come while looking are not slept over.
+            const auto news = news_.ready();
+            Group *group = nullptr;
+            const auto turn = take(group);
+            if (turn == Turn::all_done) return;
+            if (turn == Turn::none_ready) {
+                if (!news_.wait_for(news + 1)) return;
+                continue;
             }
+            advance(*group, block);
+            if (given_up()) return;
         }
     } catch (const std::exception& error) {
         fail(error.what());
     }
 }
 
-void Waves::update(std::uint64_t wave, std::uint64_t band_index) {
+// The last group first: what it finishes makes room in memory.
+Waves::Turn Waves::take(Group *& group) {
+    auto turn = Turn::all_done;
+    for (auto index = groups_.size(); index-- > 0;) {
+        auto& found = groups_[index];
+        if (found.rounds.load(std::memory_order_acquire) >= rounds_of(found)) continue;
+        turn = Turn::none_ready;
+        if (!is_ready(index, found.rounds.load(std::memory_order_acquire))) continue;
+        if (found.taken.exchange(true, std::memory_order_acquire)) continue;
+        // Somebody else may have done that block in between.
+        const auto rounds = found.rounds.load(std::memory_order_acquire);
+        if (rounds < rounds_of(found) && is_ready(index, rounds)) {
+            group = &found;
+            return Turn::taken;
+        }
+        found.taken.store(false, std::memory_order_release);
+    }
+    return turn;
+}
+
+bool Waves::is_ready(std::size_t index, std::uint64_t rounds) const {
+    const auto& before = index == 0 ? loaded_ : groups_[index - 1].finished;
+    return before.ready() >= std::min(rounds + set_.tiling.rounds + 1, bands_);
+}
+
+void Waves::advance(Group& group, Block& block) {
+    block.first_round = group.rounds.load(std::memory_order_relaxed);
+    block.end_round = std::min(block.first_round + set_.tiling.rounds, rounds_of(group));
+    locate(group, block);
+    const auto vectors = set_.shape.row_elements();
+    const bool whole = set_.kernel->steps == Steps::whole || set_.tiling.span == 0;
+    const auto last_shift = skew_lanes * (block.end_round - block.first_round - 1);
+    const auto span = whole ? vectors + last_shift : set_.tiling.span;
+    for (std::uint64_t begin = 0; begin < vectors + last_shift; begin += span) {
+        for (auto r = block.first_round; r < block.end_round; ++r) {
+            const auto shift = whole ? 0 : skew_lanes * (r - block.first_round);
+            const auto first = begin > shift ? begin - shift : 0;
+            const auto end = begin + span > shift ? begin + span - shift : 0;
+            if (first < std::min(end, vectors)) round(group, block, r, first, end);
+        }
+    }
+    const auto done = block.end_round;
+    const auto before = group.finished.ready();
+    const auto after = done >= group.waves ? std::min(done - group.waves + 1, bands_) : 0;
+    group.rounds.store(done, std::memory_order_release);
+    if (after > before) group.finished.add(after - before);
+    group.taken.store(false, std::memory_order_release);
+    news_.add(1);
+    if (&group == &groups_.back() && after > before) set_.last_wave_done(before, after);
+}
+
+void Waves::locate(const Group& group, Block& block) {
     const auto& shape = set_.shape;
+    const auto matrices = shape.matrix_count();
     const auto per_strip = bands_per_strip();
     const auto band_bytes = set_.band_rows * shape.row_elements() * element_bytes(shape.element);
-    const auto at = [&](std::uint64_t band, std::uint32_t matrix) {
-        return set_.locate(band / per_strip, matrix) + band % per_strip * band_bytes;
-    };
-    BandPointers pointers;
-    for (std::uint32_t m = 0; m < shape.matrix_count(); ++m) {
-        pointers.here[m] = at(band_index, m);
-        // Only data are looked at in other rows than the cell's own.
-        const bool data = m < shape.data_count;
-        pointers.above[m] = data && band_index > 0 ? at(band_index - 1, m) : pointers.here[m];
-        pointers.below[m] =
-            data && band_index + 1 < bands_ ? at(band_index + 1, m) : pointers.here[m];
+    const auto reach = group.waves; /* the last wave's band, and the one above it */
+    block.first_band = block.first_round > reach ? block.first_round - reach : 0;
+    const auto end_band = std::min(block.end_round + 1, bands_);
+    block.places.clear();
+    for (auto band = block.first_band; band < end_band; ++band) {
+        for (std::uint32_t m = 0; m < matrices; ++m)
+            block.places.push_back(set_.locate(band / per_strip, m) +
+                                   band % per_strip * band_bytes);
     }
-    const auto first_row = band_index * set_.band_rows;
-    const Band band{.rows = shape.rows,
-                    .columns = shape.columns,
-                    .first_row = first_row,
-                    .row_count = std::min(set_.band_rows, shape.rows - first_row),
-                    .band_rows = set_.band_rows,
-                    .data_count = shape.data_count,
-                    .coefficient_count = shape.coefficient_count,
-                    .above = pointers.above,
-                    .here = pointers.here,
-                    .below = pointers.below,
-                    .scratch = scratch_.data() + wave * scratch_bytes_};
+}
+
+// Waves [i, i + count) of the group in round r are on bands r - i, r - i - 1, ...
+void Waves::round(const Group& group, Block& block, std::uint64_t round, std::uint64_t first,
+                  std::uint64_t end) {
+    const auto& shape = set_.shape;
+    const auto matrices = shape.matrix_count();
+    const auto from = round >= bands_ ? round - bands_ + 1 : 0;
+    const auto until = std::min(group.waves, round + 1);
+    if (from >= until) return;
+    block.bands.clear();
+    for (auto i = from; i < until; ++i) {
+        const auto band = round - i;
+        auto *const here = block.places.data() + (band - block.first_band) * matrices;
+        const auto first_row = band * set_.band_rows;
+        block.bands.push_back(
+            {.rows = shape.rows,
+             .columns = shape.columns,
+             .first_row = first_row,
+             .row_count = std::min(set_.band_rows, shape.rows - first_row),
+             .band_rows = set_.band_rows,
+             .data_count = shape.data_count,
+             .coefficient_count = shape.coefficient_count,
+             .above = band > 0 ? here - matrices : here,
+             .here = here,
+             .below = band + 1 < bands_ ? here + matrices : here,
+             .scratch = scratch_.data() + (group.first_wave + i) * scratch_bytes_});
+    }
+    const Step step{.bands = block.bands.data(),
+                    .count = static_cast<std::uint32_t>(block.bands.size()),
+                    .first = first,
+                    .end = end,
+                    .changes = set_.measuring ? &changes_[group.first_wave + from] : nullptr};
     if (set_.measuring)
-        changes_[wave] = std::max(changes_[wave], set_.kernel->update_and_measure(band));
+        set_.kernel->advance_and_measure(step);
     else
-        set_.kernel->update(band);
+        set_.kernel->advance(step);
 }
 
 }  // namespace lanewise::wavefront

@@ -4,12 +4,22 @@
 //
 // Wave k may update band b once wave k - 1 has finished band b + 1: then the
 // rows below are as iteration k - 1 left them, and nobody writes what wave k
-// reads. Each wave has one counter of finished bands; a thread that must wait
-// sleeps on the counter of the wave before. There is no barrier, no lock and
-// no task queue. A thread owns neighbouring waves and advances each by one
-// band in turn, so it waits for others once a round and not once a band.
-// (Paper 002, section 6, chains waves; chaining them by rows rather than by
-// blocks is what lets tens of them share one pass over the disk.)
+// reads. Neighbouring waves form a group. A group advances by a block of
+// rounds; in a round each of its waves goes one band further, so a band that
+// one wave has left is taken by the next one a round later.
+//
+// Within a block the work goes by spans of columns, all rounds of a span before
+// the next span: what a wave leaves in the processor's cache, the next wave finds
+// there, and a band comes from memory once for the group and not once for each
+// wave. A round needs seven columns more of the round before, so spans move left
+// by eight a round; the result does not depend on their width.
+//
+// Each group has one counter of bands that its last wave has finished. A thread
+// takes the last group that has a block to do, and sleeps where there is none.
+// There is no barrier and no queue. (Paper 002, section 6, chains waves; chaining
+// them by rows rather than by blocks lets tens of them share a pass over the disk.
+// The order within a block is the parallelogram tiling known from sweeps in cache:
+// Treibig, Wellein, Hager, arXiv 1004.1741.)
 
 #pragma once
 
@@ -23,6 +33,7 @@
 #include <vector>
 
 #include "wavefront/kernel/kernel.hpp"
+#include "wavefront/plan/plan.hpp"
 #include "wavefront/shape.hpp"
 
 namespace lanewise::wavefront {
@@ -47,11 +58,12 @@ struct WaveSet {
     std::uint64_t band_rows = 8;
     std::uint64_t waves = 1;
     std::uint32_t threads = 1;
+    Tiling tiling;
     bool measuring = false; /* the largest change of each wave is wanted */
     /* Where strip `strip` of matrix `matrix` lies in memory. */
     std::function<std::byte *(std::uint64_t strip, std::uint32_t matrix)> locate;
-    /* Called by the thread of the last wave when it has finished band `band`. */
-    std::function<void(std::uint64_t band)> last_wave_done;
+    /* Called when the last wave has finished the bands before `end`, and before `first` earlier. */
+    std::function<void(std::uint64_t first, std::uint64_t end)> last_wave_done;
 };
 
 class Waves {
@@ -63,9 +75,11 @@ class Waves {
 
     std::uint64_t band_count() const { return bands_; }
     std::uint64_t bands_per_strip() const { return set_.shape.strip_rows / set_.band_rows; }
-    /* The first wave waits for this one. */
-    BandCounter& loaded() { return loaded_; }
-    const BandCounter& last() const { return counters_.back(); }
+    /* So many bands more are in memory. */
+    void load(std::uint64_t bands);
+    bool given_up() const { return !loaded_.wait_for(0); }
+    /* Bands that the last wave has finished. */
+    std::uint64_t finished() const { return groups_.back().finished.ready(); }
 
     void start();
     /* Ends all waves early; their threads return from whatever they wait for. */
@@ -76,8 +90,31 @@ class Waves {
     const std::vector<double>& changes() const { return changes_; }
 
   private:
-    void work(std::uint64_t first_wave, std::uint64_t end_wave);
-    void update(std::uint64_t wave, std::uint64_t band);
+    struct Group {
+        std::uint64_t first_wave = 0;
+        std::uint64_t waves = 1;
+        std::atomic<bool> taken{false};
+        std::atomic<std::uint64_t> rounds{0}; /* done; changed by the thread that took the group */
+        BandCounter finished;                 /* bands that its last wave has left */
+    };
+    /* Where the bands of a block lie, and what a step is given. */
+    struct Block {
+        std::uint64_t first_round = 0;
+        std::uint64_t end_round = 0;
+        std::uint64_t first_band = 0;
+        std::vector<std::byte *> places; /* band by band, every matrix */
+        std::vector<Band> bands;
+    };
+    enum class Turn { taken, none_ready, all_done };
+
+    void work();
+    Turn take(Group *& group);
+    bool is_ready(std::size_t index, std::uint64_t rounds) const;
+    std::uint64_t rounds_of(const Group& group) const { return bands_ + group.waves - 1; }
+    void advance(Group& group, Block& block);
+    void locate(const Group& group, Block& block);
+    void round(const Group& group, Block& block, std::uint64_t round, std::uint64_t first,
+               std::uint64_t end);
     void fail(const std::string& sentence);
 
     WaveSet set_;
@@ -85,7 +122,8 @@ class Waves {
     std::uint64_t scratch_bytes_;
     std::vector<std::byte> scratch_;
     BandCounter loaded_;
-    std::vector<BandCounter> counters_;
+    BandCounter news_; /* counts what may let somebody go on */
+    std::vector<Group> groups_;
     std::vector<double> changes_;
     std::vector<std::thread> threads_;
     std::mutex failure_mutex_;

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "base/result.hpp"
+#include "wavefront/store/memory.hpp"
 
 namespace lanewise::wavefront {
 
@@ -37,6 +38,9 @@ struct Completion {
 class DiskQueue {
   public:
     virtual ~DiskQueue() = default;
+    /* Says beforehand where transfers will go, so that the kernel need not look the pages up each
+     * time; the memory outlives the queue's last transfer. Refused by the kernel: no harm done. */
+    virtual void lend(const Memory& /*memory*/) {}
     virtual void submit(const Transfer& transfer) = 0;
     /* Sleeps until a transfer is complete, or until woken: then nothing comes back. */
     virtual std::optional<Completion> wait() = 0;

@@ -61,6 +61,7 @@ void pack_strip(const Shape& shape, const std::byte *rows, std::uint64_t row_cou
         return;
     }
     std::memset(strip, 0, strip_bytes(shape));
+    if (shape.layout != Layout::skewed) return pack_band(blocks_of(shape), rows, row_count, strip);
     if (bytes == sizeof(std::uint32_t))
         skew_strip<std::uint32_t>(shape, rows, row_count, strip);
     else
@@ -74,6 +75,8 @@ void unpack_strip(const Shape& shape, const std::byte *strip, std::uint64_t row_
         std::memcpy(rows, strip, row_count * shape.columns * bytes);
         return;
     }
+    if (shape.layout != Layout::skewed)
+        return unpack_band(blocks_of(shape), strip, row_count, rows);
     if (bytes == sizeof(std::uint32_t))
         unskew_strip<std::uint32_t>(shape, strip, row_count, rows);
     else

@@ -17,7 +17,7 @@ void pack_strip(const Shape& shape, const std::byte *rows, std::uint64_t row_cou
 void unpack_strip(const Shape& shape, const std::byte *strip, std::uint64_t row_count,
                   std::byte *rows);
 
-/* Where element (row, column) of a strip lies, in bytes. */
+/* Where element (row, column) of a row-major or skewed strip lies, in bytes. */
 std::uint64_t offset_in_strip(const Shape& shape, std::uint64_t row, std::uint64_t column);
 
 }  // namespace lanewise::wavefront

@@ -5,6 +5,8 @@
 #include "wavefront/store/rows_io.hpp"
 
 #include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -96,30 +98,104 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
     return store.commit(manifest);
 }
 
-Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink) {
-    const auto& shape = store.shape();
-    auto files = store.open_current(matrix);
-    if (!files) return files.failure();
-    const auto sums = store.read_sums(matrix);
-    if (!sums) return sums.failure();
-    auto rows = Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
-    if (!rows) return rows.failure();
-    auto strip = Memory::reserve(strip_bytes(shape));
-    if (!strip) return strip.failure();
+namespace {
 
+// The strips of a matrix as rows, in order.
+class StripReader {
+  public:
+    static Result<StripReader> open(const Store& store, std::uint32_t matrix) {
+        StripReader reader(store, matrix);
+        auto files = store.open_current(matrix);
+        if (!files) return files.failure();
+        reader.files_ = std::move(*files);
+        auto sums = store.read_sums(matrix);
+        if (!sums) return sums.failure();
+        reader.sums_ = std::move(*sums);
+        const auto& shape = store.shape();
+        auto rows =
+            Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
+        if (!rows) return rows.failure();
+        reader.rows_ = std::move(*rows);
+        auto strip = Memory::reserve(strip_bytes(shape));
+        if (!strip) return strip.failure();
+        reader.strip_ = std::move(*strip);
+        return reader;
+    }
+
+    Outcome read(std::uint64_t s) {
+        const auto bad = [&](const std::string& what) {
+            return Failure{LW_ERR_IO, store_->strip_name(matrix_, s) + ": " + what};
+        };
+        const auto read = read_strip(files_.place(s), strip_.begin(), strip_.bytes());
+        if (!read) return bad(read.failure().sentence);
+        if (checksum(strip_.begin(), strip_.bytes()) != sums_[s])
+            return bad("the checksum is wrong; restore it from a copy");
+        unpack_strip(store_->shape(), strip_.begin(), rows_in_strip(store_->shape(), s),
+                     rows_.begin());
+        return Done{};
+    }
+
+    const std::byte *rows() const { return rows_.begin(); }
+
+  private:
+    StripReader(const Store& store, std::uint32_t matrix) : store_(&store), matrix_(matrix) {}
+    const Store *store_;
+    std::uint32_t matrix_;
+    StripFiles files_;
+    std::vector<std::uint64_t> sums_;
+    Memory rows_;
+    Memory strip_;
+};
+
+// Rows of one store for the strips of another, which may be of another height.
+Outcome copy_matrix(const Store& from, std::uint32_t matrix, Store& to) {
+    auto reader = StripReader::open(from, matrix);
+    if (!reader) return reader.failure();
+    const auto& shape = from.shape();
+    const auto row_bytes = shape.columns * element_bytes(shape.element);
+    auto held = shape.strip_count();
+    return write_matrix(
+        to, matrix, [&](std::uint64_t first, std::uint64_t count, std::byte *rows) -> Outcome {
+            for (auto row = first; row < first + count;) {
+                const auto strip = row / shape.strip_rows;
+                const auto read = strip == held ? Outcome(Done{}) : reader->read(strip);
+                if (!read) return read;
+                held = strip;
+                const auto end = std::min((strip + 1) * shape.strip_rows, first + count);
+                std::memcpy(rows + (row - first) * row_bytes,
+                            reader->rows() + row % shape.strip_rows * row_bytes,
+                            (end - row) * row_bytes);
+                row = end;
+            }
+            return Done{};
+        });
+}
+
+}  // namespace
+
+Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink) {
+    auto reader = StripReader::open(store, matrix);
+    if (!reader) return reader.failure();
+    const auto& shape = store.shape();
     for (std::uint64_t s = 0; s < shape.strip_count(); ++s) {
-        const auto read = read_strip(files->place(s), strip->begin(), strip->bytes());
-        if (!read)
-            return Failure{LW_ERR_IO, store.strip_name(matrix, s) + ": " + read.failure().sentence};
-        if (checksum(strip->begin(), strip->bytes()) != (*sums)[s])
-            return Failure{LW_ERR_IO, store.strip_name(matrix, s) +
-                                          ": the checksum is wrong; restore it from a copy"};
-        const auto row_count = rows_in_strip(shape, s);
-        unpack_strip(shape, strip->begin(), row_count, rows->begin());
-        const auto taken = sink(s * shape.strip_rows, row_count, rows->begin());
+        const auto read = reader->read(s);
+        if (!read) return read;
+        const auto taken = sink(s * shape.strip_rows, rows_in_strip(shape, s), reader->rows());
         if (!taken) return taken;
     }
     return Done{};
+}
+
+Outcome copy_matrices(const Store& from, Store& to) {
+    for (std::uint32_t m = 0; m < from.shape().matrix_count(); ++m) {
+        if (from.manifest().matrices[m].sums.empty()) continue;
+        const auto copied = copy_matrix(from, m, to);
+        if (!copied) return copied;
+    }
+    auto manifest = to.manifest();
+    manifest.iterations = from.manifest().iterations;
+    manifest.run = from.manifest().run;
+    return to.commit(manifest);
 }
 
 Result<std::vector<std::string>> verify(const Store& store) {

@@ -25,6 +25,10 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
 /* Reads a whole matrix in order; a strip whose checksum is wrong is named and ends it. */
 Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink);
 
+/* Fills `to` with the matrices of `from`, which have the same rows and columns and may lie in
+ * another layout or in strips of another height; iterations and an unfinished run come along. */
+Outcome copy_matrices(const Store& from, Store& to);
+
 /* Reads every strip of every filled matrix; returns the names of those that are damaged. */
 Result<std::vector<std::string>> verify(const Store& store);
 

@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "wavefront/store/disk_queue.hpp"
 
@@ -22,6 +24,8 @@ namespace {
 constexpr unsigned ring_entries = 128;
 constexpr unsigned pieces_under_way_max = 64;
 constexpr std::uint64_t direct_step_bytes = 4096;
+// The kernel takes no registered buffer longer than this.
+constexpr std::uint64_t lent_part_bytes = std::uint64_t{1} << 30;
 
 struct Whole {
     Transfer transfer;
@@ -52,6 +56,16 @@ class UringQueue final : public DiskQueue {
     }
     UringQueue(const UringQueue&) = delete;
     UringQueue& operator=(const UringQueue&) = delete;
+
+    void lend(const Memory& memory) override {
+        std::vector<iovec> parts;
+        for (std::uint64_t at = 0; at < memory.bytes(); at += lent_part_bytes)
+            parts.push_back({memory.begin() + at, std::min(lent_part_bytes, memory.bytes() - at)});
+        if (!lent_.empty()) io_uring_unregister_buffers(&ring_);
+        const auto count = static_cast<unsigned>(parts.size());
+        const bool taken = io_uring_register_buffers(&ring_, parts.data(), count) == 0;
+        lent_ = taken ? std::move(parts) : std::vector<iovec>{};
+    }
 
     void submit(const Transfer& transfer) override {
         auto whole = std::make_unique<Whole>(Whole{transfer, 0, 0});
@@ -110,15 +124,38 @@ class UringQueue final : public DiskQueue {
             const auto bytes = static_cast<unsigned>(piece->end - piece->begin);
             auto *memory = transfer.memory + piece->begin;
             const auto offset = transfer.offset + piece->begin;
-            if (transfer.direction == Transfer::Direction::read)
-                io_uring_prep_read(sqe, transfer.file, memory, bytes, offset);
-            else
-                io_uring_prep_write(sqe, transfer.file, memory, bytes, offset);
+            prepare(sqe, transfer, memory, bytes, offset);
             io_uring_sqe_set_data(sqe, piece.release());
             ++under_way_;
             added = true;
         }
         if (added) io_uring_submit(&ring_);
+    }
+
+    // The lent part that holds all of the bytes; none: they were not lent, or lie across a border.
+    std::optional<int> lent_part(const std::byte *memory, unsigned bytes) const {
+        if (lent_.empty()) return std::nullopt;
+        const auto *begin = static_cast<const std::byte *>(lent_.front().iov_base);
+        if (std::less<>()(memory, begin)) return std::nullopt;
+        const auto at = static_cast<std::uint64_t>(memory - begin);
+        const auto part = at / lent_part_bytes;
+        if (part >= lent_.size() || at % lent_part_bytes + bytes > lent_[part].iov_len)
+            return std::nullopt;
+        return static_cast<int>(part);
+    }
+
+    void prepare(io_uring_sqe *sqe, const Transfer& transfer, std::byte *memory, unsigned bytes,
+                 std::uint64_t offset) const {
+        const bool reads = transfer.direction == Transfer::Direction::read;
+        const auto part = lent_part(memory, bytes);
+        if (part && reads)
+            io_uring_prep_read_fixed(sqe, transfer.file, memory, bytes, offset, *part);
+        else if (part)
+            io_uring_prep_write_fixed(sqe, transfer.file, memory, bytes, offset, *part);
+        else if (reads)
+            io_uring_prep_read(sqe, transfer.file, memory, bytes, offset);
+        else
+            io_uring_prep_write(sqe, transfer.file, memory, bytes, offset);
     }
 
     std::optional<Completion> finish(std::unique_ptr<Piece> piece, int result) {
@@ -150,6 +187,7 @@ class UringQueue final : public DiskQueue {
     io_uring ring_;
     int event_;
     std::uint64_t event_count_ = 0;
+    std::vector<iovec> lent_;
     unsigned under_way_ = 0;
     std::deque<Piece> waiting_;
     std::unordered_map<Whole *, std::unique_ptr<Whole>> wholes_;

@@ -28,6 +28,20 @@ struct Band {
     std::byte *scratch = nullptr; /* of this wave: what a kernel keeps from band to band */
 };
 
+/* What a kernel does at once: waves that follow each other, the first in front, each on its band,
+ * in the same columns. A whole step covers all columns; a kernel that takes spans is also given
+ * steps over vectors [first, end) of the skewed layout, from left to right. */
+struct Step {
+    const Band *bands = nullptr;
+    std::uint32_t count = 1;
+    std::uint64_t first = 0;
+    std::uint64_t end = ~std::uint64_t{0};
+    double *changes = nullptr; /* for each band, raised to its largest |change|; may be null */
+};
+
+/* Updates a step. */
+using StepFunction = void (*)(const void *cell, const Step& step);
+
 /* Updates a band; returns the largest |change| of a cell where it measures, else 0. */
 using BandFunction = double (*)(const void *cell, const Band& band);
 

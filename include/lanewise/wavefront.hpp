@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Wavefront in C++20: write the update of a cell, run it over matrices on disk.
+//
+//     struct sor {
+//         static constexpr int thickness = 1;
+//         static constexpr bool vectors = true;      // eight cells at once, see below
+//         double omega;
+//         auto operator()(const auto& u, const auto& f) const {
+//             return (1 - omega) * u(0, 0) +
+//                    omega / 4 * (u(-1, 0) + u(0, -1) + u(0, 1) + u(1, 0) - f(0, 0));
+//         }
+//     };
+//     auto store = wavefront::store::open("problem");
+//     wavefront::run(store, sor{1.9}, {.iterations = 500, .memory_bytes = 2ull << 30});
+//
+// The update gets one accessor for each matrix, data first: u(down, right) is the value so many
+// rows below and columns to the right, at most `thickness` of them; it returns the new value of the
+// first matrix's cell. Cells above and to the left are new already, unless the struct says
+// `static constexpr bool reads_previous = true` (Jacobi).
+//
+// A store holds doubles, or floats for an update with `using real = float`.
+//
+// With `vectors = true` the update also runs on a skewed store, eight rows at once with the
+// instructions that this file is compiled for: it has thickness 1, returns `auto`, chooses with
+// ?: and not with if, and does not read u(-1, 1). The bits are the same. They are those of the
+// sequential loop where the compiler does not fuse multiplication and addition: compile with
+// -ffp-contract=off.
+
+#pragma once
+
+#include <lanewise/wavefront.h>
+#include <lanewise/wavefront/skewed.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// An update of vectors is inlined into the sweep: how it would be passed between files is nobody's
+// concern, neither here nor where the update is written.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace lanewise::wavefront {
+
+/* What went wrong, in one sentence. */
+struct error : std::runtime_error {
+    error(lw_status code, const std::string& sentence)
+        : std::runtime_error(sentence), status(code) {}
+    lw_status status;
+};
+
+struct options {
+    std::uint64_t iterations = 1;
+    std::uint64_t memory_bytes = std::uint64_t{1} << 30;
+    double tolerance = 0.0;  /* stop when no cell changes by more; 0: never */
+    unsigned threads = 0;    /* 0: the processors this program may use */
+    std::uint64_t waves = 0; /* iterations per pass; 0: chosen */
+};
+
+namespace detail {
+
+template <typename Real>
+constexpr lw_element element_of() {
+    static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>);
+    return std::is_same_v<Real, float> ? LW_ELEMENT_F32 : LW_ELEMENT_F64;
+}
+
+/* A matrix around cell `column` of a row; `rows` are those around it, the cell's own in the
+ * middle. */
+template <typename Real>
+struct around {
+    const Real *const *rows;
+    std::int64_t column;
+    int middle;
+    Real operator()(int down, int right) const { return rows[down + middle][column + right]; }
+};
+
+/* Stands for a matrix while the update is asked what it reads. */
+template <typename Real>
+struct recorder {
+    bool *within_skewed;
+    Real operator()(int down, int right) const {
+        const bool near = down >= -1 && down <= 1 && right >= -1 && right <= 1;
+        if (!near || (down == -1 && right == 1)) *within_skewed = false;
+        return Real(1);
+    }
+};
+
+template <typename Update, typename Accessor, std::size_t... I>
+constexpr bool takes(std::index_sequence<I...>) {
+    return std::is_invocable_v<const Update&, std::enable_if_t<(I + 1 > 0), const Accessor&>...>;
+}
+
+/* How many matrices the update is called with. */
+template <typename Update, typename Accessor, std::size_t count = 1>
+constexpr std::size_t matrices_of() {
+    static_assert(count <= 16, "an update is called with one accessor for each matrix");
+    if constexpr (takes<Update, Accessor>(std::make_index_sequence<count>{}))
+        return count;
+    else
+        return matrices_of<Update, Accessor, count + 1>();
+}
+
+template <typename Update>
+constexpr bool reads_previous() {
+    if constexpr (requires { Update::reads_previous; }) return Update::reads_previous;
+    return false;
+}
+
+template <typename Update>
+constexpr bool takes_vectors() {
+    if constexpr (requires { Update::vectors; }) return Update::vectors;
+    return false;
+}
+
+template <typename Update>
+struct real_of {
+    using type = double;
+};
+template <typename Update>
+requires requires {
+    typename Update::real;
+}
+struct real_of<Update> {
+    using type = typename Update::real;
+};
+
+template <typename Real, typename Update>
+struct sweep {
+    static constexpr int thickness = Update::thickness;
+    static constexpr std::size_t matrices = matrices_of<Update, around<Real>>();
+    static constexpr unsigned coefficients = static_cast<unsigned>(matrices - 1);
+
+    template <std::size_t... I>
+    static void row(const Update& update, Real *out, const Real *const *data,
+                    [[maybe_unused]] const Real *const *others, std::int64_t first,
+                    std::int64_t end, std::index_sequence<I...>) {
+        const auto cell = [&](std::int64_t j) {
+            return update(around<Real>{data, j, thickness}, around<Real>{others + I, j, 0}...);
+        };
+        if constexpr (reads_previous<Update>()) {
+            // What is read was kept apart from what is written: several cells may go at once.
+#pragma GCC ivdep
+            for (std::int64_t j = first; j < end; ++j) out[j] = cell(j);
+        } else {
+            for (std::int64_t j = first; j < end; ++j) out[j] = cell(j);
+        }
+    }
+
+    /* lw_wavefront_row_fn */
+    static void update_row(void *const *updated, const void *const *data, const void *const *others,
+                           std::int64_t /*row*/, std::int64_t first, std::int64_t end,
+                           void *context) {
+        row(*static_cast<const Update *>(context), static_cast<Real *>(updated[0]),
+            reinterpret_cast<const Real *const *>(data),
+            reinterpret_cast<const Real *const *>(others), first, end,
+            std::make_index_sequence<coefficients>{});
+    }
+
+    /* The update as a cell of <lanewise/wavefront/skewed.hpp>. */
+    struct cell {
+        static constexpr unsigned coefficients = sweep::coefficients;
+        Update update;
+        auto operator()(const auto& u, const auto& c) const {
+            return call(u, c, std::make_index_sequence<coefficients>{});
+        }
+        template <std::size_t... I>
+        auto call(const auto& u, const auto& c, std::index_sequence<I...>) const {
+            return update(u, [&](int, int) { return c(static_cast<unsigned>(I)); }...);
+        }
+    };
+    using skewed = Skewed<Update, Real, cell>;
+
+    /* Whether the update reads only what the skewed layout has at hand. */
+    template <std::size_t... I>
+    static bool stays_within(const Update& update, std::index_sequence<I...>) {
+        bool within = true;
+        const recorder<Real> seen{&within};
+        (void)update(((void)I, seen)...);
+        return within;
+    }
+};
+
+}  // namespace detail
+
+/* A type with `thickness` whose call returns the new value of a cell. */
+template <typename Update>
+concept cell_update = requires {
+    { Update::thickness } -> std::convertible_to<int>;
+}
+&&(detail::matrices_of<Update, detail::around<typename detail::real_of<Update>::type>>() > 0);
+
+class store {
+  public:
+    static store open(const std::string& folder) {
+        store opened;
+        opened.check(
+            lw_wavefront_open(folder.c_str(), take_sentence, opened.said_.get(), &opened.store_));
+        return opened;
+    }
+    static store create(const std::string& folder, const lw_wavefront_shape& shape) {
+        store made;
+        made.check(lw_wavefront_create(folder.c_str(), &shape, take_sentence, made.said_.get(),
+                                       &made.store_));
+        return made;
+    }
+    store(store&& other) noexcept
+        : said_(std::move(other.said_)), store_(std::exchange(other.store_, nullptr)) {}
+    store& operator=(store&& other) noexcept {
+        std::swap(said_, other.said_);
+        std::swap(store_, other.store_);
+        return *this;
+    }
+    ~store() { lw_wavefront_close(store_); }
+
+    lw_wavefront *handle() const { return store_; }
+    lw_wavefront_shape shape() const {
+        lw_wavefront_shape found{};
+        check(lw_wavefront_query(store_, &found, nullptr));
+        return found;
+    }
+    std::uint64_t iterations() const {
+        std::uint64_t found = 0;
+        check(lw_wavefront_query(store_, nullptr, &found));
+        return found;
+    }
+
+    /* Matrix `matrix` from value(row, column); streamed, so it need not fit into memory. */
+    template <typename Real, typename Value>
+    void fill(std::uint32_t matrix, const Value& value) {
+        struct Job {
+            const Value& value;
+            std::uint64_t columns;
+        } job{value, shape().columns};
+        const auto source = [](void *context, std::uint64_t first, std::uint64_t count,
+                               void *rows) {
+            const auto& asked = *static_cast<const Job *>(context);
+            auto *at = static_cast<Real *>(rows);
+            for (std::uint64_t i = 0; i < count; ++i) {
+                for (std::uint64_t j = 0; j < asked.columns; ++j) *at++ = asked.value(first + i, j);
+            }
+            return 0;
+        };
+        check(lw_wavefront_write(store_, matrix, source, &job));
+    }
+
+    /* All of a matrix that fits into memory, in row-major order. */
+    template <typename Real>
+    std::vector<Real> read(std::uint32_t matrix) const {
+        const auto found = shape();
+        struct Job {
+            std::vector<Real> values;
+            std::uint64_t columns;
+        } job{std::vector<Real>(found.rows * found.columns), found.columns};
+        const auto sink = [](void *context, std::uint64_t first, std::uint64_t count,
+                             const void *rows) {
+            auto& asked = *static_cast<Job *>(context);
+            const auto *from = static_cast<const Real *>(rows);
+            std::copy(from, from + count * asked.columns,
+                      asked.values.begin() + static_cast<std::ptrdiff_t>(first * asked.columns));
+            return 0;
+        };
+        check(lw_wavefront_read(store_, matrix, sink, &job));
+        return std::move(job.values);
+    }
+
+    void check(lw_status status) const {
+        if (status != LW_OK) throw error(status, said_->empty() ? lw_status_text(status) : *said_);
+    }
+
+  private:
+    store() : said_(std::make_unique<std::string>()) {}
+    static void take_sentence(void *context, lw_status /*status*/, const char *sentence) {
+        *static_cast<std::string *>(context) = sentence;
+    }
+    std::unique_ptr<std::string> said_; /* stays where it is when the store moves */
+    lw_wavefront *store_ = nullptr;
+};
+
+namespace detail {
+
+using call = lw_status (*)(lw_wavefront *, const lw_wavefront_kernel *,
+                           const lw_wavefront_run_options *, lw_wavefront_outcome *);
+
+/* The update must outlive the call: `cell` holds it for rows and for steps alike. */
+template <typename Update>
+lw_wavefront_outcome carry_out(store& target, const Update& update, const options& wanted,
+                               const char *name, call function) {
+    using real = typename real_of<Update>::type;
+    using rows = sweep<real, Update>;
+    if (target.shape().element != element_of<real>())
+        throw error(LW_ERR_ARGUMENT, std::string(name) + " works on " +
+                                         (sizeof(real) == 4 ? "f32" : "f64") +
+                                         "; the store holds another element");
+    typename rows::cell cell{update};
+    lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
+    kernel.thickness = static_cast<std::uint32_t>(rows::thickness);
+    kernel.reads = reads_previous<Update>() ? LW_READS_PREVIOUS : LW_READS_UPDATED;
+    kernel.update = &rows::update_row;
+    kernel.context = &cell.update;
+    kernel.name = name;
+    if constexpr (takes_vectors<Update>()) {
+        static_assert(rows::thickness == 1 && !reads_previous<Update>(),
+                      "vectors are for updates of thickness 1 that read updated values");
+        static_assert(sizeof(typename rows::cell) == sizeof(Update), "one context serves both");
+        if (rows::stays_within(update, std::make_index_sequence<rows::matrices>{})) {
+            kernel.advance = [](const void *context, const void *step) {
+                rows::skewed::template update<typename rows::skewed::Nothing>(
+                    context, *static_cast<const Step *>(step));
+            };
+            kernel.advance_and_measure = [](const void *context, const void *step) {
+                rows::skewed::template update<typename rows::skewed::Largest>(
+                    context, *static_cast<const Step *>(step));
+            };
+        }
+    }
+    lw_wavefront_run_options asked = LW_WAVEFRONT_RUN_OPTIONS;
+    asked.iterations = wanted.iterations;
+    asked.memory_bytes = wanted.memory_bytes;
+    asked.tolerance = wanted.tolerance;
+    asked.threads = wanted.threads;
+    asked.waves = wanted.waves;
+    lw_wavefront_outcome outcome{};
+    target.check(function(target.handle(), &kernel, &asked, &outcome));
+    return outcome;
+}
+
+}  // namespace detail
+
+/* Iterates; throws `error`. `name` is what a later resume must give again. */
+template <cell_update Update>
+lw_wavefront_outcome run(store& target, const Update& update, const options& wanted,
+                         const char *name = "kernel") {
+    return detail::carry_out(target, update, wanted, name, &lw_wavefront_run_kernel);
+}
+
+/* Goes on with a run that was interrupted; `wanted.iterations` is not looked at. */
+template <cell_update Update>
+lw_wavefront_outcome resume(store& target, const Update& update, const options& wanted = {},
+                            const char *name = "kernel") {
+    return detail::carry_out(target, update, wanted, name, &lw_wavefront_resume_kernel);
+}
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Cell updates through <lanewise/wavefront.hpp>: the bits of the sequential loop, row by row and
+// eight rows at once, for other neighbours, thicknesses and elements than the built-in kernels
+// have.
+
+#include <lanewise/wavefront.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "wavefront/testing/trial.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+using testing::Folder;
+using testing::Medium;
+
+struct Average {
+    static constexpr int thickness = 1;
+    static constexpr bool vectors = true;
+    auto operator()(const auto& u, const auto& f) const {
+        return 0.25 * (u(-1, 0) + u(0, -1) + u(0, 1) + u(1, 0)) - f(0, 0) * u(0, 0);
+    }
+};
+
+struct EveryNeighbourButNorthEast {
+    static constexpr int thickness = 1;
+    static constexpr bool vectors = true;
+    using real = float;
+    auto operator()(const auto& u) const {
+        return 0.125f * (u(-1, -1) + u(-1, 0) + u(0, -1) + u(0, 1) + u(1, -1) + u(1, 0) + u(1, 1));
+    }
+};
+
+struct EightNeighbours {
+    static constexpr int thickness = 1;
+    static constexpr bool vectors = true;
+    auto operator()(const auto& u) const {
+        return 0.12 * (u(-1, -1) + u(-1, 0) + u(-1, 1) + u(0, -1) + u(0, 1) + u(1, 1));
+    }
+};
+
+struct Thick {
+    static constexpr int thickness = 2;
+    double operator()(const auto& u, const auto& a, const auto& b) const {
+        return a(0, 0) * u(-2, 0) + b(0, 0) * u(0, 2) + 0.3 * u(2, -1) - 0.1 * u(0, -2);
+    }
+};
+
+struct Previous {
+    static constexpr int thickness = 1;
+    static constexpr bool reads_previous = true;
+    double operator()(const auto& u) const {
+        return 0.25 * (u(-1, 0) + u(0, -1) + u(0, 1) + u(1, 1));
+    }
+};
+
+// What the update takes as matrix `m` in the loop below.
+template <typename Real>
+struct Place {
+    const std::vector<Real> *values;
+    std::uint64_t columns;
+    std::uint64_t at;
+    Real operator()(int down, int right) const {
+        const auto offset = down * static_cast<std::int64_t>(columns) + right;
+        return (*values)[static_cast<std::size_t>(static_cast<std::int64_t>(at) + offset)];
+    }
+};
+
+template <typename Update, typename Real>
+void sweep_once(const Update& update, testing::Matrices<Real>& m) {
+    const auto t = static_cast<std::uint64_t>(Update::thickness);
+    const auto before = m.values[0];
+    for (auto i = t; i + t < m.rows; ++i) {
+        for (auto j = t; j + t < m.columns; ++j) {
+            const auto place = [&](std::size_t k) {
+                const bool old = k == 0 && detail::reads_previous<Update>();
+                return Place<Real>{old ? &before : &m.values[k], m.columns, i * m.columns + j};
+            };
+            if constexpr (std::is_invocable_v<const Update&, Place<Real>>)
+                m.at(0, i, j) = update(place(0));
+            else if constexpr (std::is_invocable_v<const Update&, Place<Real>, Place<Real>>)
+                m.at(0, i, j) = update(place(0), place(1));
+            else
+                m.at(0, i, j) = update(place(0), place(1), place(2));
+        }
+    }
+}
+
+template <typename Update>
+store fill_store(const Folder& folder, lw_layout layout, std::uint64_t rows,
+                 std::uint64_t columns) {
+    using Real = typename detail::real_of<Update>::type;
+    lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+    shape.element = detail::element_of<Real>();
+    shape.layout = layout;
+    shape.rows = rows;
+    shape.columns = columns;
+    shape.strip_rows = 16;
+    shape.coefficient_count = detail::sweep<Real, Update>::coefficients;
+    auto made = store::create(folder / "s", shape);
+    for (std::uint32_t m = 0; m <= shape.coefficient_count; ++m)
+        made.template fill<Real>(m, [&](std::uint64_t i, std::uint64_t j) {
+            return static_cast<Real>(0.5 * demo_value(3, m, i, columns, j));
+        });
+    return made;
+}
+
+template <typename Update>
+void expect_the_loop(lw_layout layout, const options& wanted) {
+    using Real = typename detail::real_of<Update>::type;
+    for (const auto& [rows, columns] : {std::pair{75u, 64u}, std::pair{16u, 9u}}) {
+        const Folder folder(Medium::memory);
+        auto made = fill_store<Update>(folder, layout, rows, columns);
+        testing::Matrices<Real> expected{rows, columns, {}};
+        for (std::uint32_t m = 0; m < detail::sweep<Real, Update>::matrices; ++m)
+            expected.values.push_back(made.template read<Real>(m));
+
+        const auto outcome = run(made, Update{}, wanted);
+
+        for (std::uint64_t k = 0; k < outcome.iterations; ++k) sweep_once(Update{}, expected);
+        EXPECT_EQ(made.template read<Real>(0), expected.values[0]) << rows << " x " << columns;
+    }
+}
+
+TEST(UpdateTest, GivesTheBitsOfTheLoopRowByRow) {
+    const options wanted{.iterations = 7, .threads = 2};
+    expect_the_loop<Average>(LW_LAYOUT_ROW_MAJOR, wanted);
+    expect_the_loop<EveryNeighbourButNorthEast>(LW_LAYOUT_ROW_MAJOR, wanted);
+    expect_the_loop<EightNeighbours>(LW_LAYOUT_ROW_MAJOR, wanted);
+    expect_the_loop<Thick>(LW_LAYOUT_ROW_MAJOR, wanted);
+    expect_the_loop<Previous>(LW_LAYOUT_ROW_MAJOR, wanted);
+}
+
+TEST(UpdateTest, GivesTheSameBitsEightRowsAtOnce) {
+    for (const std::uint64_t iterations : {3u, 40u}) {
+        const options wanted{.iterations = iterations, .threads = 2};
+        expect_the_loop<Average>(LW_LAYOUT_SKEWED, wanted);
+        expect_the_loop<EveryNeighbourButNorthEast>(LW_LAYOUT_SKEWED, wanted);
+    }
+}
+
+TEST(UpdateTest, StopsWhereTheLoopComesToRestEightRowsAtOnce) {
+    const Folder folder(Medium::memory);
+    auto skewed = fill_store<Average>(folder, LW_LAYOUT_SKEWED, 40, 40);
+    const Folder other(Medium::memory);
+    auto rows = fill_store<Average>(other, LW_LAYOUT_ROW_MAJOR, 40, 40);
+    const options wanted{.iterations = 4000, .tolerance = 1e-6};
+
+    const auto found = run(skewed, Average{}, wanted);
+    const auto expected = run(rows, Average{}, wanted);
+
+    EXPECT_TRUE(found.converged);
+    EXPECT_EQ(found.iterations, expected.iterations);
+    EXPECT_EQ(skewed.read<double>(0), rows.read<double>(0));
+}
+
+TEST(UpdateTest, WorksRowByRowOnAnyLayoutWhereEightRowsAtOnceAreNotPossible) {
+    for (const auto layout : {LW_LAYOUT_SKEWED, LW_LAYOUT_BLOCK, LW_LAYOUT_FRONTIER}) {
+        expect_the_loop<EightNeighbours>(layout, {.iterations = 5, .threads = 2});
+        expect_the_loop<Previous>(layout, {.iterations = 5, .threads = 2});
+        expect_the_loop<Thick>(layout, {.iterations = 5, .threads = 2});
+    }
+}
+
+TEST(UpdateTest, RefusesAStoreOfAnotherElement) {
+    const Folder folder(Medium::memory);
+    auto made = fill_store<EveryNeighbourButNorthEast>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);
+
+    EXPECT_THROW(run(made, Previous{}, {.iterations = 1}), error);
+}
+
+TEST(UpdateTest, ARunIsGoneOnWithByTheKernelOfThatNameOnly) {
+    const Folder folder(Medium::memory);
+    auto made = fill_store<Previous>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);
+    run(made, Previous{}, {.iterations = 2}, "previous");
+
+    EXPECT_THROW(resume(made, Previous{}, {}, "another"), error);
+    EXPECT_EQ(resume(made, Previous{}, {}, "previous").iterations, 0u);
+}
+
+}  // namespace
+}  // namespace lanewise::wavefront
