@@ -34,6 +34,8 @@ SUBCOMMANDS = (
     "testbed",
     "wavefront",
     "hca",
+    "protect",
+    "paths",
     "reproduce",
 )
 
