@@ -14,7 +14,7 @@ from typing import Any
 
 from hosts import ADDRESS, CALLER, LISTENER, Hosts
 
-from lanewise.launch.paths import find_program
+from lanewise.launch.native import find_program
 
 _tcp_ports = count(18700)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Mapping
 from ipaddress import IPv6Address
@@ -12,21 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError, RunError
-from lanewise.launch.native import manifests, preference, read_build
+from lanewise.launch.native import find_program
 
 PROGRAM = "lanewise-device-ports"
 TIMEOUT_S = 60.0
 
 
-def find_program(name: str, environment: Mapping[str, str]) -> Path:
-    """Return a native program that needs no MPI, from the build that wins; or RequestError."""
-    for build in sorted(map(read_build, manifests(environment)), key=preference):
-        if (build.programs / name).is_file():
-            return Path(os.path.realpath(build.programs / name))
-    raise RequestError(f"{name} is not built; build it with: make build")
-
-
-def host_here(name: str, rails: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, Any]:
+def host_here(
+    name: str, rails: Mapping[str, str], environment: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the entry of this host; `rails` names the rail of DEVICE:PORT."""
     done = subprocess.run(
         [str(find_program(PROGRAM, environment))],

@@ -9,6 +9,10 @@ from lanewise.errors import RequestError
 from lanewise.reproduce import (
     global_clock,
     interval_coverage,
+    migration_cost,
+    migration_failover,
+    migration_latency,
+    migration_transitions,
     model_accuracy,
     opt_scatter,
     parallel_pairs,
@@ -43,6 +47,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     wavefront_chaining.EXPERIMENT,
     wavefront_limits.EXPERIMENT,
     wavefront_peers.EXPERIMENT,
+    migration_transitions.EXPERIMENT,
+    migration_latency.EXPERIMENT,
+    migration_failover.EXPERIMENT,
+    migration_cost.EXPERIMENT,
 )
 
 
