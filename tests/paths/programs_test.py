@@ -27,12 +27,21 @@ def packets(hosts: Hosts, interface: str) -> int:
     raise AssertionError(table)
 
 
-def pull_in_mid_run(hosts: Hosts, before: int) -> None:
-    """Pull the caller's first cable once its traffic flows."""
+def await_packets(hosts: Hosts, interface: str, count: int) -> None:
+    """Wait until the caller has sent so many packets through an interface."""
     until_s = time.monotonic() + LIMIT_S
-    while packets(hosts, "lan0") < before + 500 and time.monotonic() < until_s:
+    while packets(hosts, interface) < count and time.monotonic() < until_s:
         pass
+
+
+def pull_in_mid_run(hosts: Hosts, before: int) -> None:
+    """Pull the caller's first cable once its traffic flows, and put it back when it flows again."""
+    await_packets(hosts, "lan0", before + 500)
+    other = packets(hosts, "lan1")
     hosts.pull(CALLER, "lan0")
+    # Programs say goodbye over TCP, which has no other way than the first cable.
+    await_packets(hosts, "lan1", other + 500)
+    hosts.plug(CALLER, "lan0")
 
 
 def protected(hosts: Hosts, report: Path, words: list[str]) -> str:
@@ -42,7 +51,6 @@ def protected(hosts: Hosts, report: Path, words: list[str]) -> str:
     puller.start()
     said = hosts.pair(line, [*line, ADDRESS])
     puller.join()
-    hosts.plug(CALLER, "lan0")
     assert said.good, said
     return str(said)
 
@@ -61,7 +69,7 @@ def test_it_goes_on_over_the_other_port(hosts: Hosts, tmp_path: Path, words: lis
     report = tmp_path / "report.jsonl"
     protected(hosts, report, words)
     reports = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
-    assert [one["migrations"] for one in reports] == [1, 1]
+    assert all(one["migrations"] >= 1 for one in reports)
 
 
 def pingpong(hosts: Hosts, options: list[str]) -> str:
