@@ -3,16 +3,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from hosts import Hosts
-
+from lanewise.reproduce.hca_hosts import Hosts
 from lanewise.testbed import bed, shipped
 
 

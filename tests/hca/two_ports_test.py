@@ -8,10 +8,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts, needed
+
+from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts
 
 PROGRAMS = Path(__file__).with_name("programs")
 MESSAGES = "200"
+
+
+def needed(program: str, package: str) -> None:
+    """Skip where a program is not installed."""
+    if shutil.which(program) is None:
+        pytest.skip(f"no {program} here; install {package}")
 
 
 @pytest.fixture(scope="module")

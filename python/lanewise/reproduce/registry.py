@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from lanewise.errors import RequestError
 from lanewise.reproduce import (
     global_clock,
+    hca_clients,
     interval_coverage,
     migration_cost,
     migration_failover,
@@ -41,6 +42,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     tuned_overhead.EXPERIMENT,
     model_accuracy.EXPERIMENT,
     testbed_accuracy.EXPERIMENT,
+    hca_clients.EXPERIMENT,
     wavefront_overhead.EXPERIMENT,
     wavefront_preprocess.EXPERIMENT,
     wavefront_blocks.EXPERIMENT,

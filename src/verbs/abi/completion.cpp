@@ -14,8 +14,6 @@
 namespace lanewise::verbs::abi {
 namespace {
 
-constexpr int entries_max = 1 << 22;
-
 // A poll that finds nothing returns at once, as long as an answer may come within the round trip of
 // a fast network. A program that has polled for longer than that waits for a neighbour: it is made
 // to sleep until a packet comes, lest it keep that neighbour from the processor; but never for more
@@ -46,7 +44,7 @@ CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entr
                                         int comp_vector) {
     Context& owner = own(context);
     if (refused_in_child(owner)) return refuse(EPERM);
-    if (entries < 1 || entries > entries_max || comp_vector != 0) return refuse(EINVAL);
+    if (entries < 1 || entries > completions_max || comp_vector != 0) return refuse(EINVAL);
     auto object = std::make_unique<CompletionObject>();
     const std::lock_guard guard(owner.adapter->lock());
     object->engine = owner.adapter->engine().create_completion_queue(entries, object.get());
@@ -124,7 +122,7 @@ ibv_cq *ibv_create_cq(ibv_context *context, int cqe, void *cq_context, ibv_comp_
 }
 
 int ibv_resize_cq(ibv_cq *cq, int cqe) {
-    if (cqe < 1 || cqe > entries_max) return EINVAL;
+    if (cqe < 1 || cqe > completions_max) return EINVAL;
     Context& context = own(cq->context);
     const std::lock_guard guard(context.adapter->lock());
     const int error = own(cq).engine->resize(static_cast<std::uint32_t>(cqe));

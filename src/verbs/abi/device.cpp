@@ -127,7 +127,8 @@ void fill(Context& context, ibv_device *device) {
     shown.sz = sizeof shown;
     shown.priv = reinterpret_cast<verbs_ex_private *>(&context);
     shown.context.device = device;
-    shown.context.cmd_fd = -1;
+    // No kernel takes commands; but there is a descriptor that programs can duplicate.
+    shown.context.cmd_fd = context.events.descriptor();
     shown.context.async_fd = context.events.descriptor();
     shown.context.num_comp_vectors = 1;
     shown.context.abi_compat = __VERBS_ABI_IS_EXTENDED;

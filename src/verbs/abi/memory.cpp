@@ -67,6 +67,7 @@ ibv_mr *register_region(ibv_pd *pd, void *address, std::size_t length_bytes, std
                      .handle = key,
                      .lkey = key,
                      .rkey = key};
+    region->access = access & known_access;
     ++own(pd).users;
     return &region.release()->shown;
 }
@@ -115,9 +116,9 @@ int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, i
     if (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) return IBV_REREG_MR_ERR_INPUT;
     ibv_mr next = *mr;
     Context& context = own(mr->context);
-    // The flags of a region are only in the table; so a change of something else asks for them.
-    if (!(flags & IBV_REREG_MR_CHANGE_ACCESS)) return IBV_REREG_MR_ERR_INPUT;
-    if (check_access(static_cast<unsigned>(access))) return IBV_REREG_MR_ERR_INPUT;
+    const bool changes_access = flags & IBV_REREG_MR_CHANGE_ACCESS;
+    const unsigned granted = changes_access ? static_cast<unsigned>(access) : own(mr).access;
+    if (check_access(granted)) return IBV_REREG_MR_ERR_INPUT;
     if (flags & IBV_REREG_MR_CHANGE_PD) next.pd = pd;
     if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
         if (!is_mapped(addr, length)) return IBV_REREG_MR_ERR_INPUT;
@@ -130,8 +131,9 @@ int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, i
                    .start = static_cast<std::byte *>(next.addr),
                    .address = reinterpret_cast<std::uintptr_t>(next.addr),
                    .length_bytes = next.length,
-                   .access = static_cast<unsigned>(access) & known_access});
+                   .access = granted & known_access});
     if (!replaced) return IBV_REREG_MR_ERR_INPUT;
+    own(mr).access = granted & known_access;
     --own(mr->pd).users;
     ++own(next.pd).users;
     *mr = next;

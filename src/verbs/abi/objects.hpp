@@ -17,7 +17,7 @@
 
 namespace lanewise::verbs::abi {
 
-struct Channel;
+inline constexpr int completions_max = (1 << 22) - 1;  // that one queue can hold
 
 struct DomainObject {
     ibv_pd shown{};
@@ -27,6 +27,7 @@ struct DomainObject {
 
 struct RegionObject {
     ibv_mr shown{};
+    unsigned access = 0;
 };
 
 struct AddressObject {
@@ -37,6 +38,7 @@ struct AddressObject {
 struct CompletionObject {
     ibv_cq_ex shown{};
     CompletionQueue *engine = nullptr;
+    Completion current;           // that an extended poll is at
     Nanoseconds waits_since = 0;  // since when polls have found nothing; 0: the last one did not
     std::uint32_t completion_notices_taken = 0;
     std::uint32_t events_taken = 0;
@@ -142,6 +144,8 @@ bool refused_in_child(const Context& context);
 // The operations of a context, filled in by the files that have them.
 void set_data_operations(ibv_context_ops& operations);
 void set_extended_operations(verbs_context& context);
+void set_queries(verbs_context& context);
 void set_work_operations(ibv_qp_ex& queue_pair);
+ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *init);
 
 }  // namespace lanewise::verbs::abi

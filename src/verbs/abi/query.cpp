@@ -14,6 +14,8 @@ namespace lanewise::verbs::abi {
 namespace {
 
 constexpr int objects_max = 1 << 20;
+// No vendor: the bit of locally administered numbers is set.
+constexpr std::uint32_t vendor_id = 0x024c57;
 constexpr std::uint64_t pages_of_4_kib_and_more = ~std::uint64_t{0xfff};
 constexpr std::uint8_t linked_up = 5;
 constexpr std::uint8_t disabled = 3;
@@ -33,12 +35,14 @@ int query_device(ibv_context *context, ibv_device_attr *attributes) {
     attributes->device_cap_flags = IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_CHANGE_PHY_PORT |
                                    IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
                                    IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE;
+    attributes->vendor_id = vendor_id;
+    attributes->vendor_part_id = 1;
     attributes->max_qp = static_cast<int>(port::numbers_per_slot);
     attributes->max_qp_wr = static_cast<int>(config.requests_max);
     attributes->max_sge = static_cast<int>(config.slices_max);
     attributes->max_sge_rd = attributes->max_sge;
     attributes->max_cq = objects_max;
-    attributes->max_cqe = (1 << 22) - 1;
+    attributes->max_cqe = completions_max;
     attributes->max_mr = objects_max;
     attributes->max_pd = objects_max;
     attributes->max_qp_rd_atom = config.read_atomic_max;
@@ -135,7 +139,7 @@ bool is_empty(const ibv_gid_entry& entry) {
 
 }  // namespace
 
-void set_extended_operations(verbs_context& context) {
+void set_queries(verbs_context& context) {
     context.query_port = query_port;
     context.query_device_ex = query_device_ex;
     context.query_rt_values = query_rt_values;

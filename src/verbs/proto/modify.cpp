@@ -176,6 +176,9 @@ void take_values(Connection& connection, const Attributes& wanted, std::uint32_t
 
 void forget_everything(QueuePairParts& parts) {
     Connection& connection = parts.connection;
+    // Whoever starts anew must not find what became of work before.
+    connection.init.send_queue->forget(connection.init.number);
+    connection.init.receive_queue->forget(connection.init.number);
     parts.requester.forget_everything();
     parts.responder.forget_everything();
     connection.attributes = {};

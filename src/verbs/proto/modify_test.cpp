@@ -202,6 +202,16 @@ TEST(Resetting, ForgetsEverythingAndCanConnectAgain) {
     EXPECT_EQ(pair.b.receives().size(), 1u);
 }
 
+TEST(Resetting, TakesCompletionsThatNobodyPolledOutOfTheQueues) {
+    Wire wire({}, 1);
+    Peer peer = peer_in(wire, Transport::rc, State::ready_to_receive);
+    peer.post_receive(1, 0, 10);
+    ASSERT_EQ(peer.modify_state(State::error), 0);
+    ASSERT_EQ(peer.queue_pair->init().receive_queue->size(), 1u);
+    ASSERT_EQ(peer.modify_state(State::reset), 0);
+    EXPECT_EQ(peer.queue_pair->init().receive_queue->size(), 0u);
+}
+
 TEST(FirstPacket, BeforeReadyToSendTellsThatTheConnectionIsEstablished) {
     Wire wire({.port_count = 2}, 1);
     Peer a = make_peer(wire, 0, {});

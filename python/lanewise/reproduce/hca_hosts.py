@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two hosts of a testbed with a software device each, and programs that talk between them."""
+"""Hca hosts: two hosts of a testbed with a software device each, and programs that talk."""
 
 from __future__ import annotations
 
-import json
-import shutil
+import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-
-import pytest
+from pathlib import Path
 
 from lanewise.testbed.bed import Bed
 from lanewise.testbed.state import CONTROL
@@ -46,15 +46,16 @@ class Hosts:
 
     bed: Bed
     options: Sequence[str] = ("--ports", "lan0,lan1")
-    variables: dict[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    device: bool = True
 
     def start(self, host: str, words: Sequence[str]) -> subprocess.Popen[str]:
-        """Start a program on the device of a host."""
-        device = [sys.executable, "-m", "lanewise", "hca", *self.options, "--", *words]
+        """Start a program on a host, on its device where there is to be one."""
+        device = [sys.executable, "-m", "lanewise", "hca", *self.options, "--"]
         settings = [f"{name}={value}" for name, value in self.variables.items()]
-        limited = ["timeout", "-k", "5", str(LIMIT_S), "env", *settings, *device]
+        limited = ["timeout", "-k", "5", str(LIMIT_S), "env", *settings]
         return subprocess.Popen(
-            self.bed.line(host, limited),
+            self.bed.line(host, [*limited, *(device if self.device else []), *words]),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
 
@@ -85,7 +86,7 @@ class Hosts:
         listening = self.listen(listener, port)
         calling = self.run(CALLER, caller)
         if calling.returncode != 0:
-            listening.terminate()
+            stop(listening)
         text, _ = listening.communicate()
         return Said(text, calling.stdout, (listening.returncode, calling.returncode))
 
@@ -98,14 +99,9 @@ class Hosts:
         self.bed.ask(CONTROL, {"host": host, "interface": interface, "up": True})
 
 
-def needed(program: str, package: str) -> None:
-    """Skip where a program is not installed."""
-    if shutil.which(program) is None:
-        pytest.skip(f"no {program} here; install {package}")
-
-
-def last_json(text: str) -> dict[str, object]:
-    """Return the object on the last line."""
-    found = json.loads(text.splitlines()[-1])
-    assert isinstance(found, dict)
-    return found
+def stop(started: subprocess.Popen[str]) -> None:
+    """Ask a program on a host to end: it is the child of the process that entered the host."""
+    children = Path(f"/proc/{started.pid}/task/{started.pid}/children")
+    with suppress(OSError):
+        for child in children.read_text(encoding="ascii").split():
+            os.kill(int(child), signal.SIGTERM)

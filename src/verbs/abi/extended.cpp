@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Extended completion queues (ibv_create_cq_ex(3)): entries are read one at a time, field by field.
+
+#include <cerrno>
+
+#include "verbs/abi/completion.hpp"
+
+namespace lanewise::verbs::abi {
+namespace {
+
+// The fields that ibv_poll_cq() has; there are no times of completion.
+constexpr std::uint64_t known_fields = IBV_WC_STANDARD_FLAGS;
+constexpr std::uint32_t known_flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+
+const Completion& current(ibv_cq_ex *cq) {
+    return own(cq).current;
+}
+
+int next_poll(ibv_cq_ex *cq) {
+    CompletionObject& object = own(cq);
+    if (poll_completions(object, std::span(&object.current, 1)) == 0) return ENOENT;
+    cq->wr_id = object.current.id;
+    cq->status = static_cast<ibv_wc_status>(object.current.status);
+    return 0;
+}
+
+int start_poll(ibv_cq_ex *cq, ibv_poll_cq_attr *attributes) {
+    if (attributes->comp_mask != 0) return EINVAL;
+    if (refused_in_child(own(cq->context))) return EPERM;
+    return next_poll(cq);
+}
+
+void end_poll(ibv_cq_ex *) {}
+
+ibv_wc_opcode read_opcode(ibv_cq_ex *cq) {
+    return static_cast<ibv_wc_opcode>(current(cq).work);
+}
+std::uint32_t read_vendor_err(ibv_cq_ex *) {
+    return 0;
+}
+std::uint32_t read_byte_len(ibv_cq_ex *cq) {
+    return current(cq).length_bytes;
+}
+__be32 read_imm_data(ibv_cq_ex *cq) {
+    return current(cq).immediate;
+}
+std::uint32_t read_qp_num(ibv_cq_ex *cq) {
+    return current(cq).qpn;
+}
+std::uint32_t read_src_qp(ibv_cq_ex *cq) {
+    return current(cq).source_qpn;
+}
+unsigned read_wc_flags(ibv_cq_ex *cq) {
+    return shown_completion(current(cq)).wc_flags;
+}
+std::uint32_t read_slid(ibv_cq_ex *cq) {
+    return current(cq).source_lid;
+}
+std::uint8_t read_sl(ibv_cq_ex *cq) {
+    return current(cq).service_level;
+}
+std::uint8_t read_dlid_path_bits(ibv_cq_ex *cq) {
+    return current(cq).path_bits;
+}
+
+ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *init) {
+    const bool flagged = init->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS;
+    if (init->comp_mask & ~static_cast<unsigned>(IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
+        init->wc_flags & ~known_fields || (flagged && init->flags & ~known_flags)) {
+        return refuse(EOPNOTSUPP);
+    }
+    CompletionObject *made =
+        make_completion_queue(context, init->cqe, init->cq_context, init->channel,
+                              static_cast<int>(init->comp_vector));
+    if (!made) return nullptr;
+    ibv_cq_ex& shown = made->shown;
+    shown.start_poll = start_poll;
+    shown.next_poll = next_poll;
+    shown.end_poll = end_poll;
+    shown.read_opcode = read_opcode;
+    shown.read_vendor_err = read_vendor_err;
+    shown.read_byte_len = read_byte_len;
+    shown.read_imm_data = read_imm_data;
+    shown.read_qp_num = read_qp_num;
+    shown.read_src_qp = read_src_qp;
+    shown.read_wc_flags = read_wc_flags;
+    shown.read_slid = read_slid;
+    shown.read_sl = read_sl;
+    shown.read_dlid_path_bits = read_dlid_path_bits;
+    return &shown;
+}
+
+}  // namespace
+
+void set_extended_operations(verbs_context& context) {
+    set_queries(context);
+    context.create_cq_ex = create_cq_ex;
+    context.create_qp_ex = create_qp_ex;
+}
+
+}  // namespace lanewise::verbs::abi
