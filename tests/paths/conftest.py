@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of path migration share: the two hosts that the software device is tested on."""
+"""What the tests of path migration share: two hosts, with two ports each."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "hca"))
-
-from hosts import Hosts
-
-from lanewise.testbed import bed, shipped
+from lanewise.reproduce.hca_hosts import Hosts
+from lanewise.reproduce.two_ports import two_hosts
 
 
 @pytest.fixture(scope="session")
 def hosts() -> Iterator[Hosts]:
     """Raise two hosts with two ports each."""
-    with bed.raised(shipped.find("two-port")) as raised:
+    with two_hosts() as raised:
         yield Hosts(raised)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import Any
 
 from lanewise.errors import RunError
 from lanewise.plots import Strip, draw_strips
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
-from lanewise.reproduce.two_ports import PORTS, exchange, two_hosts
+from lanewise.reproduce.two_ports import PORTS, cut, exchange, faults_of, two_hosts
 from lanewise.reproduce.workspace import Workspace
 from lanewise.results.quantity import time_tick
 
@@ -28,10 +27,10 @@ LIMIT_MS = 5.0
 
 def run(workspace: Workspace) -> Outcome:
     """Pull the two cables in turn while traffic goes on."""
-    cuts = []
+    cuts: list[str] = []
     for number in range(CUTS):
         at_s = 0.5 + BETWEEN_S * number + (number * SEED_STEP_S) % 0.05
-        cuts += ["--cut", f"{PORTS[number % 2]}:{at_s:.4f}:{DOWN_S}"]
+        cuts += cut(PORTS[number % 2], at_s, DOWN_S)
     seconds = 1.0 + BETWEEN_S * CUTS
     workspace.say(f"{CUTS} cuts in {seconds:g} s")
     with two_hosts() as raised:
@@ -46,11 +45,7 @@ def run(workspace: Workspace) -> Outcome:
         "carrier_to_traffic_ms_p50": statistics.median(times_ms),
         "carrier_to_traffic_ms_p99": times_ms[math.ceil(0.99 * len(times_ms)) - 1],
         "carrier_to_traffic_ms_max": times_ms[-1],
-        "lost": _sum("lost", caller, listener) + abs(caller["sent"] - listener["received"])
-        + abs(listener["sent"] - caller["received"]),
-        "duplicated": _sum("duplicated", caller, listener),
-        "corrupted": _sum("corrupted", caller, listener),
-        "atomics_wrong": _sum("atomics_wrong", caller, listener),
+        **faults_of(said),
         "messages": float(caller["sent"] + listener["sent"]),
         "cuts": float(len(times_ms)),
     }  # fmt: skip
@@ -69,10 +64,6 @@ def run(workspace: Workspace) -> Outcome:
         ),
         notes=["on few or busy cores most of the tail is waiting for a processor"],
     )
-
-
-def _sum(key: str, *sides: dict[str, Any]) -> float:
-    return float(sum(side[key] for side in sides))
 
 
 EXPERIMENT = Experiment(

@@ -42,18 +42,36 @@ def two_hosts() -> Iterator[Bed]:
         yield raised
 
 
+def cut(interface: str, at_s: float, for_s: float) -> list[str]:
+    """Return the option that pulls a cable, in seconds from the begin of the traffic."""
+    return ["--cut", f"{interface}:{at_s:.4f}:{for_s:.4f}"]
+
+
+def faults_of(said: Said) -> dict[str, float]:
+    """Return what did not arrive exactly once, whole and in order; all zeros where all is well."""
+    mine, theirs = said.caller[0], said.listener[0]
+    faults = {
+        key: float(mine[key] + theirs[key])
+        for key in ("lost", "duplicated", "corrupted", "atomics_wrong")
+    }
+    faults["lost"] += abs(mine["sent"] - theirs["received"])
+    faults["lost"] += abs(theirs["sent"] - mine["received"])
+    return faults
+
+
 def exchange(
     raised: Bed,
     words: Sequence[str],
     *,
     protect: Sequence[str] | None = None,
     at_caller: Sequence[str] = (),
+    at_listener: Sequence[str] = (),
 ) -> Said:
     """Run lanewise-exchange on both hosts, under `lanewise protect` with options where given."""
     with failing_as_run():
         program = str(find_program(PROGRAM, os.environ))
     common = [*words, "--tcp-port", str(next(_tcp_ports))]
-    listening = _start(raised, LISTENER, protect, [program, "listen", ADDRESS, *common])
+    listening = _start(raised, LISTENER, protect, [program, "listen", ADDRESS, *common, *at_listener])
     calling = _start(raised, CALLER, protect, [program, "call", ADDRESS, *common, *at_caller])
     said, complaint = calling.communicate()
     if calling.returncode != 0:
