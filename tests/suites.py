@@ -79,6 +79,7 @@ def thorough() -> list[Suite]:
         ctest("Clang", "build/clang", "-L", "unit", prepare=_build("build/clang", _CLANG)),
         ctest("threads", "build/tsan", "-L", "unit", prepare=_preset("tsan")),
         _many_kills(),
+        _many_cuts(),
         Suite("clang-tidy", [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS], limit_s=3600),
     ]
 
@@ -110,6 +111,12 @@ def _many_kills() -> Suite:
     """Kill a wavefront run at 500 random moments."""
     once = pytest("kills", "tests/cli/wavefront_test.py", "-k", "killed_at_any_moment")
     return Suite(once.name, ["env", "LANEWISE_TEST_KILLS=500", *once.run])
+
+
+def _many_cuts() -> Suite:
+    """Pull cables at 500 random moments under protected programs."""
+    once = pytest("cuts", "tests/paths/faults_test.py", "-k", "random_moments")
+    return Suite(once.name, ["env", "LANEWISE_TEST_CUTS=500", *once.run], limit_s=1200)
 
 
 def _wheel(name: str, package: str, folder: str) -> Suite:

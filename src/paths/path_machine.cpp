@@ -27,7 +27,9 @@ void Machine::enter(PathState state, Nanoseconds now) {
 
 void Machine::on_communication(Communication state, std::uint8_t port, std::uint8_t home,
                                Nanoseconds now) {
-    const bool begins = state == Communication::rts && communication_ == Communication::rtr;
+    const bool ran = communication_ == Communication::rts || communication_ == Communication::sqd ||
+                     communication_ == Communication::sqe;
+    const bool begins = state == Communication::rts && !ran;
     communication_ = state;
     if (state == Communication::reset || state == Communication::init) {
         enter(PathState::migrated, now);

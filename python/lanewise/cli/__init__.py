@@ -36,6 +36,8 @@ SUBCOMMANDS = (
     "hca",
     "suite",
     "scale",
+    "protect",
+    "paths",
     "reproduce",
 )
 

@@ -13,6 +13,10 @@ from lanewise.reproduce import (
     global_clock,
     hca_clients,
     interval_coverage,
+    migration_cost,
+    migration_failover,
+    migration_latency,
+    migration_transitions,
     model_accuracy,
     multilane,
     multilane_paper,
@@ -60,6 +64,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     fabrics.EXPERIMENT,
     cpu_availability.EXPERIMENT,
     application_scaling.EXPERIMENT,
+    migration_transitions.EXPERIMENT,
+    migration_latency.EXPERIMENT,
+    migration_failover.EXPERIMENT,
+    migration_cost.EXPERIMENT,
 )
 
 

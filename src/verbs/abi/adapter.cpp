@@ -17,6 +17,7 @@ constexpr std::uint8_t came_over_ipv4 = 8 | 2;
 DeviceConfig engine_config(const Config& config) {
     DeviceConfig made;
     made.port_count = static_cast<std::uint8_t>(config.interfaces.size());
+    made.grace_ns = Nanoseconds{config.grace_ms} * 1'000'000;
     return made;
 }
 

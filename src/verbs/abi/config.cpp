@@ -3,13 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <sstream>
 #include <string_view>
 
 namespace lanewise::verbs::abi {
 
-Result<Config> read_config(const char *ports, const char *personality) {
+Result<Config> read_config(const char *ports, const char *personality,
+                           const char *grace_ms) {
     Config config;
     if (ports && *ports) {
         config.interfaces.clear();
@@ -32,11 +34,18 @@ Result<Config> read_config(const char *ports, const char *personality) {
                                    "infiniband",
                                    wanted)};
     }
+    const std::string_view grace = grace_ms ? grace_ms : "";
+    const auto read = std::from_chars(grace.begin(), grace.end(), config.grace_ms);
+    if (!grace.empty() && (read.ec != std::errc{} || read.ptr != grace.end())) {
+        return Failure{LW_ERR_ARGUMENT,
+                       fmt::format("LANEWISE_HCA_GRACE_MS={} is no number of milliseconds", grace)};
+    }
     return config;
 }
 
 Result<Config> read_config() {
-    return read_config(std::getenv("LANEWISE_HCA_PORTS"), std::getenv("LANEWISE_HCA_PERSONALITY"));
+    return read_config(std::getenv("LANEWISE_HCA_PORTS"), std::getenv("LANEWISE_HCA_PERSONALITY"),
+                       std::getenv("LANEWISE_HCA_GRACE_MS"));
 }
 
 }  // namespace lanewise::verbs::abi

@@ -83,6 +83,7 @@ void Requester::advance_to(Psn psn, Nanoseconds now) {
         cursor_entry_ = 0;
     }
     retries_left_ = connection_.attributes.retry_count;
+    patient_until_ = never;
     rnr_retries_left_ = connection_.attributes.rnr_retry;
     went_back_to_.reset();
     restart_timers(now);

@@ -41,6 +41,9 @@ struct DeviceConfig {
     // Asks for an acknowledgement, by sending the oldest packet again, after that long without
     // one; long before the timeout of the queue pair, and without using up its retries. 0: never.
     Nanoseconds probe_ns = 0;
+    // Beyond the standard: how long a queue pair whose paths are all dead goes on trying before it
+    // fails. It then also leaves for an alternate that is loaded and not yet armed. 0: never.
+    Nanoseconds grace_ns = 0;
 };
 
 enum class PortState : std::uint8_t { down, active };

@@ -12,6 +12,12 @@ bool on_path(const Path& path, const Arrival& from) {
            path.address.source == from.destination;
 }
 
+bool has_way_out(const Connection& connection) {
+    const Migration migration = connection.attributes.migration;
+    const bool patient = connection.device.config.grace_ns != 0;
+    return migration == Migration::armed || (patient && migration == Migration::rearm);
+}
+
 void tell_error_once(Connection& connection) {
     if (!connection.migration_error_told) {
         connection.migration_error_told = true;
@@ -27,11 +33,11 @@ Passage admit(Connection& connection, const Packet& packet, const Arrival& from)
         return attributes.port == from.port ? Passage::usual : Passage::foreign;
     }
     const bool peer_migrated = packet.base.migration_request;
+    if (peer_migrated && has_way_out(connection) && on_path(attributes.alternate, from)) {
+        migrate(connection);
+        return Passage::followed;
+    }
     if (peer_migrated && attributes.migration == Migration::armed) {
-        if (on_path(attributes.alternate, from)) {
-            migrate(connection);
-            return Passage::followed;
-        }
         tell_error_once(connection);
         return Passage::foreign;
     }
@@ -55,10 +61,17 @@ void migrate(Connection& connection) {
     connection.tell(EventKind::path_migrated);
 }
 
+bool may_leave(const Connection& connection) {
+    const std::uint8_t other = connection.attributes.alternate.address.port;
+    const bool strict = connection.device.config.grace_ns == 0;
+    return has_way_out(connection) &&
+           (strict || connection.device.port(other).state == PortState::active);
+}
+
 bool leaves_port(Connection& connection, std::uint8_t port) {
     const Attributes& attributes = connection.attributes;
-    if (!connection.connected() || !connection.receives() ||
-        attributes.migration != Migration::armed || attributes.primary.address.port != port) {
+    if (!connection.connected() || !connection.receives() || !has_way_out(connection) ||
+        attributes.primary.address.port != port) {
         return false;
     }
     const std::uint8_t other = attributes.alternate.address.port;

@@ -25,6 +25,11 @@ Passage admit(Connection& connection, const Packet& packet, const Arrival& from)
 // The alternate path becomes the primary one, and the program is told.
 void migrate(Connection& connection);
 
+// Whether retries that are exhausted make the queue pair leave for its alternate path: it is armed.
+// With a time of grace (DeviceConfig) it is enough that the alternate is loaded, but its port must
+// have a carrier.
+bool may_leave(const Connection& connection);
+
 // Whether to leave a port that lost its carrier: only an armed queue pair can, and only to a port
 // that has one.
 bool leaves_port(Connection& connection, std::uint8_t port);

@@ -44,6 +44,7 @@ void Requester::start(Psn first) {
     sequence_ = credit_limit_ = 0;
     credits_unlimited_ = false;
     retries_left_ = connection_.attributes.retry_count;
+    patient_until_ = never;
     rnr_retries_left_ = connection_.attributes.rnr_retry;
 }
 

@@ -124,6 +124,7 @@ class Requester {
     void exhausted(Status status);
     void restart_timers(Nanoseconds now);
     void stop_timers();
+    void stay_patient(Nanoseconds now);
 
     Connection& connection_;
     Ring<SendEntry> entries_;
@@ -143,6 +144,7 @@ class Requester {
     std::uint8_t rnr_retries_left_ = 0;
     std::optional<Psn> went_back_to_;  // so that one gap makes the requester go back once
     Nanoseconds timeout_at_ = never;
+    Nanoseconds patient_until_ = never;
     Nanoseconds rnr_until_ = never;
     Nanoseconds probe_at_ = never;
     unsigned probes_ = 0;  // since the last answer

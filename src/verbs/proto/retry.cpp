@@ -41,6 +41,7 @@ void Requester::on_deadline(Nanoseconds now) {
     }
     if (timeout_at_ <= now) {
         ++connection_.counters.timeouts;
+        stay_patient(now);
         retry();
         return;
     }
@@ -79,11 +80,23 @@ void Requester::retry_once() {
     }
 }
 
+// With a time of grace the last retry is given back until it has passed.
+void Requester::stay_patient(Nanoseconds now) {
+    const Nanoseconds grace = connection_.device.config.grace_ns;
+    if (grace == 0 || retries_left_ > 0 || may_leave(connection_)) {
+        return;
+    }
+    if (patient_until_ == never) {
+        patient_until_ = now + grace;
+    }
+    retries_left_ = now < patient_until_ ? 1 : 0;
+}
+
 void Requester::exhausted(Status status) {
     if (entries_.empty() || connection_.state() == State::error) {
         return;
     }
-    if (connection_.attributes.migration == Migration::armed) {
+    if (may_leave(connection_)) {
         migrate(connection_);
         retries_left_ = connection_.attributes.retry_count;
         go_back();

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise paths`: files that say which ports reach each other."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lanewise.cli.example import ExampleTyper
+from lanewise.errors import RequestError
+from lanewise.launch import paths as path_files
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `paths` to `app`."""
+    paths = ExampleTyper(name="paths")
+
+    @paths.callback()
+    def about() -> None:
+        """$ lanewise paths discover -o paths.json
+
+        Path files, for hosts that do not number their ports alike.
+        """
+
+    paths.command("discover")(discover)
+    app.add_typer(paths, name="paths")
+
+
+def discover(
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Add this host to a file."),
+    ] = None,
+    name: Annotated[str, typer.Option(help="Of this host; what hostname says if not given.")] = "",
+    rail: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DEVICE:PORT=NAME", help="Ports of one rail reach each other."),
+    ] = None,
+) -> None:
+    """$ lanewise paths discover -o paths.json
+
+    Write down the ports of this host; run it on each host with the same file.
+
+    A port lies on the rail of its number, unless --rail says otherwise.
+    """
+    host = path_files.host_here(name or socket.gethostname(), _rails(rail or []), os.environ)
+    known = path_files.read(output) if output and output.exists() else None
+    text = path_files.text_of(path_files.with_host(known, host))
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RequestError(f"{output} cannot be written: {error.strerror}") from None
+
+
+def _rails(words: list[str]) -> dict[str, str]:
+    rails = {}
+    for word in words:
+        label, separator, rail = word.partition("=")
+        if not separator or ":" not in label or not rail:
+            raise RequestError(f"--rail {word}: say DEVICE:PORT=NAME, such as mlx5_0:1=left")
+        rails[label] = rail
+    return rails

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise protect`: a verbs program as it is, whose queue pairs outlive a cut cable."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lanewise.cli.hca import become
+from lanewise.errors import RequestError
+from lanewise.launch import paths
+from lanewise.launch.protect import Protection, check, variables_for
+
+Program = Annotated[
+    list[str] | None, typer.Argument(metavar="-- PROGRAM ...", help="The program and its words.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `protect` to `app`."""
+    settings = {"allow_interspersed_args": False}
+    app.command("protect", context_settings=settings, no_args_is_help=True)(protect)
+
+
+def protect(
+    program: Program = None,
+    path_file: Annotated[
+        Path | None, typer.Option("--paths", metavar="FILE", help="Of lanewise paths discover.")
+    ] = None,
+    policy: Annotated[
+        str, typer.Option(metavar="back|stay|balance", help="Where queue pairs belong.")
+    ] = "back",
+    quiet: Annotated[
+        int, typer.Option(metavar="MS", help="How long a port must be up before they return.")
+    ] = 1000,
+    grace: Annotated[
+        int, typer.Option(metavar="MS", help="How long to retry where every path is dead; hca.")
+    ] = 10_000,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Say here what happened, as JSON lines.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse queue pairs that cannot be protected.")
+    ] = False,
+) -> None:
+    """$ lanewise hca --ports eth0,eth1 -- lanewise protect -- ib_write_bw 10.0.0.2
+
+    Give every queue pair of a program an alternate path, and move it there when its port dies.
+
+    The program is not changed; both ends are to be protected. Ends with the program's own status.
+    """
+    if not program:
+        raise RequestError("no program; say: lanewise protect -- ibv_rc_pingpong 10.0.0.2")
+    if path_file is not None:
+        paths.read(path_file)
+        path_file = path_file.resolve()
+    wishes = Protection(path_file, report.resolve() if report else None, policy, quiet, grace,
+                        strict)  # fmt: skip
+    check(wishes)
+    if report and not report.resolve().parent.is_dir():
+        raise RequestError(f"--report {report} cannot be written; name a file in a folder that is")
+    environment = {**os.environ, **variables_for(wishes, os.environ)}
+    found = shutil.which(program[0], path=environment.get("PATH"))
+    if found is None:
+        raise RequestError(f"no program {program[0]}; install it or give its path")
+    become(found, program, environment)

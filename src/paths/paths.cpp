@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The C interface of this part, lanewise/paths.h.
+
+#include <lanewise/paths.h>
+
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "paths/protection.hpp"
+
+using lanewise::Failure;
+using lanewise::Outcome;
+using lanewise::Result;
+using namespace lanewise::paths;
+
+struct lw_paths {
+    lw_paths_options options;
+    std::unique_ptr<Protection> protection;
+};
+
+namespace {
+
+lw_status told(const lw_paths_options& options, const Failure& failure) {
+    if (options.report) {
+        options.report(options.callback_context, failure.status, failure.sentence.c_str());
+    }
+    return failure.status;
+}
+
+lw_status status_of(const lw_paths *paths, const Outcome& outcome) {
+    return outcome ? LW_OK : told(paths->options, outcome.failure());
+}
+
+// The verbs that this library is linked to.
+Calls linked_calls() {
+    return {ibv_modify_qp, ibv_query_qp,        ibv_query_device,
+            ibv_query_gid, ibv_get_async_event, ibv_ack_async_event};
+}
+
+Outcome fill(const lw_paths_options& from, ProtectionOptions& to) {
+    if (from.policy < LW_PATHS_STAY || from.policy > LW_PATHS_BALANCE || from.quiet_ns < 0 ||
+        from.settle_ns < 0) {
+        return Failure{LW_ERR_ARGUMENT, "the policy is unknown or a time is negative"};
+    }
+    to.rules.policy = static_cast<Policy>(from.policy);
+    to.rules.quiet_ns = from.quiet_ns;
+    to.rules.settle_ns = from.settle_ns;
+    to.initiative =
+        from.initiative == LW_PATHS_MANUAL ? Initiative::manual : Initiative::automatic;
+    if (from.path_file) {
+        Result<Directory> directory = load_directory(from.path_file);
+        if (!directory) return directory.failure();
+        to.directory = std::move(*directory);
+    }
+    to.notice = [from](const Notice& notice) {
+        if (!notice.sentence.empty() && from.report) {
+            from.report(from.callback_context, LW_ERR_NOT_FOUND, notice.sentence.c_str());
+        }
+        if (!from.notice) return;
+        from.notice(from.callback_context, static_cast<lw_paths_notice>(notice.kind),
+                    notice.queue_pair, notice.port, notice.at);
+    };
+    to.hand_on = [from](const ibv_async_event& event) {
+        if (from.other) from.other(from.callback_context, &event);
+        return false;
+    };
+    return lanewise::Done{};
+}
+
+template <typename Module>
+lw_status for_each(lw_paths *paths, ibv_qp *const *qps, std::size_t count, const Module& module) {
+    lw_status first = LW_OK;
+    for (std::size_t i = 0; i < count; ++i) {
+        const lw_status status = status_of(paths, module(qps[i]));
+        if (first == LW_OK) first = status;
+    }
+    return first;
+}
+
+}  // namespace
+
+lw_status lw_paths_open(ibv_context *context, const lw_paths_options *options, lw_paths **paths) {
+    if (!context || !options || !paths || options->struct_size != sizeof *options) {
+        return LW_ERR_ARGUMENT;
+    }
+    const Calls calls = linked_calls();
+    if (const Outcome fits = check_device(context, calls); !fits) {
+        return told(*options, fits.failure());
+    }
+    ProtectionOptions made;
+    if (const Outcome filled = fill(*options, made); !filled) {
+        return told(*options, filled.failure());
+    }
+    try {
+        *paths = new lw_paths{
+            *options, std::make_unique<Protection>(context, calls, std::move(made))};
+    } catch (const std::bad_alloc&) {
+        return LW_ERR_MEMORY;
+    }
+    return LW_OK;
+}
+
+void lw_paths_close(lw_paths *paths) {
+    delete paths;
+}
+
+lw_status lw_paths_add(lw_paths *paths, ibv_qp *qp) {
+    if (!paths || !qp) return LW_ERR_ARGUMENT;
+    return status_of(paths, paths->protection->changed(qp));
+}
+
+void lw_paths_remove(lw_paths *paths, ibv_qp *qp) {
+    if (paths && qp) paths->protection->forget(qp);
+}
+
+lw_status lw_paths_specify(lw_paths *paths, ibv_qp *qp, const lw_path *alternate) {
+    if (!paths || !qp || (alternate && alternate->struct_size != sizeof *alternate)) {
+        return LW_ERR_ARGUMENT;
+    }
+    std::optional<Alternate> given;
+    if (alternate) {
+        given = Alternate{alternate->address, alternate->pkey_index, alternate->timeout};
+    }
+    return status_of(paths, paths->protection->specify(qp, given));
+}
+
+lw_status lw_paths_load(lw_paths *paths, ibv_qp *const *qps, size_t count) {
+    if (!paths || (count && !qps)) return LW_ERR_ARGUMENT;
+    return for_each(paths, qps, count,
+                    [&](ibv_qp *qp) { return paths->protection->load(qp); });
+}
+
+lw_status lw_paths_migrate(lw_paths *paths, ibv_qp *const *qps, size_t count) {
+    if (!paths || (count && !qps)) return LW_ERR_ARGUMENT;
+    return for_each(paths, qps, count,
+                    [&](ibv_qp *qp) { return paths->protection->migrate(qp); });
+}
+
+lw_status lw_paths_query(lw_paths *paths, ibv_qp *qp, lw_paths_state *state) {
+    if (!paths || !qp || !state) return LW_ERR_ARGUMENT;
+    const Result<Snapshot> found = paths->protection->query(qp);
+    if (!found) return told(paths->options, found.failure());
+    *state = {static_cast<ibv_qp_state>(found->communication),
+              static_cast<ibv_mig_state>(found->path),
+              found->port,
+              found->alternate_port,
+              found->home_port,
+              found->since,
+              found->counters.loads,
+              found->counters.loads_refused,
+              found->counters.armed,
+              found->counters.migrations,
+              found->counters.commanded,
+              found->counters.returns,
+              found->counters.errors};
+    return LW_OK;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What both programs of an exchange are told on the command line.
+
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace lanewise::exchange {
+
+// An interface that loses its carrier for a while.
+struct Cut {
+    std::string interface;
+    double at_s = 0;
+    double for_s = 0;
+};
+
+struct Settings {
+    bool listens = false;
+    std::string address;  // of the listener
+    std::uint16_t tcp_port = 18600;
+    std::string device;
+    int port = 1;
+    int gid_index = 0;
+    int queue_pairs = 1;
+    int window = 8;
+    int message_bytes = 4096;
+    double seconds = 1;
+    int timeout = 14;  // 4.096 us * 2^timeout
+    std::vector<Cut> cuts;
+    std::vector<int> transitions;  // numbers of queue pairs to time; empty: traffic
+    int rounds = 5;
+};
+
+// Ends the program with a line and status 1.
+struct Broken : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+inline void require(bool good, const std::string& what) {
+    if (!good) throw Broken(what);
+}
+
+}  // namespace lanewise::exchange
