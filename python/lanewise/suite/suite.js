@@ -25,7 +25,8 @@ const writers = {
   share: (value) => `${(100 * value).toFixed(1)} %`,
   ranks: (value) => `${value}`,
 };
-const tickWriters = { ...writers, time: timeTick, share: (value) => `${Math.round(100 * value)} %` };
+const wholeShare = (value) => `${Math.round(100 * value)} %`;
+const tickWriters = { ...writers, time: timeTick, share: wholeShare };
 
 // Every whole decade, with halves between where there are few decades.
 function decades(low, high, write) {
