@@ -124,7 +124,9 @@ double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
 Outcome Running::allocate(std::uint64_t bytes) {
     const auto& shape = entry_->shape;
     const bool at_root = exchange_.rank == exchange_.root;
-    const auto blocks = [this](Blocks b) { return block_count(b, exchange_.size, exchange_.window); };
+    const auto blocks = [this](Blocks held) {
+        return block_count(held, exchange_.size, exchange_.window);
+    };
     const auto send = blocks(at_root ? shape.send_root : shape.send_others);
     const auto receive = blocks(at_root ? shape.receive_root : shape.receive_others);
     const auto room = static_cast<std::uint64_t>(static_cast<double>(bytes) * widest(*operation_));

@@ -215,7 +215,9 @@ bool runs_here(const Entry& entry) {
 }
 
 TEST(Operations, AllHaveAnOracle) {
-    for (const auto& entry : single_calls()) EXPECT_NE(oracle_of(entry.name), nullptr) << entry.name;
+    for (const auto& entry : single_calls()) {
+        EXPECT_NE(oracle_of(entry.name), nullptr) << entry.name;
+    }
 }
 
 TEST(Operations, DeliverWhatMpiPromisesFromEveryRootAtEverySize) {

@@ -176,7 +176,7 @@ def test_a_fabric_that_srun_starts_can_be_compared(slurm: dict[str, str], tmp_pa
 
     done = subprocess.run(
         [sys.executable, "-m", "lanewise", "suite", "--quick", "--kernels", "pingpong",
-         "--budget", "20s", "--fabrics", str(own), "-o", str(tmp_path / "out")],
+         "--budget", "5s", "--fabrics", str(own), "-o", str(tmp_path / "out")],
         env=slurm, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
 

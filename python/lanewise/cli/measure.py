@@ -89,6 +89,8 @@ def measure(
     time_limit: native.TimeLimit = None,
     pipeline: native.Pipeline = None,
     window: native.Window = None,
+    intervals: native.Intervals = None,
+    work: native.Work = None,
     weights: native.Weights = None,
     reply: native.Reply = None,
     order: native.Order = None,

@@ -24,10 +24,18 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from lanewise.cli import cost_table
 from lanewise.launch.run import Event
 from lanewise.results import table
 from lanewise.results.quantity import size_text
-from lanewise.results.records import ClockCheck, Point, RecordError, parse_record
+from lanewise.results.records import (
+    ClockCheck,
+    Point,
+    Polling,
+    RecordError,
+    Waiting,
+    parse_record,
+)
 
 OnEvent = Callable[[Event], None]
 
@@ -113,6 +121,8 @@ def take(event: Event, seen: Seen, rule: str) -> None:
         take_point(event, seen, rule)
     elif kind == "clock":
         print_clock(event)
+    elif kind in ("polling", "waiting"):
+        take_cost(event, seen)
     elif kind == "warning":
         sys.stderr.write(f"lanewise measure: warning: {event['text']}\n")
     elif kind == "end":
@@ -133,6 +143,28 @@ def take_point(event: Event, seen: Seen, rule: str) -> None:
         lines = [*before, f"# {point.operation}", table.heading(point, rule), *lines]
         seen.group = table.group_of(point)
     sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
+
+
+def take_cost(event: Event, seen: Seen) -> None:
+    """Count a record of polling or post-work-wait and print its row, the first below a heading."""
+    values = {key: value for key, value in event.items() if key not in ("event", "record")}
+    if event["event"] == "polling":
+        heading, row = (
+            cost_table.POLLING_HEADING,
+            cost_table.polling_row(parse_record(Polling, values)),
+        )
+    else:
+        heading, row = (
+            cost_table.WAITING_HEADING,
+            cost_table.waiting_row(parse_record(Waiting, values)),
+        )
+    if seen.done == 0:
+        sys.stdout.write(heading + "\n")
+    seen.done += 1
+    seen.finished = max(seen.finished, seen.done)
+    seen.points = max(seen.points, seen.done)
+    sys.stdout.write(row + "\n")
     sys.stdout.flush()
 
 

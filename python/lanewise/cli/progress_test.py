@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lanewise.cli.progress import Seen, progress
+from lanewise.cli.progress import Seen, progress, take
 from lanewise.results import specimen
 from lanewise.results.records import RecordError
 
@@ -84,3 +84,19 @@ def test_a_clock_check_is_shown_in_microseconds(capsys: pytest.CaptureFixture[st
 def test_a_point_of_another_version_is_refused_by_its_key() -> None:
     with pytest.raises(RecordError, match="do not fit: unknown key 'colour'"):
         feed(point_event("scatter", 8, colour="red"))
+
+
+def test_availability_is_printed_as_it_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    seen = Seen(points=2)
+    event = {
+        "event": "polling", "record": "polling", "message_bytes": 100_000, "interval_s": 1e-4,
+        "depth": 4, "availability": [0.5, 0.7, 0.6], "rate_bytes_per_s": [1e8, 2e8, 3e8],
+    }  # fmt: skip
+
+    take(event, seen, "median")
+    take(event, seen, "median")
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:2] == ["#", "Size"]
+    assert [line.split() for line in lines[1:]] == [["100000", "100.00", "0.600", "200.0"]] * 2
+    assert seen.done == 2

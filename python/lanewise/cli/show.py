@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from lanewise.cli.cost_table import cost_lines
 from lanewise.errors import RequestError
 from lanewise.results.cautions import cautions_of
 from lanewise.results.read import Samples, load
@@ -58,6 +59,7 @@ def text_of(samples: Samples) -> list[str]:
     for check in samples.clock_checks:
         times = [microseconds(value) for value in (check.uncertainty_s, check.error_s)]
         lines.append(line(microseconds(check.residual_s), [*times, f"{check.span_s:.1f}"]))
+    lines += cost_lines(samples.polling, samples.waiting)
     cautions = cautions_of(samples)
     if cautions:
         lines += ["", *(f"! {sentence}" for sentence in cautions)]

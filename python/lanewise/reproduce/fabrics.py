@@ -54,7 +54,12 @@ def run(workspace: Workspace) -> Outcome:
     return Outcome(
         figures={**figures_here, "fabrics": float(len(names))},
         rows=rows_of(values),
-        conditions={"ranks": known.asked.ranks, "rounds": known.asked.rounds, "fabrics": names},
+        conditions={
+            "ranks": known.asked.ranks,
+            "rounds": known.asked.rounds,
+            "fabrics": names,
+            "missing": page.gaps_of(known),
+        },
         files=[*draw(workspace, values), written.path],
         notes=page.gaps_of(known),
     )

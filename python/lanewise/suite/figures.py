@@ -129,11 +129,18 @@ def ranking_table(figure: Figure, size: int, ranked: Sequence[Ranked]) -> Json:
                 "place": entry.place,
                 "fabric": entry.fabric,
                 "value": quantity_text(figure, figure.value(entry.median_s, size)),
-                "interval": " to ".join(quantity_text(figure, end) for end in ends),
+                "interval": interval_text(figure, ends),
                 "slower": "" if entry is ranked[0] else slower_text(entry),
             }
         )
     return {"figure": figure.key, "title": f"{figure.title} at {size_text(size)}", "rows": rows}
+
+
+def interval_text(figure: Figure, ends: Sequence[float]) -> str:
+    """Write an interval; a dash where there were too few samples for one."""
+    if not all(math.isfinite(end) for end in ends):
+        return "—"
+    return " to ".join(quantity_text(figure, end) for end in ends)
 
 
 def slower_text(entry: Ranked) -> str:

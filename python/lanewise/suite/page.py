@@ -43,7 +43,7 @@ def write_page(folder: Path, known: state.State) -> Written:
     """Write the page of a suite's folder; RequestError where nothing was measured."""
     runs = files_of(folder, known.launches)
     pooled = pool(runs)
-    names = list(known.fabrics)
+    names = [name for name, one in known.fabrics.items() if not one.why]
     drawn = figures.figures_of(pooled, names) + processor.polling_figures(runs, names)
     times = {name: processor.application_times(folder, list(known.launches), name)
              for name in names}  # fmt: skip

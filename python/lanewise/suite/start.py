@@ -7,6 +7,7 @@ A fabric that does not start is reported with what its MPI said; nothing else st
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import threading
 import time
@@ -26,8 +27,14 @@ from lanewise.results.read import load
 from lanewise.suite.fabric import Fabric
 
 START_LIMIT_S = 30.0
-# Lines of an MPI's help banner that say nothing.
+WORDS_MAX = 600
+# What of an MPI's help says nothing: rules, who speaks, how to see it once more.
 _EMPTY = set("-=* \t")
+_SENDER = re.compile(r"^\[[^\]]*\]\s*")
+_NOISE = re.compile(
+    r"sent help message|help_aggregate|^\*\*\*|^Local abort|Per user-direction|Primary job|"
+    r"a non-zero exit code|process that caused|exit code:|^Process name"
+)
 
 Program = Sequence[str | Path]
 
@@ -162,12 +169,14 @@ def run_on(
 
 
 def said(outcome: Outcome) -> str:
-    """Return what a failed launch said: our program's sentence, else the MPI's own last lines."""
+    """Return what a failed launch said: our program's sentence, else the MPI's own words."""
     ours = sentence_in(list(outcome.output))
     if ours:
         return ours
-    lines = [text.strip() for text in outcome.output if set(text) - _EMPTY]
-    return " / ".join(lines[-4:]) or "it said nothing"
+    lines = [_SENDER.sub("", text.strip()) for text in outcome.output]
+    telling = [text for text in lines if set(text) - _EMPTY and not _NOISE.search(text)]
+    words = " / ".join(dict.fromkeys(telling or lines)) or "it said nothing"
+    return words if len(words) <= WORDS_MAX else f"{words[:WORDS_MAX]} ..."
 
 
 def measure_program(fabric: Fabric) -> Path:

@@ -25,7 +25,8 @@ const writers = {
   share: (value) => `${(100 * value).toFixed(1)} %`,
   ranks: (value) => `${value}`,
 };
-const tickWriters = { ...writers, time: timeTick, share: (value) => `${Math.round(100 * value)} %` };
+const wholeShare = (value) => `${Math.round(100 * value)} %`;
+const tickWriters = { ...writers, time: timeTick, share: wholeShare };
 
 // Every whole decade, with halves between where there are few decades.
 function decades(low, high, write) {
@@ -109,8 +110,8 @@ function drawFigure(figure) {
   }
   const positive = figure.y.log ? ys.filter((y) => y > 0) : ys;
   const layout = {
-    ...layoutLook(), showlegend: true, margin: { l: 64, r: 12, t: 8, b: 48 },
-    legend: { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom" },
+    ...layoutLook(), showlegend: true, margin: { l: 64, r: 12, t: 28, b: 48 },
+    legend: { orientation: "h", x: 0, y: -0.18, xanchor: "left", yanchor: "top" },
     xaxis: axisOf(figure.x, xs), yaxis: axisOf(figure.y, positive),
   };
   Plotly.react(place, traces, { ...layout, ...sizeFor(place) }, config);

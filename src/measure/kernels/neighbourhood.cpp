@@ -9,6 +9,11 @@
 namespace lanewise::measure {
 namespace {
 
+#ifdef LANEWISE_SIMULATED
+constexpr const char *lacks = "neighbourhood collectives"; /* SimGrid only declares them */
+#else
+constexpr const char *lacks = nullptr;
+#endif
 constexpr int grid_neighbours = 4;
 constexpr int graph_neighbours = 2;
 
@@ -83,21 +88,21 @@ Entries neighbourhood_kernels() {
     constexpr auto four = Blocks::four;
     return {
         {.name = "grid_allgather", .shape = all_ranks(one, four), .call = allgather,
-         .prepare = make_grid},
+         .prepare = make_grid, .lacks = lacks},
         {.name = "grid_allgatherv", .shape = all_ranks(one, four), .call = allgatherv,
-         .prepare = make_grid},
+         .prepare = make_grid, .lacks = lacks},
         {.name = "grid_alltoall", .shape = all_ranks(four, four), .call = alltoall,
-         .prepare = make_grid},
+         .prepare = make_grid, .lacks = lacks},
         {.name = "grid_alltoallv", .shape = all_ranks(four, four), .call = alltoallv,
-         .prepare = make_grid},
+         .prepare = make_grid, .lacks = lacks},
         {.name = "graph_allgather", .shape = all_ranks(one, two), .call = allgather,
-         .prepare = make_graph},
+         .prepare = make_graph, .lacks = lacks},
         {.name = "graph_allgatherv", .shape = all_ranks(one, two), .call = allgatherv,
-         .prepare = make_graph},
+         .prepare = make_graph, .lacks = lacks},
         {.name = "graph_alltoall", .shape = all_ranks(two, two), .call = alltoall,
-         .prepare = make_graph},
+         .prepare = make_graph, .lacks = lacks},
         {.name = "graph_alltoallv", .shape = all_ranks(two, two), .call = alltoallv,
-         .prepare = make_graph},
+         .prepare = make_graph, .lacks = lacks},
     };
 }
 

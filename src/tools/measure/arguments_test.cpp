@@ -107,7 +107,17 @@ TEST(Arguments, KnowSubjectsBesideOperations) {
         EXPECT_STREQ(arguments.trip->name, name);
     }
     EXPECT_EQ(accepted({"clock"}).subject, Subject::clock);
+    EXPECT_EQ(accepted({"polling"}).subject, Subject::polling);
+    EXPECT_EQ(accepted({"post-work-wait"}).subject, Subject::post_work_wait);
     EXPECT_EQ(accepted({"pairs", "--order", "sequential"}).order, LW_ORDER_SEQUENTIAL);
+}
+
+TEST(Arguments, KnowTheIntervalsOfPolling) {
+    const auto arguments = accepted({"polling", "--intervals", "1e-5:1e-3:4"});
+
+    EXPECT_EQ(arguments.interval_first_s, 1e-5);
+    EXPECT_EQ(arguments.interval_last_s, 1e-3);
+    EXPECT_EQ(arguments.interval_count, 4u);
 }
 
 TEST(Arguments, KeepTheWordsAsTyped) {
@@ -176,6 +186,11 @@ INSTANTIATE_TEST_SUITE_P(
         Slip{{"bcast", "--adaptive=nan"}, "10 % is 0.1"},
         Slip{{"pairs", "--reply", "some"}, "\"some\""},
         Slip{{"bcast", "--method", "tasks", "--pipeline", "4"}, "pipeline"},
+        Slip{{"streaming", "--window", "0"}, "holds no message"},
+        Slip{{"polling", "--intervals", "1:2"}, "\"1:2\""},
+        Slip{{"polling", "--intervals", "2:1:3"}, "FIRST:LAST:COUNT"},
+        Slip{{"polling", "--work", "0"}, "try 0.02"},
+        Slip{{"polling", "bcast"}, "by itself"},
         Slip{{"bcast", "--speed", "9"}, "--speed"}, Slip{{"bcast", "--resume"}, "-o FILE"}));
 
 TEST_F(Folder, TakesAnOutputThatIsNotThereYet) {

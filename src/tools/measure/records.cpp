@@ -176,6 +176,8 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context)
                             "method", "start", "stopping", "pipeline_length", "root", "weights",
                             "reply", "order", "window"}) {
         if (before.contains(key) && before[key] == context[key]) continue;
+        // Files from before there were windows hold nothing that streams.
+        if (std::string(key) == "window" && !before.contains(key)) continue;
         const auto was = before.contains(key) ? before[key].dump() : std::string("absent");
         return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +
                                             context[key].dump() +

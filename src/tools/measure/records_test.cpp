@@ -35,7 +35,8 @@ Json context_of(int ranks) {
             {"root", 0},
             {"weights", {1.0, 2.0}},
             {"reply", "same"},
-            {"order", "parallel"}};
+            {"order", "parallel"},
+            {"window", 160}};
 }
 
 Json point_of(const std::string& operation, std::uint64_t bytes) {
@@ -138,7 +139,7 @@ TEST_F(UnfinishedFile, OfOtherConditionsIsRefusedNamingThem) {
         {"ranks", 8},       {"method", "global"}, {"start", "window"},
         {"clock", "wtime"}, {"fabric", "mpich"},  {"pipeline_length", 4},
         {"root", 3},        {"schema", "other"},  {"stopping", {{"rule", "student"}}},
-        {"reply", "4K"},    {"weights", {3.0}},   {"order", "sequential"},
+        {"reply", "4K"},    {"weights", {3.0}},   {"order", "sequential"}, {"window", 8},
     };
     for (const auto& [key, value] : changes) {
         auto context = context_of(4);
