@@ -70,6 +70,7 @@ std::optional<Route> on_port(const Route& primary, const Port& home, const Port&
 }  // namespace
 
 std::optional<Gid> counterpart(const Gid& source, const Gid& other, const Gid& destination) {
+    if (destination == source) return other;  // to oneself
     Gid made = destination;
     for (std::size_t i = 0; i < made.size(); ++i) {
         if (source[i] == other[i]) continue;
@@ -82,6 +83,7 @@ std::optional<Gid> counterpart(const Gid& source, const Gid& other, const Gid& d
 
 std::optional<std::uint16_t> counterpart(std::uint16_t source, std::uint16_t other,
                                          std::uint16_t destination) {
+    if (destination == source) return other;
     const unsigned differs = source ^ other;
     if ((destination & differs) != (source & differs)) return std::nullopt;
     const auto made = static_cast<std::uint16_t>(destination ^ differs);

@@ -13,6 +13,8 @@ from lanewise.reproduce import (
     migration_cost,
     migration_failover,
     migration_latency,
+    migration_mpi,
+    migration_peers,
     migration_transitions,
     model_accuracy,
     opt_scatter,
@@ -53,6 +55,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     migration_latency.EXPERIMENT,
     migration_failover.EXPERIMENT,
     migration_cost.EXPERIMENT,
+    migration_mpi.EXPERIMENT,
+    migration_peers.EXPERIMENT,
 )
 
 

@@ -71,7 +71,9 @@ def exchange(
     with failing_as_run():
         program = str(find_program(PROGRAM, os.environ))
     common = [*words, "--tcp-port", str(next(_tcp_ports))]
-    listening = _start(raised, LISTENER, protect, [program, "listen", ADDRESS, *common, *at_listener])
+    listening = _start(
+        raised, LISTENER, protect, [program, "listen", ADDRESS, *common, *at_listener]
+    )
     calling = _start(raised, CALLER, protect, [program, "call", ADDRESS, *common, *at_caller])
     said, complaint = calling.communicate()
     if calling.returncode != 0:
