@@ -83,8 +83,8 @@ TEST(Choose, TakesASecondGidOfTheOnlyPort) {
 }
 
 TEST(Choose, WalksTheLidsOfAPortByItsMask) {
-    const Port only{.number = 1, .active = true, .mtu_bytes = 4096, .lid = 16,
-                    .lid_mask_bits = 2, .gids = {}};
+    const Port only{
+        .number = 1, .active = true, .mtu_bytes = 4096, .lid = 16, .lid_mask_bits = 2, .gids = {}};
     Route at{.port = 1, .source_bits = 3, .destination_lid = 35};
     const Result<Route> chosen = choose_alternate(at, std::span(&only, 1), 1024, nullptr);
     ASSERT_TRUE(chosen);

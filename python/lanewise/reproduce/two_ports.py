@@ -80,7 +80,8 @@ def exchange(
         listening.terminate()
     heard, _ = listening.communicate()
     if calling.returncode != 0:
-        raise RunError(f"{PROGRAM}: {(complaint.strip().splitlines() or ['it failed'])[-1]}")
+        own = [line for line in complaint.splitlines() if line.startswith(PROGRAM)]
+        raise RunError(own[0] if own else f"{PROGRAM} failed: {complaint.strip()}")
     return Said(_objects(heard), _objects(said))
 
 

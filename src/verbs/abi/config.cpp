@@ -10,8 +10,7 @@
 
 namespace lanewise::verbs::abi {
 
-Result<Config> read_config(const char *ports, const char *personality,
-                           const char *grace_ms) {
+Result<Config> read_config(const char *ports, const char *personality, const char *grace_ms) {
     Config config;
     if (ports && *ports) {
         config.interfaces.clear();
