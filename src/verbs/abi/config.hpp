@@ -4,6 +4,8 @@
 //
 //   LANEWISE_HCA_PORTS        eth0,eth1   the interface of port 1, 2 (default: lo)
 //   LANEWISE_HCA_PERSONALITY  ethernet | infiniband
+//   LANEWISE_HCA_LMC          0 … 7
+//   LANEWISE_HCA_PCAP         packets.pcap, where packets are to be captured
 
 #pragma once
 
@@ -15,16 +17,26 @@
 namespace lanewise::verbs::abi {
 
 inline constexpr std::size_t ports_max = 2;
+inline constexpr unsigned lid_mask_bits_max = 7;
 
 enum class Personality : unsigned char { ethernet, infiniband };
 
 struct Config {
     std::vector<std::string> interfaces{"lo"};
     Personality personality = Personality::ethernet;
+    unsigned lid_mask_bits = 0;  // LMC: a port has 2^LMC LIDs, and so many paths to another
+    std::string pcap;  // a file for the packets that come and go; empty: none
 };
 
 // Null stands for a variable that is not set.
-Result<Config> read_config(const char *ports, const char *personality);
+struct Settings {
+    const char *ports = nullptr;
+    const char *personality = nullptr;
+    const char *lid_mask_bits = nullptr;
+    const char *pcap = nullptr;
+};
+
+Result<Config> read_config(const Settings& settings);
 
 // From the environment of this process.
 Result<Config> read_config();
