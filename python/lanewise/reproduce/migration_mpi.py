@@ -12,12 +12,12 @@ import statistics
 from lanewise.errors import RunError
 from lanewise.plots import Strip, draw_strips
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
-from lanewise.reproduce.mpi_cuts import PROTECTED, Pull, seconds_of, sort
+from lanewise.reproduce.mpi_cuts import PROTECTED, pull_into, seconds_of, sort
 from lanewise.reproduce.workspace import Workspace
 from lanewise.results.quantity import time_tick
 
 SIZE = ("21", "300")
-PULL = Pull(at_s=14, for_s=2)
+CUT_S = 2.0
 PAIRS = 4
 LIMIT_S = 120.0
 
@@ -31,11 +31,11 @@ def run(workspace: Workspace) -> Outcome:
         workspace.say(f"pair {pair + 1} of {PAIRS}")
         done = sort(workspace, PROTECTED, SIZE, LIMIT_S)
         whole.append(seconds_of(done, "a run without a cut"))
-        done = sort(workspace, PROTECTED, SIZE, LIMIT_S, PULL)
+        done = sort(workspace, PROTECTED, SIZE, LIMIT_S, pull_into(done, CUT_S))
         cut.append(seconds_of(done, "a run with a cut"))
         migrations += done.migrations
     if migrations == 0:
-        raise RunError("no cut fell into a run; the machine is too fast for its size")
+        raise RunError("no cut fell into a run")
     slowdowns = [100 * (b / a - 1) for a, b in zip(whole, cut, strict=True)]
     figures = {
         "integer_sort_s": statistics.median(whole),
@@ -52,7 +52,7 @@ def run(workspace: Workspace) -> Outcome:
             Row("integer sort, a cut", "", f"{figures['integer_sort_cut_s']:.2f} s"),
             Row("slower", "5 to 7 % (FT, LU)", f"{figures['slowdown_percent']:.2f} %"),
         ],
-        conditions={"ranks": 2, "hosts": 2, "pairs": PAIRS, "cut_s": PULL.for_s,
+        conditions={"ranks": 2, "hosts": 2, "pairs": PAIRS, "cut_s": CUT_S,
                     "log2_keys": int(SIZE[0]), "iterations": int(SIZE[1])},
         files=workspace.save(
             draw_strips("Integer sort over MPI, protected", strips, time_tick), "migration-mpi"

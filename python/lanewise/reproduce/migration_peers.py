@@ -11,14 +11,14 @@ import re
 
 from lanewise.plots import Bar, draw_bars
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
-from lanewise.reproduce.mpi_cuts import MPTCP, OPENIB, PROTECTED, TCP, UCX, Pull, sort
+from lanewise.reproduce.mpi_cuts import MPTCP, OPENIB, PROTECTED, TCP, UCX, pull_into, sort
 from lanewise.reproduce.workspace import Workspace
 from lanewise.results.quantity import time_text
 
 WAYS = (PROTECTED, UCX, OPENIB, TCP, MPTCP)
 SIZE = ("21", "200")
-PULL = Pull(at_s=12, for_s=10)
-LIMIT_S = 60.0
+CUT_S = 10.0
+LIMIT_S = 100.0
 
 
 def run(workspace: Workspace) -> Outcome:
@@ -32,7 +32,7 @@ def run(workspace: Workspace) -> Outcome:
             continue
         workspace.say(way.name)
         whole = sort(workspace, way, SIZE, LIMIT_S)
-        cut = sort(workspace, way, SIZE, LIMIT_S, PULL)
+        cut = sort(workspace, way, SIZE, LIMIT_S, pull_into(whole, CUT_S))
         key = re.sub("[^a-z]+", "_", way.name.lower())
         figures[f"{key}_survives"] = float(cut.seconds is not None)
         if whole.seconds is None:
@@ -49,7 +49,7 @@ def run(workspace: Workspace) -> Outcome:
     return Outcome(
         figures=figures,
         rows=rows,
-        conditions={"ranks": 2, "hosts": 2, "cut_s": PULL.for_s, "cable": "the caller's first"},
+        conditions={"ranks": 2, "hosts": 2, "cut_s": CUT_S, "cable": "the caller's first"},
         files=workspace.save(
             draw_bars([("Time with a cable out for ten seconds", bars)], time_text),
             "migration-peers",

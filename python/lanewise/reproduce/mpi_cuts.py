@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,7 @@ class Sorted:
     """What became of a run: None where it was not verified; and what the protection reported."""
 
     seconds: float | None
+    wall_s: float  # with launching and ending
     migrations: int
     last_words: str
 
@@ -88,10 +90,18 @@ def sort(
     line = [*_LANEWISE, "testbed", "run", "two-port", *_script(workspace.folder, pull), "--",
             *way.launcher, "-n", "2", *device, *protect, program, *size]  # fmt: skip
     environment = {**os.environ, **(_ROOT if os.getuid() == 0 else {})}
+    begin_s = time.monotonic()
     text = _run(line, environment, limit_s)
+    wall_s = time.monotonic() - begin_s
     found = _VERIFIED.search(text)
     words = (text.strip().splitlines() or ["nothing was said"])[-1]
-    return Sorted(float(found[1]) if found else None, _migrations(report), words)
+    return Sorted(float(found[1]) if found else None, wall_s, _migrations(report), words)
+
+
+def pull_into(whole: Sorted, for_s: float) -> Pull:
+    """Return a pull a third into the sorting, as far as a run without one tells."""
+    sorting_s = whole.seconds or 0.0
+    return Pull(at_s=max(1.0, whole.wall_s - 2 * sorting_s / 3), for_s=for_s)
 
 
 def seconds_of(done: Sorted, what: str) -> float:
