@@ -67,19 +67,19 @@ typedef struct lw_paths_options {
     uint32_t struct_size; /* sizeof(lw_paths_options); lets fields be added */
     lw_paths_policy policy;
     lw_paths_initiative initiative;
-    int64_t quiet_ns;       /* how long a port must have been up before a return */
-    int64_t settle_ns;      /* between a migration and the next load, for the peer to follow */
-    const char *path_file;  /* of `lanewise paths discover`; NULL: the convention */
+    int64_t quiet_ns;          /* how long a port must have been up before a return */
+    int64_t settle_ns;         /* between a migration and the next load, for the peer to follow */
+    const char *path_file;     /* of `lanewise paths discover`; NULL: the convention */
     lw_paths_notice_fn notice; /* these may be NULL */
     lw_paths_event_fn other;
     lw_paths_report_fn report;
     void *callback_context;
 } lw_paths_options;
 
-#define LW_PATHS_OPTIONS                                                                   \
-    {                                                                                      \
-        sizeof(lw_paths_options), LW_PATHS_BACK, LW_PATHS_AUTOMATIC, 1000000000, 20000000, \
-            NULL, NULL, NULL, NULL, NULL                                                   \
+#define LW_PATHS_OPTIONS                                                                         \
+    {                                                                                            \
+        sizeof(lw_paths_options), LW_PATHS_BACK, LW_PATHS_AUTOMATIC, 1000000000, 20000000, NULL, \
+            NULL, NULL, NULL, NULL                                                               \
     }
 
 /* An alternate path: `address.port_num` is its port. */

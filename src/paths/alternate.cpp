@@ -21,9 +21,9 @@ bool same_kind(const Gid& a, const Gid& b) {
 std::optional<Route> by_gid(const Route& primary, const Port& port, const Directory *directory) {
     for (const GidEntry& entry : port.gids) {
         if (entry.gid == primary.source || !same_kind(entry.gid, primary.source)) continue;
-        const auto destination =
-            directory ? directory->peer_gid(primary.destination, entry.gid)
-                      : counterpart(primary.source, entry.gid, primary.destination);
+        const auto destination = directory
+                                     ? directory->peer_gid(primary.destination, entry.gid)
+                                     : counterpart(primary.source, entry.gid, primary.destination);
         if (!destination) continue;
         Route made = primary;
         made.port = port.number;
@@ -37,9 +37,8 @@ std::optional<Route> by_gid(const Route& primary, const Port& port, const Direct
 
 std::optional<Route> by_lid(const Route& primary, const Port& home, const Port& port,
                             const Directory *directory) {
-    const auto destination =
-        directory ? directory->peer_lid(primary.destination_lid, port.lid)
-                  : counterpart(home.lid, port.lid, primary.destination_lid);
+    const auto destination = directory ? directory->peer_lid(primary.destination_lid, port.lid)
+                                       : counterpart(home.lid, port.lid, primary.destination_lid);
     if (!destination) return std::nullopt;
     Route made = primary;
     made.port = port.number;
@@ -70,6 +69,7 @@ std::optional<Route> on_port(const Route& primary, const Port& home, const Port&
 }  // namespace
 
 std::optional<Gid> counterpart(const Gid& source, const Gid& other, const Gid& destination) {
+    if (destination == source) return other;  // to oneself
     Gid made = destination;
     for (std::size_t i = 0; i < made.size(); ++i) {
         if (source[i] == other[i]) continue;
@@ -82,6 +82,7 @@ std::optional<Gid> counterpart(const Gid& source, const Gid& other, const Gid& d
 
 std::optional<std::uint16_t> counterpart(std::uint16_t source, std::uint16_t other,
                                          std::uint16_t destination) {
+    if (destination == source) return other;
     const unsigned differs = source ^ other;
     if ((destination & differs) != (source & differs)) return std::nullopt;
     const auto made = static_cast<std::uint16_t>(destination ^ differs);
@@ -95,8 +96,9 @@ Result<Route> choose_alternate(const Route& primary, std::span<const Port> ports
     if (!home) {
         return Failure{LW_ERR_NOT_FOUND, fmt::format("the device has no port {}", primary.port)};
     }
-    std::string missing = "the device has one port, and it has neither a second GID that fits nor "
-                          "LMC bits";
+    std::string missing =
+        "the device has one port, and it has neither a second GID that fits nor "
+        "LMC bits";
     for (const bool elsewhere : {true, false}) {
         for (const Port& port : ports) {
             if ((port.number != home->number) != elsewhere) continue;

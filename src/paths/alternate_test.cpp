@@ -43,6 +43,13 @@ TEST(Choose, IsTheWayBackFromWhatItChose) {
     EXPECT_EQ(*back, primary);
 }
 
+TEST(Choose, LeadsToOneselfOverTheOtherPortToo) {
+    const Route self = route("::ffff:10.1.0.1", "::ffff:10.1.0.1");
+    const Result<Route> chosen = choose_alternate(self, two_ports, 1024, nullptr);
+    ASSERT_TRUE(chosen) << chosen.failure().sentence;
+    EXPECT_EQ(text_of(chosen->destination), "::ffff:10.1.1.1");
+}
+
 TEST(Choose, SaysNothingWhereHostsNumberTheirPortsDifferently) {
     const std::vector<Port> ports{port(1, "::ffff:10.1.0.1"), port(2, "::ffff:10.1.1.7")};
     const Result<Route> chosen = choose_alternate(primary, ports, 1024, nullptr);
@@ -76,8 +83,8 @@ TEST(Choose, TakesASecondGidOfTheOnlyPort) {
 }
 
 TEST(Choose, WalksTheLidsOfAPortByItsMask) {
-    const Port only{.number = 1, .active = true, .mtu_bytes = 4096, .lid = 16,
-                    .lid_mask_bits = 2, .gids = {}};
+    const Port only{
+        .number = 1, .active = true, .mtu_bytes = 4096, .lid = 16, .lid_mask_bits = 2, .gids = {}};
     Route at{.port = 1, .source_bits = 3, .destination_lid = 35};
     const Result<Route> chosen = choose_alternate(at, std::span(&only, 1), 1024, nullptr);
     ASSERT_TRUE(chosen);

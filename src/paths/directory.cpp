@@ -67,8 +67,8 @@ ListedPort read_port(const json& from, const std::string& place) {
         for (const json& gid : list(from, "gids", place)) {
             Gid read{};
             if (!gid.is_string() || !read_gid(gid.get<std::string>(), read)) {
-                throw Wrong{fmt::format("{}: {} is not a GID; write it as an IPv6 address",
-                                        place, gid.dump())};
+                throw Wrong{fmt::format("{}: {} is not a GID; write it as an IPv6 address", place,
+                                        gid.dump())};
             }
             made.gids.push_back(read);
         }

@@ -47,8 +47,7 @@ Outcome fill(const lw_paths_options& from, ProtectionOptions& to) {
     to.rules.policy = static_cast<Policy>(from.policy);
     to.rules.quiet_ns = from.quiet_ns;
     to.rules.settle_ns = from.settle_ns;
-    to.initiative =
-        from.initiative == LW_PATHS_MANUAL ? Initiative::manual : Initiative::automatic;
+    to.initiative = from.initiative == LW_PATHS_MANUAL ? Initiative::manual : Initiative::automatic;
     if (from.path_file) {
         Result<Directory> directory = load_directory(from.path_file);
         if (!directory) return directory.failure();
@@ -94,8 +93,8 @@ lw_status lw_paths_open(ibv_context *context, const lw_paths_options *options, l
         return told(*options, filled.failure());
     }
     try {
-        *paths = new lw_paths{
-            *options, std::make_unique<Protection>(context, calls, std::move(made))};
+        *paths =
+            new lw_paths{*options, std::make_unique<Protection>(context, calls, std::move(made))};
     } catch (const std::bad_alloc&) {
         return LW_ERR_MEMORY;
     }
@@ -128,14 +127,12 @@ lw_status lw_paths_specify(lw_paths *paths, ibv_qp *qp, const lw_path *alternate
 
 lw_status lw_paths_load(lw_paths *paths, ibv_qp *const *qps, size_t count) {
     if (!paths || (count && !qps)) return LW_ERR_ARGUMENT;
-    return for_each(paths, qps, count,
-                    [&](ibv_qp *qp) { return paths->protection->load(qp); });
+    return for_each(paths, qps, count, [&](ibv_qp *qp) { return paths->protection->load(qp); });
 }
 
 lw_status lw_paths_migrate(lw_paths *paths, ibv_qp *const *qps, size_t count) {
     if (!paths || (count && !qps)) return LW_ERR_ARGUMENT;
-    return for_each(paths, qps, count,
-                    [&](ibv_qp *qp) { return paths->protection->migrate(qp); });
+    return for_each(paths, qps, count, [&](ibv_qp *qp) { return paths->protection->migrate(qp); });
 }
 
 lw_status lw_paths_query(lw_paths *paths, ibv_qp *qp, lw_paths_state *state) {

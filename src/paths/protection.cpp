@@ -38,9 +38,8 @@ Nanoseconds monotonic_now() {
 }
 
 Counters operator+(const Counters& a, const Counters& b) {
-    return {a.loads + b.loads,           a.loads_refused + b.loads_refused,
-            a.armed + b.armed,           a.migrations + b.migrations,
-            a.commanded + b.commanded,   a.returns + b.returns,
+    return {a.loads + b.loads,           a.loads_refused + b.loads_refused, a.armed + b.armed,
+            a.migrations + b.migrations, a.commanded + b.commanded,         a.returns + b.returns,
             a.errors + b.errors};
 }
 
@@ -145,8 +144,7 @@ Result<Alternate> Protection::alternate_for(ibv_qp *queue_pair, const Watched& w
     if (!standing) return Failure{LW_ERR_IO, "the queue pair cannot be queried"};
     if (watched.given) {
         const Route route = route_of(watched.given->address, ports_);
-        const Outcome fits =
-            check_alternate(standing->primary, route, ports_, standing->mtu_bytes);
+        const Outcome fits = check_alternate(standing->primary, route, ports_, standing->mtu_bytes);
         if (!fits) return fits.failure();
         return *watched.given;
     }
@@ -241,8 +239,9 @@ Outcome Protection::migrate(ibv_qp *queue_pair) {
     if (!watched) return Failure{LW_ERR_NOT_FOUND, "this queue pair is not watched; add it first"};
     observe(queue_pair, *watched, monotonic_now());
     if (watched->machine.path() != PathState::armed) {
-        return Failure{LW_ERR_ARGUMENT, "the queue pair is not armed; load an alternate first, and "
-                                        "wait for traffic in both directions"};
+        return Failure{LW_ERR_ARGUMENT,
+                       "the queue pair is not armed; load an alternate first, and "
+                       "wait for traffic in both directions"};
     }
     return migrate_now(queue_pair, *watched, monotonic_now());
 }
@@ -253,7 +252,7 @@ Result<Snapshot> Protection::query(ibv_qp *queue_pair) {
     if (!watched) return Failure{LW_ERR_NOT_FOUND, "this queue pair is not watched; add it first"};
     observe(queue_pair, *watched, monotonic_now());
     const Machine& machine = watched->machine;
-    return Snapshot{machine.communication(), machine.path(), machine.port(),
+    return Snapshot{machine.communication(),  machine.path(), machine.port(),
                     machine.alternate_port(), machine.home(), machine.since(),
                     machine.counters()};
 }

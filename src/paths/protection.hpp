@@ -23,7 +23,15 @@
 
 namespace lanewise::paths {
 
-enum class NoticeKind : std::uint8_t { loaded, armed, migrated, refused, error, port_down, port_up };
+enum class NoticeKind : std::uint8_t {
+    loaded,
+    armed,
+    migrated,
+    refused,
+    error,
+    port_down,
+    port_up,
+};
 
 struct Notice {
     NoticeKind kind = NoticeKind::loaded;
@@ -39,8 +47,8 @@ struct ProtectionOptions {
     Rules rules;
     Initiative initiative = Initiative::automatic;
     std::optional<Directory> directory;
-    std::function<void(const Notice&)> notice;             // without the lock; may be empty
-    std::function<bool(const ibv_async_event&)> hand_on;   // false: acknowledge it at once
+    std::function<void(const Notice&)> notice;            // without the lock; may be empty
+    std::function<bool(const ibv_async_event&)> hand_on;  // false: acknowledge it at once
 };
 
 struct Snapshot {
@@ -63,7 +71,8 @@ class Protection {
     // The program has changed the state of a queue pair, which is watched from then on. A failure
     // where an alternate was due and could not be loaded.
     Outcome changed(ibv_qp *queue_pair);
-    // Before it is destroyed, or where the program migrates by itself. Its counters stay in the sum.
+    // Before it is destroyed, or where the program migrates by itself. Its counters stay in the
+    // sum.
     void forget(ibv_qp *queue_pair);
 
     // The three modules. `none`: choose.

@@ -15,7 +15,9 @@ Plant = Callable[[dict[str, str]], Path]
 
 INCLUDE = tree.ROOT / "include"
 HEADERS = sorted(INCLUDE.rglob("*.h"))
-LIBRARY = tree.ROOT / "build/release/lib/liblanewise.so"
+BUILT = tree.ROOT / "build/release/lib"
+# Each library that programs link, and the list of its symbols.
+LIBRARIES = {"liblanewise.so": "src/lanewise.map", "liblanewise_paths.so": "src/paths/paths.map"}
 
 
 @pytest.mark.parametrize("language", native.LANGUAGES)
@@ -40,16 +42,18 @@ def test_a_header_is_caught_with(plant: Plant, text: str) -> None:
     assert native.header_offences(root / "include/lanewise/a.h", root / "include", "c11")
 
 
-def test_the_library_exports_what_the_headers_declare() -> None:
-    assert LIBRARY.exists(), f"{LIBRARY} is not built; run make build"
+def test_the_libraries_export_what_the_headers_declare() -> None:
+    declared = native.declared_symbols(INCLUDE)
+    all_listed: set[str] = set()
+    for library, script in LIBRARIES.items():
+        assert (BUILT / library).exists(), f"{library} is not built; run make build"
+        listed = native.listed_symbols(tree.ROOT / script)
+        exported = native.exported_symbols(BUILT / library)
+        offences = native.symbol_offences(declared & listed, listed, exported)
+        assert not offences, "\n".join(offences)
+        all_listed |= listed
 
-    offences = native.symbol_offences(
-        native.declared_symbols(INCLUDE),
-        native.listed_symbols(tree.ROOT / "src/lanewise.map"),
-        native.exported_symbols(LIBRARY),
-    )
-
-    assert not offences, "\n".join(offences)
+    assert declared == all_listed
 
 
 SOUND = ({"lw_a"}, {"lw_a"}, {"lw_a"})

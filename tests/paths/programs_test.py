@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LIMIT_S, SECOND_ADDRESS, Hosts, needed
 
 PROTECT = [sys.executable, "-m", "lanewise", "protect"]

@@ -7,6 +7,7 @@ the environment differs: two libraries are preloaded, and LANEWISE_HCA_* say wha
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -17,7 +18,11 @@ from typing import Annotated
 import typer
 
 from lanewise.errors import RequestError
+from lanewise.launch import hca_status as status
 from lanewise.launch.hca import PERSONALITIES, Device, environment_for
+
+# Not the name of a program that uses verbs; one that is called so can be given with its path.
+STATUS = "status"
 
 Program = Annotated[
     list[str] | None, typer.Argument(metavar="-- PROGRAM ...", help="The program and its words.")
@@ -38,22 +43,41 @@ def hca(
     personality: str = typer.Option(
         "ethernet", metavar="|".join(PERSONALITIES), help="What the ports say they are."
     ),
+    lmc: int = typer.Option(0, help="LIDs of an InfiniBand port, as a power of two."),
+    pcap: str = typer.Option(
+        "", metavar="FILE", help="Capture every packet; %p in the name is the process."
+    ),
 ) -> None:
     """$ lanewise hca --ports eth0,eth1 -- ib_send_lat -d lanewise0
 
     Run a verbs program on a software RDMA device.
 
     The device is called lanewise0. It needs no kernel module and no root, and speaks RoCE v2.
+    `lanewise hca status [--json]` shows the devices of running programs with their counters.
     """
     if not program:
         raise RequestError("no program; say: lanewise hca -- ibv_devinfo")
+    if program[0] == STATUS:
+        show_status(program[1:])
+        return
     device = Device(interfaces=tuple(name for name in ports.split(",") if name),
-                    personality=personality)  # fmt: skip
+                    personality=personality, lid_mask_bits=lmc, pcap=pcap)  # fmt: skip
     environment = environment_for(device, os.environ)
     found = shutil.which(program[0], path=environment.get("PATH"))
     if found is None:
         raise RequestError(f"no program {program[0]}; install it or give its path")
     become(found, program, environment)
+
+
+def show_status(words: list[str]) -> None:
+    """Show the devices of the programs that run in this network namespace."""
+    if words not in ([], ["--json"]):
+        raise RequestError(f"status does not know {' '.join(words)}; say: lanewise hca status")
+    found = status.ask()
+    if words:
+        sys.stdout.write(json.dumps({"devices": found}) + "\n")
+    else:
+        sys.stdout.write(status.text(found))
 
 
 def become(found: str, program: list[str], environment: Mapping[str, str]) -> None:

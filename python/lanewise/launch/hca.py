@@ -16,6 +16,7 @@ LIBRARY = "liblanewise_verbs.so"
 DEVICE_NODE = "liblanewise_device_node.so"
 PERSONALITIES = ("ethernet", "infiniband")
 PORTS_MAX = 2
+LID_MASK_BITS_MAX = 7
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Device:
 
     interfaces: tuple[str, ...] = ("lo",)
     personality: str = "ethernet"
+    lid_mask_bits: int = 0
+    pcap: str = ""
 
 
 def environment_for(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
@@ -36,6 +39,8 @@ def environment_for(device: Device, environment: Mapping[str, str]) -> dict[str,
         "LD_PRELOAD": " ".join([*libraries, *(one for one in before if one not in libraries)]),
         "LANEWISE_HCA_PORTS": ",".join(device.interfaces),
         "LANEWISE_HCA_PERSONALITY": device.personality,
+        "LANEWISE_HCA_LMC": str(device.lid_mask_bits),
+        **({"LANEWISE_HCA_PCAP": str(Path(device.pcap).absolute())} if device.pcap else {}),
     }
 
 
@@ -51,6 +56,11 @@ def check(device: Device, interfaces: list[str]) -> None:
             raise RequestError(f"--ports {name}: no such interface; use {', '.join(interfaces)}")
     if device.personality not in PERSONALITIES:
         raise RequestError(f"--personality {device.personality}: use {' or '.join(PERSONALITIES)}")
+    if not 0 <= device.lid_mask_bits <= LID_MASK_BITS_MAX:
+        raise RequestError(f"--lmc {device.lid_mask_bits}: use 0 to {LID_MASK_BITS_MAX}")
+    folder = Path(device.pcap).absolute().parent
+    if device.pcap and not os.access(folder, os.W_OK):
+        raise RequestError(f"--pcap {device.pcap}: {folder} cannot be written; name another file")
 
 
 def find_library(name: str, environment: Mapping[str, str]) -> Path:

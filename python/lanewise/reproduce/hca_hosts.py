@@ -99,9 +99,17 @@ class Hosts:
         self.bed.ask(CONTROL, {"host": host, "interface": interface, "up": True})
 
 
-def stop(started: subprocess.Popen[str]) -> None:
-    """Ask a program on a host to end: it is the child of the process that entered the host."""
-    children = Path(f"/proc/{started.pid}/task/{started.pid}/children")
-    with suppress(OSError):
-        for child in children.read_text(encoding="ascii").split():
-            os.kill(int(child), signal.SIGTERM)
+def stop(started: subprocess.Popen[str], number: int = signal.SIGTERM) -> None:
+    """Send a signal to a program on a host, which is below the process that entered the host."""
+    for process in _last_below(started.pid):
+        with suppress(OSError):
+            os.kill(process, number)
+
+
+def _last_below(process: int) -> list[int]:
+    try:
+        text = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
+    except OSError:
+        return []
+    children = [int(word) for word in text.split()]
+    return [last for child in children for last in _last_below(child)] or [process]

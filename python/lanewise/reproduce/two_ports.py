@@ -71,14 +71,17 @@ def exchange(
     with failing_as_run():
         program = str(find_program(PROGRAM, os.environ))
     common = [*words, "--tcp-port", str(next(_tcp_ports))]
-    listening = _start(raised, LISTENER, protect, [program, "listen", ADDRESS, *common, *at_listener])
+    listening = _start(
+        raised, LISTENER, protect, [program, "listen", ADDRESS, *common, *at_listener]
+    )
     calling = _start(raised, CALLER, protect, [program, "call", ADDRESS, *common, *at_caller])
     said, complaint = calling.communicate()
     if calling.returncode != 0:
         listening.terminate()
     heard, _ = listening.communicate()
     if calling.returncode != 0:
-        raise RunError(f"{PROGRAM}: {(complaint.strip().splitlines() or ['it failed'])[-1]}")
+        own = [line for line in complaint.splitlines() if line.startswith(PROGRAM)]
+        raise RunError(own[0] if own else f"{PROGRAM} failed: {complaint.strip()}")
     return Said(_objects(heard), _objects(said))
 
 

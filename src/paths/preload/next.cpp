@@ -22,7 +22,7 @@ void *look_up(const char *name) {
 }
 
 template <typename Function>
-void fill(Function *&function, const char *name) {
+void fill(Function *& function, const char *name) {
     function = reinterpret_cast<Function *>(look_up(name));
 }
 

@@ -46,9 +46,9 @@ std::string line_of(const Tale& tale) {
     const Counters& all = tale.counters;
     std::string events;
     for (const Notice& notice : tale.notices) {
-        events += fmt::format(R"({}{{"event": "{}", "port": {}, "at_ns": {}}})",
-                              events.empty() ? "" : ", ", word_of(notice.kind), notice.port,
-                              notice.at);
+        events +=
+            fmt::format(R"({}{{"event": "{}", "port": {}, "at_ns": {}}})",
+                        events.empty() ? "" : ", ", word_of(notice.kind), notice.port, notice.at);
     }
     return fmt::format(
         R"({{"schema": "lanewise-protect", "version": 1, "process": {}, "protected": {}, )"

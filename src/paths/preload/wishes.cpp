@@ -26,9 +26,9 @@ Result<Wishes> read_wishes() {
     } else if (policy == "balance") {
         made.rules.policy = Policy::balance;
     } else if (!policy.empty() && policy != "back") {
-        return Failure{LW_ERR_ARGUMENT,
-                       fmt::format("LANEWISE_PROTECT_POLICY={}: say stay, back or balance",
-                                   policy)};
+        return Failure{
+            LW_ERR_ARGUMENT,
+            fmt::format("LANEWISE_PROTECT_POLICY={}: say stay, back or balance", policy)};
     }
     const std::string quiet = wish("LANEWISE_PROTECT_QUIET_MS");
     if (!quiet.empty()) {
@@ -36,9 +36,9 @@ Result<Wishes> read_wishes() {
         const char *end = quiet.data() + quiet.size();
         const auto read = std::from_chars(quiet.data(), end, quiet_ms);
         if (read.ec != std::errc{} || read.ptr != end) {
-            return Failure{LW_ERR_ARGUMENT,
-                           fmt::format("LANEWISE_PROTECT_QUIET_MS={}: say a number of milliseconds",
-                                       quiet)};
+            return Failure{
+                LW_ERR_ARGUMENT,
+                fmt::format("LANEWISE_PROTECT_QUIET_MS={}: say a number of milliseconds", quiet)};
         }
         made.rules.quiet_ns = Nanoseconds{quiet_ms} * 1'000'000;
     }

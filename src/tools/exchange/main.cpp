@@ -33,21 +33,20 @@ Cut read_cut(const std::string& text) {
 }
 
 void print(const Found& found) {
-    fmt::print(
-        R"({{"sent": {}, "received": {}, "lost": {}, "duplicated": {}, "corrupted": {}, )"
-        R"("atomics": {}, "atomics_wrong": {}, "longest_gap_ns": {}, "resumed_ns": [{}]}})"
-        "\n",
-        found.sent, found.received, found.lost, found.duplicated, found.corrupted, found.atomics,
-        found.atomics_wrong, found.longest_gap_ns, fmt::join(found.resumed_ns, ", "));
+    fmt::print(R"({{"sent": {}, "received": {}, "lost": {}, "duplicated": {}, "corrupted": {}, )"
+               R"("atomics": {}, "atomics_wrong": {}, "longest_gap_ns": {}, "resumed_ns": [{}]}})"
+               "\n",
+               found.sent, found.received, found.lost, found.duplicated, found.corrupted,
+               found.atomics, found.atomics_wrong, found.longest_gap_ns,
+               fmt::join(found.resumed_ns, ", "));
 }
 
 void print(const Transition& one) {
-    fmt::print(
-        R"({{"queue_pairs": {}, "armed_s": {}, "migrated_s": {}, "usual_latency_s": {}, )"
-        R"("arming_latency_s": {}, "migrating_latency_s": {}}})"
-        "\n",
-        one.queue_pairs, one.armed_s, one.migrated_s, one.usual_latency_s, one.arming_latency_s,
-        one.migrating_latency_s);
+    fmt::print(R"({{"queue_pairs": {}, "armed_s": {}, "migrated_s": {}, "usual_latency_s": {}, )"
+               R"("arming_latency_s": {}, "migrating_latency_s": {}}})"
+               "\n",
+               one.queue_pairs, one.armed_s, one.migrated_s, one.usual_latency_s,
+               one.arming_latency_s, one.migrating_latency_s);
 }
 
 void run(Settings settings) {

@@ -29,8 +29,8 @@ int accept_one(const sockaddr_in& at) {
     const int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int yes = 1;
     setsockopt(door, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    const bool open = bind(door, reinterpret_cast<const sockaddr *>(&at), sizeof at) == 0 &&
-                      listen(door, 1) == 0;
+    const bool open =
+        bind(door, reinterpret_cast<const sockaddr *>(&at), sizeof at) == 0 && listen(door, 1) == 0;
     require(open, std::string("cannot listen: ") + std::strerror(errno));
     const int made = accept4(door, nullptr, nullptr, SOCK_CLOEXEC);
     close(door);

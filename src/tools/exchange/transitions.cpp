@@ -53,7 +53,17 @@ class Timer {
         }
     }
 
+    ~Timer() {
+        for (ibv_qp *qp : qps_) lw_paths_remove(paths_.get(), qp);
+    }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
     void load() {
+        for (ibv_qp *qp : qps_) {
+            require(lw_paths_specify(paths_.get(), qp, nullptr) == LW_OK,
+                    "there is no alternate path");
+        }
         require(lw_paths_load(paths_.get(), qps_.data(), qps_.size()) == LW_OK,
                 "an alternate path cannot be loaded");
     }

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "verbs/abi/status.hpp"
+
 namespace lanewise::verbs::abi {
 namespace {
 
@@ -31,6 +33,10 @@ Result<std::unique_ptr<Adapter>> Adapter::open(const Config& config,
     if (!watch) return watch.failure();
     std::unique_ptr<Adapter> made(
         new Adapter(config, std::move(*wire), std::move(*watch), std::move(tell)));
+    if (config.pcap.empty()) return made;
+    Result<port::Capture> capture = port::Capture::open(config.pcap);
+    if (!capture) return capture.failure();
+    made->capture_ = std::move(*capture);
     return made;
 }
 
@@ -46,6 +52,7 @@ Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
     while (engine_->poll_event()) {
     }
     tell_ = std::move(tell);
+    wire_.answer_with([this] { return status_of(*this); });
 }
 
 Nanoseconds Adapter::now() {
@@ -77,6 +84,7 @@ void Adapter::take_forwarded() {
 }
 
 void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
+    if (capture_) capture(datagram);
     const std::optional<std::uint8_t> port = port_of(ports_, datagram.destination);
     if (!port || !ports_[*port - 1U].interface.carrier) return;
     Arrival arrival;
@@ -105,8 +113,35 @@ void Adapter::send(Nanoseconds now) {
             .segment_bytes = waiting_->segments > 1 ? waiting_->segment_bytes : 0,
             .pieces = std::span(&piece, 1)};
         if (port.interface.carrier && wire_.send(departure) == port::Sent::later) return;
+        if (capture_) capture(*waiting_);
         waiting_.reset();
     }
+}
+
+void Adapter::capture(const port::Datagram& datagram) {
+    capture_->add({.source = datagram.source,
+                   .destination = datagram.destination,
+                   .source_port = datagram.source_port,
+                   .number = static_cast<std::uint16_t>(datagram.number),
+                   .packet = datagram.packet},
+                  std::chrono::system_clock::now());
+    capture_->flush();
+}
+
+void Adapter::capture(const Transmission& sent) {
+    const auto at = std::chrono::system_clock::now();
+    const std::span<const std::byte> bytes = std::span(outgoing_).first(sent.bytes);
+    const std::size_t step = sent.segments > 1 ? sent.segment_bytes : sent.bytes;
+    std::uint16_t number = 0;
+    for (std::size_t from = 0; from < bytes.size(); from += step, ++number) {
+        capture_->add({.source = sent.source,
+                       .destination = sent.destination,
+                       .source_port = sent.source_udp_port,
+                       .number = number,
+                       .packet = bytes.subspan(from, std::min(step, bytes.size() - from))},
+                      at);
+    }
+    capture_->flush();
 }
 
 void Adapter::tell_events() {

@@ -20,6 +20,7 @@
 #include "base/result.hpp"
 #include "verbs/abi/config.hpp"
 #include "verbs/abi/ports.hpp"
+#include "verbs/port/capture.hpp"
 #include "verbs/port/wire.hpp"
 #include "verbs/proto/device.hpp"
 
@@ -47,6 +48,9 @@ class Adapter {
     void read_ports();
     Nanoseconds next_deadline() { return engine_->next_deadline(); }
 
+    // Packets that reached this process by mistake.
+    std::uint64_t forwarded() const { return wire_.forwarded(); }
+
     // A queue-pair number that nobody else uses; 0 where all are taken.
     std::uint32_t take_number();
 
@@ -63,6 +67,8 @@ class Adapter {
     Adapter(Config config, port::Wire wire, port::Descriptor watch,
             std::function<void(const Event&)> tell);
 
+    void capture(const port::Datagram& datagram);
+    void capture(const Transmission& sent);
     void take(const port::Datagram& datagram, Nanoseconds now);
     void send(Nanoseconds now);
     void tell_events();
@@ -76,6 +82,7 @@ class Adapter {
     std::function<void(const Event&)> tell_;
     std::vector<std::byte> outgoing_;
     std::optional<Transmission> waiting_;  // what the socket had no room for
+    std::optional<port::Capture> capture_;
     std::uint32_t last_number_ = 0;
 };
 

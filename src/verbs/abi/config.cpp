@@ -10,9 +10,9 @@
 
 namespace lanewise::verbs::abi {
 
-Result<Config> read_config(const char *ports, const char *personality,
-                           const char *grace_ms) {
+Result<Config> read_config(const Settings& settings) {
     Config config;
+    const char *ports = settings.ports;
     if (ports && *ports) {
         config.interfaces.clear();
         std::istringstream names(ports);
@@ -25,6 +25,17 @@ Result<Config> read_config(const char *ports, const char *personality,
                        fmt::format("LANEWISE_HCA_PORTS={} names {} interfaces; name 1 or {}", ports,
                                    config.interfaces.size(), ports_max)};
     }
+    if (const char *bits = settings.lid_mask_bits; bits && *bits) {
+        const bool is_digit = bits[0] >= '0' && bits[0] <= '7' && bits[1] == '\0';
+        if (!is_digit) {
+            return Failure{LW_ERR_ARGUMENT,
+                           fmt::format("LANEWISE_HCA_LMC={} is not 0 to {}", bits,
+                                       lid_mask_bits_max)};
+        }
+        config.lid_mask_bits = static_cast<unsigned>(bits[0] - '0');
+    }
+    if (settings.pcap) config.pcap = settings.pcap;
+    const char *personality = settings.personality;
     const std::string_view wanted = personality ? personality : "";
     if (wanted == "infiniband") {
         config.personality = Personality::infiniband;
@@ -34,7 +45,7 @@ Result<Config> read_config(const char *ports, const char *personality,
                                    "infiniband",
                                    wanted)};
     }
-    const std::string_view grace = grace_ms ? grace_ms : "";
+    const std::string_view grace = settings.grace_ms ? settings.grace_ms : "";
     const auto read = std::from_chars(grace.begin(), grace.end(), config.grace_ms);
     if (!grace.empty() && (read.ec != std::errc{} || read.ptr != grace.end())) {
         return Failure{LW_ERR_ARGUMENT,
@@ -44,8 +55,11 @@ Result<Config> read_config(const char *ports, const char *personality,
 }
 
 Result<Config> read_config() {
-    return read_config(std::getenv("LANEWISE_HCA_PORTS"), std::getenv("LANEWISE_HCA_PERSONALITY"),
-                       std::getenv("LANEWISE_HCA_GRACE_MS"));
+    return read_config({.ports = std::getenv("LANEWISE_HCA_PORTS"),
+                        .personality = std::getenv("LANEWISE_HCA_PERSONALITY"),
+                        .lid_mask_bits = std::getenv("LANEWISE_HCA_LMC"),
+                        .pcap = std::getenv("LANEWISE_HCA_PCAP"),
+                        .grace_ms = std::getenv("LANEWISE_HCA_GRACE_MS")});
 }
 
 }  // namespace lanewise::verbs::abi

@@ -5,9 +5,12 @@
 //   LANEWISE_HCA_PORTS        eth0,eth1   the interface of port 1, 2 (default: lo)
 //   LANEWISE_HCA_PERSONALITY  ethernet | infiniband
 //   LANEWISE_HCA_GRACE_MS     10000       how long to retry where every path is dead (default: 0)
+//   LANEWISE_HCA_LMC          0 … 7
+//   LANEWISE_HCA_PCAP         packets.pcap, where packets are to be captured
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,18 +19,28 @@
 namespace lanewise::verbs::abi {
 
 inline constexpr std::size_t ports_max = 2;
+inline constexpr unsigned lid_mask_bits_max = 7;
 
 enum class Personality : unsigned char { ethernet, infiniband };
 
 struct Config {
     std::vector<std::string> interfaces{"lo"};
     Personality personality = Personality::ethernet;
-    std::uint32_t grace_ms = 0;
+    unsigned lid_mask_bits = 0;  // LMC: a port has 2^LMC LIDs, and so many paths to another
+    std::uint32_t grace_ms = 0;  // 0: as the standard says
+    std::string pcap;  // a file for the packets that come and go; empty: none
 };
 
 // Null stands for a variable that is not set.
-Result<Config> read_config(const char *ports, const char *personality,
-                           const char *grace_ms = nullptr);
+struct Settings {
+    const char *ports = nullptr;
+    const char *personality = nullptr;
+    const char *lid_mask_bits = nullptr;
+    const char *pcap = nullptr;
+    const char *grace_ms = nullptr;
+};
+
+Result<Config> read_config(const Settings& settings);
 
 // From the environment of this process.
 Result<Config> read_config();

@@ -7,27 +7,35 @@ namespace lanewise::verbs::abi {
 namespace {
 
 TEST(ConfigTest, WithoutAWordThereIsOnePortOnTheLoopbackInterface) {
-    const Result<Config> config = read_config(nullptr, nullptr);
+    const Result<Config> config = read_config(Settings{});
     ASSERT_TRUE(config);
     EXPECT_EQ(config->interfaces, std::vector<std::string>{"lo"});
     EXPECT_EQ(config->personality, Personality::ethernet);
 }
 
 TEST(ConfigTest, PortsAreNamesBetweenCommas) {
-    const Result<Config> config = read_config("eth0,eth1", "infiniband");
+    const Result<Config> config = read_config({.ports = "eth0,eth1", .personality = "infiniband"});
     ASSERT_TRUE(config);
     EXPECT_EQ(config->interfaces, (std::vector<std::string>{"eth0", "eth1"}));
     EXPECT_EQ(config->personality, Personality::infiniband);
 }
 
 TEST(ConfigTest, MoreThanTwoPortsAreRefused) {
-    const Result<Config> config = read_config("a,b,c", nullptr);
+    const Result<Config> config = read_config({.ports = "a,b,c", .personality = nullptr});
     ASSERT_FALSE(config);
     EXPECT_NE(config.failure().sentence.find("a,b,c"), std::string::npos);
 }
 
+TEST(ConfigTest, ALidMaskHasOneDigitUpToSeven) {
+    const Result<Config> config = read_config({.lid_mask_bits = "3"});
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->lid_mask_bits, 3U);
+    EXPECT_FALSE(read_config({.lid_mask_bits = "8"}));
+    EXPECT_FALSE(read_config({.lid_mask_bits = "12"}));
+}
+
 TEST(ConfigTest, AnUnknownPersonalityIsNamed) {
-    const Result<Config> config = read_config("lo", "iwarp");
+    const Result<Config> config = read_config({.ports = "lo", .personality = "iwarp"});
     ASSERT_FALSE(config);
     EXPECT_NE(config.failure().sentence.find("iwarp"), std::string::npos);
 }

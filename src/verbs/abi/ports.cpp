@@ -51,18 +51,19 @@ std::optional<std::uint8_t> port_of(std::span<const Port> ports, const Address& 
     return std::nullopt;
 }
 
-std::uint16_t lid_of(const Port& port) {
+std::uint16_t lid_of(const Port& port, unsigned mask_bits) {
     const std::optional<Address> address = ipv4_of(port);
     if (!address) return 0;
     const unsigned low = (*address)[14] * 256U + (*address)[15];
-    return static_cast<std::uint16_t>(low & lid_mask);
+    return static_cast<std::uint16_t>((low << mask_bits) & lid_mask);
 }
 
-std::optional<Address> address_of_lid(const Port& port, std::uint16_t lid) {
+std::optional<Address> address_of_lid(const Port& port, std::uint16_t lid, unsigned mask_bits) {
     std::optional<Address> address = ipv4_of(port);
     if (!address) return std::nullopt;
-    const unsigned kept = (*address)[14] * 256U & ~static_cast<unsigned>(lid_mask);
-    const unsigned low = kept | (lid & lid_mask);
+    const unsigned mask = static_cast<unsigned>(lid_mask) >> mask_bits;
+    const unsigned kept = ((*address)[14] * 256U + (*address)[15]) & ~mask;
+    const unsigned low = kept | ((lid & lid_mask) >> mask_bits);
     (*address)[14] = static_cast<std::uint8_t>(low >> 8);
     (*address)[15] = static_cast<std::uint8_t>(low);
     return address;

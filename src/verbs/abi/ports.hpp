@@ -36,8 +36,9 @@ Mtu active_mtu(unsigned interface_mtu_bytes);
 std::optional<std::uint8_t> port_of(std::span<const Port> ports, const Address& address);
 
 // LIDs, for programs that speak InfiniBand. The LID of an address is what is left of it below the
-// network mask of /16, so every peer derives the same map with nothing written down.
-std::uint16_t lid_of(const Port& port);
-std::optional<Address> address_of_lid(const Port& port, std::uint16_t lid);
+// network mask of /16, shifted by the mask bits (LMC), so every peer derives the same map with
+// nothing written down. All 2^LMC LIDs of a port lead to the same address.
+std::uint16_t lid_of(const Port& port, unsigned mask_bits);
+std::optional<Address> address_of_lid(const Port& port, std::uint16_t lid, unsigned mask_bits);
 
 }  // namespace lanewise::verbs::abi

@@ -110,14 +110,23 @@ void ProgressThread::watch() {
     const bool woken = wait(true, wakes_at_ == never ? never : left);
     if (stop_) return;
     if (woken && polled_within(between_polls_ns)) {
-        aside_ = ++useless_ >= useless_max;
-        const timespec pause = timespec_of(pause_ns);
-        nanosleep(&pause, nullptr);
+        stay_out();
+        return;
+    }
+    const std::unique_lock guard(adapter_.lock(), std::try_to_lock);
+    if (!guard) {
+        // Who has the lock makes progress. It may be waiting for this very processor.
+        stay_out();
         return;
     }
     useless_ = 0;
-    const std::unique_lock guard(adapter_.lock(), std::try_to_lock);
-    if (guard) adapter_.progress(Adapter::now());
+    adapter_.progress(Adapter::now());
+}
+
+void ProgressThread::stay_out() {
+    aside_ = ++useless_ >= useless_max;
+    const timespec pause = timespec_of(pause_ns);
+    nanosleep(&pause, nullptr);
 }
 
 void ProgressThread::stand_aside() {

@@ -41,6 +41,8 @@ class ProgressThread {
     void run();
     void watch();
     void stand_aside();
+    // After waking for what the program itself is about to do.
+    void stay_out();
     // When to wake without a packet.
     Nanoseconds plan(Nanoseconds now);
     // False where the time ran out.

@@ -21,7 +21,6 @@ constexpr std::uint8_t linked_up = 5;
 constexpr std::uint8_t disabled = 3;
 constexpr std::uint8_t four_lanes = 2;
 constexpr std::uint8_t lane_25_gbps = 32;
-constexpr std::uint8_t no_lid_mask = 0;
 
 int query_device(ibv_context *context, ibv_device_attr *attributes) {
     Context& owner = own(context);
@@ -87,9 +86,9 @@ ibv_port_attr port_attributes(const Adapter& adapter, const DeviceConfig& config
     made.active_speed = lane_25_gbps;
     made.link_layer = infiniband ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
     if (infiniband) {
-        made.lid = lid_of(port);
+        made.lid = lid_of(port, adapter.config().lid_mask_bits);
         made.sm_lid = made.lid;
-        made.lmc = no_lid_mask;
+        made.lmc = static_cast<std::uint8_t>(adapter.config().lid_mask_bits);
     } else {
         made.port_cap_flags |= IBV_PORT_IP_BASED_GIDS;
         made.flags = IBV_QPF_GRH_REQUIRED;

@@ -2,10 +2,13 @@
 //
 // Queue pairs: made, modified, queried, destroyed. What is posted to them is in work.cpp.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 
 #include "verbs/abi/address.hpp"
+#include "verbs/abi/tell.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {
@@ -111,6 +114,18 @@ bool set_paths(const Adapter& adapter, const ibv_qp_attr& from, unsigned mask, s
     return true;
 }
 
+// A path MTU whose packets the interface cannot carry would lose every full packet.
+bool fits_interface(const Adapter& adapter, const Attributes& attributes) {
+    const port::Interface& interface =
+        adapter.ports()[attributes.primary.address.port - 1U].interface;
+    const Mtu longest = active_mtu(interface.mtu_bytes);
+    if (attributes.path_mtu <= longest) return true;
+    complain(fmt::format("a path MTU of {} does not fit {}, whose MTU of {} carries {}; ask for {}",
+                         mtu_bytes(attributes.path_mtu), interface.name, interface.mtu_bytes,
+                         mtu_bytes(longest), mtu_bytes(longest)));
+    return false;
+}
+
 Attributes engine_attributes(const ibv_qp_attr& from) {
     Attributes to;
     to.state = static_cast<State>(from.qp_state);
@@ -210,6 +225,10 @@ int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
     Attributes attributes = engine_attributes(*attr);
     const std::uint8_t port = object.engine->query().port;
     if (!set_paths(*context.adapter, *attr, mask, port, attributes)) return EINVAL;
+    if (mask & IBV_QP_PATH_MTU && mask & IBV_QP_AV &&
+        !fits_interface(*context.adapter, attributes)) {
+        return EINVAL;
+    }
     if (const int error = object.engine->modify(attributes, mask)) return error;
     qp->state = static_cast<ibv_qp_state>(object.engine->state());
     context.adapter->transmit();

@@ -274,12 +274,27 @@ void Wire::forward_to(std::uint32_t owner, const Datagram& arrival) {
     forward(slot_, owner, letter);
 }
 
+void Wire::answer(const sockaddr_un& to, socklen_t bytes) {
+    if (!status_) return;
+    const std::string text = status_();
+    sendto(mailbox(), text.data(), text.size(), MSG_DONTWAIT,
+           reinterpret_cast<const sockaddr *>(&to), bytes);
+}
+
 bool Wire::receive_forwarded(const std::function<void(const Datagram&)>& take) {
     Forwarded head{};
-    const ssize_t got = recv(mailbox(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    sockaddr_un from{};
+    socklen_t from_bytes = sizeof from;
+    const ssize_t got = recvfrom(mailbox(), buffer_.data(), buffer_.size(), MSG_DONTWAIT,
+                                 reinterpret_cast<sockaddr *>(&from), &from_bytes);
     if (got < 0) return false;
     const std::span<const std::byte> letter =
         std::span(buffer_).first(static_cast<std::size_t>(got));
+    if (letter.size() == status_question.size() &&
+        std::memcmp(letter.data(), status_question.data(), letter.size()) == 0) {
+        answer(from, from_bytes);
+        return true;
+    }
     if (letter.size() < sizeof head + destination_offset + 3) return true;
     std::memcpy(&head, letter.data(), sizeof head);
     if (steady_clock::now() - asked_ > ask_again_after) ask_place();

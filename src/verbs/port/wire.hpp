@@ -11,11 +11,14 @@
 #pragma once
 
 #include <sys/uio.h>
+#include <sys/un.h>
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -49,6 +52,9 @@ struct Datagram {
     std::span<const std::byte> packet;
 };
 
+// A letter to the mailbox that asks for the state of a process (`lanewise hca status`).
+inline constexpr std::string_view status_question = "status";
+
 enum class Sent : std::uint8_t { yes, later, never };
 
 class Wire {
@@ -62,6 +68,9 @@ class Wire {
     bool receive(const std::function<void(const Datagram&)>& take);
     // The same for what other processes forwarded.
     bool receive_forwarded(const std::function<void(const Datagram&)>& take);
+
+    // What to answer to whoever sends `status_question` to the mailbox.
+    void answer_with(std::function<std::string()> status) { status_ = std::move(status); }
 
     int socket() const { return socket_.number(); }
     int mailbox() const { return slot_.mailbox.number(); }
@@ -80,6 +89,7 @@ class Wire {
     void hand_over(const Datagram& batch, std::size_t segment_bytes,
                    const std::function<void(const Datagram&)>& take);
     void forward_to(std::uint32_t owner, const Datagram& arrival);
+    void answer(const sockaddr_un& to, socklen_t bytes);
 
     Descriptor socket_;
     Slot slot_;
@@ -89,6 +99,7 @@ class Wire {
     std::uint64_t answers_ = 0;
     std::chrono::steady_clock::time_point asked_{};
     std::vector<std::byte> buffer_;
+    std::function<std::string()> status_;
 };
 
 }  // namespace lanewise::verbs::port

@@ -121,6 +121,15 @@ QueuePair *Device::find(std::uint32_t number) {
     return found == parts_->queue_pairs.end() ? nullptr : found->second.get();
 }
 
+std::vector<const QueuePair *> Device::queue_pairs() const {
+    std::vector<const QueuePair *> found;
+    for (const auto& [number, queue_pair] : parts_->queue_pairs) found.push_back(queue_pair.get());
+    std::sort(found.begin(), found.end(), [](const QueuePair *one, const QueuePair *other) {
+        return one->number() < other->number();
+    });
+    return found;
+}
+
 void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from, Nanoseconds now) {
     if (!parts_->has_port(from.port)) {
         return;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "verbs/proto/address.hpp"
 #include "verbs/proto/attributes.hpp"
@@ -87,6 +88,8 @@ class Device {
     int destroy(SharedReceiveQueue *queue);
     int destroy(QueuePair *queue_pair);
     QueuePair *find(std::uint32_t number);
+    // In the order of their numbers.
+    std::vector<const QueuePair *> queue_pairs() const;
 
     // A datagram (the payload of UDP) came in. The bytes are not needed after the call.
     void on_packet(std::span<const std::byte> datagram, const Arrival& from, Nanoseconds now);

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hca status: ask the software devices of running programs what they are doing.
+
+A process with a device has a mailbox, an abstract unix socket named after the slot of its
+queue-pair numbers (src/verbs/port/slot.hpp).  It answers the letter `status` with a JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_MAILBOX = re.compile(r"@(lanewise-hca/slot/\d+)$", re.MULTILINE)
+_QUESTION = b"status"
+_ANSWER_S = 1.0
+_ANSWER_BYTES_MAX = 1 << 20
+
+Status = dict[str, Any]
+
+
+def mailboxes(listing: str) -> list[str]:
+    """Return the names of the mailboxes in the text of /proc/net/unix."""
+    return sorted(set(_MAILBOX.findall(listing)))
+
+
+def ask() -> list[Status]:
+    """Return the status of every device in this network namespace, in the order of processes."""
+    listing = Path("/proc/net/unix").read_text(encoding="ascii", errors="replace")
+    found = [status for name in mailboxes(listing) if (status := ask_one(name)) is not None]
+    return sorted(found, key=lambda status: int(status["process"]))
+
+
+def ask_one(name: str) -> Status | None:
+    """Return what one process answers, None where it has just gone or does not answer."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own, suppress(OSError, ValueError):
+        own.settimeout(_ANSWER_S)
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _ANSWER_BYTES_MAX)
+        own.bind("")
+        own.sendto(_QUESTION, f"\0{name}")
+        answer = json.loads(own.recv(_ANSWER_BYTES_MAX))
+        return answer if isinstance(answer, dict) else None
+    return None
+
+
+def text(found: list[Status]) -> str:
+    """Return the devices as lines for people."""
+    if not found:
+        return "no program uses a software device here\n"
+    return "".join(_device(status) for status in found)
+
+
+def _device(status: Status) -> str:
+    head = f"{status['program']} ({status['process']}): {status['queue_pair_count']} queue pairs, "
+    head += f"{status['regions']} memory regions\n"
+    return head + "".join(map(_port, status["ports"])) + "".join(map(_pair, status["queue_pairs"]))
+
+
+def _port(port: dict[str, Any]) -> str:
+    line = f"  port {port['port']} {port['interface']} {port['state']} {' '.join(port['gids'])}"
+    return f"{line}  {_counted(port['counters'])}\n"
+
+
+def _pair(pair: dict[str, Any]) -> str:
+    peer = f" to 0x{pair['peer']:06x} at {pair['address']}" if "peer" in pair else ""
+    line = f"  {pair['transport']} 0x{pair['number']:06x} {pair['state']} port {pair['port']}{peer}"
+    return f"{line} {pair.get('migration', '')}  {_counted(pair['counters'])}\n"
+
+
+def _counted(counters: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counters.items() if count)

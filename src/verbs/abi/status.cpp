@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "verbs/abi/status.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include "base/json_lines.hpp"
+
+namespace lanewise::verbs::abi {
+namespace {
+
+// An answer is one datagram; what does not fit is only counted.
+constexpr std::size_t queue_pairs_told_max = 200;
+constexpr std::array states{"reset", "init", "rtr", "rts", "sqd", "sqe", "error"};
+constexpr std::array migrations{"migrated", "rearm", "armed"};
+constexpr std::array transports{"rc", "uc", "rd", "ud"};  // as enum Transport counts
+
+std::string name_of_program() {
+    std::ifstream file("/proc/self/comm");
+    std::string name;
+    std::getline(file, name);
+    return name;
+}
+
+Json counters_of(const PortCounters& from) {
+    return {{"packets_sent", from.packets_sent},
+            {"packets_received", from.packets_received},
+            {"bytes_sent", from.bytes_sent},
+            {"bytes_received", from.bytes_received},
+            {"malformed", from.malformed},
+            {"icrc_errors", from.icrc_errors},
+            {"unknown_queue_pair", from.unknown_queue_pair},
+            {"pkey_violations", from.pkey_violations},
+            {"qkey_violations", from.qkey_violations}};
+}
+
+Json counters_of(const QueuePairCounters& from) {
+    return {{"packets_sent", from.packets_sent},
+            {"packets_received", from.packets_received},
+            {"bytes_sent", from.bytes_sent},
+            {"bytes_received", from.bytes_received},
+            {"packets_resent", from.packets_resent},
+            {"timeouts", from.timeouts},
+            {"probes", from.probes},
+            {"sequence_naks_sent", from.sequence_naks_sent},
+            {"sequence_naks_received", from.sequence_naks_received},
+            {"rnr_naks_sent", from.rnr_naks_sent},
+            {"rnr_naks_received", from.rnr_naks_received},
+            {"error_naks_sent", from.error_naks_sent},
+            {"error_naks_received", from.error_naks_received},
+            {"out_of_order", from.out_of_order},
+            {"duplicates", from.duplicates},
+            {"migrations", from.migrations},
+            {"foreign_packets", from.foreign_packets},
+            {"dropped", from.dropped}};
+}
+
+Json ports_of(Adapter& adapter) {
+    Json told = Json::array();
+    for (std::size_t index = 0; index < adapter.ports().size(); ++index) {
+        const Port& port = adapter.ports()[index];
+        const auto number = static_cast<std::uint8_t>(index + 1);
+        Json gids = Json::array();
+        for (const Address& gid : port.gids) {
+            if (gid != no_address) gids.push_back(port::text(gid));
+        }
+        told.push_back({{"port", number},
+                        {"interface", port.interface.name},
+                        {"state", port.interface.carrier ? "active" : "down"},
+                        {"gids", std::move(gids)},
+                        {"counters", counters_of(adapter.engine().counters(number))}});
+    }
+    return told;
+}
+
+Json queue_pair_of(const QueuePair& queue_pair) {
+    const Attributes now = queue_pair.query();
+    Json told{{"number", queue_pair.number()},
+              {"transport", transports.at(static_cast<std::size_t>(queue_pair.init().transport))},
+              {"state", states.at(static_cast<std::size_t>(now.state))},
+              {"port", now.port}};
+    if (queue_pair.init().transport != Transport::ud) {
+        told["migration"] = migrations.at(static_cast<std::size_t>(now.migration));
+        told["peer"] = now.destination_qpn;
+        told["address"] = port::text(now.primary.address.destination);
+    }
+    told["counters"] = counters_of(queue_pair.counters());
+    return told;
+}
+
+}  // namespace
+
+std::string status_of(Adapter& adapter) {
+    const std::vector<const QueuePair *> found = adapter.engine().queue_pairs();
+    Json told = Json::array();
+    for (std::size_t at = 0; at < std::min(found.size(), queue_pairs_told_max); ++at) {
+        told.push_back(queue_pair_of(*found[at]));
+    }
+    const bool infiniband = adapter.config().personality == Personality::infiniband;
+    return Json{{"process", getpid()},
+                {"program", name_of_program()},
+                {"personality", infiniband ? "infiniband" : "ethernet"},
+                {"regions", adapter.engine().memory().size()},
+                {"packets_forwarded", adapter.forwarded()},
+                {"ports", ports_of(adapter)},
+                {"queue_pair_count", found.size()},
+                {"queue_pairs", std::move(told)}}
+        .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace lanewise::verbs::abi

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Packets as a file that tcpdump and Wireshark read (pcap 2.4, link type 101: raw IP). The headers
+// of IP and UDP are written anew from what is known of them, so that nobody needs to be root.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.hpp"
+#include "verbs/port/address.hpp"
+
+namespace lanewise::verbs::port {
+
+struct Captured {
+    Address source{};
+    Address destination{};
+    std::uint16_t source_port = 0;
+    std::uint16_t number = 0;  // the identification of the IPv4 header
+    std::span<const std::byte> packet;
+};
+
+class Capture {
+  public:
+    // Begins `path` anew; "%p" in it stands for the number of this process.
+    static Result<Capture> open(const std::string& path);
+
+    void add(const Captured& one, std::chrono::system_clock::time_point at);
+    // Hands to the kernel what was added.
+    void flush() { std::fflush(file_.get()); }
+
+  private:
+    struct Close {
+        void operator()(std::FILE *file) const { std::fclose(file); }
+    };
+    explicit Capture(std::FILE *file) : file_(file) {}
+
+    std::unique_ptr<std::FILE, Close> file_;
+};
+
+}  // namespace lanewise::verbs::port

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is seen of a device from outside: status, counters, captures, processes that die or fork."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lanewise.launch.hca_status import mailboxes, text
+from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LISTENER, Hosts, stop
+
+PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
+FORKING = """
+import os
+from pyverbs.device import Context
+from pyverbs.pd import PD
+context = Context(name="lanewise0")
+child = os.fork()
+if child == 0:
+    try:
+        PD(context)
+    except Exception:
+        os._exit(7)
+    os._exit(0)
+print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+PD(context)
+print("parent works")
+"""
+
+
+def status_on(hosts: Hosts, host: str) -> list[dict[str, Any]]:
+    words = [sys.executable, "-m", "lanewise", "hca", "status", "--json"]
+    done = subprocess.run(hosts.bed.line(host, words), capture_output=True, text=True, check=True)
+    devices = json.loads(done.stdout)["devices"]
+    assert isinstance(devices, list)
+    return devices
+
+
+def test_mailboxes_are_found_in_the_list_of_sockets() -> None:
+    listing = "0: 2 0 0 1 1 9 @lanewise-hca/slot/7\n0: 2 0 0 1 1 9 @lanewise-hca/member/7/0\n"
+    assert mailboxes(listing) == ["lanewise-hca/slot/7"]
+
+
+def test_without_devices_status_says_so() -> None:
+    assert text([]) == "no program uses a software device here\n"
+
+
+def test_status_shows_ports_and_queue_pairs_and_a_killed_program_leaves_none(hosts: Hosts) -> None:
+    if shutil.which("ibv_rc_pingpong") is None:
+        pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
+    waiting = hosts.listen(PINGPONG, 18515)
+    (shown,) = status_on(hosts, LISTENER)
+    assert [port["interface"] for port in shown["ports"]] == ["lan0", "lan1"]
+    assert shown["program"] == "ibv_rc_pingpong"
+    assert [pair["state"] for pair in shown["queue_pairs"]] == ["init"]
+    assert "port 1 lan0 active" in text([shown])
+    stop(waiting, signal.SIGKILL)
+    waiting.communicate()
+    assert status_on(hosts, LISTENER) == []
+
+
+def test_tshark_dissects_a_capture_of_either_end(hosts: Hosts, tmp_path: Path) -> None:
+    if shutil.which("tshark") is None:
+        pytest.skip("no tshark here; install it")
+    file = tmp_path / "packets.pcap"
+    capturing = Hosts(hosts.bed, [*hosts.options, "--pcap", str(file)])
+    listening = hosts.listen(PINGPONG, 18515)
+    calling = capturing.run(CALLER, [*PINGPONG, ADDRESS])
+    listening.communicate()
+    assert calling.returncode == 0, calling.stdout
+    fields = ["-e", "infiniband.bth.opcode", "-e", "infiniband.bth.psn", "-e", "_ws.malformed"]
+    words = ["tshark", "-r", str(file), "-T", "fields", *fields]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    opcodes = {row[0] for row in rows}
+    # RC: send first, middle, last; acknowledge.
+    assert {"0", "1", "2", "17"} <= opcodes
+    assert all(len(row) < 3 or not row[2] for row in rows)
+
+
+def test_a_child_may_not_use_the_device_and_the_parent_still_may(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    if not Path("/usr/lib/python3/dist-packages/pyverbs").is_dir():
+        pytest.skip("no pyverbs here; install python3-pyverbs")
+    program = tmp_path / "forking.py"
+    program.write_text(FORKING, encoding="utf-8")
+    said = hosts.run(LISTENER, ["/usr/bin/python3", str(program)]).stdout
+    assert "child 7" in said
+    assert "parent works" in said
+    assert "a child process cannot use the RDMA device of its parent" in said
+
+
+def test_lids_with_a_mask_lead_to_the_peer(hosts: Hosts) -> None:
+    if shutil.which("ibv_rc_pingpong") is None:
+        pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
+    options = [*hosts.options, "--personality", "infiniband", "--lmc", "2"]
+    infiniband = Hosts(hosts.bed, options)
+    assert "port_lmc:\t\t0x02" in infiniband.run(LISTENER, ["ibv_devinfo"]).stdout
+    words = ["ibv_rc_pingpong", "-c", "-n", "200"]
+    said = infiniband.pair(words, [*words, ADDRESS])
+    assert said.good, said
