@@ -60,7 +60,7 @@ def _perftest(program: str, *more: str) -> Client:
 
 
 def _qperf(name: str, *tests: str) -> Client:
-    words = ("qperf", "-t", "1", "-m", "1024", "{address}", *tests, "quit")
+    words = ("qperf", "-t", "1", "-mt", "1K", "{address}", *tests, "quit")
     return Client(
         f"qperf {name}", "qperf", words, f"{tests[-1]}:", ("qperf",), QPERF_PORT, "infiniband"
     )
