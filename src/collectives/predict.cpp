@@ -94,7 +94,8 @@ Outcome within_limits(const Work& work) {
 
 Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
                               const model::Network& network, const model::Watch& watch) {
-    const auto reason = refusal(algorithm, {.ranks = call.ranks, .platform = true, .sites = !call.sites.empty()});
+    const CallTraits traits{.ranks = call.ranks, .platform = true, .sites = !call.sites.empty()};
+    const auto reason = refusal(algorithm, traits);
     if (!reason.empty()) return Failure{LW_ERR_UNSUPPORTED, std::string(reason)};
     const auto unit = unit_bytes(call.collective);
     Shape shape;

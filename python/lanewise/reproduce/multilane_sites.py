@@ -20,7 +20,7 @@ from lanewise.testbed import bed, shipped
 
 RANKS = 9
 SIZE = "4M"
-TURNS = 5
+TURNS = 2
 LANES = (1, 2, 4)
 WAYS = ("default", "single_lane", *(f"multilane:0:{lanes}" for lanes in LANES))
 

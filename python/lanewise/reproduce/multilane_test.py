@@ -7,7 +7,6 @@ import pytest
 
 from lanewise.reproduce import multilane
 from lanewise.reproduce.multilane import LANES, LARGE, MEDIUM, Found, Predicted, lanes_way
-from lanewise.reproduce.simulated_sites import SimulatedSites
 
 
 def seen(first_s: dict[int, float], then_s: dict[int, float]) -> dict[str, list[float]]:
@@ -51,10 +50,3 @@ def test_the_bound_is_the_goodput_of_all_lanes_and_the_latency() -> None:
     found = Found({}, {}, {}, [16 * 2.0**20, 64 * 2.0**20], 0.005)
 
     assert multilane.bound(found, LARGE) == pytest.approx(1.005)
-
-
-def test_simulated_ranks_follow_one_another_site_by_site() -> None:
-    """Sites of two and three."""
-    sites = SimulatedSites((2, 3), 1e8, 1e8, 1e8, 0.005, 1e5)
-
-    assert [sites.site_of(rank) for rank in range(sites.ranks)] == [0, 0, 1, 1, 1]

@@ -144,7 +144,7 @@ def _draw(workspace: Workspace, sampled: Mapping[tuple[str, str], Sampled]) -> l
 
 EXPERIMENT = Experiment(
     name="multilane-utilisation",
-    paper="001 Figs 7, 8",
+    paper="001 Fig. 7 and 8",
     summary="use of the WAN over time, on one lane and on four",
     run=run,
 )

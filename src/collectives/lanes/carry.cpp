@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "collectives/blocks.hpp"
 #include "collectives/lanes/flow.hpp"
+#include "collectives/placement.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -21,8 +23,8 @@ constexpr std::int64_t own_segment_bytes = 256 * 1024;
 
 /* A segment as one rank sees it. */
 struct Passage {
-    int from = -1; /* the rank it comes from; -1: it begins here */
-    int to = -1;   /* the rank it goes to; -1: it ends here */
+    int from = -1;     /* the rank it comes from; -1: it begins here */
+    int to = -1;       /* the rank it goes to; -1: it ends here */
     Slice source = {}; /* where it lies once it is here */
     std::int64_t count = 0;
     StepId received = model::no_step;
@@ -43,42 +45,27 @@ std::vector<Travelling> flow(const Shape& shape, const Carriage& carriage) {
     return flow_of(shape, lanes_of(shape, carriage.dealing), segment);
 }
 
-/* What passes this rank on its way from the root. */
-std::vector<Passage> outward(const Shape& shape, const std::vector<Travelling>& flow) {
+/* What passes this rank, in the order in which it does. */
+std::vector<Passage> passages_of(const Shape& shape, std::vector<Travelling> flow,
+                                 Direction direction) {
+    const bool outward = direction == Direction::from_root;
+    if (!outward) std::reverse(flow.begin(), flow.end());
     std::vector<Passage> found;
     for (const auto& one : flow) {
         const int at = one.place_of(shape.rank);
         if (at < 0) continue;
-        Passage passage{.count = one.part.count};
-        if (at > 0) passage.from = one.ranks[static_cast<std::size_t>(at) - 1];
-        if (at + 1 < one.stops) passage.to = one.ranks[static_cast<std::size_t>(at) + 1];
-        if (passage.from < 0) {
-            passage.source = {Place::send, shape.offset_of(one.part.owner) + one.part.offset};
-        } else if (passage.to < 0) {
-            passage.source = {Place::receive, one.part.offset};
-        } else {
-            passage.source = {Place::scratch, 0};
-        }
-        found.push_back(passage);
-    }
-    return found;
-}
-
-/* The same backwards. */
-std::vector<Passage> inward(const Shape& shape, const std::vector<Travelling>& flow) {
-    std::vector<Passage> found;
-    for (auto one = flow.rbegin(); one != flow.rend(); ++one) {
-        const int at = one->place_of(shape.rank);
-        if (at < 0) continue;
-        Passage passage{.count = one->part.count};
-        if (at > 0) passage.to = one->ranks[static_cast<std::size_t>(at) - 1];
-        if (at + 1 < one->stops) passage.from = one->ranks[static_cast<std::size_t>(at) + 1];
-        if (passage.from < 0) {
-            passage.source = {Place::send, one->part.offset};
-        } else if (passage.to < 0) {
-            passage.source = {Place::receive, shape.offset_of(one->part.owner) + one->part.offset};
-        } else {
-            passage.source = {Place::scratch, 0};
+        const auto place = static_cast<std::size_t>(at);
+        const int nearer = at > 0 ? one.ranks[place - 1] : -1;
+        const int farther = at + 1 < one.stops ? one.ranks[place + 1] : -1;
+        Passage passage{.from = outward ? nearer : farther,
+                        .to = outward ? farther : nearer,
+                        .source = {Place::scratch, 0},
+                        .count = one.part.count};
+        if (nearer < 0) {
+            passage.source = {outward ? Place::send : Place::receive,
+                              shape.offset_of(one.part.owner) + one.part.offset};
+        } else if (farther < 0) {
+            passage.source = {outward ? Place::receive : Place::send, one.part.offset};
         }
         found.push_back(passage);
     }
@@ -98,39 +85,81 @@ void receive_all(Builder& steps, std::vector<Passage>& passages) {
     }
 }
 
-/* Sends on what is not for this rank; returns the sends to ranks of the root's site. */
-std::vector<StepId> send_on(Builder& steps, const Shape& shape, std::vector<Passage> passages,
-                            Stages stages) {
-    std::vector<StepId> inside;
-    std::vector<StepId> all;
-    if (stages == Stages::in_turn) {
-        for (const auto& passage : passages) {
-            if (passage.to >= 0) all.push_back(passage.received);
-        }
-        // What goes inside the site comes first: others then have something to do.
-        std::stable_partition(passages.begin(), passages.end(), [&](const Passage& passage) {
-            return passage.to >= 0 && is_home(shape, passage.to);
-        });
+/* What the root hands to the lane senders of its site: so many segments to each at a time, so that
+   the first are whole, and cross, while the others still come. */
+class HandingOver {
+  public:
+    StepId before(int target) const {
+        const auto found = sent_.find(target);
+        if (found == sent_.end() || found->second.size() < window) return model::no_step;
+        return found->second[found->second.size() - window];
     }
+    void add(int target, StepId sent) { sent_[target].push_back(sent); }
+    std::vector<StepId> all() const {
+        std::vector<StepId> steps;
+        for (const auto& [target, sent] : sent_) {
+            steps.insert(steps.end(), sent.begin(), sent.end());
+        }
+        return steps;
+    }
+
+  private:
+    static constexpr std::size_t window = 4;
+    std::map<int, std::vector<StepId>> sent_;
+};
+
+/* Hands each segment on as soon as it is here. Lanes that begin here wait for nobody. */
+HandingOver hand_on(Builder& steps, const Shape& shape, std::vector<Passage> passages) {
+    HandingOver inside;
+    std::stable_partition(passages.begin(), passages.end(), [&](const Passage& passage) {
+        return passage.to >= 0 && !is_home(shape, passage.to);
+    });
     for (const auto& passage : passages) {
         if (passage.to < 0) continue;
-        const bool at_home = is_home(shape, passage.to);
-        std::vector<StepId> after{passage.received};
-        if (stages == Stages::in_turn) {
-            after = all;
-            if (!at_home) after.insert(after.end(), inside.begin(), inside.end());
-        }
-        const auto sent = steps.send_after(after, passage.to, passage.source, passage.count);
-        if (at_home) inside.push_back(sent);
+        const bool windowed = shape.is_root() && is_home(shape, passage.to);
+        const auto before = windowed ? inside.before(passage.to) : model::no_step;
+        const auto sent =
+            steps.send(passage.to, passage.source, passage.count, {passage.received, before});
+        if (windowed) inside.add(passage.to, sent);
     }
     return inside;
+}
+
+/* Hands on when all has been received: first inside the site, where others then have to do. */
+HandingOver hand_on_in_turn(Builder& steps, const Shape& shape, std::vector<Passage> passages) {
+    std::vector<StepId> received;
+    for (const auto& passage : passages) {
+        if (passage.to >= 0) received.push_back(passage.received);
+    }
+    std::stable_partition(passages.begin(), passages.end(), [&](const Passage& passage) {
+        return passage.to >= 0 && is_home(shape, passage.to);
+    });
+    HandingOver inside;
+    for (const auto& passage : passages) {
+        if (passage.to < 0) continue;
+        auto after = received;
+        const bool at_home = is_home(shape, passage.to);
+        if (!at_home) {
+            const auto earlier = inside.all();
+            after.insert(after.end(), earlier.begin(), earlier.end());
+        }
+        const auto sent = steps.send_after(after, passage.to, passage.source, passage.count);
+        if (at_home) inside.add(passage.to, sent);
+    }
+    return inside;
+}
+
+HandingOver send_on(Builder& steps, const Shape& shape, std::vector<Passage> passages,
+                    Stages stages) {
+    return stages == Stages::in_turn ? hand_on_in_turn(steps, shape, std::move(passages))
+                                     : hand_on(steps, shape, std::move(passages));
 }
 
 }  // namespace
 
 model::Schedule scatter_over_lanes(const Shape& shape, const Carriage& carriage) {
     Builder steps;
-    auto passages = outward(shape, flow(shape, carriage));
+    auto passages = passages_of(shape, flow(shape, carriage), Direction::from_root);
     give_scratch(steps, passages);
     receive_all(steps, passages);
     const auto own = shape.count_of(shape.rank);
@@ -140,7 +169,7 @@ model::Schedule scatter_over_lanes(const Shape& shape, const Carriage& carriage)
         return steps.finish();
     }
     // The root's site is served when the lanes have been given what they carry.
-    const auto handed_over = send_on(steps, shape, std::move(passages), carriage.stages);
+    const auto handed_over = send_on(steps, shape, std::move(passages), carriage.stages).all();
     for (int rank = 0; rank < shape.ranks; ++rank) {
         if (rank == shape.root || !is_home(shape, rank)) continue;
         steps.send_after(handed_over, rank, {Place::send, shape.offset_of(rank)},
@@ -152,7 +181,7 @@ model::Schedule scatter_over_lanes(const Shape& shape, const Carriage& carriage)
 
 model::Schedule gather_over_lanes(const Shape& shape, const Carriage& carriage) {
     Builder steps;
-    auto passages = inward(shape, flow(shape, carriage));
+    auto passages = passages_of(shape, flow(shape, carriage), Direction::to_root);
     give_scratch(steps, passages);
     const auto own = shape.count_of(shape.rank);
     // The root's site gives its blocks while the lanes are still on their way.

@@ -22,7 +22,7 @@ void declare(CLI::App& app, tools::ScheduleArguments& arguments) {
     app.add_option("--root", arguments.root, "of rooted collectives (0)");
     app.add_option("--message-bytes", arguments.message, "of a block, or of the vector (1K)");
     app.add_option("--segment-bytes", arguments.segment, "0: the algorithm's own choice");
-    app.add_option("--sites", arguments.sites, "that ranks are spread over, neighbours together (2)");
+    app.add_option("--sites", arguments.sites, "of equal size, neighbours together (2)");
     app.add_option("--lanes", arguments.lanes, "between two sites (1)");
     app.add_option("--platform", arguments.platform, "platform.json of lanewise fit");
 }
