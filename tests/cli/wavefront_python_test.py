@@ -75,7 +75,7 @@ def test_a_run_of_ones_own_kernel_goes_on_with_that_kernel(tmp_path: Path) -> No
     with wavefront.Store.create(tmp_path / "s", *u.shape, coefficients=1) as store:
         store.write(0, u)
         store.write(1, f)
-        with pytest.raises(RunError, match="row 30, column 20"):
+        with pytest.raises(RunError, match="is not finite at row"):
             wavefront.run(store, relax, iterations=7, check_finite=True)
 
         with pytest.raises(RequestError, match="relax"):

@@ -23,8 +23,9 @@ from lanewise.launch.native import find_program
 from lanewise.launch.run import Event, run
 
 PROGRAM = "lanewise-wavefront"
-COMMANDS = ["create", "import", "export", "run", "resume", "verify", "info", "plan", "convert", "kernels"]
 RUNNING = ("run", "resume")
+MOVING = ("create", "import", "export", "convert", "split", "join")
+COMMANDS = [*MOVING, *RUNNING, "verify", "info", "plan", "kernels"]
 ARRAY_SUFFIXES = (".zarr", ".h5", ".hdf5")
 LOG_PERIOD_S = 10.0
 INTERRUPTED = 130
@@ -51,8 +52,8 @@ def wavefront(words: Words = None) -> None:
     Iterate over matrices larger than memory, with the bits of the sequential loop.
 
     First make a store: lanewise wavefront create demo --rows 8192 --cols 8192.
-    COMMAND is one of: create, import, export, run, resume, verify, info, plan,
-    convert, kernels.
+    COMMAND is one of: create, import, export, convert, split, join, run, resume, verify, info,
+    plan, kernels.
     A run that is killed at any moment goes on with `resume` from its last whole pass.
     """
     words = list(words or [])

@@ -108,6 +108,12 @@ void declare(CLI::App& app, Texts& texts, WavefrontArguments& arguments) {
         ->required();
     convert->add_option("--strip-rows", arguments.shape.strip_rows, "as in the old store");
     convert->add_option("--disk", arguments.disks, "another folder that strips go to by turns");
+    auto *split =
+        declare_store(command("split", "cut into parts for ranks", Command::split), arguments);
+    split->add_option("parts", arguments.parts, "new folders, one a rank")->required();
+    auto *join = command("join", "put parts together again", Command::join);
+    join->add_option("target", arguments.target, "the new store's folder")->required();
+    join->add_option("parts", arguments.parts, "folders of the parts, in order")->required();
     command("kernels", "list the built-in kernels", Command::kernels);
 
     auto *plan = command("plan", "predict a run", Command::plan);

@@ -13,7 +13,20 @@
 
 namespace lanewise::tools {
 
-enum class Command { create, import, run, resume, verify, export_, info, plan, kernels, convert };
+enum class Command {
+    create,
+    import,
+    run,
+    resume,
+    verify,
+    export_,
+    info,
+    plan,
+    kernels,
+    convert,
+    split,
+    join
+};
 
 struct WavefrontArguments {
     Command command = Command::info;
@@ -25,7 +38,8 @@ struct WavefrontArguments {
     std::uint64_t seed = 1;
     std::string matrix;
     std::string file;
-    std::string target; /* of convert */
+    std::string target; /* of convert and join */
+    std::vector<std::string> parts;
     std::string kernel;
     std::vector<double> parameters;
     wavefront::RunOptions options;

@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "tools/wavefront/npy.hpp"
+#include "wavefront/store/parts.hpp"
 #include "wavefront/store/rows_io.hpp"
 
 namespace lanewise::tools {
@@ -274,6 +275,13 @@ Outcome convert(const WavefrontArguments& arguments) {
     return Done{};
 }
 
+// Built-in kernels look one row up and down.
+Outcome split(const WavefrontArguments& arguments) {
+    const auto whole = Store::open(arguments.store, Access::reading);
+    if (!whole) return whole.failure();
+    return split_store(*whole, 1, arguments.parts);
+}
+
 bool is_npy(const std::string& path) {
     return path.size() > 4 && path.compare(path.size() - 4, 4, ".npy") == 0;
 }
@@ -382,6 +390,10 @@ Outcome carry_out(const WavefrontArguments& arguments) {
             return plan(arguments);
         case Command::convert:
             return convert(arguments);
+        case Command::split:
+            return split(arguments);
+        case Command::join:
+            return join_stores(arguments.parts, arguments.target);
         case Command::kernels:
             return kernels(arguments);
     }

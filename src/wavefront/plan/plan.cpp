@@ -67,6 +67,7 @@ std::uint64_t choose_span(const Request& request, std::uint64_t group_waves) {
 }
 
 Tiling choose_tiling(const Request& request, std::uint64_t waves, Order order) {
+    if (request.parts == Parts::several) return {.groups = waves};
     const auto threads = std::min<std::uint64_t>(request.threads, waves);
     if (order == Order::plain || request.cache_bytes == 0) return {.groups = threads};
     const auto per_group =
@@ -224,7 +225,10 @@ Result<Plan> make_plan(const Request& request) {
                           memory(request.waves, Order::plain, strips_in_transfer_min))) +
                       "; the budget holds " + std::to_string(fitting));
     plan.passes = (request.iterations + fitting - 1) / fitting;
-    plan.waves = waves_in_pass(request.iterations, plan.passes, 0);
+    // Parts end their passes at multiples of K, so that all end them at the same iterations.
+    plan.waves = request.parts == Parts::several
+                     ? fitting
+                     : waves_in_pass(request.iterations, plan.passes, 0);
     plan.tiling = choose_tiling(request, plan.waves, order);
     plan.threads =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.tiling.groups));

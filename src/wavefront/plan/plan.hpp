@@ -34,6 +34,8 @@ struct Tiling {
     std::uint64_t span = 0;   /* vectors that it takes from all those bands at a time; 0: all */
 };
 
+enum class Parts { one, several };
+
 struct Request {
     Shape shape;                            /* as the kernel works on it */
     Layout disk_layout = Layout::row_major; /* as it lies on disk */
@@ -44,6 +46,7 @@ struct Request {
     std::uint64_t waves = 0;        /* 0: chosen by the plan */
     std::uint64_t scratch_rows = 0; /* rows that the kernel keeps for each wave */
     std::uint64_t cache_bytes = 0;  /* of one processor; 0: the kernel takes whole bands only */
+    Parts parts = Parts::one;       /* several: each wave waits for frontiers by itself */
     Rates rates;
 };
 

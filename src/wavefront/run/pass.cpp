@@ -96,6 +96,8 @@ class Pass {
                 .waves = request_.waves,
                 .threads = request_.threads,
                 .tiling = request_.tiling,
+                .frontiers = request_.frontiers,
+                .iterations_before = request_.store->manifest().iterations,
                 .measuring = request_.measuring,
                 .locate = [this](std::uint64_t strip,
                                  std::uint32_t matrix) { return slot(strip, matrix); },

@@ -16,6 +16,7 @@
 
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/plan/plan.hpp"
+#include "wavefront/run/frontiers.hpp"
 #include "wavefront/store/disk_queue.hpp"
 #include "wavefront/store/memory.hpp"
 #include "wavefront/store/store.hpp"
@@ -42,6 +43,7 @@ struct PassRequest {
     std::uint64_t waves = 1;
     std::uint32_t threads = 1;
     Tiling tiling;
+    Frontiers *frontiers = nullptr;
     bool measuring = false;
     Finite finite = Finite::assumed;
     std::function<void(const PassProgress& progress)> progress{}; /* may be empty */

@@ -38,6 +38,7 @@ Request request_of(const Store& store, const Kernel& kernel, const RunOptions& o
             .cache_bytes = kernel.steps == Steps::whole ? 0
                            : options.cache_bytes        ? options.cache_bytes
                                                         : cache_bytes(),
+            .parts = options.frontiers ? Parts::several : Parts::one,
             .rates = options.rates};
 }
 
@@ -73,8 +74,8 @@ class Run {
         if (!noted) return noted.failure();
 
         began_s_ = monotonic_s();
-        for (std::uint64_t pass = 0; pass < plan_.passes && !report_.converged; ++pass) {
-            const auto done = advance(waves_in_pass(options_.iterations, plan_.passes, pass));
+        while (report_.iterations < options_.iterations && !report_.converged) {
+            const auto done = advance(next_waves());
             if (!done) return done.failure();
         }
         report_.elapsed_s = monotonic_s() - began_s_;
@@ -93,6 +94,14 @@ class Run {
         manifest.run = RunEntry{noted_name(kernel_), kernel_.parameters,
                                 manifest.iterations + options_.iterations, options_.tolerance};
         return store_.commit(manifest);
+    }
+
+    // Parts end their passes at the same iterations, even those that have fallen behind.
+    std::uint64_t next_waves() {
+        if (!options_.frontiers)
+            return waves_in_pass(options_.iterations, plan_.passes, passes_done_++);
+        const auto until_whole = options_.waves - store_.manifest().iterations % options_.waves;
+        return std::min(until_whole, options_.iterations - report_.iterations);
     }
 
     Outcome advance(std::uint64_t waves) {
@@ -121,9 +130,13 @@ class Run {
                             .band_rows = plan_.band_rows,
                             .waves = waves,
                             .threads = plan_.threads,
-                            .tiling = plan_.tiling,
+                            .tiling = {},
+                            .frontiers = options_.frontiers,
                             .measuring = options_.tolerance > 0.0,
                             .finite = options_.finite};
+        request.tiling = plan_.tiling;
+        // A part's waves go one by one, however few a pass has.
+        if (options_.frontiers) request.tiling.groups = waves;
         if (options_.progress)
             request.progress = [this](const PassProgress& pass) {
                 options_.progress(
@@ -148,7 +161,12 @@ class Run {
         manifest.iterations += waves;
         // A sweep that came to rest wants no more iterations.
         if (report_.converged) manifest.run->iterations_wanted = manifest.iterations;
-        return store_.commit(manifest);
+        if (!options_.frontiers) return store_.commit(manifest);
+        const auto kept = options_.frontiers->before_commit(manifest.iterations);
+        if (!kept) return kept;
+        const auto committed = store_.commit(manifest);
+        if (committed) options_.frontiers->after_commit(manifest.iterations);
+        return committed;
     }
 
     Store& store_;
@@ -158,6 +176,7 @@ class Run {
     Memory ring_;
     std::unique_ptr<DiskQueue> queue_; /* after the memory that is lent to it */
     double began_s_ = 0.0;
+    std::uint64_t passes_done_ = 0;
     RunReport report_;
 };
 
@@ -182,6 +201,15 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
     if (!(options.tolerance >= 0.0) || std::isinf(options.tolerance))
         return Failure{LW_ERR_ARGUMENT,
                        "tolerance " + std::to_string(options.tolerance) + " is not 0 or above"};
+    const auto& part = store.manifest().part;
+    if (part && part->ranks > 1 && !options.frontiers)
+        return Failure{LW_ERR_ARGUMENT,
+                       store.folder() + " is part " + std::to_string(part->rank) + " of " +
+                           std::to_string(part->ranks) + "; run them together: mpirun -n " +
+                           std::to_string(part->ranks) + " lanewise-wavefront-ranks"};
+    if (options.frontiers && options.tolerance > 0.0)
+        return Failure{LW_ERR_ARGUMENT,
+                       "parts have no test of convergence; leave out the tolerance"};
     return make_plan(request_of(store, kernel, options));
 }
 

@@ -37,6 +37,7 @@ struct RunOptions {
     std::function<std::unique_ptr<DiskQueue>(std::unique_ptr<DiskQueue> queue)> wrap_queue{};
     Finite finite = Finite::assumed;
     Rates rates;
+    Frontiers *frontiers = nullptr; /* of a part; its passes end at multiples of `waves` */
     std::function<void(const RunProgress& progress)> progress{}; /* may be empty */
 };
 

@@ -51,6 +51,10 @@ Waves::Waves(WaveSet set)
       scratch_(scratch_bytes_ * set_.waves),
       groups_(std::clamp<std::uint64_t>(set_.tiling.groups, 1, set_.waves)),
       changes_(set_.waves, 0.0) {
+    if (set_.frontiers) {
+        border_ = Border(set_.frontiers, set_.shape, set_.band_rows, set_.kernel->thickness);
+        set_.frontiers->call_on_arrival([this] { news_.add(1); });
+    }
     const auto count = groups_.size();
     for (std::size_t g = 0; g < count; ++g) {
         groups_[g].first_wave = g * set_.waves / count;
@@ -59,6 +63,7 @@ Waves::Waves(WaveSet set)
 }
 
 Waves::~Waves() {
+    if (set_.frontiers) set_.frontiers->call_on_arrival({});
     give_up();
     join();
 }
@@ -137,13 +142,16 @@ Waves::Turn Waves::take(Group *& group) {
 
 bool Waves::is_ready(std::size_t index, std::uint64_t rounds) const {
     const auto& before = index == 0 ? loaded_ : groups_[index - 1].finished;
-    return before.ready() >= std::min(rounds + set_.tiling.rounds + 1, bands_);
+    if (before.ready() < std::min(rounds + set_.tiling.rounds + 1, bands_)) return false;
+    return border_.ready(iteration_of(groups_[index]), rounds);
 }
 
 void Waves::advance(Group& group, Block& block) {
     block.first_round = group.rounds.load(std::memory_order_relaxed);
     block.end_round = std::min(block.first_round + set_.tiling.rounds, rounds_of(group));
     locate(group, block);
+    const auto strip = [&](std::uint64_t s) { return set_.locate(s, 0); };
+    border_.before(iteration_of(group), block.first_round, strip);
     const auto vectors = set_.shape.row_elements();
     const bool whole = set_.kernel->steps == Steps::whole || set_.tiling.span == 0;
     const auto last_shift = skew_lanes * (block.end_round - block.first_round - 1);
@@ -156,6 +164,7 @@ void Waves::advance(Group& group, Block& block) {
             if (first < std::min(end, vectors)) round(group, block, r, first, end);
         }
     }
+    border_.after(iteration_of(group), block.first_round, strip);
     const auto done = block.end_round;
     const auto before = group.finished.ready();
     const auto after = done >= group.waves ? std::min(done - group.waves + 1, bands_) : 0;

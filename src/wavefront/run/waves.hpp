@@ -34,6 +34,7 @@
 
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/plan/plan.hpp"
+#include "wavefront/run/border.hpp"
 #include "wavefront/shape.hpp"
 
 namespace lanewise::wavefront {
@@ -59,7 +60,9 @@ struct WaveSet {
     std::uint64_t waves = 1;
     std::uint32_t threads = 1;
     Tiling tiling;
-    bool measuring = false; /* the largest change of each wave is wanted */
+    Frontiers *frontiers = nullptr;      /* of a part, whose groups are single waves */
+    std::uint64_t iterations_before = 0; /* that the part has gone through */
+    bool measuring = false;              /* the largest change of each wave is wanted */
     /* Where strip `strip` of matrix `matrix` lies in memory. */
     std::function<std::byte *(std::uint64_t strip, std::uint32_t matrix)> locate;
     /* Called when the last wave has finished the bands before `end`, and before `first` earlier. */
@@ -115,12 +118,16 @@ class Waves {
     void locate(const Group& group, Block& block);
     void round(const Group& group, Block& block, std::uint64_t round, std::uint64_t first,
                std::uint64_t end);
+    std::uint64_t iteration_of(const Group& group) const {
+        return set_.iterations_before + group.first_wave + 1;
+    }
     void fail(const std::string& sentence);
 
     WaveSet set_;
     std::uint64_t bands_;
     std::uint64_t scratch_bytes_;
     std::vector<std::byte> scratch_;
+    Border border_;
     BandCounter loaded_;
     BandCounter news_; /* counts what may let somebody go on */
     std::vector<Group> groups_;

@@ -101,6 +101,23 @@ Outcome read_run(const Json& json, const std::string& path, Manifest& manifest) 
     return Done{};
 }
 
+Outcome read_part(const Json& json, const std::string& path, Manifest& manifest) {
+    if (json.is_null()) return Done{};
+    const auto sound = check_keys(json, {"rank", "ranks", "halo_rows", "waves"}, path);
+    if (!sound) return sound;
+    manifest.part =
+        PartEntry{json["rank"].get<std::uint64_t>(), json["ranks"].get<std::uint64_t>(),
+                  json["halo_rows"].get<std::uint64_t>(), json["waves"].get<std::uint64_t>()};
+    return Done{};
+}
+
+Json part_json(const PartEntry& part) {
+    return {{"rank", part.rank},
+            {"ranks", part.ranks},
+            {"halo_rows", part.halo_rows},
+            {"waves", part.waves}};
+}
+
 Result<Manifest> convert(const Json& json, const std::string& path) {
     if (!json.is_object() || json.value("schema", "") != schema_name)
         return damaged(path, "is not the manifest of a wavefront store");
@@ -112,16 +129,16 @@ Result<Manifest> convert(const Json& json, const std::string& path) {
     static const std::set<std::string> keys = {
         "schema",   "version",    "rows",   "columns",    "data_count", "coefficient_count",
         "element",  "byte_order", "layout", "strip_rows", "iterations", "disks",
-        "matrices", "run"};
+        "matrices", "run",        "part"};
     const auto sound = check_keys(json, keys, path);
     if (!sound) return sound.failure();
     Manifest manifest;
     manifest.iterations = json["iterations"].get<std::uint64_t>();
     manifest.disks = json["disks"].get<std::vector<std::string>>();
     if (manifest.disks.empty()) return damaged(path, "names no disk");
-    const Outcome steps[] = {read_shape(json, path, manifest.shape),
-                             read_matrices(json["matrices"], path, manifest),
-                             read_run(json["run"], path, manifest)};
+    const Outcome steps[] = {
+        read_shape(json, path, manifest.shape), read_matrices(json["matrices"], path, manifest),
+        read_run(json["run"], path, manifest), read_part(json["part"], path, manifest)};
     for (const auto& step : steps) {
         if (!step) return step.failure();
     }
@@ -150,7 +167,8 @@ Json to_json(const Manifest& manifest) {
             {"iterations", manifest.iterations},
             {"disks", manifest.disks},
             {"matrices", matrices},
-            {"run", manifest.run ? run_json(*manifest.run) : Json(nullptr)}};
+            {"run", manifest.run ? run_json(*manifest.run) : Json(nullptr)},
+            {"part", manifest.part ? part_json(*manifest.part) : Json(nullptr)}};
 }
 
 Result<Manifest> manifest_from(const Json& json, const std::string& path) {

@@ -31,12 +31,21 @@ struct RunEntry {
     double tolerance = 0.0; /* 0: no test of convergence */
 };
 
+/* Which rows of a whole store this one holds, with some of its neighbours'. */
+struct PartEntry {
+    std::uint64_t rank = 0;
+    std::uint64_t ranks = 1;
+    std::uint64_t halo_rows = 1; /* of each neighbour */
+    std::uint64_t waves = 0;     /* of a pass of the run under way; the same on all ranks */
+};
+
 struct Manifest {
     Shape shape;
     std::vector<MatrixEntry> matrices; /* data first, then coefficients */
     std::vector<std::string> disks;    /* folders that strips go to by turns; "." is the store */
     std::uint64_t iterations = 0;      /* that the data have gone through */
     std::optional<RunEntry> run;
+    std::optional<PartEntry> part;
 };
 
 inline constexpr const char *manifest_name = "manifest.json";

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/layout.hpp"
@@ -147,29 +148,38 @@ class StripReader {
     Memory strip_;
 };
 
-// Rows of one store for the strips of another, which may be of another height.
-Outcome copy_matrix(const Store& from, std::uint32_t matrix, Store& to) {
-    auto reader = StripReader::open(from, matrix);
-    if (!reader) return reader.failure();
-    const auto& shape = from.shape();
-    const auto row_bytes = shape.columns * element_bytes(shape.element);
-    auto held = shape.strip_count();
-    return write_matrix(
-        to, matrix, [&](std::uint64_t first, std::uint64_t count, std::byte *rows) -> Outcome {
-            for (auto row = first; row < first + count;) {
-                const auto strip = row / shape.strip_rows;
-                const auto read = strip == held ? Outcome(Done{}) : reader->read(strip);
-                if (!read) return read;
-                held = strip;
-                const auto end = std::min((strip + 1) * shape.strip_rows, first + count);
-                std::memcpy(rows + (row - first) * row_bytes,
-                            reader->rows() + row % shape.strip_rows * row_bytes,
-                            (end - row) * row_bytes);
-                row = end;
-            }
-            return Done{};
-        });
-}
+// Rows of a matrix by their numbers, strip by strip.
+class RowReader {
+  public:
+    static Result<RowReader> open(const Store& store, std::uint32_t matrix) {
+        auto strips = StripReader::open(store, matrix);
+        if (!strips) return strips.failure();
+        return RowReader(store.shape(), std::move(*strips));
+    }
+
+    Outcome read(std::uint64_t first, std::uint64_t count, std::byte *rows) {
+        const auto row_bytes = shape_.columns * element_bytes(shape_.element);
+        for (auto row = first; row < first + count;) {
+            const auto strip = row / shape_.strip_rows;
+            const auto read = strip == held_ ? Outcome(Done{}) : strips_.read(strip);
+            if (!read) return read;
+            held_ = strip;
+            const auto end = std::min((strip + 1) * shape_.strip_rows, first + count);
+            std::memcpy(rows + (row - first) * row_bytes,
+                        strips_.rows() + row % shape_.strip_rows * row_bytes,
+                        (end - row) * row_bytes);
+            row = end;
+        }
+        return Done{};
+    }
+
+  private:
+    RowReader(const Shape& shape, StripReader strips)
+        : shape_(shape), strips_(std::move(strips)), held_(shape.strip_count()) {}
+    Shape shape_;
+    StripReader strips_;
+    std::uint64_t held_;
+};
 
 }  // namespace
 
@@ -186,15 +196,50 @@ Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sin
     return Done{};
 }
 
+Outcome read_rows(const Store& store, std::uint32_t matrix, std::uint64_t first,
+                  std::uint64_t count, std::byte *rows) {
+    auto reader = RowReader::open(store, matrix);
+    return reader ? reader->read(first, count, rows) : Outcome(reader.failure());
+}
+
+Outcome copy_rows(const std::vector<RowRange>& from, std::uint32_t matrix, Store& to) {
+    std::size_t range = 0;
+    std::uint64_t taken = 0;
+    std::optional<RowReader> reader;
+    const auto row_bytes = to.shape().columns * element_bytes(to.shape().element);
+    return write_matrix(
+        to, matrix, [&](std::uint64_t /*first*/, std::uint64_t count, std::byte *rows) -> Outcome {
+            while (count > 0) {
+                if (!reader) {
+                    auto opened = RowReader::open(*from[range].store, matrix);
+                    if (!opened) return opened.failure();
+                    reader.emplace(std::move(*opened));
+                }
+                const auto now = std::min(count, from[range].row_count - taken);
+                const auto read = reader->read(from[range].first_row + taken, now, rows);
+                if (!read) return read;
+                count -= now;
+                taken += now;
+                rows += now * row_bytes;
+                if (taken < from[range].row_count) continue;
+                reader.reset();
+                taken = 0;
+                ++range;
+            }
+            return Done{};
+        });
+}
+
 Outcome copy_matrices(const Store& from, Store& to) {
     for (std::uint32_t m = 0; m < from.shape().matrix_count(); ++m) {
         if (from.manifest().matrices[m].sums.empty()) continue;
-        const auto copied = copy_matrix(from, m, to);
+        const auto copied = copy_rows({{&from, 0, from.shape().rows}}, m, to);
         if (!copied) return copied;
     }
     auto manifest = to.manifest();
     manifest.iterations = from.manifest().iterations;
     manifest.run = from.manifest().run;
+    manifest.part = from.manifest().part;
     return to.commit(manifest);
 }
 

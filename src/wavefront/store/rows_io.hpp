@@ -25,6 +25,19 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
 /* Reads a whole matrix in order; a strip whose checksum is wrong is named and ends it. */
 Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink);
 
+/* Rows [first, first + count) of a matrix, in row-major order. */
+Outcome read_rows(const Store& store, std::uint32_t matrix, std::uint64_t first,
+                  std::uint64_t count, std::byte *rows);
+
+struct RowRange {
+    const Store *store = nullptr;
+    std::uint64_t first_row = 0;
+    std::uint64_t row_count = 0;
+};
+
+/* Replaces a matrix of `to` by rows of others, one range behind the other. */
+Outcome copy_rows(const std::vector<RowRange>& from, std::uint32_t matrix, Store& to);
+
 /* Fills `to` with the matrices of `from`, which have the same rows and columns and may lie in
  * another layout or in strips of another height; iterations and an unfinished run come along. */
 Outcome copy_matrices(const Store& from, Store& to);

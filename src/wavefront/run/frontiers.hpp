@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Frontiers: the rows beside a part of a matrix, which a neighbour updates.
+//
+// A part has `thickness` rows of each neighbour at its upper and lower end. The
+// wave of iteration n reads the upper neighbour's rows as iteration n has left
+// them, and the lower neighbour's as iteration n - 1 has. So a wave may enter a
+// part as soon as it has left the part above, and leave it as soon as the wave
+// before has entered the part below: waves stay chained across parts, and no
+// iteration waits for a whole part. (Paper 002, section 5, sends each frontier
+// once its block is done.) Iterations are counted from the store's beginning.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "base/result.hpp"
+
+namespace lanewise::wavefront {
+
+enum class Side { upper, lower };
+
+class Frontiers {
+  public:
+    virtual ~Frontiers() = default;
+    virtual bool has(Side side) const = 0;
+    /* Whether the neighbour's rows after `iteration` iterations have come. */
+    virtual bool ready(Side side, std::uint64_t iteration) const = 0;
+    /* Takes them, in row-major order, out of what has come. */
+    virtual void take(Side side, std::uint64_t iteration, std::byte *rows) = 0;
+    /* Sends the part's own rows at that side, as `iteration` has left them. */
+    virtual void give(Side side, std::uint64_t iteration, const std::byte *rows) = 0;
+    /* Called, from any thread, when something has come; empty: nobody asks any more. */
+    virtual void call_on_arrival(std::function<void()> news) = 0;
+    /* Before the part's data after `iterations` become the truth: returns when those of the upper
+     * neighbour have, and keeps what the lower one would need again. */
+    virtual Outcome before_commit(std::uint64_t iterations) = 0;
+    virtual void after_commit(std::uint64_t iterations) = 0;
+};
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See rank_run.hpp.
+
+#include "wavefront/run/ranks/rank_run.hpp"
+
+#include <algorithm>
+
+#include "wavefront/run/ranks/mpi_frontiers.hpp"
+#include "wavefront/store/rows_io.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+struct Company {
+    int rank = 0;
+    int ranks = 1;
+};
+
+Outcome check_part(const Store& store, Company company, const Kernel& kernel) {
+    const auto& part = store.manifest().part;
+    const auto refuse = [&](const std::string& sentence) {
+        return Failure{LW_ERR_ARGUMENT, store.folder() + sentence};
+    };
+    if (!part || part->rank != static_cast<std::uint64_t>(company.rank) ||
+        part->ranks != static_cast<std::uint64_t>(company.ranks))
+        return refuse(" is not part " + std::to_string(company.rank) + " of " +
+                      std::to_string(company.ranks) + "; lanewise wavefront split makes parts");
+    if (part->halo_rows != kernel.thickness)
+        return refuse(" was split for thickness " + std::to_string(part->halo_rows) + ", " +
+                      kernel.name + " has " + std::to_string(kernel.thickness) +
+                      "; split it again");
+    // Its upper neighbour's rows would have to be those of the iteration before.
+    if (kernel.scratch_rows > 0)
+        return refuse(": " + kernel.name +
+                      " reads the iteration before; parts take kernels that update in place");
+    if (kernel.data_count != 1) return refuse(" has several data matrices; parts have one");
+    return Done{};
+}
+
+// The same K on all ranks: what the smallest budget holds, and while some are a pass behind, what
+// the passes had before.
+Result<std::uint64_t> agree_on_waves(MPI_Comm comm, const Store& store, std::uint64_t planned) {
+    const auto done = store.manifest().iterations;
+    std::uint64_t least[2] = {planned, done};
+    std::uint64_t most = done;
+    MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, comm);
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, comm);
+    if (least[1] == most) return least[0];
+    return store.manifest().part->waves;
+}
+
+// On all ranks before any of them advances: then each knows what to go on with.
+Outcome note_run(MPI_Comm comm, Store& store, const Kernel& kernel, std::uint64_t waves,
+                 std::uint64_t wanted) {
+    auto manifest = store.manifest();
+    manifest.part->waves = waves;
+    manifest.run = RunEntry{kernel.name, kernel.parameters, wanted, 0.0};
+    const auto noted = store.commit(manifest);
+    if (noted) MPI_Barrier(comm);
+    return noted;
+}
+
+Result<RunReport> work(MPI_Comm comm, Store& store, const Kernel& kernel, RunOptions options,
+                       std::uint64_t wanted) {
+    const auto& shape = store.shape();
+    const auto done = store.manifest().iterations;
+    const auto frontier_bytes = kernel.thickness * shape.columns * element_bytes(shape.element);
+    MpiFrontiers frontiers(comm, store.folder(), frontier_bytes, done);
+    options.frontiers = &frontiers;
+    options.iterations = std::max<std::uint64_t>(wanted - done, 1);
+    const auto plan = plan_run(store, kernel, options);
+    if (!plan) return plan.failure();
+    const auto waves = agree_on_waves(comm, store, plan->waves);
+    if (!waves) return waves.failure();
+    options.waves = *waves;
+    const auto noted = note_run(comm, store, kernel, *waves, wanted);
+    if (!noted) return noted.failure();
+
+    std::vector<std::byte> first_rows(frontier_bytes);
+    const auto above = store.manifest().part->rank > 0 ? kernel.thickness : 0;
+    const auto read = read_rows(store, 0, above, kernel.thickness, first_rows.data());
+    if (!read) return read.failure();
+    const auto begun = frontiers.begin(first_rows.data());
+    if (!begun) return begun.failure();
+    if (done >= wanted) {
+        frontiers.finish();
+        return RunReport{};
+    }
+    auto report = run(store, kernel, options);
+    if (report) frontiers.finish();
+    return report;
+}
+
+}  // namespace
+
+Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
+    Company company;
+    MPI_Comm_rank(comm, &company.rank);
+    MPI_Comm_size(comm, &company.ranks);
+    auto store = Store::open(asked.folder, Access::changing);
+    if (!store) return store.failure();
+    const auto& entry = store->manifest().run;
+    std::uint64_t least = store->manifest().iterations;
+    std::uint64_t most = least;
+    MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_UINT64_T, MPI_MIN, comm);
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, comm);
+    if (asked.resuming && !entry)
+        return Failure{LW_ERR_NOT_FOUND, asked.folder + " has no run to go on with"};
+    if (!asked.resuming && least != most)
+        return Failure{LW_ERR_ARGUMENT, "the parts are between " + std::to_string(least) + " and " +
+                                            std::to_string(most) +
+                                            " iterations; go on with their run by --resume"};
+    const auto kernel = asked.resuming
+                            ? make_kernel_for(entry->kernel, entry->parameters, store->shape())
+                            : make_kernel_for(asked.kernel, asked.parameters, store->shape());
+    if (!kernel) return kernel.failure();
+    const auto sound = check_part(*store, company, *kernel);
+    if (!sound) return sound.failure();
+    const auto wanted = asked.resuming ? entry->iterations_wanted
+                                       : store->manifest().iterations + asked.options.iterations;
+    return work(comm, *store, *kernel, asked.options, wanted);
+}
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A run over the parts of a store, one on each rank.
+//
+// Ranks work on the same pass one after the other, and on several passes at
+// once: while rank 1 is in pass p, rank 0 is in pass p + 1. A part becomes the
+// truth after a pass only once the part above has, so that neighbours are never
+// more than a pass apart; those behind catch up when the run is resumed.
+
+#pragma once
+
+#include <mpi.h>
+
+#include "wavefront/run/run.hpp"
+
+namespace lanewise::wavefront {
+
+struct RankRun {
+    std::string folder; /* of this rank's part */
+    std::string kernel;
+    std::vector<double> parameters;
+    RunOptions options; /* waves, memory, iterations; ignored iterations where a run goes on */
+    bool resuming = false;
+};
+
+/* Every rank of `comm` calls this together; each gets its own report. */
+Result<RunReport> run_rank(MPI_Comm comm, const RankRun& wanted);
+
+}  // namespace lanewise::wavefront

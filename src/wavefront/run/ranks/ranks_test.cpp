@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A sweep over parts on ranks leaves the bits of the sequential loop: random
+// shapes, waves, threads and layouts.
+
+#include "wavefront/run/ranks/rank_run.hpp"
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <random>
+
+#include "wavefront/store/parts.hpp"
+#include "wavefront/testing/trial.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+using testing::Folder;
+using testing::Medium;
+
+struct Job {
+    int rank = 0;
+    int ranks = 1;
+    Job() {
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    }
+};
+
+// A folder that rank 0 makes and all use.
+std::string shared_folder(const Folder& own) {
+    std::string name = own / "";
+    name.resize(256);
+    MPI_Bcast(name.data(), 256, MPI_CHAR, 0, MPI_COMM_WORLD);
+    return name.c_str();
+}
+
+std::vector<std::string> part_names(const std::string& folder, int ranks) {
+    std::vector<std::string> names;
+    for (int r = 0; r < ranks; ++r) names.push_back(folder + "part." + std::to_string(r));
+    return names;
+}
+
+struct Trial {
+    Shape shape;
+    std::string kernel;
+    RankRun run;
+};
+
+Trial draw(std::uint64_t seed, int ranks) {
+    std::mt19937_64 random(seed);
+    const auto between = [&](std::uint64_t low, std::uint64_t high) {
+        return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
+    };
+    const char *kernels[] = {"livermore23", "sor", "smith-waterman"};
+    Trial trial;
+    trial.kernel = kernels[between(0, 2)];
+    const auto layout = static_cast<Layout>(between(0, 3));
+    trial.shape = {.rows = between(3 * static_cast<std::uint64_t>(ranks), 150),
+                   .columns = between(1, 40),
+                   .coefficient_count = kernel_info(trial.kernel)->coefficient_count,
+                   .layout = layout,
+                   .strip_rows = layout == Layout::skewed ? 8 * between(1, 3) : between(1, 20)};
+    trial.run.kernel = trial.kernel;
+    trial.run.options.iterations = between(1, 25);
+    trial.run.options.waves = between(1, 9);
+    trial.run.options.threads = static_cast<std::uint32_t>(between(1, 2));
+    return trial;
+}
+
+Result<Store> make_whole(const std::string& folder, const Trial& trial, std::uint64_t seed) {
+    std::vector<std::string> names{"u"};
+    for (std::uint32_t m = 0; m < trial.shape.coefficient_count; ++m)
+        names.push_back(std::string("c").append(std::to_string(m)));
+    auto store = Store::create(folder + "whole", trial.shape, names, {});
+    if (!store) return store;
+    const auto filled = fill_with_demo_values(*store, seed);
+    if (!filled) return filled.failure();
+    return store;
+}
+
+void sweep(const std::string& kernel, testing::Matrices<double>& matrices) {
+    if (kernel == "livermore23") testing::livermore23(matrices);
+    if (kernel == "sor") testing::sor(matrices, 1.5);
+    if (kernel == "smith-waterman") testing::smith_waterman(matrices, 2.0);
+}
+
+// What rank 0 expects after `iterations`, and the parts that all ranks work on.
+std::vector<double> prepare(const std::string& folder, const Trial& trial, std::uint64_t seed,
+                            std::uint64_t iterations, int ranks) {
+    auto whole = make_whole(folder, trial, seed);
+    EXPECT_TRUE(whole) << whole.failure().sentence;
+    const auto split = split_store(*whole, 1, part_names(folder, ranks));
+    EXPECT_TRUE(split) << split.failure().sentence;
+    auto expected = testing::load<double>(*whole);
+    for (std::uint64_t i = 0; i < iterations; ++i) sweep(trial.kernel, expected);
+    return expected.values[0];
+}
+
+std::vector<double> join(const std::string& folder, const std::string& name, int ranks) {
+    const auto joined = join_stores(part_names(folder, ranks), folder + name);
+    EXPECT_TRUE(joined) << joined.failure().sentence;
+    const auto store = Store::open(folder + name, Access::reading);
+    return testing::load<double>(*store).values[0];
+}
+
+TEST(RanksTest, AllRanksTogetherEqualTheSequentialLoop) {
+    const Job job;
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+        const Folder own(Medium::memory);
+        const auto folder = shared_folder(own);
+        auto trial = draw(seed, job.ranks);
+        SCOPED_TRACE(seed);
+        std::vector<double> expected;
+        if (job.rank == 0)
+            expected = prepare(folder, trial, seed, trial.run.options.iterations, job.ranks);
+        MPI_Barrier(MPI_COMM_WORLD);
+        trial.run.folder = part_names(folder, job.ranks)[static_cast<std::size_t>(job.rank)];
+
+        const auto report = run_rank(MPI_COMM_WORLD, trial.run);
+
+        ASSERT_TRUE(report) << report.failure().sentence;
+        EXPECT_EQ(report->iterations, trial.run.options.iterations);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (job.rank == 0) {
+            EXPECT_EQ(join(folder, "joined", job.ranks), expected);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+}  // namespace
+}  // namespace lanewise::wavefront

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See parts.hpp.
+
+#include "wavefront/store/parts.hpp"
+
+#include <algorithm>
+
+#include "wavefront/store/rows_io.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+std::vector<std::string> names_of(const Manifest& manifest) {
+    std::vector<std::string> names;
+    for (const auto& matrix : manifest.matrices) names.push_back(matrix.name);
+    return names;
+}
+
+Failure refuse(const std::string& sentence) {
+    return {LW_ERR_ARGUMENT, sentence};
+}
+
+// Rows that `part` holds of its upper neighbour.
+std::uint64_t rows_above(const PartEntry& part) {
+    return part.rank > 0 ? part.halo_rows : 0;
+}
+std::uint64_t own_rows(const Manifest& manifest) {
+    const auto& part = *manifest.part;
+    return manifest.shape.rows - rows_above(part) -
+           (part.rank + 1 < part.ranks ? part.halo_rows : 0);
+}
+
+Result<std::vector<Store>> open_parts(const std::vector<std::string>& folders) {
+    std::vector<Store> parts;
+    for (const auto& folder : folders) {
+        auto part = Store::open(folder, Access::reading);
+        if (!part) return part.failure();
+        const auto& manifest = part->manifest();
+        if (!manifest.part || manifest.part->rank != parts.size() ||
+            manifest.part->ranks != folders.size())
+            return refuse(folder + " is not part " + std::to_string(parts.size()) + " of " +
+                          std::to_string(folders.size()) + "; name all parts in their order");
+        if (!parts.empty() && manifest.iterations != parts[0].manifest().iterations)
+            return refuse(folder + " has gone through " + std::to_string(manifest.iterations) +
+                          " iterations, " + folders[0] + " through " +
+                          std::to_string(parts[0].manifest().iterations) +
+                          "; let lanewise-wavefront-ranks resume them first");
+        parts.push_back(std::move(*part));
+    }
+    if (parts.empty()) return refuse("no parts to join; name their folders");
+    return parts;
+}
+
+}  // namespace
+
+Outcome split_store(const Store& whole, std::uint64_t thickness,
+                    const std::vector<std::string>& folders) {
+    const auto& manifest = whole.manifest();
+    const auto& shape = manifest.shape;
+    const auto ranks = folders.size();
+    if (ranks < 1 || shape.rows / ranks < 2 * thickness)
+        return refuse(std::to_string(shape.rows) + " rows are too few for " +
+                      std::to_string(ranks) + " parts; each needs " +
+                      std::to_string(2 * thickness) + " or more");
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        const auto first = rank * shape.rows / ranks - (rank > 0 ? thickness : 0);
+        const auto end = (rank + 1) * shape.rows / ranks + (rank + 1 < ranks ? thickness : 0);
+        auto own = shape;
+        own.rows = end - first;
+        auto part = Store::create(folders[rank], own, names_of(manifest), {});
+        if (!part) return part.failure();
+        for (std::uint32_t m = 0; m < shape.matrix_count(); ++m) {
+            const auto copied = copy_rows({{&whole, first, own.rows}}, m, *part);
+            if (!copied) return copied;
+        }
+        auto noted = part->manifest();
+        noted.iterations = manifest.iterations;
+        noted.part = PartEntry{rank, ranks, thickness, 0};
+        const auto kept = part->commit(noted);
+        if (!kept) return kept;
+    }
+    return Done{};
+}
+
+Outcome join_stores(const std::vector<std::string>& folders, const std::string& target) {
+    auto parts = open_parts(folders);
+    if (!parts) return parts.failure();
+    auto shape = (*parts)[0].shape();
+    shape.rows = 0;
+    std::vector<RowRange> ranges;
+    for (const auto& part : *parts) {
+        const auto rows = own_rows(part.manifest());
+        ranges.push_back({&part, rows_above(*part.manifest().part), rows});
+        shape.rows += rows;
+    }
+    auto whole = Store::create(target, shape, names_of((*parts)[0].manifest()), {});
+    if (!whole) return whole.failure();
+    for (std::uint32_t m = 0; m < shape.matrix_count(); ++m) {
+        const auto copied = copy_rows(ranges, m, *whole);
+        if (!copied) return copied;
+    }
+    auto noted = whole->manifest();
+    noted.iterations = (*parts)[0].manifest().iterations;
+    return whole->commit(noted);
+}
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Parts: a store cut by rows for several ranks, each part a store on a disk of its own.
+//
+// A part holds its rows and, towards each neighbour, `thickness` rows of that neighbour.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wavefront/store/store.hpp"
+
+namespace lanewise::wavefront {
+
+/* Makes one new store in each folder, the rows shared out evenly. */
+Outcome split_store(const Store& whole, std::uint64_t thickness,
+                    const std::vector<std::string>& folders);
+
+/* Puts the data of the parts together in a new store; they must be all and equally far. */
+Outcome join_stores(const std::vector<std::string>& folders, const std::string& target);
+
+}  // namespace lanewise::wavefront
