@@ -127,7 +127,7 @@ def run_bandwidth(workspace: Workspace) -> Outcome:
             perftest, program=f"ib_{what}_bw", options=[*options, "--report_gbits"], column=3)
         for what in ("write", "read", "send")
     }  # fmt: skip
-    measures["ucx_tcp_gbps"] = partial(ucx, test="tag_bw", options=options, column=5)
+    measures["ucx_tcp_gbps"] = partial(ucx, test="tag_bw", options=options, column=6)
     figures = medians(workspace, measures)
     figures["ucx_tcp_gbps"] *= _MIB_TO_GBIT
     figures["ratio"] = figures["write_64KiB_gbps"] / figures["ucx_tcp_gbps"]
@@ -140,7 +140,7 @@ def run_message_rate(workspace: Workspace) -> Outcome:
     figures = medians(workspace, {
         "rc_messages_per_s": partial(
             perftest, program="ib_send_bw", options=[*options, "-I", "64"], column=4),
-        "ucx_tcp_messages_per_s": partial(ucx, test="tag_bw", options=options, column=7),
+        "ucx_tcp_messages_per_s": partial(ucx, test="tag_bw", options=options, column=8),
     })  # fmt: skip
     figures["rc_messages_per_s"] *= 1e6
     figures["ratio"] = figures["rc_messages_per_s"] / figures["ucx_tcp_messages_per_s"]
