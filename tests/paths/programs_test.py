@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,9 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LIMIT_S, SECOND_ADDRESS, Hosts, needed
+from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LIMIT_S, SECOND_ADDRESS, Hosts
 
 PROTECT = [sys.executable, "-m", "lanewise", "protect"]
+
+
+def needed(program: str, packages: str) -> None:
+    """Skip where a program is not installed."""
+    if shutil.which(program) is None:
+        pytest.skip(f"no {program} here; install {packages}")
 
 
 def packets(hosts: Hosts, interface: str) -> int:
