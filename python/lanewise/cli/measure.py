@@ -124,22 +124,28 @@ def measure(
     choice = choose(fabric, os.environ)
     with job_folder(choice, values) as folder:
         if operations == ["lanes"]:
+            # It launches as this module does, so it stands above it.
             from lanewise.cli.lanes import measure_lanes
 
             measure_lanes(choice, values, folder)
-            return
-        job = job_of(choice, values, folder)
-        if list_operations:
-            typer.echo(ask(choice.fabric, job, "--list"), nl=False)
-            return
-        if not print_command:
-            refuse_output(values)
-        planned = plan(choice.fabric, job)
-        if print_command:
-            show_command(choice, job)
-            return
-        require_launcher(choice)
-        measure_planned(choice, job, values, planned.points)
+        else:
+            measure_operations(choice, values, folder)
+
+
+def measure_operations(choice: Choice, values: Mapping[str, Any], folder: Path) -> None:
+    """Plan what the parsed options ask for, and measure it unless only a list or line is wanted."""
+    job = job_of(choice, values, folder)
+    if values["list_operations"]:
+        typer.echo(ask(choice.fabric, job, "--list"), nl=False)
+        return
+    if not values["print_command"]:
+        refuse_output(values)
+    planned = plan(choice.fabric, job)
+    if values["print_command"]:
+        show_command(choice, job)
+        return
+    require_launcher(choice)
+    measure_planned(choice, job, values, planned.points)
 
 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
