@@ -36,7 +36,7 @@ Platform some_platform(int ranks) {
     platform.created = "2026-01-01T00:00:00Z";
     platform.fingerprint.settings["net.ipv4.tcp_rmem"] = "4096 131072 6291456";
     platform.gather = GatherRegion{1024, 65536, 0.2, {{1024, 0.0}, {65536, 0.1}}};
-    platform.lanes = {{"here", "there", {1e8, 2e8}}};
+    platform.lanes = {{"here", "there", 5e-3, {1e8, 2e8}}};
     platform.disks = {{"/scratch", 1e9, 5e8}};
     return platform;
 }

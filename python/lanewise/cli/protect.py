@@ -47,11 +47,12 @@ def protect(
         bool, typer.Option("--strict", help="Refuse queue pairs that cannot be protected.")
     ] = False,
 ) -> None:
-    """$ lanewise hca --ports eth0,eth1 -- lanewise protect -- ib_write_bw 10.0.0.2
+    """$ lanewise protect -- ib_write_bw 10.0.0.2
 
     Give every queue pair of a program an alternate path, and move it there when its port dies.
 
-    The program is not changed; both ends are to be protected. Ends with the program's own status.
+    The program is not changed; both ends are to be protected.  Ends with the program's own status.
+    On the device in software: lanewise hca --ports eth0,eth1 -- lanewise protect -- PROGRAM
     """
     if not program:
         raise RequestError("no program; say: lanewise protect -- ibv_rc_pingpong 10.0.0.2")

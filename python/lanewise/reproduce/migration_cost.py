@@ -68,7 +68,7 @@ def _messages(raised: Bed, window: int, protection: Sequence[str] | None) -> flo
 
 EXPERIMENT = Experiment(
     name="migration-cost",
-    paper="003 section 4.3",
+    paper="003 §4.3",
     summary="what protection costs where nothing fails",
     run=run,
     targets=(Target("overhead_without_faults_percent", "<=", 1.0),),

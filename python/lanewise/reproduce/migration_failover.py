@@ -68,7 +68,7 @@ def run(workspace: Workspace) -> Outcome:
 
 EXPERIMENT = Experiment(
     name="migration-failover",
-    paper="003 section 4.2.2",
+    paper="003 §4.2.2",
     summary="200 pulled cables: how long until traffic goes on, and whether all of it arrives",
     run=run,
     targets=(

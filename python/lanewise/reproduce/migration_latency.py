@@ -70,7 +70,7 @@ def _row(what: str, figures: dict[str, float], ending: str) -> Row:
 
 EXPERIMENT = Experiment(
     name="migration-latency",
-    paper="003 Figs 7 and 8",
+    paper="003 Fig. 7, 8",
     summary="the time of a message while queue pairs are armed and migrate",
     run=run,
 )

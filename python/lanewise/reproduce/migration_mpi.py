@@ -62,7 +62,7 @@ def run(workspace: Workspace) -> Outcome:
 
 EXPERIMENT = Experiment(
     name="migration-mpi",
-    paper="003 Figs 9 to 12",
+    paper="003 Fig. 9-12",
     summary="the NAS integer sort over MPI with a cable pulled in mid-run",
     run=run,
     targets=(Target("slowdown_percent", "<=", 2.0), Target("verified", ">=", 1.0)),

@@ -59,7 +59,7 @@ def run(workspace: Workspace) -> Outcome:
 
 EXPERIMENT = Experiment(
     name="migration-peers",
-    paper="003 section 5",
+    paper="003 §5",
     summary="which transports of Open MPI survive a pulled cable",
     run=run,
     targets=(Target("ucx_protected_survives", ">=", 1.0),),

@@ -69,7 +69,7 @@ def _rows(figures: dict[str, float]) -> list[Row]:
 
 EXPERIMENT = Experiment(
     name="migration-transitions",
-    paper="003 Figs 5 and 6",
+    paper="003 Fig. 5, 6",
     summary="the time to arm and to migrate 1 to 512 queue pairs",
     run=run,
     targets=(Target("r2", ">=", 0.95),),
