@@ -46,7 +46,7 @@ demo: packages-demo build ## Measure, fit, tune and run a program, and write dem
 	$(lanewise) suite --quick --budget 90s --kernels pingpong,streaming,allreduce,polling -o demo/suite
 	echo "The report is $(CURDIR)/demo/report.html; fabrics compared: demo/suite/report.html"
 
-test: packages-test build build-asan ## Run every suite that fits in ten minutes
+test: packages-test build build-asan ## Run every suite of every day
 	$(python) tests/run.py
 
 test-all: packages-extra build build-asan ## Also newer MPIs, Clang, threads, clang-tidy

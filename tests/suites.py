@@ -55,7 +55,6 @@ def ctest(name: str, folder: str, *arguments: str, prepare: list[Command] | None
 
 def everyday() -> list[Suite]:
     """Return the suites of make test, those that fail fastest first."""
-    apart = ["--ignore=tests/house", "--ignore=tests/install"]
     return [
         pytest("house", "tests/house"),
         Suite("ruff", [sys.executable, "-m", "ruff", "check", "-q", "python", "tests"]),
@@ -64,7 +63,9 @@ def everyday() -> list[Suite]:
         ctest("MPICH", "build/mpich", *QUICK),
         ctest("SMPI", "build/smpi", *QUICK),
         ctest("sanitizers", "build/asan", *QUICK, *FEW_RANKS),
-        pytest("python", *apart),
+        pytest("python", "python"),
+        pytest("command", "tests/cli", "tests/report", "tests/reproduce"),
+        pytest("device", "tests/hca", "tests/paths"),
         pytest("install", "tests/install"),
     ]
 
