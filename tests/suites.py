@@ -50,7 +50,7 @@ def pytest(name: str, *arguments: str) -> Suite:
 def ctest(name: str, folder: str, *arguments: str, prepare: list[Command] | None = None) -> Suite:
     """Return a suite of the tests that CMake knows in `folder`."""
     run = ["ctest", "--test-dir", folder, "--output-junit", "{report}", "--no-tests=error"]
-    return Suite(name, [*run, "-j", CORES, *arguments], prepare or [])
+    return Suite(name, [*run, "-j", CORES, *arguments], prepare or [], limit_s=2400)
 
 
 def everyday() -> list[Suite]:

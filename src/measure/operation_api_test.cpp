@@ -46,7 +46,9 @@ TEST(NamedOperations, AreAllKnownByTheNameTheyAreListedUnder) {
     std::size_t count = 0;
     for (; lw_operation_name(count); ++count) {
         lw_operation *made = nullptr;
-        ASSERT_EQ(lw_operation_named(lw_operation_name(count), &made), LW_OK);
+        const auto status = lw_operation_named(lw_operation_name(count), &made);
+        if (status == LW_ERR_UNSUPPORTED) continue;
+        ASSERT_EQ(status, LW_OK);
         const Operation operation(made);
         EXPECT_EQ(operation->name, lw_operation_name(count));
         EXPECT_TRUE(seen.insert(lw_operation_name(count)).second);
