@@ -32,9 +32,9 @@ demo: export OMPI_ALLOW_RUN_AS_ROOT := 1
 demo: export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 demo: packages-demo build ## Measure, fit, tune and run a program, and write demo/report.html
 	mkdir -p demo
-	rm -f demo/*.json demo/*.jsonl demo/*.evidence
+	rm -rf demo/*.json demo/*.jsonl demo/*.evidence demo/fit demo/suite
 	$(lanewise) measure $(demo_operations) $(demo_options) -o demo/samples.jsonl
-	$(lanewise) fit --measure -n 2 -o demo/platform.json
+	$(lanewise) fit --measure -n 2 --samples demo/fit -o demo/platform.json
 	$(lanewise) tune scatter gather allreduce -n 4 --budget 2min -o demo/tuning.json
 	$(lanewise) run --tuning demo/tuning.json --turns 6 -o demo/frames.json -- \
 	  $(demo_launch) -n 4 build/release/bin/frames 200
@@ -42,7 +42,6 @@ demo: packages-demo build ## Measure, fit, tune and run a program, and write dem
 	  $(demo_launch) -n 4 lmp -in examples/lammps/in.lj -log none -screen none
 	$(lanewise) report demo/samples.jsonl demo/platform.json demo/tuning.json demo/frames.json \
 	  demo/lammps.json -o demo/report.html
-	rm -rf demo/suite
 	$(lanewise) suite --quick --budget 90s --kernels pingpong,streaming,allreduce,polling -o demo/suite
 	echo "The report is $(CURDIR)/demo/report.html; fabrics compared: demo/suite/report.html"
 
