@@ -162,8 +162,11 @@ void Trial::draw_blocks(std::mt19937& random) {
     counts_.resize(order.size());
     displacements_.resize(order.size());
     for (auto& count : counts_) count = static_cast<int>(random() % 4) * 2;
+    int next = 1;
+#ifdef MPICH_VERSION
     // MPICH 4.0 forgets the displacement of an only rank in MPI_Allgatherv.
-    int next = ranks_ > 1 ? 1 : 0;
+    if (ranks_ == 1 && collective_ == Collective::allgatherv) next = 0;
+#endif
     for (const int r : order) {
         const auto i = static_cast<std::size_t>(r);
         if (r == rank_) pairs_ = counts_[i] / 2;
