@@ -7,16 +7,20 @@
 // of the call the one that did best, between two sizes the one that is nowhere
 // far from the best at either. Last, it is measured against all of them, at
 // the grid and between. Batches of all take turns, so drift of the machine
-// hits all alike. Prints one JSON object.
+// hits all alike, and every size is visited several times, since one spell on
+// one set of buffers can favour a candidate. Prints one JSON object.
 
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +52,12 @@ std::size_t contending = 0;
 
 /* For each size of the grid the median time of each candidate. */
 std::vector<std::vector<double>> medians_s;
+
+/* For each turn, the time of each contender. */
+using Rows = std::vector<std::vector<double>>;
+
+/* How often each size is come back to, with other buffers. */
+constexpr int visit_count = 3;
 
 int scatter_by(const Algorithm *algorithm, const Call& call) {
     if (!algorithm) {
@@ -82,25 +92,25 @@ std::size_t choose(std::uint64_t bytes) {
     return best;
 }
 
-/* What choose says for each power of two and what follows it, so that a call pays nothing. */
+/* What choose says for each power of two, and for what lies between it and the next. */
 struct Chosen {
-    std::uint64_t from_bytes;
-    std::size_t candidate;
+    std::size_t at;
+    std::size_t above;
 };
-std::vector<Chosen> table;
+std::array<Chosen, grid_count> table;
 
 void tabulate() {
-    for (const auto bytes : grid_bytes) {
-        table.push_back({bytes, choose(bytes)});
-        table.push_back({bytes + 1, choose(bytes + 1)});
+    for (std::size_t i = 0; i < grid_count; ++i) {
+        table[i] = {choose(grid_bytes[i]), choose(grid_bytes[i] + 1)};
     }
 }
 
+/* In a nanosecond or two: the shortest calls take no more than a few hundred. */
 std::size_t look_up(std::uint64_t bytes) {
-    const auto after =
-        std::upper_bound(table.begin(), table.end(), bytes,
-                         [](std::uint64_t b, const Chosen& c) { return b < c.from_bytes; });
-    return (after == table.begin() ? after : after - 1)->candidate;
+    const auto exponent = static_cast<std::size_t>(std::bit_width(bytes | 1) - 1);
+    const auto& chosen = table[std::min(exponent, grid_count - 1)];
+    const bool on_grid = (bytes & (bytes - 1)) == 0; /* Counting bits takes a call. */
+    return on_grid ? chosen.at : chosen.above;
 }
 
 /* Each candidate, and after the last of them Opt_Scatter. */
@@ -135,13 +145,17 @@ class Race {
         if (bench.clock().scope == ClockScope::everywhere) batch_ = 3;
     }
 
-    /* For each turn the median of one batch of each of the first `count` contenders. */
-    std::vector<std::vector<double>> run(std::size_t count, int turns) {
-        std::vector<std::vector<double>> times_s;
+    /*
+     * For each turn the median of one batch of each of the first `count` contenders. Every other
+     * turn goes backwards, so that nobody always follows the same one.
+     */
+    Rows run(std::size_t count, int turns) {
+        Rows times_s;
         for (int turn = 0; turn < turns; ++turn) {
             std::vector<double> row(count);
             for (std::size_t i = 0; i < count; ++i) {
-                contending = (i + static_cast<std::size_t>(turn)) % count;
+                const auto place = turn % 2 == 0 ? i : count - 1 - i;
+                contending = (place + static_cast<std::size_t>(turn)) % count;
                 row[contending] = median(run_max(bench_, *running_, batch_).values_s);
             }
             times_s.push_back(std::move(row));
@@ -156,13 +170,13 @@ class Race {
     Result<Running> running_;
 };
 
-std::vector<double> column(const std::vector<std::vector<double>>& rows, std::size_t c) {
+std::vector<double> column(const Rows& rows, std::size_t c) {
     std::vector<double> values;
     for (const auto& row : rows) values.push_back(row[c]);
     return values;
 }
 
-std::vector<double> medians(const std::vector<std::vector<double>>& rows) {
+std::vector<double> medians(const Rows& rows) {
     std::vector<double> values_s;
     for (std::size_t c = 0; c < rows[0].size(); ++c) values_s.push_back(median(column(rows, c)));
     return values_s;
@@ -172,15 +186,14 @@ const char *name_of_candidate(std::size_t c) {
     return candidates[c] ? candidates[c]->name : "mpi";
 }
 
-Json ratio_of(const std::vector<std::vector<double>>& rows, std::size_t one, std::size_t other) {
+Json ratio_of(const Rows& rows, std::size_t one, std::size_t other) {
     std::vector<double> ratios;
     for (const auto& row : rows) ratios.push_back(row[one] / row[other]);
     const auto interval = median_interval(ratios, 0.95);
     return {{"ratio", interval.center}, {"low", interval.low}, {"high", interval.high}};
 }
 
-Json examine(Bench& bench, std::uint64_t bytes, int turns) {
-    const auto rows = Race(bench, bytes).run(candidates.size() + 1, turns);
+Json examine(std::uint64_t bytes, const Rows& rows) {
     const auto times_s = medians(rows);
     const auto opt = candidates.size();
     const auto best = static_cast<std::size_t>(
@@ -195,6 +208,30 @@ Json examine(Bench& bench, std::uint64_t bytes, int turns) {
             {"over_default", ratio_of(rows, 0, opt)}};
 }
 
+/* For each size the rows of all visits; a visit goes through all sizes before the next begins. */
+std::vector<Rows> visit(Bench& bench, std::span<const std::uint64_t> sizes_bytes,
+                        std::size_t contenders, int turns) {
+    std::vector<Rows> rows_by_size(sizes_bytes.size());
+    for (int visited = 0; visited < visit_count; ++visited) {
+        for (std::size_t i = 0; i < sizes_bytes.size(); ++i) {
+            auto rows = Race(bench, sizes_bytes[i]).run(contenders, turns);
+            std::move(rows.begin(), rows.end(), std::back_inserter(rows_by_size[i]));
+        }
+    }
+    return rows_by_size;
+}
+
+/* The grid, and halfway between its sizes. */
+std::vector<std::uint64_t> sizes_examined() {
+    std::vector<std::uint64_t> sizes_bytes;
+    for (std::size_t i = 0; i < grid_count; ++i) {
+        sizes_bytes.push_back(grid_bytes[i]);
+        const auto between = grid_bytes[i] + grid_bytes[i] / 2;
+        if (i > 0 && i + 1 < grid_count) sizes_bytes.push_back(between);
+    }
+    return sizes_bytes;
+}
+
 Json compare(int turns) {
     Bench bench(MPI_COMM_WORLD, LW_MEASURE_OPTIONS);
     const int ranks = bench.harness().size();
@@ -207,17 +244,17 @@ Json compare(int turns) {
         if (algorithm->collective != Collective::scatter) continue;
         if (refusal(*algorithm, {.ranks = ranks}).empty()) candidates.push_back(algorithm);
     }
-    for (const auto bytes : grid_bytes) {
-        medians_s.push_back(medians(Race(bench, bytes).run(candidates.size(), turns)));
+    for (const auto& rows : visit(bench, grid_bytes, candidates.size(), turns)) {
+        medians_s.push_back(medians(rows));
         // All ranks choose by rank 0's clock.
         bench.harness().broadcast(std::as_writable_bytes(std::span(medians_s.back())));
     }
     tabulate();
+    const auto sizes_bytes = sizes_examined();
+    const auto rows_by_size = visit(bench, sizes_bytes, candidates.size() + 1, turns);
     auto points = Json::array();
-    for (std::size_t i = 0; i < grid_count; ++i) {
-        points.push_back(examine(bench, grid_bytes[i], turns));
-        const auto between = grid_bytes[i] + grid_bytes[i] / 2;
-        if (i > 0 && i + 1 < grid_count) points.push_back(examine(bench, between, turns));
+    for (std::size_t i = 0; i < sizes_bytes.size(); ++i) {
+        points.push_back(examine(sizes_bytes[i], rows_by_size[i]));
     }
     return {{"ranks", ranks}, {"rank", bench.harness().rank()}, {"points", points}};
 }
