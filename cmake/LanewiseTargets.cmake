@@ -63,11 +63,15 @@ function(lw_test_options name)
   endif()
 endfunction()
 
-# A test without MPI, for trees with LANEWISE_UNIT_TESTS: it would find the same in all. Exit status
-# 77 is a skip; the reason is printed by the test.
+# A test without MPI, for trees with LANEWISE_UNIT_TESTS: it would find the same in all. One that is
+# EXHAUSTIVE runs in the optimised tree too, whole, and under the sanitizers on fewer cases, which
+# LANEWISE_FEW_CASES asks for. Exit status 77 is a skip; the reason is printed by the test.
 function(lw_add_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  if(NOT LANEWISE_TESTS OR NOT LANEWISE_UNIT_TESTS)
+  cmake_parse_arguments(ARG "EXHAUSTIVE" "" "SOURCES;LINK" ${ARGN})
+  if(NOT LANEWISE_TESTS)
+    return()
+  endif()
+  if(NOT LANEWISE_UNIT_TESTS AND NOT (ARG_EXHAUSTIVE AND LANEWISE_MPI_FREE))
     return()
   endif()
   if(NOT ARG_SOURCES)
@@ -75,6 +79,9 @@ function(lw_add_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   lw_test_options(${name})
+  if(ARG_EXHAUSTIVE AND LANEWISE_SANITIZE)
+    target_compile_definitions(${name} PRIVATE LANEWISE_FEW_CASES)
+  endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 SKIP_RETURN_CODE 77)

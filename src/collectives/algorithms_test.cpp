@@ -16,7 +16,11 @@
 namespace lanewise::collectives {
 namespace {
 
+#ifdef LANEWISE_FEW_CASES
+constexpr int ranks_max = 20;
+#else
 constexpr int ranks_max = 64;
+#endif
 constexpr std::int64_t beyond_int = 5'000'000'011;
 
 // Processors and links that all differ.
@@ -101,7 +105,7 @@ class EachAlgorithm : public testing::TestWithParam<const Algorithm *> {
     Checker checker;
 };
 
-TEST_P(EachAlgorithm, DeliversOnOneToSixtyFourRanksFromEveryRoot) {
+TEST_P(EachAlgorithm, DeliversOnAnyNumberOfRanksFromEveryRoot) {
     // The LMO order of each rank takes longer than the proof: from some ranks on, a few roots.
     const int each_up_to = algorithm.needs.platform ? ranks_max / 3 : ranks_max;
     for (int ranks = 1; ranks <= ranks_max; ++ranks) {
