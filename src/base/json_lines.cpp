@@ -31,9 +31,7 @@ Result<JsonLines> read_json_lines(const std::string& path) {
             lines.truncated = true;
             break;
         }
-        auto record = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                                            text.begin() + static_cast<std::ptrdiff_t>(end),
-                                            nullptr, false);
+        auto record = parse_json(std::string_view(text).substr(begin, end - begin));
         if (record.is_discarded() || !record.is_object()) {
             return io_failure(path, "line " + std::to_string(lines.records.size() + 1) +
                                         " is not a JSON object; the file was changed by hand");

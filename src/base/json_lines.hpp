@@ -10,16 +10,13 @@
 #include <cstddef>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "base/result.hpp"
 
 namespace lanewise {
-
-/* Keeps keys in the order in which they were written: files are read by people too. */
-using Json = nlohmann::ordered_json;
 
 struct JsonLines {
     std::vector<Json> records;

@@ -8,14 +8,13 @@
 #include <span>
 #include <sstream>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 
 namespace lanewise::collectives {
 namespace {
 
 constexpr std::uint64_t bytes_max = std::numeric_limits<std::uint64_t>::max();
 constexpr int version_read = 1;
-constexpr int depth_max = 16; /* levels of objects and lists; a sound file has nine */
 
 /* One text of several parts. */
 template <typename... Part>
@@ -277,14 +276,8 @@ Failure refusal_of(const std::string& name, const std::string& fault) {
 }  // namespace
 
 Result<Tuning> parse_tuning(std::string_view text, const std::string& name) {
-    // The library copies values while it parses, one call deeper for each level of nesting.
-    bool too_deep = false;
-    const auto admit = [&](int depth, Json::parse_event_t, Json&) {
-        too_deep = too_deep || depth > depth_max;
-        return !too_deep;
-    };
-    const auto file = Json::parse(text.begin(), text.end(), admit, false);
-    if (file.is_discarded() || too_deep) {
+    const auto file = parse_json(text);
+    if (file.is_discarded()) {
         return refusal_of(name, "is not JSON of this kind, or only part of it");
     }
     Reader reader;

@@ -10,7 +10,7 @@
 #include <limits>
 #include <random>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 
 namespace lanewise::collectives {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -92,7 +92,7 @@ std::optional<Whereabout> Whereabouts::find(const std::string& host, int rank) c
 }
 
 Result<Whereabouts> parse_whereabouts(std::string_view text, const std::string& name) {
-    const auto file = Json::parse(text.begin(), text.end(), nullptr, false);
+    const auto file = parse_json(text);
     const auto failure = [&](const std::string& fault) {
         return Failure{LW_ERR_ARGUMENT, name + ": " + fault + "; see schema/placement.schema.json"};
     };

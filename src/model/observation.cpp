@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json_lines.hpp"
 #include "base/statistics.hpp"
 
 namespace lanewise::model {
@@ -114,8 +115,9 @@ Result<Observation> observation_of(const Json& record, const Conditions& conditi
     const bool triplet = seen.experiment == Experiment::triplet;
     if (!known(seen.root) || (meeting && !known(seen.peer)) ||
         (triplet && !known(seen.second_peer)))
-        return refuse(name, line, seen.operation + " of a rank that is none of the " +
-                                      std::to_string(conditions.ranks));
+        return refuse(
+            name, line,
+            seen.operation + " of a rank that is none of the " + std::to_string(conditions.ranks));
     std::sort(seen.sorted_s.begin(), seen.sorted_s.end());
     seen.time_s = quantile(seen.sorted_s, 0.5);
     return seen;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "base/result.hpp"
 
 namespace lanewise::model {

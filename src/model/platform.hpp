@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "base/result.hpp"
 #include "model/gather_region.hpp"
 #include "model/hockney.hpp"

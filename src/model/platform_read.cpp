@@ -184,8 +184,8 @@ Verdict read_verdict(Object& model) {
 }
 
 void read_models(Object models, Platform& platform) {
-    const Conditions conditions{platform.ranks, platform.hosts, {}, {}, {},
-                                platform.fingerprint.fabric, {}};
+    const Conditions conditions{
+        platform.ranks, platform.hosts, {}, {}, {}, platform.fingerprint.fabric, {}};
     const auto pairs = command_for("pairs", conditions);
     for (const auto& name : model_names()) {
         const auto *json = models.find(name.c_str());
@@ -218,8 +218,8 @@ void read_fingerprint(Object fingerprint, Fingerprint& read) {
 }
 
 GatherRegion read_gather(Object gather) {
-    GatherRegion region{gather.count("m1_bytes"), gather.count("m2_bytes"),
-                        gather.number("escalation_s"), {}};
+    GatherRegion region{
+        gather.count("m1_bytes"), gather.count("m2_bytes"), gather.number("escalation_s"), {}};
     gather.each("probabilities", [&](Object& item) {
         region.probabilities.push_back({item.count("message_bytes"), item.number("probability")});
     });
@@ -252,21 +252,24 @@ Platform read_all(const Json& json) {
     read_fingerprint(top.object("fingerprint"), platform.fingerprint);
     read_models(top.object("models"), platform);
     if (top.find("gather")) platform.gather = read_gather(top.object("gather"));
-    if (top.find("lanes")) top.each("lanes", [&](Object& item) {
-        LaneCurve curve{item.text("from"), item.text("to"), 0.0, {}};
-        if (item.find("latency_s")) curve.latency_s = item.number("latency_s");
-        curve.bandwidth_Bps = read_numbers(item, "bandwidth_Bps");
-        platform.lanes.push_back(std::move(curve));
-    });
-    if (top.find("lans")) top.each("lans", [&](Object& item) {
-        platform.lans.push_back(
-            {item.text("site"), item.number("latency_s"), item.number("bandwidth_Bps")});
-    });
+    if (top.find("lanes"))
+        top.each("lanes", [&](Object& item) {
+            LaneCurve curve{item.text("from"), item.text("to"), 0.0, {}};
+            if (item.find("latency_s")) curve.latency_s = item.number("latency_s");
+            curve.bandwidth_Bps = read_numbers(item, "bandwidth_Bps");
+            platform.lanes.push_back(std::move(curve));
+        });
+    if (top.find("lans"))
+        top.each("lans", [&](Object& item) {
+            platform.lans.push_back(
+                {item.text("site"), item.number("latency_s"), item.number("bandwidth_Bps")});
+        });
     if (top.find("sites")) platform.sites = top.texts("sites");
-    if (top.find("disks")) top.each("disks", [&](Object& item) {
-        platform.disks.push_back(
-            {item.text("path"), item.number("read_Bps"), item.number("write_Bps")});
-    });
+    if (top.find("disks"))
+        top.each("disks", [&](Object& item) {
+            platform.disks.push_back(
+                {item.text("path"), item.number("read_Bps"), item.number("write_Bps")});
+        });
     top.close();
     if (!platform.best.empty() && !has_model(platform, platform.best))
         throw Refusal("calls best a model that it lacks: " + platform.best);
@@ -285,10 +288,9 @@ Result<Platform> platform_from_json(const Json& json, const std::string& name) {
 
 Result<Platform> read_platform(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    if (!file)
-        return Failure{LW_ERR_IO, path + " cannot be read: " + std::strerror(errno)};
+    if (!file) return Failure{LW_ERR_IO, path + " cannot be read: " + std::strerror(errno)};
     const std::string text((std::istreambuf_iterator<char>(file)), {});
-    const auto json = Json::parse(text, nullptr, false);
+    const auto json = parse_json(text);
     if (json.is_discarded())
         return Failure{LW_ERR_ARGUMENT, path + ": not JSON; fit it anew with lanewise fit"};
     return platform_from_json(json, path);

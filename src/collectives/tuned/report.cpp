@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "collectives/tuned/settings.hpp"
 #include "collectives/tuned/standing.hpp"
 

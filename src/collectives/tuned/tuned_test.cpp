@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "collectives/execute/testing/calls.hpp"
 #include "collectives/tuned/attend.hpp"
 #include "collectives/tuned/below.hpp"

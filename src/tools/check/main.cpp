@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "tools/check/tasks.hpp"
 #include "tools/contest/collectives_named.hpp"
 #include "tools/program.hpp"

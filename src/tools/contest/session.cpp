@@ -13,6 +13,7 @@
 #include <set>
 
 #include "base/host.hpp"
+#include "base/json_lines.hpp"
 #include "tools/conditions.hpp"
 
 namespace lanewise::tools {

@@ -14,7 +14,7 @@
 #include <functional>
 #include <random>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "measure/repetition.hpp"
 
 namespace {

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "base/result.hpp"
 #include "tools/delay_line/line.hpp"
 

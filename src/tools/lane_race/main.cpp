@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
 #include "measure/timing/timing.hpp"

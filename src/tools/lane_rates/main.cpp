@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "base/host.hpp"
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "collectives/execute/located.hpp"
 #include "collectives/lanes/sites.hpp"
 #include "collectives/whereabouts.hpp"

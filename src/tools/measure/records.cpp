@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/host.hpp"
+#include "base/json_lines.hpp"
 #include "measure/trips.hpp"
 #include "tools/conditions.hpp"
 
@@ -37,7 +38,9 @@ Json stopping(const lw_measure_options& options) {
 }
 
 // A number JSON can hold; it has no infinity and no NaN.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json number(double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
 
 // To a tenth of a nanosecond, which no clock resolves: files stay short.
 Json rounded(const std::vector<double>& values_s) {
@@ -57,10 +60,14 @@ bool is_point(const Json& record) {
 
 const char *stop_name(lw_stop stop) {
     switch (stop) {
-        case LW_STOP_INTERVAL: return "interval";
-        case LW_STOP_MAXIMUM: return "maximum";
-        case LW_STOP_TIME_LIMIT: return "time_limit";
-        case LW_STOP_FIXED: return "fixed";
+        case LW_STOP_INTERVAL:
+            return "interval";
+        case LW_STOP_MAXIMUM:
+            return "maximum";
+        case LW_STOP_TIME_LIMIT:
+            return "time_limit";
+        case LW_STOP_FIXED:
+            return "fixed";
     }
     return "";
 }
@@ -172,9 +179,9 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context)
     unfinished.truncated = lines->truncated;
     if (lines->records.empty()) return unfinished;
     const auto& before = lines->records.front();
-    for (const char *key : {"record", "schema", "version", "mpi", "fabric", "ranks", "clock",
-                            "method", "start", "stopping", "pipeline_length", "root", "weights",
-                            "reply", "order", "window"}) {
+    for (const char *key :
+         {"record", "schema", "version", "mpi", "fabric", "ranks", "clock", "method", "start",
+          "stopping", "pipeline_length", "root", "weights", "reply", "order", "window"}) {
         if (before.contains(key) && before[key] == context[key]) continue;
         // Files from before there were windows hold nothing that streams.
         if (std::string(key) == "window" && !before.contains(key)) continue;

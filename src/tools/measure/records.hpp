@@ -5,12 +5,11 @@
 
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "measure/availability/polling.hpp"
 #include "measure/availability/post_work_wait.hpp"
 #include "measure/bench.hpp"

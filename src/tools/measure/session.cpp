@@ -11,6 +11,7 @@
 
 #include <memory>
 
+#include "base/json_lines.hpp"
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
 #include "measure/curve.hpp"
@@ -66,8 +67,9 @@ Result<std::vector<Operation>> make_operations(const Arguments& arguments) {
         const auto status = lw_operation_weights(operation.get(), arguments.weights.data(),
                                                  arguments.weights.size());
         if (status != LW_OK)
-            return Failure{status, operation->name + " takes no such weights; they are numbers "
-                                                     "from 0 up, for v-operations"};
+            return Failure{status, operation->name +
+                                       " takes no such weights; they are numbers "
+                                       "from 0 up, for v-operations"};
     }
     return operations;
 }
@@ -132,8 +134,8 @@ Outcome measure_curves(Session& session, const std::vector<Operation>& operation
     const auto& arguments = session.arguments;
     for (const auto& operation : operations) {
         std::string note;
-        measure::Curve curve(sizes_of(arguments, operation->name, note),
-                             arguments.stride_bytes_min, arguments.tolerance);
+        measure::Curve curve(sizes_of(arguments, operation->name, note), arguments.stride_bytes_min,
+                             arguments.tolerance);
         while (!curve.wanted().empty()) {
             std::vector<Point> points;
             for (const auto bytes : curve.wanted()) {
@@ -247,15 +249,18 @@ Outcome admit_everything(Session& session, const std::vector<Operation>& operati
 
 Outcome measure_subject(Session& session, const std::vector<Operation>& operations) {
     switch (session.arguments.subject) {
-        case Subject::clock: return measure_clock(session);
-        case Subject::meetings: return measure_meetings(session);
+        case Subject::clock:
+            return measure_clock(session);
+        case Subject::meetings:
+            return measure_meetings(session);
         case Subject::polling:
             return agree(session.bench,
                          measure_polling(session.arguments, session.bench, session.output));
         case Subject::post_work_wait:
-            return agree(session.bench, measure_post_work_wait(session.arguments, session.bench,
-                                                               session.output));
-        case Subject::operations: break;
+            return agree(session.bench,
+                         measure_post_work_wait(session.arguments, session.bench, session.output));
+        case Subject::operations:
+            break;
     }
     return session.arguments.tolerance > 0.0 ? measure_curves(session, operations)
                                              : measure_operations(session, operations);
@@ -281,9 +286,9 @@ Result<std::string> describe_plan(const Arguments& arguments) {
                                             " is outside the communicator of " +
                                             std::to_string(ranks) + " ranks"};
     return Json{{"points", count_points(arguments, *operations, ranks)},
-                          {"operations", names},
-                          {"sizes_bytes", arguments.sizes_bytes},
-                          {"notes", notes}}
+                {"operations", names},
+                {"sizes_bytes", arguments.sizes_bytes},
+                {"notes", notes}}
         .dump();
 }
 

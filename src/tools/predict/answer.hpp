@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "model/network.hpp"
 #include "model/platform.hpp"
 #include "tools/predict/arguments.hpp"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "base/sizes.hpp"
 #include "measure/harness.hpp"
 #include "tools/contest/own.hpp"

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "base/result.hpp"
 
 namespace lanewise::tools {

@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "collectives/algorithm.hpp"
 
 namespace lanewise::tools {

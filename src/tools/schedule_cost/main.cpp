@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "base/statistics.hpp"
 #include "collectives/execute/execute.hpp"
 #include "measure/bench.hpp"

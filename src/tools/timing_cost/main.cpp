@@ -15,7 +15,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "base/statistics.hpp"
 #include "measure/bench.hpp"
 #include "measure/timing/timing.hpp"
@@ -41,7 +41,9 @@ void reduce_as_mpiblib(const Harness& harness, double value_s) {
     MPI_Bcast(&stop, 1, MPI_INT, 0, harness.comm());
 }
 
-void take_maximum(const Harness& harness, double value_s) { harness.maximum({&value_s, 1}); }
+void take_maximum(const Harness& harness, double value_s) {
+    harness.maximum({&value_s, 1});
+}
 
 // Wall time of a repetition that is followed by `after`.
 double cost_s(Bench& bench, Running& running, After after) {

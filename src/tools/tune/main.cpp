@@ -7,7 +7,7 @@
 
 #include <cstdio>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "tools/contest/own.hpp"
 #include "tools/program.hpp"
 #include "tools/tune/arguments.hpp"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "base/statistics.hpp"
 
 namespace {

@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "wavefront/run/block_wavefront.hpp"
 #include "wavefront/store/rows_io.hpp"
 

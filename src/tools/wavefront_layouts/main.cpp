@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "base/statistics.hpp"
 #include "wavefront/layout/blocks.hpp"
 #include "wavefront/store/disk_queue.hpp"

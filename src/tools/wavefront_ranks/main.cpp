@@ -14,7 +14,7 @@
 
 #include <cstdio>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "base/sizes.hpp"
 #include "tools/program.hpp"
 #include "wavefront/run/ranks/rank_run.hpp"

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/run/run.hpp"
 #include "wavefront/run/waves.hpp"

@@ -7,7 +7,7 @@
 #include <array>
 #include <fstream>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 
 namespace lanewise::wavefront {
@@ -186,7 +187,8 @@ Result<Manifest> read_manifest(const std::string& folder) {
         return Failure{LW_ERR_NOT_FOUND, folder + " is not a wavefront store: it has no " +
                                              manifest_name +
                                              "; lanewise wavefront create makes one"};
-    const auto json = Json::parse(file, nullptr, false);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const auto json = parse_json(text);
     if (json.is_discarded()) return damaged(path, "is not JSON");
     return manifest_from(json, path);
 }

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_lines.hpp"
+#include "base/json.hpp"
 #include "wavefront/shape.hpp"
 
 namespace lanewise::wavefront {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See json.hpp.
+
+#include "base/json.hpp"
+
+template class nlohmann::basic_json<nlohmann::ordered_map>;
+
+namespace lanewise {
+
+namespace {
+
+constexpr int depth_max = 64;
+
+}  // namespace
+
+Json parse_json(std::string_view text) {
+    bool too_deep = false;
+    const auto admit = [&](int depth, Json::parse_event_t, Json&) {
+        too_deep = too_deep || depth > depth_max;
+        return !too_deep;
+    };
+    auto value = Json::parse(text.begin(), text.end(), admit, false);
+    return too_deep ? Json(Json::value_t::discarded) : value;
+}
+
+}  // namespace lanewise

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "base/json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace lanewise {
+namespace {
+
+TEST(ParseJson, KeepsKeysInTheOrderOfTheText) {
+    EXPECT_EQ(parse_json(R"({"b": 1, "a": [true, null]})").dump(), R"({"b":1,"a":[true,null]})");
+}
+
+TEST(ParseJson, DiscardsWhatIsNotJson) {
+    for (const auto *text : {"", "{", "[1,]", "{\"a\" 1}", "1 2"}) {
+        EXPECT_TRUE(parse_json(text).is_discarded()) << text;
+    }
+}
+
+TEST(ParseJson, DiscardsWhatIsNestedWithoutEnd) {
+    const std::string open(1'000'000, '[');
+
+    EXPECT_TRUE(parse_json(open).is_discarded());
+    EXPECT_TRUE(parse_json(open + std::string(open.size(), ']')).is_discarded());
+}
+
+}  // namespace
+}  // namespace lanewise
