@@ -65,7 +65,7 @@ def run(workspace: Workspace) -> Outcome:
         platform = lane_rates(workspace, sites, f"multilane-paper-{delay_ms}ms")
         for collective in COLLECTIVES:
             found[collective, delay_ms] = measured(workspace, sites, collective, platform)
-    many = SimulatedSites(MANY_HOSTS, DELAYS_MS[0] / 1e3, WINDOW_BYTES)
+    many = SimulatedSites(MANY_HOSTS, DELAYS_MS[0] / 1e3, WINDOW_BYTES, windows="host")
     ways = ["single_lane", *(way(form, HOSTS) for form in FORMS)]
     grown = {each: race(workspace, many, each, ["256K"], ways)[MANY_LARGE] for each in COLLECTIVES}
     figures = figures_of(found, grown)

@@ -41,6 +41,18 @@ def test_the_window_bounds_all_messages_of_a_pair_between_sites(tmp_path: Path) 
     assert f"--cfg=network/TCP-gamma:{WINDOW_BYTES:.0f}" in cluster.configuration
 
 
+def test_among_many_hosts_the_window_bounds_all_that_a_host_sends_away(tmp_path: Path) -> None:
+    cluster = SimulatedSites(2, 5e-3, WINDOW_BYTES, windows="host").simulated(tmp_path)
+
+    edges = {
+        (each.get("src"), each.get("dst")): [link.get("id") for link in each]
+        for each in ElementTree.fromstring(cluster.platform).iter("route")
+    }
+    assert edges["port3", "wan-b"] == ["tcp3", "up3"]
+    assert edges["port3", "lan-b"] == ["lan3"]
+    assert edges["wan-a", "wan-b"] == ["wan"]
+
+
 def test_ranks_find_their_sites_in_the_placement(tmp_path: Path) -> None:
     cluster = SimulatedSites(2, 5e-3, WINDOW_BYTES).simulated(tmp_path)
 

@@ -3,19 +3,22 @@
 
 TCP of 2008 carries at most a window a round trip.  SimGrid bounds each message so
 (network/TCP-gamma), but messages between two hosts share one connection: each pair of hosts at two
-sites that exchanges messages here has a link of its own at that rate.  A host has one interface for
-its own site and the other, as in the paper.
+sites that exchanges messages here has a link of its own at that rate.  Where hosts are many, and
+each has one connection to the other site, hosts have that link instead of pairs.  A host has one
+interface for its own site and the other, as in the paper.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from lanewise.launch.job import Cluster
 
+_ROUTING = {"pair": "Full", "host": "DijkstraCache"}
 # What of a gigabit Ethernet's rate TCP hands on: 1448 of 1538 bytes.
 PAYLOAD_SHARE = 1448 / 1538
 
@@ -29,6 +32,7 @@ class SimulatedSites:
     window_bytes: float
     rate_bits_per_s: float = 1e9
     lan_latency_s: float = 50e-6
+    windows: Literal["pair", "host"] = "pair"
 
     @property
     def ranks(self) -> int:
@@ -44,6 +48,10 @@ class SimulatedSites:
     def connection_Bps(self) -> float:  # noqa: N802 - the unit is bytes a second
         """Return what one connection between the sites carries: a window a round trip."""
         return self.window_bytes / (2 * (self.delay_s + self.lan_latency_s))
+
+    def site(self, rank: int) -> str:
+        """Return the site of a rank."""
+        return "a" if rank < self.hosts else "b"
 
     def simulated(self, folder: Path) -> Cluster:
         """Return the cluster as the smpi fabric takes it; the placement is written to `folder`."""
@@ -65,7 +73,7 @@ class SimulatedSites:
 
     def placement(self) -> dict[str, object]:
         """Return the site of each host and rank, as LANEWISE_PLACEMENT has it."""
-        places = [(f"host{rank}", "ab"[rank >= self.hosts]) for rank in range(self.ranks)]
+        places = [(f"host{rank}", self.site(rank)) for rank in range(self.ranks)]
         return {
             "schema": "lanewise-placement",
             "version": 1,
@@ -86,27 +94,47 @@ class SimulatedSites:
         return alike | of_first
 
     def _lines(self) -> Iterator[str]:
-        half_s = self.lan_latency_s / 2
         yield "<?xml version='1.0'?>\n"
         yield '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
-        yield '<platform version="4.1">\n<zone id="sites" routing="Full">\n'
+        yield f'<platform version="4.1">\n<zone id="sites" routing="{_ROUTING[self.windows]}">\n'
         for rank in range(self.ranks):
             yield f'<host id="host{rank}" speed="1e9f"/>\n'
-        for rank in range(self.ranks):
-            yield _link(f"nic{rank}", self.rate_Bps, half_s)
+            yield _link(f"nic{rank}", self.rate_Bps, self.lan_latency_s / 2)
         yield _link("wan", self.rate_Bps, self.delay_s)
+        yield from self._pairs() if self.windows == "pair" else self._graph()
+        yield "</zone>\n</platform>\n"
+
+    def _pairs(self) -> Iterator[str]:
+        """Yield a route for each two hosts."""
         connections = self.connections()
         for low, high in sorted(connections):
             yield _link(f"tcp{low}-{high}", self.connection_Bps, 0.0)
         for high in range(self.ranks):
             for low in range(high):
-                yield f'<route src="host{low}" dst="host{high}">{_way("nic", low, "UP")}'
+                way = [f"nic{low} UP"]
                 if low < self.hosts <= high:
-                    if (low, high) in connections:
-                        yield f'<link_ctn id="tcp{low}-{high}" direction="UP"/>'
-                    yield '<link_ctn id="wan" direction="UP"/>'
-                yield f"{_way('nic', high, 'DOWN')}</route>\n"
-        yield "</zone>\n</platform>\n"
+                    way += [f"tcp{low}-{high} UP"] if (low, high) in connections else []
+                    way += ["wan UP"]
+                yield _route(f"host{low}", f"host{high}", [*way, f"nic{high} DOWN"])
+
+    def _graph(self) -> Iterator[str]:
+        """Yield a port for each host, between its interface and both networks.
+
+        The way over the LAN has the fewer links, which is what the routing looks at.
+        """
+        lan = 1e3 * self.rate_Bps
+        for site in "ab":
+            yield f'<router id="lan-{site}"/>\n<router id="wan-{site}"/>\n'
+        yield _route("wan-a", "wan-b", ["wan UP"])
+        for rank in range(self.ranks):
+            site = self.site(rank)
+            yield f'<router id="port{rank}"/>\n'
+            yield _link(f"lan{rank}", lan, 0.0)
+            yield _link(f"tcp{rank}", self.connection_Bps, 0.0)
+            yield _link(f"up{rank}", lan, 0.0)
+            yield _route(f"host{rank}", f"port{rank}", [f"nic{rank} UP"])
+            yield _route(f"port{rank}", f"lan-{site}", [f"lan{rank} UP"])
+            yield _route(f"port{rank}", f"wan-{site}", [f"tcp{rank} UP", f"up{rank} UP"])
 
 
 def _link(name: str, rate_Bps: float, latency_s: float) -> str:  # noqa: N803 - bytes a second
@@ -114,5 +142,9 @@ def _link(name: str, rate_Bps: float, latency_s: float) -> str:  # noqa: N803 - 
     return f'<link id="{name}" {rate} sharing_policy="SPLITDUPLEX"/>\n'
 
 
-def _way(kind: str, rank: int, direction: str) -> str:
-    return f'<link_ctn id="{kind}{rank}" direction="{direction}"/>'
+def _route(source: str, target: str, way: Sequence[str]) -> str:
+    links = "".join(
+        f'<link_ctn id="{name}" direction="{direction}"/>'
+        for name, _, direction in (each.partition(" ") for each in way)
+    )
+    return f'<route src="{source}" dst="{target}">{links}</route>\n'
