@@ -125,16 +125,17 @@ class SimulatedSites:
         lan = 1e3 * self.rate_Bps
         for site in "ab":
             yield f'<router id="lan-{site}"/>\n<router id="wan-{site}"/>\n'
-        yield _route("wan-a", "wan-b", ["wan UP"])
         for rank in range(self.ranks):
-            site = self.site(rank)
             yield f'<router id="port{rank}"/>\n'
             yield _link(f"lan{rank}", lan, 0.0)
             yield _link(f"tcp{rank}", self.connection_Bps, 0.0)
             yield _link(f"up{rank}", lan, 0.0)
-            yield _route(f"host{rank}", f"port{rank}", [f"nic{rank} UP"])
-            yield _route(f"port{rank}", f"lan-{site}", [f"lan{rank} UP"])
-            yield _route(f"port{rank}", f"wan-{site}", [f"tcp{rank} UP", f"up{rank} UP"])
+        yield _route("wan-a", "wan-b", ["wan UP"])
+        for rank in range(self.ranks):
+            port, site = f"port{rank}", self.site(rank)
+            yield _route(f"host{rank}", port, [f"nic{rank} UP"])
+            yield _route(port, f"lan-{site}", [f"lan{rank} UP"])
+            yield _route(port, f"wan-{site}", [f"tcp{rank} UP", f"up{rank} UP"])
 
 
 def _link(name: str, rate_Bps: float, latency_s: float) -> str:  # noqa: N803 - bytes a second
