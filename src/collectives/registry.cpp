@@ -46,11 +46,13 @@
     X(gatherv_multilane)                \
     X(allgather_bruck)                  \
     X(allgather_linear_nb)              \
+    X(allgather_multilane)              \
     X(allgather_neighbor_exchange)      \
     X(allgather_recursive_doubling)     \
     X(allgather_ring)                   \
     X(allgatherv_bruck)                 \
     X(allgatherv_linear_nb)             \
+    X(allgatherv_multilane)             \
     X(allgatherv_neighbor_exchange)     \
     X(allgatherv_recursive_doubling)    \
     X(allgatherv_ring)                  \
@@ -62,6 +64,7 @@
     X(reduce_rabenseifner)              \
     X(allreduce_binomial)               \
     X(allreduce_linear)                 \
+    X(allreduce_multilane)              \
     X(allreduce_rabenseifner)           \
     X(allreduce_recursive_doubling)     \
     X(allreduce_ring)                   \

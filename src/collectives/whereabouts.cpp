@@ -3,6 +3,7 @@
 #include "collectives/whereabouts.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -66,7 +67,25 @@ void read_ranks(const Json& list, Whereabouts& read) {
     }
 }
 
+/* Hosts and sites of ranks; none where nobody has measured lanes or written sites by hand. */
+Whereabouts read_platform(const Json& file) {
+    Whereabouts found;
+    const auto hosts = file.value("hosts", Json::array());
+    const auto sites = file.value("sites", Json::array());
+    if (!sites.empty() && sites.size() != hosts.size()) refuse("sites is not a site for each host");
+    for (std::size_t rank = 0; rank < sites.size(); ++rank) {
+        const Whereabout about{hosts[rank].get<std::string>(), sites[rank].get<std::string>()};
+        found.of_rank.emplace(static_cast<int>(rank), about);
+        const auto [at, first] = found.site_of_host.emplace(about.host, about.site);
+        if (!first && at->second != about.site) refuse("host '" + about.host + "' has two sites");
+    }
+    return found;
+}
+
 Whereabouts read(const Json& file) {
+    if (file.is_object() && file.value("schema", "") == "lanewise-platform") {
+        return read_platform(file);
+    }
     expect_keys(file, {"schema", "version", "testbed", "hosts", "ranks"}, "the file");
     if (file.value("schema", "") != "lanewise-placement") {
         refuse("schema is not lanewise-placement");
@@ -91,6 +110,14 @@ std::optional<Whereabout> Whereabouts::find(const std::string& host, int rank) c
     return found->second;
 }
 
+std::string whereabouts_path() {
+    for (const char *name : {"LANEWISE_PLACEMENT", "LANEWISE_PLATFORM"}) {
+        const char *value = std::getenv(name);
+        if (value && *value != '\0') return value;
+    }
+    return "";
+}
+
 Result<Whereabouts> parse_whereabouts(std::string_view text, const std::string& name) {
     const auto file = parse_json(text);
     const auto failure = [&](const std::string& fault) {
@@ -109,7 +136,9 @@ Result<Whereabouts> parse_whereabouts(std::string_view text, const std::string& 
 Result<Whereabouts> read_whereabouts(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) {
-        return Failure{LW_ERR_IO, path + " cannot be read; LANEWISE_PLACEMENT names it"};
+        return Failure{LW_ERR_IO, path +
+                                      " cannot be read; LANEWISE_PLACEMENT names it, or else "
+                                      "LANEWISE_PLATFORM"};
     }
     std::ostringstream text;
     text << file.rdbuf();

@@ -37,6 +37,36 @@ TEST(Whereabouts, FindARankByItsNumberWhereItsHostIsNotListed) {
     EXPECT_FALSE(read->find("laptop", 2));
 }
 
+constexpr const char *platform = R"({
+  "schema": "lanewise-platform", "version": 1,
+  "hosts": ["a1", "a1", "b1"], "sites": ["a", "a", "b"]
+})";
+
+TEST(Whereabouts, AreReadFromThePlatformsSites) {
+    const auto read = parse_whereabouts(platform, "p.json");
+
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->find("b1", 0)->site, "b");
+    EXPECT_EQ(read->find("elsewhere", 1)->host, "a1");
+}
+
+TEST(Whereabouts, OfAPlatformWithoutSitesAreNone) {
+    const auto read = parse_whereabouts(with(platform, R"(["a", "a", "b"])", "[]"), "p.json");
+
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(read->empty());
+}
+
+TEST(Whereabouts, RefuseAHostOfAPlatformAtTwoSites) {
+    EXPECT_NE(fault(with(platform, R"(["a", "a", "b"])", R"(["a", "b", "b"])")).find("two sites"),
+              std::string::npos);
+}
+
+TEST(Whereabouts, RefuseAPlatformWithFewerSitesThanHosts) {
+    EXPECT_NE(fault(with(platform, R"(["a", "a", "b"])", R"(["a"])")).find("for each host"),
+              std::string::npos);
+}
+
 TEST(Whereabouts, RefuseAnUnknownKeyByName) {
     EXPECT_EQ(fault(with(two_sites, "\"address\"", "\"colour\"")),
               "p.json: hosts[0] has an unknown key 'colour'; see schema/placement.schema.json");

@@ -17,6 +17,7 @@ import pytest
 
 from lanewise.errors import LanewiseError, RequestError
 from lanewise.launch.native import find_program
+from lanewise.results.read import load
 from lanewise.testbed import bed, shipped
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -206,6 +207,26 @@ def test_ranks_of_both_mpis_run_on_every_host_and_sites_are_as_far_as_described(
     echo.communicate()
     assert echo.returncode != 0
     assert_nothing_left(base)
+
+
+def test_messages_of_either_mpi_take_the_way_between_the_sites(
+    lanewise: Lanewise, small: Path, base: Path, real_mpi: str, tmp_path: Path
+) -> None:
+    output = tmp_path / "samples.jsonl"
+
+    done = lanewise("testbed", "run", small, "--hosts", "a1,b1", "--", sys.executable, "-m",
+                    "lanewise", "measure", "pingpong", "-n", 2, "--fabric", real_mpi, "--sizes", 1,
+                    "--repetitions", "5", "-o", output)  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert load(output).points[0].median_s > 0.02
+
+
+def test_a_host_sees_its_own_interfaces_alone(lanewise: Lanewise, small: Path, base: Path) -> None:
+    done = lanewise("testbed", "run", small, "--", "ls", "/sys/class/net")
+
+    assert "lan0" in done.stdout.split(), done.stderr
+    assert "eth0" not in done.stdout.split()
 
 
 def test_what_crosses_a_bad_link_arrives_whole(lanewise: Lanewise, small: Path, base: Path) -> None:

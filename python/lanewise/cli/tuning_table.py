@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rules of a tuning file as a table."""
+"""The rules of a tuning file as a table; and what was measured over lanes, side by side."""
 
 from __future__ import annotations
 
 from rich.console import Console
 from rich.table import Table
 
-from lanewise.results.quantity import size_text
-from lanewise.tuning.content import BYTES_MAX, CollectiveTuning, Rule, Tuning
+from lanewise.results.quantity import size_text, time_text
+from lanewise.tuning.content import BYTES_MAX, CollectiveTuning, Point, Rule, Tuning
 from lanewise.tuning.decide import gains
+
+SINGLE_LANE, MULTILANE = "single_lane", "multilane"
 
 
 def show_rules(tuning: Tuning) -> None:
@@ -27,6 +29,41 @@ def show_rules(tuning: Tuning) -> None:
             of = "lanewise" if origin == "lanewise" else tuning.mpi_family
             table.add_row(name, sizes_text(rule), algorithm_text(rule), of, ratio)
     Console().print(table)
+    for name, content in tuning.collectives.items():
+        show_lanes(name, content)
+
+
+def show_lanes(name: str, content: CollectiveTuning) -> None:
+    """Print each size's default, single lane and lanes, where they were measured between sites."""
+    rows = {point.message_bytes: over_lanes(point) for point in content.points}
+    headings = list(dict.fromkeys(heading for row in rows.values() for heading in row))
+    if not headings:
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in (name, "default", *headings):
+        table.add_column(heading, justify="left" if heading == name else "right")
+    for point in content.points:
+        row = rows[point.message_bytes]
+        cells = [time_text(row[heading]) if heading in row else "" for heading in headings]
+        table.add_row(size_text(point.message_bytes), time_text(point.default.median_s), *cells)
+    Console().print(table)
+
+
+def over_lanes(point: Point) -> dict[str, float]:
+    """Return the medians of the single lane and of each number of lanes at a size."""
+    found = {}
+    for candidate in point.candidates:
+        choice = candidate.choice
+        if choice.algorithm == SINGLE_LANE:
+            found["single lane"] = candidate.figures.median_s
+        elif choice.algorithm == MULTILANE:
+            found[lanes_text(choice.lanes)] = candidate.figures.median_s
+    return found
+
+
+def lanes_text(lanes: int) -> str:
+    """Return a number of lanes."""
+    return f"{lanes} lanes" if lanes > 1 else "1 lane"
 
 
 def sizes_text(rule: Rule) -> str:
@@ -38,8 +75,10 @@ def sizes_text(rule: Rule) -> str:
 
 
 def algorithm_text(rule: Rule) -> str:
-    """Return an algorithm with its segment."""
-    return rule.algorithm + (f" ({size_text(rule.segment_bytes)})" if rule.segment_bytes else "")
+    """Return an algorithm with its segment and its lanes."""
+    lanes = f", {lanes_text(rule.lanes)}" if rule.lanes > 1 else ""
+    segment = f" ({size_text(rule.segment_bytes)})" if rule.segment_bytes else ""
+    return rule.algorithm + lanes + segment
 
 
 def ratio_text(content: CollectiveTuning, rule: Rule, origin: str, margin: float) -> str:
@@ -49,7 +88,8 @@ def ratio_text(content: CollectiveTuning, rule: Rule, origin: str, margin: float
         for point in content.points
         if rule.from_bytes <= point.message_bytes <= rule.to_bytes
         for choice, gain in gains(point, origin, margin).items()
-        if (choice.algorithm, choice.segment_bytes) == (rule.algorithm, rule.segment_bytes)
+        if (choice.algorithm, choice.segment_bytes, choice.lanes)
+        == (rule.algorithm, rule.segment_bytes, rule.lanes)
     ]
     if not found:
         return ""

@@ -17,7 +17,7 @@ class Cluster:
     `rate_bytes_per_s` and `latency_s` are of one link; a message crosses two.
     `speeds_flops` are the speeds of the hosts, repeated over them in turn.  `platform` is another
     cluster instead, a SimGrid platform with hosts host0, host1, ...; `configuration` are more
-    options of smpirun.
+    options of smpirun, `variables` what the simulated ranks find in their environment.
     """
 
     rate_bytes_per_s: float = 125e6
@@ -25,6 +25,7 @@ class Cluster:
     speeds_flops: tuple[float, ...] = (1e9,)
     platform: str = ""
     configuration: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

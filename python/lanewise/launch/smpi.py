@@ -44,6 +44,11 @@ def command(job: Job) -> list[str]:
     return [*line, *job.launcher_arguments, *job.program]
 
 
+def environment(job: Job) -> Mapping[str, str]:
+    """Return what the ranks find in their environment: they are threads of the simulator."""
+    return job.cluster.variables
+
+
 def files(job: Job) -> Mapping[Path, str]:
     """Return the platform and the list of hosts, one host a rank."""
     names = [f"host{index}" for index in range(job.ranks)]
@@ -85,5 +90,6 @@ FABRIC = Fabric(
     mark="SimGrid",
     command=command,
     version_arguments=("-version",),
+    environment=environment,
     files=files,
 )

@@ -5,8 +5,8 @@ Two sites of four hosts are raised here; one host fills a quarter of what the li
 carries.  In one run: the MPI's default, MagPIe's single lane, the paper's three steps and the
 pipelined lanes for each number of lanes P, over message sizes.  P is then chosen as a user's
 tuner would: by the better of the paper's T(P) and the priced schedule, verified by the first half
-of the turns; the second half judges the choice.  Beside it what else might fill the link: BBR
-with large buffers, and several TCP connections a pair of ranks.
+of the turns; the second half judges the choice.  Beside it what else might fill the link: BBR and
+CUBIC, each with large buffers, and several TCP connections a pair of ranks.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lanewise.plots import Curve, draw_curves
+from lanewise.plots.series import Series, draw_series
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.two_sites import OWN, Contest, Sites, Times
 from lanewise.reproduce.workspace import Workspace, failing_as_run
@@ -32,9 +33,15 @@ SIZES = ("64K", "256K", "1M", "4M", "16M")
 MEDIUM, LARGE = 4 << 20, 16 << 20
 TURNS = 3
 SIDE_TURNS = 1
+SIDE_SIZES = ("16M",)
 LAN_BITS_PER_S, NIC_BITS_PER_S, LINK_BITS_PER_S, DELAY_S = 10e9, 250e6, 1e9, 5e-3
-SIDES = {"links": f"btl_tcp_links={REMOTE}", "bbr": "BBR, 64 MiB buffers"}
-BBR = '\n[tcp]\ncongestion = "bbr"\nbuffer = "64 MiB"\n'
+BUFFER = "64 MiB"
+CONGESTION = {"bbr": "BBR", "cubic": "CUBIC"}
+SIDES = {
+    "links": f"btl_tcp_links={REMOTE}",
+    **{name: f"{title}, {BUFFER} buffers" for name, title in CONGESTION.items()},
+}
+KERNEL_TCP = ("tcp_congestion_control", "tcp_rmem", "tcp_wmem")
 
 
 def lanes_way(lanes: int, form: str = "multilane") -> str:
@@ -89,6 +96,7 @@ def _run(workspace: Workspace, collective: str, direction: tuple[str, str]) -> O
             "ranks": RANKS,
             "hosts": "2 sites of 4, LAN 10 Gb/s, WAN 250 Mb/s a host, 1 Gb/s in all, 5 ms",
             "turns": TURNS,
+            **{name: kernel_setting(name) for name in KERNEL_TCP},
             "mptcp": "each host has one address and one way out: no second path for MPTCP",
         },
         files=_draw(workspace, collective, found, choices),
@@ -107,15 +115,22 @@ def measured(workspace: Workspace, collective: str, direction: tuple[str, str]) 
             platform = sites.lane_rates(f"multilane-{collective}-platform")
             times_s = sites.race(Contest(collective, SIZES, TURNS, ways))
             settings = {"OMPI_MCA_btl_tcp_links": str(REMOTE)}
-            contest = Contest(collective, ("4M", "16M"), SIDE_TURNS, base, settings)
+            contest = Contest(collective, SIDE_SIZES, SIDE_TURNS, base, settings)
             side["links"] = sites.race(contest)
-        large = Source(source.text + BBR, "two-site-bbr", source.where)
-        with bed.raised(large) as raised:
-            contest = Contest(collective, ("4M", "16M"), SIDE_TURNS, [*base, lanes_way(REMOTE)])
-            side["bbr"] = Sites(raised, workspace, RANKS).race(contest)
+        contest = Contest(collective, SIDE_SIZES, SIDE_TURNS, ["single_lane", lanes_way(REMOTE)])
+        for congestion in CONGESTION:
+            tcp = f'\n[tcp]\ncongestion = "{congestion}"\nbuffer = "{BUFFER}"\n'
+            large = Source(source.text + tcp, f"two-site-{congestion}", source.where)
+            with bed.raised(large) as raised:
+                side[congestion] = Sites(raised, workspace, RANKS).race(contest)
     predicted = predictions(workspace, collective, platform, list(times_s))
     lanes, latency_s = curve_of(platform, direction)
     return Found(times_s, side, predicted, lanes, latency_s)
+
+
+def kernel_setting(name: str) -> str:
+    """Return what the kernel gives TCP where a testbed says nothing else."""
+    return Path("/proc/sys/net/ipv4", name).read_text(encoding="utf-8").strip()
 
 
 def curve_of(platform: Path, direction: tuple[str, str]) -> tuple[list[float], float]:
@@ -242,9 +257,34 @@ def _draw(
         curve("lanes chosen", lambda size: lanes_way(choices[size])),
         Curve("bound", [float(size) for size in sizes], [bound(found, size) for size in sizes]),
     ]
-    return workspace.save(
-        draw_curves([(f"{collective}, 2 x 4 hosts", over_sizes)]), f"multilane-{collective}"
+    panel = (f"{collective}, 2 x 4 hosts", over_sizes)
+    over_lanes = draw_series(
+        [(f"{collective}, {size_text(LARGE)}", _over_lanes(found))],
+        "lanes",
+        lambda lanes: f"{lanes:g}",
+        ticks=[float(lanes) for lanes in LANES],
+        scale="linear",
     )
+    return [
+        *workspace.save(draw_curves([panel]), f"multilane-{collective}"),
+        *workspace.save(over_lanes, f"multilane-{collective}-lanes"),
+    ]
+
+
+def _over_lanes(found: Found) -> list[Series]:
+    measured_s = {
+        lanes: statistics.median(found.times_s[LARGE][lanes_way(lanes)]) for lanes in LANES
+    }
+    predicted = found.predicted[LARGE]
+    curves = {
+        "measured": measured_s,
+        "T(P) of the paper": predicted.model_s,
+        "priced schedule": predicted.priced_s,
+    }
+    return [
+        Series(label, [float(lanes) for lanes in LANES], [times_s[lanes] for lanes in LANES])
+        for label, times_s in curves.items()
+    ]
 
 
 def _experiment(collective: str, figures: str, run: Callable[[Workspace], Outcome]) -> Experiment:

@@ -28,13 +28,18 @@ Times = dict[str, list[float]]
 
 @dataclass(frozen=True)
 class Contest:
-    """Ways to carry out `collective`, in turns; a way is `default` or NAME[:SEGMENT[:LANES]]."""
+    """Ways to carry out `collective`, in turns; a way is `default` or NAME[:SEGMENT[:LANES]].
+
+    `settings` are in the environment of the launcher, `hosts` the ranks' in order, where they are
+    not as the testbed has them.
+    """
 
     collective: str
     sizes: Sequence[str]
     turns: int
     ways: Sequence[str]
     settings: Mapping[str, str] = field(default_factory=dict)
+    hosts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Sites:
     def race(self, contest: Contest) -> dict[int, Times]:
         """Return the seconds of each turn, by message size and way."""
         words = [contest.collective, ",".join(contest.sizes), str(contest.turns), *contest.ways]
-        answer = self.ask("lanewise-lane-race", words, contest.settings)
+        answer = self.ask("lanewise-lane-race", words, contest.settings, contest.hosts)
         return {point["message_bytes"]: point["times_s"] for point in answer["points"]}
 
     def lane_rates(self, name: str) -> Path:
@@ -59,7 +64,11 @@ class Sites:
         return path
 
     def ask(
-        self, program: str, words: Sequence[str], settings: Mapping[str, str]
+        self,
+        program: str,
+        words: Sequence[str],
+        settings: Mapping[str, str],
+        hosts: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Run a native program on all ranks in the testbed and return the JSON that it prints."""
         choice = chosen()
@@ -69,7 +78,7 @@ class Sites:
         keep = ["sh", "-c", 'exec "$@" > "$0"', str(answer)]
         launch = [choice.launcher, "-n", str(self.ranks), str(choice.build.program(program))]
         status = running.run_in(
-            self.raised, running.Wanted(["env", *variables, *keep, *launch, *words])
+            self.raised, running.Wanted(["env", *variables, *keep, *launch, *words], hosts)
         )
         text = answer.read_text(encoding="utf-8")
         answer.unlink()

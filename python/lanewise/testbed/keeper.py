@@ -42,7 +42,9 @@ folder=$2
 shift 2
 [ -e "{state}/net/$host" ] || {{ echo "there is no host $host in this testbed" >&2; exit 255; }}
 cd "$folder" || exit 255
-exec nsenter --net="{state}/net/$host" --uts="{state}/uts/$host" -- "$@"
+# What /sys tells of interfaces is that of the namespace it was mounted in; UCX looks there.
+exec nsenter --net="{state}/net/$host" --uts="{state}/uts/$host" -- unshare --mount \\
+    sh -c 'mount -t sysfs sysfs /sys 2>/dev/null; exec "$@"' sh "$@"
 """
 
 AGENT = """#!/bin/sh

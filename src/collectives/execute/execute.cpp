@@ -124,6 +124,15 @@ int run_rehearsed(Rehearsed& rehearsed, const Call& call, State& state) {
     return run_here(*rehearsed.program, rehearsed.setting, rehearsed.scratch_bytes, 0, state);
 }
 
+/* Simulated ranks take no processor from each other, and real sleep is no simulated time. */
+Waiting waiting_of([[maybe_unused]] const Algorithm& algorithm) {
+#ifdef LANEWISE_SIMULATED
+    return Waiting::awake;
+#else
+    return algorithm.needs.sites ? Waiting::asleep : Waiting::awake;
+#endif
+}
+
 }  // namespace
 
 int execute(const Call& given, const Choice& choice, bool& served) {
@@ -144,7 +153,7 @@ int execute(const Call& given, const Choice& choice, bool& served) {
         code = share_counts(call, *state, arrangement);
     }
     if (code != MPI_SUCCESS) return code;
-    if (choice.algorithm->needs.sites) arrangement.setting.waiting = Waiting::asleep;
+    arrangement.setting.waiting = waiting_of(*choice.algorithm);
     const auto& kept = program_for(choice, call, *state, arrangement);
     if (!kept.program) return MPI_SUCCESS;
     served = true;

@@ -20,16 +20,16 @@ struct Voice {
     std::uint64_t site; /* 0: not known */
 };
 
-std::string placement_path() {
-    const char *value = std::getenv("LANEWISE_PLACEMENT");
-    return value ? value : "";
+const Result<Whereabouts>& placement() {
+    static const Result<Whereabouts> instance = whereabouts_path().empty()
+                                                    ? Result<Whereabouts>(Whereabouts{})
+                                                    : read_whereabouts(whereabouts_path());
+    return instance;
 }
 
-const Result<Whereabouts>& placement() {
-    static const Result<Whereabouts> instance = placement_path().empty()
-                                                    ? Result<Whereabouts>(Whereabouts{})
-                                                    : read_whereabouts(placement_path());
-    return instance;
+/* Whether a file should have said where this rank is. A platform need not know of sites. */
+bool is_placed() {
+    return !placement() || !placement()->empty() || std::getenv("LANEWISE_PLACEMENT");
 }
 
 std::uint64_t hash(std::string_view text) {
@@ -62,7 +62,7 @@ class Numbers {
 
 std::string why_unknown(std::size_t rank) {
     if (!placement()) return placement().failure().sentence;
-    return placement_path() + " has no site for rank " + std::to_string(rank);
+    return whereabouts_path() + " has no site for rank " + std::to_string(rank);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ Located locate(MPI_Comm comm) {
                                       [](const Voice& voice) { return voice.site == 0; });
     if (unknown == voices.end()) return located;
     located.sites.clear();
-    if (!placement_path().empty()) {
+    if (is_placed()) {
         located.complaint = why_unknown(static_cast<std::size_t>(unknown - voices.begin()));
     }
     return located;

@@ -119,5 +119,81 @@ TEST(Located, GatherOverLanesCollectsEachBlock) {
     }
 }
 
+TEST(Located, ScatterOverLanesNeedNotBeWaitedFor) {
+    const int ranks = ranks_here();
+    std::vector<int> send(static_cast<std::size_t>(ranks * block));
+    std::iota(send.begin(), send.end(), 0);
+    std::vector<int> receive(block, -1);
+    const Call call{.collective = Collective::scatter,
+                    .send = send.data(),
+                    .send_count = block,
+                    .send_type = MPI_INT,
+                    .receive = receive.data(),
+                    .receive_count = block,
+                    .receive_type = MPI_INT,
+                    .root = 0,
+                    .comm = MPI_COMM_WORLD};
+    bool served = false;
+    PendingCall pending;
+    ASSERT_EQ(start(call, over_lanes(Collective::scatter, "multilane", 2), served, pending), 0);
+    ASSERT_EQ(served, ranks > 1);
+    if (!served) return;
+    ASSERT_EQ(wait(*pending), MPI_SUCCESS);
+    std::vector<int> expected(block);
+    std::iota(expected.begin(), expected.end(), rank_here() * block);
+    EXPECT_EQ(receive, expected);
+}
+
+TEST(Located, AllgatherOverLanesCollectsEachBlockEverywhere) {
+    const int ranks = ranks_here();
+    std::vector<int> send(block);
+    std::iota(send.begin(), send.end(), rank_here() * block);
+    std::vector<int> expected(static_cast<std::size_t>(ranks * block));
+    std::iota(expected.begin(), expected.end(), 0);
+    for (int lanes = 1; lanes <= 3; ++lanes) {
+        std::vector<int> receive(expected.size(), -1);
+        const Call call{.collective = Collective::allgather,
+                        .send = send.data(),
+                        .send_count = block,
+                        .send_type = MPI_INT,
+                        .receive = receive.data(),
+                        .receive_count = block,
+                        .receive_type = MPI_INT,
+                        .comm = MPI_COMM_WORLD};
+        bool served = false;
+        ASSERT_EQ(execute(call, over_lanes(Collective::allgather, "multilane", lanes), served), 0);
+        ASSERT_EQ(served, ranks > 1);
+        if (served) EXPECT_EQ(receive, expected) << "over " << lanes;
+    }
+}
+
+TEST(Located, AllreduceOverLanesAddsUpTheSameBitsEverywhere) {
+    const int ranks = ranks_here();
+    std::vector<double> send(block);
+    for (int i = 0; i < block; ++i) send[static_cast<std::size_t>(i)] = 1.0 / (1 + i + rank_here());
+    for (int lanes = 1; lanes <= 3; ++lanes) {
+        std::vector<double> receive(block, -1.0);
+        const Call call{.collective = Collective::allreduce,
+                        .send = send.data(),
+                        .receive = receive.data(),
+                        .receive_count = block,
+                        .receive_type = MPI_DOUBLE,
+                        .op = MPI_SUM,
+                        .comm = MPI_COMM_WORLD};
+        bool served = false;
+        ASSERT_EQ(execute(call, over_lanes(Collective::allreduce, "multilane", lanes), served), 0);
+        ASSERT_EQ(served, ranks > 1);
+        if (!served) continue;
+        for (int i = 0; i < block; i += 997) {
+            double sum = 0.0;
+            for (int rank = 0; rank < ranks; ++rank) sum += 1.0 / (1 + i + rank);
+            EXPECT_NEAR(receive[static_cast<std::size_t>(i)], sum, 1e-12) << "over " << lanes;
+        }
+        auto of_root = receive;
+        MPI_Bcast(of_root.data(), block, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        EXPECT_EQ(receive, of_root) << "over " << lanes;
+    }
+}
+
 }  // namespace
 }  // namespace lanewise::collectives

@@ -8,8 +8,10 @@
 //
 // Senders keep a window of messages under way; the time is taken at the
 // receivers from a quarter of the messages on, when TCP has found its rate.
-// Ranks learn their sites from LANEWISE_PLACEMENT. Prints a platform.json;
-// with -o FILE it also writes it, or adds the curves to the one that is there.
+// Ranks learn their sites from LANEWISE_PLACEMENT; where that is not set, hosts
+// that are near each other are found to be one, and sites called site1, site2.
+// Prints a platform.json; with -o FILE it also writes it, or adds the curves to
+// the one that is there.
 
 #include <fmt/format.h>
 #include <lanewise/status.h>
@@ -30,6 +32,7 @@
 #include "collectives/lanes/sites.hpp"
 #include "collectives/whereabouts.hpp"
 #include "measure/harness.hpp"
+#include "model/latency_sites.hpp"
 #include "model/platform.hpp"
 #include "tools/conditions.hpp"
 #include "tools/program.hpp"
@@ -61,6 +64,19 @@ std::vector<Pair> pairs_of(const Site& here, const Site& there, std::size_t lane
         pairs.push_back({here.ranks[i % here.ranks.size()], there.ranks[i % there.ranks.size()]});
     }
     return pairs;
+}
+
+/* Bytes a second after the first quarter. Messages may arrive a windowful at a time: those that
+   come with the one that begins are left out. */
+double steady_rate_Bps(const std::vector<double>& arrived_s) {
+    const auto first = arrived_s.size() / 4;
+    const double moment_s = 0.01 * (arrived_s.back() - arrived_s[first]);
+    const auto begin =
+        std::find_if(arrived_s.begin() + static_cast<std::ptrdiff_t>(first), arrived_s.end(),
+                     [&](double at_s) { return at_s > arrived_s[first] + moment_s; }) -
+        1;
+    const auto counted = static_cast<double>(arrived_s.end() - begin - 1);
+    return message_bytes * counted / (arrived_s.back() - *begin);
 }
 
 class Streams {
@@ -119,18 +135,16 @@ class Streams {
         for (std::size_t i = 0; i < window; ++i) {
             MPI_Irecv(data[i].data(), message_bytes, MPI_BYTE, sender, 1, comm_, &requests[i]);
         }
-        const int skipped = messages / 4;
-        double begin_s = 0.0;
+        std::vector<double> arrived_s;
         for (int i = 0; i < messages; ++i) {
             const auto slot = static_cast<std::size_t>(i % window);
             MPI_Wait(&requests[slot], MPI_STATUS_IGNORE);
-            if (i == skipped) begin_s = MPI_Wtime();
+            arrived_s.push_back(MPI_Wtime());
             if (i + window >= messages) continue;
             MPI_Irecv(data[slot].data(), message_bytes, MPI_BYTE, sender, 1, comm_,
                       &requests[slot]);
         }
-        return static_cast<double>(message_bytes) * (messages - 1 - skipped) /
-               (MPI_Wtime() - begin_s);
+        return steady_rate_Bps(arrived_s);
     }
 
     MPI_Comm comm_;
@@ -183,26 +197,50 @@ std::vector<double> curve_between(const Streams& streams, const Site& here, cons
     return filled(measured);
 }
 
-/* The site of each rank by the name that the placement gives it. */
-std::vector<std::string> site_names(MPI_Comm comm) {
-    int ranks = 1;
+/* The name of this rank's site, as the placement gives it. */
+std::string site_name_here() {
     int rank = 0;
-    MPI_Comm_size(comm, &ranks);
-    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     char host[MPI_MAX_PROCESSOR_NAME] = "";
     int length = 0;
     MPI_Get_processor_name(host, &length);
-    std::array<char, name_length> own{};
-    const char *path = std::getenv("LANEWISE_PLACEMENT");
-    const auto read = collectives::read_whereabouts(path ? path : "");
+    const auto read = collectives::read_whereabouts(collectives::whereabouts_path());
     const auto found = read ? read->find(host, rank) : std::nullopt;
-    if (found) std::strncpy(own.data(), found->site.c_str(), own.size() - 1);
+    return found ? found->site : "";
+}
+
+/* What each rank says of itself. Collective. */
+std::vector<std::string> said_by_all(MPI_Comm comm, const std::string& here) {
+    int ranks = 1;
+    MPI_Comm_size(comm, &ranks);
+    std::array<char, name_length> own{};
+    std::strncpy(own.data(), here.c_str(), own.size() - 1);
     std::vector<char> all(static_cast<std::size_t>(ranks) * own.size());
     MPI_Allgather(own.data(), static_cast<int>(own.size()), MPI_CHAR, all.data(),
                   static_cast<int>(own.size()), MPI_CHAR, comm);
     std::vector<std::string> names;
     for (std::size_t i = 0; i < all.size(); i += own.size()) names.emplace_back(&all[i]);
     return names;
+}
+
+/* The site of each rank by the time between the first ranks of hosts. Collective. */
+std::vector<int> near_each_other(const Streams& streams, const std::vector<int>& host_of_rank) {
+    std::vector<int> first;
+    for (std::size_t rank = 0; rank < host_of_rank.size(); ++rank) {
+        if (host_of_rank[rank] == static_cast<int>(first.size())) {
+            first.push_back(static_cast<int>(rank));
+        }
+    }
+    const auto rank_at = [&](int host) { return first[static_cast<std::size_t>(host)]; };
+    const auto site_of_host =
+        model::sites_by_latency(static_cast<int>(first.size()), [&](int from, int to) {
+            return streams.latency_s({rank_at(from), rank_at(to)});
+        });
+    std::vector<int> sites;
+    for (const int host : host_of_rank) {
+        sites.push_back(site_of_host[static_cast<std::size_t>(host)]);
+    }
+    return sites;
 }
 
 /* What a later reader notices stale curves by. */
@@ -276,21 +314,33 @@ Result<model::Platform> joined(const model::Platform& measured, const std::strin
     return kept;
 }
 
+/* Sites as the placement says them, else as they are found. Fails where there is one alone. */
+Result<collectives::Located> located(MPI_Comm comm, const Streams& streams,
+                                     model::Platform& platform) {
+    auto found = collectives::locate(comm);
+    if (!found.complaint.empty()) return Failure{LW_ERR_ARGUMENT, found.complaint};
+    platform.sites = said_by_all(comm, site_name_here());
+    if (found.sites.empty()) {
+        found.sites = near_each_other(streams, found.hosts);
+        for (std::size_t rank = 0; rank < found.sites.size(); ++rank) {
+            platform.sites[rank] = "site" + std::to_string(found.sites[rank] + 1);
+        }
+    }
+    if (found.site_count() > 1) return found;
+    return Failure{LW_ERR_ARGUMENT,
+                   "all ranks are at one site; LANEWISE_PLACEMENT names a file "
+                   "with the site of each host"};
+}
+
 Outcome measure_lanes(const std::string& path) {
     const measure::Harness harness(MPI_COMM_WORLD);
-    const auto comm = harness.comm();
-    const auto located = collectives::locate(comm);
-    if (located.site_count() < 2) {
-        return Failure{LW_ERR_ARGUMENT, located.complaint.empty()
-                                            ? "all ranks are at one site; LANEWISE_PLACEMENT "
-                                              "names a file with the site of each host"
-                                            : located.complaint};
-    }
+    const Streams streams(harness.comm());
     auto platform = empty_platform(harness);
-    platform.sites = site_names(comm);
+    const auto found = located(harness.comm(), streams, platform);
+    if (!found) return found.failure();
     const collectives::Shape shape{
-        .ranks = platform.ranks, .hosts = located.hosts, .sites = located.sites};
-    measure_sites(Streams(comm), shape, platform);
+        .ranks = platform.ranks, .hosts = found->hosts, .sites = found->sites};
+    measure_sites(streams, shape, platform);
     if (harness.rank() != 0) return Done{};
     const auto whole = joined(platform, path);
     if (!whole) return whole.failure();

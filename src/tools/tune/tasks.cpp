@@ -4,6 +4,7 @@
 
 #include "tools/tune/tasks.hpp"
 
+#include <cstdlib>
 #include <memory>
 
 #include "collectives/execute/execute.hpp"
@@ -125,6 +126,10 @@ Outcome tune(const TuneArguments& arguments) {
     measure::Bench bench(MPI_COMM_WORLD, settings.measure_options());
     auto field = std::make_shared<Field>();
     field->ranks = bench.harness().size();
+    // The platform may say sites as well; a placement that is set says them first.
+    if (!arguments.platform.empty()) {
+        setenv("LANEWISE_PLATFORM", arguments.platform.c_str(), 1);  // NOLINT: no thread yet
+    }
     field->located = collectives::locate(bench.harness().comm());
     if (!arguments.platform.empty()) {
         const auto read = model::read_network(arguments.platform, field->ranks);

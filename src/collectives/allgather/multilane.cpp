@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Multilane allgather: what the ranks of a site gather crosses to each other
+// site once, in P slices at once. Every rank gives its block to all of its own
+// site; carrier l sends slice l of the site's blocks over its lane, and the
+// lane's receiver hands it on to all of the other. All in segments, so that the
+// stages overlap. A carrier's own block is in its own slice where blocks are
+// alike and each rank carries.
+// Cost, n1 blocks of M bytes to cross: L + n1 M / (P b) + 2 c / b.
+
+#include <algorithm>
+#include <vector>
+
+#include "collectives/algorithm.hpp"
+#include "collectives/blocks.hpp"
+#include "collectives/lanes/carriers.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+using model::Builder;
+using model::Place;
+using model::Slice;
+using model::StepId;
+
+constexpr std::int64_t own_segment_bytes = 256 * 1024;
+
+/* A segment of a block, in the one order that all ranks know. */
+struct Segment {
+    int owner = 0;
+    std::int64_t offset = 0; /* into the block */
+    std::int64_t count = 0;
+    int site = 0; /* the owner's */
+    int slice = 0;
+};
+
+/* The blocks of each site cut at the ends of its slices, and into segments. */
+std::vector<Segment> segments_of_sites(const Shape& shape, const Carriers& carriers) {
+    std::int64_t units = 0;
+    for (int rank = 0; rank < shape.ranks; ++rank) units += shape.count_of(rank);
+    const auto piece = segments_of(shape, units, own_segment_bytes).piece;
+    std::vector<Segment> found;
+    for (int site = 0; site < carriers.sites(); ++site) {
+        std::int64_t of_site = 0;
+        for (const int rank : carriers.ranks(site)) of_site += shape.count_of(rank);
+        const Bounds bounds(of_site, carriers.slices());
+        std::int64_t row = 0; /* where the block begins among those of its site */
+        int slice = 0;
+        for (const int owner : carriers.ranks(site)) {
+            const auto count = shape.count_of(owner);
+            for (std::int64_t done = 0; done < count;) {
+                while (bounds[slice + 1] <= row + done) ++slice;
+                const auto here = std::min({piece, count - done, bounds[slice + 1] - row - done});
+                found.push_back({owner, done, here, site, slice});
+                done += here;
+            }
+            row += count;
+        }
+    }
+    return found;
+}
+
+/* One rank's part. What a rank sends of its own comes before what it hands on, to each peer. */
+class Part {
+  public:
+    Part(const Shape& shape, Builder& steps)
+        : shape_(shape),
+          steps_(steps),
+          carriers_(shape),
+          segments_(segments_of_sites(shape, carriers_)) {}
+
+    void build() {
+        arrived_.assign(segments_.size(), model::no_step);
+        for (const bool own : {true, false}) receive(own);
+        send(true, true);
+        send(true, false);
+        send(false, true);
+        send(false, false);
+        const auto me = shape_.rank;
+        steps_.copy({Place::send, 0}, {Place::receive, shape_.offset_of(me)}, shape_.count_of(me));
+    }
+
+  private:
+    bool is_here(const Segment& segment) const { return segment.site == carriers_.site(); }
+
+    /* Who gives this rank a segment of another: its owner, the lane, or the lane's receiver. */
+    int source_of(const Segment& segment) const {
+        if (is_here(segment)) return segment.owner;
+        const int receiver = carriers_.of(carriers_.site(), segment.slice);
+        return receiver == shape_.rank ? carriers_.of(segment.site, segment.slice) : receiver;
+    }
+
+    /* Receives what its sender owns, or else what it hands on. */
+    void receive(bool own) {
+        for (std::size_t i = 0; i < segments_.size(); ++i) {
+            const auto& segment = segments_[i];
+            if (segment.owner == shape_.rank) continue;
+            const int source = source_of(segment);
+            if ((source == segment.owner) != own) continue;
+            arrived_[i] = steps_.receive(source, here(segment), segment.count);
+        }
+    }
+
+    Slice here(const Segment& segment) const {
+        if (segment.owner == shape_.rank) return {Place::send, segment.offset};
+        return {Place::receive, shape_.offset_of(segment.owner) + segment.offset};
+    }
+
+    /* Sends what this rank owns or else what it was given, over lanes or else inside the site. */
+    void send(bool own, bool over_lanes) {
+        for (std::size_t i = 0; i < segments_.size(); ++i) {
+            const auto& segment = segments_[i];
+            if ((segment.owner == shape_.rank) != own) continue;
+            for (const int target : over_lanes ? across(segment) : inside(segment)) {
+                steps_.send(target, here(segment), segment.count, {arrived_[i]});
+            }
+        }
+    }
+
+    std::vector<int> across(const Segment& segment) const {
+        std::vector<int> found;
+        if (!is_here(segment)) return found;
+        if (carriers_.of(segment.site, segment.slice) != shape_.rank) return found;
+        for (int site = 0; site < carriers_.sites(); ++site) {
+            if (site != segment.site) found.push_back(carriers_.of(site, segment.slice));
+        }
+        return found;
+    }
+
+    std::vector<int> inside(const Segment& segment) const {
+        const bool gives = is_here(segment)
+                               ? segment.owner == shape_.rank
+                               : carriers_.of(carriers_.site(), segment.slice) == shape_.rank;
+        return gives ? carriers_.others() : std::vector<int>();
+    }
+
+    const Shape& shape_;
+    Builder& steps_;
+    const Carriers carriers_;
+    const std::vector<Segment> segments_;
+    std::vector<StepId> arrived_;
+};
+
+model::Schedule build(const Shape& shape) {
+    Builder steps;
+    Part(shape, steps).build();
+    return steps.finish();
+}
+
+}  // namespace
+
+extern const Algorithm allgather_multilane{
+    .collective = Collective::allgather,
+    .name = "multilane",
+    .source = "after Chiba et al., 2008 (paper 001)",
+    .cost = "L+n1 M/(P b(P))+2c/b_LAN",
+    .needs = {.segmented = true, .lanes = true, .sites = true},
+    .build = build,
+};
+
+extern const Algorithm allgatherv_multilane{
+    .collective = Collective::allgatherv,
+    .name = "multilane",
+    .source = "after Chiba et al., 2008 (paper 001)",
+    .cost = "L+n1 M/(P b(P))+2c/b_LAN",
+    .needs = {.segmented = true, .lanes = true, .sites = true},
+    .build = build,
+};
+
+}  // namespace lanewise::collectives
