@@ -43,11 +43,12 @@ Json run_json(const RunEntry& run) {
             {"tolerance", run.tolerance}};
 }
 
-Outcome check_keys(const Json& object, const std::set<std::string>& known,
-                   const std::string& path) {
+Outcome check_keys(const Json& object, const std::set<std::string>& known, const std::string& path,
+                   const std::set<std::string>& optional = {}) {
     if (!object.is_object()) return damaged(path, "not a JSON object where one belongs");
     for (const auto& [key, value] : object.items()) {
-        if (!known.count(key)) return damaged(path, "unknown key \"" + key + "\"");
+        if (!known.count(key) && !optional.count(key))
+            return damaged(path, "unknown key \"" + key + "\"");
     }
     for (const auto& key : known) {
         if (!object.contains(key)) return damaged(path, "key \"" + key + "\" is missing");
@@ -129,16 +130,18 @@ Result<Manifest> convert(const Json& json, const std::string& path) {
     static const std::set<std::string> keys = {
         "schema",   "version",    "rows",   "columns",    "data_count", "coefficient_count",
         "element",  "byte_order", "layout", "strip_rows", "iterations", "disks",
-        "matrices", "run",        "part"};
-    const auto sound = check_keys(json, keys, path);
+        "matrices", "run"};
+    // Stores from before there were parts are whole.
+    const auto sound = check_keys(json, keys, path, {"part"});
     if (!sound) return sound.failure();
     Manifest manifest;
     manifest.iterations = json["iterations"].get<std::uint64_t>();
     manifest.disks = json["disks"].get<std::vector<std::string>>();
     if (manifest.disks.empty()) return damaged(path, "names no disk");
-    const Outcome steps[] = {
-        read_shape(json, path, manifest.shape), read_matrices(json["matrices"], path, manifest),
-        read_run(json["run"], path, manifest), read_part(json["part"], path, manifest)};
+    const Outcome steps[] = {read_shape(json, path, manifest.shape),
+                             read_matrices(json["matrices"], path, manifest),
+                             read_run(json["run"], path, manifest),
+                             read_part(json.value("part", Json()), path, manifest)};
     for (const auto& step : steps) {
         if (!step) return step.failure();
     }

@@ -108,6 +108,30 @@ TEST(StoreTest, ANewerVersionIsRefusedByNumber) {
     EXPECT_THAT(manifest.failure().sentence, HasSubstr("version 2 is not 1"));
 }
 
+TEST(StoreTest, AStoreFromBeforeThereWerePartsIsReadAsWhole) {
+    const Folder folder(Medium::memory);
+    ASSERT_TRUE(Store::create(folder / "s", shape_of(8, 8, Layout::row_major, 8), {"u", "c"}, {}));
+    auto json = to_json(*read_manifest(folder / "s"));
+    json.erase("part");
+
+    const auto manifest = manifest_from(json, "manifest.json");
+
+    ASSERT_TRUE(manifest) << manifest.failure().sentence;
+    EXPECT_FALSE(manifest->part);
+}
+
+TEST(StoreTest, AMissingKeyIsNamed) {
+    const Folder folder(Medium::memory);
+    ASSERT_TRUE(Store::create(folder / "s", shape_of(8, 8, Layout::row_major, 8), {"u", "c"}, {}));
+    auto json = to_json(*read_manifest(folder / "s"));
+    json.erase("disks");
+
+    const auto manifest = manifest_from(json, "manifest.json");
+
+    ASSERT_FALSE(manifest);
+    EXPECT_THAT(manifest.failure().sentence, HasSubstr("key \"disks\" is missing"));
+}
+
 TEST(StoreTest, AnUnknownKeyIsRefusedByName) {
     const Folder folder(Medium::memory);
     ASSERT_TRUE(Store::create(folder / "s", shape_of(8, 8, Layout::row_major, 8), {"u", "c"}, {}));
