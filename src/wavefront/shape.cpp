@@ -83,13 +83,18 @@ BlockShape blocks_of(const Shape& shape) {
             .element_bytes = element_bytes(shape.element)};
 }
 
-Shape with_layout(Shape shape, Layout layout) {
+Shape with_layout(Shape shape, Layout layout, std::uint64_t skew) {
     shape.layout = layout;
+    shape.skew = skew;
     return shape;
 }
 
-std::uint64_t slot_bytes(const Shape& stored, Layout layout) {
-    return std::max(strip_bytes(stored), strip_bytes(with_layout(stored, layout)));
+bool lie_alike(const Shape& one, const Shape& other) {
+    return one.layout == other.layout && one.skew == other.skew;
+}
+
+std::uint64_t slot_bytes(const Shape& stored, const Shape& worked) {
+    return std::max(strip_bytes(stored), strip_bytes(worked));
 }
 
 std::uint64_t rows_in_strip(const Shape& shape, std::uint64_t index) {

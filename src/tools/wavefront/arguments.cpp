@@ -111,6 +111,7 @@ void declare(CLI::App& app, Texts& texts, WavefrontArguments& arguments) {
     auto *split =
         declare_store(command("split", "cut into parts for ranks", Command::split), arguments);
     split->add_option("parts", arguments.parts, "new folders, one a rank")->required();
+    split->add_option("--kernel", texts.kernel, "that will run on the parts, if it looks far");
     auto *join = command("join", "put parts together again", Command::join);
     join->add_option("target", arguments.target, "the new store's folder")->required();
     join->add_option("parts", arguments.parts, "folders of the parts, in order")->required();
@@ -140,7 +141,7 @@ Outcome read_shape(const Texts& texts, WavefrontArguments& arguments) {
                                            : info->coefficient_count;
     const bool real =
         shape.element == wavefront::Element::f32 || shape.element == wavefront::Element::f64;
-    shape.layout = info->has_skewed && real && !own_counts ? Layout::skewed : Layout::row_major;
+    shape.layout = info->skew > 0 && real && !own_counts ? Layout::skewed : Layout::row_major;
     if (!texts.layout.empty()) {
         const auto layout = wavefront::layout_named(texts.layout);
         if (!layout) return layout.failure();

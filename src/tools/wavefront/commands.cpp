@@ -102,7 +102,7 @@ Outcome plan(const WavefrontArguments& arguments) {
     const auto suits = check_kernel(*kernel, shape);
     if (!suits) return suits;
     const auto& options = arguments.options;
-    const auto made = make_plan({.shape = with_layout(shape, kernel->layout),
+    const auto made = make_plan({.shape = working_shape(*kernel, shape),
                                  .disk_layout = shape.layout,
                                  .thickness = kernel->thickness,
                                  .iterations = options.iterations,
@@ -275,11 +275,13 @@ Outcome convert(const WavefrontArguments& arguments) {
     return Done{};
 }
 
-// Built-in kernels look one row up and down.
+// Most kernels look one row up and down; one that looks further is named.
 Outcome split(const WavefrontArguments& arguments) {
     const auto whole = Store::open(arguments.store, Access::reading);
     if (!whole) return whole.failure();
-    return split_store(*whole, 1, arguments.parts);
+    const auto info = kernel_info(arguments.kernel.empty() ? "livermore23" : arguments.kernel);
+    if (!info) return info.failure();
+    return split_store(*whole, info->thickness, arguments.parts);
 }
 
 bool is_npy(const std::string& path) {
@@ -361,7 +363,7 @@ Outcome kernels(const WavefrontArguments& arguments) {
                    {"meaning", info.meaning},
                    {"parameters", info.parameters},
                    {"coefficients", info.coefficient_count},
-                   {"skewed", info.has_skewed}});
+                   {"skewed", info.skew > 0}});
         else
             fmt::print("{:<15} {} {}\n", info.name, info.meaning, info.parameters);
     }

@@ -93,7 +93,7 @@ Shape stored(const Request& request) {
 // A strip's rows between one layout and the other.
 std::uint64_t conversion_bytes(const Request& request) {
     const auto& shape = request.shape;
-    if (request.disk_layout == shape.layout) return 0;
+    if (lie_alike(stored(request), shape)) return 0;
     return shape.strip_rows * shape.columns * element_bytes(shape.element);
 }
 
@@ -105,7 +105,7 @@ std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint6
     const auto scratch = waves * request.scratch_rows * shape.columns *
                          element_bytes(shape.element) * shape.data_count;
     return own_memory_bytes(shape, request.threads) + scratch + conversion_bytes(request) +
-           strips * shape.matrix_count() * slot_bytes(stored(request), shape.layout);
+           strips * shape.matrix_count() * slot_bytes(stored(request), shape);
 }
 
 std::uint64_t waves_to_hide_disk(const Request& request) {

@@ -57,8 +57,8 @@ class Pass {
          std::vector<StripFiles> targets, std::vector<std::vector<std::uint64_t>> sums)
         : request_(request),
           disk_(request.store->shape()),
-          shape_(with_layout(disk_, request.kernel->layout)),
-          converted_rows_(disk_.layout == shape_.layout
+          shape_(working_shape(*request.kernel, disk_)),
+          converted_rows_(lie_alike(disk_, shape_)
                               ? 0
                               : disk_.strip_rows * disk_.columns * element_bytes(disk_.element)),
           sources_(std::move(sources)),
@@ -116,7 +116,7 @@ class Pass {
     std::byte *slot(std::uint64_t strip, std::uint32_t matrix) const {
         return request_.ring->begin() +
                (strip % request_.buffers * shape_.matrix_count() + matrix) *
-                   slot_bytes(disk_, shape_.layout);
+                   slot_bytes(disk_, shape_);
     }
 
     bool converting() const { return !converted_rows_.empty(); }

@@ -27,7 +27,7 @@ std::uint64_t peak_memory_bytes() {
 }
 
 Request request_of(const Store& store, const Kernel& kernel, const RunOptions& options) {
-    return {.shape = with_layout(store.shape(), kernel.layout),
+    return {.shape = working_shape(kernel, store.shape()),
             .disk_layout = store.shape().layout,
             .thickness = kernel.thickness,
             .iterations = options.iterations,
@@ -66,7 +66,7 @@ class Run {
         queue_ = options_.wrap_queue ? options_.wrap_queue(std::move(*queue)) : std::move(*queue);
         const auto& shape = store_.shape();
         auto ring = Memory::reserve(plan_.buffers * shape.matrix_count() *
-                                    slot_bytes(shape, kernel_.layout));
+                                    slot_bytes(shape, working_shape(kernel_, shape)));
         if (!ring) return ring.failure();
         ring_ = std::move(*ring);
         queue_->lend(ring_);

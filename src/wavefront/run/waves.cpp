@@ -52,7 +52,7 @@ Waves::Waves(WaveSet set)
       groups_(std::clamp<std::uint64_t>(set_.tiling.groups, 1, set_.waves)),
       changes_(set_.waves, 0.0) {
     if (set_.frontiers) {
-        border_ = Border(set_.frontiers, set_.shape, set_.band_rows, set_.kernel->thickness);
+        border_ = Border(set_.frontiers, set_.shape, set_.band_rows, *set_.kernel);
         set_.frontiers->call_on_arrival([this] { news_.add(1); });
     }
     const auto count = groups_.size();
@@ -146,6 +146,12 @@ bool Waves::is_ready(std::size_t index, std::uint64_t rounds) const {
     return border_.ready(iteration_of(groups_[index]), rounds);
 }
 
+// A vector needs those of the band above up to the last lane's lag and the thickness further.
+std::uint64_t Waves::columns_a_round() const {
+    const auto needed = (skew_lanes - 1) * set_.shape.skew + set_.kernel->thickness;
+    return (needed + 7) / 8 * 8;
+}
+
 void Waves::advance(Group& group, Block& block) {
     block.first_round = group.rounds.load(std::memory_order_relaxed);
     block.end_round = std::min(block.first_round + set_.tiling.rounds, rounds_of(group));
@@ -154,11 +160,11 @@ void Waves::advance(Group& group, Block& block) {
     border_.before(iteration_of(group), block.first_round, strip);
     const auto vectors = set_.shape.row_elements();
     const bool whole = set_.kernel->steps == Steps::whole || set_.tiling.span == 0;
-    const auto last_shift = skew_lanes * (block.end_round - block.first_round - 1);
+    const auto last_shift = columns_a_round() * (block.end_round - block.first_round - 1);
     const auto span = whole ? vectors + last_shift : set_.tiling.span;
     for (std::uint64_t begin = 0; begin < vectors + last_shift; begin += span) {
         for (auto r = block.first_round; r < block.end_round; ++r) {
-            const auto shift = whole ? 0 : skew_lanes * (r - block.first_round);
+            const auto shift = whole ? 0 : columns_a_round() * (r - block.first_round);
             const auto first = begin > shift ? begin - shift : 0;
             const auto end = begin + span > shift ? begin + span - shift : 0;
             if (first < std::min(end, vectors)) round(group, block, r, first, end);

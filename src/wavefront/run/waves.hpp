@@ -11,8 +11,9 @@
 // Within a block the work goes by spans of columns, all rounds of a span before
 // the next span: what a wave leaves in the processor's cache, the next wave finds
 // there, and a band comes from memory once for the group and not once for each
-// wave. A round needs seven columns more of the round before, so spans move left
-// by eight a round; the result does not depend on their width.
+// wave. A round needs some columns more of the round before, seven and one for
+// most kernels, so spans move left a little each round; the result does not
+// depend on their width.
 //
 // Each group has one counter of bands that its last wave has finished. A thread
 // takes the last group that has a block to do, and sleeps where there is none.
@@ -113,6 +114,7 @@ class Waves {
     void work();
     Turn take(Group *& group);
     bool is_ready(std::size_t index, std::uint64_t rounds) const;
+    std::uint64_t columns_a_round() const;
     std::uint64_t rounds_of(const Group& group) const { return bands_ + group.waves - 1; }
     void advance(Group& group, Block& block);
     void locate(const Group& group, Block& block);
