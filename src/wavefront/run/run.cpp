@@ -107,18 +107,30 @@ class Run {
     Outcome advance(std::uint64_t waves) {
         auto result = stream(waves);
         if (!result) return result.failure();
-        if (options_.tolerance > 0.0) {
-            const auto rested = first_at_rest(result->changes, options_.tolerance);
+        if (is_tested(waves)) {
+            const auto changes = changes_everywhere(*result);
+            const auto rested = first_at_rest(changes, options_.tolerance);
             report_.converged = rested < waves;
             if (rested + 1 < waves) {
                 waves = rested + 1;
+                if (options_.frontiers) options_.frontiers->begin_again();
                 result = stream(waves);
                 if (!result) return result.failure();
             }
-            report_.last_change = result->changes.back();
+            report_.last_change = changes[waves - 1];
         }
         report_.iterations += waves;
         return make_true(*result, waves);
+    }
+
+    bool is_tested(std::uint64_t waves) const {
+        return options_.tolerance > 0.0 &&
+               store_.manifest().iterations + waves > options_.tested_from;
+    }
+
+    std::vector<double> changes_everywhere(const PassResult& result) {
+        return options_.frontiers ? options_.frontiers->largest_changes(result.changes)
+                                  : result.changes;
     }
 
     Result<PassResult> stream(std::uint64_t waves) {
@@ -207,9 +219,6 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
                        store.folder() + " is part " + std::to_string(part->rank) + " of " +
                            std::to_string(part->ranks) + "; run them together: mpirun -n " +
                            std::to_string(part->ranks) + " lanewise-wavefront-ranks"};
-    if (options.frontiers && options.tolerance > 0.0)
-        return Failure{LW_ERR_ARGUMENT,
-                       "parts have no test of convergence; leave out the tolerance"};
     return make_plan(request_of(store, kernel, options));
 }
 
