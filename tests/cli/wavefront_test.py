@@ -220,6 +220,7 @@ def test_a_flipped_bit_is_found_and_named(lanewise: Lanewise, tmp_path: Path) ->
         assert "strip 5 (rows from 40) of zu" in done.stderr
 
 
+TWO_FAR = ["--rows", 64, "--cols", 64, "--kernel", "sor-fourth-order", "--layout", "row-major"]
 BAD = [
     (["run", "none", "--iterations", 1], ["none", "create"]),
     (["run", "s", "--iterations", 0], ["0 iterations"]),
@@ -248,6 +249,12 @@ BAD = [
     (["convert", "s", "t", "--layout", "tiled"], ["tiled", "frontier"]),
     (["convert", "s", "s", "--layout", "block"], ["s", "not empty"]),
     (["plan", "--rows", 64, "--cols", 64, "--iterations", 1, "--memory", "1K"], ["--memory"]),
+    (
+        ["plan", *TWO_FAR, "--iterations", 1, "--strip-rows", 1],
+        ["2 rows", "strips of 1", "--strip-rows 2"],
+    ),
+    (["split", "s", "a", "b", "--kernel", "sorr"], ["sorr", "sor9"]),
+    (["split", "s", *(f"p{n}" for n in range(40))], ["64 rows", "40 parts"]),
     (["resum", "s"], ["resum", "resume"]),
 ]
 
