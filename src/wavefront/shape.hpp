@@ -38,10 +38,16 @@ struct Shape {
     Element element = Element::f64;
     Layout layout = Layout::row_major;
     std::uint64_t strip_rows = 0;
+    std::uint64_t tile_columns = 0; /* a strip is cut into tiles of so many columns; 0: it is one */
     std::uint64_t skew = 1; /* vectors by which a row of a skewed band lags; on disk always 1 */
 
     std::uint32_t matrix_count() const { return data_count + coefficient_count; }
     std::uint64_t strip_count() const { return (rows + strip_rows - 1) / strip_rows; }
+    std::uint64_t tiles_in_strip() const {
+        return tile_columns ? (columns + tile_columns - 1) / tile_columns : 1;
+    }
+    /* What is transferred, and has a checksum, at a time: strip by strip, from left to right. */
+    std::uint64_t tile_count() const { return strip_count() * tiles_in_strip(); }
     /* Elements between the starts of two rows, seen from whole bands. */
     std::uint64_t row_elements() const {
         return layout == Layout::skewed ? columns + (skew_lanes - 1) * skew : columns;
@@ -55,8 +61,12 @@ Result<Element> element_named(const std::string& name);
 const char *layout_name(Layout layout);
 Result<Layout> layout_named(const std::string& name);
 
-/* One strip of one matrix on disk and in memory, padding to whole disk blocks included. */
+/* One strip of one matrix on disk and in memory, padding to whole disk blocks included, where it
+ * is not cut into tiles. */
 std::uint64_t strip_bytes(const Shape& shape);
+/* One tile by itself, a strip of fewer columns; the last of a strip is as wide as the others. */
+Shape tile_of(const Shape& shape);
+std::uint64_t tile_bytes(const Shape& shape);
 /* A strip in the block and frontier layouts: squares side by side. */
 BlockShape blocks_of(const Shape& shape);
 /* The same matrices in another layout. */

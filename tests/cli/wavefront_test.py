@@ -121,6 +121,29 @@ def test_a_store_runs_to_the_same_bits_in_every_layout(
     assert json.loads((tmp_path / "u" / "manifest.json").read_text())["iterations"] == 6
 
 
+def test_rows_in_tiles_are_swept_in_panels_to_the_same_bits(
+    native: Lanewise, tmp_path: Path
+) -> None:
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    native("create", whole, "--rows", 150, "--cols", 3000, "--strip-rows", 8)
+    cutting = ["--layout", "row-major", "--tile-columns", 64]
+    assert native("convert", whole, cut, *cutting).returncode == 0
+    run = ["--iterations", 20, "--waves", 10, "--memory", "18MiB"]
+
+    plan = json.loads(native("plan", cut, *run, "--json").stdout)
+    done = native("run", cut, *run, "--json")
+    native("run", whole, "--iterations", 20)
+
+    assert plan["panels"] > 3
+    end = json.loads(done.stdout.splitlines()[-1])
+    assert end["peak_memory_bytes"] <= 18 << 20
+    assert end["read_bytes"] + end["written_bytes"] == plan["read_bytes"] + plan["written_bytes"]
+    for store in (whole, cut):
+        assert native("export", store, "data", tmp_path / f"{store.name}.raw").returncode == 0
+    assert (tmp_path / "cut.raw").read_bytes() == (tmp_path / "whole.raw").read_bytes()
+    assert native("verify", cut).returncode == 0
+
+
 def digest(folder: Path) -> str:
     """Return a hash of the data that the manifest names."""
     entry = json.loads((folder / "manifest.json").read_text())["matrices"][0]

@@ -181,7 +181,7 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
 }
 
 bool suits_skewed(const Shape& shape) {
-    return shape.layout != Layout::row_major &&
+    return (shape.layout != Layout::row_major || shape.tile_columns) &&
            bool(check_shape(with_layout(shape, Layout::skewed)));
 }
 

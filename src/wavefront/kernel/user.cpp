@@ -207,6 +207,10 @@ Outcome check_kernel(const Kernel& kernel, const Shape& shape) {
     if (kernel.element != shape.element)
         return refuse(std::string("was made for ") + element_name(kernel.element) +
                       "; the store holds " + element_name(shape.element));
+    if (shape.tile_columns && kernel.steps == Steps::whole)
+        return refuse("goes over whole rows; the store is cut into tiles of " +
+                      std::to_string(shape.tile_columns) +
+                      " columns, convert it without --tile-columns");
     return check_shape(working_shape(kernel, shape));
 }
 

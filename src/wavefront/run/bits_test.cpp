@@ -34,9 +34,10 @@ std::string describe(const Trial& trial) {
     const auto& s = trial.shape;
     return trial.kernel + " " + element_name(s.element) + " " + layout_name(s.layout) + " " +
            std::to_string(s.rows) + "x" + std::to_string(s.columns) + " strips of " +
-           std::to_string(s.strip_rows) + ", " + std::to_string(trial.options.iterations) +
-           " iterations, K " + std::to_string(trial.options.waves) + ", " +
-           std::to_string(trial.options.threads) + " threads, seed " + std::to_string(trial.seed);
+           std::to_string(s.strip_rows) + " tiles of " + std::to_string(s.tile_columns) + ", " +
+           std::to_string(trial.options.iterations) + " iterations, K " +
+           std::to_string(trial.options.waves) + ", " + std::to_string(trial.options.threads) +
+           " threads, seed " + std::to_string(trial.seed);
 }
 
 Trial draw(std::uint64_t seed) {
@@ -67,6 +68,14 @@ Trial draw(std::uint64_t seed) {
     trial.options.threads = static_cast<std::uint32_t>(between(1, 4));
     trial.options.queue = between(0, 3) ? QueueKind::automatic : QueueKind::threads;
     if (between(0, 3) == 0) trial.disks = {"second"};
+    // A tight budget makes many panels of rows in tiles.
+    const auto info = *kernel_info(trial.kernel);
+    if (info.skew > 0 && between(0, 3) == 0) {
+        trial.shape.strip_rows = 8 * between(1, 3);
+        trial.shape.tile_columns = between(1, trial.shape.columns);
+        trial.spare_bytes = between(0, 200000);
+        return trial;
+    }
     // The least budget holds one wave only; more than one strip of all matrices is 30 KiB or more.
     if (between(0, 2) == 0) trial.spare_bytes = between(0, 600000);
     return trial;

@@ -12,6 +12,8 @@
 #include <fstream>
 
 #include "base/clock.hpp"
+#include "wavefront/plan/panels.hpp"
+#include "wavefront/run/panel_pass.hpp"
 
 namespace lanewise::wavefront {
 namespace {
@@ -64,9 +66,7 @@ class Run {
         auto queue = make_disk_queue(options_.queue);
         if (!queue) return queue.failure();
         queue_ = options_.wrap_queue ? options_.wrap_queue(std::move(*queue)) : std::move(*queue);
-        const auto& shape = store_.shape();
-        auto ring = Memory::reserve(plan_.buffers * shape.matrix_count() *
-                                    slot_bytes(shape, working_shape(kernel_, shape)));
+        auto ring = Memory::reserve(ring_bytes());
         if (!ring) return ring.failure();
         ring_ = std::move(*ring);
         queue_->lend(ring_);
@@ -88,6 +88,15 @@ class Run {
     }
 
   private:
+    std::uint64_t ring_bytes() const {
+        const auto& stored = store_.shape();
+        const auto worked = working_shape(kernel_, stored);
+        if (!plan_.panel_vectors)
+            return plan_.buffers * stored.matrix_count() * slot_bytes(stored, worked);
+        const PanelGeometry geometry(worked, kernel_.thickness, plan_.waves, plan_.panel_vectors);
+        return panel_memory(worked, stored.layout, geometry).bytes(worked, plan_.buffers);
+    }
+
     // Kept before the first pass, so that a killed run can be gone on with.
     Outcome note_run() {
         auto manifest = store_.manifest();
@@ -154,7 +163,8 @@ class Run {
                 options_.progress(
                     {report_.iterations, options_.iterations, pass, monotonic_s() - began_s_});
             };
-        auto result = run_pass(request);
+        auto result =
+            plan_.panel_vectors ? run_panel_pass(request, plan_.panel_vectors) : run_pass(request);
         if (!result) return result;
         ++report_.passes;
         report_.read_bytes += result->read_bytes;

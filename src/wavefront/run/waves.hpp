@@ -54,6 +54,13 @@ class BandCounter {
     alignas(64) std::atomic<std::uint64_t> bands_{0};
 };
 
+/* Vectors [first, end) of wave 0 on band 0; each band and each wave further begins and ends
+ * columns_a_round() earlier. What lies left of it is done on all bands, by all waves. */
+struct Panel {
+    std::int64_t first = 0;
+    std::int64_t end = std::int64_t{1} << 60;
+};
+
 struct WaveSet {
     const Kernel *kernel = nullptr;
     Shape shape;
@@ -61,6 +68,8 @@ struct WaveSet {
     std::uint64_t waves = 1;
     std::uint32_t threads = 1;
     Tiling tiling;
+    Panel panel{};
+    std::uint64_t band_bytes = 0;        /* from band to band in memory; 0: whole bands */
     Frontiers *frontiers = nullptr;      /* of a part, whose groups are single waves */
     std::uint64_t iterations_before = 0; /* that the part has gone through */
     bool measuring = false;              /* the largest change of each wave is wanted */
@@ -84,6 +93,10 @@ class Waves {
     bool given_up() const { return !loaded_.wait_for(0); }
     /* Bands that the last wave has finished. */
     std::uint64_t finished() const { return groups_.back().finished.ready(); }
+    /* Returns false where the waves were given up. */
+    bool wait_finished(std::uint64_t bands) const {
+        return groups_.back().finished.wait_for(bands);
+    }
 
     void start();
     /* Ends all waves early; their threads return from whatever they wait for. */
@@ -114,7 +127,6 @@ class Waves {
     void work();
     Turn take(Group *& group);
     bool is_ready(std::size_t index, std::uint64_t rounds) const;
-    std::uint64_t columns_a_round() const;
     std::uint64_t rounds_of(const Group& group) const { return bands_ + group.waves - 1; }
     void advance(Group& group, Block& block);
     void locate(const Group& group, Block& block);

@@ -86,7 +86,8 @@ Outcome read_shape(const Json& json, const std::string& path, Shape& shape) {
              .coefficient_count = json["coefficient_count"].get<std::uint32_t>(),
              .element = *element,
              .layout = *layout,
-             .strip_rows = json["strip_rows"].get<std::uint64_t>()};
+             .strip_rows = json["strip_rows"].get<std::uint64_t>(),
+             .tile_columns = json.value("tile_columns", std::uint64_t{0})};
     const auto sound = check_shape(shape);
     return sound ? Outcome(Done{}) : Outcome(damaged(path, sound.failure().sentence));
 }
@@ -131,8 +132,8 @@ Result<Manifest> convert(const Json& json, const std::string& path) {
         "schema",   "version",    "rows",   "columns",    "data_count", "coefficient_count",
         "element",  "byte_order", "layout", "strip_rows", "iterations", "disks",
         "matrices", "run"};
-    // Stores from before there were parts are whole.
-    const auto sound = check_keys(json, keys, path, {"part"});
+    // Stores from before there were parts and tiles are whole.
+    const auto sound = check_keys(json, keys, path, {"part", "tile_columns"});
     if (!sound) return sound.failure();
     Manifest manifest;
     manifest.iterations = json["iterations"].get<std::uint64_t>();
@@ -167,6 +168,7 @@ Json to_json(const Manifest& manifest) {
             {"byte_order", "little"},
             {"layout", layout_name(shape.layout)},
             {"strip_rows", shape.strip_rows},
+            {"tile_columns", shape.tile_columns},
             {"iterations", manifest.iterations},
             {"disks", manifest.disks},
             {"matrices", matrices},

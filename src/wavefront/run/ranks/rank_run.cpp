@@ -30,6 +30,7 @@ Outcome check_part(const Store& store, Company company, const Kernel& kernel) {
         return refuse(" was split for thickness " + std::to_string(part->halo_rows) + ", " +
                       kernel.name + " has " + std::to_string(kernel.thickness) +
                       "; split it again with --kernel " + kernel.name);
+    if (store.shape().tile_columns) return refuse(" is cut into tiles; parts have whole rows");
     if (kernel.data_count != 1) return refuse(" has several data matrices; parts have one");
     return Done{};
 }
