@@ -131,10 +131,11 @@ typedef struct lw_wavefront_kernel {
     const char *name;                         /* asked for by resume; NULL: "kernel" */
     lw_wavefront_step_fn advance;             /* NULL: works on row-major stores only */
     lw_wavefront_step_fn advance_and_measure; /* with the change of each wave */
+    uint32_t skew; /* of the bands that the steps work on, 1 to thickness + 1 */
 } lw_wavefront_kernel;
 
 #define LW_WAVEFRONT_KERNEL \
-    { sizeof(lw_wavefront_kernel), 1, LW_READS_UPDATED, 0, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(lw_wavefront_kernel), 1, LW_READS_UPDATED, 0, NULL, NULL, NULL, NULL, NULL, 1 }
 
 typedef struct lw_wavefront_progress {
     uint64_t iterations_done; /* in whole passes */

@@ -22,8 +22,8 @@
 // A store holds doubles, or floats for an update with `using real = float`.
 //
 // With `vectors = true` the update also runs on a skewed store, eight rows at once with the
-// instructions that this file is compiled for: it has thickness 1, returns `auto`, chooses with
-// ?: and not with if, and does not read u(-1, 1). The bits are the same. They are those of the
+// instructions that this file is compiled for: it has thickness 1 to 7, returns `auto`, and chooses
+// with ?: and not with if. The bits are the same. They are those of the
 // sequential loop where the compiler does not fuse multiplication and addition: compile with
 // -ffp-contract=off.
 
@@ -81,13 +81,19 @@ struct around {
     Real operator()(int down, int right) const { return rows[down + middle][column + right]; }
 };
 
+/* How eight rows at once reach the cells that an update reads. */
+enum class reach { near, far, none };
+
 /* Stands for a matrix while the update is asked what it reads. */
-template <typename Real>
+template <typename Real, int thickness>
 struct recorder {
-    bool *within_skewed;
+    reach *found;
     Real operator()(int down, int right) const {
-        const bool near = down >= -1 && down <= 1 && right >= -1 && right <= 1;
-        if (!near || (down == -1 && right == 1)) *within_skewed = false;
+        const auto within = [](int offset) { return offset >= -thickness && offset <= thickness; };
+        if (!within(down) || !within(right)) *found = reach::none;
+        // Updated before it is read, or not before: see <lanewise/wavefront/skewed.hpp>.
+        else if ((down < 0 && down + right >= 0) || (down > 0 && down + right < 0))
+            *found = *found == reach::none ? reach::none : reach::far;
         return Real(1);
     }
 };
@@ -165,6 +171,7 @@ struct sweep {
 
     /* The update as a cell of <lanewise/wavefront/skewed.hpp>. */
     struct cell {
+        static constexpr int thickness = Update::thickness;
         static constexpr unsigned coefficients = sweep::coefficients;
         Update update;
         auto operator()(const auto& u, const auto& c) const {
@@ -175,15 +182,40 @@ struct sweep {
             return update(u, [&](int, int) { return c(static_cast<unsigned>(I)); }...);
         }
     };
-    using skewed = Skewed<Update, Real, cell>;
+    template <reach wanted>
+    using skewed =
+        Skewed<Update, Real, cell, wanted == reach::near ? 1u : unsigned{Update::thickness} + 1u>;
+    /* Beyond it the next wave in lockstep would come too near with the smallest skew. */
+    static constexpr int near_thickness_max = 3;
 
-    /* Whether the update reads only what the skewed layout has at hand. */
     template <std::size_t... I>
-    static bool stays_within(const Update& update, std::index_sequence<I...>) {
-        bool within = true;
-        const recorder<Real> seen{&within};
+    static reach reach_of(const Update& update, std::index_sequence<I...>) {
+        auto found = thickness <= near_thickness_max ? reach::near : reach::far;
+        const recorder<Real, thickness> seen{&found};
         (void)update(((void)I, seen)...);
-        return within;
+        return found;
+    }
+
+    /* Sets the kernel's functions for eight rows at once. */
+    template <reach wanted>
+    static void set_steps(lw_wavefront_kernel& kernel) {
+        using steps = skewed<wanted>;
+        kernel.skew = static_cast<std::uint32_t>(steps::lag);
+        kernel.advance = [](const void *context, const void *step) {
+            steps::template update<typename steps::Nothing>(context,
+                                                            *static_cast<const Step *>(step));
+        };
+        kernel.advance_and_measure = [](const void *context, const void *step) {
+            steps::template update<typename steps::Largest>(context,
+                                                            *static_cast<const Step *>(step));
+        };
+    }
+    static void set_steps(const Update& update, lw_wavefront_kernel& kernel) {
+        const auto wanted = reach_of(update, std::make_index_sequence<matrices>{});
+        if constexpr (thickness <= near_thickness_max) {
+            if (wanted == reach::near) return set_steps<reach::near>(kernel);
+        }
+        if (wanted == reach::far) set_steps<reach::far>(kernel);
     }
 };
 
@@ -306,19 +338,10 @@ lw_wavefront_outcome carry_out(store& target, const Update& update, const option
     kernel.context = &cell.update;
     kernel.name = name;
     if constexpr (takes_vectors<Update>()) {
-        static_assert(rows::thickness == 1 && !reads_previous<Update>(),
-                      "vectors are for updates of thickness 1 that read updated values");
+        static_assert(rows::thickness <= 7 && !reads_previous<Update>(),
+                      "vectors are for updates of thickness 1 to 7 that read updated values");
         static_assert(sizeof(typename rows::cell) == sizeof(Update), "one context serves both");
-        if (rows::stays_within(update, std::make_index_sequence<rows::matrices>{})) {
-            kernel.advance = [](const void *context, const void *step) {
-                rows::skewed::template update<typename rows::skewed::Nothing>(
-                    context, *static_cast<const Step *>(step));
-            };
-            kernel.advance_and_measure = [](const void *context, const void *step) {
-                rows::skewed::template update<typename rows::skewed::Largest>(
-                    context, *static_cast<const Step *>(step));
-            };
-        }
+        rows::set_steps(update, kernel);
     }
     lw_wavefront_run_options asked = LW_WAVEFRONT_RUN_OPTIONS;
     asked.iterations = wanted.iterations;

@@ -74,6 +74,17 @@ std::uint64_t strip_bytes(const Shape& shape) {
     return round_up(elements * element_bytes(shape.element), disk_block_bytes);
 }
 
+Shape tile_of(const Shape& shape) {
+    auto tile = shape;
+    if (shape.tile_columns) tile.columns = shape.tile_columns;
+    tile.tile_columns = 0;
+    return tile;
+}
+
+std::uint64_t tile_bytes(const Shape& shape) {
+    return strip_bytes(tile_of(shape));
+}
+
 BlockShape blocks_of(const Shape& shape) {
     return {.rows = shape.strip_rows,
             .columns = shape.columns,
@@ -83,13 +94,18 @@ BlockShape blocks_of(const Shape& shape) {
             .element_bytes = element_bytes(shape.element)};
 }
 
-Shape with_layout(Shape shape, Layout layout) {
+Shape with_layout(Shape shape, Layout layout, std::uint64_t skew) {
     shape.layout = layout;
+    shape.skew = skew;
     return shape;
 }
 
-std::uint64_t slot_bytes(const Shape& stored, Layout layout) {
-    return std::max(strip_bytes(stored), strip_bytes(with_layout(stored, layout)));
+bool lie_alike(const Shape& one, const Shape& other) {
+    return one.layout == other.layout && one.skew == other.skew;
+}
+
+std::uint64_t slot_bytes(const Shape& stored, const Shape& worked) {
+    return std::max(strip_bytes(stored), strip_bytes(worked));
 }
 
 std::uint64_t rows_in_strip(const Shape& shape, std::uint64_t index) {
@@ -113,6 +129,9 @@ Outcome check_shape(const Shape& shape) {
                       " coefficient matrices cannot be; at least 1 data matrix, at most " +
                       std::to_string(matrices_max) + " in all");
     if (shape.strip_rows < 1) return refuse("a strip has at least 1 row");
+    if (shape.tile_columns > shape.columns)
+        return refuse("tiles of " + std::to_string(shape.tile_columns) +
+                      " columns are wider than a row of " + std::to_string(shape.columns));
     if (shape.layout != Layout::skewed) return Done{};
     if (shape.strip_rows % skew_lanes != 0)
         return refuse("skewed strips are multiples of 8 rows, not " +

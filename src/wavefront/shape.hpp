@@ -7,9 +7,9 @@
 // the unit of disk transfers and checksums; inside a strip a wave advances band
 // by band. In the row-major layout a band is any number of rows. In the skewed
 // layout it is eight rows, and element (l, j) of a band lies in lane l of vector
-// j + l, so that eight rows of a Gauss-Seidel sweep are updated by one
-// instruction (research by Yuan et al., arXiv 2010.04868, on disk here too).
-// The block and frontier layouts of paper 002 cut a strip into squares, as other
+// j + l (in memory also j + s l, for kernels that look further), so that eight rows of a
+// Gauss-Seidel sweep are updated by one instruction (research by Yuan et al., arXiv 2010.04868, on
+// disk here too). The block and frontier layouts of paper 002 cut a strip into squares, as other
 // programs may want to find it; waves see such a strip as rows or bands.
 
 #pragma once
@@ -38,12 +38,19 @@ struct Shape {
     Element element = Element::f64;
     Layout layout = Layout::row_major;
     std::uint64_t strip_rows = 0;
+    std::uint64_t tile_columns = 0; /* a strip is cut into tiles of so many columns; 0: it is one */
+    std::uint64_t skew = 1; /* vectors by which a row of a skewed band lags; on disk always 1 */
 
     std::uint32_t matrix_count() const { return data_count + coefficient_count; }
     std::uint64_t strip_count() const { return (rows + strip_rows - 1) / strip_rows; }
+    std::uint64_t tiles_in_strip() const {
+        return tile_columns ? (columns + tile_columns - 1) / tile_columns : 1;
+    }
+    /* What is transferred, and has a checksum, at a time: strip by strip, from left to right. */
+    std::uint64_t tile_count() const { return strip_count() * tiles_in_strip(); }
     /* Elements between the starts of two rows, seen from whole bands. */
     std::uint64_t row_elements() const {
-        return layout == Layout::skewed ? columns + skew_lanes - 1 : columns;
+        return layout == Layout::skewed ? columns + (skew_lanes - 1) * skew : columns;
     }
 };
 
@@ -54,14 +61,20 @@ Result<Element> element_named(const std::string& name);
 const char *layout_name(Layout layout);
 Result<Layout> layout_named(const std::string& name);
 
-/* One strip of one matrix on disk and in memory, padding to whole disk blocks included. */
+/* One strip of one matrix on disk and in memory, padding to whole disk blocks included, where it
+ * is not cut into tiles. */
 std::uint64_t strip_bytes(const Shape& shape);
+/* One tile by itself, a strip of fewer columns; the last of a strip is as wide as the others. */
+Shape tile_of(const Shape& shape);
+std::uint64_t tile_bytes(const Shape& shape);
 /* A strip in the block and frontier layouts: squares side by side. */
 BlockShape blocks_of(const Shape& shape);
 /* The same matrices in another layout. */
-Shape with_layout(Shape shape, Layout layout);
-/* Memory for a strip that lies on disk as in `stored` and is worked on in `layout`. */
-std::uint64_t slot_bytes(const Shape& stored, Layout layout);
+Shape with_layout(Shape shape, Layout layout, std::uint64_t skew = 1);
+/* Whether strips of one lie as strips of the other. */
+bool lie_alike(const Shape& one, const Shape& other);
+/* Memory for a strip that lies on disk as in `stored` and is worked on as in `worked`. */
+std::uint64_t slot_bytes(const Shape& stored, const Shape& worked);
 /* Of the strip at `index`: fewer than strip_rows in the last one. */
 std::uint64_t rows_in_strip(const Shape& shape, std::uint64_t index);
 /* The default height: one matrix's strip is a transfer that the disk serves at full speed. */

@@ -115,6 +115,7 @@ Result<Kernel> kernel_from(const lw_wavefront_kernel& given, const Shape& shape)
          .context = given.context,
          .advance = given.advance,
          .advance_and_measure = given.advance_and_measure,
+         .skew = given.skew,
          .thickness = given.thickness,
          .reading = given.reads == LW_READS_PREVIOUS ? Reading::previous : Reading::updated,
          .writes = given.watch_writes ? WriteCheck::watched : WriteCheck::trusted},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sweeps over the parts of a store on MPI ranks: the same bits, also when ranks are killed."""
+"""Sweeps over the parts of a store on MPI ranks: the same bits, on two hosts, also when killed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import random
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,26 @@ from lanewise.errors import RequestError
 from lanewise.launch.native import find_program
 from lanewise.launch.tuned import build_of
 
+Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
+
 SIDE, ITERATIONS, WAVES, KILLS = 384, 40, 4, 8
+RANKS = (1, 2, 3, 4)
+# Two hosts, one at each end of a link: what ranks say to each other crosses it.
+TWO_HOSTS = """[[site]]
+name = "a"
+hosts = 1
+lan = { rate = "10 Gbit/s" }
+
+[[site]]
+name = "b"
+hosts = 1
+lan = { rate = "10 Gbit/s" }
+
+[[link]]
+between = ["a", "b"]
+rate = "1 Gbit/s"
+delay = "1 ms"
+"""
 MPIRUN = shutil.which("mpirun.openmpi") or "mpirun"
 LAUNCH = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n"]
 
@@ -58,10 +79,14 @@ def parts_of(folder: Path, ranks: int) -> list[Path]:
     return [folder / f"part.{rank}" for rank in range(ranks)]
 
 
+def noted(parts: list[Path]) -> bool:
+    """Tell whether all ranks have noted a run; one that not all have has not begun."""
+    return all(json.loads((part / "manifest.json").read_text())["run"] for part in parts)
+
+
 def next_words(parts: list[Path]) -> list[object]:
-    """Return how to go on: a run that not all ranks have noted has not begun."""
-    noted = [json.loads((part / "manifest.json").read_text())["run"] for part in parts]
-    return ["--resume"] if all(noted) else ["--iterations", ITERATIONS, "--waves", WAVES]
+    """Return how to go on."""
+    return ["--resume"] if noted(parts) else ["--iterations", ITERATIONS, "--waves", WAVES]
 
 
 @pytest.fixture
@@ -98,6 +123,88 @@ def test_ranks_that_are_killed_go_on_to_the_same_bits(whole: Path) -> None:
     joined = wavefront("join", folder / "joined", *parts)
     assert joined.returncode == 0, joined.stderr
     assert sums(folder / "joined") == sums(folder / "expected")
+
+
+@pytest.fixture
+def two_hosts(
+    lanewise: Lanewise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Raise a testbed of two hosts called `pair`; skip where this machine lets nobody."""
+    with tempfile.TemporaryDirectory(prefix="lwt", dir="/tmp") as beds:
+        monkeypatch.setenv("LANEWISE_TESTBEDS", beds)
+        (tmp_path / "pair.toml").write_text(TWO_HOSTS)
+        raised = lanewise("testbed", "up", "pair.toml")
+        if raised.returncode == 2 or "is refused" in raised.stderr:
+            pytest.skip(raised.stderr.strip())
+        assert raised.returncode == 0, raised.stderr
+        yield
+        assert lanewise("testbed", "down", "pair").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "sweep",
+    [["livermore23"], ["sor-fourth-order"], ["jacobi", "--tolerance", 2e-3]],
+    ids=["livermore23", "two cells far", "jacobi until it rests"],
+)
+@pytest.mark.usefixtures("two_hosts")
+def test_ranks_on_two_hosts_leave_the_bits_of_one_program(
+    lanewise: Lanewise, tmp_path: Path, sweep: list[object]
+) -> None:
+    kernel, tolerance = sweep[0], sweep[1:]
+    run = ["--kernel", kernel, "--iterations", 200, "--waves", 7, *tolerance]
+    for name in ("whole", "expected"):
+        made = wavefront("create", tmp_path / name, "--rows", 60, "--cols", 90,
+                         "--kernel", kernel, "--strip-rows", 8)  # fmt: skip
+        assert made.returncode == 0, made.stderr
+    assert wavefront("run", tmp_path / "expected", *run).returncode == 0
+    ranked = str(build_of("openmpi", os.environ).program("lanewise-wavefront-ranks"))
+
+    for ranks in RANKS:
+        folder = tmp_path / str(ranks)
+        parts = parts_of(folder, ranks)
+        folder.mkdir()
+        cut = wavefront("split", tmp_path / "whole", *parts, "--kernel", kernel)
+        assert cut.returncode == 0, cut.stderr
+        done = lanewise("testbed", "run", "pair", "--", "mpirun.openmpi", "-n", ranks,
+                        ranked, folder / "part.%r", *run)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        joined = wavefront("join", folder / "joined", *parts)
+        assert joined.returncode == 0, joined.stderr
+        assert iterations(folder / "joined") == iterations(tmp_path / "expected")
+        assert sums(folder / "joined") == sums(tmp_path / "expected")
+
+
+def test_a_run_with_a_tolerance_that_is_killed_rests_where_one_program_does(
+    tmp_path: Path,
+) -> None:
+    ranks, chance = 3, random.Random(7)
+    for name in ("whole", "expected"):
+        made = wavefront("create", tmp_path / name, "--rows", 500, "--cols", 400,
+                         "--kernel", "jacobi", "--strip-rows", 8)  # fmt: skip
+        assert made.returncode == 0, made.stderr
+    run = ["--iterations", 400, "--waves", 5, "--tolerance", 1e-3, "--kernel", "jacobi"]
+    assert wavefront("run", tmp_path / "expected", *run).returncode == 0
+    parts = parts_of(tmp_path, ranks)
+    assert wavefront("split", tmp_path / "whole", *parts).returncode == 0
+    killed = 0
+    for _ in range(KILLS):
+        line = on_ranks(tmp_path, ranks, *(next_words(parts) if noted(parts) else run))
+        running = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.2 + chance.random() / 2)
+        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        if running.poll() is None and (found := children.read_text().split()):
+            os.kill(int(chance.choice(found)), signal.SIGKILL)
+        killed += running.wait() != 0
+
+    line = on_ranks(tmp_path, ranks, *(next_words(parts) if noted(parts) else run))
+    done = subprocess.run(line, capture_output=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert killed > 0
+    joined = wavefront("join", tmp_path / "joined", *parts)
+    assert joined.returncode == 0, joined.stderr
+    assert iterations(tmp_path / "joined") == iterations(tmp_path / "expected") < 400
+    assert sums(tmp_path / "joined") == sums(tmp_path / "expected")
 
 
 def test_a_part_by_itself_and_a_wrong_number_of_ranks_are_refused(whole: Path) -> None:

@@ -121,6 +121,29 @@ def test_a_store_runs_to_the_same_bits_in_every_layout(
     assert json.loads((tmp_path / "u" / "manifest.json").read_text())["iterations"] == 6
 
 
+def test_rows_in_tiles_are_swept_in_panels_to_the_same_bits(
+    native: Lanewise, tmp_path: Path
+) -> None:
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    native("create", whole, "--rows", 150, "--cols", 3000, "--strip-rows", 8)
+    cutting = ["--layout", "row-major", "--tile-columns", 64]
+    assert native("convert", whole, cut, *cutting).returncode == 0
+    run = ["--iterations", 20, "--waves", 10, "--memory", "18MiB"]
+
+    plan = json.loads(native("plan", cut, *run, "--json").stdout)
+    done = native("run", cut, *run, "--json")
+    native("run", whole, "--iterations", 20)
+
+    assert plan["panels"] > 3
+    end = json.loads(done.stdout.splitlines()[-1])
+    assert end["peak_memory_bytes"] <= 18 << 20
+    assert end["read_bytes"] + end["written_bytes"] == plan["read_bytes"] + plan["written_bytes"]
+    for store in (whole, cut):
+        assert native("export", store, "data", tmp_path / f"{store.name}.raw").returncode == 0
+    assert (tmp_path / "cut.raw").read_bytes() == (tmp_path / "whole.raw").read_bytes()
+    assert native("verify", cut).returncode == 0
+
+
 def digest(folder: Path) -> str:
     """Return a hash of the data that the manifest names."""
     entry = json.loads((folder / "manifest.json").read_text())["matrices"][0]
@@ -220,6 +243,7 @@ def test_a_flipped_bit_is_found_and_named(lanewise: Lanewise, tmp_path: Path) ->
         assert "strip 5 (rows from 40) of zu" in done.stderr
 
 
+TWO_FAR = ["--rows", 64, "--cols", 64, "--kernel", "sor-fourth-order", "--layout", "row-major"]
 BAD = [
     (["run", "none", "--iterations", 1], ["none", "create"]),
     (["run", "s", "--iterations", 0], ["0 iterations"]),
@@ -248,6 +272,12 @@ BAD = [
     (["convert", "s", "t", "--layout", "tiled"], ["tiled", "frontier"]),
     (["convert", "s", "s", "--layout", "block"], ["s", "not empty"]),
     (["plan", "--rows", 64, "--cols", 64, "--iterations", 1, "--memory", "1K"], ["--memory"]),
+    (
+        ["plan", *TWO_FAR, "--iterations", 1, "--strip-rows", 1],
+        ["2 rows", "strips of 1", "--strip-rows 2"],
+    ),
+    (["split", "s", "a", "b", "--kernel", "sorr"], ["sorr", "sor9"]),
+    (["split", "s", *(f"p{n}" for n in range(40))], ["64 rows", "40 parts"]),
     (["resum", "s"], ["resum", "resume"]),
 ]
 

@@ -2,20 +2,22 @@
 //
 // Skewed: eight rows of a Gauss-Seidel sweep at once, in the skewed layout.
 //
-// Vector t of a band holds element (l, t - l) in lane l. When vector t is
-// computed, all it needs is at hand: west is vector t - 1 just computed; north
-// is the same vector moved up one lane, its lane 0 filled with lane 7 of the
-// band above; east is vector t + 1 as it was; south is that one moved down,
-// lane 7 filled from the band below. Two shuffles, no gather, and each lane
-// evaluates the very expression of the scalar sweep.
+// Vector t of a band holds element (l, t - s l) in lane l, s being the skew. When
+// vector t is computed, all it needs is at hand: the cell to the left is vector
+// t - 1 just computed; one `down` rows lower and `right` columns to the right is
+// vector t + right + s down moved by `down` lanes, those that fall off the band
+// filled from the band above or below. One shuffle for each cell of another row,
+// no gather, and each lane evaluates the very expression of the scalar sweep.
+// What a cell reads updated must lie before t, and the rest not: s = 1 is enough
+// unless a north-eastern neighbour is read, and thickness + 1 always is.
 //
 // A cell waits for its western neighbour, some thirty cycles on any processor.
 // So up to four waves advance in lockstep, each a band behind the one before:
-// wave k at vector t needs the wave before at t - 7 only, and four chains of
-// additions fill the time that one of them waits.
+// wave k at vector t needs of the wave before nothing beyond t, and four chains
+// of additions fill the time that one of them waits.
 //
-// `Cell` is called with u(down, right), of which every neighbour but the north-eastern one exists
-// here (the same instruction would compute it), and c(m), its coefficients.
+// `Cell` has its thickness, 7 at most, and is called with u(down, right) and
+// c(m), its coefficients.
 //
 // This header is compiled once for each instruction set. `Isa` is a type private
 // to the translation unit, so that no instance is shared between them, and no
@@ -44,27 +46,102 @@ struct Lanes<double> {
     typedef std::int64_t Mask __attribute__((vector_size(64)));
 };
 
-template <typename Isa, typename Real, typename Cell>
+template <typename Isa, typename Real, typename Cell, unsigned skew = 1>
 struct Skewed {
     using Vector = typename Lanes<Real>::Vector;
     using Mask = typename Lanes<Real>::Mask;
     using Index = std::int64_t;
     static constexpr Index lanes = 8;
+    static constexpr Index lag = skew;
+    static constexpr Index thickness = Cell::thickness;
+    static_assert(thickness >= 1 && thickness < lanes, "rows of one band around a band");
+    static_assert(lag >= 1 && thickness < lag * (lanes - thickness),
+                  "a wave in lockstep reads nothing that the next one has written");
 
-    // Every neighbour but the north-eastern one, which the same instruction would compute.
+    // The state of one band's sweep, vectors up to t - 1 being done.
+    struct Sweep {
+        Vector *data;
+        const Vector *above;
+        const Vector *below;
+        const Vector *coefficients[Cell::coefficients > 0 ? Cell::coefficients : 1];
+        Vector west;
+    };
+
+    // Lanes moved towards the last one, the first `by` filled with the last ones of `above`.
+    template <int by>
+    [[gnu::always_inline]] static Vector moved_up(const Vector& own, const Vector& above) {
+        constexpr int n = 16 - by;
+        return __builtin_shufflevector(own, above, by > 0 ? n : 0, by > 1 ? n + 1 : 1 - by,
+                                       by > 2 ? n + 2 : 2 - by, by > 3 ? n + 3 : 3 - by,
+                                       by > 4 ? n + 4 : 4 - by, by > 5 ? n + 5 : 5 - by,
+                                       by > 6 ? n + 6 : 6 - by, 7 - by);
+    }
+    // Towards the first one, the last `by` filled with the first ones of `below`.
+    template <int by>
+    [[gnu::always_inline]] static Vector moved_down(const Vector& own, const Vector& below) {
+        return __builtin_shufflevector(own, below, by, by + 1, by + 2, by + 3, by + 4, by + 5,
+                                       by + 6, by + 7);
+    }
+    // `by` is a constant once this is inlined.
+    [[gnu::always_inline]] static Vector moved(int by, const Vector& own, const Vector& other) {
+        switch (by) {
+            case -7:
+                return moved_up<7>(own, other);
+            case -6:
+                return moved_up<6>(own, other);
+            case -5:
+                return moved_up<5>(own, other);
+            case -4:
+                return moved_up<4>(own, other);
+            case -3:
+                return moved_up<3>(own, other);
+            case -2:
+                return moved_up<2>(own, other);
+            case -1:
+                return moved_up<1>(own, other);
+            case 1:
+                return moved_down<1>(own, other);
+            case 2:
+                return moved_down<2>(own, other);
+            case 3:
+                return moved_down<3>(own, other);
+            case 4:
+                return moved_down<4>(own, other);
+            case 5:
+                return moved_down<5>(own, other);
+            case 6:
+                return moved_down<6>(own, other);
+            case 7:
+                return moved_down<7>(own, other);
+            default:
+                return own;
+        }
+    }
+
+    // Whether every vector around the one computed exists.
+    struct Inside {
+        [[gnu::always_inline]] Vector operator()(const Vector *vectors, Index at) const {
+            return vectors[at];
+        }
+    };
+    struct Anywhere {
+        Index count;
+        [[gnu::always_inline]] Vector operator()(const Vector *vectors, Index at) const {
+            return at >= 0 && at < count ? vectors[at] : Vector{};
+        }
+    };
+
+    template <typename Load>
     struct Neighbours {
-        const Vector& north_west;
-        const Vector& north;
-        const Vector& west;
-        const Vector& center;
-        const Vector& east;
-        const Vector& south_west;
-        const Vector& south;
-        const Vector& south_east;
+        const Sweep& sweep;
+        Index t;
+        Load load;
         [[gnu::always_inline]] Vector operator()(int down, int right) const {
-            if (down < 0) return right < 0 ? north_west : north;
-            if (down > 0) return right < 0 ? south_west : right > 0 ? south_east : south;
-            return right < 0 ? west : right > 0 ? east : center;
+            const Index ahead = right + lag * down;
+            const Vector own = ahead == -1 ? sweep.west : load(sweep.data, t + ahead);
+            if (down < 0) return moved(down, own, load(sweep.above, t + ahead + lanes * lag));
+            if (down > 0) return moved(down, own, load(sweep.below, t + ahead - lanes * lag));
+            return own;
         }
     };
     struct Coefficients {
@@ -94,45 +171,20 @@ struct Skewed {
         double most() const { return 0.0; }
     };
 
-    // The state of one band's sweep: vectors t - 1 and t, and north of the step before.
-    struct Sweep {
-        Vector *data;
-        const Vector *above;
-        const Vector *below;
-        const Vector *coefficients[Cell::coefficients > 0 ? Cell::coefficients : 1];
-        Vector west;
-        Vector center;
-        Vector north_before;
-    };
-
-    [[gnu::always_inline]] static Vector northern(const Vector& west, const Vector& above) {
-        return __builtin_shufflevector(west, above, 15, 0, 1, 2, 3, 4, 5, 6);
-    }
-    [[gnu::always_inline]] static Vector southern(const Vector& east, const Vector& below) {
-        return __builtin_shufflevector(east, below, 1, 2, 3, 4, 5, 6, 7, 8);
-    }
-
     // Everything left of vector `first` is done; it lies in memory.
     static Sweep begin_at(const Band& band, Index first) {
         const auto vectors = [](std::byte *bytes) { return reinterpret_cast<Vector *>(bytes); };
-        Sweep sweep{
-            vectors(band.here[0]), vectors(band.above[0]), vectors(band.below[0]), {}, {}, {}, {}};
+        Sweep sweep{vectors(band.here[0]), vectors(band.above[0]), vectors(band.below[0]), {}, {}};
         for (unsigned m = 0; m < Cell::coefficients; ++m)
             sweep.coefficients[m] = vectors(band.here[1 + m]);
-        const Index last_vector = static_cast<Index>(band.columns) + lanes - 2;
         sweep.west = sweep.data[first - 1];
-        sweep.center = sweep.data[first];
-        // Lane 0 of the first north-west is the corner above the first interior cell.
-        sweep.north_before =
-            northern(first > 1 ? sweep.data[first - 2] : Vector{},
-                     first + lanes - 2 <= last_vector ? sweep.above[first + lanes - 2] : Vector{});
         return sweep;
     }
 
     // Vectors [first, end) of `count` waves in lockstep: every lane holds an interior cell.
     template <unsigned count, typename Observer>
-    static void run_whole(const Cell& cell, const Band *bands, Index first, Index end,
-                          Observer *observers) {
+    [[gnu::flatten]] static void run_whole(const Cell& cell, const Band *bands, Index first,
+                                           Index end, Observer *observers) {
         Sweep sweeps[count];
         Observer seen[count];
         for (unsigned i = 0; i < count; ++i) {
@@ -143,19 +195,12 @@ struct Skewed {
 #pragma GCC unroll 4
             for (unsigned i = 0; i < count; ++i) {
                 Sweep& s = sweeps[i];
-                const Vector east = s.data[t + 1];
-                const Vector north = northern(s.west, s.above[t + lanes - 1]);
-                const Vector south = southern(east, s.below[t - lanes + 1]);
-                const Vector south_west = southern(s.center, s.below[t - lanes]);
-                const Vector south_east = southern(s.data[t + 2], s.below[t - lanes + 2]);
-                const Vector after = cell(Neighbours{s.north_before, north, s.west, s.center, east,
-                                                     south_west, south, south_east},
-                                          Coefficients{s.coefficients, t});
+                const Vector before = s.data[t];
+                const Vector after =
+                    cell(Neighbours<Inside>{s, t, {}}, Coefficients{s.coefficients, t});
                 s.data[t] = after;
-                seen[i].see(s.center, after);
-                s.north_before = north;
+                seen[i].see(before, after);
                 s.west = after;
-                s.center = east;
             }
         }
         for (unsigned i = 0; i < count; ++i) observers[i] = seen[i];
@@ -163,31 +208,19 @@ struct Skewed {
 
     // Vectors [first, end) where some lanes hold cells of the border or none at all.
     template <typename Observer>
-    static void run_masked(const Cell& cell, const Band& band, Index first, Index end,
-                           Observer& observer) {
+    [[gnu::flatten]] static void run_masked(const Cell& cell, const Band& band, Index first,
+                                            Index end, Observer& observer) {
         if (first >= end) return;
         Sweep sweep = begin_at(band, first);
-        const Index last_vector = static_cast<Index>(band.columns) + lanes - 2;
+        const Anywhere load{static_cast<Index>(band.columns) + (lanes - 1) * lag};
         for (Index t = first; t < end; ++t) {
-            const auto own = [&](Index at) {
-                return at <= last_vector ? sweep.data[at] : Vector{};
-            };
-            const auto lower = [&](Index at) { return at >= 0 ? sweep.below[at] : Vector{}; };
-            const Vector east = own(t + 1);
-            const Vector north = northern(
-                sweep.west, t + lanes - 1 <= last_vector ? sweep.above[t + lanes - 1] : Vector{});
-            const Vector south = southern(east, lower(t - lanes + 1));
-            const Vector south_west = southern(sweep.center, lower(t - lanes));
-            const Vector south_east = southern(own(t + 2), lower(t - lanes + 2));
-            const Vector after = cell(Neighbours{sweep.north_before, north, sweep.west,
-                                                 sweep.center, east, south_west, south, south_east},
-                                      Coefficients{sweep.coefficients, t});
-            const Vector kept = interior(band, t) ? after : sweep.center;
+            const Vector before = sweep.data[t];
+            const Vector after =
+                cell(Neighbours<Anywhere>{sweep, t, load}, Coefficients{sweep.coefficients, t});
+            const Vector kept = interior(band, t) ? after : before;
             sweep.data[t] = kept;
-            observer.see(sweep.center, kept);
-            sweep.north_before = north;
+            observer.see(before, kept);
             sweep.west = kept;
-            sweep.center = east;
         }
     }
 
@@ -195,15 +228,25 @@ struct Skewed {
         Mask mask{};
         for (Index l = 0; l < lanes; ++l) {
             const auto row = static_cast<Index>(band.first_row) + l;
-            const bool inside = row >= 1 && row + 1 < static_cast<Index>(band.rows) && t - l >= 1 &&
-                                t - l + 1 < static_cast<Index>(band.columns);
+            const auto column = t - lag * l;
+            const bool inside =
+                row >= thickness && row + thickness < static_cast<Index>(band.rows) &&
+                column >= thickness && column + thickness < static_cast<Index>(band.columns);
             mask[l] = inside ? -1 : 0;
         }
         return mask;
     }
 
     static bool whole_rows(const Band& band) {
-        return band.first_row > 0 && band.first_row + lanes < band.rows;
+        const auto first = static_cast<Index>(band.first_row);
+        return first >= thickness && first + lanes + thickness <= static_cast<Index>(band.rows);
+    }
+    // Where every lane holds an interior column.
+    static Index whole_from(Index first) {
+        return at_least(first, thickness + (lanes - 1) * lag);
+    }
+    static Index whole_until(Index end, const Band& band) {
+        return at_most(end, static_cast<Index>(band.columns) - thickness);
     }
 
     static Index at_most(Index value, Index limit) {
@@ -212,14 +255,16 @@ struct Skewed {
     static Index at_least(Index value, Index limit) {
         return value > limit ? value : limit;
     }
+    static Index at_most_unsigned(std::uint64_t value, Index limit) {
+        return value < static_cast<std::uint64_t>(limit) ? static_cast<Index>(value) : limit;
+    }
 
     // One wave: its borders masked, the rest whole where its rows are.
     template <typename Observer>
     static void run_one(const Cell& cell, const Band& band, Index first, Index end,
                         Observer& observer) {
-        const Index columns = static_cast<Index>(band.columns);
-        const Index whole_first = whole_rows(band) ? at_least(first, lanes) : end;
-        const Index whole_end = at_most(end, columns - 1);
+        const Index whole_first = whole_rows(band) ? whole_from(first) : end;
+        const Index whole_end = whole_until(end, band);
         if (whole_first >= whole_end) return run_masked(cell, band, first, end, observer);
         run_masked(cell, band, first, whole_first, observer);
         run_whole<1>(cell, &band, whole_first, whole_end, &observer);
@@ -230,8 +275,8 @@ struct Skewed {
     template <unsigned count, typename Observer>
     static void run_some(const Cell& cell, const Band *bands, Index first, Index end,
                          Observer *observers) {
-        const Index whole_first = at_least(first, lanes);
-        const Index whole_end = at_most(end, static_cast<Index>(bands[0].columns) - 1);
+        const Index whole_first = whole_from(first);
+        const Index whole_end = whole_until(end, bands[0]);
         bool whole = whole_first < whole_end;
         for (unsigned i = 0; i < count; ++i) whole = whole && whole_rows(bands[i]);
         if (!whole) {
@@ -250,11 +295,12 @@ struct Skewed {
     static void update(const void *parameters, const Step& step) {
         const Cell& cell = *static_cast<const Cell *>(parameters);
         const auto columns = static_cast<Index>(step.bands[0].columns);
-        if (columns < 3 || step.bands[0].rows < 3) return;
-        const Index last = columns + lanes - 2;
-        const Index first = step.first < 1 ? 1 : static_cast<Index>(step.first);
-        const Index end =
-            step.end > static_cast<std::uint64_t>(last) ? last : static_cast<Index>(step.end);
+        const auto rows = static_cast<Index>(step.bands[0].rows);
+        if (columns <= 2 * thickness || rows <= 2 * thickness) return;
+        const Index last = columns - thickness + (lanes - 1) * lag;
+        const Index first = at_least(at_most_unsigned(step.first, last), thickness);
+        const Index end = at_most_unsigned(step.end, last);
+        if (first >= end) return;
         for (std::uint32_t i = 0; i < step.count;) {
             const Band *const bands = step.bands + i;
             Observer observers[4];

@@ -3,12 +3,14 @@
 
 With one wave per pass a sweep can be no faster than the disk, which fio
 measures beside it; with enough waves no faster than the same kernel on the same
-threads in memory.  Runs take turns with their yardsticks, since the rate of a
-shared disk swings by a factor of two within minutes, and medians are compared.
+threads in memory.  The rate of a shared disk swings by a factor of two within
+minutes, so each run stands between two looks at its yardstick and is compared
+with their mean; the median of the turns counts.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from typing import Any
@@ -23,8 +25,8 @@ SIDE = 4096
 WAVES_FIRST, WAVES_MIN, WAVES_MAX = 64, 32, 128
 OVER_BREAK_EVEN = 2  # as the plan does: the disk may slow down without harm
 PASSES = 2
-TURNS = 3
-FIO_S = 3
+TURNS = 5
+FIO_S = 2
 MEMORY = "768MiB"
 
 
@@ -38,11 +40,14 @@ def run(workspace: Workspace) -> Outcome:
         waves = waves_for(first_disk, first_memory)
         for turn in range(TURNS):
             workspace.say(f"turn {turn + 1} of {TURNS}: disk, one wave, memory, {waves} waves")
-            disk.append(sweeps.disk_rate(workspace.folder, FIO_S))
+            if turn == 0:
+                disk.append(sweeps.disk_rate(workspace.folder, FIO_S))
+                memory.append(sweeps.rates_in_memory(SIDE, waves))
             one.append(sweeps.iterate(store, 4, "--waves", "1", "--memory", MEMORY))
-            memory.append(sweeps.rates_in_memory(SIDE, waves))
+            disk.append(sweeps.disk_rate(workspace.folder, FIO_S))
             options = ("--waves", str(waves), "--memory", MEMORY)
             many.append(sweeps.iterate(store, PASSES * waves, *options))
+            memory.append(sweeps.rates_in_memory(SIDE, waves))
     bits = _same_bits(workspace)
     figures = figures_of(disk, one, memory, many)
     figures["bits_equal"] = float(bits and all(found["bits_equal"] for found in memory))
@@ -71,23 +76,30 @@ def figures_of(
     memory: list[dict[str, Any]],
     many: list[dict[str, Any]],
 ) -> dict[str, float]:
-    """Return the figures from the rates of the disk, and the ends of the runs."""
+    """Return the figures from the ends of the runs, each between two of its yardsticks."""
     moved = [(end["read_bytes"] + end["written_bytes"]) / end["elapsed_s"] for end in one]
     # The pipeline fills and drains within the elapsed time: it counts against the sweep.
-    disk_rate, one_rate = statistics.median(disk), statistics.median(moved)
-    memory_rate = statistics.median(found["simd_chained_cells_per_s"] for found in memory)
-    many_rate = statistics.median(end["cells_per_s"] for end in many)
+    reached = [end["cells_per_s"] for end in many]
+    in_memory = [found["simd_chained_cells_per_s"] for found in memory]
     expected = sweeps.BYTES_PER_CELL * SIDE * SIDE * many[0]["iterations"] / many[0]["waves"]
     return {
-        "k1_fraction_of_disk": one_rate / disk_rate,
-        "kstar_fraction_of_memory": many_rate / memory_rate,
+        "k1_fraction_of_disk": statistics.median(shares(moved, disk)),
+        "kstar_fraction_of_memory": statistics.median(shares(reached, in_memory)),
+        "k1_fraction_worst": min(shares(moved, disk)),
+        "kstar_fraction_worst": min(shares(reached, in_memory)),
         "simd_speedup": statistics.median(found["simd_speedup"] for found in memory),
         "io_bytes_ratio": (many[0]["read_bytes"] + many[0]["written_bytes"]) / expected,
-        "disk_bytes_per_s": disk_rate,
-        "k1_bytes_per_s": one_rate,
-        "memory_cells_per_s": memory_rate,
-        "kstar_cells_per_s": many_rate,
+        "disk_bytes_per_s": statistics.median(disk),
+        "k1_bytes_per_s": statistics.median(moved),
+        "memory_cells_per_s": statistics.median(in_memory),
+        "kstar_cells_per_s": statistics.median(reached),
     }
+
+
+def shares(rates: list[float], yardsticks: list[float]) -> list[float]:
+    """Return each rate over the mean of the yardsticks before and after it."""
+    around = itertools.pairwise(yardsticks)
+    return [2 * rate / sum(pair) for rate, pair in zip(rates, around, strict=True)]
 
 
 def _same_bits(workspace: Workspace) -> bool:

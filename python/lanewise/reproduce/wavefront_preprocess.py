@@ -25,11 +25,11 @@ WAYS = ("preprocess", "postprocess")
 
 def run(workspace: Workspace) -> Outcome:
     """Convert a matrix to both layouts and back, beside copies."""
-    workspace.say(f"a matrix of {SIDE} x {SIDE} in blocks of {BLOCK}, three turns")
+    workspace.say(f"a matrix of {SIDE} x {SIDE} in blocks of {BLOCK}, five turns")
     line = [sweeps.native("lanewise-wavefront-layouts"), "convert", str(workspace.folder)]
     found = json.loads(sweeps.call([*line, str(SIDE), str(BLOCK)]))
     figures = {
-        f"{layout}_{way}_over_copy": found[f"copy_{way}_s"] / found[f"{layout}_{way}_s"]
+        f"{layout}_{way}_over_copy": found[f"{layout}_{way}_over_copy"]
         for layout in LAYOUTS
         for way in WAYS
     }

@@ -63,6 +63,7 @@ class Kernel(Structure):
         ("name", c_char_p),
         ("advance", c_void_p),
         ("advance_and_measure", c_void_p),
+        ("skew", c_uint32),
     )
 
 

@@ -19,6 +19,7 @@ struct Texts {
     std::string layout;
     std::string kernel;
     std::uint64_t strip_rows = 0;
+    std::uint64_t tile_columns = 0;
     std::int64_t data = -1;
     std::int64_t coefficients = -1;
     std::string memory = "1G";
@@ -37,6 +38,8 @@ void declare_shape(CLI::App *command, Texts& texts, WavefrontArguments& argument
     command->add_option("--layout", texts.layout, "skewed, row-major, block or frontier (chosen)");
     command->add_option("--strip-rows", texts.strip_rows,
                         "rows that move together (1 MiB of them)");
+    command->add_option("--tile-columns", texts.tile_columns,
+                        "cut long rows into tiles of so many columns (0: no)");
     command->add_option("--data", texts.data, "data matrices (as the kernel has)");
     command->add_option("--coefficients", texts.coefficients,
                         "coefficient matrices (as the kernel has)");
@@ -107,10 +110,13 @@ void declare(CLI::App& app, Texts& texts, WavefrontArguments& arguments) {
     convert->add_option("--layout", texts.layout, "skewed, row-major, block or frontier")
         ->required();
     convert->add_option("--strip-rows", arguments.shape.strip_rows, "as in the old store");
+    convert->add_option("--tile-columns", arguments.shape.tile_columns,
+                        "cut long rows into tiles of so many columns (0: no)");
     convert->add_option("--disk", arguments.disks, "another folder that strips go to by turns");
     auto *split =
         declare_store(command("split", "cut into parts for ranks", Command::split), arguments);
     split->add_option("parts", arguments.parts, "new folders, one a rank")->required();
+    split->add_option("--kernel", texts.kernel, "that will run on the parts, if it looks far");
     auto *join = command("join", "put parts together again", Command::join);
     join->add_option("target", arguments.target, "the new store's folder")->required();
     join->add_option("parts", arguments.parts, "folders of the parts, in order")->required();
@@ -140,12 +146,13 @@ Outcome read_shape(const Texts& texts, WavefrontArguments& arguments) {
                                            : info->coefficient_count;
     const bool real =
         shape.element == wavefront::Element::f32 || shape.element == wavefront::Element::f64;
-    shape.layout = info->has_skewed && real && !own_counts ? Layout::skewed : Layout::row_major;
+    shape.layout = info->skew > 0 && real && !own_counts ? Layout::skewed : Layout::row_major;
     if (!texts.layout.empty()) {
         const auto layout = wavefront::layout_named(texts.layout);
         if (!layout) return layout.failure();
         shape.layout = *layout;
     }
+    shape.tile_columns = texts.tile_columns;
     shape.strip_rows = texts.strip_rows ? texts.strip_rows : wavefront::default_strip_rows(shape);
     return wavefront::check_shape(shape);
 }

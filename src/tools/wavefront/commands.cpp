@@ -69,6 +69,8 @@ Json plan_json(const Plan& plan) {
             {"span_vectors", plan.tiling.span},
             {"memory_bytes", plan.memory_bytes},
             {"memory_bytes_min", plan.memory_bytes_min},
+            {"panels", plan.panels},
+            {"panel_columns", plan.panel_vectors},
             {"read_bytes", plan.read_bytes},
             {"written_bytes", plan.written_bytes},
             {"waves_to_hide_disk", plan.waves_to_hide_disk},
@@ -79,6 +81,8 @@ Json plan_json(const Plan& plan) {
 void show_plan(const Plan& plan) {
     fmt::print("{} passes of {} waves on {} threads, {} strips in memory\n", plan.passes,
                plan.waves, plan.threads, plan.buffers);
+    if (plan.panel_vectors)
+        fmt::print("rows     in {} panels of {} columns\n", plan.panels, plan.panel_vectors);
     fmt::print("memory   {:.0f} MiB (at least {:.0f})\n",
                static_cast<double>(plan.memory_bytes) / mebibyte,
                static_cast<double>(plan.memory_bytes_min) / mebibyte);
@@ -102,7 +106,7 @@ Outcome plan(const WavefrontArguments& arguments) {
     const auto suits = check_kernel(*kernel, shape);
     if (!suits) return suits;
     const auto& options = arguments.options;
-    const auto made = make_plan({.shape = with_layout(shape, kernel->layout),
+    const auto made = make_plan({.shape = working_shape(*kernel, shape),
                                  .disk_layout = shape.layout,
                                  .thickness = kernel->thickness,
                                  .iterations = options.iterations,
@@ -230,8 +234,10 @@ Outcome info(const WavefrontArguments& arguments) {
         return Done{};
     }
     const auto& shape = manifest->shape;
-    fmt::print("{} x {} {}, {}, strips of {} rows, {} iterations done\n", shape.rows, shape.columns,
-               element_name(shape.element), layout_name(shape.layout), shape.strip_rows,
+    fmt::print("{} x {} {}, {}, strips of {} rows{}, {} iterations done\n", shape.rows,
+               shape.columns, element_name(shape.element), layout_name(shape.layout),
+               shape.strip_rows,
+               shape.tile_columns ? fmt::format(" in tiles of {} columns", shape.tile_columns) : "",
                manifest->iterations);
     for (std::size_t m = 0; m < manifest->matrices.size(); ++m) {
         const auto& entry = manifest->matrices[m];
@@ -250,6 +256,7 @@ Outcome convert(const WavefrontArguments& arguments) {
     if (!from) return from.failure();
     auto shape = with_layout(from->shape(), arguments.shape.layout);
     if (arguments.shape.strip_rows) shape.strip_rows = arguments.shape.strip_rows;
+    shape.tile_columns = arguments.shape.tile_columns;
     std::vector<std::string> names;
     for (const auto& matrix : from->manifest().matrices) names.push_back(matrix.name);
     auto to = Store::create(arguments.target, shape, names, arguments.disks);
@@ -265,7 +272,7 @@ Outcome convert(const WavefrontArguments& arguments) {
                {"from", layout_name(from->shape().layout)},
                {"to", layout_name(shape.layout)},
                {"bytes", bytes},
-               {"stored_bytes", shape.matrix_count() * shape.strip_count() * strip_bytes(shape)},
+               {"stored_bytes", shape.matrix_count() * shape.tile_count() * tile_bytes(shape)},
                {"elapsed_s", elapsed_s}});
     else
         fmt::print("{} to {}: {:.0f} MiB in {:.2f} s, {:.0f} MiB/s\n",
@@ -275,11 +282,13 @@ Outcome convert(const WavefrontArguments& arguments) {
     return Done{};
 }
 
-// Built-in kernels look one row up and down.
+// Most kernels look one row up and down; one that looks further is named.
 Outcome split(const WavefrontArguments& arguments) {
     const auto whole = Store::open(arguments.store, Access::reading);
     if (!whole) return whole.failure();
-    return split_store(*whole, 1, arguments.parts);
+    const auto info = kernel_info(arguments.kernel.empty() ? "livermore23" : arguments.kernel);
+    if (!info) return info.failure();
+    return split_store(*whole, info->thickness, arguments.parts);
 }
 
 bool is_npy(const std::string& path) {
@@ -361,7 +370,7 @@ Outcome kernels(const WavefrontArguments& arguments) {
                    {"meaning", info.meaning},
                    {"parameters", info.parameters},
                    {"coefficients", info.coefficient_count},
-                   {"skewed", info.has_skewed}});
+                   {"skewed", info.skew > 0}});
         else
             fmt::print("{:<15} {} {}\n", info.name, info.meaning, info.parameters);
     }

@@ -37,6 +37,8 @@ void show(const RunReport& report, int ranks, bool json) {
         std::puts(Json{{"event", "end"},
                        {"ranks", ranks},
                        {"iterations", report.iterations},
+                       {"converged", report.converged},
+                       {"last_change", report.last_change},
                        {"waves", report.waves},
                        {"passes", report.passes},
                        {"read_bytes", report.read_bytes},
@@ -46,8 +48,8 @@ void show(const RunReport& report, int ranks, bool json) {
                       .c_str());
         return;
     }
-    fmt::print("{} iterations on {} ranks in {:.2f} s, {} passes\n", report.iterations, ranks,
-               report.elapsed_s, report.passes);
+    fmt::print("{} iterations on {} ranks in {:.2f} s, {} passes{}\n", report.iterations, ranks,
+               report.elapsed_s, report.passes, report.converged ? ", converged" : "");
 }
 
 int carry_out(RankRun asked, bool json) {
@@ -77,6 +79,8 @@ int main(int argc, char **argv) {
     CLI::App app("Sweeps over the parts of a store, one on each rank.", program);
     app.add_option("part", asked.folder, "folder of a part; %r is the rank")->required();
     app.add_option("--iterations", asked.options.iterations, "how many (1)");
+    app.add_option("--tolerance", asked.options.tolerance,
+                   "stop when no cell changes by more (0: never)");
     app.add_option("--kernel", asked.kernel, "a name from lanewise-wavefront kernels");
     app.add_option("--parameter", asked.parameters, "of the kernel, such as SOR's omega");
     app.add_option("--memory", memory, "budget of each rank (1GiB)");

@@ -25,6 +25,12 @@ std::shared_ptr<const void> cell_values(const std::string& name, const std::vect
     if (name == "sor")
         return std::make_shared<SuccessiveOverRelaxation<Real>>(SuccessiveOverRelaxation<Real>{
             static_cast<Real>(1.0 - p[0]), static_cast<Real>(p[0] / 4)});
+    if (name == "sor9")
+        return std::make_shared<NinePoint<Real>>(
+            NinePoint<Real>{static_cast<Real>(1.0 - p[0]), static_cast<Real>(p[0] / 20)});
+    if (name == "sor-fourth-order")
+        return std::make_shared<FourthOrder<Real>>(
+            FourthOrder<Real>{static_cast<Real>(1.0 - p[0]), static_cast<Real>(p[0] / 60)});
     if (name == "smith-waterman")
         return std::make_shared<SmithWaterman<Real>>(SmithWaterman<Real>{real(0)});
     return std::make_shared<Jacobi<Real>>();
@@ -44,6 +50,8 @@ Functions scalar_functions(const std::string& name) {
     };
     if (name == "livermore23") return both(Livermore23<Real>{});
     if (name == "sor") return both(SuccessiveOverRelaxation<Real>{});
+    if (name == "sor9") return both(NinePoint<Real>{});
+    if (name == "sor-fourth-order") return both(FourthOrder<Real>{});
     if (name == "smith-waterman") return both(SmithWaterman<Real>{});
     return both(Jacobi<Real>{});
 }
@@ -97,20 +105,23 @@ const std::vector<KernelInfo>& kernel_infos() {
          "relaxation=0.175",
          {0.175},
          5,
-         true},
+         1},
         {"sor",
          "successive over-relaxation of Poisson's equation (h^2 f)",
          "omega=1.5",
          {1.5},
          1,
-         true},
-        {"smith-waterman",
-         "table of local alignments (score of each pair)",
-         "gap=2",
-         {2.0},
+         1},
+        {"sor9", "the same with all eight neighbours (6 h^2 f)", "omega=1.5", {1.5}, 1, 2},
+        {"sor-fourth-order",
+         "the same to the fourth order, two cells far (12 h^2 f)",
+         "omega=1.5",
+         {1.5},
          1,
-         true},
-        {"jacobi", "Jacobi's iteration of Poisson's equation (h^2 f)", "", {}, 1, false},
+         1,
+         2},
+        {"smith-waterman", "table of local alignments (score of each pair)", "gap=2", {2.0}, 1, 1},
+        {"jacobi", "Jacobi's iteration of Poisson's equation (h^2 f)", "", {}, 1, 0},
     };
     return infos;
 }
@@ -133,15 +144,20 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     if (!sound) return sound.failure();
     if (element != Element::f32 && element != Element::f64)
         return refuse(name + " works on f32 and f64, not " + element_name(element));
-    if (layout == Layout::skewed && !info->has_skewed)
+    if (layout == Layout::skewed && info->skew == 0)
         return refuse(name + " has no skewed form; create the store with --layout row-major");
 
     Kernel kernel{.name = name,
+                  .thickness = info->thickness,
                   .layout = layout,
+                  .skew = layout == Layout::skewed ? info->skew : 1,
                   .element = element,
                   .coefficient_count = info->coefficient_count,
                   .parameters = parameters};
-    if (name == "jacobi") kernel.scratch_rows = 3;
+    if (name == "jacobi") {
+        kernel.reading = Reading::previous;
+        kernel.scratch_rows = 3;
+    }
     const bool single = element == Element::f32;
     const auto cell =
         single ? cell_values<float>(name, parameters) : cell_values<double>(name, parameters);
@@ -165,7 +181,7 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
 }
 
 bool suits_skewed(const Shape& shape) {
-    return shape.layout != Layout::row_major &&
+    return (shape.layout != Layout::row_major || shape.tile_columns) &&
            bool(check_shape(with_layout(shape, Layout::skewed)));
 }
 
@@ -173,7 +189,7 @@ Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double
                                const Shape& shape) {
     const auto info = kernel_info(name);
     if (!info) return info.failure();
-    const bool skewed = info->has_skewed && suits_skewed(shape);
+    const bool skewed = info->skew > 0 && suits_skewed(shape);
     return make_kernel(name, parameters, shape.element,
                        skewed ? Layout::skewed : Layout::row_major);
 }

@@ -45,6 +45,39 @@ struct SuccessiveOverRelaxation {
     }
 };
 
+/* Successive over-relaxation with the nine-point formula; coefficient 6 h^2 f. */
+template <typename Real>
+struct NinePoint {
+    static constexpr int thickness = 1;
+    static constexpr Reads reads = Reads::updated;
+    static constexpr unsigned coefficients = 1;
+    Real kept = Real(-0.5);   /* 1 - omega */
+    Real share = Real(0.075); /* omega / 20 */
+
+    auto operator()(const auto& u, const auto& c) const {
+        const auto edges = ((u(-1, 0) + u(0, -1)) + u(0, 1)) + u(1, 0);
+        const auto corners = ((u(-1, -1) + u(-1, 1)) + u(1, -1)) + u(1, 1);
+        return kept * u(0, 0) + share * ((Real(4) * edges + corners) - c(0));
+    }
+};
+
+/* Successive over-relaxation of the fourth order, which looks two cells far; coefficient 12 h^2 f.
+ */
+template <typename Real>
+struct FourthOrder {
+    static constexpr int thickness = 2;
+    static constexpr Reads reads = Reads::updated;
+    static constexpr unsigned coefficients = 1;
+    Real kept = Real(-0.5);   /* 1 - omega */
+    Real share = Real(0.025); /* omega / 60 */
+
+    auto operator()(const auto& u, const auto& c) const {
+        const auto near = ((u(-1, 0) + u(0, -1)) + u(0, 1)) + u(1, 0);
+        const auto far = ((u(-2, 0) + u(0, -2)) + u(0, 2)) + u(2, 0);
+        return kept * u(0, 0) + share * ((Real(16) * near - far) - c(0));
+    }
+};
+
 /* Jacobi's iteration for the same equation: every neighbour is of the iteration before. */
 template <typename Real>
 struct Jacobi {

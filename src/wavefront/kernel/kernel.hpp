@@ -24,20 +24,30 @@ enum class Steps { whole, spans };
 
 enum class Origin { built_in, own };
 
+/* What the neighbours above and to the left are: of this iteration, or of the one before. */
+enum class Reading { updated, previous };
+
 struct Kernel {
     std::string name;
     Origin origin = Origin::built_in;
     std::uint32_t thickness = 1;
     Layout layout = Layout::row_major;
+    std::uint64_t skew = 1; /* of the skewed layout that it works on */
     Element element = Element::f64;
     std::uint32_t data_count = 1;
     std::uint32_t coefficient_count = 0;
+    Reading reading = Reading::updated;
     std::uint64_t scratch_rows = 0;   /* of each data matrix, for each wave */
     std::vector<double> parameters{}; /* by which the kernel can be made again */
     Steps steps = Steps::whole;
     std::function<void(const Step& step)> advance{};
     std::function<void(const Step& step)> advance_and_measure{};
 };
+
+/* The matrices of a store as `kernel` works on them. */
+inline Shape working_shape(const Kernel& kernel, const Shape& stored) {
+    return with_layout(stored, kernel.layout, kernel.skew);
+}
 
 /* A function of whole bands as the update of a step. */
 template <typename Update>
@@ -61,7 +71,8 @@ struct KernelInfo {
     const char *parameters; /* as a person writes them, with the defaults */
     std::vector<double> defaults;
     std::uint32_t coefficient_count;
-    bool has_skewed;
+    std::uint64_t skew; /* of its skewed form; 0: it has none */
+    std::uint32_t thickness = 1;
 };
 
 /* Every built-in kernel, once. */
@@ -79,7 +90,6 @@ Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double
 /* Whether strips of `shape` can be skewed in memory. */
 bool suits_skewed(const Shape& shape);
 
-enum class Reading { updated, previous };
 enum class WriteCheck { trusted, watched };
 
 /* Updates columns [first, end) of row `row` of each data matrix.
@@ -100,6 +110,7 @@ struct UserKernel {
     void *context = nullptr;
     UserStep advance = nullptr; /* none: for row-major stores only */
     UserStep advance_and_measure = nullptr;
+    std::uint64_t skew = 1; /* of the layout that the steps work on */
     std::uint32_t thickness = 1;
     Reading reading = Reading::updated;
     WriteCheck writes = WriteCheck::trusted; /* watched: fails where it writes outside its row */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Makes the table of skewed kernels for the instruction set that the including
-// file is compiled for. Kernels read updated values and the four neighbours or
-// the one above and to the left; Jacobi has no order to skew.
+// file is compiled for. Kernels read updated values; Jacobi has no order to skew.
 
 #pragma once
 
@@ -12,10 +11,10 @@
 
 namespace lanewise::wavefront {
 
-template <typename Isa, template <typename> typename Cell>
+template <typename Isa, template <typename> typename Cell, unsigned skew = 1>
 constexpr SkewedFunctions skewed_functions(const char *name) {
-    using Single = Skewed<Isa, float, Cell<float>>;
-    using Double = Skewed<Isa, double, Cell<double>>;
+    using Single = Skewed<Isa, float, Cell<float>, skew>;
+    using Double = Skewed<Isa, double, Cell<double>, skew>;
     return {name, &Single::template update<typename Single::Nothing>,
             &Single::template update<typename Single::Largest>,
             &Double::template update<typename Double::Nothing>,
@@ -26,6 +25,8 @@ template <typename Isa>
 inline constexpr SkewedFunctions skewed_kernels[] = {
     skewed_functions<Isa, Livermore23>("livermore23"),
     skewed_functions<Isa, SuccessiveOverRelaxation>("sor"),
+    skewed_functions<Isa, NinePoint, 2>("sor9"),
+    skewed_functions<Isa, FourthOrder>("sor-fourth-order"),
     skewed_functions<Isa, SmithWaterman>("smith-waterman"),
 };
 

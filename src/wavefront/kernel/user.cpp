@@ -160,15 +160,20 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape) {
     if (!skewed && !user.update) return refuse("a kernel of your own needs a function");
     if (user.thickness < 1 || user.thickness > 8)
         return refuse("thickness " + std::to_string(user.thickness) + " is not within 1 to 8");
-    if (skewed && (user.thickness != 1 || user.reading == Reading::previous))
-        return refuse("a skewed store takes kernels of thickness 1 that read updated values");
+    if (skewed && (user.thickness >= skew_lanes || user.reading == Reading::previous))
+        return refuse("steps are for kernels of thickness 1 to 7 that read updated values");
+    if (skewed && (user.skew < 1 || user.skew > user.thickness + std::uint64_t{1}))
+        return refuse("a skew of " + std::to_string(user.skew) + " is not within 1 to " +
+                      std::to_string(user.thickness + 1));
     Kernel kernel{.name = user.name,
                   .origin = Origin::own,
                   .thickness = user.thickness,
                   .layout = skewed ? Layout::skewed : Layout::row_major,
+                  .skew = skewed ? user.skew : 1,
                   .element = shape.element,
                   .data_count = shape.data_count,
-                  .coefficient_count = shape.coefficient_count};
+                  .coefficient_count = shape.coefficient_count,
+                  .reading = user.reading};
     if (skewed) {
         const auto advance = [&](UserStep step) {
             return [step, context = user.context](const Step& s) { step(context, &s); };
@@ -202,7 +207,11 @@ Outcome check_kernel(const Kernel& kernel, const Shape& shape) {
     if (kernel.element != shape.element)
         return refuse(std::string("was made for ") + element_name(kernel.element) +
                       "; the store holds " + element_name(shape.element));
-    return check_shape(with_layout(shape, kernel.layout));
+    if (shape.tile_columns && kernel.steps == Steps::whole)
+        return refuse("goes over whole rows; the store is cut into tiles of " +
+                      std::to_string(shape.tile_columns) +
+                      " columns, convert it without --tile-columns");
+    return check_shape(working_shape(kernel, shape));
 }
 
 }  // namespace lanewise::wavefront

@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "base/sizes.hpp"
+#include "wavefront/plan/arithmetic.hpp"
+#include "wavefront/plan/panels.hpp"
 
 namespace lanewise::wavefront {
 namespace {
@@ -24,6 +26,8 @@ constexpr std::uint64_t group_waves_max = 16;
 // Groups a thread, so that one is ready while others wait.
 constexpr std::uint64_t groups_per_thread = 2;
 constexpr std::uint64_t span_vectors_min = 16;
+// From here on a budget is worth cutting rows for.
+constexpr std::uint64_t long_rows_bytes = std::uint64_t{1} << 30;
 // Twice the break-even leaves the disk idle half of the time: it may slow down without harm.
 constexpr std::uint64_t waves_over_break_even = 2;
 
@@ -54,8 +58,6 @@ std::uint64_t choose_band_rows(const Request& request) {
     return shape.strip_rows;
 }
 
-enum class Order { tiled, plain };
-
 // A span of the bands that a group works on fills half of the cache: the other half is for what
 // comes next, and for other programs.
 std::uint64_t choose_span(const Request& request, std::uint64_t group_waves) {
@@ -65,6 +67,8 @@ std::uint64_t choose_span(const Request& request, std::uint64_t group_waves) {
         request.cache_bytes / 2 / ((group_waves + 2) * shape.matrix_count() * vector_bytes);
     return std::max(vectors / 8 * 8, span_vectors_min);
 }
+
+}  // namespace
 
 Tiling choose_tiling(const Request& request, std::uint64_t waves, Order order) {
     if (request.parts == Parts::several) return {.groups = waves};
@@ -77,14 +81,14 @@ Tiling choose_tiling(const Request& request, std::uint64_t waves, Order order) {
             .span = choose_span(request, per_group)};
 }
 
-// Strips between the one that the first wave needs and the one that the last wave still reads:
-// K bands of lag, the rounds of each group, and the bands above and below.
 std::uint64_t strips_in_work(const Request& request, std::uint64_t waves, std::uint64_t band_rows,
                              Order order) {
     const auto bands_per_strip = request.shape.strip_rows / band_rows;
     const auto tiling = choose_tiling(request, waves, order);
     return 2 + (waves + tiling.groups * tiling.rounds - 1) / bands_per_strip;
 }
+
+namespace {
 
 Shape stored(const Request& request) {
     return with_layout(request.shape, request.disk_layout);
@@ -93,7 +97,7 @@ Shape stored(const Request& request) {
 // A strip's rows between one layout and the other.
 std::uint64_t conversion_bytes(const Request& request) {
     const auto& shape = request.shape;
-    if (request.disk_layout == shape.layout) return 0;
+    if (lie_alike(stored(request), shape)) return 0;
     return shape.strip_rows * shape.columns * element_bytes(shape.element);
 }
 
@@ -105,7 +109,7 @@ std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint6
     const auto scratch = waves * request.scratch_rows * shape.columns *
                          element_bytes(shape.element) * shape.data_count;
     return own_memory_bytes(shape, request.threads) + scratch + conversion_bytes(request) +
-           strips * shape.matrix_count() * slot_bytes(stored(request), shape.layout);
+           strips * shape.matrix_count() * slot_bytes(stored(request), shape);
 }
 
 std::uint64_t waves_to_hide_disk(const Request& request) {
@@ -118,6 +122,8 @@ std::uint64_t waves_to_hide_disk(const Request& request) {
     return static_cast<std::uint64_t>(std::ceil(std::max(1.0, cells * seconds_per_cell)));
 }
 
+}  // namespace
+
 std::uint64_t wanted_waves(const Request& request) {
     const auto hiding = waves_to_hide_disk(request);
     const auto wanted =
@@ -127,6 +133,8 @@ std::uint64_t wanted_waves(const Request& request) {
     // A wave more than there are bands would wait for the others without ever working.
     return std::min({wanted, request.iterations, request.shape.rows});
 }
+
+namespace {
 
 std::uint64_t waves_that_fit(const Request& request, std::uint64_t band_rows, Order order) {
     const auto useful = wanted_waves(request);
@@ -172,11 +180,10 @@ Outcome check_request(const Request& request) {
     return Done{};
 }
 
-void estimate(const Request& request, Plan& plan) {
+}  // namespace
+
+void estimate_time(const Request& request, Plan& plan) {
     const auto& shape = request.shape;
-    const auto strips = shape.strip_count();
-    plan.read_bytes = plan.passes * strips * shape.matrix_count() * strip_bytes(stored(request));
-    plan.written_bytes = plan.passes * strips * shape.data_count * strip_bytes(stored(request));
     plan.waves_to_hide_disk = waves_to_hide_disk(request);
     if (plan.waves_to_hide_disk == 0) return;
     const auto cells = static_cast<double>(shape.rows) * static_cast<double>(shape.columns);
@@ -188,7 +195,22 @@ void estimate(const Request& request, Plan& plan) {
     plan.disk_bound = disk_s > kernel_s;
 }
 
-}  // namespace
+Failure too_small(const Request& request, std::uint64_t needed_bytes) {
+    const bool rows_are_long = request.shape.tile_columns == 0 &&
+                               request.shape.columns > request.shape.rows &&
+                               needed_bytes > long_rows_bytes;
+    return refuse("a memory budget of " + size_text(request.memory_bytes) +
+                  " is too small for this store; give it --memory " +
+                  size_text(round_up_mebibyte(needed_bytes)) + " or more" +
+                  (rows_are_long ? ", or cut its long rows: lanewise wavefront convert with "
+                                   "--tile-columns"
+                                 : ""));
+}
+
+std::uint64_t columns_a_round(const Shape& shape, std::uint64_t thickness) {
+    const auto needed = (skew_lanes - 1) * shape.skew + thickness;
+    return (needed + 7) / 8 * 8;
+}
 
 std::uint64_t waves_in_pass(std::uint64_t iterations, std::uint64_t passes, std::uint64_t index) {
     return iterations / passes + (index < iterations % passes ? 1 : 0);
@@ -197,14 +219,15 @@ std::uint64_t waves_in_pass(std::uint64_t iterations, std::uint64_t passes, std:
 std::uint64_t own_memory_bytes(const Shape& shape, std::uint32_t threads) {
     constexpr std::uint64_t program = 12 << 20;
     constexpr std::uint64_t thread = 256 << 10;
-    // A checksum of eight bytes for each strip in both generations and in the coefficients.
-    const auto sums = 8 * shape.strip_count() * (shape.matrix_count() + shape.data_count);
+    // A checksum of eight bytes for each strip or tile in both generations and in the coefficients.
+    const auto sums = 8 * shape.tile_count() * (shape.matrix_count() + shape.data_count);
     return program + threads * thread + sums;
 }
 
 Result<Plan> make_plan(const Request& request) {
     const auto sound = check_request(request);
     if (!sound) return sound.failure();
+    if (request.shape.tile_columns) return make_panel_plan(request);
 
     Plan plan;
     plan.band_rows = choose_band_rows(request);
@@ -213,9 +236,7 @@ Result<Plan> make_plan(const Request& request) {
     };
     plan.memory_bytes_min = memory(1, Order::plain, strips_in_transfer_min);
     if (request.memory_bytes < plan.memory_bytes_min)
-        return refuse("a memory budget of " + size_text(request.memory_bytes) +
-                      " is too small for this store; give it --memory " +
-                      size_text(round_up_mebibyte(plan.memory_bytes_min)) + " or more");
+        return too_small(request, plan.memory_bytes_min);
 
     const auto [fitting, order] = choose_chain(request, plan.band_rows);
     if (request.waves > fitting && request.waves <= request.iterations &&
@@ -242,7 +263,12 @@ Result<Plan> make_plan(const Request& request) {
     plan.memory_bytes = memory(plan.waves, order, transfers);
     plan.buffers = std::min(strips_in_work(request, plan.waves, plan.band_rows, order) + transfers,
                             request.shape.strip_count());
-    estimate(request, plan);
+    const auto strips = request.shape.strip_count();
+    plan.read_bytes =
+        plan.passes * strips * request.shape.matrix_count() * strip_bytes(stored(request));
+    plan.written_bytes =
+        plan.passes * strips * request.shape.data_count * strip_bytes(stored(request));
+    estimate_time(request, plan);
     return plan;
 }
 

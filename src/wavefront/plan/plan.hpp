@@ -62,9 +62,15 @@ struct Plan {
     std::uint64_t read_bytes = 0; /* over all passes */
     std::uint64_t written_bytes = 0;
     std::uint64_t waves_to_hide_disk = 0; /* K*; 0 where a rate is not known */
+    std::uint64_t panels = 1;             /* into which rows in tiles are divided */
+    std::uint64_t panel_vectors = 0;      /* the width of each; 0: rows are whole */
     double time_s = 0.0;                  /* 0 where a rate is not known */
     bool disk_bound = false;
 };
+
+/* How much further left each round works than the one before: a vector needs those of the band
+ * above up to the last lane's lag and the thickness further. */
+std::uint64_t columns_a_round(const Shape& shape, std::uint64_t thickness);
 
 /* Waves of pass `index`: iterations are spread evenly, so that no pass is a short one. */
 std::uint64_t waves_in_pass(std::uint64_t iterations, std::uint64_t passes, std::uint64_t index);

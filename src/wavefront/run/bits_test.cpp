@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Every run equals the sequential loop bit for bit: random shapes, waves,
-// threads, strips, layouts, disks and queues, on real files.
+// threads, strips, layouts, budgets, disks and queues, on real files.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <random>
 
 #include "wavefront/run/run.hpp"
@@ -24,6 +25,7 @@ struct Trial {
     std::string kernel;
     RunOptions options;
     std::vector<std::string> disks;
+    std::optional<std::uint64_t> spare_bytes; /* above the least budget; none: plenty */
     std::uint64_t seed = 0;
     Medium medium = Medium::memory;
 };
@@ -32,9 +34,10 @@ std::string describe(const Trial& trial) {
     const auto& s = trial.shape;
     return trial.kernel + " " + element_name(s.element) + " " + layout_name(s.layout) + " " +
            std::to_string(s.rows) + "x" + std::to_string(s.columns) + " strips of " +
-           std::to_string(s.strip_rows) + ", " + std::to_string(trial.options.iterations) +
-           " iterations, K " + std::to_string(trial.options.waves) + ", " +
-           std::to_string(trial.options.threads) + " threads, seed " + std::to_string(trial.seed);
+           std::to_string(s.strip_rows) + " tiles of " + std::to_string(s.tile_columns) + ", " +
+           std::to_string(trial.options.iterations) + " iterations, K " +
+           std::to_string(trial.options.waves) + ", " + std::to_string(trial.options.threads) +
+           " threads, seed " + std::to_string(trial.seed);
 }
 
 Trial draw(std::uint64_t seed) {
@@ -42,12 +45,13 @@ Trial draw(std::uint64_t seed) {
     const auto between = [&](std::uint64_t low, std::uint64_t high) {
         return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
     };
-    const char *kernels[] = {"livermore23", "sor", "smith-waterman", "jacobi"};
+    const auto& kernels = kernel_infos();
     Trial trial;
     trial.seed = seed;
     // Every eighth trial is on a disk, where direct I/O and syncing are real.
     if (seed % 8 == 0) trial.medium = Medium::disk;
-    trial.kernel = kernels[between(0, 3)];
+    trial.kernel = kernels[between(0, kernels.size() - 1)].name;
+    const std::uint64_t thickness = kernel_info(trial.kernel)->thickness;
     const auto layout = static_cast<Layout>(between(0, 3));
     const bool skewed = layout == Layout::skewed;
     trial.shape = {.rows = between(1, 120),
@@ -55,7 +59,7 @@ Trial draw(std::uint64_t seed) {
                    .coefficient_count = kernel_info(trial.kernel)->coefficient_count,
                    .element = between(0, 1) ? Element::f64 : Element::f32,
                    .layout = layout,
-                   .strip_rows = skewed ? 8 * between(1, 4) : between(1, 30)};
+                   .strip_rows = skewed ? 8 * between(1, 4) : between(thickness, 30)};
     // Some trials have groups of sixteen waves; a small cache makes spans narrow.
     const bool many = between(0, 3) == 0;
     trial.options.iterations = many ? between(30, 80) : between(1, 12);
@@ -64,6 +68,16 @@ Trial draw(std::uint64_t seed) {
     trial.options.threads = static_cast<std::uint32_t>(between(1, 4));
     trial.options.queue = between(0, 3) ? QueueKind::automatic : QueueKind::threads;
     if (between(0, 3) == 0) trial.disks = {"second"};
+    // A tight budget makes many panels of rows in tiles.
+    const auto info = *kernel_info(trial.kernel);
+    if (info.skew > 0 && between(0, 3) == 0) {
+        trial.shape.strip_rows = 8 * between(1, 3);
+        trial.shape.tile_columns = between(1, trial.shape.columns);
+        trial.spare_bytes = between(0, 200000);
+        return trial;
+    }
+    // The least budget holds one wave only; more than one strip of all matrices is 30 KiB or more.
+    if (between(0, 2) == 0) trial.spare_bytes = between(0, 600000);
     return trial;
 }
 
@@ -80,12 +94,13 @@ Result<Store> make_store(const Folder& folder, const Trial& trial) {
     return store;
 }
 
-template <typename Real>
-void sweep(const std::string& kernel, Matrices<Real>& matrices) {
-    if (kernel == "livermore23") testing::livermore23(matrices);
-    if (kernel == "sor") testing::sor(matrices, 1.5);
-    if (kernel == "smith-waterman") testing::smith_waterman(matrices, Real(2));
-    if (kernel == "jacobi") testing::jacobi(matrices);
+// With a tight budget the plan says how many waves there are.
+RunOptions options_of(const Trial& trial, const Store& store, const Kernel& kernel) {
+    auto options = trial.options;
+    if (!trial.spare_bytes) return options;
+    options.waves = 0;
+    options.memory_bytes = plan_run(store, kernel, options)->memory_bytes_min + *trial.spare_bytes;
+    return options;
 }
 
 template <typename Real>
@@ -95,11 +110,12 @@ void expect_bits(const Trial& trial) {
     auto store = make_store(folder, trial);
     ASSERT_TRUE(store) << store.failure().sentence;
     auto expected = testing::load<Real>(*store);
-    for (std::uint64_t i = 0; i < trial.options.iterations; ++i) sweep(trial.kernel, expected);
+    for (std::uint64_t i = 0; i < trial.options.iterations; ++i)
+        testing::sweep(trial.kernel, expected);
     const auto kernel = make_kernel_for(trial.kernel, {}, trial.shape);
     ASSERT_TRUE(kernel) << kernel.failure().sentence;
 
-    const auto report = run(*store, *kernel, trial.options);
+    const auto report = run(*store, *kernel, options_of(trial, *store, *kernel));
 
     ASSERT_TRUE(report) << report.failure().sentence;
     EXPECT_EQ(report->iterations, trial.options.iterations);

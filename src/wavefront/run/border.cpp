@@ -11,8 +11,12 @@
 namespace lanewise::wavefront {
 
 Border::Border(Frontiers *frontiers, const Shape& shape, std::uint64_t band_rows,
-               std::uint64_t thickness)
-    : frontiers_(frontiers), shape_(shape), band_rows_(band_rows), thickness_(thickness) {}
+               const Kernel& kernel)
+    : frontiers_(frontiers),
+      shape_(shape),
+      band_rows_(band_rows),
+      thickness_(kernel.thickness),
+      reading_(kernel.reading) {}
 
 bool Border::meets_upper(std::uint64_t band) const {
     return frontiers_ && band == 0 && frontiers_->has(Side::upper);
@@ -25,7 +29,7 @@ bool Border::meets_lower(std::uint64_t band) const {
 }
 
 bool Border::ready(std::uint64_t iteration, std::uint64_t band) const {
-    if (meets_upper(band) && !frontiers_->ready(Side::upper, iteration)) return false;
+    if (meets_upper(band) && !frontiers_->ready(Side::upper, read_above(iteration))) return false;
     return !meets_lower(band) || frontiers_->ready(Side::lower, iteration - 1);
 }
 
@@ -33,7 +37,7 @@ void Border::before(std::uint64_t iteration, std::uint64_t band, const Locate& l
     if (!meets_upper(band) && !meets_lower(band)) return;
     std::vector<std::byte> rows(thickness_ * shape_.columns * element_bytes(shape_.element));
     if (meets_upper(band)) {
-        frontiers_->take(Side::upper, iteration, rows.data());
+        frontiers_->take(Side::upper, read_above(iteration), rows.data());
         move(0, rows.data(), Move::in, locate);
     }
     if (meets_lower(band)) {

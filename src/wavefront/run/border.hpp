@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "wavefront/kernel/kernel.hpp"
 #include "wavefront/run/frontiers.hpp"
 #include "wavefront/shape.hpp"
 
@@ -19,8 +20,7 @@ class Border {
 
     /* No frontiers: nothing waits and nothing moves. */
     Border() = default;
-    Border(Frontiers *frontiers, const Shape& shape, std::uint64_t band_rows,
-           std::uint64_t thickness);
+    Border(Frontiers *frontiers, const Shape& shape, std::uint64_t band_rows, const Kernel& kernel);
 
     /* `iteration` counts from the store's beginning: that of the wave which is to work on `band`.
      */
@@ -30,6 +30,10 @@ class Border {
 
   private:
     enum class Move { out, in };
+    /* Of the upper neighbour's rows, as the wave of `iteration` reads them. */
+    std::uint64_t read_above(std::uint64_t iteration) const {
+        return reading_ == Reading::previous ? iteration - 1 : iteration;
+    }
     bool meets_upper(std::uint64_t band) const;
     bool meets_lower(std::uint64_t band) const;
     void move(std::uint64_t first_row, std::byte *rows, Move way, const Locate& locate) const;
@@ -38,6 +42,7 @@ class Border {
     Shape shape_;
     std::uint64_t band_rows_ = 1;
     std::uint64_t thickness_ = 1;
+    Reading reading_ = Reading::updated;
 };
 
 }  // namespace lanewise::wavefront

@@ -6,8 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <map>
+#include <mutex>
 #include <random>
 
 #include "wavefront/run/run.hpp"
@@ -111,6 +114,16 @@ class FaultsTest : public ::testing::Test {
         return run(*store_, kernel_, options);
     }
 
+    Result<RunReport> run_with_calls(const FileCalls& calls, std::uint64_t iterations) {
+        RunOptions options;
+        options.iterations = iterations;
+        options.threads = 2;
+        options.wrap_queue = [=](std::unique_ptr<DiskQueue> /*queue*/) {
+            return make_thread_queue(calls);
+        };
+        return run(*store_, kernel_, options);
+    }
+
     void expect_untouched() {
         EXPECT_EQ(testing::load<double>(*store_).values, before_);
         EXPECT_TRUE(verify(*store_)->empty());
@@ -179,6 +192,99 @@ TEST_F(FaultsTest, AWriteThatWasTornSilentlyIsFoundByTheNextPass) {
     const auto damaged = verify(*store_);
     ASSERT_EQ(damaged->size(), 1u);
     EXPECT_THAT(damaged->front(), HasSubstr("strip 5 (rows from 40) of u"));
+}
+
+// Answers of a file: interrupted, busy, or short by any number of bytes; all there in the end.
+class Stutter {
+  public:
+    explicit Stutter(std::uint64_t seed) : random_(seed) {}
+    /* How many of `bytes` to move; -1 and errno: none. */
+    ssize_t next(std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        const auto kind = random_() % 6;
+        errno = kind == 0 ? EINTR : EAGAIN;
+        if (kind < 2) return -1;
+        if (kind > 3 || bytes <= disk_block_bytes) return static_cast<ssize_t>(bytes);
+        return static_cast<ssize_t>(disk_block_bytes + random_() % (bytes - disk_block_bytes));
+    }
+
+  private:
+    std::mutex mutex_;
+    std::mt19937_64 random_;
+};
+
+TEST_F(FaultsTest, TransfersThatStopShortAreGoneOnWith) {
+    auto expected = testing::load<double>(*store_);
+    for (int i = 0; i < 9; ++i) testing::livermore23(expected);
+    const auto system = system_calls();
+
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+        auto stutter = std::make_shared<Stutter>(seed);
+        const auto report = run_with_calls(
+            {.read =
+                 [=](int file, std::byte *to, std::size_t bytes, std::uint64_t offset) {
+                     const auto now = stutter->next(bytes);
+                     if (now < 0) return now;
+                     // What a short read leaves behind its end is anything.
+                     const auto got = system.read(file, to, bytes, offset);
+                     std::memset(to + now, 0x55, bytes - static_cast<std::size_t>(now));
+                     return std::min(now, got);
+                 },
+             .write =
+                 [=](int file, const std::byte *from, std::size_t bytes, std::uint64_t offset) {
+                     const auto now = stutter->next(bytes);
+                     const auto whole = static_cast<std::size_t>(now) / disk_block_bytes;
+                     return now < 0 ? now
+                                    : system.write(file, from, whole * disk_block_bytes, offset);
+                 }},
+            3);
+        ASSERT_TRUE(report) << report.failure().sentence;
+    }
+
+    EXPECT_EQ(testing::load<double>(*store_).values[0], expected.values[0]);
+    EXPECT_TRUE(verify(*store_)->empty());
+}
+
+TEST_F(FaultsTest, ACallThatFailsNamesTheStripAndLeavesTheData) {
+    auto calls = system_calls();
+    const auto offset_at_fault = 7 * strip_bytes(store_->shape());
+    calls.write = [=, write = calls.write](int file, const std::byte *from, std::size_t bytes,
+                                           std::uint64_t offset) -> ssize_t {
+        errno = EDQUOT;
+        return offset == offset_at_fault ? -1 : write(file, from, bytes, offset);
+    };
+
+    const auto report = run_with_calls(calls, 3);
+
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.failure().sentence, HasSubstr("writing strip 7 (rows from 56) of u"));
+    EXPECT_THAT(report.failure().sentence, HasSubstr("quota exceeded"));
+    expect_untouched();
+}
+
+// The first read of strip 3 is answered only after four strips' worth of others: waves wait.
+TEST_F(FaultsTest, ASlowTransferHoldsUpNothingButWhatNeedsIt) {
+    auto expected = testing::load<double>(*store_);
+    for (int i = 0; i < 3; ++i) testing::livermore23(expected);
+    auto calls = system_calls();
+    const auto slow_offset = 3 * strip_bytes(store_->shape());
+    auto others = std::make_shared<std::atomic<int>>(0);
+    auto first = std::make_shared<std::atomic<bool>>(true);
+    calls.read = [=, read = calls.read](int file, std::byte *to, std::size_t bytes,
+                                        std::uint64_t offset) {
+        if (offset == slow_offset && first->exchange(false)) {
+            for (auto seen = others->load(); seen < 24; seen = others->load()) others->wait(seen);
+        } else {
+            others->fetch_add(1);
+            others->notify_all();
+        }
+        return read(file, to, bytes, offset);
+    };
+
+    const auto report = run_with_calls(calls, 3);
+
+    ASSERT_TRUE(report) << report.failure().sentence;
+    EXPECT_EQ(testing::load<double>(*store_).values[0], expected.values[0]);
 }
 
 TEST_F(FaultsTest, TransfersThatEndInAnyOrderGiveTheSameBits) {

@@ -4,7 +4,8 @@
 //
 // A part has `thickness` rows of each neighbour at its upper and lower end. The
 // wave of iteration n reads the upper neighbour's rows as iteration n has left
-// them, and the lower neighbour's as iteration n - 1 has. So a wave may enter a
+// them (n - 1 where a kernel reads the iteration before, as Jacobi's), and the
+// lower neighbour's as iteration n - 1 has. So a wave may enter a
 // part as soon as it has left the part above, and leave it as soon as the wave
 // before has entered the part below: waves stay chained across parts, and no
 // iteration waits for a whole part. (Paper 002, section 5, sends each frontier
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -34,6 +36,10 @@ class Frontiers {
     virtual void give(Side side, std::uint64_t iteration, const std::byte *rows) = 0;
     /* Called, from any thread, when something has come; empty: nobody asks any more. */
     virtual void call_on_arrival(std::function<void()> news) = 0;
+    /* The largest of each wave's changes over all parts; every part asks after the same passes. */
+    virtual std::vector<double> largest_changes(const std::vector<double>& changes) = 0;
+    /* The pass that was just gone through is thrown away on all parts, and begun again. */
+    virtual void begin_again() = 0;
     /* Before the part's data after `iterations` become the truth: returns when those of the upper
      * neighbour have, and keeps what the lower one would need again. */
     virtual Outcome before_commit(std::uint64_t iterations) = 0;

@@ -5,9 +5,9 @@
 #include "wavefront/run/pass.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
+#include "wavefront/run/finite.hpp"
 #include "wavefront/run/waves.hpp"
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/layout.hpp"
@@ -15,50 +15,14 @@
 namespace lanewise::wavefront {
 namespace {
 
-template <typename Real>
-bool all_finite(const std::byte *bytes, std::uint64_t size) {
-    const auto *values = reinterpret_cast<const Real *>(bytes);
-    // A value that is not finite makes x - x something else than zero, and the sum keeps it.
-    Real sum = 0;
-    for (std::uint64_t i = 0; i < size / sizeof(Real); ++i) sum += values[i] - values[i];
-    return sum == Real(0);
-}
-
-template <typename Real>
-std::string find_not_finite(const Shape& shape, std::uint64_t strip, const std::byte *bytes) {
-    const auto parts = element_bytes(shape.element) / sizeof(Real);
-    for (std::uint64_t row = 0; row < rows_in_strip(shape, strip); ++row) {
-        for (std::uint64_t column = 0; column < shape.columns; ++column) {
-            const auto *value = bytes + offset_in_strip(shape, row, column);
-            for (std::uint64_t part = 0; part < parts; ++part) {
-                Real number;
-                std::memcpy(&number, value + part * sizeof(Real), sizeof(Real));
-                if (!std::isfinite(number))
-                    return "row " + std::to_string(strip * shape.strip_rows + row) + ", column " +
-                           std::to_string(column);
-            }
-        }
-    }
-    return "";
-}
-
-// The cell of a strip that is not a finite number; empty where all are.
-std::string cell_not_finite(const Shape& shape, std::uint64_t strip, const std::byte *bytes) {
-    const bool single = shape.element == Element::f32 || shape.element == Element::c64;
-    const auto size = strip_bytes(shape);
-    if (single)
-        return all_finite<float>(bytes, size) ? "" : find_not_finite<float>(shape, strip, bytes);
-    return all_finite<double>(bytes, size) ? "" : find_not_finite<double>(shape, strip, bytes);
-}
-
 class Pass {
   public:
     Pass(const PassRequest& request, std::vector<StripFiles> sources,
          std::vector<StripFiles> targets, std::vector<std::vector<std::uint64_t>> sums)
         : request_(request),
           disk_(request.store->shape()),
-          shape_(with_layout(disk_, request.kernel->layout)),
-          converted_rows_(disk_.layout == shape_.layout
+          shape_(working_shape(*request.kernel, disk_)),
+          converted_rows_(lie_alike(disk_, shape_)
                               ? 0
                               : disk_.strip_rows * disk_.columns * element_bytes(disk_.element)),
           sources_(std::move(sources)),
@@ -116,7 +80,7 @@ class Pass {
     std::byte *slot(std::uint64_t strip, std::uint32_t matrix) const {
         return request_.ring->begin() +
                (strip % request_.buffers * shape_.matrix_count() + matrix) *
-                   slot_bytes(disk_, shape_.layout);
+                   slot_bytes(disk_, shape_);
     }
 
     bool converting() const { return !converted_rows_.empty(); }
@@ -171,12 +135,11 @@ class Pass {
             for (std::uint32_t m = 0; m < shape_.data_count; ++m) {
                 auto *bytes = slot(next_write_, m);
                 if (request_.finite == Finite::checked) {
-                    const auto cell = cell_not_finite(shape_, next_write_, bytes);
-                    if (!cell.empty())
-                        return Failure{LW_ERR_OPERATION,
-                                       "matrix " + request_.store->manifest().matrices[m].name +
-                                           " is not finite at " + cell +
-                                           "; the data before this pass are kept"};
+                    auto strip = shape_;
+                    strip.rows = rows_in_strip(shape_, next_write_);
+                    const auto cell =
+                        cell_not_finite(strip, {next_write_ * shape_.strip_rows, 0}, bytes);
+                    if (!cell.empty()) return not_finite(*request_.store, m, cell);
                 }
                 convert(shape_, disk_, next_write_, bytes);
                 result_.sums[m][next_write_] = checksum(bytes, strip_bytes(disk_));
@@ -205,7 +168,7 @@ class Pass {
         const auto strip = completion.tag / 2 / shape_.matrix_count();
         if (completion.error != 0)
             return Failure{LW_ERR_IO, (written ? "writing " : "reading ") +
-                                          request_.store->strip_name(matrix, strip) + ": " +
+                                          request_.store->tile_name(matrix, strip) + ": " +
                                           std::strerror(completion.error)};
         return written ? take_write(strip) : take_read(strip, matrix);
     }
@@ -213,7 +176,7 @@ class Pass {
     Outcome take_read(std::uint64_t strip, std::uint32_t matrix) {
         result_.read_bytes += strip_bytes(disk_);
         if (checksum(slot(strip, matrix), strip_bytes(disk_)) != expected_sums_[matrix][strip])
-            return Failure{LW_ERR_IO, request_.store->strip_name(matrix, strip) +
+            return Failure{LW_ERR_IO, request_.store->tile_name(matrix, strip) +
                                           ": the checksum is wrong; restore it from a copy"};
         convert(disk_, shape_, strip, slot(strip, matrix));
         --reads_pending_[strip];

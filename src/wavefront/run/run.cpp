@@ -12,6 +12,8 @@
 #include <fstream>
 
 #include "base/clock.hpp"
+#include "wavefront/plan/panels.hpp"
+#include "wavefront/run/panel_pass.hpp"
 
 namespace lanewise::wavefront {
 namespace {
@@ -27,7 +29,7 @@ std::uint64_t peak_memory_bytes() {
 }
 
 Request request_of(const Store& store, const Kernel& kernel, const RunOptions& options) {
-    return {.shape = with_layout(store.shape(), kernel.layout),
+    return {.shape = working_shape(kernel, store.shape()),
             .disk_layout = store.shape().layout,
             .thickness = kernel.thickness,
             .iterations = options.iterations,
@@ -64,9 +66,7 @@ class Run {
         auto queue = make_disk_queue(options_.queue);
         if (!queue) return queue.failure();
         queue_ = options_.wrap_queue ? options_.wrap_queue(std::move(*queue)) : std::move(*queue);
-        const auto& shape = store_.shape();
-        auto ring = Memory::reserve(plan_.buffers * shape.matrix_count() *
-                                    slot_bytes(shape, kernel_.layout));
+        auto ring = Memory::reserve(ring_bytes());
         if (!ring) return ring.failure();
         ring_ = std::move(*ring);
         queue_->lend(ring_);
@@ -88,6 +88,15 @@ class Run {
     }
 
   private:
+    std::uint64_t ring_bytes() const {
+        const auto& stored = store_.shape();
+        const auto worked = working_shape(kernel_, stored);
+        if (!plan_.panel_vectors)
+            return plan_.buffers * stored.matrix_count() * slot_bytes(stored, worked);
+        const PanelGeometry geometry(worked, kernel_.thickness, plan_.waves, plan_.panel_vectors);
+        return panel_memory(worked, stored.layout, geometry).bytes(worked, plan_.buffers);
+    }
+
     // Kept before the first pass, so that a killed run can be gone on with.
     Outcome note_run() {
         auto manifest = store_.manifest();
@@ -107,18 +116,30 @@ class Run {
     Outcome advance(std::uint64_t waves) {
         auto result = stream(waves);
         if (!result) return result.failure();
-        if (options_.tolerance > 0.0) {
-            const auto rested = first_at_rest(result->changes, options_.tolerance);
+        if (is_tested(waves)) {
+            const auto changes = changes_everywhere(*result);
+            const auto rested = first_at_rest(changes, options_.tolerance);
             report_.converged = rested < waves;
             if (rested + 1 < waves) {
                 waves = rested + 1;
+                if (options_.frontiers) options_.frontiers->begin_again();
                 result = stream(waves);
                 if (!result) return result.failure();
             }
-            report_.last_change = result->changes.back();
+            report_.last_change = changes[waves - 1];
         }
         report_.iterations += waves;
         return make_true(*result, waves);
+    }
+
+    bool is_tested(std::uint64_t waves) const {
+        return options_.tolerance > 0.0 &&
+               store_.manifest().iterations + waves > options_.tested_from;
+    }
+
+    std::vector<double> changes_everywhere(const PassResult& result) {
+        return options_.frontiers ? options_.frontiers->largest_changes(result.changes)
+                                  : result.changes;
     }
 
     Result<PassResult> stream(std::uint64_t waves) {
@@ -142,7 +163,8 @@ class Run {
                 options_.progress(
                     {report_.iterations, options_.iterations, pass, monotonic_s() - began_s_});
             };
-        auto result = run_pass(request);
+        auto result =
+            plan_.panel_vectors ? run_panel_pass(request, plan_.panel_vectors) : run_pass(request);
         if (!result) return result;
         ++report_.passes;
         report_.read_bytes += result->read_bytes;
@@ -207,9 +229,6 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
                        store.folder() + " is part " + std::to_string(part->rank) + " of " +
                            std::to_string(part->ranks) + "; run them together: mpirun -n " +
                            std::to_string(part->ranks) + " lanewise-wavefront-ranks"};
-    if (options.frontiers && options.tolerance > 0.0)
-        return Failure{LW_ERR_ARGUMENT,
-                       "parts have no test of convergence; leave out the tolerance"};
     return make_plan(request_of(store, kernel, options));
 }
 

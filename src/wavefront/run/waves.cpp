@@ -12,6 +12,10 @@ namespace {
 // A few microseconds: less than waking a sleeper, more than a neighbour's jitter.
 constexpr int spins_before_sleep = 400;
 
+std::uint64_t not_negative(std::int64_t value) {
+    return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+
 void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -52,7 +56,7 @@ Waves::Waves(WaveSet set)
       groups_(std::clamp<std::uint64_t>(set_.tiling.groups, 1, set_.waves)),
       changes_(set_.waves, 0.0) {
     if (set_.frontiers) {
-        border_ = Border(set_.frontiers, set_.shape, set_.band_rows, set_.kernel->thickness);
+        border_ = Border(set_.frontiers, set_.shape, set_.band_rows, *set_.kernel);
         set_.frontiers->call_on_arrival([this] { news_.add(1); });
     }
     const auto count = groups_.size();
@@ -153,14 +157,21 @@ void Waves::advance(Group& group, Block& block) {
     const auto strip = [&](std::uint64_t s) { return set_.locate(s, 0); };
     border_.before(iteration_of(group), block.first_round, strip);
     const auto vectors = set_.shape.row_elements();
-    const bool whole = set_.kernel->steps == Steps::whole || set_.tiling.span == 0;
-    const auto last_shift = skew_lanes * (block.end_round - block.first_round - 1);
-    const auto span = whole ? vectors + last_shift : set_.tiling.span;
-    for (std::uint64_t begin = 0; begin < vectors + last_shift; begin += span) {
+    const bool whole = set_.kernel->steps == Steps::whole;
+    const auto step = columns_a_round(set_.shape, set_.kernel->thickness);
+    const auto last_shift = step * (block.end_round - block.first_round - 1);
+    // All waves of a group are as far within the panel: what one gains by its number, it loses by
+    // its band.
+    const auto gone = static_cast<std::int64_t>(step * (block.first_round + group.first_wave));
+    const auto from = not_negative(set_.panel.first - gone);
+    const auto until = std::min(vectors + last_shift, not_negative(set_.panel.end - gone));
+    const auto span = whole || set_.tiling.span == 0 ? vectors + last_shift : set_.tiling.span;
+    for (auto begin = from; begin < until; begin += span) {
+        const auto last = std::min(begin + span, until);
         for (auto r = block.first_round; r < block.end_round; ++r) {
-            const auto shift = whole ? 0 : skew_lanes * (r - block.first_round);
+            const auto shift = whole ? 0 : step * (r - block.first_round);
             const auto first = begin > shift ? begin - shift : 0;
-            const auto end = begin + span > shift ? begin + span - shift : 0;
+            const auto end = last > shift ? last - shift : 0;
             if (first < std::min(end, vectors)) round(group, block, r, first, end);
         }
     }
@@ -179,7 +190,9 @@ void Waves::locate(const Group& group, Block& block) {
     const auto& shape = set_.shape;
     const auto matrices = shape.matrix_count();
     const auto per_strip = bands_per_strip();
-    const auto band_bytes = set_.band_rows * shape.row_elements() * element_bytes(shape.element);
+    const auto band_bytes =
+        set_.band_bytes ? set_.band_bytes
+                        : set_.band_rows * shape.row_elements() * element_bytes(shape.element);
     const auto reach = group.waves; /* the last wave's band, and the one above it */
     block.first_band = block.first_round > reach ? block.first_round - reach : 0;
     const auto end_band = std::min(block.end_round + 1, bands_);

@@ -11,8 +11,9 @@
 // Within a block the work goes by spans of columns, all rounds of a span before
 // the next span: what a wave leaves in the processor's cache, the next wave finds
 // there, and a band comes from memory once for the group and not once for each
-// wave. A round needs seven columns more of the round before, so spans move left
-// by eight a round; the result does not depend on their width.
+// wave. A round needs some columns more of the round before, seven and one for
+// most kernels, so spans move left a little each round; the result does not
+// depend on their width.
 //
 // Each group has one counter of bands that its last wave has finished. A thread
 // takes the last group that has a block to do, and sleeps where there is none.
@@ -53,6 +54,13 @@ class BandCounter {
     alignas(64) std::atomic<std::uint64_t> bands_{0};
 };
 
+/* Vectors [first, end) of wave 0 on band 0; each band and each wave further begins and ends
+ * columns_a_round() earlier. What lies left of it is done on all bands, by all waves. */
+struct Panel {
+    std::int64_t first = 0;
+    std::int64_t end = std::int64_t{1} << 60;
+};
+
 struct WaveSet {
     const Kernel *kernel = nullptr;
     Shape shape;
@@ -60,6 +68,8 @@ struct WaveSet {
     std::uint64_t waves = 1;
     std::uint32_t threads = 1;
     Tiling tiling;
+    Panel panel{};
+    std::uint64_t band_bytes = 0;        /* from band to band in memory; 0: whole bands */
     Frontiers *frontiers = nullptr;      /* of a part, whose groups are single waves */
     std::uint64_t iterations_before = 0; /* that the part has gone through */
     bool measuring = false;              /* the largest change of each wave is wanted */
@@ -83,6 +93,10 @@ class Waves {
     bool given_up() const { return !loaded_.wait_for(0); }
     /* Bands that the last wave has finished. */
     std::uint64_t finished() const { return groups_.back().finished.ready(); }
+    /* Returns false where the waves were given up. */
+    bool wait_finished(std::uint64_t bands) const {
+        return groups_.back().finished.wait_for(bands);
+    }
 
     void start();
     /* Ends all waves early; their threads return from whatever they wait for. */

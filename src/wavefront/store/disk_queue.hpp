@@ -10,12 +10,16 @@
 
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "base/result.hpp"
+#include "wavefront/shape.hpp"
 #include "wavefront/store/memory.hpp"
 
 namespace lanewise::wavefront {
@@ -53,9 +57,23 @@ enum class QueueKind { automatic, io_uring, threads };
 /* `automatic` takes io_uring, and threads where the kernel or the container refuses it. */
 Result<std::unique_ptr<DiskQueue>> make_disk_queue(QueueKind kind);
 
+/* What the threads call to move bytes; tests give calls that come back short, fail or tear. */
+struct FileCalls {
+    std::function<ssize_t(int file, std::byte *to, std::size_t bytes, std::uint64_t offset)> read;
+    std::function<ssize_t(int file, const std::byte *from, std::size_t bytes, std::uint64_t offset)>
+        write;
+};
+FileCalls system_calls();
+
 Result<std::unique_ptr<DiskQueue>> make_uring_queue();
-std::unique_ptr<DiskQueue> make_thread_queue();
+std::unique_ptr<DiskQueue> make_thread_queue(FileCalls calls = system_calls());
 
 inline constexpr std::uint64_t piece_bytes_max = 1 << 20;
+
+/* How far a piece that came back after `moved` of `wanted` bytes is done: direct I/O goes on from a
+ * whole block only, and what was moved of a block moves again. */
+inline std::uint64_t settled_bytes(std::uint64_t moved, std::uint64_t wanted) {
+    return moved >= wanted ? wanted : moved / disk_block_bytes * disk_block_bytes;
+}
 
 }  // namespace lanewise::wavefront

@@ -12,18 +12,18 @@ namespace {
 
 // The eight rows of a band: `count` of them exist.
 template <typename Word>
-void skew_band(const Word *rows, std::uint64_t columns, std::uint64_t count, Word *band) {
-    for (std::uint64_t j = 0; j < columns; ++j) {
+void skew_band(const Word *rows, const Shape& shape, std::uint64_t count, Word *band) {
+    for (std::uint64_t j = 0; j < shape.columns; ++j) {
         for (std::uint64_t l = 0; l < count; ++l)
-            band[(j + l) * skew_lanes + l] = rows[l * columns + j];
+            band[(j + shape.skew * l) * skew_lanes + l] = rows[l * shape.columns + j];
     }
 }
 
 template <typename Word>
-void unskew_band(const Word *band, std::uint64_t columns, std::uint64_t count, Word *rows) {
-    for (std::uint64_t j = 0; j < columns; ++j) {
+void unskew_band(const Word *band, const Shape& shape, std::uint64_t count, Word *rows) {
+    for (std::uint64_t j = 0; j < shape.columns; ++j) {
         for (std::uint64_t l = 0; l < count; ++l)
-            rows[l * columns + j] = band[(j + l) * skew_lanes + l];
+            rows[l * shape.columns + j] = band[(j + shape.skew * l) * skew_lanes + l];
     }
 }
 
@@ -32,7 +32,7 @@ void skew_strip(const Shape& shape, const std::byte *rows, std::uint64_t row_cou
                 std::byte *strip) {
     const auto band_words = skew_lanes * shape.row_elements();
     for (std::uint64_t row = 0; row < row_count; row += skew_lanes) {
-        skew_band(reinterpret_cast<const Word *>(rows) + row * shape.columns, shape.columns,
+        skew_band(reinterpret_cast<const Word *>(rows) + row * shape.columns, shape,
                   std::min(skew_lanes, row_count - row),
                   reinterpret_cast<Word *>(strip) + row / skew_lanes * band_words);
     }
@@ -43,8 +43,8 @@ void unskew_strip(const Shape& shape, const std::byte *strip, std::uint64_t row_
                   std::byte *rows) {
     const auto band_words = skew_lanes * shape.row_elements();
     for (std::uint64_t row = 0; row < row_count; row += skew_lanes) {
-        unskew_band(reinterpret_cast<const Word *>(strip) + row / skew_lanes * band_words,
-                    shape.columns, std::min(skew_lanes, row_count - row),
+        unskew_band(reinterpret_cast<const Word *>(strip) + row / skew_lanes * band_words, shape,
+                    std::min(skew_lanes, row_count - row),
                     reinterpret_cast<Word *>(rows) + row * shape.columns);
     }
 }
@@ -88,7 +88,8 @@ std::uint64_t offset_in_strip(const Shape& shape, std::uint64_t row, std::uint64
     if (shape.layout == Layout::row_major) return (row * shape.columns + column) * bytes;
     const auto lane = row % skew_lanes;
     const auto band = row / skew_lanes;
-    return (band * skew_lanes * shape.row_elements() + (column + lane) * skew_lanes + lane) * bytes;
+    const auto vector = column + shape.skew * lane;
+    return (band * skew_lanes * shape.row_elements() + vector * skew_lanes + lane) * bytes;
 }
 
 }  // namespace lanewise::wavefront

@@ -44,11 +44,12 @@ Json run_json(const RunEntry& run) {
             {"tolerance", run.tolerance}};
 }
 
-Outcome check_keys(const Json& object, const std::set<std::string>& known,
-                   const std::string& path) {
+Outcome check_keys(const Json& object, const std::set<std::string>& known, const std::string& path,
+                   const std::set<std::string>& optional = {}) {
     if (!object.is_object()) return damaged(path, "not a JSON object where one belongs");
     for (const auto& [key, value] : object.items()) {
-        if (!known.count(key)) return damaged(path, "unknown key \"" + key + "\"");
+        if (!known.count(key) && !optional.count(key))
+            return damaged(path, "unknown key \"" + key + "\"");
     }
     for (const auto& key : known) {
         if (!object.contains(key)) return damaged(path, "key \"" + key + "\" is missing");
@@ -86,7 +87,8 @@ Outcome read_shape(const Json& json, const std::string& path, Shape& shape) {
              .coefficient_count = json["coefficient_count"].get<std::uint32_t>(),
              .element = *element,
              .layout = *layout,
-             .strip_rows = json["strip_rows"].get<std::uint64_t>()};
+             .strip_rows = json["strip_rows"].get<std::uint64_t>(),
+             .tile_columns = json.value("tile_columns", std::uint64_t{0})};
     const auto sound = check_shape(shape);
     return sound ? Outcome(Done{}) : Outcome(damaged(path, sound.failure().sentence));
 }
@@ -130,16 +132,18 @@ Result<Manifest> convert(const Json& json, const std::string& path) {
     static const std::set<std::string> keys = {
         "schema",   "version",    "rows",   "columns",    "data_count", "coefficient_count",
         "element",  "byte_order", "layout", "strip_rows", "iterations", "disks",
-        "matrices", "run",        "part"};
-    const auto sound = check_keys(json, keys, path);
+        "matrices", "run"};
+    // Stores from before there were parts and tiles are whole.
+    const auto sound = check_keys(json, keys, path, {"part", "tile_columns"});
     if (!sound) return sound.failure();
     Manifest manifest;
     manifest.iterations = json["iterations"].get<std::uint64_t>();
     manifest.disks = json["disks"].get<std::vector<std::string>>();
     if (manifest.disks.empty()) return damaged(path, "names no disk");
-    const Outcome steps[] = {
-        read_shape(json, path, manifest.shape), read_matrices(json["matrices"], path, manifest),
-        read_run(json["run"], path, manifest), read_part(json["part"], path, manifest)};
+    const Outcome steps[] = {read_shape(json, path, manifest.shape),
+                             read_matrices(json["matrices"], path, manifest),
+                             read_run(json["run"], path, manifest),
+                             read_part(json.value("part", Json()), path, manifest)};
     for (const auto& step : steps) {
         if (!step) return step.failure();
     }
@@ -165,6 +169,7 @@ Json to_json(const Manifest& manifest) {
             {"byte_order", "little"},
             {"layout", layout_name(shape.layout)},
             {"strip_rows", shape.strip_rows},
+            {"tile_columns", shape.tile_columns},
             {"iterations", manifest.iterations},
             {"disks", manifest.disks},
             {"matrices", matrices},

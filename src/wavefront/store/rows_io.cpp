@@ -64,23 +64,85 @@ void fill_rows(const Shape& shape, std::uint64_t seed, std::uint32_t matrix, dou
 
 }  // namespace
 
+namespace {
+
+// One tile as it lies on disk, and what it has of the rows of its strip.
+class Tile {
+  public:
+    static Result<Tile> reserve(const Shape& shape) {
+        Tile tile(shape);
+        auto packed = Memory::reserve(tile_bytes(shape));
+        if (!packed) return packed.failure();
+        tile.packed_ = std::move(*packed);
+        if (shape.tile_columns) tile.rows_.resize(shape.strip_rows * tile.row_bytes());
+        return tile;
+    }
+
+    std::byte *begin() const { return packed_.begin(); }
+    std::uint64_t bytes() const { return packed_.bytes(); }
+
+    /* Out of the whole rows of its strip. */
+    void pack(const std::byte *strip_rows, std::uint64_t index) {
+        const auto count = rows_in_strip(shape_, index / shape_.tiles_in_strip());
+        if (!shape_.tile_columns) return pack_strip(own_, strip_rows, count, packed_.begin());
+        // What lies beyond the matrix is zero, so that equal matrices have equal tiles.
+        std::fill(rows_.begin(), rows_.end(), std::byte{0});
+        for (std::uint64_t r = 0; r < count; ++r)
+            std::memcpy(rows_.data() + r * row_bytes(), strip_rows + offset(index, r),
+                        bytes_used(index));
+        pack_strip(own_, rows_.data(), count, packed_.begin());
+    }
+    void unpack(std::byte *strip_rows, std::uint64_t index) {
+        const auto count = rows_in_strip(shape_, index / shape_.tiles_in_strip());
+        if (!shape_.tile_columns) return unpack_strip(own_, packed_.begin(), count, strip_rows);
+        unpack_strip(own_, packed_.begin(), count, rows_.data());
+        for (std::uint64_t r = 0; r < count; ++r)
+            std::memcpy(strip_rows + offset(index, r), rows_.data() + r * row_bytes(),
+                        bytes_used(index));
+    }
+
+  private:
+    explicit Tile(const Shape& shape) : shape_(shape), own_(tile_of(shape)) {}
+    std::uint64_t row_bytes() const { return own_.columns * element_bytes(own_.element); }
+    std::uint64_t first_column(std::uint64_t index) const {
+        return index % shape_.tiles_in_strip() * shape_.tile_columns;
+    }
+    std::uint64_t offset(std::uint64_t index, std::uint64_t row) const {
+        return (row * shape_.columns + first_column(index)) * element_bytes(shape_.element);
+    }
+    std::uint64_t bytes_used(std::uint64_t index) const {
+        return std::min(own_.columns, shape_.columns - first_column(index)) *
+               element_bytes(shape_.element);
+    }
+
+    Shape shape_;
+    Shape own_;
+    Memory packed_;
+    std::vector<std::byte> rows_;
+};
+
+}  // namespace
+
 Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source) {
     const auto& shape = store.shape();
     auto files = store.open_next(matrix);
     if (!files) return files.failure();
     auto rows = Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
     if (!rows) return rows.failure();
-    auto strip = Memory::reserve(strip_bytes(shape));
-    if (!strip) return strip.failure();
+    auto tile = Tile::reserve(shape);
+    if (!tile) return tile.failure();
 
-    std::vector<std::uint64_t> sums(shape.strip_count());
-    for (std::uint64_t s = 0; s < sums.size(); ++s) {
-        const auto row_count = rows_in_strip(shape, s);
-        const auto got = source(s * shape.strip_rows, row_count, rows->begin());
-        if (!got) return got;
-        pack_strip(shape, rows->begin(), row_count, strip->begin());
-        sums[s] = checksum(strip->begin(), strip->bytes());
-        const auto written = write_strip(files->place(s), strip->begin(), strip->bytes());
+    std::vector<std::uint64_t> sums(shape.tile_count());
+    for (std::uint64_t t = 0; t < sums.size(); ++t) {
+        const auto strip = t / shape.tiles_in_strip();
+        const auto row_count = rows_in_strip(shape, strip);
+        if (t % shape.tiles_in_strip() == 0) {
+            const auto got = source(strip * shape.strip_rows, row_count, rows->begin());
+            if (!got) return got;
+        }
+        tile->pack(rows->begin(), t);
+        sums[t] = checksum(tile->begin(), tile->bytes());
+        const auto written = write_strip(files->place(t), tile->begin(), tile->bytes());
         if (!written)
             return Failure{LW_ERR_IO, "writing matrix " + store.manifest().matrices[matrix].name +
                                           " of " + store.folder() + ": " +
@@ -117,22 +179,24 @@ class StripReader {
             Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
         if (!rows) return rows.failure();
         reader.rows_ = std::move(*rows);
-        auto strip = Memory::reserve(strip_bytes(shape));
-        if (!strip) return strip.failure();
-        reader.strip_ = std::move(*strip);
+        auto tile = Tile::reserve(shape);
+        if (!tile) return tile.failure();
+        reader.tile_.emplace(std::move(*tile));
         return reader;
     }
 
-    Outcome read(std::uint64_t s) {
-        const auto bad = [&](const std::string& what) {
-            return Failure{LW_ERR_IO, store_->strip_name(matrix_, s) + ": " + what};
-        };
-        const auto read = read_strip(files_.place(s), strip_.begin(), strip_.bytes());
-        if (!read) return bad(read.failure().sentence);
-        if (checksum(strip_.begin(), strip_.bytes()) != sums_[s])
-            return bad("the checksum is wrong; restore it from a copy");
-        unpack_strip(store_->shape(), strip_.begin(), rows_in_strip(store_->shape(), s),
-                     rows_.begin());
+    Outcome read(std::uint64_t strip) {
+        const auto tiles = store_->shape().tiles_in_strip();
+        for (auto t = strip * tiles; t < (strip + 1) * tiles; ++t) {
+            const auto bad = [&](const std::string& what) {
+                return Failure{LW_ERR_IO, store_->tile_name(matrix_, t) + ": " + what};
+            };
+            const auto read = read_strip(files_.place(t), tile_->begin(), tile_->bytes());
+            if (!read) return bad(read.failure().sentence);
+            if (checksum(tile_->begin(), tile_->bytes()) != sums_[t])
+                return bad("the checksum is wrong; restore it from a copy");
+            tile_->unpack(rows_.begin(), t);
+        }
         return Done{};
     }
 
@@ -145,7 +209,7 @@ class StripReader {
     StripFiles files_;
     std::vector<std::uint64_t> sums_;
     Memory rows_;
-    Memory strip_;
+    std::optional<Tile> tile_;
 };
 
 // Rows of a matrix by their numbers, strip by strip.
@@ -246,20 +310,20 @@ Outcome copy_matrices(const Store& from, Store& to) {
 Result<std::vector<std::string>> verify(const Store& store) {
     const auto& shape = store.shape();
     std::vector<std::string> damaged;
-    auto strip = Memory::reserve(strip_bytes(shape));
-    if (!strip) return strip.failure();
+    auto tile = Memory::reserve(tile_bytes(shape));
+    if (!tile) return tile.failure();
     for (std::uint32_t m = 0; m < shape.matrix_count(); ++m) {
         if (store.manifest().matrices[m].sums.empty()) continue;
         auto files = store.open_current(m);
         if (!files) return files.failure();
         const auto sums = store.read_sums(m);
         if (!sums) return sums.failure();
-        for (std::uint64_t s = 0; s < shape.strip_count(); ++s) {
-            const auto read = read_strip(files->place(s), strip->begin(), strip->bytes());
+        for (std::uint64_t t = 0; t < shape.tile_count(); ++t) {
+            const auto read = read_strip(files->place(t), tile->begin(), tile->bytes());
             if (!read)
-                damaged.push_back(store.strip_name(m, s) + ": " + read.failure().sentence);
-            else if (checksum(strip->begin(), strip->bytes()) != (*sums)[s])
-                damaged.push_back(store.strip_name(m, s) + ": the checksum is wrong");
+                damaged.push_back(store.tile_name(m, t) + ": " + read.failure().sentence);
+            else if (checksum(tile->begin(), tile->bytes()) != (*sums)[t])
+                damaged.push_back(store.tile_name(m, t) + ": the checksum is wrong");
         }
     }
     return damaged;

@@ -170,12 +170,16 @@ std::string Store::file_stem(std::uint32_t matrix, char generation) const {
     return manifest_.matrices[matrix].name + "." + generation;
 }
 
-std::string Store::strip_name(std::uint32_t matrix, std::uint64_t strip) const {
+std::string Store::tile_name(std::uint32_t matrix, std::uint64_t tile) const {
     const auto& entry = manifest_.matrices[matrix];
+    const auto strip = tile / shape().tiles_in_strip();
+    const auto column = tile % shape().tiles_in_strip() * shape().tile_columns;
     const auto disk = strip % manifest_.disks.size();
     return "strip " + std::to_string(strip) + " (rows from " +
-           std::to_string(strip * shape().strip_rows) + ") of " + entry.name + ", " +
-           disk_path(disk) + "/" + file_stem(matrix, entry.generation) + "." + std::to_string(disk);
+           std::to_string(strip * shape().strip_rows) +
+           (shape().tile_columns ? ", columns from " + std::to_string(column) : "") + ") of " +
+           entry.name + ", " + disk_path(disk) + "/" + file_stem(matrix, entry.generation) + "." +
+           std::to_string(disk);
 }
 
 char Store::next_generation(std::uint32_t matrix) const {
@@ -194,12 +198,12 @@ Result<StripFiles> Store::open_current(std::uint32_t matrix) const {
         const int file = open_direct(path, O_RDONLY);
         if (file < 0) {
             const auto failure = system_failure("open", path);
-            StripFiles(std::move(files), 0);
+            StripFiles(std::move(files), shape());
             return failure;
         }
         files.push_back(file);
     }
-    return StripFiles(std::move(files), strip_bytes(shape()));
+    return StripFiles(std::move(files), shape());
 }
 
 Result<StripFiles> Store::open_next(std::uint32_t matrix) const {
@@ -209,23 +213,30 @@ Result<StripFiles> Store::open_next(std::uint32_t matrix) const {
         const auto path = disk_path(disk) + "/" + file_stem(matrix, next_generation(matrix)) + "." +
                           std::to_string(disk);
         const int file = open_direct(path, O_RDWR | O_CREAT);
-        const auto bytes =
-            strip_bytes(shape()) * strips_on(shape().strip_count(), disk, manifest_.disks.size());
+        const auto bytes = tile_bytes(shape()) * shape().tiles_in_strip() *
+                           strips_on(shape().strip_count(), disk, manifest_.disks.size());
         const auto room =
             file < 0 ? Outcome(system_failure("create", path)) : reserve_room(file, bytes, path);
         if (file >= 0) files.push_back(file);
         if (!room) {
-            StripFiles(std::move(files), 0);
+            StripFiles(std::move(files), shape());
             return room.failure();
         }
     }
-    return StripFiles(std::move(files), strip_bytes(shape()));
+    return StripFiles(std::move(files), shape());
+}
+
+Result<StripFiles> Store::open_scratch(const std::string& name) const {
+    const auto path = folder_ + "/" + name;
+    const int file = open_direct(path, O_RDWR | O_CREAT);
+    if (file < 0) return system_failure("create", path);
+    return StripFiles({file}, shape());
 }
 
 Result<std::vector<std::uint64_t>> Store::read_sums(std::uint32_t matrix) const {
     const auto& entry = manifest_.matrices[matrix];
     const auto path = folder_ + "/" + file_stem(matrix, entry.generation) + ".sums";
-    std::vector<std::uint64_t> sums(shape().strip_count());
+    std::vector<std::uint64_t> sums(shape().tile_count());
     const auto bytes = static_cast<std::streamsize>(sums.size() * sizeof(std::uint64_t));
     std::ifstream file(path, std::ios::binary);
     if (!file.read(reinterpret_cast<char *>(sums.data()), bytes) ||

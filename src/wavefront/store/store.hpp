@@ -7,7 +7,8 @@
 //     demo/u.a.sums             the checksum of each strip
 //     demo/lock                 held while a program changes the store
 //
-// With several disks strip s lies on disk s mod disks.
+// With several disks strip s lies on disk s mod disks. Where rows are too long to be held, a strip
+// is cut into tiles, which are then what is transferred and has a checksum.
 
 #pragma once
 
@@ -28,8 +29,10 @@ class StripFiles {
     };
 
     StripFiles() = default;
-    StripFiles(std::vector<int> files, std::uint64_t strip_bytes)
-        : files_(std::move(files)), strip_bytes_(strip_bytes) {}
+    StripFiles(std::vector<int> files, const Shape& shape)
+        : files_(std::move(files)),
+          tile_bytes_(tile_bytes(shape)),
+          tiles_in_strip_(shape.tiles_in_strip()) {}
     StripFiles(StripFiles&& other) noexcept { swap(other); }
     StripFiles& operator=(StripFiles&& other) noexcept {
         swap(other);
@@ -37,18 +40,22 @@ class StripFiles {
     }
     ~StripFiles();
 
-    Place place(std::uint64_t strip) const {
-        return {files_[strip % files_.size()], strip / files_.size() * strip_bytes_};
+    Place place(std::uint64_t tile) const {
+        const auto strip = tile / tiles_in_strip_;
+        const auto before = strip / files_.size() * tiles_in_strip_ + tile % tiles_in_strip_;
+        return {files_[strip % files_.size()], before * tile_bytes_};
     }
     Outcome sync() const;
 
   private:
     void swap(StripFiles& other) noexcept {
         files_.swap(other.files_);
-        std::swap(strip_bytes_, other.strip_bytes_);
+        std::swap(tile_bytes_, other.tile_bytes_);
+        std::swap(tiles_in_strip_, other.tiles_in_strip_);
     }
     std::vector<int> files_;
-    std::uint64_t strip_bytes_ = 0;
+    std::uint64_t tile_bytes_ = 0;
+    std::uint64_t tiles_in_strip_ = 1;
 };
 
 enum class Access { reading, changing };
@@ -75,8 +82,10 @@ class Store {
     Result<StripFiles> open_current(std::uint32_t matrix) const;
     /* The other one, for writing, with room reserved on the disk. */
     Result<StripFiles> open_next(std::uint32_t matrix) const;
+    /* A file beside the data whose contents nobody keeps. */
+    Result<StripFiles> open_scratch(const std::string& name) const;
     char next_generation(std::uint32_t matrix) const;
-    std::string strip_name(std::uint32_t matrix, std::uint64_t strip) const;
+    std::string tile_name(std::uint32_t matrix, std::uint64_t tile) const;
 
     Result<std::vector<std::uint64_t>> read_sums(std::uint32_t matrix) const;
     /* Writes the checksums of the next generation; returns the text that the manifest keeps. */

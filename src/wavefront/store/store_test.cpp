@@ -54,6 +54,43 @@ TEST(StoreTest, GivesBackWhatItWasGivenInEveryLayout) {
     }
 }
 
+TEST(StoreTest, GivesBackWhatItWasGivenInTilesOfEveryLayout) {
+    for (const auto layout : {Layout::row_major, Layout::skewed, Layout::block, Layout::frontier}) {
+        for (const std::uint64_t width : {1u, 5u, 12u, 13u}) {
+            const Folder folder(Medium::memory);
+            auto shape = shape_of(21, 13, layout, 8);
+            shape.tile_columns = width;
+            auto store = Store::create(folder / "s", shape, {"u", "c"}, {folder / "second"});
+            ASSERT_TRUE(store) << store.failure().sentence;
+            ASSERT_TRUE(fill_with_demo_values(*store, 5));
+            const auto reopened = Store::open(folder / "s", Access::reading);
+            ASSERT_TRUE(reopened) << reopened.failure().sentence;
+
+            auto found = testing::load<double>(*reopened);
+
+            for (std::uint64_t i = 0; i < 21; ++i) {
+                for (std::uint64_t j = 0; j < 13; ++j)
+                    EXPECT_EQ(found.at(0, i, j), demo_value(5, 0, i, 13, j));
+            }
+        }
+    }
+}
+
+TEST(StoreTest, AFlippedBitInATileIsNamedByItsFirstCell) {
+    const Folder folder(Medium::memory);
+    auto shape = shape_of(64, 64, Layout::row_major, 8);
+    shape.tile_columns = 20;
+    auto store = Store::create(folder / "s", shape, {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    const auto tile = static_cast<std::streamoff>(tile_bytes(shape));
+    overwrite(folder / "s/u.a.0", (3 * 4 + 2) * tile + 77, "x");
+
+    const auto damaged = verify(*store);
+
+    ASSERT_TRUE(damaged);
+    EXPECT_THAT(*damaged, ElementsAre(HasSubstr("strip 3 (rows from 24, columns from 40) of u")));
+}
+
 TEST(StoreTest, OffsetInStripIsWherePackingPutsAnElement) {
     const auto shape = shape_of(24, 9, Layout::skewed, 24);
     std::vector<double> rows(24 * 9);
@@ -106,6 +143,30 @@ TEST(StoreTest, ANewerVersionIsRefusedByNumber) {
 
     ASSERT_FALSE(manifest);
     EXPECT_THAT(manifest.failure().sentence, HasSubstr("version 2 is not 1"));
+}
+
+TEST(StoreTest, AStoreFromBeforeThereWerePartsIsReadAsWhole) {
+    const Folder folder(Medium::memory);
+    ASSERT_TRUE(Store::create(folder / "s", shape_of(8, 8, Layout::row_major, 8), {"u", "c"}, {}));
+    auto json = to_json(*read_manifest(folder / "s"));
+    json.erase("part");
+
+    const auto manifest = manifest_from(json, "manifest.json");
+
+    ASSERT_TRUE(manifest) << manifest.failure().sentence;
+    EXPECT_FALSE(manifest->part);
+}
+
+TEST(StoreTest, AMissingKeyIsNamed) {
+    const Folder folder(Medium::memory);
+    ASSERT_TRUE(Store::create(folder / "s", shape_of(8, 8, Layout::row_major, 8), {"u", "c"}, {}));
+    auto json = to_json(*read_manifest(folder / "s"));
+    json.erase("disks");
+
+    const auto manifest = manifest_from(json, "manifest.json");
+
+    ASSERT_FALSE(manifest);
+    EXPECT_THAT(manifest.failure().sentence, HasSubstr("key \"disks\" is missing"));
 }
 
 TEST(StoreTest, AnUnknownKeyIsRefusedByName) {

@@ -21,26 +21,27 @@ namespace {
 constexpr unsigned worker_count = 4;
 
 // All of a transfer, piece by piece; an errno, or 0.
-int carry_out(const Transfer& transfer) {
+int carry_out(const FileCalls& calls, const Transfer& transfer) {
     std::uint64_t done = 0;
     while (done < transfer.bytes) {
         const auto bytes = std::min(transfer.bytes - done, piece_bytes_max);
         auto *memory = transfer.memory + done;
-        const auto offset = static_cast<off_t>(transfer.offset + done);
+        const auto offset = transfer.offset + done;
         const auto moved = transfer.direction == Transfer::Direction::read
-                               ? ::pread(transfer.file, memory, bytes, offset)
-                               : ::pwrite(transfer.file, memory, bytes, offset);
-        if (moved < 0 && errno == EINTR) continue;
+                               ? calls.read(transfer.file, memory, bytes, offset)
+                               : calls.write(transfer.file, memory, bytes, offset);
+        if (moved < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (moved < 0) return errno;
-        if (moved == 0) return ENODATA;
-        done += static_cast<std::uint64_t>(moved);
+        const auto settled = settled_bytes(static_cast<std::uint64_t>(moved), bytes);
+        if (settled == 0) return ENODATA;
+        done += settled;
     }
     return 0;
 }
 
 class ThreadQueue final : public DiskQueue {
   public:
-    ThreadQueue() {
+    explicit ThreadQueue(FileCalls calls) : calls_(std::move(calls)) {
         for (unsigned i = 0; i < worker_count; ++i) workers_.emplace_back([this] { work(); });
     }
     ~ThreadQueue() override {
@@ -93,13 +94,14 @@ class ThreadQueue final : public DiskQueue {
             const Transfer transfer = waiting_.front();
             waiting_.pop_front();
             lock.unlock();
-            const int error = carry_out(transfer);
+            const int error = carry_out(calls_, transfer);
             lock.lock();
             complete_.push_back({transfer.tag, error});
             changed_.notify_all();
         }
     }
 
+    FileCalls calls_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Transfer> waiting_;
@@ -111,8 +113,19 @@ class ThreadQueue final : public DiskQueue {
 
 }  // namespace
 
-std::unique_ptr<DiskQueue> make_thread_queue() {
-    return std::make_unique<ThreadQueue>();
+FileCalls system_calls() {
+    return {.read =
+                [](int file, std::byte *to, std::size_t bytes, std::uint64_t offset) {
+                    return ::pread(file, to, bytes, static_cast<off_t>(offset));
+                },
+            .write =
+                [](int file, const std::byte *from, std::size_t bytes, std::uint64_t offset) {
+                    return ::pwrite(file, from, bytes, static_cast<off_t>(offset));
+                }};
+}
+
+std::unique_ptr<DiskQueue> make_thread_queue(FileCalls calls) {
+    return std::make_unique<ThreadQueue>(std::move(calls));
 }
 
 }  // namespace lanewise::wavefront

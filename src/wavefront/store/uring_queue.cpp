@@ -23,7 +23,6 @@ namespace {
 
 constexpr unsigned ring_entries = 128;
 constexpr unsigned pieces_under_way_max = 64;
-constexpr std::uint64_t direct_step_bytes = 4096;
 // The kernel takes no registered buffer longer than this.
 constexpr std::uint64_t lent_part_bytes = std::uint64_t{1} << 30;
 
@@ -166,17 +165,15 @@ class UringQueue final : public DiskQueue {
             return std::nullopt;
         }
         const auto moved = result > 0 ? static_cast<std::uint64_t>(result) : 0;
-        if (moved > 0 && moved < piece->end - piece->begin) {
-            // Direct I/O goes on from a whole block; what was moved of it moves again.
-            const auto whole_blocks = moved / direct_step_bytes * direct_step_bytes;
-            if (whole_blocks > 0) {
-                waiting_.push_front({whole, piece->begin + whole_blocks, piece->end});
-                return std::nullopt;
-            }
+        const auto wanted = piece->end - piece->begin;
+        const auto settled = settled_bytes(moved, wanted);
+        if (settled > 0 && settled < wanted) {
+            waiting_.push_front({whole, piece->begin + settled, piece->end});
+            return std::nullopt;
         }
         if (result < 0)
             whole->error = -result;
-        else if (moved < piece->end - piece->begin)
+        else if (settled < wanted)
             whole->error = ENODATA;
         if (--whole->pieces_left > 0) return std::nullopt;
         const Completion completion{whole->transfer.tag, whole->error};

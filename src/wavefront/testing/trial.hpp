@@ -97,6 +97,36 @@ void sor(Matrices<Real>& m, double omega) {
 }
 
 template <typename Real>
+void sor9(Matrices<Real>& m, double omega) {
+    const auto kept = static_cast<Real>(1.0 - omega);
+    const auto share = static_cast<Real>(omega / 20);
+    for (std::uint64_t i = 1; i + 1 < m.rows; ++i) {
+        for (std::uint64_t j = 1; j + 1 < m.columns; ++j) {
+            const Real edges =
+                m.at(0, i - 1, j) + m.at(0, i, j - 1) + m.at(0, i, j + 1) + m.at(0, i + 1, j);
+            const Real corners = m.at(0, i - 1, j - 1) + m.at(0, i - 1, j + 1) +
+                                 m.at(0, i + 1, j - 1) + m.at(0, i + 1, j + 1);
+            m.at(0, i, j) = kept * m.at(0, i, j) + share * (4 * edges + corners - m.at(1, i, j));
+        }
+    }
+}
+
+template <typename Real>
+void sor_fourth_order(Matrices<Real>& m, double omega) {
+    const auto kept = static_cast<Real>(1.0 - omega);
+    const auto share = static_cast<Real>(omega / 60);
+    for (std::uint64_t i = 2; i + 2 < m.rows; ++i) {
+        for (std::uint64_t j = 2; j + 2 < m.columns; ++j) {
+            const Real near =
+                m.at(0, i - 1, j) + m.at(0, i, j - 1) + m.at(0, i, j + 1) + m.at(0, i + 1, j);
+            const Real far =
+                m.at(0, i - 2, j) + m.at(0, i, j - 2) + m.at(0, i, j + 2) + m.at(0, i + 2, j);
+            m.at(0, i, j) = kept * m.at(0, i, j) + share * (16 * near - far - m.at(1, i, j));
+        }
+    }
+}
+
+template <typename Real>
 void jacobi(Matrices<Real>& m) {
     const auto before = m.values[0];
     const auto was = [&](std::uint64_t i, std::uint64_t j) { return before[i * m.columns + j]; };
@@ -117,6 +147,17 @@ void smith_waterman(Matrices<Real>& m, Real gap) {
             m.at(0, i, j) = best > 0 ? best : 0;
         }
     }
+}
+
+/* One iteration of the built-in kernel `name`, with its defaults. */
+template <typename Real>
+void sweep(const std::string& name, Matrices<Real>& matrices) {
+    if (name == "livermore23") livermore23(matrices);
+    if (name == "sor") sor(matrices, 1.5);
+    if (name == "sor9") sor9(matrices, 1.5);
+    if (name == "sor-fourth-order") sor_fourth_order(matrices, 1.5);
+    if (name == "smith-waterman") smith_waterman(matrices, Real(2));
+    if (name == "jacobi") jacobi(matrices);
 }
 
 }  // namespace lanewise::wavefront::testing

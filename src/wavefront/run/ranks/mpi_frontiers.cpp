@@ -21,18 +21,29 @@ constexpr int tag_from_below = 2;
 constexpr int tag_committed = 3;
 // Between two looks at MPI where nothing moves: a frontier is due every few hundred microseconds.
 constexpr auto rest = std::chrono::microseconds(50);
-// A log is kept for three passes: the one being written never takes the place of the last two.
-constexpr int log_slots = 3;
+// A log is kept for four passes: the one being written never takes the place of the last three.
+// With one wave a pass a neighbour may be two passes behind, and wants what was before them.
+constexpr int log_slots = 4;
 
 std::size_t index(Side side) {
     return side == Side::upper ? 0 : 1;
 }
 
+// What every letter begins with.
+struct Head {
+    std::uint64_t epoch;
+    std::uint64_t iteration;
+};
+
 }  // namespace
 
 MpiFrontiers::MpiFrontiers(MPI_Comm comm, std::string folder, std::size_t row_bytes,
-                           std::uint64_t iterations)
-    : folder_(std::move(folder)), row_bytes_(row_bytes), iterations_(iterations) {
+                           std::uint64_t iterations, Reading reading)
+    : folder_(std::move(folder)),
+      row_bytes_(row_bytes),
+      iterations_(iterations),
+      reading_(reading),
+      committed_(iterations) {
     MPI_Comm_dup(comm, &comm_);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &ranks_);
@@ -54,14 +65,14 @@ MpiFrontiers::~MpiFrontiers() {
     carrier_.join();
 }
 
-Outcome MpiFrontiers::begin(const std::byte *first_rows) {
+Outcome MpiFrontiers::begin(const std::byte *first_rows, const std::byte *last_rows) {
     const auto read = read_logs();
     if (!read) return read;
     carrier_ = std::thread(&MpiFrontiers::carry, this);
     if (has(Side::upper)) give(Side::upper, iterations_, first_rows);
     if (!has(Side::lower)) return Done{};
-    const auto below = all_iterations_[static_cast<std::size_t>(rank_ + 1)];
-    for (auto n = below + 1; n <= iterations_; ++n) {
+    give(Side::lower, iterations_, last_rows);
+    for (auto n = first_wanted_by(Side::lower); n < iterations_; ++n) {
         const auto found = logged_.find(n);
         if (found == logged_.end())
             return Failure{LW_ERR_IO, folder_ + " lacks the frontier of iteration " +
@@ -86,36 +97,65 @@ bool MpiFrontiers::has(Side side) const {
     return side == Side::upper ? rank_ > 0 : rank_ + 1 < ranks_;
 }
 
+// A neighbour that is a pass ahead has no use for what it had before.
+std::uint64_t MpiFrontiers::first_wanted_by(Side side) const {
+    const auto neighbour = side == Side::upper ? rank_ - 1 : rank_ + 1;
+    const auto done = all_iterations_[static_cast<std::size_t>(neighbour)];
+    const bool read_as_before = side == Side::upper || reading_ == Reading::previous;
+    return read_as_before ? done : done + 1;
+}
+
 bool MpiFrontiers::ready(Side side, std::uint64_t iteration) const {
     const std::lock_guard lock(mutex_);
-    return come_[index(side)].count(iteration) > 0;
+    return come_[index(side)].count({epoch_, iteration}) > 0;
 }
 
 void MpiFrontiers::take(Side side, std::uint64_t iteration, std::byte *rows) {
     const std::lock_guard lock(mutex_);
     auto& come = come_[index(side)];
-    std::memcpy(rows, come.at(iteration).data(), row_bytes_);
-    come.erase(come.begin(), come.upper_bound(iteration));
+    const Key key{epoch_, iteration};
+    std::memcpy(rows, come.at(key).data(), row_bytes_);
+    come.erase(come.begin(), come.upper_bound(key));
 }
 
-// A neighbour that is a pass ahead has no use for what it had before.
 void MpiFrontiers::give(Side side, std::uint64_t iteration, const std::byte *rows) {
-    const auto neighbour = side == Side::upper ? rank_ - 1 : rank_ + 1;
-    const auto done = all_iterations_[static_cast<std::size_t>(neighbour)];
-    if (side == Side::upper) {
-        if (iteration >= done) post(neighbour, tag_from_below, iteration, rows);
-        return;
-    }
     {
         const std::lock_guard lock(mutex_);
-        sent_down_[iteration].assign(rows, rows + row_bytes_);
+        given_[index(side)][iteration].assign(rows, rows + row_bytes_);
     }
-    if (iteration > done) post(neighbour, tag_from_above, iteration, rows);
+    if (iteration < first_wanted_by(side)) return;
+    if (side == Side::upper)
+        post(rank_ - 1, tag_from_below, iteration, rows);
+    else
+        post(rank_ + 1, tag_from_above, iteration, rows);
 }
 
 void MpiFrontiers::call_on_arrival(std::function<void()> news) {
     const std::lock_guard lock(mutex_);
     news_ = std::move(news);
+}
+
+std::vector<double> MpiFrontiers::largest_changes(const std::vector<double>& changes) {
+    std::unique_lock lock(mutex_);
+    changes_ = changes;
+    vote_ = Vote::cast;
+    changed_.wait(lock, [&] { return vote_ == Vote::counted; });
+    vote_ = Vote::none;
+    return changes_;
+}
+
+// Every part has just told its changes, so none waits for what the thrown away pass would send.
+void MpiFrontiers::begin_again() {
+    Rows first;
+    Rows last;
+    {
+        const std::lock_guard lock(mutex_);
+        ++epoch_;
+        first.swap(given_[index(Side::upper)]);
+        last.swap(given_[index(Side::lower)]);
+    }
+    if (has(Side::upper)) give(Side::upper, committed_, first.at(committed_).data());
+    if (has(Side::lower)) give(Side::lower, committed_, last.at(committed_).data());
 }
 
 Outcome MpiFrontiers::before_commit(std::uint64_t iterations) {
@@ -127,31 +167,40 @@ Outcome MpiFrontiers::before_commit(std::uint64_t iterations) {
         const auto *from = static_cast<const std::byte *>(bytes);
         text.insert(text.end(), from, from + size);
     };
-    for (const auto& [n, rows] : sent_down_) {
+    const auto& sent_down = given_[index(Side::lower)];
+    for (const auto& [n, rows] : sent_down) {
         append(&n, sizeof n);
         append(rows.data(), rows.size());
     }
     const auto sum = checksum(text.data(), text.size());
     append(&sum, sizeof sum);
-    sent_down_.clear();
+    const auto first = sent_down.begin()->first;
     lock.unlock();
-    // The slot of the oldest pass: slots hold passes that end at different iterations.
+    return replace_file(log_path(next_slot(first)), text.data(), text.size());
+}
+
+// That of the same pass, logged before a kill and not committed; else that of the oldest.
+int MpiFrontiers::next_slot(std::uint64_t first) const {
     int oldest = 0;
     std::uint64_t least = ~std::uint64_t{0};
     for (int slot = 0; slot < log_slots; ++slot) {
-        std::uint64_t first = 0;
+        std::uint64_t begins = 0;
         std::ifstream file(log_path(slot), std::ios::binary);
-        file.read(reinterpret_cast<char *>(&first), sizeof first);
-        if (!file) first = 0;
-        if (first < least) {
-            least = first;
-            oldest = slot;
-        }
+        const bool there = bool(file.read(reinterpret_cast<char *>(&begins), sizeof begins));
+        if (there && begins == first) return slot;
+        if (there && begins >= least) continue;
+        least = there ? begins : 0;
+        oldest = slot;
     }
-    return replace_file(log_path(oldest), text.data(), text.size());
+    return oldest;
 }
 
 void MpiFrontiers::after_commit(std::uint64_t iterations) {
+    {
+        const std::lock_guard lock(mutex_);
+        committed_ = iterations;
+        for (auto& given : given_) given.erase(given.begin(), given.lower_bound(iterations));
+    }
     if (has(Side::lower)) post(rank_ + 1, tag_committed, iterations, nullptr);
 }
 
@@ -181,10 +230,11 @@ Outcome MpiFrontiers::read_logs() {
 }
 
 void MpiFrontiers::post(int to, int tag, std::uint64_t iteration, const std::byte *rows) {
-    Letter letter{to, tag, std::vector<std::byte>(sizeof iteration), MPI_REQUEST_NULL};
-    std::memcpy(letter.bytes.data(), &iteration, sizeof iteration);
+    Letter letter{to, tag, std::vector<std::byte>(sizeof(Head)), MPI_REQUEST_NULL};
     if (rows) letter.bytes.insert(letter.bytes.end(), rows, rows + row_bytes_);
     const std::lock_guard lock(mutex_);
+    const Head head{epoch_, iteration};
+    std::memcpy(letter.bytes.data(), &head, sizeof head);
     outbox_.push_back(std::move(letter));
 }
 
@@ -199,7 +249,7 @@ void MpiFrontiers::carry() {
             if (abandoned_) return;
         }
         const bool sent = send_waiting(under_way);
-        const bool received = receive_one();
+        const bool received = receive_one() | count_votes();
         if (!leaving) {
             const std::lock_guard lock(mutex_);
             leaving = closing_ && outbox_.empty() && under_way.empty();
@@ -239,6 +289,24 @@ bool MpiFrontiers::send_waiting(std::deque<Letter>& under_way) {
     return moved;
 }
 
+bool MpiFrontiers::count_votes() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (vote_ == Vote::cast) {
+            MPI_Iallreduce(MPI_IN_PLACE, changes_.data(), static_cast<int>(changes_.size()),
+                           MPI_DOUBLE, MPI_MAX, comm_, &counting_);
+            vote_ = Vote::under_way;
+        }
+        if (vote_ != Vote::under_way) return false;
+        int done = 0;
+        MPI_Test(&counting_, &done, MPI_STATUS_IGNORE);
+        if (!done) return false;
+        vote_ = Vote::counted;
+    }
+    changed_.notify_all();
+    return true;
+}
+
 bool MpiFrontiers::receive_one() {
     int there = 0;
     MPI_Message message;
@@ -249,17 +317,16 @@ bool MpiFrontiers::receive_one() {
     MPI_Get_count(&status, MPI_BYTE, &size);
     std::vector<std::byte> bytes(static_cast<std::size_t>(size));
     MPI_Mrecv(bytes.data(), size, MPI_BYTE, &message, MPI_STATUS_IGNORE);
-    std::uint64_t iteration = 0;
-    std::memcpy(&iteration, bytes.data(), sizeof iteration);
-    bytes.erase(bytes.begin(), bytes.begin() + sizeof iteration);
-    std::function<void()> news;
+    Head head{};
+    std::memcpy(&head, bytes.data(), sizeof head);
+    bytes.erase(bytes.begin(), bytes.begin() + sizeof head);
     {
         const std::lock_guard lock(mutex_);
         if (status.MPI_TAG == tag_committed)
-            upper_committed_ = std::max(upper_committed_, iteration);
+            upper_committed_ = std::max(upper_committed_, head.iteration);
         else
-            come_[index(status.MPI_TAG == tag_from_above ? Side::upper : Side::lower)][iteration] =
-                std::move(bytes);
+            come_[index(status.MPI_TAG == tag_from_above ? Side::upper : Side::lower)]
+                 [{head.epoch, head.iteration}] = std::move(bytes);
         if (news_) news_();
     }
     changed_.notify_all();

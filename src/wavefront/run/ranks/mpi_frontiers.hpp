@@ -4,7 +4,8 @@
 //
 // One thread makes every call of MPI; waves leave rows with it and find rows
 // that have come. What a rank sent downwards in its last passes is kept beside
-// the store: a rank that was killed a pass behind gets it again.
+// the store: a rank that was killed a pass behind gets it again. A pass that is
+// thrown away begins a new epoch; letters of the one before are not looked at.
 
 #pragma once
 
@@ -18,22 +19,24 @@
 #include <thread>
 #include <vector>
 
+#include "wavefront/kernel/kernel.hpp"
 #include "wavefront/run/frontiers.hpp"
 
 namespace lanewise::wavefront {
 
 class MpiFrontiers final : public Frontiers {
   public:
-    /* `row_bytes` of one frontier; `iterations` that this rank's part has gone through, and its
-     * rows at the upper end; every rank of `comm` calls this together. */
-    MpiFrontiers(MPI_Comm comm, std::string folder, std::size_t row_bytes,
-                 std::uint64_t iterations);
+    /* `row_bytes` of one frontier; `iterations` that this rank's part has gone through; every rank
+     * of `comm` calls this together. */
+    MpiFrontiers(MPI_Comm comm, std::string folder, std::size_t row_bytes, std::uint64_t iterations,
+                 Reading reading);
     ~MpiFrontiers() override;
     MpiFrontiers(const MpiFrontiers&) = delete;
     MpiFrontiers& operator=(const MpiFrontiers&) = delete;
 
-    /* Sends what the neighbours lack from before: `first_rows` as they lie in the store. */
-    Outcome begin(const std::byte *first_rows);
+    /* Sends what the neighbours lack from before: the part's own rows at both ends as they lie in
+     * the store. */
+    Outcome begin(const std::byte *first_rows, const std::byte *last_rows);
     /* Returns when everything that was given has been sent. */
     void finish();
 
@@ -42,6 +45,8 @@ class MpiFrontiers final : public Frontiers {
     void take(Side side, std::uint64_t iteration, std::byte *rows) override;
     void give(Side side, std::uint64_t iteration, const std::byte *rows) override;
     void call_on_arrival(std::function<void()> news) override;
+    std::vector<double> largest_changes(const std::vector<double>& changes) override;
+    void begin_again() override;
     Outcome before_commit(std::uint64_t iterations) override;
     void after_commit(std::uint64_t iterations) override;
 
@@ -49,31 +54,43 @@ class MpiFrontiers final : public Frontiers {
     struct Letter {
         int to = 0;
         int tag = 0;
-        std::vector<std::byte> bytes; /* the iteration, then rows */
+        std::vector<std::byte> bytes; /* the head, then rows */
         MPI_Request request = MPI_REQUEST_NULL;
     };
     using Rows = std::map<std::uint64_t, std::vector<std::byte>>;
+    /* Epoch, then iteration: what is older than what is wanted sorts before it. */
+    using Key = std::pair<std::uint64_t, std::uint64_t>;
+    enum class Vote { none, cast, under_way, counted };
 
+    std::uint64_t first_wanted_by(Side side) const;
     void post(int to, int tag, std::uint64_t iteration, const std::byte *rows);
     void carry();
     bool send_waiting(std::deque<Letter>& under_way);
     bool receive_one();
+    bool count_votes();
     std::string log_path(int slot) const;
+    int next_slot(std::uint64_t first) const;
     Outcome read_logs();
 
     MPI_Comm comm_;
     std::string folder_;
     std::size_t row_bytes_;
-    std::uint64_t iterations_;
+    std::uint64_t iterations_; /* when this began */
+    Reading reading_;
     int rank_ = 0;
     int ranks_ = 1;
     std::vector<std::uint64_t> all_iterations_;
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    Rows come_[2];
-    Rows sent_down_; /* since the last commit */
-    Rows logged_;    /* before it */
+    std::map<Key, std::vector<std::byte>> come_[2];
+    Rows given_[2]; /* at each side, from the last commit on: what begins a pass again */
+    Rows logged_;   /* downwards, in the passes before this began */
+    std::uint64_t committed_;
+    std::uint64_t epoch_ = 0;
+    std::vector<double> changes_; /* of this part, then the largest of all */
+    Vote vote_ = Vote::none;
+    MPI_Request counting_ = MPI_REQUEST_NULL;
     std::deque<Letter> outbox_;
     std::uint64_t upper_committed_ = 0;
     std::size_t unsent_ = 0;

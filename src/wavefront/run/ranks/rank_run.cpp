@@ -29,11 +29,8 @@ Outcome check_part(const Store& store, Company company, const Kernel& kernel) {
     if (part->halo_rows != kernel.thickness)
         return refuse(" was split for thickness " + std::to_string(part->halo_rows) + ", " +
                       kernel.name + " has " + std::to_string(kernel.thickness) +
-                      "; split it again");
-    // Its upper neighbour's rows would have to be those of the iteration before.
-    if (kernel.scratch_rows > 0)
-        return refuse(": " + kernel.name +
-                      " reads the iteration before; parts take kernels that update in place");
+                      "; split it again with --kernel " + kernel.name);
+    if (store.shape().tile_columns) return refuse(" is cut into tiles; parts have whole rows");
     if (kernel.data_count != 1) return refuse(" has several data matrices; parts have one");
     return Done{};
 }
@@ -51,14 +48,28 @@ Result<std::uint64_t> agree_on_waves(MPI_Comm comm, const Store& store, std::uin
 }
 
 // On all ranks before any of them advances: then each knows what to go on with.
-Outcome note_run(MPI_Comm comm, Store& store, const Kernel& kernel, std::uint64_t waves,
-                 std::uint64_t wanted) {
+Outcome note_run(MPI_Comm comm, Store& store, std::uint64_t waves, const RunEntry& entry) {
     auto manifest = store.manifest();
     manifest.part->waves = waves;
-    manifest.run = RunEntry{kernel.name, kernel.parameters, wanted, 0.0};
+    manifest.run = entry;
     const auto noted = store.commit(manifest);
     if (noted) MPI_Barrier(comm);
     return noted;
+}
+
+// With the part's own rows at both ends, beside those of its neighbours.
+Outcome begin(MpiFrontiers& frontiers, const Store& store, std::uint64_t thickness,
+              std::size_t frontier_bytes) {
+    const auto& part = *store.manifest().part;
+    const auto above = part.rank > 0 ? thickness : 0;
+    const auto below = part.rank + 1 < part.ranks ? thickness : 0;
+    std::vector<std::byte> first(frontier_bytes);
+    std::vector<std::byte> last(frontier_bytes);
+    const auto read_first = read_rows(store, 0, above, thickness, first.data());
+    if (!read_first) return read_first;
+    const auto end = store.shape().rows - below;
+    const auto read_last = read_rows(store, 0, end - thickness, thickness, last.data());
+    return read_last ? frontiers.begin(first.data(), last.data()) : read_last;
 }
 
 Result<RunReport> work(MPI_Comm comm, Store& store, const Kernel& kernel, RunOptions options,
@@ -66,7 +77,7 @@ Result<RunReport> work(MPI_Comm comm, Store& store, const Kernel& kernel, RunOpt
     const auto& shape = store.shape();
     const auto done = store.manifest().iterations;
     const auto frontier_bytes = kernel.thickness * shape.columns * element_bytes(shape.element);
-    MpiFrontiers frontiers(comm, store.folder(), frontier_bytes, done);
+    MpiFrontiers frontiers(comm, store.folder(), frontier_bytes, done, kernel.reading);
     options.frontiers = &frontiers;
     options.iterations = std::max<std::uint64_t>(wanted - done, 1);
     const auto plan = plan_run(store, kernel, options);
@@ -74,14 +85,10 @@ Result<RunReport> work(MPI_Comm comm, Store& store, const Kernel& kernel, RunOpt
     const auto waves = agree_on_waves(comm, store, plan->waves);
     if (!waves) return waves.failure();
     options.waves = *waves;
-    const auto noted = note_run(comm, store, kernel, *waves, wanted);
+    const auto noted =
+        note_run(comm, store, *waves, {kernel.name, kernel.parameters, wanted, options.tolerance});
     if (!noted) return noted.failure();
-
-    std::vector<std::byte> first_rows(frontier_bytes);
-    const auto above = store.manifest().part->rank > 0 ? kernel.thickness : 0;
-    const auto read = read_rows(store, 0, above, kernel.thickness, first_rows.data());
-    if (!read) return read.failure();
-    const auto begun = frontiers.begin(first_rows.data());
+    const auto begun = begin(frontiers, store, kernel.thickness, frontier_bytes);
     if (!begun) return begun.failure();
     if (done >= wanted) {
         frontiers.finish();
@@ -90,6 +97,11 @@ Result<RunReport> work(MPI_Comm comm, Store& store, const Kernel& kernel, RunOpt
     auto report = run(store, kernel, options);
     if (report) frontiers.finish();
     return report;
+}
+
+std::uint64_t agreed(MPI_Comm comm, std::uint64_t value, MPI_Op operation) {
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, operation, comm);
+    return value;
 }
 
 }  // namespace
@@ -101,10 +113,9 @@ Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
     auto store = Store::open(asked.folder, Access::changing);
     if (!store) return store.failure();
     const auto& entry = store->manifest().run;
-    std::uint64_t least = store->manifest().iterations;
-    std::uint64_t most = least;
-    MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_UINT64_T, MPI_MIN, comm);
-    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, comm);
+    const auto done = store->manifest().iterations;
+    const auto least = agreed(comm, done, MPI_MIN);
+    const auto most = agreed(comm, done, MPI_MAX);
     if (asked.resuming && !entry)
         return Failure{LW_ERR_NOT_FOUND, asked.folder + " has no run to go on with"};
     if (!asked.resuming && least != most)
@@ -117,9 +128,14 @@ Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
     if (!kernel) return kernel.failure();
     const auto sound = check_part(*store, company, *kernel);
     if (!sound) return sound.failure();
-    const auto wanted = asked.resuming ? entry->iterations_wanted
-                                       : store->manifest().iterations + asked.options.iterations;
-    return work(comm, *store, *kernel, asked.options, wanted);
+    auto options = asked.options;
+    if (asked.resuming) options.tolerance = entry->tolerance;
+    // Those that are ahead went on because no part had come to rest.
+    options.tested_from = most;
+    // One that came to rest wants no more iterations; those behind it may not know yet.
+    const auto wanted = agreed(
+        comm, asked.resuming ? entry->iterations_wanted : done + asked.options.iterations, MPI_MIN);
+    return work(comm, *store, *kernel, options, wanted);
 }
 
 }  // namespace lanewise::wavefront

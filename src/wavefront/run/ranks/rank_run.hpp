@@ -5,7 +5,9 @@
 // Ranks work on the same pass one after the other, and on several passes at
 // once: while rank 1 is in pass p, rank 0 is in pass p + 1. A part becomes the
 // truth after a pass only once the part above has, so that neighbours are never
-// more than a pass apart; those behind catch up when the run is resumed.
+// more than a pass apart; those behind catch up when the run is resumed. With a
+// tolerance no part becomes the truth before all have told their changes, so
+// ranks end each pass together.
 
 #pragma once
 
@@ -19,7 +21,7 @@ struct RankRun {
     std::string folder; /* of this rank's part */
     std::string kernel;
     std::vector<double> parameters;
-    RunOptions options; /* waves, memory, iterations; ignored iterations where a run goes on */
+    RunOptions options; /* iterations and tolerance are ignored where a run goes on */
     bool resuming = false;
 };
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <cmath>
 #include <random>
 
 #include "wavefront/store/parts.hpp"
@@ -53,15 +54,15 @@ Trial draw(std::uint64_t seed, int ranks) {
     const auto between = [&](std::uint64_t low, std::uint64_t high) {
         return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
     };
-    const char *kernels[] = {"livermore23", "sor", "smith-waterman"};
+    const auto& info = kernel_infos()[seed % kernel_infos().size()];
     Trial trial;
-    trial.kernel = kernels[between(0, 2)];
+    trial.kernel = info.name;
     const auto layout = static_cast<Layout>(between(0, 3));
-    trial.shape = {.rows = between(3 * static_cast<std::uint64_t>(ranks), 150),
+    trial.shape = {.rows = between(5 * static_cast<std::uint64_t>(ranks), 150),
                    .columns = between(1, 40),
-                   .coefficient_count = kernel_info(trial.kernel)->coefficient_count,
+                   .coefficient_count = info.coefficient_count,
                    .layout = layout,
-                   .strip_rows = layout == Layout::skewed ? 8 * between(1, 3) : between(1, 20)};
+                   .strip_rows = layout == Layout::skewed ? 8 * between(1, 3) : between(2, 20)};
     trial.run.kernel = trial.kernel;
     trial.run.options.iterations = between(1, 25);
     trial.run.options.waves = between(1, 9);
@@ -80,10 +81,22 @@ Result<Store> make_whole(const std::string& folder, const Trial& trial, std::uin
     return store;
 }
 
-void sweep(const std::string& kernel, testing::Matrices<double>& matrices) {
-    if (kernel == "livermore23") testing::livermore23(matrices);
-    if (kernel == "sor") testing::sor(matrices, 1.5);
-    if (kernel == "smith-waterman") testing::smith_waterman(matrices, 2.0);
+double largest_change(const std::vector<double>& before, const std::vector<double>& after) {
+    double change = 0.0;
+    for (std::size_t i = 0; i < before.size(); ++i)
+        change = std::max(change, std::abs(after[i] - before[i]));
+    return change;
+}
+
+// Iterations that the loop takes until no cell changes by more than the tolerance.
+std::uint64_t iterations_to_rest(const std::string& kernel, testing::Matrices<double>& matrices,
+                                 double tolerance, std::uint64_t most) {
+    for (std::uint64_t n = 1; n <= most; ++n) {
+        const auto before = matrices.values[0];
+        testing::sweep(kernel, matrices);
+        if (largest_change(before, matrices.values[0]) <= tolerance) return n;
+    }
+    return most;
 }
 
 // What rank 0 expects after `iterations`, and the parts that all ranks work on.
@@ -91,10 +104,11 @@ std::vector<double> prepare(const std::string& folder, const Trial& trial, std::
                             std::uint64_t iterations, int ranks) {
     auto whole = make_whole(folder, trial, seed);
     EXPECT_TRUE(whole) << whole.failure().sentence;
-    const auto split = split_store(*whole, 1, part_names(folder, ranks));
+    const auto split =
+        split_store(*whole, kernel_info(trial.kernel)->thickness, part_names(folder, ranks));
     EXPECT_TRUE(split) << split.failure().sentence;
     auto expected = testing::load<double>(*whole);
-    for (std::uint64_t i = 0; i < iterations; ++i) sweep(trial.kernel, expected);
+    for (std::uint64_t i = 0; i < iterations; ++i) testing::sweep(trial.kernel, expected);
     return expected.values[0];
 }
 
@@ -107,7 +121,7 @@ std::vector<double> join(const std::string& folder, const std::string& name, int
 
 TEST(RanksTest, AllRanksTogetherEqualTheSequentialLoop) {
     const Job job;
-    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    for (std::uint64_t seed = 0; seed < 16; ++seed) {
         const Folder own(Medium::memory);
         const auto folder = shared_folder(own);
         auto trial = draw(seed, job.ranks);
@@ -122,6 +136,42 @@ TEST(RanksTest, AllRanksTogetherEqualTheSequentialLoop) {
 
         ASSERT_TRUE(report) << report.failure().sentence;
         EXPECT_EQ(report->iterations, trial.run.options.iterations);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (job.rank == 0) {
+            EXPECT_EQ(join(folder, "joined", job.ranks), expected);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+TEST(RanksTest, AllRanksStopWhereTheSequentialLoopComesToRest) {
+    const Job job;
+    constexpr double tolerance = 1e-3;
+    constexpr std::uint64_t most = 400;
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        const Folder own(Medium::memory);
+        const auto folder = shared_folder(own);
+        auto trial = draw(seed, job.ranks);
+        trial.run.options.iterations = most;
+        trial.run.options.tolerance = tolerance;
+        SCOPED_TRACE(seed);
+        std::vector<double> expected;
+        std::uint64_t iterations = 0;
+        if (job.rank == 0) {
+            prepare(folder, trial, seed, 0, job.ranks);
+            const auto whole = Store::open(folder + "whole", Access::reading);
+            auto matrices = testing::load<double>(*whole);
+            iterations = iterations_to_rest(trial.kernel, matrices, tolerance, most);
+            expected = matrices.values[0];
+        }
+        MPI_Bcast(&iterations, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+        trial.run.folder = part_names(folder, job.ranks)[static_cast<std::size_t>(job.rank)];
+
+        const auto report = run_rank(MPI_COMM_WORLD, trial.run);
+
+        ASSERT_TRUE(report) << report.failure().sentence;
+        EXPECT_EQ(report->iterations, iterations);
+        EXPECT_EQ(report->converged, iterations < most);
         MPI_Barrier(MPI_COMM_WORLD);
         if (job.rank == 0) {
             EXPECT_EQ(join(folder, "joined", job.ranks), expected);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Panels: a pass over matrices whose rows are too long to be held.
+//
+// A panel is a parallelogram: wave k works on band b over vectors [p B - d (b + k),
+// (p + 1) B - d (b + k)), d being what a round needs further of the one before.
+// What a cell reads to the right then lies in the same panel, and what it reads
+// to the left is in place, as far as each wave has come: the data between two
+// panels are of mixed iterations, and are carried over on the disk. A panel
+// reads of each strip a window of tiles. Each byte is read about once in a pass:
+// (1 + (K + 2) d / B) times. (The parallelograms are those of sweeps in cache, laid
+// over the whole height; Leiserson, Rao and Toledo, 1997, bound what they save.)
+// Pure: no clock, no file.
+
+#pragma once
+
+#include <cstdint>
+
+#include "wavefront/plan/plan.hpp"
+
+namespace lanewise::wavefront {
+
+/* Vectors [first, end) of every band of a strip, and the tiles they come from and go to. */
+struct Window {
+    std::uint64_t first = 0; /* at the beginning of a tile */
+    std::uint64_t end = 0;
+    std::uint64_t known_end = 0;      /* vectors before it are carried over from the panel before */
+    std::uint64_t data_tiles[2] = {}; /* [first, end) of the tiles to read */
+    std::uint64_t coefficient_tiles[2] = {};
+    std::uint64_t done_tiles[2] = {}; /* that no wave touches after this panel */
+    std::uint64_t carried_first = 0;  /* vectors [carried_first, end) are carried over */
+
+    std::uint64_t vectors() const { return end > first ? end - first : 0; }
+    std::uint64_t carried_in() const { return known_end > first ? known_end - first : 0; }
+    std::uint64_t carried_out() const { return end > carried_first ? end - carried_first : 0; }
+};
+
+class PanelGeometry {
+  public:
+    /* `shape` as the kernel works on it; `panel_vectors` is B. */
+    PanelGeometry(const Shape& shape, std::uint32_t thickness, std::uint64_t waves,
+                  std::uint64_t panel_vectors);
+
+    std::uint64_t panels() const { return panels_; }
+    std::int64_t first_of(std::uint64_t panel) const {
+        return static_cast<std::int64_t>(panel * width_);
+    }
+    Window window(std::uint64_t strip, std::uint64_t panel) const;
+
+    /* Upper bounds over all windows. */
+    std::uint64_t window_vectors_max() const;
+    std::uint64_t carried_vectors_max() const;
+    std::uint64_t tiles_max() const;
+
+    /* Of one strip of one matrix: all bands, so many vectors each. */
+    std::uint64_t band_bytes(std::uint64_t vectors) const;
+    std::uint64_t strip_window_bytes(std::uint64_t vectors) const;
+    std::uint64_t bands_in_strip() const { return shape_.strip_rows / skew_lanes; }
+
+  private:
+    std::uint64_t first_needed(std::uint64_t strip, std::uint64_t panel) const;
+    std::uint64_t end_needed(std::uint64_t strip, std::uint64_t panel) const;
+
+    Shape shape_;
+    std::uint64_t step_;
+    std::uint64_t waves_;
+    std::uint64_t width_;
+    std::uint64_t bands_;
+    std::uint64_t panels_;
+};
+
+/* Where the parts of a panel pass lie in one region of memory. */
+struct PanelMemory {
+    std::uint64_t slot_bytes = 0;  /* of one strip of one matrix */
+    std::uint64_t load_bytes = 0;  /* tiles and carried vectors on their way in; twice */
+    std::uint64_t store_bytes = 0; /* and on their way out */
+    std::uint64_t bytes(const Shape& shape, std::uint64_t buffers) const {
+        return buffers * shape.matrix_count() * slot_bytes + 2 * load_bytes + store_bytes;
+    }
+};
+/* On disk, in whole disk blocks. */
+std::uint64_t carried_bytes(const PanelGeometry& geometry, std::uint64_t vectors);
+PanelMemory panel_memory(const Shape& shape, Layout disk_layout, const PanelGeometry& geometry);
+
+/* The plan of a store in tiles. */
+Result<Plan> make_panel_plan(const Request& request);
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See finite.hpp.
+
+#include "wavefront/run/finite.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "wavefront/store/layout.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+template <typename Real>
+bool all_finite(const std::byte *bytes, std::uint64_t size) {
+    const auto *values = reinterpret_cast<const Real *>(bytes);
+    // A value that is not finite makes x - x something else than zero, and the sum keeps it.
+    Real sum = 0;
+    for (std::uint64_t i = 0; i < size / sizeof(Real); ++i) sum += values[i] - values[i];
+    return sum == Real(0);
+}
+
+template <typename Real>
+std::string find(const Shape& shape, const Cell& corner, const std::byte *bytes) {
+    const auto elements = shape.strip_rows * shape.row_elements();
+    if (all_finite<Real>(bytes, elements * element_bytes(shape.element))) return "";
+    const auto parts = element_bytes(shape.element) / sizeof(Real);
+    for (std::uint64_t row = 0; row < shape.rows; ++row) {
+        for (std::uint64_t column = 0; column < shape.columns; ++column) {
+            const auto *value = bytes + offset_in_strip(shape, row, column);
+            for (std::uint64_t part = 0; part < parts; ++part) {
+                Real number;
+                std::memcpy(&number, value + part * sizeof(Real), sizeof(Real));
+                if (!std::isfinite(number))
+                    return "row " + std::to_string(corner.row + row) + ", column " +
+                           std::to_string(corner.column + column);
+            }
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string cell_not_finite(const Shape& shape, const Cell& corner, const std::byte *bytes) {
+    const bool single = shape.element == Element::f32 || shape.element == Element::c64;
+    return single ? find<float>(shape, corner, bytes) : find<double>(shape, corner, bytes);
+}
+
+Failure not_finite(const Store& store, std::uint32_t matrix, const std::string& cell) {
+    return {LW_ERR_OPERATION, "matrix " + store.manifest().matrices[matrix].name +
+                                  " is not finite at " + cell +
+                                  "; the data before this pass are kept"};
+}
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See panel_pass.hpp.
+
+#include "wavefront/run/panel_pass.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "wavefront/plan/panels.hpp"
+#include "wavefront/run/finite.hpp"
+#include "wavefront/run/panel_window.hpp"
+#include "wavefront/run/waves.hpp"
+#include "wavefront/store/checksum.hpp"
+#include "wavefront/store/layout.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+using Direction = Transfer::Direction;
+
+// Transfers in batches, each batch waited for as a whole.
+class Batches {
+  public:
+    explicit Batches(DiskQueue& queue) : queue_(queue) {}
+    ~Batches() {
+        auto left_over = sent_.size();
+        while (left_over > 0) {
+            if (queue_.wait()) --left_over;
+        }
+    }
+    Batches(const Batches&) = delete;
+    Batches& operator=(const Batches&) = delete;
+
+    void submit(int batch, Transfer transfer, std::string what) {
+        transfer.tag = next_tag_++;
+        sent_[transfer.tag] = {batch, std::move(what)};
+        ++pending_[batch];
+        queue_.submit(transfer);
+    }
+
+    Outcome wait_for(int batch) {
+        while (pending_[batch] > 0) {
+            const auto completion = queue_.wait();
+            if (!completion) continue;
+            const auto found = sent_.find(completion->tag);
+            const auto sent = found->second;
+            sent_.erase(found);
+            --pending_[sent.batch];
+            if (completion->error != 0)
+                return Failure{LW_ERR_IO, sent.what + ": " + std::strerror(completion->error)};
+        }
+        return Done{};
+    }
+
+  private:
+    struct Sent {
+        int batch = 0;
+        std::string what;
+    };
+    DiskQueue& queue_;
+    std::map<std::uint64_t, Sent> sent_;
+    std::map<int, std::uint64_t> pending_;
+    std::uint64_t next_tag_ = 0;
+};
+
+constexpr int loads[2] = {0, 1};
+constexpr int stores = 2;
+
+struct Files {
+    std::vector<StripFiles> sources;
+    std::vector<std::vector<std::uint64_t>> sums;
+    StripFiles target;
+    StripFiles carried; /* a file of its own: one place */
+};
+
+class PanelPass {
+  public:
+    PanelPass(const PassRequest& request, std::uint64_t panel_vectors, Files files)
+        : request_(request),
+          disk_(request.store->shape()),
+          shape_(working_shape(*request.kernel, disk_)),
+          geometry_(shape_, request.kernel->thickness, request.waves, panel_vectors),
+          memory_(panel_memory(shape_, disk_.layout, geometry_)),
+          files_(std::move(files)),
+          tile_rows_(disk_.strip_rows * disk_.tile_columns * element_bytes(disk_.element)),
+          carried_sums_(shape_.strip_count()),
+          batches_(*request.queue) {
+        result_.sums.assign(1, std::vector<std::uint64_t>(shape_.tile_count()));
+        result_.changes.assign(request.waves, 0.0);
+    }
+
+    Result<PassResult> run() {
+        for (panel_ = 0; panel_ < geometry_.panels(); ++panel_) {
+            const auto done = run_panel();
+            if (!done) return done.failure();
+            report_progress();
+        }
+        const auto synced = files_.target.sync();
+        if (!synced) return synced.failure();
+        return std::move(result_);
+    }
+
+  private:
+    Outcome run_panel() {
+        Waves waves(wave_set());
+        waves.start();
+        auto outcome = move_strips(waves);
+        if (!outcome) waves.give_up();
+        const auto kernel_failure = waves.join();
+        if (!kernel_failure.empty()) return Failure{LW_ERR_OPERATION, kernel_failure};
+        if (!outcome) return outcome;
+        for (std::uint64_t k = 0; k < request_.waves; ++k)
+            result_.changes[k] = std::max(result_.changes[k], waves.changes()[k]);
+        return Done{};
+    }
+
+    WaveSet wave_set() {
+        return {.kernel = request_.kernel,
+                .shape = shape_,
+                .band_rows = skew_lanes,
+                .waves = request_.waves,
+                .threads = request_.threads,
+                .tiling = request_.tiling,
+                .panel = {geometry_.first_of(panel_), geometry_.first_of(panel_ + 1)},
+                .band_bytes = geometry_.band_bytes(geometry_.window_vectors_max()),
+                .measuring = request_.measuring,
+                // Vector 0 of a band, were all of it there: waves go to those that are.
+                .locate =
+                    [this](std::uint64_t strip, std::uint32_t matrix) {
+                        const auto first = geometry_.window(strip, panel_).first;
+                        return slot(strip, matrix) - geometry_.band_bytes(first);
+                    },
+                .last_wave_done = [](std::uint64_t /*first*/, std::uint64_t /*end*/) {}};
+    }
+
+    Outcome move_strips(Waves& waves) {
+        const auto strips = shape_.strip_count();
+        const auto per_strip = waves.bands_per_strip();
+        std::uint64_t stored = 0;
+        submit_load(0);
+        for (std::uint64_t s = 0; s < strips; ++s) {
+            if (s + 1 < strips) submit_load(s + 1);
+            const auto loaded = batches_.wait_for(loads[s % 2]);
+            if (!loaded) return loaded;
+            for (; stored < s && (stored + request_.buffers <= s || is_left(waves, stored));
+                 ++stored) {
+                const auto done = store(waves, stored);
+                if (!done) return done;
+            }
+            const auto put = unpack(s);
+            if (!put) return put;
+            waves.load(std::min(per_strip, waves.band_count() - s * per_strip));
+        }
+        for (; stored < strips; ++stored) {
+            const auto done = store(waves, stored);
+            if (!done) return done;
+        }
+        return batches_.wait_for(stores);
+    }
+
+    // The last wave has left the strip, and the band below it.
+    std::uint64_t bands_to_leave(const Waves& waves, std::uint64_t strip) const {
+        return std::min((strip + 1) * waves.bands_per_strip() + 1, waves.band_count());
+    }
+    bool is_left(const Waves& waves, std::uint64_t strip) const {
+        return waves.finished() >= bands_to_leave(waves, strip);
+    }
+
+    std::byte *slot(std::uint64_t strip, std::uint32_t matrix) const {
+        return request_.ring->begin() +
+               (strip % request_.buffers * shape_.matrix_count() + matrix) * memory_.slot_bytes;
+    }
+    std::byte *staging(std::uint64_t which) const {
+        return request_.ring->begin() +
+               request_.buffers * shape_.matrix_count() * memory_.slot_bytes +
+               which * memory_.load_bytes;
+    }
+    WindowPlace place(std::uint64_t strip, std::uint32_t matrix, const Window& window) const {
+        return {slot(strip, matrix), geometry_.band_bytes(geometry_.window_vectors_max()),
+                window.first, window.end};
+    }
+    std::uint64_t tile_index(std::uint64_t strip, std::uint64_t tile) const {
+        return strip * shape_.tiles_in_strip() + tile;
+    }
+
+    // Tiles of the data, those of the coefficients, what is carried: one behind the other. Tiles of
+    // a strip lie side by side on the disk, too.
+    void submit_load(std::uint64_t strip) {
+        const auto window = geometry_.window(strip, panel_);
+        auto *to = staging(strip % 2);
+        for (std::uint32_t m = 0; m < shape_.matrix_count(); ++m) {
+            const auto *tiles = m == 0 ? window.data_tiles : window.coefficient_tiles;
+            const auto bytes = (tiles[1] - tiles[0]) * tile_bytes(disk_);
+            if (bytes == 0) continue;
+            const auto index = tile_index(strip, tiles[0]);
+            move(loads[strip % 2], Direction::read, files_.sources[m].place(index), to, bytes,
+                 request_.store->tile_name(m, index));
+            to += bytes;
+        }
+        const auto bytes = carried_bytes(geometry_, window.carried_in());
+        if (bytes > 0)
+            move(loads[strip % 2], Direction::read, carried_place(strip), to, bytes,
+                 carried_name(strip));
+    }
+
+    Outcome unpack(std::uint64_t strip) {
+        const auto window = geometry_.window(strip, panel_);
+        const auto rows = rows_in_strip(shape_, strip);
+        auto *from = staging(strip % 2);
+        clear(strip, window);
+        for (std::uint32_t m = 0; m < shape_.matrix_count(); ++m) {
+            const auto *tiles = m == 0 ? window.data_tiles : window.coefficient_tiles;
+            auto to = place(strip, m, window);
+            if (m == 0) skip_carried(to, window);
+            for (auto t = tiles[0]; t < tiles[1]; ++t, from += tile_bytes(disk_)) {
+                const auto index = tile_index(strip, t);
+                if (checksum(from, tile_bytes(disk_)) != files_.sums[m][index])
+                    return Failure{LW_ERR_IO, request_.store->tile_name(m, index) +
+                                                  ": the checksum is wrong; restore it from a "
+                                                  "copy"};
+                unpack_strip(tile_of(disk_), from, rows, tile_rows_.data());
+                put_tile(shape_, to, t, rows, tile_rows_.data());
+            }
+        }
+        if (window.carried_in() == 0) return Done{};
+        if (checksum(from, carried_bytes(geometry_, window.carried_in())) != carried_sums_[strip])
+            return Failure{LW_ERR_IO, carried_name(strip) + ": the checksum is wrong; resume"};
+        copy_bands(place(strip, 0, window).bytes, from, window.carried_in(), Way::in);
+        return Done{};
+    }
+
+    // Lanes outside of the matrix hold zeros, which never count as a change.
+    void clear(std::uint64_t strip, const Window& window) {
+        const auto to = place(strip, 0, window);
+        for (std::uint64_t b = 0; b < geometry_.bands_in_strip(); ++b)
+            std::memset(to.bytes + b * to.band_bytes, 0, geometry_.band_bytes(window.vectors()));
+    }
+    // Only vectors that have not been carried over come from tiles.
+    void skip_carried(WindowPlace& to, const Window& window) const {
+        to.first += window.carried_in();
+        to.bytes += geometry_.band_bytes(window.carried_in());
+    }
+
+    Outcome store(Waves& waves, std::uint64_t strip) {
+        if (!waves.wait_finished(bands_to_leave(waves, strip)))
+            return Failure{LW_ERR_OPERATION, "a kernel failed"};
+        const auto free = batches_.wait_for(stores);
+        if (!free) return free;
+        const auto window = geometry_.window(strip, panel_);
+        const auto rows = rows_in_strip(shape_, strip);
+        auto *to = staging(2);
+        for (auto t = window.done_tiles[0]; t < window.done_tiles[1]; ++t) {
+            std::fill(tile_rows_.begin(), tile_rows_.end(), std::byte{0});
+            get_tile(shape_, place(strip, 0, window), t, rows, tile_rows_.data());
+            const auto sound = check_finite(strip, t, rows);
+            if (!sound) return sound;
+            pack_strip(tile_of(disk_), tile_rows_.data(), rows, to);
+            result_.sums[0][tile_index(strip, t)] = checksum(to, tile_bytes(disk_));
+            to += tile_bytes(disk_);
+        }
+        if (to != staging(2)) {
+            const auto index = tile_index(strip, window.done_tiles[0]);
+            move(stores, Direction::write, files_.target.place(index), staging(2),
+                 static_cast<std::uint64_t>(to - staging(2)), request_.store->tile_name(0, index));
+        }
+        const auto bytes = carried_bytes(geometry_, window.carried_out());
+        if (bytes == 0) return Done{};
+        auto *from = place(strip, 0, window).bytes +
+                     geometry_.band_bytes(window.carried_first - window.first);
+        std::memset(to, 0, bytes);
+        copy_bands(from, to, window.carried_out(), Way::out);
+        carried_sums_[strip] = checksum(to, bytes);
+        move(stores, Direction::write, carried_place(strip), to, bytes, carried_name(strip));
+        return Done{};
+    }
+
+    Outcome check_finite(std::uint64_t strip, std::uint64_t tile, std::uint64_t rows) const {
+        if (request_.finite == Finite::assumed) return Done{};
+        auto cut = tile_of(disk_);
+        cut.layout = Layout::row_major;
+        cut.rows = rows;
+        const auto cell = cell_not_finite(
+            cut, {strip * disk_.strip_rows, tile * disk_.tile_columns}, tile_rows_.data());
+        if (cell.empty()) return Done{};
+        return not_finite(*request_.store, 0, cell);
+    }
+
+    enum class Way { in, out };
+    // Bands one behind the other, out of or into a window.
+    void copy_bands(std::byte *window, std::byte *packed, std::uint64_t vectors, Way way) const {
+        const auto stride = geometry_.band_bytes(geometry_.window_vectors_max());
+        const auto bytes = geometry_.band_bytes(vectors);
+        for (std::uint64_t b = 0; b < geometry_.bands_in_strip(); ++b) {
+            auto *const there = window + b * stride;
+            auto *const here = packed + b * bytes;
+            std::memcpy(way == Way::in ? there : here, way == Way::in ? here : there, bytes);
+        }
+    }
+
+    StripFiles::Place carried_place(std::uint64_t strip) const {
+        return {files_.carried.place(0).file,
+                strip * carried_bytes(geometry_, geometry_.carried_vectors_max())};
+    }
+    std::string carried_name(std::uint64_t strip) const {
+        return "what is carried over of strip " + std::to_string(strip) + " of " +
+               request_.store->folder();
+    }
+
+    void move(int batch, Direction direction, const StripFiles::Place& place, std::byte *memory,
+              std::uint64_t bytes, const std::string& name) {
+        const bool reads = direction == Direction::read;
+        (reads ? result_.read_bytes : result_.written_bytes) += bytes;
+        batches_.submit(batch,
+                        {.direction = direction,
+                         .file = place.file,
+                         .memory = memory,
+                         .bytes = bytes,
+                         .offset = place.offset},
+                        (reads ? "reading " : "writing ") + name);
+    }
+
+    void report_progress() {
+        if (request_.progress)
+            request_.progress({shape_.strip_count() * (panel_ + 1) / geometry_.panels(),
+                               shape_.strip_count(), request_.waves, result_.read_bytes,
+                               result_.written_bytes});
+    }
+
+    const PassRequest& request_;
+    Shape disk_;  /* as tiles lie on disk */
+    Shape shape_; /* as the kernel works on windows of them */
+    PanelGeometry geometry_;
+    PanelMemory memory_;
+    Files files_;
+    std::vector<std::byte> tile_rows_;
+    std::vector<std::uint64_t> carried_sums_;
+    std::uint64_t panel_ = 0;
+    PassResult result_;
+    Batches batches_;
+};
+
+}  // namespace
+
+Result<PassResult> run_panel_pass(const PassRequest& request, std::uint64_t panel_vectors) {
+    const auto& store = *request.store;
+    Files files;
+    for (std::uint32_t m = 0; m < store.shape().matrix_count(); ++m) {
+        auto opened = store.open_current(m);
+        if (!opened) return opened.failure();
+        auto known = store.read_sums(m);
+        if (!known) return known.failure();
+        files.sources.push_back(std::move(*opened));
+        files.sums.push_back(std::move(*known));
+    }
+    auto target = store.open_next(0);
+    if (!target) return target.failure();
+    files.target = std::move(*target);
+    auto carried = store.open_scratch("carried");
+    if (!carried) return carried.failure();
+    files.carried = std::move(*carried);
+    return PanelPass(request, panel_vectors, std::move(files)).run();
+}
+
+}  // namespace lanewise::wavefront

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Tiles into and out of a window: what a panel holds of a strip in skewed bands.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "wavefront/shape.hpp"
+
+namespace lanewise::wavefront {
+
+/* Vectors [first, end) of each band of a strip; `bytes` is where vector `first` of band 0 lies. */
+struct WindowPlace {
+    std::byte *bytes = nullptr;
+    std::uint64_t band_bytes = 0;
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+};
+
+/* `rows` are those of tile `tile` in row-major order; elements outside of the window stay out. */
+void put_tile(const Shape& shape, const WindowPlace& window, std::uint64_t tile,
+              std::uint64_t row_count, const std::byte *rows);
+void get_tile(const Shape& shape, const WindowPlace& window, std::uint64_t tile,
+              std::uint64_t row_count, std::byte *rows);
+
+}  // namespace lanewise::wavefront
