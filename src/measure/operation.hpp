@@ -14,6 +14,7 @@
 #include <lanewise/operation.h>
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "measure/buffers.hpp"
 
 namespace lanewise::measure {
 
@@ -112,48 +114,63 @@ Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t m
    where the MPI cannot describe so many. */
 int contiguous_type(std::uint64_t bytes, MPI_Datatype *type);
 
+/* Small pages, aligned, the same each time. */
+constexpr lw_buffers plain_buffers = {1, 0, LW_PAGES_SMALL, LW_CACHES_WARM};
+
 /* Bytes this rank's buffers take. */
 double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
-                    std::uint64_t message_bytes);
+                    std::uint64_t message_bytes, const lw_buffers& layout = plain_buffers);
 
 class Running {
   public:
     /* Local: failures differ between ranks, so the caller agrees on them. */
     static Result<Running> create(const lw_operation& operation, MPI_Comm comm, int root,
-                                  std::uint64_t message_bytes);
+                                  std::uint64_t message_bytes,
+                                  const lw_buffers& layout = plain_buffers);
     /* What an entry needs besides buffers; collective. Zero for success. */
-    int prepare() { return entry_ && entry_->prepare ? entry_->prepare(exchange_) : 0; }
+    int prepare();
     Running(Running&& other) noexcept;
     Running& operator=(Running&&) = delete;
     ~Running();
 
-    /* Zero for success. */
+    /* Zero for success. The next execution has the next set of buffers. */
     int execute() {
-        return entry_ ? entry_->call(exchange_) : operation_->callbacks.execute(state_);
+        if (!entry_) return operation_->callbacks.execute(state_);
+        auto& exchange = exchanges_[next_];
+        if (++next_ == exchanges_.size()) next_ = 0;
+        return entry_->call(exchange);
     }
-    int root() const { return exchange_.root; }
+    /* What the next execution sends from and receives into. */
+    std::array<std::span<std::byte>, 2> next_buffers() const {
+        if (!entry_) return {};
+        return {buffers_[2 * next_].bytes(), buffers_[2 * next_ + 1].bytes()};
+    }
+    int root() const { return exchanges_.front().root; }
     bool completes_at_root() const { return entry_ && entry_->to_root; }
     double scale() const {
         if (!entry_) return 1.0;
-        return entry_->messages ? entry_->scale / entry_->messages(exchange_) : entry_->scale;
+        return entry_->messages ? entry_->scale / entry_->messages(exchanges_.front())
+                                : entry_->scale;
     }
     double beside_s() const {
-        return entry_ && entry_->beside_s ? entry_->beside_s(exchange_) : 0.0;
+        return entry_ && entry_->beside_s ? entry_->beside_s(exchanges_.front()) : 0.0;
     }
-    Exchange& exchange() { return exchange_; }
+    /* One for each set of buffers, in the order of their turns. */
+    std::span<Exchange> exchanges() { return exchanges_; }
+    Exchange& exchange() { return exchanges_.front(); }
 
   private:
     explicit Running(const lw_operation& operation)
         : operation_(&operation), entry_(operation.entry) {}
-    Outcome allocate(std::uint64_t message_bytes);
     Outcome describe(std::uint64_t message_bytes);
     void place_blocks(std::uint64_t message_bytes);
+    Outcome allocate(std::uint64_t message_bytes, const lw_buffers& layout);
 
     const lw_operation *operation_;
     const Entry *entry_;
-    Exchange exchange_;
-    std::vector<std::byte> send_;
-    std::vector<std::byte> receive_;
+    std::vector<Exchange> exchanges_{1};
+    std::vector<Buffer> buffers_; /* of each exchange what it sends, then what it receives */
+    std::size_t next_ = 0;
     bool owns_type_ = false;
     void *state_ = nullptr;
     bool set_up_ = false;

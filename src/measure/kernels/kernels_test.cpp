@@ -140,7 +140,8 @@ const std::map<std::string, Oracle>& oracles() {
         std::map<std::string, Oracle> all = {
             {"pingpong", from_partner},
             {"pingping", from_partner},
-            {"thread_pairs", from_partner},
+            {"thread_pairs",
+             [](const Scene& s) { return joined({from_partner(s), from_partner(s)}); }},
             {"partitioned", at_partner},
             {"sendrecv", from_left},
             {"persistent_sendrecv", from_left},
@@ -278,6 +279,47 @@ TEST(Validation, FindsEveryOperationOfThisMpiRight) {
             const auto valid = validate(harness, *operation, 0, bytes);
             EXPECT_TRUE(valid) << (valid ? "" : valid.failure().sentence);
         }
+    }
+}
+
+TEST(Validation, FindsEveryOperationRightInOtherBuffers) {
+    const Harness harness(MPI_COMM_WORLD);
+    auto layout = plain_buffers;
+    layout.turns = 3;
+    layout.offset_bytes = 4;
+    for (const auto& entry : registry()) {
+        if (!runs_here(entry)) continue;
+        const auto operation = operation_named(entry.name);
+        const auto valid = validate(harness, *operation, 0, 4000, layout);
+        EXPECT_TRUE(valid) << (valid ? "" : valid.failure().sentence);
+    }
+}
+
+// Delivers right the first time and late ever after.
+int forgetful_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+    static void *first = nullptr;
+    if (!first) first = buffer;
+    return buffer == first ? MPI_Bcast(buffer, count, type, root, comm) : MPI_SUCCESS;
+}
+
+TEST(Validation, LooksIntoEverySetOfBuffers) {
+    if (size_of(MPI_COMM_WORLD) < 2) return;
+    const Harness harness(MPI_COMM_WORLD);
+    const testing::Operation forgetful(lw_operation_bcast(forgetful_bcast));
+    auto layout = plain_buffers;
+    layout.turns = 2;
+
+    EXPECT_FALSE(validate(harness, *forgetful, 0, 100, layout));
+}
+
+TEST(Validation, KnowsWhatEveryOperationDelivers) {
+    for (const auto& entry : registry()) {
+        const bool silent = entry.shape.send_root == Blocks::none &&
+                            entry.shape.receive_root == Blocks::none;
+        if (silent) continue;
+        std::size_t parts = 0;
+        for (int me = 0; me < 4; ++me) parts += origins(entry.name, {me, 4, 0, window}).size();
+        EXPECT_GT(parts, 0u) << entry.name;
     }
 }
 

@@ -51,6 +51,7 @@ int overlapped(Exchange& e) {
 template <Start start>
 int calibrate(Exchange& e) {
     constexpr int trials = 7;
+    if (e.state) return MPI_SUCCESS; /* by another set of buffers */
     const auto clock = monotonic_clock();
     double alone_s = 1e300;
     int code = MPI_SUCCESS;
