@@ -212,6 +212,7 @@ Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, in
         return running;
     }
     exchange.function = operation.function ? operation.function : operation.entry->own;
+    exchange.start = operation.entry->start;
     const auto described = running.describe(bytes);
     if (!described) return described.failure();
     const auto allocated = running.allocate(bytes, layout);

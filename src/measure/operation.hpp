@@ -26,7 +26,10 @@
 
 namespace lanewise::measure {
 
+struct Exchange;
+
 using Function = void (*)();
+using Start = int (*)(Exchange&, MPI_Request *);
 
 /* What one call of an operation works on. `count` elements of `type` make a message. */
 struct Exchange {
@@ -43,6 +46,7 @@ struct Exchange {
     std::vector<int> own_counts; /* alltoallv: what this rank gives each, its own block's size */
     std::vector<int> own_displacements;
     Function function = nullptr; /* the user's, or the MPI's own */
+    Start start = nullptr;       /* the nonblocking form */
     std::uint64_t message_bytes = 0;
     int window = 1;              /* kernels that stream: messages on the way at once */
     std::shared_ptr<void> state; /* what `prepare` of the entry made */
@@ -66,6 +70,7 @@ struct Entry {
     Element element = Element::byte;
     int (*call)(Exchange&) = nullptr;
     Function own = nullptr; /* the MPI's function, where a user's may replace it */
+    Start start = nullptr;  /* nonblocking operations: starts one, so that work can be done */
     bool varying = false;   /* takes counts and displacements */
     bool tasks = false;     /* made of one task for each rank: bcast, scatter(v), gather(v) */
     bool to_root = false;   /* completes at the root: gather(v), reduce */

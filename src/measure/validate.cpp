@@ -148,6 +148,7 @@ std::map<std::string, Rule> patterns() {
          [](const Standpoint& s) { return at_partner(s, repeated(s.window, {{s.root}})); }},
         {"bidirectional", [](const Standpoint& s) { return times(s.window, from_partner(s)); }},
         {"pairs_rate", streamed_in_pairs},
+        {"preposted_rate", streamed_in_pairs},
         {"peers_rate", streamed_by_all},
         {"graph_allgather", graph_gathered},
         {"graph_allgatherv", graph_gathered},

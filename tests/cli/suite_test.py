@@ -54,6 +54,25 @@ def test_two_fabrics_are_compared_and_one_that_does_not_start_is_a_gap(tmp_path:
     assert all(why == "" for why in state["launches"].values())
 
 
+def test_buffers_are_chosen_for_a_whole_suite_and_kept_in_its_samples(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    done = lanewise(
+        "suite", "--quick", "--budget", "6s", "--kernels", "pingpong,polling", "--validate",
+        "--buffers", "cold, unaligned", "--fabrics", "openmpi-shm", "-o", str(out),
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    state = json.loads((out / "suite.json").read_text())
+    assert state["asked"]["buffers"] == "cold,unaligned"
+    assert all(why == "" for why in state["launches"].values())
+    context = json.loads(next((out / "samples").glob("*.jsonl")).read_text().splitlines()[0])
+    assert context["buffers"] == {
+        "caches": "cold", "offset_bytes": 4, "turns": 1, "pages": "small",
+    }  # fmt: skip
+    assert "Buffers: cold,unaligned." in (out / "report.html").read_text()
+
+
 def test_a_suite_that_ran_out_of_time_goes_on(tmp_path: Path) -> None:
     words = ["suite", "--quick", "--kernels", "pingpong,bcast,polling",
              "--fabrics", "openmpi-shm", "-o", str(tmp_path / "out")]  # fmt: skip
@@ -76,6 +95,7 @@ def test_a_suite_that_ran_out_of_time_goes_on(tmp_path: Path) -> None:
         (["--kernels", "pingpogn"], "no kernel 'pingpogn'"),
         (["--budget", "soon"], "--budget 'soon' is no time"),
         (["--window", "0"], "--window"),
+        (["--buffers", "lukewarm"], 'buffers "lukewarm" is none of warm, cold'),
         (["--resume"], "has no suite to go on with"),
     ],
 )

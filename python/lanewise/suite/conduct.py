@@ -29,6 +29,7 @@ class Request:
     rounds: int = 0
     testbed: str = ""
     validate: bool = False
+    buffers: str = ""
     site: start.Site = start.HERE
 
     def asked(self) -> state.Asked:
@@ -44,6 +45,7 @@ class Request:
             rounds=self.rounds or plan.ROUNDS[self.effort],
             testbed=self.testbed,
             validate=self.validate,
+            buffers=self.buffers,
         )
 
 
@@ -72,6 +74,7 @@ def prepare(request: Request, folder: Path, say: Callable[[str], None]) -> Ready
     Raises RequestError where the folder holds a suite of another request.
     """
     groups = kernels.groups_for(request.effort, request.kernels)
+    start.refuse_buffers(request.buffers)
     known = begun(folder, request.asked())
     present = []
     for one in request.fabrics:

@@ -125,7 +125,8 @@ def made(suite: Suite, launch: Launch, point_s: float, on_event: Callable[[Event
         ]  # fmt: skip
         line += ["--seed", str(asked.seed + launch.round), "--ranks", str(asked.ranks)]
         line += ["--fabric", launch.fabric, "--events", "-o", path]
-        line += ["--validate"] if asked.validate and not group.options else []
+        line += ["--validate"] if asked.validate else []
+        line += [f"--buffers={asked.buffers}"] if asked.buffers else []
         start.run_on(ranks, line, limit_s, on_event)
     except LanewiseError as error:
         return str(error)

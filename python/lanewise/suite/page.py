@@ -141,6 +141,7 @@ def verdict_of(known: state.State, runs: Sequence[Samples]) -> str:
         f"in {known.asked.rounds} rounds of {known.elapsed_s / 60:.1f} minutes together. "
         "Fabrics took turns, so that a machine that drifts drifts for all alike. "
         "Each value is the median of the samples of all rounds with its 95 % interval."
+        + (f" Buffers: {known.asked.buffers}." if known.asked.buffers else "")
     )
 
 

@@ -86,6 +86,27 @@ Elements from_everyone(const Scene& s) {
     return joined(parts);
 }
 
+Elements gathered(const Scene& s) {
+    std::vector<Elements> parts;
+    for (int r = 0; r < s.size; ++r) parts.push_back(sent_by(r, 0, s.count));
+    return joined(parts);
+}
+
+// The sum over the ranks before `end` of their elements from `first` on.
+Elements sums_until(const Scene& s, int end, int first) {
+    Elements sum(static_cast<std::size_t>(s.count), 0);
+    for (int r = 0; r < end; ++r) {
+        for (int i = 0; i < s.count; ++i) sum[static_cast<std::size_t>(i)] += element(r, first + i);
+    }
+    return end > 0 ? sum : Elements{};
+}
+
+Elements scattered(const Scene& s) { return sent_by(s.root, s.me * s.count, s.count); }
+
+Elements only_at_root(const Scene& s, const Elements& elements) {
+    return s.me == s.root ? elements : Elements{};
+}
+
 Elements from_left(const Scene& s) { return sent_by(s.at(-1), 0, s.count); }
 Elements nothing(const Scene&) { return {}; }
 
@@ -146,11 +167,8 @@ const std::map<std::string, Oracle>& oracles() {
             {"sendrecv", from_left},
             {"persistent_sendrecv", from_left},
             {"persistent_allreduce", sums},
-            {"overlapped_iallreduce", sums},
             {"persistent_alltoall", from_everyone},
-            {"overlapped_ialltoall", from_everyone},
             {"persistent_bcast", nothing},
-            {"overlapped_ibcast", nothing},
             {"exchange",
              [](const Scene& s) {
                  return joined({sent_by(s.at(-1), 0, s.count), sent_by(s.at(1), 0, s.count)});
@@ -158,6 +176,7 @@ const std::map<std::string, Oracle>& oracles() {
             {"streaming", streamed},
             {"bidirectional", streamed_both_ways},
             {"pairs_rate", streamed_in_pairs},
+            {"preposted_rate", streamed_in_pairs},
             {"peers_rate", streamed_by_all},
             {"graph_allgather", graph_gathered},
             {"graph_allgatherv", graph_gathered},
@@ -168,6 +187,27 @@ const std::map<std::string, Oracle>& oracles() {
             {"grid_alltoall", nothing},
             {"grid_alltoallv", nothing},
         };
+        const std::map<std::string, Oracle> overlapped = {
+            {"scatter", scattered},
+            {"scatterv", scattered},
+            {"gather", [](const Scene& s) { return only_at_root(s, gathered(s)); }},
+            {"gatherv", [](const Scene& s) { return only_at_root(s, gathered(s)); }},
+            {"bcast", nothing},
+            {"reduce", [](const Scene& s) { return only_at_root(s, sums(s)); }},
+            {"allreduce", sums},
+            {"allgather", gathered},
+            {"allgatherv", gathered},
+            {"alltoall", from_everyone},
+            {"alltoallv", from_everyone},
+            {"reduce_scatter",
+             [](const Scene& s) { return sums_until(s, s.size, s.me * s.count); }},
+            {"reduce_scatter_block",
+             [](const Scene& s) { return sums_until(s, s.size, s.me * s.count); }},
+            {"scan", [](const Scene& s) { return sums_until(s, s.me + 1, 0); }},
+            {"exscan", [](const Scene& s) { return sums_until(s, s.me, 0); }},
+            {"barrier", nothing},
+        };
+        for (const auto& [name, oracle] : overlapped) all["overlapped_i" + name] = oracle;
         for (const std::string how : {"_fence", "_pscw", "_lock", "_flush"}) {
             all["put" + how] = at_partner;
             all["get" + how] = at_root;
@@ -201,11 +241,12 @@ Elements read(const std::byte *bytes, const Entry& entry, std::size_t count) {
     return elements;
 }
 
-int sent_blocks(const Entry& entry, int size) {
-    switch (entry.shape.send_root) {
+int sent_blocks(const Entry& entry, const Exchange& e) {
+    switch (e.rank == e.root ? entry.shape.send_root : entry.shape.send_others) {
+        case Blocks::none: return 0;
         case Blocks::two: return 2;
         case Blocks::four: return 4;
-        case Blocks::each_rank: return size;
+        case Blocks::each_rank: return e.size;
         default: return 1;
     }
 }
@@ -221,7 +262,7 @@ void expect_delivery(const Entry& entry, int root, std::uint64_t bytes) {
     ASSERT_TRUE(running);
     ASSERT_EQ(running->prepare(), 0);
     auto& e = running->exchange();
-    write(e.send, entry, sent_by(e.rank, 0, sent_blocks(entry, e.size) * e.count));
+    write(e.send, entry, sent_by(e.rank, 0, sent_blocks(entry, e) * e.count));
     MPI_Barrier(MPI_COMM_WORLD);
 
     ASSERT_EQ(running->execute(), 0);
