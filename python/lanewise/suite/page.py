@@ -45,6 +45,7 @@ def write_page(folder: Path, known: state.State) -> Written:
     pooled = pool(runs)
     names = [name for name, one in known.fabrics.items() if not one.why]
     drawn = figures.figures_of(pooled, names) + processor.polling_figures(runs, names)
+    drawn += processor.host_figures(runs, names)
     times = {name: processor.application_times(folder, list(known.launches), name)
              for name in names}  # fmt: skip
     if any(times.values()):
