@@ -12,7 +12,6 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from lanewise.plots.style import COLOURS, MARKERS, house_style, make_panels
 
-
 # Where there are more series than colours, these tell those of one colour apart.
 LINES = ("-", "--", ":")
 
