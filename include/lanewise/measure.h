@@ -56,6 +56,24 @@ typedef enum lw_rule {
     LW_RULE_STUDENT, /* the paper's rule: two-sided Student interval of the mean */
 } lw_rule;
 
+typedef enum lw_pages {
+    LW_PAGES_SMALL, /* the system's own */
+    LW_PAGES_HUGE,  /* transparent huge pages, asked for with madvise */
+} lw_pages;
+
+typedef enum lw_caches {
+    LW_CACHES_WARM, /* as the repetition before left them */
+    LW_CACHES_COLD, /* buffers flushed and the core's own caches filled before each repetition */
+} lw_caches;
+
+/* The memory of the messages.  Operations of the user's have their own, and refuse any other. */
+typedef struct lw_buffers {
+    uint32_t turns;        /* sets of buffers: each execution takes the next; 1: always the same */
+    uint32_t offset_bytes; /* how far into a page each begins; 0: aligned */
+    lw_pages pages;
+    lw_caches caches;
+} lw_buffers;
+
 /* Receives one sentence about a failure or a warning; called on rank 0 of the communicator. */
 typedef void (*lw_report_fn)(void *context, lw_status status, const char *sentence);
 
@@ -76,6 +94,7 @@ typedef struct lw_measure_options {
     double resync_s;             /* the global clock is synchronised anew when older than this */
     double skew_offset_s;        /* LW_CLOCK_SKEWED, this rank */
     double skew_drift;           /* LW_CLOCK_SKEWED, this rank: seconds gained per second */
+    lw_buffers buffers;          /* plain for pairs and triplets, whose messages are ours */
     lw_report_fn report;         /* may be NULL */
     void *report_context;
 } lw_measure_options;
@@ -83,7 +102,8 @@ typedef struct lw_measure_options {
 #define LW_MEASURE_OPTIONS                                                                     \
     {                                                                                          \
         sizeof(lw_measure_options), LW_TIMING_MAX, LW_START_BARRIER, LW_CLOCK_AUTO,            \
-            LW_RULE_MEDIAN, 10, 1000, 2, 1, 0.95, 0.025, 10.0, 0, 10.0, 0.0, 0.0, NULL, NULL      \
+            LW_RULE_MEDIAN, 10, 1000, 2, 1, 0.95, 0.025, 10.0, 0, 10.0, 0.0, 0.0,              \
+            {1, 0, LW_PAGES_SMALL, LW_CACHES_WARM}, NULL, NULL                                 \
     }
 
 /*

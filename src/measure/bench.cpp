@@ -104,7 +104,7 @@ Outcome Bench::admit(const lw_measure_options& options) {
     if (options.timing == LW_TIMING_TASKS && (on_deadlines || options.pipeline_length > 1))
         return Failure{LW_ERR_UNSUPPORTED, "individual tasks are acknowledged one by one; "
                                            "use a barrier start and no pipeline"};
-    return Done{};
+    return admit_buffers(options);
 }
 
 Bench::Bench(MPI_Comm comm, const lw_measure_options& options)
@@ -114,7 +114,20 @@ Bench::Bench(MPI_Comm comm, const lw_measure_options& options)
       timing_(find_method(timing_methods(), options.timing)),
       start_(find_method(start_methods(), options.start)),
       host_ranks_(ranks_of_this_host(harness_)),
-      crowded_(host_ranks_ > sysconf(_SC_NPROCESSORS_ONLN)) {}
+      crowded_(host_ranks_ > sysconf(_SC_NPROCESSORS_ONLN)) {
+    if (options.buffers.caches == LW_CACHES_COLD) chill_.emplace();
+}
+
+void Bench::chill(std::span<const std::span<std::byte>> bytes) const {
+    if (!chill_) return;
+    chill_->displace_others();
+    for (const auto one : bytes) chill_->flush(one);
+}
+
+bool Bench::begin(const Running& running) {
+    chill(running.next_buffers());
+    return starter_.wait();
+}
 
 StoppingRule Bench::stopping_rule() const {
     return {.rule = options_.rule,
@@ -147,7 +160,7 @@ void Bench::refresh_global_clock() {
 
 Outcome Bench::admit_memory(const Point& point) {
     const double bytes = buffer_bytes(*point.operation, harness_.rank(), harness_.size(),
-                                      point.root, point.message_bytes);
+                                      point.root, point.message_bytes, options_.buffers);
     const double room_bytes = available_memory_bytes() / host_ranks_;
     if (!harness_.any(bytes > room_bytes)) return Done{};
     double worst[2] = {bytes, -room_bytes};
@@ -159,19 +172,31 @@ Outcome Bench::admit_memory(const Point& point) {
                                      gib(-worst[1]) + " are free; choose a smaller size"};
 }
 
+Outcome Bench::admit_point(const Point& point) {
+    const auto& [operation, root, bytes] = point;
+    const auto *entry = operation->entry;
+    const auto admitted = measure::admit(*operation, harness_.size(), root, bytes);
+    if (!admitted) return admitted;
+    const bool has_tasks = entry && entry->tasks;
+    if (options_.timing == LW_TIMING_TASKS && (!has_tasks || harness_.size() < 2))
+        return Failure{LW_ERR_UNSUPPORTED,
+                       operation->name + " is not made of tasks between a root and at least one "
+                                         "other rank; use max, root or global"};
+    if (!entry && !are_plain(options_.buffers))
+        return Failure{LW_ERR_UNSUPPORTED, operation->name + " has buffers of its own; leave "
+                                                             "them plain"};
+    const auto offset_bytes = options_.buffers.offset_bytes;
+    if (entry && entry->element == Element::real && offset_bytes % sizeof(float) != 0)
+        return Failure{LW_ERR_ARGUMENT, operation->name + " adds floats; buffers " +
+                                            std::to_string(offset_bytes) +
+                                            " bytes into a page are none, 4 are"};
+    return admit_memory(point);
+}
+
 Outcome Bench::prepare(std::span<const Point> points) {
     for (const auto& point : points) {
-        const auto admitted =
-            measure::admit(*point.operation, harness_.size(), point.root, point.message_bytes);
+        const auto admitted = admit_point(point);
         if (!admitted) return admitted;
-        const bool has_tasks = point.operation->entry && point.operation->entry->tasks;
-        if (options_.timing == LW_TIMING_TASKS && (!has_tasks || harness_.size() < 2))
-            return Failure{LW_ERR_UNSUPPORTED,
-                           point.operation->name +
-                               " is not made of tasks between a root and at least one other "
-                               "rank; use max, root or global"};
-        const auto fits = admit_memory(point);
-        if (!fits) return fits;
     }
     if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
     if (!starter_.wait) starter_ = start_->make(*this);
@@ -182,17 +207,20 @@ Outcome Bench::prepare(std::span<const Point> points) {
 // only after its rank has told the others, who wait for it.
 Bench::WarmUp Bench::warm_up(Running& running, double estimate_s) const {
     const double room_s = options_.time_limit_s / 10.0;
-    double agreed[2] = {estimate_s, 0.0}; /* the longest time, whether any rank failed */
+    double agreed[3] = {estimate_s, 0.0, 0.0}; /* the longest times, whether any rank failed */
     for (std::uint32_t i = 0; i < options_.warmup_repetitions; ++i) {
         const bool too_long = room_s > 0.0 && agreed[0] * (i + 1) > room_s;
-        if (agreed[1] > 0.0 || (i > 0 && too_long)) break;
+        if (agreed[2] > 0.0 || (i > 0 && too_long)) break;
+        const double chilling_s = clock_.now_s();
+        chill(running.next_buffers());
+        agreed[1] = clock_.now_s() - chilling_s;
         harness_.barrier();
         const double begin_s = clock_.now_s();
-        agreed[1] = running.execute() != 0 ? 1.0 : 0.0;
+        agreed[2] = running.execute() != 0 ? 1.0 : 0.0;
         agreed[0] = clock_.now_s() - begin_s;
         harness_.maximum(agreed);
     }
-    return {agreed[0], agreed[1] > 0.0};
+    return {agreed[0], agreed[1], agreed[2] > 0.0};
 }
 
 struct Bench::Turn {
@@ -205,7 +233,7 @@ struct Bench::Turn {
 Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
                                 const std::function<std::size_t(double)>& count_of) {
     const auto& [operation, root, bytes] = point;
-    auto running = Running::create(*operation, harness_.comm(), root, bytes);
+    auto running = Running::create(*operation, harness_.comm(), root, bytes, options_.buffers);
     const std::string what = operation->name + " of " + format_size(bytes) + " bytes ";
     double worst = static_cast<int>(running ? LW_OK : running.failure().status);
     harness_.maximum({&worst, 1});
@@ -218,10 +246,10 @@ Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
     if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
     const auto warm = warm_up(*running, estimate_s);
     if (warm.failed) return failed;
-    const double execution_s = warm.execution_s * options_.pipeline_length;
+    const double repetition_s = warm.execution_s * options_.pipeline_length + warm.chill_s;
 
-    const auto count = count_of(execution_s);
-    starter_.begin_batch(execution_s);
+    const auto count = count_of(repetition_s);
+    starter_.begin_batch(repetition_s);
     auto batch = timing_->run(*this, *running, count);
     starter_.end_batch(batch.late_count, count);
     if (batch.failed) return failed;
@@ -236,8 +264,8 @@ Result<Batch> Bench::run_batch(const Point& point, std::size_t count) {
 
 Outcome Bench::take_turn(Turn& turn) {
     std::size_t count = 0;
-    const auto batch = take_batch(turn.point, turn.estimate_s, [&](double execution_s) {
-        if (turn.estimate_s <= 0.0) turn.estimate_s = execution_s;
+    const auto batch = take_batch(turn.point, turn.estimate_s, [&](double repetition_s) {
+        if (turn.estimate_s <= 0.0) turn.estimate_s = repetition_s;
         return count = turn.repetition.next_batch(turn.estimate_s);
     });
     if (!batch) return batch.failure();

@@ -26,8 +26,8 @@ class Bench;
 
 /* How the ranks begin each repetition together; one file of start/ each. */
 struct Starter {
-    /* Before a batch of repetitions whose operation takes about `execution_s` each. */
-    std::function<void(double execution_s)> begin_batch = [](double) {};
+    /* Before a batch of repetitions that take about `repetition_s` each, start excluded. */
+    std::function<void(double repetition_s)> begin_batch = [](double) {};
     /* Returns when it is time; false if this rank came late. */
     std::function<bool()> wait;
     /* After a batch, with what all ranks agree was late. */
@@ -100,7 +100,11 @@ class Bench {
     const Clock& clock() const { return clock_; }
     const lw_measure_options& options() const { return options_; }
     const GlobalClock& global_clock() const { return *global_clock_; }
-    Starter& starter() { return starter_; }
+    /* Brings the buffers into the state the options want and the ranks together, for the next
+       execution of `running`; false if this rank came late. */
+    bool begin(const Running& running);
+    /* Makes these cold where the options want it. */
+    void chill(std::span<const std::span<std::byte>> bytes) const;
     StoppingRule stopping_rule() const;
     /* Median time of the harness's barrier, measured once. */
     double barrier_s();
@@ -114,13 +118,15 @@ class Bench {
     struct Turn;
     struct WarmUp {
         double execution_s = 0.0; /* of one execution */
+        double chill_s = 0.0;     /* of what goes before it */
         bool failed = false;
     };
     WarmUp warm_up(Running& running, double estimate_s) const;
+    Outcome admit_point(const Point& point);
     Outcome admit_memory(const Point& point);
-    /* `count_of` gets the time that the batch's executions take each. */
+    /* `count_of` gets the time that the batch's repetitions take each. */
     Result<Batch> take_batch(const Point& point, double estimate_s,
-                             const std::function<std::size_t(double execution_s)>& count_of);
+                             const std::function<std::size_t(double repetition_s)>& count_of);
     Outcome take_turn(Turn& turn);
 
     lw_measure_options options_;
@@ -130,6 +136,7 @@ class Bench {
     const StartMethod *start_;
     std::optional<GlobalClock> global_clock_;
     Starter starter_;
+    std::optional<Chill> chill_; /* where buffers are to be cold */
     double barrier_s_ = -1.0;
     int host_ranks_ = 1; /* ranks of the communicator on this host */
     bool crowded_ = false;
@@ -154,7 +161,7 @@ std::vector<Reading> repeat(Bench& bench, Running& running, std::size_t count, b
     std::vector<Reading> readings(count);
     const auto length = bench.options().pipeline_length;
     for (auto& reading : readings) {
-        reading.late = !bench.starter().wait();
+        reading.late = !bench.begin(running);
         reading.begin_s = bench.clock().now_s();
         for (std::uint32_t i = 0; i < length && !failed; ++i) failed = running.execute() != 0;
         finish();

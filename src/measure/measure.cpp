@@ -75,6 +75,9 @@ lw_status meetings(MPI_Comm comm, MeetingPlan plan, Rounds make, lw_order order,
         const Bench bench(comm, *options);
         plan.rounds = make(bench.harness().size());
         if (plan.rounds.empty()) return refuse("too few ranks for a single meeting");
+        if (!are_plain(options->buffers))
+            return Failure{LW_ERR_UNSUPPORTED, "pairs and triplets have messages of the harness; "
+                                               "leave buffers plain"};
         if (order == LW_ORDER_SEQUENTIAL) plan.rounds = one_by_one(plan.rounds);
         return hand_over(measure_meetings(bench, plan), samples);
     });

@@ -111,54 +111,62 @@ Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t b
 }
 
 double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
-                    std::uint64_t bytes) {
+                    std::uint64_t bytes, const lw_buffers& layout) {
     if (!operation.entry) return 0.0;
     const auto& shape = operation.entry->shape;
     const auto send = rank == root ? shape.send_root : shape.send_others;
     const auto receive = rank == root ? shape.receive_root : shape.receive_others;
-    return static_cast<double>(bytes) * widest(operation) *
-           static_cast<double>(block_count(send, size, operation.window) +
-                               block_count(receive, size, operation.window));
+    const double block_bytes = static_cast<double>(bytes) * widest(operation);
+    const auto mapped = [&](Blocks held) {
+        const auto blocks = static_cast<double>(block_count(held, size, operation.window));
+        return mapped_bytes(blocks * block_bytes, layout);
+    };
+    return layout.turns * (mapped(send) + mapped(receive));
 }
 
-Outcome Running::allocate(std::uint64_t bytes) {
+Outcome Running::allocate(std::uint64_t bytes, const lw_buffers& layout) {
+    const auto& one = exchanges_.front();
     const auto& shape = entry_->shape;
-    const bool at_root = exchange_.rank == exchange_.root;
-    const auto blocks = [this](Blocks held) {
-        return block_count(held, exchange_.size, exchange_.window);
-    };
-    const auto send = blocks(at_root ? shape.send_root : shape.send_others);
-    const auto receive = blocks(at_root ? shape.receive_root : shape.receive_others);
+    const bool at_root = one.rank == one.root;
     const auto room = static_cast<std::uint64_t>(static_cast<double>(bytes) * widest(*operation_));
-    try {
-        // Writing every byte now keeps page faults out of the measurement.
-        send_.resize(std::max<std::uint64_t>(send * room, real_bytes));
-        receive_.resize(std::max<std::uint64_t>(receive * room, real_bytes));
-    } catch (const std::bad_alloc&) {
-        return Failure{LW_ERR_MEMORY, operation_->name + " of " + format_size(bytes) +
-                                          " bytes: no memory for its buffers"};
+    const auto bytes_of = [&](Blocks held) {
+        return std::max(block_count(held, one.size, one.window) * room, real_bytes);
+    };
+    const auto send_bytes = bytes_of(at_root ? shape.send_root : shape.send_others);
+    const auto receive_bytes = bytes_of(at_root ? shape.receive_root : shape.receive_others);
+    exchanges_.resize(layout.turns, one);
+    for (auto& exchange : exchanges_) {
+        for (auto [held, place] : {std::pair{send_bytes, &exchange.send},
+                                   std::pair{receive_bytes, &exchange.receive}}) {
+            auto buffer = Buffer::create(held, layout);
+            if (!buffer)
+                return Failure{buffer.failure().status, operation_->name + " of " +
+                                                            format_size(bytes) + " bytes: " +
+                                                            buffer.failure().sentence};
+            *place = buffer->data();
+            buffers_.push_back(std::move(*buffer));
+        }
     }
-    exchange_.send = send_.data();
-    exchange_.receive = receive_.data();
     return Done{};
 }
 
 // Above INT_MAX bytes, or where equal blocks lie further apart than that, a
 // message is one element of a type of its own, so that counts stay small.
 Outcome Running::describe(std::uint64_t bytes) {
-    const auto ranks = static_cast<std::uint64_t>(exchange_.size);
+    auto& exchange = exchanges_.front();
+    const auto ranks = static_cast<std::uint64_t>(exchange.size);
     const bool weighted = !operation_->weights.empty();
     const bool far_apart = entry_->varying && bytes > INT_MAX / ranks;
     if (entry_->element == Element::real) {
-        exchange_.type = MPI_FLOAT;
-        exchange_.count = static_cast<int>(bytes / real_bytes);
+        exchange.type = MPI_FLOAT;
+        exchange.count = static_cast<int>(bytes / real_bytes);
     } else if (weighted || (bytes <= INT_MAX && !far_apart)) {
-        exchange_.count = static_cast<int>(std::min<std::uint64_t>(bytes, INT_MAX));
+        exchange.count = static_cast<int>(std::min<std::uint64_t>(bytes, INT_MAX));
     } else {
-        if (contiguous_type(bytes, &exchange_.type) != MPI_SUCCESS)
+        if (contiguous_type(bytes, &exchange.type) != MPI_SUCCESS)
             return limit(*operation_, bytes, "is more than this MPI can describe; its limit is "
                                              "INT_MAX bytes");
-        exchange_.count = 1;
+        exchange.count = 1;
         owns_type_ = true;
     }
     if (entry_->varying) place_blocks(bytes);
@@ -166,28 +174,29 @@ Outcome Running::describe(std::uint64_t bytes) {
 }
 
 void Running::place_blocks(std::uint64_t bytes) {
-    const auto ranks = static_cast<std::size_t>(exchange_.size);
+    auto& exchange = exchanges_.front();
+    const auto ranks = static_cast<std::size_t>(exchange.size);
     const auto& weights = operation_->weights;
     const auto elements = entry_->element == Element::real ? bytes / real_bytes : bytes;
-    exchange_.counts.assign(ranks, exchange_.count);
-    exchange_.displacements.assign(ranks, 0);
+    exchange.counts.assign(ranks, exchange.count);
+    exchange.displacements.assign(ranks, 0);
     for (std::size_t r = 0; r < weights.size(); ++r) {
-        exchange_.counts[r] = static_cast<int>(weights[r] * static_cast<double>(elements));
+        exchange.counts[r] = static_cast<int>(weights[r] * static_cast<double>(elements));
     }
     for (std::size_t r = 1; r < ranks; ++r) {
-        exchange_.displacements[r] = exchange_.displacements[r - 1] + exchange_.counts[r - 1];
+        exchange.displacements[r] = exchange.displacements[r - 1] + exchange.counts[r - 1];
     }
-    const int own = exchange_.counts[static_cast<std::size_t>(exchange_.rank)];
-    exchange_.own_counts.assign(ranks, own);
+    const int own = exchange.counts[static_cast<std::size_t>(exchange.rank)];
+    exchange.own_counts.assign(ranks, own);
     for (std::size_t r = 0; r < ranks; ++r) {
-        exchange_.own_displacements.push_back(static_cast<int>(r) * own);
+        exchange.own_displacements.push_back(static_cast<int>(r) * own);
     }
 }
 
 Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, int root,
-                                std::uint64_t bytes) {
+                                std::uint64_t bytes, const lw_buffers& layout) {
     Running running(operation);
-    auto& exchange = running.exchange_;
+    auto& exchange = running.exchanges_.front();
     exchange.comm = comm;
     exchange.root = root;
     exchange.message_bytes = bytes;
@@ -203,27 +212,39 @@ Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, in
         return running;
     }
     exchange.function = operation.function ? operation.function : operation.entry->own;
-    const auto allocated = running.allocate(bytes);
-    if (!allocated) return allocated.failure();
+    exchange.start = operation.entry->start;
     const auto described = running.describe(bytes);
     if (!described) return described.failure();
+    const auto allocated = running.allocate(bytes, layout);
+    if (!allocated) return allocated.failure();
     return running;
+}
+
+// What one set of buffers has found out, as how long work takes, serves the next.
+int Running::prepare() {
+    if (!entry_ || !entry_->prepare) return 0;
+    for (auto& exchange : exchanges_) {
+        exchange.state = exchanges_.front().state;
+        const int code = entry_->prepare(exchange);
+        if (code != 0) return code;
+    }
+    return 0;
 }
 
 Running::Running(Running&& other) noexcept
     : operation_(other.operation_),
       entry_(other.entry_),
-      exchange_(std::move(other.exchange_)),
-      send_(std::move(other.send_)),
-      receive_(std::move(other.receive_)),
+      exchanges_(std::move(other.exchanges_)),
+      buffers_(std::move(other.buffers_)),
+      next_(other.next_),
       owns_type_(std::exchange(other.owns_type_, false)),
       state_(std::exchange(other.state_, nullptr)),
       set_up_(std::exchange(other.set_up_, false)) {}
 
 // What an entry made works on the buffers, so it goes before them.
 Running::~Running() {
-    exchange_.state.reset();
-    if (owns_type_) MPI_Type_free(&exchange_.type);
+    for (auto& exchange : exchanges_) exchange.state.reset();
+    if (owns_type_) MPI_Type_free(&exchanges_.front().type);
     if (set_up_ && operation_->callbacks.teardown) operation_->callbacks.teardown(state_);
 }
 

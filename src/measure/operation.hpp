@@ -14,6 +14,7 @@
 #include <lanewise/operation.h>
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -21,10 +22,14 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "measure/buffers.hpp"
 
 namespace lanewise::measure {
 
+struct Exchange;
+
 using Function = void (*)();
+using Start = int (*)(Exchange&, MPI_Request *);
 
 /* What one call of an operation works on. `count` elements of `type` make a message. */
 struct Exchange {
@@ -41,6 +46,7 @@ struct Exchange {
     std::vector<int> own_counts; /* alltoallv: what this rank gives each, its own block's size */
     std::vector<int> own_displacements;
     Function function = nullptr; /* the user's, or the MPI's own */
+    Start start = nullptr;       /* the nonblocking form */
     std::uint64_t message_bytes = 0;
     int window = 1;              /* kernels that stream: messages on the way at once */
     std::shared_ptr<void> state; /* what `prepare` of the entry made */
@@ -64,6 +70,7 @@ struct Entry {
     Element element = Element::byte;
     int (*call)(Exchange&) = nullptr;
     Function own = nullptr; /* the MPI's function, where a user's may replace it */
+    Start start = nullptr;  /* nonblocking operations: starts one, so that work can be done */
     bool varying = false;   /* takes counts and displacements */
     bool tasks = false;     /* made of one task for each rank: bcast, scatter(v), gather(v) */
     bool to_root = false;   /* completes at the root: gather(v), reduce */
@@ -112,48 +119,63 @@ Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t m
    where the MPI cannot describe so many. */
 int contiguous_type(std::uint64_t bytes, MPI_Datatype *type);
 
+/* Small pages, aligned, the same each time. */
+constexpr lw_buffers plain_buffers = {1, 0, LW_PAGES_SMALL, LW_CACHES_WARM};
+
 /* Bytes this rank's buffers take. */
 double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
-                    std::uint64_t message_bytes);
+                    std::uint64_t message_bytes, const lw_buffers& layout = plain_buffers);
 
 class Running {
   public:
     /* Local: failures differ between ranks, so the caller agrees on them. */
     static Result<Running> create(const lw_operation& operation, MPI_Comm comm, int root,
-                                  std::uint64_t message_bytes);
+                                  std::uint64_t message_bytes,
+                                  const lw_buffers& layout = plain_buffers);
     /* What an entry needs besides buffers; collective. Zero for success. */
-    int prepare() { return entry_ && entry_->prepare ? entry_->prepare(exchange_) : 0; }
+    int prepare();
     Running(Running&& other) noexcept;
     Running& operator=(Running&&) = delete;
     ~Running();
 
-    /* Zero for success. */
+    /* Zero for success. The next execution has the next set of buffers. */
     int execute() {
-        return entry_ ? entry_->call(exchange_) : operation_->callbacks.execute(state_);
+        if (!entry_) return operation_->callbacks.execute(state_);
+        auto& exchange = exchanges_[next_];
+        if (++next_ == exchanges_.size()) next_ = 0;
+        return entry_->call(exchange);
     }
-    int root() const { return exchange_.root; }
+    /* What the next execution sends from and receives into. */
+    std::array<std::span<std::byte>, 2> next_buffers() const {
+        if (!entry_) return {};
+        return {buffers_[2 * next_].bytes(), buffers_[2 * next_ + 1].bytes()};
+    }
+    int root() const { return exchanges_.front().root; }
     bool completes_at_root() const { return entry_ && entry_->to_root; }
     double scale() const {
         if (!entry_) return 1.0;
-        return entry_->messages ? entry_->scale / entry_->messages(exchange_) : entry_->scale;
+        return entry_->messages ? entry_->scale / entry_->messages(exchanges_.front())
+                                : entry_->scale;
     }
     double beside_s() const {
-        return entry_ && entry_->beside_s ? entry_->beside_s(exchange_) : 0.0;
+        return entry_ && entry_->beside_s ? entry_->beside_s(exchanges_.front()) : 0.0;
     }
-    Exchange& exchange() { return exchange_; }
+    /* One for each set of buffers, in the order of their turns. */
+    std::span<Exchange> exchanges() { return exchanges_; }
+    Exchange& exchange() { return exchanges_.front(); }
 
   private:
     explicit Running(const lw_operation& operation)
         : operation_(&operation), entry_(operation.entry) {}
-    Outcome allocate(std::uint64_t message_bytes);
     Outcome describe(std::uint64_t message_bytes);
     void place_blocks(std::uint64_t message_bytes);
+    Outcome allocate(std::uint64_t message_bytes, const lw_buffers& layout);
 
     const lw_operation *operation_;
     const Entry *entry_;
-    Exchange exchange_;
-    std::vector<std::byte> send_;
-    std::vector<std::byte> receive_;
+    std::vector<Exchange> exchanges_{1};
+    std::vector<Buffer> buffers_; /* of each exchange what it sends, then what it receives */
+    std::size_t next_ = 0;
     bool owns_type_ = false;
     void *state_ = nullptr;
     bool set_up_ = false;

@@ -26,9 +26,15 @@ Origins repeated(int times, const Origin& origin) {
     return Origins(static_cast<std::size_t>(times), origin);
 }
 
+std::vector<int> ranks_from(int first, int end) {
+    std::vector<int> ranks;
+    for (int r = first; r < end; ++r) ranks.push_back(r);
+    return ranks;
+}
+
 Origins from_each(const Standpoint& s, int block) {
     Origins all;
-    for (int r = 0; r < s.size; ++r) all.push_back({r, block});
+    for (int r = 0; r < s.size; ++r) all.push_back({{r}, block});
     return all;
 }
 
@@ -36,88 +42,130 @@ Origins at_root(const Standpoint& s, const Origins& all) {
     return s.me == s.root ? all : Origins{};
 }
 
-Origins from_partner(const Standpoint& s) {
-    if (s.me == s.root) return {{partner(s), 0}};
-    return s.me == partner(s) ? Origins{{s.root, 0}} : Origins{};
+Origins at_partner(const Standpoint& s, const Origins& all) {
+    return s.me == partner(s) ? all : Origins{};
 }
 
-Origins at_partner(const Standpoint& s) {
-    return s.me == partner(s) ? Origins{{s.root, 0}} : Origins{};
+Origins from_partner(const Standpoint& s) {
+    if (s.me == s.root) return {{{partner(s)}}};
+    return at_partner(s, {{{s.root}}});
+}
+
+// What the window held before is that of its owner, and goes to whoever fetches.
+Origins fetched(const Standpoint& s) {
+    if (s.me == s.root) return {{{partner(s)}}};
+    return at_partner(s, {{{s.root, partner(s)}}});
 }
 
 Origins streamed_in_pairs(const Standpoint& s) {
     const int pairs = s.size / 2;
     const bool receives = s.me >= pairs && s.me < 2 * pairs;
-    return receives ? repeated(s.window, {s.me - pairs, 0}) : Origins{};
+    return receives ? repeated(s.window, {{s.me - pairs}}) : Origins{};
 }
 
 Origins streamed_by_all(const Standpoint& s) {
     Origins all;
     for (int step = 1; step < s.size; ++step) {
-        const auto part = repeated(std::max(1, s.window / (s.size - 1)), {at(s, -step), 0});
+        const auto part = repeated(std::max(1, s.window / (s.size - 1)), {{at(s, -step)}});
         all.insert(all.end(), part.begin(), part.end());
     }
     return all;
 }
 
-Origins streamed_both_ways(const Standpoint& s) {
-    const auto one = from_partner(s);
-    return one.empty() ? one : repeated(s.window, one.front());
+Origins times(int count, const Origins& one) {
+    return one.empty() ? one : repeated(count, one.front());
 }
 
-// Between two ranks MPI leaves open which of two blocks is which.
+Origins graph_gathered(const Standpoint& s) { return {{{at(s, -1)}}, {{at(s, -2)}}}; }
+
+// The rank before sent its first block here, the one before that its second. A rank that is both
+// may send either first.
 Origins graph_exchanged(const Standpoint& s) {
-    if (s.size < 3) return {};
-    return {{at(s, -1), 0}, {at(s, -2), 1}};
+    if (s.size == 1) return {{{0}, 0, 1}, {{0}, 1, 0}};
+    return {{{at(s, -1)}, 0}, {{at(s, -2)}, 1}};
+}
+
+/* The neighbours on the grid of neighbourhood.cpp, in the order of MPI: before and after along the
+   first dimension, then along the second. What comes from the one before was sent to the one
+   after; where both are one rank, either may come. */
+enum class Sent { to_all, to_each };
+Origins on_grid(const Standpoint& s, Sent sent) {
+    int dims[2] = {0, 0};
+    MPI_Dims_create(s.size, 2, dims);
+    const int place[2] = {s.me / dims[1], s.me % dims[1]};
+    Origins all;
+    for (int dimension = 0; dimension < 2; ++dimension) {
+        for (const int step : {-1, 1}) {
+            int there[2] = {place[0], place[1]};
+            there[dimension] = (there[dimension] + step + dims[dimension]) % dims[dimension];
+            const int block = 2 * dimension + (step < 0 ? 1 : 0);
+            Origin origin{{there[0] * dims[1] + there[1]}};
+            if (sent == Sent::to_each) {
+                origin.block = block;
+                origin.or_block = dims[dimension] < 3 ? block ^ 1 : -1;
+            }
+            all.push_back(origin);
+        }
+    }
+    return all;
 }
 
 std::map<std::string, Rule> single_calls() {
+    const auto all = [](const Standpoint& s) { return ranks_from(0, s.size); };
     return {
-        {"scatter", [](const Standpoint& s) { return Origins{{s.root, s.me}}; }},
-        {"scatterv", [](const Standpoint& s) { return Origins{{s.root, s.me}}; }},
+        {"scatter", [](const Standpoint& s) { return Origins{{{s.root}, s.me}}; }},
+        {"scatterv", [](const Standpoint& s) { return Origins{{{s.root}, s.me}}; }},
         {"gather", [](const Standpoint& s) { return at_root(s, from_each(s, 0)); }},
         {"gatherv", [](const Standpoint& s) { return at_root(s, from_each(s, 0)); }},
-        {"bcast", [](const Standpoint& s) { return Origins{{s.root, 0}}; }},
-        {"reduce", [](const Standpoint& s) { return at_root(s, {{0, 0, s.size - 1}}); }},
-        {"allreduce", [](const Standpoint& s) { return Origins{{0, 0, s.size - 1}}; }},
+        {"bcast", [](const Standpoint& s) { return Origins{{{s.root}}}; }},
+        {"reduce", [all](const Standpoint& s) { return at_root(s, {{all(s)}}); }},
+        {"allreduce", [all](const Standpoint& s) { return Origins{{all(s)}}; }},
         {"allgather", [](const Standpoint& s) { return from_each(s, 0); }},
         {"allgatherv", [](const Standpoint& s) { return from_each(s, 0); }},
         {"alltoall", [](const Standpoint& s) { return from_each(s, s.me); }},
         {"alltoallv", [](const Standpoint& s) { return from_each(s, s.me); }},
-        {"reduce_scatter", [](const Standpoint& s) { return Origins{{0, s.me, s.size - 1}}; }},
-        {"reduce_scatter_block",
-         [](const Standpoint& s) { return Origins{{0, s.me, s.size - 1}}; }},
-        {"scan", [](const Standpoint& s) { return Origins{{0, 0, s.me}}; }},
+        {"reduce_scatter", [all](const Standpoint& s) { return Origins{{all(s), s.me}}; }},
+        {"reduce_scatter_block", [all](const Standpoint& s) { return Origins{{all(s), s.me}}; }},
+        {"scan", [](const Standpoint& s) { return Origins{{ranks_from(0, s.me + 1)}}; }},
         {"exscan",
-         [](const Standpoint& s) { return s.me ? Origins{{0, 0, s.me - 1}} : Origins{}; }},
+         [](const Standpoint& s) {
+             return s.me ? Origins{{ranks_from(0, s.me)}} : Origins{};
+         }},
     };
 }
 
 std::map<std::string, Rule> patterns() {
+    const auto gathered = [](const Standpoint& s) { return on_grid(s, Sent::to_all); };
+    const auto exchanged = [](const Standpoint& s) { return on_grid(s, Sent::to_each); };
     std::map<std::string, Rule> rules = {
         {"pingpong", from_partner},
         {"pingping", from_partner},
-        {"thread_pairs", from_partner},
-        {"partitioned", at_partner},
-        {"sendrecv", [](const Standpoint& s) { return Origins{{at(s, -1), 0}}; }},
-        {"exchange", [](const Standpoint& s) { return Origins{{at(s, -1), 0}, {at(s, 1), 0}}; }},
+        {"thread_pairs", [](const Standpoint& s) { return times(2, from_partner(s)); }},
+        {"partitioned", [](const Standpoint& s) { return at_partner(s, {{{s.root}}}); }},
+        {"sendrecv", [](const Standpoint& s) { return Origins{{{at(s, -1)}}}; }},
+        {"exchange", [](const Standpoint& s) { return Origins{{{at(s, -1)}}, {{at(s, 1)}}}; }},
         {"streaming",
-         [](const Standpoint& s) {
-             return s.me == partner(s) ? repeated(s.window, {s.root, 0}) : Origins{};
-         }},
-        {"bidirectional", streamed_both_ways},
+         [](const Standpoint& s) { return at_partner(s, repeated(s.window, {{s.root}})); }},
+        {"bidirectional", [](const Standpoint& s) { return times(s.window, from_partner(s)); }},
         {"pairs_rate", streamed_in_pairs},
+        {"preposted_rate", streamed_in_pairs},
         {"peers_rate", streamed_by_all},
-        {"graph_allgather", [](const Standpoint& s) { return Origins{{at(s, -1)}, {at(s, -2)}}; }},
-        {"graph_allgatherv", [](const Standpoint& s) { return Origins{{at(s, -1)}, {at(s, -2)}}; }},
+        {"graph_allgather", graph_gathered},
+        {"graph_allgatherv", graph_gathered},
         {"graph_alltoall", graph_exchanged},
         {"graph_alltoallv", graph_exchanged},
+        {"grid_allgather", gathered},
+        {"grid_allgatherv", gathered},
+        {"grid_alltoall", exchanged},
+        {"grid_alltoallv", exchanged},
     };
     for (const std::string how : {"_fence", "_pscw", "_lock", "_flush"}) {
-        for (const std::string what : {"put", "accumulate", "fetch_op"}) {
-            rules[what + how] = at_partner;
-        }
-        rules["get" + how] = [](const Standpoint& s) { return at_root(s, {{partner(s), 0}}); };
+        rules["put" + how] = [](const Standpoint& s) { return at_partner(s, {{{s.root}}}); };
+        rules["get" + how] = [](const Standpoint& s) { return at_root(s, {{{partner(s)}}}); };
+        rules["accumulate" + how] = [](const Standpoint& s) {
+            return at_partner(s, {{{s.root, partner(s)}}});
+        };
+        rules["fetch_op" + how] = fetched;
     }
     return rules;
 }
@@ -136,14 +184,13 @@ int element(int rank, std::uint64_t place) {
     return static_cast<int>((37 * sender + 11 * place + place / 251) % 113);
 }
 
-int expected(const Origin& origin, std::uint64_t count, std::uint64_t i) {
-    const auto place = static_cast<std::uint64_t>(origin.block) * count + i;
+int sum_of(const Origin& origin, std::uint64_t place) {
     int sum = 0;
-    for (int r = origin.rank; r <= std::max(origin.rank, origin.last_rank); ++r) {
-        sum += element(r, place);
-    }
+    for (const int rank : origin.ranks) sum += element(rank, place);
     return sum;
 }
+
+std::uint64_t element_bytes(Element kind) { return kind == Element::real ? 4 : 1; }
 
 void put(std::byte *bytes, Element kind, std::uint64_t i, int value) {
     const auto real = static_cast<float>(value);
@@ -161,18 +208,30 @@ int get(const std::byte *bytes, Element kind, std::uint64_t i) {
     return static_cast<int>(real);
 }
 
+// The first of `count` elements from `begin` on that is not that of the block; -1 where all are.
+double first_other(const std::byte *begin, Element kind, std::uint64_t count, const Origin& origin,
+                   int block) {
+    const auto first = static_cast<std::uint64_t>(block) * count;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        if (get(begin, kind, i) != sum_of(origin, first + i)) return static_cast<double>(i);
+    }
+    return -1.0;
+}
+
 // The first element that is not what it should be; -1 where all are.
-double first_wrong(Running& running, const lw_operation& operation, const Origins& parts) {
-    const auto& e = running.exchange();
+double first_wrong(const Exchange& e, const lw_operation& operation, const Origins& parts) {
     const auto kind = operation.entry->element;
-    const auto count = e.message_bytes / (kind == Element::real ? 4 : 1);
+    const auto count = e.message_bytes / element_bytes(kind);
     const bool in_place = plain(operation.name).ends_with("bcast");
     const auto *arrived = in_place ? e.send : e.receive;
     for (std::size_t part = 0; part < parts.size(); ++part) {
-        for (std::uint64_t i = 0; i < count; ++i) {
-            if (get(arrived, kind, part * count + i) != expected(parts[part], count, i))
-                return static_cast<double>(part * count + i);
-        }
+        const auto& origin = parts[part];
+        const auto *begin = arrived + part * e.message_bytes;
+        const double wrong = first_other(begin, kind, count, origin, origin.block);
+        if (wrong < 0.0) continue;
+        if (origin.or_block >= 0 && first_other(begin, kind, count, origin, origin.or_block) < 0.0)
+            continue;
+        return static_cast<double>(part * count) + wrong;
     }
     return -1.0;
 }
@@ -193,19 +252,39 @@ bool sends(const Entry& entry, const Exchange& e) {
     return blocks != Blocks::none;
 }
 
-void fill(Running& running, const lw_operation& operation) {
-    auto& e = running.exchange();
+// Whether the window of a one-sided operation adds to what it holds.
+bool adds(const std::string& name) {
+    return name.starts_with("accumulate_") || name.starts_with("fetch_op_");
+}
+
+void fill(Exchange& e, const lw_operation& operation) {
     const auto kind = operation.entry->element;
     const bool receives_in_place = plain(operation.name).ends_with("bcast") && e.rank != e.root;
+    const auto one = e.message_bytes / element_bytes(kind);
+    for (std::uint64_t i = 0; adds(operation.name) && i < one; ++i) {
+        put(e.receive, kind, i, e.rank == e.root ? 0 : element(e.rank, i));
+    }
     if (!sends(*operation.entry, e)) return;
-    const auto count = sent_blocks(*operation.entry, e.size) * e.message_bytes /
-                       (kind == Element::real ? 4 : 1);
+    const auto count = sent_blocks(*operation.entry, e.size) * one;
     for (std::uint64_t i = 0; i < count; ++i) {
         put(e.send, kind, i, receives_in_place ? 0 : element(e.rank, i));
     }
 }
 
 }  // namespace
+
+void mark(std::span<std::byte> bytes, int rank) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        put(bytes.data(), Element::byte, i, element(rank, i));
+    }
+}
+
+bool is_marked(std::span<const std::byte> bytes, int rank) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (get(bytes.data(), Element::byte, i) != element(rank, i)) return false;
+    }
+    return true;
+}
 
 std::vector<Origin> origins(const std::string& operation, const Standpoint& here) {
     static const auto calls = single_calls();
@@ -218,28 +297,29 @@ std::vector<Origin> origins(const std::string& operation, const Standpoint& here
 }
 
 Outcome validate(const Harness& harness, const lw_operation& operation, int root,
-                 std::uint64_t message_bytes) {
+                 std::uint64_t message_bytes, const lw_buffers& layout) {
     if (!operation.entry || !operation.weights.empty()) return Done{};
     const std::string what = operation.name + " of " + format_size(message_bytes) + " bytes ";
-    auto running = Running::create(operation, harness.comm(), root, message_bytes);
+    auto running = Running::create(operation, harness.comm(), root, message_bytes, layout);
     if (harness.any(!running)) return Failure{LW_ERR_MEMORY, what + "could not be set up"};
     if (harness.any(running->prepare() != 0))
         return Failure{LW_ERR_MPI, what + "could not be set up by this MPI"};
-    fill(*running, operation);
-    harness.barrier();
-    if (harness.any(running->execute() != 0))
-        return Failure{LW_ERR_OPERATION, what + "returned an error"};
-    const auto& e = running->exchange();
-    double wrong[2] = {
-        first_wrong(*running, operation, origins(operation.name, {e.rank, e.size, root, e.window})),
-        0.0};
-    wrong[1] = wrong[0] >= 0.0 ? e.rank : -1.0;
-    harness.maximum(wrong);
-    if (wrong[0] < 0.0) return Done{};
-    return Failure{LW_ERR_OPERATION, what + "delivered wrong data on rank " +
-                                         std::to_string(static_cast<int>(wrong[1])) +
-                                         ", first at element " +
-                                         std::to_string(static_cast<long long>(wrong[0]))};
+    for (auto& e : running->exchanges()) fill(e, operation);
+    for (auto& e : running->exchanges()) {
+        harness.barrier();
+        if (harness.any(running->execute() != 0))
+            return Failure{LW_ERR_OPERATION, what + "returned an error"};
+        const auto parts = origins(operation.name, {e.rank, e.size, root, e.window});
+        double wrong[2] = {first_wrong(e, operation, parts), -1.0};
+        if (wrong[0] >= 0.0) wrong[1] = e.rank;
+        harness.maximum(wrong);
+        if (wrong[0] < 0.0) continue;
+        return Failure{LW_ERR_OPERATION, what + "delivered wrong data on rank " +
+                                             std::to_string(static_cast<int>(wrong[1])) +
+                                             ", first at element " +
+                                             std::to_string(static_cast<long long>(wrong[0]))};
+    }
+    return Done{};
 }
 
 }  // namespace lanewise::measure

@@ -12,12 +12,12 @@
 
 namespace lanewise::measure {
 
-/* Where a block of a receive buffer comes from: block `block` of a rank's send buffer. With
-   `last_rank` the sum of that block over the ranks from `rank` to it. */
+/* What a block of a receive buffer is: the sum over `ranks`, of which there mostly is one, of block
+   `block` of their send buffers, or of block `or_block` where MPI leaves open which comes. */
 struct Origin {
-    int rank = 0;
+    std::vector<int> ranks;
     int block = 0;
-    int last_rank = -1;
+    int or_block = -1;
 };
 
 /* What rank `me` must have received; nothing where the definition leaves it open. */
@@ -29,8 +29,13 @@ struct Standpoint {
 };
 std::vector<Origin> origins(const std::string& operation, const Standpoint& here);
 
-/* Executes `operation` once and compares. Collective; the outcome is the same on every rank. */
+/* Writes what tells `rank` and the place of each byte, as send buffers hold it. */
+void mark(std::span<std::byte> bytes, int rank);
+bool is_marked(std::span<const std::byte> bytes, int rank);
+
+/* Executes `operation` once with each set of buffers and compares. Collective; the outcome is the
+   same on every rank. */
 Outcome validate(const Harness& harness, const lw_operation& operation, int root,
-                 std::uint64_t message_bytes);
+                 std::uint64_t message_bytes, const lw_buffers& layout = plain_buffers);
 
 }  // namespace lanewise::measure

@@ -140,6 +140,32 @@ def test_a_user_operation_is_measured_by_its_own_name(
     assert {point.operation for point in load(tmp_path / "s.jsonl").points} == {"meeting"}
 
 
+def pages() -> str:
+    """Return the largest pages that this host has."""
+    switch = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    return "huge" if switch.is_file() and "[never]" not in switch.read_text() else "small"
+
+
+def test_every_operation_is_validated_in_buffers_of_every_kind(
+    lanewise: Lanewise, fabric: str, tmp_path: Path
+) -> None:
+    listed = lanewise("measure", "--list", "--fabric", fabric).stdout.splitlines()
+    names = [line for line in listed if " needs " not in line]
+
+    done = lanewise(
+        "measure", *names, "-n", 2, "--fabric", fabric, "--sizes", "4K", "--repetitions", 2,
+        "--warmup", 1, "--window", 4, "--validate", "-o", "s.jsonl",
+        "--buffers", f"cold,unaligned,rotating=2,{pages()}",
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    samples = load(tmp_path / "s.jsonl")
+    assert {point.operation for point in samples.points} == set(names)
+    assert samples.context.buffers == {
+        "caches": "cold", "offset_bytes": 4, "turns": 2, "pages": pages(),
+    }  # fmt: skip
+
+
 def test_the_list_names_operations_that_can_be_measured(lanewise: Lanewise, fabric: str) -> None:
     done = lanewise("measure", "--list", "--fabric", fabric)
 

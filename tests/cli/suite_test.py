@@ -9,11 +9,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lanewise.launch.choose import launcher_of
-from lanewise.launch.native import find_builds
+from lanewise.launch.hca import LIBRARY
+from lanewise.launch.native import NativeBuild, find_builds
 from lanewise.launch.registry import FABRICS
 
 HEAD = 'schema = "lanewise-fabric"\nversion = 1\nmpi = "openmpi"\n'
@@ -35,23 +37,71 @@ def _require_openmpi() -> None:
         pytest.skip("no native build for Open MPI; make build")
 
 
+def openmpi_build() -> NativeBuild:
+    return next(build for build in find_builds(os.environ) if build.mpi == "openmpi")
+
+
+def state_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "suite.json").read_text())
+    return found
+
+
 def test_two_fabrics_are_compared_and_one_that_does_not_start_is_a_gap(tmp_path: Path) -> None:
     broken = tmp_path / "broken.toml"
     broken.write_text(BROKEN, encoding="utf-8")
     out = tmp_path / "out"
 
     done = lanewise(
-        "suite", "--quick", "--budget", "8s", "--kernels", "pingpong",
+        "suite", "--quick", "--budget", "8s", "--kernels", "pingpong,partitioned",
         "--fabrics", f"openmpi-shm,openmpi-tcp,{broken}", "-o", str(out),
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
+    if openmpi_build().mpi_version.startswith("4."):
+        assert state_of(out)["fabrics"]["openmpi-shm"]["lacks"] == {"partitioned": "MPI 4"}
+        assert "does not support partitioned: needs MPI 4" in (out / "report.html").read_text()
     state = json.loads((out / "suite.json").read_text())
     assert "no-such-transport" in state["fabrics"]["broken"]["why"]
     assert state["fabrics"]["openmpi-shm"]["why"] == state["fabrics"]["openmpi-tcp"]["why"] == ""
     assert "broken does not start" in (out / "report.html").read_text()
     assert "openmpi-shm.point.1" in state["launches"]
     assert all(why == "" for why in state["launches"].values())
+
+
+def test_reliable_connections_of_the_software_device_are_a_fabric(tmp_path: Path) -> None:
+    if not (openmpi_build().libraries / LIBRARY).is_file():
+        pytest.skip(f"no {LIBRARY}; make build")
+    out = tmp_path / "out"
+
+    done = lanewise(
+        "suite", "--quick", "--budget", "20s", "--kernels", "pingpong,streaming,put_flush",
+        "--validate", "--fabrics", "openmpi-ucx-rc", "-o", str(out),
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    state = json.loads((out / "suite.json").read_text())
+    assert state["fabrics"]["openmpi-ucx-rc"]["why"] == ""
+    assert len(state["launches"]) == 6
+    assert all(why == "" for why in state["launches"].values())
+
+
+def test_buffers_are_chosen_for_a_whole_suite_and_kept_in_its_samples(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    done = lanewise(
+        "suite", "--quick", "--budget", "6s", "--kernels", "pingpong,polling", "--validate",
+        "--buffers", "cold, unaligned", "--fabrics", "openmpi-shm", "-o", str(out),
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    state = json.loads((out / "suite.json").read_text())
+    assert state["asked"]["buffers"] == "cold,unaligned"
+    assert all(why == "" for why in state["launches"].values())
+    context = json.loads(next((out / "samples").glob("*.jsonl")).read_text().splitlines()[0])
+    assert context["buffers"] == {
+        "caches": "cold", "offset_bytes": 4, "turns": 1, "pages": "small",
+    }  # fmt: skip
+    assert "Buffers: cold,unaligned." in (out / "report.html").read_text()
 
 
 def test_a_suite_that_ran_out_of_time_goes_on(tmp_path: Path) -> None:
@@ -76,6 +126,8 @@ def test_a_suite_that_ran_out_of_time_goes_on(tmp_path: Path) -> None:
         (["--kernels", "pingpogn"], "no kernel 'pingpogn'"),
         (["--budget", "soon"], "--budget 'soon' is no time"),
         (["--window", "0"], "--window"),
+        (["--window", "100000000"], "--window 100000000 wants"),
+        (["--buffers", "lukewarm"], 'buffers "lukewarm" is none of warm, cold'),
         (["--resume"], "has no suite to go on with"),
     ],
 )

@@ -18,8 +18,9 @@ from lanewise.suite.kernels import FIGURES
 
 FABRICS = ("openmpi-shm", "openmpi-tcp", "mpich-ucx")
 SIZES = (8, 512, 32768, 65536, 1 << 20)
-# Nine against message size; availability with the bandwidth beside it; the application.
-FIGURE_COUNT = len(FIGURES) + 3
+# Nine against message size; availability with the bandwidth beside it; four of what messages cost
+# the host; the application.
+FIGURE_COUNT = len(FIGURES) + 7
 
 
 def polling_record(interval_s: float, availability: float) -> dict[str, Any]:

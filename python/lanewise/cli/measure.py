@@ -89,6 +89,7 @@ def measure(
     time_limit: native.TimeLimit = None,
     pipeline: native.Pipeline = None,
     window: native.Window = None,
+    buffers: native.Buffers = None,
     intervals: native.Intervals = None,
     work: native.Work = None,
     weights: native.Weights = None,

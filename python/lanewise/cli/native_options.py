@@ -43,6 +43,7 @@ Warmup = text_option("--warmup", "N", "Repetitions before each batch that do not
 TimeLimit = text_option("--time-limit", "S", "Seconds for one point; default 10, 0: none.")
 Pipeline = text_option("--pipeline", "N", "Executions a sample; 1 isolates each; default 1.")
 Window = text_option("--window", "N", "Streaming: messages on the way at once; default 160.")
+Buffers = text_option("--buffers", "WORDS", "cold, unaligned, rotating, huge; default warm.")
 Intervals = text_option("--intervals", "FIRST:LAST:N", "polling: seconds between two looks.")
 Work = text_option("--work", "S", "polling: seconds of work a repetition; default 0.02.")
 Weights = text_option("--weights", "A,B,...", "v-operations: each rank's share of the size.")
@@ -59,7 +60,8 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on with the points FI
 PASSED = (
     "sizes", "adaptive", "stride", "reply", "order", "root", "method", "start", "clock",
     "skew_offset", "skew_drift", "rule", "confidence", "error", "repetitions", "warmup",
-    "time_limit", "pipeline", "window", "intervals", "work", "weights", "resync", "seed", "wait",
+    "time_limit", "pipeline", "window", "buffers", "intervals", "work", "weights", "resync", "seed",
+    "wait",
 )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ def suite(
     budget: str = typer.Option("", "--budget", help="Time for the whole, such as 10min."),
     ranks: str = typer.Option("2", "-n", "--ranks", help="Ranks."),
     window: str = typer.Option("160", "--window", help="Streaming: messages on the way at once."),
+    buffers: str = typer.Option("", "--buffers", help="cold, unaligned, rotating, huge: A,B,..."),
     validate: bool = typer.Option(False, "--validate", help="Check the data that arrives."),
     testbed: str = typer.Option("", "--testbed", help="Across the hosts of a testbed (a file)."),
     output: Path = typer.Option(Path("suite"), "-o", "--output", help="The folder to write."),
@@ -64,7 +65,7 @@ def suite(
             effort="quick" if quick else "full" if full else "standard",
             budget_s=plan.seconds_in(budget) if budget else 0.0,
             ranks=count, window=positive_count("--window", window),
-            testbed=testbed, validate=validate, site=site,
+            testbed=testbed, validate=validate, buffers=",".join(split(buffers)), site=site,
         )  # fmt: skip
         measure(request, output)
     finish(output)

@@ -32,10 +32,14 @@ class Device:
 def environment_for(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
     """Return `environment` with the device in it; RequestError where that cannot be."""
     check(device, [name for _, name in socket.if_nameindex()])
+    return {**environment, **variables_for(device, environment)}
+
+
+def variables_for(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that are the device, whichever host it is to be on."""
     libraries = [str(find_library(name, environment)) for name in (LIBRARY, DEVICE_NODE)]
     before = environment.get("LD_PRELOAD", "").split()
     return {
-        **environment,
         "LD_PRELOAD": " ".join([*libraries, *(one for one in before if one not in libraries)]),
         "LANEWISE_HCA_PORTS": ",".join(device.interfaces),
         "LANEWISE_HCA_PERSONALITY": device.personality,

@@ -6,7 +6,9 @@ All of it is read from Linux's /sys and /proc below `root`, so that a test can b
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +35,16 @@ def core_count(cpus: set[int] | None = None, root: Path = ROOT) -> int:
         core = first_line(topology / "core_id", otherwise=f"cpu{cpu}")
         cores.add((first_line(topology / "physical_package_id"), core))
     return len(cores)
+
+
+def available_memory_bytes(root: Path = ROOT) -> float:
+    """Return what can be had without swapping; infinity where the kernel does not say."""
+    try:
+        text = (root / "proc/meminfo").read_text(encoding="utf-8")
+    except OSError:
+        return math.inf
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return 1024.0 * int(found[1]) if found else math.inf
 
 
 def governors(root: Path = ROOT) -> list[str]:

@@ -22,11 +22,13 @@ Scale = Literal["log", "linear"]
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: its name, its length, and the series that gives its colour."""
+    """One bar: its name, its length, the series that gives its colour, and its interval if any."""
 
     name: str
     value: float
     series: str = ""
+    low: float | None = None
+    high: float | None = None
 
 
 @house_style()
@@ -69,8 +71,11 @@ def _draw_panel(
             panel.plot([bar.value], [place], "o", color=colour, ms=7)
         else:
             panel.barh(place, bar.value, color=colour, height=0.62 * min(1.0, len(bars) / 4))
+        if bar.low is not None and bar.high is not None:
+            panel.plot([bar.low, bar.high], [place, place], "|-", color="black", lw=1, ms=8)
+        end = bar.value if bar.high is None else bar.high
         panel.annotate(
-            write(bar.value), (bar.value, place), xytext=(7, 0), textcoords="offset points",
+            write(bar.value), (end, place), xytext=(7, 0), textcoords="offset points",
             va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
         )  # fmt: skip
     panel.set_yticks(range(len(bars)), [bar.name for bar in bars])

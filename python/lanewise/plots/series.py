@@ -12,6 +12,9 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from lanewise.plots.style import COLOURS, MARKERS, house_style, make_panels
 
+# Where there are more series than colours, these tell those of one colour apart.
+LINES = ("-", "--", ":")
+
 
 @dataclass(frozen=True)
 class Series:
@@ -39,7 +42,8 @@ def draw_series(
         panel.set_title(title)
         for index, one in enumerate(series):
             colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
-            panel.plot(one.x, one.y, color=colour, marker=marker, label=one.label)
+            again = LINES[index // len(COLOURS) % len(LINES)]
+            panel.plot(one.x, one.y, again, color=colour, marker=marker, label=one.label)
             if one.low is not None and one.high is not None:
                 panel.fill_between(one.x, one.low, one.high, color=colour, alpha=0.2, lw=0)
         panel.set_xscale(scale)

@@ -60,6 +60,16 @@ def test_runs_that_are_alike_are_called_by_their_file(tmp_path: Path) -> None:
     assert labels_of(runs) == ["monday", "tuesday"]
 
 
+def test_runs_that_differ_in_their_buffers_are_called_by_them(tmp_path: Path) -> None:
+    cold = {"caches": "cold", "offset_bytes": 0, "turns": 8, "pages": "small"}
+    files = [
+        specimen.write(tmp_path / f"{name}.jsonl", [specimen.context_record(**buffers)])
+        for name, buffers in (("plain", {}), ("cold", {"buffers": cold}))
+    ]
+
+    assert labels_of([load(path) for path in files]) == ["buffers plain", "buffers cold, 8 in turn"]
+
+
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("cd")), min_size=2, max_size=6))
 def test_no_two_labels_are_alike(conditions: list[tuple[str, str]]) -> None:
     record = specimen.context_record()

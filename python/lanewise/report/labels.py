@@ -30,6 +30,21 @@ def hosts_of(context: Context) -> list[str]:
     return list(dict.fromkeys(str(place.get("host", "?")) for place in context.placement))
 
 
+def buffers_name(context: Context) -> str:
+    """Say in what the buffers of a run are not plain."""
+    buffers = context.buffers
+    found = []
+    if buffers["caches"] == "cold":
+        found.append("cold")
+    if buffers["offset_bytes"]:
+        found.append(f"{buffers['offset_bytes']} bytes into a page")
+    if buffers["turns"] > 1:
+        found.append(f"{buffers['turns']} in turn")
+    if buffers["pages"] == "huge":
+        found.append("on huge pages")
+    return f"buffers {', '.join(found) or 'plain'}"
+
+
 _CONDITIONS: tuple[Callable[[Context], str], ...] = (
     lambda context: context.fabric,
     lambda context: mpi_name(context.mpi),
@@ -42,6 +57,7 @@ _CONDITIONS: tuple[Callable[[Context], str], ...] = (
         "isolated" if context.pipeline_length == 1 else f"pipeline of {context.pipeline_length}"
     ),
     lambda context: f"root {context.root}",
+    buffers_name,
 )
 
 

@@ -8,7 +8,9 @@ much, and the bandwidth beside it what was got for it.
 
 from __future__ import annotations
 
+import math
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 
 from lanewise.errors import RunError
@@ -18,6 +20,7 @@ from lanewise.reproduce.fabrics import AVAILABILITY_BYTES, measured
 from lanewise.reproduce.workspace import Workspace
 from lanewise.results.quantity import rate_text, time_text, time_tick
 from lanewise.suite.kernels import POLLING, WAITING
+from lanewise.suite.pool import median_interval
 from lanewise.suite.processor import Polled, host_rows, polled
 
 BUDGET_S = 200.0
@@ -38,8 +41,8 @@ def run(workspace: Workspace) -> Outcome:
     for name, found in points.items():
         for one in found:
             label = f"{name}_at_{one.interval_s * 1e6:.0f}us"
-            figures[f"cpu_availability_100KB_{label}"] = statistics.median(one.availability)
-            figures[f"bandwidth_MBps_{label}"] = statistics.median(one.rate_bytes_per_s) / 1e6
+            figures.update(with_interval(f"cpu_availability_100KB_{label}", one.availability, 1.0))
+            figures.update(with_interval(f"bandwidth_MBps_{label}", one.rate_bytes_per_s, 1e-6))
         shortest = found[0]
         rows.append(
             Row(
@@ -62,6 +65,23 @@ def run(workspace: Workspace) -> Outcome:
     )
 
 
+def with_interval(key: str, values: Sequence[float], scale: float) -> dict[str, float]:
+    """Return the median of some values under `key`, and the ends of its interval where it has one.
+
+    Below six values there is none.
+    """
+    low, high = median_interval(values)
+    found = {key: statistics.median(values), f"{key}_low": low, f"{key}_high": high}
+    return {name: scale * value for name, value in found.items() if math.isfinite(value)}
+
+
+def ends_of(values: Sequence[float], scale: float) -> tuple[float, float]:
+    """Return the interval to draw, the median itself where there are too few values for one."""
+    ends = median_interval(values)
+    low, high = ends if math.isfinite(ends[0]) else (statistics.median(values),) * 2
+    return scale * low, scale * high
+
+
 def draw(workspace: Workspace, points: Points) -> list[Path]:
     """Draw availability and bandwidth against the polling interval."""
     panels = []
@@ -73,6 +93,8 @@ def draw(workspace: Workspace, points: Points) -> list[Path]:
                 name,
                 [one.interval_s for one in found],
                 [scale * statistics.median(getattr(one, key)) for one in found],
+                [ends_of(getattr(one, key), scale)[0] for one in found],
+                [ends_of(getattr(one, key), scale)[1] for one in found],
             )
             for name, found in points.items()
         ]

@@ -23,7 +23,7 @@ from lanewise.suite import fabric, figures, page, processor, state
 from lanewise.suite.conduct import Request, conduct
 from lanewise.suite.execute import Step
 from lanewise.suite.kernels import POLLING
-from lanewise.suite.pool import Key, Pool, files_of, pool
+from lanewise.suite.pool import Key, Pool, files_of, median_interval, pool
 
 BUDGET_S = 240.0
 KERNELS = ("pingpong", "streaming", POLLING)
@@ -49,6 +49,8 @@ def run(workspace: Workspace) -> Outcome:
     names = [name for name, found in known.fabrics.items() if not found.why]
     values = {name: values_of(points, runs, name) for name in names}
     figures_here = {f"{name}_{key}": value for name in names for key, value in values[name].items()}
+    ends = {name: intervals_of(points, runs, name) for name in names}
+    figures_here |= {f"{name}_{key}": value for name in names for key, value in ends[name].items()}
     figures_here.update(differences(points, names))
     written = page.write_page(workspace.folder / "suite", known)
     return Outcome(
@@ -60,7 +62,7 @@ def run(workspace: Workspace) -> Outcome:
             "fabrics": names,
             "missing": page.gaps_of(known),
         },
-        files=[*draw(workspace, values), written.path],
+        files=[*draw(workspace, values, ends), written.path],
         notes=page.gaps_of(known),
     )
 
@@ -104,6 +106,24 @@ def values_of(points: Pool, runs: Sequence[Samples], name: str) -> dict[str, flo
     return {key: value for key, value in found.items() if math.isfinite(value)}
 
 
+def intervals_of(points: Pool, runs: Sequence[Samples], name: str) -> dict[str, float]:
+    """Return the ends of the interval of each number of a fabric, under its key and low or high."""
+    found: dict[str, float] = {}
+    for key, figure, size, scale in (
+        ("latency_8B_us", "latency", 8, 1e6),
+        ("bandwidth_1MiB_MBps", "bandwidth", 1 << 20, 1e-6),
+        ("streaming_8B_msgps", "rate", 8, 1.0),
+    ):
+        ends = [scale * end for end in figures.figure_interval(points, figure, name, size)]
+        found.update(zip((f"{key}_low", f"{key}_high"), sorted(ends), strict=False))
+    best = busiest(runs, name)
+    if best is not None:
+        low, high = median_interval(best.availability)
+        found["cpu_availability_100KB_low"] = low
+        found["cpu_availability_100KB_high"] = high
+    return {key: value for key, value in found.items() if math.isfinite(value)}
+
+
 def scaled(value: float | None, scale: float) -> float:
     """Return a value in another unit, NaN where there is none."""
     return math.nan if value is None else value * scale
@@ -111,11 +131,15 @@ def scaled(value: float | None, scale: float) -> float:
 
 def availability(runs: Sequence[Samples], name: str) -> float:
     """Return the availability at the polling interval that carries most, as the paper reads it."""
+    best = busiest(runs, name)
+    return math.nan if best is None else statistics.median(best.availability)
+
+
+def busiest(runs: Sequence[Samples], name: str) -> processor.Polled | None:
+    """Return the polling interval that carries most, None where there is none."""
     found = processor.polled(runs).get((name, AVAILABILITY_BYTES), [])
-    if not found:
-        return math.nan
-    best = max(found, key=lambda one: statistics.median(one.rate_bytes_per_s))
-    return statistics.median(best.availability)
+    rates = {id(one): statistics.median(one.rate_bytes_per_s) for one in found}
+    return max(found, key=lambda one: rates[id(one)], default=None)
 
 
 def differences(points: Pool, names: Sequence[str]) -> dict[str, float]:
@@ -155,11 +179,21 @@ def number_text(key: str, value: float) -> str:
     return f"{value:.2f}"
 
 
-def draw(workspace: Workspace, values: Mapping[str, Mapping[str, float]]) -> list[Path]:
-    """Draw one panel a number, a bar a fabric."""
+Numbers = Mapping[str, Mapping[str, float]]
+
+
+def draw(workspace: Workspace, values: Numbers, ends: Numbers) -> list[Path]:
+    """Draw one panel a number, a bar a fabric with its interval."""
     files: list[Path] = []
     for key in PAPER:
-        bars = [Bar(name, found[key]) for name, found in values.items() if key in found]
+        bars = [
+            Bar(
+                name, found[key],
+                low=ends[name].get(f"{key}_low"), high=ends[name].get(f"{key}_high"),
+            )
+            for name, found in values.items()
+            if key in found
+        ]  # fmt: skip
         if not bars:
             continue
         panels = [(key, bars)]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.reproduce.fabrics import differences, values_of
+from lanewise.reproduce.fabrics import differences, intervals_of, values_of
 from lanewise.results import specimen
 from lanewise.results.read import Samples, load
 from lanewise.suite.pool import pool
@@ -36,6 +36,18 @@ def test_the_numbers_carry_the_units_of_their_keys(tmp_path: Path) -> None:
     assert values["latency_8B_us"] == pytest.approx(1000)
     assert values["bandwidth_1MiB_MBps"] == pytest.approx(1048.576)
     assert values["streaming_8B_msgps"] == pytest.approx(1000)
+
+
+def test_each_number_lies_in_its_interval(tmp_path: Path) -> None:
+    runs = [measured(tmp_path, "shm", 1e-3)]
+    points = pool(runs)
+
+    ends = intervals_of(points, runs, "shm")
+
+    for key, value in values_of(points, runs, "shm").items():
+        if key != "cpu_availability_100KB":
+            assert ends[f"{key}_low"] <= value <= ends[f"{key}_high"]
+    assert "cpu_availability_100KB_low" not in ends  # five values have no interval
 
 
 def test_availability_is_read_where_most_is_carried(tmp_path: Path) -> None:

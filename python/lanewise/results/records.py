@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 SCHEMA_NAME = "lanewise-samples"
 SCHEMA_VERSION = 1
+PLAIN_BUFFERS = {"caches": "warm", "offset_bytes": 0, "turns": 1, "pages": "small"}
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Context:
     reply: str = "same"
     order: str = "parallel"
     window: int = 160
+    buffers: dict[str, Any] = field(default_factory=lambda: dict(PLAIN_BUFFERS))
     seed: int = 0
     started: str = ""
     arguments: list[str] = field(default_factory=list)

@@ -33,7 +33,9 @@ def raised_site(description: str, ranks: int) -> Iterator[Site]:
             return list(raised.line(hosts[0].name, line))
 
         try:
-            yield Site(enter, {**variables, running.MARK: str(folder)}, across_hosts=True)
+            interfaces = tuple(launchers.shared_interfaces(plan))
+            variables = {**variables, running.MARK: str(folder)}
+            yield Site(enter, variables, across_hosts=True, interfaces=interfaces)
         finally:
             running.kill_marked(folder)
             shutil.rmtree(folder, ignore_errors=True)

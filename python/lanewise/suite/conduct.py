@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from lanewise.errors import RequestError, RunError
+from lanewise.launch.machine import available_memory_bytes
 from lanewise.suite import application, kernels, plan, start, state
 from lanewise.suite.execute import Suite, Tell, execute
 from lanewise.suite.fabric import Fabric
@@ -29,6 +30,7 @@ class Request:
     rounds: int = 0
     testbed: str = ""
     validate: bool = False
+    buffers: str = ""
     site: start.Site = start.HERE
 
     def asked(self) -> state.Asked:
@@ -44,6 +46,7 @@ class Request:
             rounds=self.rounds or plan.ROUNDS[self.effort],
             testbed=self.testbed,
             validate=self.validate,
+            buffers=self.buffers,
         )
 
 
@@ -72,6 +75,8 @@ def prepare(request: Request, folder: Path, say: Callable[[str], None]) -> Ready
     Raises RequestError where the folder holds a suite of another request.
     """
     groups = kernels.groups_for(request.effort, request.kernels)
+    start.refuse_buffers(request.buffers)
+    refuse_window(request, groups, available_memory_bytes())
     known = begun(folder, request.asked())
     present = []
     for one in request.fabrics:
@@ -102,6 +107,19 @@ def prepare(request: Request, folder: Path, say: Callable[[str], None]) -> Ready
     names = [group.name for group in groups]
     order = plan.launches(list(here), names, known.asked.rounds, known.asked.seed)
     return Ready(suite, [one for one in order if has_kernels(suite, one)])
+
+
+def refuse_window(request: Request, groups: Sequence[Group], room_bytes: float) -> None:
+    """Raise RequestError where the ranks, all on one host, could not hold their windows."""
+    sizes = [
+        plan.last_size(group.sizes_for(request.effort)) for group in groups if group.has_windows()
+    ]
+    wanted_bytes = request.ranks * request.window * max(sizes, default=0)
+    if not request.testbed and wanted_bytes > room_bytes:
+        raise RequestError(
+            f"--window {request.window} wants {wanted_bytes / (1 << 30):.1f} GiB of memory where "
+            f"{room_bytes / (1 << 30):.1f} are free; choose a smaller one"
+        )
 
 
 def has_kernels(suite: Suite, launch: plan.Launch) -> bool:

@@ -11,6 +11,9 @@
     [placement]
     bind = "core"
 
+    [hca]
+    ports = ["lo"]
+
 schema/fabric.schema.json says it for machines.
 """
 
@@ -24,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
+from lanewise.launch.hca import PERSONALITIES, PORTS_MAX
 from lanewise.launch.native import PRESETS
 from lanewise.launch.registry import FABRICS as LAUNCHERS
 
@@ -48,6 +52,17 @@ class Placement:
 
 
 @dataclass(frozen=True)
+class Hca:
+    """The software RDMA device of every rank: its interfaces on this machine, and what it is.
+
+    On the hosts of a testbed it has their interface instead.  Without ports there is no device.
+    """
+
+    ports: tuple[str, ...] = ()
+    personality: str = PERSONALITIES[0]
+
+
+@dataclass(frozen=True)
 class Fabric:
     """One fabric; `launcher` starts it, `device` is what the MPI must say that it is built with.
 
@@ -63,6 +78,7 @@ class Fabric:
     placement: Placement = Placement()
     device: str = ""
     across_hosts: bool = False
+    hca: Hca = Hca()
 
 
 def shipped_names() -> list[str]:
@@ -99,6 +115,7 @@ def parse(text: str, name: str, where: str) -> Fabric:
         raise RequestError(f"{where}: version {version} is not {SCHEMA_VERSION}, the one known")
     mpi = take.one_of("mpi", tuple(PRESETS))
     placing = Taker(take.table("placement"), f"{where}: placement")
+    hca = hca_of(Taker(take.table("hca"), f"{where}: hca")) if "hca" in values else Hca()
     fabric = Fabric(
         name=name,
         title=take.text("title", name),
@@ -113,12 +130,22 @@ def parse(text: str, name: str, where: str) -> Fabric:
         ),
         device=take.text("device", ""),
         across_hosts=values.pop("across_hosts", False) is True,
+        hca=hca,
     )
     take.nothing_left()
     placing.nothing_left()
     if mpi not in LAUNCHERS[fabric.launcher].mpis:
         raise RequestError(f"{where}: launcher {fabric.launcher} does not start {mpi}")
     return fabric
+
+
+def hca_of(take: Taker) -> Hca:
+    """Take the table of the software device."""
+    hca = Hca(take.texts("ports"), take.one_of("personality", PERSONALITIES, PERSONALITIES[0]))
+    take.nothing_left()
+    if not 1 <= len(hca.ports) <= PORTS_MAX:
+        raise RequestError(f"{take.where}: ports name 1 or {PORTS_MAX} interfaces")
+    return hca
 
 
 @dataclass(frozen=True)

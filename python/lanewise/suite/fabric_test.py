@@ -10,10 +10,11 @@ from jsonschema import Draft202012Validator
 
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice
-from lanewise.launch.native import NativeBuild
+from lanewise.launch.hca import DEVICE_NODE, LIBRARY
+from lanewise.launch.native import MANIFEST, NativeBuild
 from lanewise.launch.registry import FABRICS as LAUNCHERS
 from lanewise.suite.fabric import FILES, find, parse, shipped_names
-from lanewise.suite.start import line_of
+from lanewise.suite.start import Ranks, Site, line_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,7 +31,7 @@ BUILD = NativeBuild(Path(), "openmpi", "", "Release", "", "0", Path("/bin"), Pat
 def test_the_fabrics_of_the_issue_are_shipped() -> None:
     assert set(shipped_names()) >= {
         "openmpi-shm", "openmpi-tcp", "openmpi-ucx-shm", "openmpi-ucx-tcp", "openmpi-ofi-tcp",
-        "mpich-ofi", "mpich-ucx",
+        "openmpi-ucx-rc", "mpich-ofi", "mpich-ucx",
     }  # fmt: skip
 
 
@@ -53,6 +54,8 @@ def test_a_shipped_fabric_follows_the_schema_and_is_read(name: str) -> None:
         (HEAD + 'mpi = "openmpi"\narguments = "-x"', "'arguments' is not a list of strings"),
         (HEAD + 'mpi = "openmpi"\n[placement]\nbind = "socket"', "bind 'socket' is none of core"),
         (HEAD + 'mpi = "openmpi"\n[placement]\ncpus = "0"', "placement: unknown key 'cpus'"),
+        (HEAD + 'mpi = "openmpi"\n[hca]\nports = []', "hca: ports name 1 or 2 interfaces"),
+        (HEAD + 'mpi = "openmpi"\n[hca]\nports = ["lo"]\nlmc = 1', "hca: unknown key 'lmc'"),
         (HEAD + 'mpi = "mpich"\nlauncher = "openmpi"', "launcher openmpi does not start mpich"),
     ],
 )
@@ -78,7 +81,7 @@ def test_a_file_of_ones_own_is_called_by_its_stem(tmp_path: Path) -> None:
 def test_the_environment_reaches_the_ranks_and_binding_is_the_same_everywhere() -> None:
     choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
 
-    line = line_of(find("openmpi-ucx-tcp"), choice, ["prog"], 1)
+    line = line_of(Ranks(find("openmpi-ucx-tcp"), 1), choice, ["prog"])
 
     assert line[:5] == ["/usr/bin/mpirun", "-x", "UCX_TLS=self,tcp", "-n", "1"]
     assert line[line.index("--bind-to") + 1] == "core"
@@ -87,6 +90,48 @@ def test_the_environment_reaches_the_ranks_and_binding_is_the_same_everywhere() 
 def test_more_ranks_than_cores_are_bound_to_none() -> None:
     choice = Choice(LAUNCHERS["mpich"], "/usr/bin/mpiexec", BUILD)
 
-    line = line_of(find("mpich-shm"), choice, ["prog"], 10_000)
+    line = line_of(Ranks(find("mpich-shm"), 10_000), choice, ["prog"])
 
     assert line[line.index("-bind-to") + 1] == "none"
+
+
+@pytest.fixture
+def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the folder of a build that has the libraries of the device."""
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    for name in (LIBRARY, DEVICE_NODE):
+        (folder / name).touch()
+    values = {"mpi": "openmpi", "mpi_version": "", "build_type": "Release", "version": "0"}
+    (tmp_path / MANIFEST).write_text(json.dumps({**values, "bin": "bin", "lib": "lib"}))
+    monkeypatch.setenv("LANEWISE_NATIVE", str(tmp_path))
+    return folder
+
+
+def test_a_fabric_with_ports_has_the_software_device_on_every_rank(libraries: Path) -> None:
+    choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
+
+    line = line_of(Ranks(find("openmpi-ucx-rc"), 2), choice, ["prog"])
+
+    assert "LANEWISE_HCA_PORTS=lo" in line
+    assert any(word.startswith(f"LD_PRELOAD={libraries / LIBRARY}") for word in line)
+    assert "UCX_TLS=self,rc_verbs,ud_verbs" in line
+
+
+def test_on_hosts_the_device_has_their_interface(libraries: Path) -> None:
+    assert libraries.is_dir()
+    choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
+    site = Site(across_hosts=True, interfaces=("lan0", "lan1"))
+
+    line = line_of(Ranks(find("openmpi-ucx-rc"), 2, site), choice, ["prog"])
+
+    assert "LANEWISE_HCA_PORTS=lan0" in line
+
+
+def test_an_interface_that_is_not_there_is_named(libraries: Path) -> None:
+    assert libraries.is_dir()
+    choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
+    own = parse(HEAD + 'mpi = "openmpi"\n[hca]\nports = ["eth77"]', "own", "own.toml")
+
+    with pytest.raises(RequestError, match="eth77: no such interface"):
+        line_of(Ranks(own, 2), choice, ["prog"])

@@ -189,6 +189,13 @@ def figure_value(pool: Pool, key: str, fabric: str, size: int) -> float | None:
     return None if pooled is None else figure.value(pooled.median_s, size)
 
 
+def figure_interval(pool: Pool, key: str, fabric: str, size: int) -> list[float]:
+    """Return the ends of the interval of that quantity; nothing where it was not measured."""
+    figure = next(figure for figure in FIGURES if figure.key == key)
+    pooled = pool.get(Key(fabric, figure.kernel, size))
+    return [] if pooled is None else [figure.value(end, size) for end in pooled.interval_s()]
+
+
 def titles_of(names: Sequence[str], titles: Mapping[str, str]) -> str:
     """Name fabrics with their titles in one sentence."""
     return "; ".join(f"{name}: {titles[name]}" for name in names)

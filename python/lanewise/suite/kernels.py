@@ -13,6 +13,9 @@ from typing import Literal
 
 from lanewise.errors import RequestError
 
+# A receiver of these holds a window of messages.
+WINDOWED = frozenset({"streaming", "bidirectional", "pairs_rate", "preposted_rate", "peers_rate"})
+
 Effort = Literal["quick", "standard", "full"]
 Quantity = Literal["time", "bandwidth", "rate"]
 
@@ -35,6 +38,10 @@ class Group:
     def sizes_for(self, effort: Effort) -> str:
         """Return the sizes, few of them where it must be quick."""
         return self.quick_sizes if effort == "quick" else self.sizes
+
+    def has_windows(self) -> bool:
+        """Say whether a rank holds a window of messages for any of its kernels."""
+        return bool(WINDOWED & set(self.kernels))
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ GROUPS: tuple[Group, ...] = (
         "8,64,512,4K,16K,64K,256K,1M", "8:4M:x2",
     ),
     Group(
-        "stream", ("streaming", "bidirectional", "pairs_rate", "peers_rate"),
+        "stream", ("streaming", "bidirectional", "pairs_rate", "preposted_rate", "peers_rate"),
         "8,512,4K,32K", "8:256K:x2",
     ),
     Group("collective", ("bcast", "allreduce", "alltoall"), "8,512,8K,64K,512K", "8:1M:x2"),

@@ -63,12 +63,14 @@ def fit_knee(work_s: Sequence[float], loop_s: Sequence[float]) -> Knee:
 class HostCost:
     """What messages of one size cost the host.
 
-    `progress` is the share of the transfer that advances with no call to the MPI: after much work
-    the wait takes 1 - progress of the time that the transfer takes alone.
+    `overlap` is the share of work as long as the transfer that was done during it; `progress` is
+    the share of the transfer that advances with no call to the MPI: after much work the wait takes
+    1 - progress of the time that the transfer takes alone.
     """
 
     message_bytes: int
     knee: Knee
+    overlap: float
     progress: float
 
 
@@ -84,6 +86,19 @@ def host_costs(records: Sequence[Waiting]) -> list[HostCost]:
         knee = fit_knee(work, loop)
         waits = [v for one in group if one.over_base >= LONG_WORK for v in one.wait_s]
         alone = [v for one in group if one.over_base == 0 for v in one.wait_s]
-        share = float(np.median(waits) / np.median(alone)) if waits and alone else 1.0
-        costs.append(HostCost(size, knee, min(1.0, max(0.0, 1 - share))))
+        left = float(np.median(waits) / np.median(alone)) if waits and alone else 1.0
+        costs.append(HostCost(size, knee, overlap_of(work, loop, knee.base_s), share(1 - left)))
     return costs
+
+
+def overlap_of(work_s: Sequence[float], loop_s: Sequence[float], base_s: float) -> float:
+    """Return the share of work hidden by the transfer, where the work is most nearly as long."""
+    if base_s <= 0:
+        return 0.0
+    at = min(range(len(work_s)), key=lambda index: abs(work_s[index] - base_s))
+    return share((base_s + work_s[at] - loop_s[at]) / work_s[at]) if work_s[at] > 0 else 0.0
+
+
+def share(value: float) -> float:
+    """Return a share, which noise may have carried out of its range."""
+    return min(1.0, max(0.0, value))

@@ -42,6 +42,26 @@ def test_a_transfer_that_waits_for_the_call_has_no_progress() -> None:
     assert host_costs(records)[0].progress == 0.0
 
 
+def test_work_that_runs_beside_the_transfer_is_hidden() -> None:
+    work, loop = loops(1e-4, 0.0)
+    records = [
+        Waiting(1 << 20, amount, (w,), (total,), (1e-6,), (1e-6,))
+        for amount, w, total in zip(AMOUNTS, work, loop, strict=True)
+    ]
+
+    assert host_costs(records)[0].overlap == pytest.approx(1.0)
+
+
+def test_work_that_waits_for_the_transfer_is_not_hidden() -> None:
+    work, loop = loops(1e-4, 1e-4)
+    records = [
+        Waiting(1 << 20, amount, (w,), (total,), (1e-6,), (1e-4,))
+        for amount, w, total in zip(AMOUNTS, work, loop, strict=True)
+    ]
+
+    assert host_costs(records)[0].overlap == pytest.approx(0.0)
+
+
 def test_a_transfer_that_is_over_before_the_wait_has_progress() -> None:
     records = [
         Waiting(8, amount, (amount * 1e-5,), (1e-5,), (1e-6,), (1e-5 if amount == 0 else 1e-7,))

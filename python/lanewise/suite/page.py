@@ -45,6 +45,7 @@ def write_page(folder: Path, known: state.State) -> Written:
     pooled = pool(runs)
     names = [name for name, one in known.fabrics.items() if not one.why]
     drawn = figures.figures_of(pooled, names) + processor.polling_figures(runs, names)
+    drawn += processor.host_figures(runs, names)
     times = {name: processor.application_times(folder, list(known.launches), name)
              for name in names}  # fmt: skip
     if any(times.values()):
@@ -141,6 +142,7 @@ def verdict_of(known: state.State, runs: Sequence[Samples]) -> str:
         f"in {known.asked.rounds} rounds of {known.elapsed_s / 60:.1f} minutes together. "
         "Fabrics took turns, so that a machine that drifts drifts for all alike. "
         "Each value is the median of the samples of all rounds with its 95 % interval."
+        + (f" Buffers: {known.asked.buffers}." if known.asked.buffers else "")
     )
 
 

@@ -48,6 +48,9 @@ _COLLECTIVES = (
     "Bcast", "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Allgather",
     "Allgatherv", "Gather", "Gatherv", "Scatter", "Scatterv", "Alltoall", "Alltoallv", "Barrier",
 )  # fmt: skip
+# Of the nonblocking collectives, the one that IMB has not.
+_NOT_IN_IMB = "Reduce_scatter_block"
+_PERSISTENT = ("bcast", "allreduce", "alltoall")
 _ONE_SIDED = {"put": "Put", "get": "Get", "accumulate": "Accumulate"}
 
 
@@ -66,11 +69,12 @@ def _imb() -> Iterator[Parity]:
         yield Parity("IMB-MPI1", name, "pingping", Formula(moved=1), "the source is always named")
     yield Parity("IMB-MPI1", "Reduce_local", "", differs="moves nothing between ranks")
     for name in _COLLECTIVES:
-        pure = f"I{name.lower()}"
-        yield Parity("IMB-NBC", f"{pure}_pure", pure.lower(), Formula(), _ISOLATED)
-    for name in ("Ibcast", "Iallreduce", "Ialltoall"):
+        if name == _NOT_IN_IMB:
+            continue
+        form = f"I{name.lower()}"
+        yield Parity("IMB-NBC", f"{form}_pure", form.lower(), Formula(), _ISOLATED)
         yield Parity(
-            "IMB-NBC", name, f"overlapped_{name.lower()}", Formula(),
+            "IMB-NBC", form, f"overlapped_{form.lower()}", Formula(),
             "the time added to the work; work calibrated anew for each batch, theirs once",
         )  # fmt: skip
     for ours, theirs in _ONE_SIDED.items():
@@ -95,7 +99,6 @@ def _imb() -> Iterator[Parity]:
         yield Parity("IMB-P2P", name, "", differs="random pairs; pairs measures all of them")
     yield Parity("IMB-P2P", "Stencil3D", "", differs="the grid here has two dimensions")
     yield Parity("IMB-P2P", "Sendrecv_Replace", "", differs="a copy in the MPI, not in the fabric")
-    yield Parity("IMB-P2P", "Sendrecv", "sendrecv", Formula(moved=2), _ISOLATED)
     yield Parity("IMB-P2P", "Corandom", "peers_rate", Formula(moved=1, messages=True),
                  "all pairs, not random ones")  # fmt: skip
     yield Parity("IMB-P2P", "Stencil2D", "grid_alltoall", Formula(moved=4), "a collective call")
@@ -125,10 +128,21 @@ def _osu() -> Iterator[Parity]:
                      "overlap by overlapped_*")  # fmt: skip
     for name in ("allgather", "allgatherv", "alltoall", "alltoallv"):
         yield Parity("OSU", f"osu_neighbor_{name}", f"grid_{name}", Formula(), _ISOLATED)
+        yield Parity("OSU", f"osu_ineighbor_{name}", "", differs="the blocking form is measured")
     for name in ("osu_neighbor_alltoallw", "osu_alltoallw", "osu_ialltoallw"):
         yield Parity("OSU", name, "", differs="datatypes of each peer are not measured")
-    for name in ("bcast", "allreduce", "alltoall"):
-        yield Parity("OSU", f"osu_{name}_persistent", f"persistent_{name}", Formula(), _ISOLATED)
+    yield Parity("OSU", "osu_ineighbor_alltoallw", "",
+                 differs="datatypes of each peer are not measured")  # fmt: skip
+    for name in map(str.lower, (*_COLLECTIVES, "Alltoallw")):
+        if name == _NOT_IN_IMB.lower():
+            continue
+        ours = f"persistent_{name}" if name in _PERSISTENT else ""
+        why = _ISOLATED if ours else "three collectives show what being set up once saves"
+        yield Parity("OSU", f"osu_{name}_persistent", ours, Formula(), why)
+    for name in ("osu_bw_persistent", "osu_bibw_persistent"):
+        yield Parity("OSU", name, "", differs="persistent_sendrecv shows what it saves a message")
+    for name in ("osu_bw_fan_in", "osu_bw_fan_out"):
+        yield Parity("OSU", name, "", differs="peers_rate has all ranks on both sides at once")
     yield Parity("OSU", "osu_hello", "", differs="starting is no message")
     yield Parity("OSU", "osu_init", "", differs="starting is no message; suite shows it as a start")
 
@@ -181,10 +195,22 @@ def columns(formula: Formula, point: Point) -> Sequence[str]:
     return found
 
 
+def number_text(formula: Formula) -> str:
+    """Write what a benchmark shows, of the mean time t of a call and the size m of a message."""
+    shown = ["t" if formula.time_over_sample == 1.0 else f"{formula.time_over_sample:g} t"]
+    if formula.moved:
+        shown.append("m / t" if formula.moved == 1 else f"{formula.moved} m / t")
+    if formula.messages:
+        shown.append("1 / t")
+    return ", ".join(shown)
+
+
 def markdown() -> str:
     """Return the table of the guide."""
-    lines = ["| suite | benchmark | here | where we differ |", "|---|---|---|---|"]
+    lines = [
+        "| suite | benchmark | here | their number | where we differ |", "|---|---|---|---|---|",
+    ]  # fmt: skip
     for one in PARITIES:
-        kernel = f"`{one.kernel}`" if one.kernel else "-"
-        lines.append(f"| {one.suite} | {one.benchmark} | {kernel} | {one.differs} |")
+        kernel, number = (f"`{one.kernel}`", number_text(one.formula)) if one.kernel else ("-", "-")
+        lines.append(f"| {one.suite} | {one.benchmark} | {kernel} | {number} | {one.differs} |")
     return "\n".join(lines) + "\n"

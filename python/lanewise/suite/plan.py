@@ -85,6 +85,12 @@ def size_count(grammar: str) -> int:
     return count
 
 
+def last_size(grammar: str) -> int:
+    """Return the largest size that A,B,C or A:B:xN lists."""
+    words = grammar.split(":")[:2] if ":" in grammar else grammar.split(",")
+    return max(size_of(word) for word in words)
+
+
 def size_of(text: str) -> int:
     """Return the bytes of a size such as 64K."""
     scale = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:], 0)

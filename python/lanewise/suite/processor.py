@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from lanewise.results.read import Samples
 from lanewise.results.records import Polling, Waiting
 from lanewise.suite import application
 from lanewise.suite.kernels import APPLICATION
-from lanewise.suite.knee import host_costs
+from lanewise.suite.knee import HostCost, host_costs
 from lanewise.suite.pool import median_interval
 from lanewise.suite.scale import efficiencies
 from lanewise.suite.state import SAMPLES
@@ -109,9 +109,6 @@ def host_rows(runs: Sequence[Samples], fabrics: Sequence[str]) -> list[Json]:
     """Return what messages of each size cost the host, by post-work-wait, as rows of text."""
     rows = []
     for fabric in fabrics:
-        records = pooled_waiting(
-            [record for run in runs if run.context.fabric == fabric for record in run.waiting]
-        )
         rows += [
             {
                 "fabric": fabric,
@@ -119,11 +116,64 @@ def host_rows(runs: Sequence[Samples], fabrics: Sequence[str]) -> list[Json]:
                 "base": time_text(cost.knee.base_s),
                 "overhead": time_text(max(0.0, cost.knee.overhead_s)),
                 "availability": f"{100 * cost.knee.availability:.0f} %",
+                "overlap": f"{100 * cost.overlap:.0f} %",
                 "progress": f"{100 * cost.progress:.0f} %",
             }
-            for cost in host_costs(records)
+            for cost in costs_of(runs, fabric)
         ]
     return rows
+
+
+def costs_of(runs: Sequence[Samples], fabric: str) -> list[HostCost]:
+    """Return the cost of each size on a fabric, rounds together."""
+    records = [record for run in runs if run.context.fabric == fabric for record in run.waiting]
+    return host_costs(pooled_waiting(records))
+
+
+def host_figures(runs: Sequence[Samples], fabrics: Sequence[str]) -> list[Json]:
+    """Return what post-work-wait says against message size: a figure each, a curve a fabric."""
+    costs = {fabric: costs_of(runs, fabric) for fabric in fabrics}
+    if not any(costs.values()):
+        return []
+    share: Json = {"label": "share", "unit": "share", "log": False, "low": 0, "high": 1}
+    time: Json = {"label": "time", "unit": "time", "log": True}
+    kinds: tuple[tuple[str, str, Json, Callable[[HostCost], float]], ...] = (
+        ("availability", "Availability, post-work-wait", share, lambda c: c.knee.availability),
+        ("overlap", "Work done during the transfer", share, lambda c: c.overlap),
+        ("progress", "Transfer without a call to the MPI", share, lambda c: c.progress),
+        ("overhead", "Overhead of the host", time, lambda c: max(0.0, c.knee.overhead_s)),
+    )
+    return [
+        {
+            "id": f"figure-host-{key}",
+            "title": title,
+            "paper": "section 2.5",
+            "x": {"label": "message size", "unit": "bytes", "log": True},
+            "y": axis,
+            "curves": [
+                host_curve(fabric, index, found, value)
+                for index, (fabric, found) in enumerate(costs.items())
+                if found
+            ],
+            "better": "lower" if axis["unit"] == "time" else "higher",
+        }
+        for key, title, axis, value in kinds
+    ]
+
+
+def host_curve(
+    fabric: str, colour: int, costs: Sequence[HostCost], value: Callable[[HostCost], float]
+) -> Json:
+    """Return one quantity of post-work-wait against size; a fit over all work has no interval."""
+    return {
+        "label": fabric,
+        "colour": colour,
+        "x": [cost.message_bytes for cost in costs],
+        "y": [value(cost) for cost in costs],
+        "low": [None] * len(costs),
+        "high": [None] * len(costs),
+        "text": [f"exchange {time_text(cost.knee.base_s)}" for cost in costs],
+    }
 
 
 def pooled_waiting(records: Sequence[Waiting]) -> list[Waiting]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import tempfile
 import threading
 import time
@@ -15,8 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lanewise.errors import LanewiseError, RunError
+from lanewise.errors import LanewiseError, RequestError, RunError
 from lanewise.launch.choose import Choice, launcher_of
+from lanewise.launch.hca import Device, check, variables_for
 from lanewise.launch.job import Job
 from lanewise.launch.machine import core_count
 from lanewise.launch.native import MEASURE, build_command, find_builds
@@ -41,11 +43,15 @@ Program = Sequence[str | Path]
 
 @dataclass(frozen=True)
 class Site:
-    """Where ranks run: `enter` makes a launcher's line one that runs in a testbed."""
+    """Where ranks run: `enter` makes a launcher's line one that runs in a testbed.
+
+    `interfaces` are those by which its hosts reach each other; empty on this machine.
+    """
 
     enter: Callable[[Sequence[str]], list[str]] = list
     variables: Mapping[str, str] = field(default_factory=dict)
     across_hosts: bool = False
+    interfaces: tuple[str, ...] = ()
 
 
 HERE = Site()
@@ -87,22 +93,34 @@ def choice_of(fabric: Fabric, environment: Mapping[str, str]) -> Choice:
     return Choice(launcher, path, builds[0])
 
 
-def line_of(fabric: Fabric, choice: Choice, program: Program, ranks: int) -> list[str]:
+def line_of(ranks: Ranks, choice: Choice, program: Program) -> list[str]:
     """Return the line that starts `program` on the ranks of a fabric, its environment included."""
-    cores = core_count()
+    fabric, cores = ranks.fabric, core_count()
     job = Job(
         program=tuple(str(word) for word in program),
-        ranks=ranks,
+        ranks=ranks.count,
         launcher=choice.launcher,
         mpi=fabric.mpi,
         cores=cores,
         user_id=os.getuid(),
         hosts=fabric.placement.hosts,
         hostfile=fabric.placement.hostfile,
-        launcher_arguments=(*binding(fabric, ranks, cores), *fabric.arguments),
+        launcher_arguments=(*binding(fabric, ranks.count, cores), *fabric.arguments),
     )
     line = choice.fabric.command(job)
-    return choice.fabric.carry(line, fabric.environment) if fabric.environment else line
+    variables = {**device_variables(fabric, ranks.site), **fabric.environment}
+    return choice.fabric.carry(line, variables) if variables else line
+
+
+def device_variables(fabric: Fabric, site: Site) -> dict[str, str]:
+    """Return what puts the ranks of a fabric on the software device; nothing where it has none."""
+    if not fabric.hca.ports:
+        return {}
+    ports = site.interfaces[: len(fabric.hca.ports)] or fabric.hca.ports
+    device = Device(ports, fabric.hca.personality)
+    if not site.interfaces:
+        check(device, [name for _, name in socket.if_nameindex()])
+    return variables_for(device, os.environ)
 
 
 def binding(fabric: Fabric, ranks: int, cores: int) -> tuple[str, ...]:
@@ -159,7 +177,7 @@ def run_on(
 ) -> Outcome:
     """Run a native program or any other on the ranks of a fabric; RunError where it fails."""
     choice = choice_of(ranks.fabric, os.environ)
-    line = ranks.site.enter(line_of(ranks.fabric, choice, program, ranks.count))
+    line = ranks.site.enter(line_of(ranks, choice, program))
     job = Job(program=(), ranks=ranks.count, launcher="", mpi=ranks.fabric.mpi, user_id=os.getuid())
     variables = {**choice.fabric.environment(job), **ranks.site.variables}
     outcome = run_limited(line, variables, on_event, limit_s)
@@ -205,6 +223,18 @@ def find_out(fabric: Fabric, ranks: int, site: Site = HERE) -> Presence:
         why = f"this MPI is built with {device or 'another device'}, not {fabric.device}"
         return Presence(fabric, why)
     return Presence(fabric, "", took_s, mpi.get("library", ""))
+
+
+def refuse_buffers(words: str) -> None:
+    """Raise RequestError with the native program's sentence where --buffers names none."""
+    builds = find_builds(os.environ)
+    if not words or not builds:
+        return
+    line = [str(builds[0].program(MEASURE)), "bcast", f"--buffers={words}", "--plan"]
+    with started(line, {}) as process:
+        text, complaint = process.communicate(timeout=START_LIMIT_S)
+    if process.returncode != 0:
+        raise RequestError(sentence_in((complaint + text).splitlines()) or f"--buffers {words}")
 
 
 def supported(fabric: Fabric) -> tuple[set[str], dict[str, str]]:

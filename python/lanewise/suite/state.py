@@ -37,6 +37,7 @@ class Asked:
     rounds: int
     testbed: str = ""
     validate: bool = False
+    buffers: str = ""
 
 
 @dataclass(frozen=True)

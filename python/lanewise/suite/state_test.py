@@ -36,6 +36,15 @@ def test_failures_are_told_from_successes() -> None:
     assert some_state().failed() == {"a.stream.1": "a rank died"}
 
 
+def test_a_state_from_before_buffers_could_be_chosen_is_read(tmp_path: Path) -> None:
+    state.save(some_state(), tmp_path)
+    values = json.loads((tmp_path / state.FILE).read_text())
+    del values["asked"]["buffers"]
+    (tmp_path / state.FILE).write_text(json.dumps(values))
+
+    assert state.load(tmp_path).asked.buffers == ""
+
+
 def test_another_request_does_not_go_on_here(tmp_path: Path) -> None:
     other = replace(ASKED, window=64)
 

@@ -42,7 +42,7 @@ TEST(PostWorkWait, HasNoWorkFirstAndMoreAndMoreAfterwards) {
     if (testing::size_of(MPI_COMM_WORLD) < 2) return;
     Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
 
-    const auto all = measure_post_work_wait(bench, 10'000, 3);
+    const auto all = measure_post_work_wait(bench, {10'000, 3});
 
     ASSERT_TRUE(all);
     EXPECT_EQ(all->front().over_base, 0.0);
@@ -60,7 +60,7 @@ TEST(PostWorkWait, IsRefusedOnOneRank) {
     if (testing::size_of(MPI_COMM_WORLD) != 1) return;
     Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
 
-    EXPECT_FALSE(measure_post_work_wait(bench, 8, 1));
+    EXPECT_FALSE(measure_post_work_wait(bench, {8, 1}));
     EXPECT_FALSE(measure_polling(bench, {}));
 }
 

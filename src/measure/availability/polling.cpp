@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/sizes.hpp"
 #include "measure/availability/work.hpp"
+#include "measure/validate.hpp"
 
 namespace lanewise::measure {
 namespace {
@@ -17,12 +19,45 @@ namespace {
 constexpr int data_tag = 31;
 constexpr int count_tag = 32;
 
+/* What this rank sends from, in turns, and a place for each message that can be on the way. */
+struct Places {
+    std::vector<Buffer> send;
+    std::vector<Buffer> receive;
+
+    std::vector<std::span<std::byte>> all() const {
+        std::vector<std::span<std::byte>> bytes;
+        for (const auto& buffer : send) bytes.push_back(buffer.bytes());
+        for (const auto& buffer : receive) bytes.push_back(buffer.bytes());
+        return bytes;
+    }
+};
+
+Outcome add(std::vector<Buffer>& buffers, std::size_t count, std::uint64_t bytes,
+            const lw_buffers& layout) {
+    for (std::size_t i = 0; i < count; ++i) {
+        auto buffer = Buffer::create(bytes, layout);
+        if (!buffer) return buffer.failure();
+        buffers.push_back(std::move(*buffer));
+    }
+    return Done{};
+}
+
+Result<Places> make_places(const PollingPlan& plan, const lw_buffers& layout, int rank) {
+    Places places;
+    const auto depth = static_cast<std::size_t>(plan.depth);
+    const auto sends = add(places.send, layout.turns, plan.message_bytes, layout);
+    if (!sends) return sends.failure();
+    const auto receives = add(places.receive, 2 * depth, plan.message_bytes, layout);
+    if (!receives) return receives.failure();
+    for (const auto& buffer : places.send) mark(buffer.bytes(), rank);
+    return places;
+}
+
 class Juggler {
   public:
-    Juggler(MPI_Comm comm, int peer, const PollingPlan& plan)
+    Juggler(MPI_Comm comm, int peer, const PollingPlan& plan, const Places& places)
         : comm_(comm), peer_(peer), bytes_(static_cast<int>(plan.message_bytes)),
-          depth_(static_cast<std::size_t>(plan.depth)),
-          send_(plan.message_bytes + 1), receive_(2 * depth_ * (plan.message_bytes + 1)),
+          depth_(static_cast<std::size_t>(plan.depth)), places_(places),
           sends_(depth_, MPI_REQUEST_NULL), receives_(2 * depth_, MPI_REQUEST_NULL) {
         for (std::size_t i = 0; i < receives_.size(); ++i) post(i);
     }
@@ -46,6 +81,14 @@ class Juggler {
 
     long long received() const { return received_; }
 
+    // Whether all that arrived is what the peer sends.
+    bool right() const {
+        for (std::size_t i = 0; i < receives_.size(); ++i) {
+            if (filled_[i] && !is_marked(places_.receive[i].bytes(), peer_)) return false;
+        }
+        return true;
+    }
+
     void finish() {
         long long sent_here = sent_;
         long long sent_there = 0;
@@ -66,11 +109,13 @@ class Juggler {
 
   private:
     void post(std::size_t i) {
-        check(MPI_Irecv(receive_.data() + i * (static_cast<std::size_t>(bytes_) + 1), bytes_,
-                        MPI_BYTE, peer_, data_tag, comm_, &receives_[i]));
+        check(MPI_Irecv(places_.receive[i].data(), bytes_, MPI_BYTE, peer_, data_tag, comm_,
+                        &receives_[i]));
     }
     void send(std::size_t i) {
-        check(MPI_Isend(send_.data(), bytes_, MPI_BYTE, peer_, data_tag, comm_, &sends_[i]));
+        const auto turn = static_cast<std::size_t>(sent_) % places_.send.size();
+        check(MPI_Isend(places_.send[turn].data(), bytes_, MPI_BYTE, peer_, data_tag, comm_,
+                        &sends_[i]));
         ++sent_;
     }
     void take() {
@@ -81,6 +126,7 @@ class Juggler {
                               &arrived, MPI_STATUS_IGNORE));
             if (!arrived || which == MPI_UNDEFINED) return;
             post(static_cast<std::size_t>(which));
+            filled_[static_cast<std::size_t>(which)] = true;
             ++received_;
             ++owed_;
         }
@@ -90,10 +136,10 @@ class Juggler {
     int peer_;
     int bytes_;
     std::size_t depth_;
-    std::vector<std::byte> send_;
-    std::vector<std::byte> receive_;
+    const Places& places_;
     std::vector<MPI_Request> sends_;
     std::vector<MPI_Request> receives_;
+    std::vector<bool> filled_ = std::vector<bool>(receives_.size(), false);
     long long sent_ = 0;
     long long received_ = 0;
     long long owed_ = 0;
@@ -106,6 +152,34 @@ double alone_s(const Bench& bench, std::uint64_t looks, std::uint64_t steps) {
     return bench.clock().now_s() - begin_s;
 }
 
+/* One repetition on a rank that takes part. */
+struct Played {
+    double over_alone = 0.0; /* the time over that of the work alone */
+    double rate_bytes_per_s = 0.0;
+    bool right = true;
+};
+
+Played play(const Bench& bench, const PollingPlan& plan, const Places& places, double step_s) {
+    const auto& harness = bench.harness();
+    const auto steps = steps_for(plan.interval_s, step_s);
+    const auto looks = std::max<std::uint64_t>(
+        1, static_cast<std::uint64_t>(plan.work_s / (static_cast<double>(steps) * step_s)));
+    Juggler juggler(harness.comm(), 1 - harness.rank(), plan, places);
+    const double pure_s = alone_s(bench, looks, steps);
+    bench.chill(places.all());
+    const double begin_s = bench.clock().now_s();
+    juggler.begin();
+    for (std::uint64_t look = 0; look < looks; ++look) {
+        work(steps);
+        juggler.look();
+    }
+    const double spent_s = bench.clock().now_s() - begin_s;
+    const auto moved = 2.0 * static_cast<double>(juggler.received()) *
+                       static_cast<double>(plan.message_bytes);
+    juggler.finish();
+    return {spent_s / pure_s, moved / spent_s, !plan.validate || juggler.right()};
+}
+
 }  // namespace
 
 Result<Polled> measure_polling(Bench& bench, const PollingPlan& plan) {
@@ -115,34 +189,24 @@ Result<Polled> measure_polling(Bench& bench, const PollingPlan& plan) {
     if (!work_takes_time)
         return Failure{LW_ERR_UNSUPPORTED, "work takes no time where time is simulated; measure "
                                            "on real ranks"};
-    const bool takes_part = harness.rank() < 2;
+    const std::string what = "polling of " + format_size(plan.message_bytes) + " bytes ";
+    const auto places = make_places(plan, bench.options().buffers, harness.rank());
+    if (harness.any(!places))
+        return Failure{LW_ERR_MEMORY,
+                       what + (places ? "could not be set up" : places.failure().sentence)};
     const double step_s = calibrate_work_s(bench.clock());
-    const auto steps = steps_for(plan.interval_s, step_s);
-    const auto looks = std::max<std::uint64_t>(
-        1, static_cast<std::uint64_t>(plan.work_s / (static_cast<double>(steps) * step_s)));
     Polled polled;
     for (std::size_t i = 0; i < plan.repetitions; ++i) {
-        double worst[2] = {0.0, 0.0}; /* time over time alone; the rate, negated */
+        double worst[3] = {0.0, -1e300, 0.0}; /* over alone; the rate, negated; wrong data */
         harness.barrier();
-        if (takes_part) {
-            Juggler juggler(harness.comm(), 1 - harness.rank(), plan);
-            const double pure_s = alone_s(bench, looks, steps);
-            const double begin_s = bench.clock().now_s();
-            juggler.begin();
-            for (std::uint64_t look = 0; look < looks; ++look) {
-                work(steps);
-                juggler.look();
-            }
-            const double spent_s = bench.clock().now_s() - begin_s;
-            const auto moved = 2.0 * static_cast<double>(juggler.received()) *
-                               static_cast<double>(plan.message_bytes);
-            juggler.finish();
-            worst[0] = spent_s / pure_s;
-            worst[1] = -moved / spent_s;
-        } else {
-            worst[1] = -1e300;
+        if (harness.rank() < 2) {
+            const auto played = play(bench, plan, *places, step_s);
+            worst[0] = played.over_alone;
+            worst[1] = -played.rate_bytes_per_s;
+            worst[2] = played.right ? 0.0 : 1.0;
         }
         harness.maximum(worst);
+        if (worst[2] > 0.0) return Failure{LW_ERR_OPERATION, what + "delivered wrong data"};
         polled.availability.push_back(1.0 / worst[0]);
         polled.rate_bytes_per_s.push_back(std::abs(worst[1]));
     }

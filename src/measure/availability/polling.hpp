@@ -21,6 +21,7 @@ struct PollingPlan {
     double work_s = 0.02;                  /* of one repetition */
     int depth = 4;                         /* messages on the way in each direction */
     std::size_t repetitions = 10;
+    bool validate = false; /* compare what arrived with what was sent, after each repetition */
 };
 
 /* One value a repetition; of the rank that fared worse. */

@@ -6,9 +6,12 @@
 #include "measure/availability/post_work_wait.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include "base/sizes.hpp"
 #include "base/statistics.hpp"
 #include "measure/availability/work.hpp"
+#include "measure/validate.hpp"
 
 namespace lanewise::measure {
 namespace {
@@ -23,28 +26,57 @@ struct Once {
     double wait_s = 0.0;
 };
 
-struct Pair {
-    std::vector<std::byte> send;
-    std::vector<std::byte> receive;
+/* The sets of buffers, and whose turn is next. */
+struct Pairs {
+    struct Pair {
+        Buffer send;
+        Buffer receive;
+    };
+    std::vector<Pair> sets;
+    std::size_t next = 0;
+
+    const Pair& take() { return sets[next++ % sets.size()]; }
 };
 
-Once run_once(const Bench& bench, Pair& pair, std::uint64_t steps) {
+Result<Pairs> make_pairs(std::uint64_t bytes, const lw_buffers& layout, int rank) {
+    Pairs pairs;
+    for (std::uint32_t i = 0; i < layout.turns; ++i) {
+        auto send = Buffer::create(bytes, layout);
+        auto receive = Buffer::create(bytes, layout);
+        if (!send) return send.failure();
+        if (!receive) return receive.failure();
+        mark(send->bytes(), rank);
+        pairs.sets.push_back({std::move(*send), std::move(*receive)});
+    }
+    return pairs;
+}
+
+bool all_right(const Pairs& pairs, int sender) {
+    const auto used = std::min(pairs.next, pairs.sets.size());
+    const auto end = pairs.sets.begin() + static_cast<std::ptrdiff_t>(used);
+    return std::all_of(pairs.sets.begin(), end, [sender](const auto& pair) {
+        return is_marked(pair.receive.bytes(), sender);
+    });
+}
+
+Once run_once(const Bench& bench, Pairs& pairs, std::uint64_t steps) {
     const auto& harness = bench.harness();
     const auto& clock = bench.clock();
     const int peer = 1 - harness.rank();
-    const auto bytes = static_cast<int>(pair.send.size());
+    const auto& [send, receive] = pairs.take();
+    const auto bytes = static_cast<int>(send.bytes().size());
     Once once;
     const double first_s = clock.now_s();
     if (steps > 0) work(steps);
     once.alone_s = steps > 0 ? clock.now_s() - first_s : 0.0;
+    bench.chill(std::array{send.bytes(), receive.bytes()});
     harness.send_value('.', peer);
     harness.receive_value<char>(peer);
 
     MPI_Request requests[2];
     const double begin_s = clock.now_s();
-    check(MPI_Irecv(pair.receive.data(), bytes, MPI_BYTE, peer, tag, harness.comm(),
-                    &requests[0]));
-    check(MPI_Isend(pair.send.data(), bytes, MPI_BYTE, peer, tag, harness.comm(), &requests[1]));
+    check(MPI_Irecv(receive.data(), bytes, MPI_BYTE, peer, tag, harness.comm(), &requests[0]));
+    check(MPI_Isend(send.data(), bytes, MPI_BYTE, peer, tag, harness.comm(), &requests[1]));
     const double posted_s = clock.now_s();
     if (steps > 0) work(steps);
     const double worked_s = clock.now_s();
@@ -56,33 +88,16 @@ Once run_once(const Bench& bench, Pair& pair, std::uint64_t steps) {
     return once;
 }
 
-Once agreed(const Bench& bench, Pair& pair, std::uint64_t steps) {
+Once agreed(const Bench& bench, Pairs& pairs, std::uint64_t steps) {
     Once once;
     bench.harness().barrier();
-    if (bench.harness().rank() < 2) once = run_once(bench, pair, steps);
+    if (bench.harness().rank() < 2) once = run_once(bench, pairs, steps);
     double values[4] = {once.alone_s, once.post_s, once.loop_s, once.wait_s};
     bench.harness().maximum(values);
     return {values[0], values[1], values[2], values[3]};
 }
 
-}  // namespace
-
-Result<std::vector<Waited>> measure_post_work_wait(Bench& bench, std::uint64_t message_bytes,
-                                                   std::size_t repetitions) {
-    if (bench.harness().size() < 2)
-        return Failure{LW_ERR_ARGUMENT, "post-work-wait needs 2 ranks, not 1"};
-    if (!work_takes_time)
-        return Failure{LW_ERR_UNSUPPORTED, "work takes no time where time is simulated; measure "
-                                           "on real ranks"};
-    const auto bytes = static_cast<std::size_t>(message_bytes);
-    Pair pair{std::vector<std::byte>(bytes), std::vector<std::byte>(bytes)};
-    double step_s = calibrate_work_s(bench.clock());
-    bench.harness().maximum({&step_s, 1});
-    constexpr int trials = 15;
-    std::vector<double> bases_s;
-    for (int i = 0; i < trials; ++i) bases_s.push_back(agreed(bench, pair, 0).loop_s);
-    const double base_s = median(bases_s);
-
+std::vector<Waited> every_amount(std::uint64_t message_bytes) {
     std::vector<Waited> all;
     for (const double amount : amounts) {
         Waited waited;
@@ -90,17 +105,45 @@ Result<std::vector<Waited>> measure_post_work_wait(Bench& bench, std::uint64_t m
         waited.over_base = amount;
         all.push_back(waited);
     }
-    for (std::size_t i = 0; i < repetitions; ++i) {
+    return all;
+}
+
+}  // namespace
+
+Result<std::vector<Waited>> measure_post_work_wait(Bench& bench, const WaitingPlan& plan) {
+    const auto& harness = bench.harness();
+    if (harness.size() < 2)
+        return Failure{LW_ERR_ARGUMENT, "post-work-wait needs 2 ranks, not 1"};
+    if (!work_takes_time)
+        return Failure{LW_ERR_UNSUPPORTED, "work takes no time where time is simulated; measure "
+                                           "on real ranks"};
+    const std::string what = "post-work-wait of " + format_size(plan.message_bytes) + " bytes ";
+    auto pairs = make_pairs(plan.message_bytes, bench.options().buffers, harness.rank());
+    if (harness.any(!pairs))
+        return Failure{LW_ERR_MEMORY,
+                       what + (pairs ? "could not be set up" : pairs.failure().sentence)};
+    double step_s = calibrate_work_s(bench.clock());
+    harness.maximum({&step_s, 1});
+    constexpr int trials = 15;
+    std::vector<double> bases_s;
+    for (int i = 0; i < trials; ++i) bases_s.push_back(agreed(bench, *pairs, 0).loop_s);
+    const double base_s = median(bases_s);
+
+    auto all = every_amount(plan.message_bytes);
+    for (std::size_t i = 0; i < plan.repetitions; ++i) {
         for (auto& waited : all) {
             const auto steps =
                 waited.over_base > 0.0 ? steps_for(waited.over_base * base_s, step_s) : 0;
-            const auto once = agreed(bench, pair, steps);
+            const auto once = agreed(bench, *pairs, steps);
             waited.alone_s.push_back(once.alone_s);
             waited.loop_s.push_back(once.loop_s);
             waited.post_s.push_back(once.post_s);
             waited.wait_s.push_back(once.wait_s);
         }
     }
+    const bool looks = plan.validate && harness.rank() < 2;
+    if (harness.any(looks && !all_right(*pairs, 1 - harness.rank())))
+        return Failure{LW_ERR_OPERATION, what + "delivered wrong data"};
     return all;
 }
 

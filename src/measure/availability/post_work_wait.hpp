@@ -24,8 +24,13 @@ struct Waited {
     std::vector<double> wait_s;
 };
 
+struct WaitingPlan {
+    std::uint64_t message_bytes = 100'000;
+    std::size_t repetitions = 10;
+    bool validate = false; /* compare what arrived with what was sent, at the end */
+};
+
 /* All amounts of work for one size, none first. Collective; ranks 0 and 1 take part. */
-Result<std::vector<Waited>> measure_post_work_wait(Bench& bench, std::uint64_t message_bytes,
-                                                   std::size_t repetitions);
+Result<std::vector<Waited>> measure_post_work_wait(Bench& bench, const WaitingPlan& plan);
 
 }  // namespace lanewise::measure

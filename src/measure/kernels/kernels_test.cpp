@@ -86,6 +86,27 @@ Elements from_everyone(const Scene& s) {
     return joined(parts);
 }
 
+Elements gathered(const Scene& s) {
+    std::vector<Elements> parts;
+    for (int r = 0; r < s.size; ++r) parts.push_back(sent_by(r, 0, s.count));
+    return joined(parts);
+}
+
+// The sum over the ranks before `end` of their elements from `first` on.
+Elements sums_until(const Scene& s, int end, int first) {
+    Elements sum(static_cast<std::size_t>(s.count), 0);
+    for (int r = 0; r < end; ++r) {
+        for (int i = 0; i < s.count; ++i) sum[static_cast<std::size_t>(i)] += element(r, first + i);
+    }
+    return end > 0 ? sum : Elements{};
+}
+
+Elements scattered(const Scene& s) { return sent_by(s.root, s.me * s.count, s.count); }
+
+Elements only_at_root(const Scene& s, const Elements& elements) {
+    return s.me == s.root ? elements : Elements{};
+}
+
 Elements from_left(const Scene& s) { return sent_by(s.at(-1), 0, s.count); }
 Elements nothing(const Scene&) { return {}; }
 
@@ -140,16 +161,14 @@ const std::map<std::string, Oracle>& oracles() {
         std::map<std::string, Oracle> all = {
             {"pingpong", from_partner},
             {"pingping", from_partner},
-            {"thread_pairs", from_partner},
+            {"thread_pairs",
+             [](const Scene& s) { return joined({from_partner(s), from_partner(s)}); }},
             {"partitioned", at_partner},
             {"sendrecv", from_left},
             {"persistent_sendrecv", from_left},
             {"persistent_allreduce", sums},
-            {"overlapped_iallreduce", sums},
             {"persistent_alltoall", from_everyone},
-            {"overlapped_ialltoall", from_everyone},
             {"persistent_bcast", nothing},
-            {"overlapped_ibcast", nothing},
             {"exchange",
              [](const Scene& s) {
                  return joined({sent_by(s.at(-1), 0, s.count), sent_by(s.at(1), 0, s.count)});
@@ -157,6 +176,7 @@ const std::map<std::string, Oracle>& oracles() {
             {"streaming", streamed},
             {"bidirectional", streamed_both_ways},
             {"pairs_rate", streamed_in_pairs},
+            {"preposted_rate", streamed_in_pairs},
             {"peers_rate", streamed_by_all},
             {"graph_allgather", graph_gathered},
             {"graph_allgatherv", graph_gathered},
@@ -167,6 +187,27 @@ const std::map<std::string, Oracle>& oracles() {
             {"grid_alltoall", nothing},
             {"grid_alltoallv", nothing},
         };
+        const std::map<std::string, Oracle> overlapped = {
+            {"scatter", scattered},
+            {"scatterv", scattered},
+            {"gather", [](const Scene& s) { return only_at_root(s, gathered(s)); }},
+            {"gatherv", [](const Scene& s) { return only_at_root(s, gathered(s)); }},
+            {"bcast", nothing},
+            {"reduce", [](const Scene& s) { return only_at_root(s, sums(s)); }},
+            {"allreduce", sums},
+            {"allgather", gathered},
+            {"allgatherv", gathered},
+            {"alltoall", from_everyone},
+            {"alltoallv", from_everyone},
+            {"reduce_scatter",
+             [](const Scene& s) { return sums_until(s, s.size, s.me * s.count); }},
+            {"reduce_scatter_block",
+             [](const Scene& s) { return sums_until(s, s.size, s.me * s.count); }},
+            {"scan", [](const Scene& s) { return sums_until(s, s.me + 1, 0); }},
+            {"exscan", [](const Scene& s) { return sums_until(s, s.me, 0); }},
+            {"barrier", nothing},
+        };
+        for (const auto& [name, oracle] : overlapped) all["overlapped_i" + name] = oracle;
         for (const std::string how : {"_fence", "_pscw", "_lock", "_flush"}) {
             all["put" + how] = at_partner;
             all["get" + how] = at_root;
@@ -200,11 +241,12 @@ Elements read(const std::byte *bytes, const Entry& entry, std::size_t count) {
     return elements;
 }
 
-int sent_blocks(const Entry& entry, int size) {
-    switch (entry.shape.send_root) {
+int sent_blocks(const Entry& entry, const Exchange& e) {
+    switch (e.rank == e.root ? entry.shape.send_root : entry.shape.send_others) {
+        case Blocks::none: return 0;
         case Blocks::two: return 2;
         case Blocks::four: return 4;
-        case Blocks::each_rank: return size;
+        case Blocks::each_rank: return e.size;
         default: return 1;
     }
 }
@@ -220,7 +262,7 @@ void expect_delivery(const Entry& entry, int root, std::uint64_t bytes) {
     ASSERT_TRUE(running);
     ASSERT_EQ(running->prepare(), 0);
     auto& e = running->exchange();
-    write(e.send, entry, sent_by(e.rank, 0, sent_blocks(entry, e.size) * e.count));
+    write(e.send, entry, sent_by(e.rank, 0, sent_blocks(entry, e) * e.count));
     MPI_Barrier(MPI_COMM_WORLD);
 
     ASSERT_EQ(running->execute(), 0);
@@ -230,8 +272,15 @@ void expect_delivery(const Entry& entry, int root, std::uint64_t bytes) {
     EXPECT_EQ(read(e.receive, entry, expected.size()), expected);
 }
 
+bool threads_run_here() {
+    int level = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&level);
+    return level == MPI_THREAD_MULTIPLE;
+}
+
 bool runs_here(const Entry& entry) {
-    return !entry.lacks && !entry.threads && size_of(MPI_COMM_WORLD) >= entry.ranks_min;
+    return !entry.lacks && (!entry.threads || threads_run_here()) &&
+           size_of(MPI_COMM_WORLD) >= entry.ranks_min;
 }
 
 TEST(Kernels, AllHaveAnOracle) {
@@ -278,6 +327,47 @@ TEST(Validation, FindsEveryOperationOfThisMpiRight) {
             const auto valid = validate(harness, *operation, 0, bytes);
             EXPECT_TRUE(valid) << (valid ? "" : valid.failure().sentence);
         }
+    }
+}
+
+TEST(Validation, FindsEveryOperationRightInOtherBuffers) {
+    const Harness harness(MPI_COMM_WORLD);
+    auto layout = plain_buffers;
+    layout.turns = 3;
+    layout.offset_bytes = 4;
+    for (const auto& entry : registry()) {
+        if (!runs_here(entry)) continue;
+        const auto operation = operation_named(entry.name);
+        const auto valid = validate(harness, *operation, 0, 4000, layout);
+        EXPECT_TRUE(valid) << (valid ? "" : valid.failure().sentence);
+    }
+}
+
+// Delivers right the first time and late ever after.
+int forgetful_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+    static void *first = nullptr;
+    if (!first) first = buffer;
+    return buffer == first ? MPI_Bcast(buffer, count, type, root, comm) : MPI_SUCCESS;
+}
+
+TEST(Validation, LooksIntoEverySetOfBuffers) {
+    if (size_of(MPI_COMM_WORLD) < 2) return;
+    const Harness harness(MPI_COMM_WORLD);
+    const testing::Operation forgetful(lw_operation_bcast(forgetful_bcast));
+    auto layout = plain_buffers;
+    layout.turns = 2;
+
+    EXPECT_FALSE(validate(harness, *forgetful, 0, 100, layout));
+}
+
+TEST(Validation, KnowsWhatEveryOperationDelivers) {
+    for (const auto& entry : registry()) {
+        const bool silent = entry.shape.send_root == Blocks::none &&
+                            entry.shape.receive_root == Blocks::none;
+        if (silent) continue;
+        std::size_t parts = 0;
+        for (int me = 0; me < 4; ++me) parts += origins(entry.name, {me, 4, 0, window}).size();
+        EXPECT_GT(parts, 0u) << entry.name;
     }
 }
 

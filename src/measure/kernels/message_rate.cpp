@@ -2,8 +2,10 @@
 //
 // Message rate with all ranks at work. `pairs_rate`: rank i of the first half
 // streams to rank i + n/2, as OSU's mbw_mr. `peers_rate`: each rank streams to
-// all others at once and receives from all, its receives posted beforehand, as
-// Sandia's msgrate. The time of one message; its inverse is the rate of all.
+// all others at once and receives from all, as Sandia's msgrate.
+// `preposted_rate`: the pairs once more, every receive posted before its message
+// is sent, those of the next execution at the end of this one; no message is
+// unexpected. The time of one message; its inverse is the rate of all.
 
 #include "measure/kernels/kernels.hpp"
 
@@ -11,6 +13,8 @@ namespace lanewise::measure {
 namespace {
 
 constexpr int tag = 8;
+constexpr int preposted_tag = 12; /* these receives outlive their execution */
+constexpr int reply_tag = 13;
 
 int pair_count(const Exchange& e) { return e.size / 2; }
 
@@ -60,12 +64,77 @@ int peers_rate(Exchange& e) {
     return requests.wait(next);
 }
 
+#ifdef LANEWISE_SIMULATED
+constexpr const char *preposted_lacks = "receives that can be withdrawn";
+#else
+constexpr const char *preposted_lacks = nullptr;
+#endif
+
+/* Receives that wait for the next execution; withdrawn where there is none. */
+struct Posted {
+    Requests requests;
+
+    ~Posted() {
+        for (auto& request : requests.list) {
+            if (request == MPI_REQUEST_NULL) continue;
+            MPI_Cancel(&request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+    }
+};
+
+bool receives(const Exchange& e) {
+    return e.rank >= pair_count(e) && e.rank < 2 * pair_count(e);
+}
+
+int post_all(Exchange& e) {
+    auto& requests = state_of<Posted>(e).requests;
+    for (int i = 0; i < e.window; ++i) {
+        const int code = MPI_Irecv(slot(e.receive, e, i), e.count, e.type, e.rank - pair_count(e),
+                                   preposted_tag, e.comm,
+                                   requests.at(static_cast<std::size_t>(i)));
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
+int prepost(Exchange& e) {
+    auto posted = std::make_shared<Posted>();
+    posted->requests.list.assign(static_cast<std::size_t>(e.window), MPI_REQUEST_NULL);
+    e.state = std::move(posted);
+    return receives(e) ? post_all(e) : MPI_SUCCESS;
+}
+
+int preposted_rate(Exchange& e) {
+    const int pairs = pair_count(e);
+    if (e.rank >= 2 * pairs) return MPI_SUCCESS;
+    auto& requests = state_of<Posted>(e).requests;
+    const auto window = static_cast<std::size_t>(e.window);
+    if (receives(e)) {
+        const int code = requests.wait(window);
+        return first_failure({code, post_all(e), MPI_Send(nullptr, 0, MPI_BYTE, e.rank - pairs,
+                                                          reply_tag, e.comm)});
+    }
+    const int peer = e.rank + pairs;
+    for (int i = 0; i < e.window; ++i) {
+        const int code = MPI_Isend(e.send, e.count, e.type, peer, preposted_tag, e.comm,
+                                   requests.at(static_cast<std::size_t>(i)));
+        if (code != MPI_SUCCESS) return code;
+    }
+    return first_failure({requests.wait(window), MPI_Recv(nullptr, 0, MPI_BYTE, peer, reply_tag,
+                                                          e.comm, MPI_STATUS_IGNORE)});
+}
+
 }  // namespace
 
 Entries message_rate_kernels() {
     return {{.name = "pairs_rate", .shape = all_ranks(Blocks::one, Blocks::window),
              .call = pairs_rate, .ranks_min = 2, .prepare = prepare_requests<1>,
              .messages = [](const Exchange& e) { return e.window * pair_count(e); }},
+            {.name = "preposted_rate", .shape = all_ranks(Blocks::one, Blocks::window),
+             .call = preposted_rate, .ranks_min = 2, .prepare = prepost,
+             .messages = [](const Exchange& e) { return e.window * pair_count(e); },
+             .lacks = preposted_lacks},
             {.name = "peers_rate", .shape = all_ranks(Blocks::one, Blocks::window_or_ranks),
              .call = peers_rate, .ranks_min = 2, .prepare = prepare_requests<2>,
              .messages = [](const Exchange& e) {

@@ -7,6 +7,9 @@
 // Work is calibrated anew for each batch, on this rank and among its company.
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "measure/availability/work.hpp"
 #include "measure/kernels/kernels.hpp"
@@ -25,39 +28,24 @@ struct Overlap {
     double work_s = 0.0;
 };
 
-using Start = int (*)(Exchange&, MPI_Request *);
-
-int start_bcast(Exchange& e, MPI_Request *request) {
-    return MPI_Ibcast(e.send, e.count, e.type, e.root, e.comm, request);
-}
-
-int start_allreduce(Exchange& e, MPI_Request *request) {
-    return MPI_Iallreduce(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm, request);
-}
-
-int start_alltoall(Exchange& e, MPI_Request *request) {
-    return MPI_Ialltoall(e.send, e.count, e.type, e.receive, e.count, e.type, e.comm, request);
-}
-
-template <Start start>
 int overlapped(Exchange& e) {
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = start(e, &request);
+    const int code = e.start(e, &request);
     work(state_of<Overlap>(e).steps);
     return first_failure({code, MPI_Wait(&request, MPI_STATUS_IGNORE)});
 }
 
 // The least of some times of the collective alone, as long as on its slowest rank.
-template <Start start>
 int calibrate(Exchange& e) {
     constexpr int trials = 7;
+    if (e.state) return MPI_SUCCESS; /* by another set of buffers */
     const auto clock = monotonic_clock();
     double alone_s = 1e300;
     int code = MPI_SUCCESS;
     for (int i = 0; i < trials && code == MPI_SUCCESS; ++i) {
         MPI_Request request = MPI_REQUEST_NULL;
         const double begin_s = clock.now_s();
-        code = first_failure({start(e, &request), MPI_Wait(&request, MPI_STATUS_IGNORE)});
+        code = first_failure({e.start(e, &request), MPI_Wait(&request, MPI_STATUS_IGNORE)});
         alone_s = std::min(alone_s, clock.now_s() - begin_s);
     }
     if (code == MPI_SUCCESS)
@@ -76,22 +64,31 @@ int calibrate(Exchange& e) {
 
 double work_s(const Exchange& e) { return static_cast<const Overlap *>(e.state.get())->work_s; }
 
+std::vector<Entry> nonblocking() {
+    std::vector<Entry> blocking(rooted_operations().begin(), rooted_operations().end());
+    const auto symmetric = symmetric_operations();
+    blocking.insert(blocking.end(), symmetric.begin(), symmetric.end());
+    return nonblocking_operations(blocking);
+}
+
+// Names outlive the entries that point to them.
+const char *kept(std::string name) {
+    static std::set<std::string> names;
+    return names.insert(std::move(name)).first->c_str();
+}
+
 }  // namespace
 
 Entries overlap_kernels() {
-    constexpr auto one = Blocks::one;
-    constexpr auto each = Blocks::each_rank;
-    return {
-        {.name = "overlapped_ibcast", .shape = all_ranks(one, Blocks::none),
-         .call = overlapped<start_bcast>, .prepare = calibrate<start_bcast>, .beside_s = work_s,
-         .lacks = lacks},
-        {.name = "overlapped_iallreduce", .shape = all_ranks(one, one), .element = Element::real,
-         .call = overlapped<start_allreduce>, .prepare = calibrate<start_allreduce>,
-         .beside_s = work_s, .lacks = lacks},
-        {.name = "overlapped_ialltoall", .shape = all_ranks(each, each),
-         .call = overlapped<start_alltoall>, .prepare = calibrate<start_alltoall>,
-         .beside_s = work_s, .lacks = lacks},
-    };
+    Entries entries = nonblocking();
+    for (auto& entry : entries) {
+        entry.name = kept(std::string("overlapped_") + entry.name);
+        entry.call = overlapped;
+        entry.prepare = calibrate;
+        entry.beside_s = work_s;
+        entry.lacks = lacks;
+    }
+    return entries;
 }
 
 }  // namespace lanewise::measure

@@ -8,129 +8,110 @@
 namespace lanewise::measure {
 namespace {
 
-int wait(int code, MPI_Request& request) {
-    return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
-}
-
 int mine(const Exchange& e) { return e.counts[static_cast<std::size_t>(e.rank)]; }
 
-int iscatter(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Iscatter(e.send, e.count, e.type, e.receive, e.count, e.type, e.root, e.comm,
-                             &request), request);
+int start_scatter(Exchange& e, MPI_Request *request) {
+    return MPI_Iscatter(e.send, e.count, e.type, e.receive, e.count, e.type, e.root, e.comm,
+                        request);
 }
 
-int iscatterv(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Iscatterv(e.send, e.counts.data(), e.displacements.data(), e.type, e.receive,
-                              mine(e), e.type, e.root, e.comm, &request), request);
+int start_scatterv(Exchange& e, MPI_Request *request) {
+    return MPI_Iscatterv(e.send, e.counts.data(), e.displacements.data(), e.type, e.receive,
+                         mine(e), e.type, e.root, e.comm, request);
 }
 
-int igather(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Igather(e.send, e.count, e.type, e.receive, e.count, e.type, e.root, e.comm,
-                            &request), request);
+int start_gather(Exchange& e, MPI_Request *request) {
+    return MPI_Igather(e.send, e.count, e.type, e.receive, e.count, e.type, e.root, e.comm,
+                       request);
 }
 
-int igatherv(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Igatherv(e.send, mine(e), e.type, e.receive, e.counts.data(),
-                             e.displacements.data(), e.type, e.root, e.comm, &request), request);
+int start_gatherv(Exchange& e, MPI_Request *request) {
+    return MPI_Igatherv(e.send, mine(e), e.type, e.receive, e.counts.data(),
+                        e.displacements.data(), e.type, e.root, e.comm, request);
 }
 
-int ibcast(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Ibcast(e.send, e.count, e.type, e.root, e.comm, &request), request);
+int start_bcast(Exchange& e, MPI_Request *request) {
+    return MPI_Ibcast(e.send, e.count, e.type, e.root, e.comm, request);
 }
 
-int ireduce(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Ireduce(e.send, e.receive, e.count, e.type, MPI_SUM, e.root, e.comm, &request),
-                request);
+int start_reduce(Exchange& e, MPI_Request *request) {
+    return MPI_Ireduce(e.send, e.receive, e.count, e.type, MPI_SUM, e.root, e.comm, request);
 }
 
-int iallreduce(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Iallreduce(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm, &request),
-                request);
+int start_allreduce(Exchange& e, MPI_Request *request) {
+    return MPI_Iallreduce(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm, request);
 }
 
-int iallgather(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Iallgather(e.send, e.count, e.type, e.receive, e.count, e.type, e.comm,
-                               &request), request);
+int start_allgather(Exchange& e, MPI_Request *request) {
+    return MPI_Iallgather(e.send, e.count, e.type, e.receive, e.count, e.type, e.comm, request);
 }
 
-int iallgatherv(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Iallgatherv(e.send, mine(e), e.type, e.receive, e.counts.data(),
-                                e.displacements.data(), e.type, e.comm, &request), request);
+int start_allgatherv(Exchange& e, MPI_Request *request) {
+    return MPI_Iallgatherv(e.send, mine(e), e.type, e.receive, e.counts.data(),
+                           e.displacements.data(), e.type, e.comm, request);
 }
 
-int ialltoall(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Ialltoall(e.send, e.count, e.type, e.receive, e.count, e.type, e.comm,
-                              &request), request);
+int start_alltoall(Exchange& e, MPI_Request *request) {
+    return MPI_Ialltoall(e.send, e.count, e.type, e.receive, e.count, e.type, e.comm, request);
 }
 
-int ialltoallv(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Ialltoallv(e.send, e.own_counts.data(), e.own_displacements.data(), e.type,
-                               e.receive, e.counts.data(), e.displacements.data(), e.type, e.comm,
-                               &request), request);
+int start_alltoallv(Exchange& e, MPI_Request *request) {
+    return MPI_Ialltoallv(e.send, e.own_counts.data(), e.own_displacements.data(), e.type,
+                          e.receive, e.counts.data(), e.displacements.data(), e.type, e.comm,
+                          request);
 }
 
-int ireduce_scatter(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Ireduce_scatter(e.send, e.receive, e.counts.data(), e.type, MPI_SUM, e.comm,
-                                    &request), request);
+int start_reduce_scatter(Exchange& e, MPI_Request *request) {
+    return MPI_Ireduce_scatter(e.send, e.receive, e.counts.data(), e.type, MPI_SUM, e.comm,
+                               request);
 }
 
-int ireduce_scatter_block(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Ireduce_scatter_block(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm,
-                                          &request), request);
+int start_reduce_scatter_block(Exchange& e, MPI_Request *request) {
+    return MPI_Ireduce_scatter_block(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm, request);
 }
 
-int iscan(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Iscan(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm, &request), request);
+int start_scan(Exchange& e, MPI_Request *request) {
+    return MPI_Iscan(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm, request);
 }
 
-int iexscan(Exchange& e) {
-    MPI_Request request;
-    return wait(MPI_Iexscan(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm, &request),
-                request);
+int start_exscan(Exchange& e, MPI_Request *request) {
+    return MPI_Iexscan(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm, request);
 }
 
-int ibarrier(Exchange& e) {
+int start_barrier(Exchange& e, MPI_Request *request) {
+    return MPI_Ibarrier(e.comm, request);
+}
+
+int start_and_wait(Exchange& e) {
     MPI_Request request;
-    return wait(MPI_Ibarrier(e.comm, &request), request);
+    const int code = e.start(e, &request);
+    return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
 }
 
 struct Form {
     const char *name;
     const char *blocking;
-    int (*call)(Exchange&);
+    Start start;
 };
 
 constexpr Form forms[] = {
-    {"iscatter", "scatter", iscatter},
-    {"iscatterv", "scatterv", iscatterv},
-    {"igather", "gather", igather},
-    {"igatherv", "gatherv", igatherv},
-    {"ibcast", "bcast", ibcast},
-    {"ireduce", "reduce", ireduce},
-    {"iallreduce", "allreduce", iallreduce},
-    {"iallgather", "allgather", iallgather},
-    {"iallgatherv", "allgatherv", iallgatherv},
-    {"ialltoall", "alltoall", ialltoall},
-    {"ialltoallv", "alltoallv", ialltoallv},
-    {"ireduce_scatter", "reduce_scatter", ireduce_scatter},
-    {"ireduce_scatter_block", "reduce_scatter_block", ireduce_scatter_block},
-    {"iscan", "scan", iscan},
-    {"iexscan", "exscan", iexscan},
-    {"ibarrier", "barrier", ibarrier},
+    {"iscatter", "scatter", start_scatter},
+    {"iscatterv", "scatterv", start_scatterv},
+    {"igather", "gather", start_gather},
+    {"igatherv", "gatherv", start_gatherv},
+    {"ibcast", "bcast", start_bcast},
+    {"ireduce", "reduce", start_reduce},
+    {"iallreduce", "allreduce", start_allreduce},
+    {"iallgather", "allgather", start_allgather},
+    {"iallgatherv", "allgatherv", start_allgatherv},
+    {"ialltoall", "alltoall", start_alltoall},
+    {"ialltoallv", "alltoallv", start_alltoallv},
+    {"ireduce_scatter", "reduce_scatter", start_reduce_scatter},
+    {"ireduce_scatter_block", "reduce_scatter_block", start_reduce_scatter_block},
+    {"iscan", "scan", start_scan},
+    {"iexscan", "exscan", start_exscan},
+    {"ibarrier", "barrier", start_barrier},
+    {"iand_wait", "and_wait", start_and_wait},
 };
 
 }  // namespace
@@ -142,7 +123,8 @@ std::vector<Entry> nonblocking_operations(std::span<const Entry> blocking) {
             if (std::string(entry.name) != form.blocking) continue;
             entries.push_back(entry);
             entries.back().name = form.name;
-            entries.back().call = form.call;
+            entries.back().call = start_and_wait;
+            entries.back().start = form.start;
             entries.back().own = nullptr;
         }
     }

@@ -44,7 +44,7 @@ double task_s(Bench& bench, Running& running, int peer, double way_s, bool& fail
     const auto& harness = bench.harness();
     const bool collects = running.completes_at_root();
     const bool is_root = harness.rank() == running.root();
-    bench.starter().wait();
+    bench.begin(running);
     const double begin_s = bench.clock().now_s();
     if (collects && is_root) harness.send_value('?', peer);
     if (collects && harness.rank() == peer) harness.receive_value<char>(running.root());

@@ -16,6 +16,7 @@
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
 #include "measure/trips.hpp"
+#include "tools/measure/buffers.hpp"
 
 namespace lanewise::tools {
 namespace {
@@ -33,6 +34,7 @@ struct Texts {
     std::string rule = "median";
     std::string order = "parallel";
     std::string intervals = "1e-6:1e-2:9";
+    std::string buffers = "warm";
 };
 
 Failure usage(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence}; }
@@ -66,6 +68,8 @@ void declare(CLI::App& app, Texts& texts, Arguments& arguments) {
                    "polling: seconds between looks, FIRST:LAST:COUNT (1e-6:1e-2:9)");
     app.add_option("--work", arguments.work_s, "polling: seconds of work a repetition (0.02)");
     app.add_option("--window", arguments.window, "streaming: messages on the way at once (160)");
+    app.add_option("--buffers", texts.buffers,
+                   "cold, unaligned[=BYTES], rotating[=SETS], huge, and their contraries (warm)");
     app.add_option("--weights", arguments.weights, "v-operations: share of each rank")
         ->delimiter(',');
     app.add_option("--resync", options.resync_s, "seconds a synchronised clock is trusted (10)");
@@ -237,6 +241,13 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
     if (arguments.window < 1)
         return usage("window " + std::to_string(arguments.window) +
                      " holds no message; 160 is the paper's");
+    const auto buffers = read_buffers(texts.buffers);
+    if (!buffers) return buffers.failure();
+    arguments.options.buffers = *buffers;
+    const bool own = arguments.subject == Subject::meetings || arguments.subject == Subject::clock;
+    if (own && !measure::are_plain(*buffers))
+        return usage("\"" + texts.operations.front() + "\" has messages of the harness; --buffers "
+                     "are of operations and of what messages cost the processor");
     return measure::Bench::admit(arguments.options);
 }
 

@@ -120,6 +120,26 @@ TEST(Arguments, KnowTheIntervalsOfPolling) {
     EXPECT_EQ(arguments.interval_count, 4u);
 }
 
+TEST(Arguments, HavePlainBuffersUnlessToldOtherwise) {
+    EXPECT_TRUE(measure::are_plain(accepted({"bcast"}).options.buffers));
+    EXPECT_TRUE(measure::are_plain(
+        accepted({"bcast", "--buffers", "warm,aligned,one,small"}).options.buffers));
+}
+
+TEST(Arguments, ReadBuffersAsWords) {
+    const auto all =
+        accepted({"bcast", "--buffers", "cold,unaligned=3,rotating=5,huge"}).options.buffers;
+    EXPECT_EQ(all.caches, LW_CACHES_COLD);
+    EXPECT_EQ(all.offset_bytes, 3u);
+    EXPECT_EQ(all.turns, 5u);
+    EXPECT_EQ(all.pages, LW_PAGES_HUGE);
+
+    const auto some = accepted({"polling", "--buffers", "rotating,unaligned"}).options.buffers;
+    EXPECT_EQ(some.turns, 8u);
+    EXPECT_EQ(some.offset_bytes, 4u);
+    EXPECT_EQ(some.caches, LW_CACHES_WARM);
+}
+
 TEST(Arguments, KeepTheWordsAsTyped) {
     EXPECT_THAT(accepted({"bcast", "--sizes", "1:8"}).words,
                 ElementsAre("bcast", "--sizes", "1:8"));
@@ -187,6 +207,13 @@ INSTANTIATE_TEST_SUITE_P(
         Slip{{"pairs", "--reply", "some"}, "\"some\""},
         Slip{{"bcast", "--method", "tasks", "--pipeline", "4"}, "pipeline"},
         Slip{{"streaming", "--window", "0"}, "holds no message"},
+        Slip{{"bcast", "--buffers", "lukewarm"}, "\"lukewarm\" is none of warm, cold"},
+        Slip{{"bcast", "--buffers", "cold,warm"}, "\"warm\" says once more"},
+        Slip{{"bcast", "--buffers", "rotating=0"}, "rotating=8"},
+        Slip{{"bcast", "--buffers", "huge=2"}, "no such number"},
+        Slip{{"bcast", "--buffers", "unaligned=70000"}, "less than a page"},
+        Slip{{"bcast", "--buffers", "cold", "--pipeline", "4"}, "isolate them"},
+        Slip{{"pairs", "--buffers", "cold"}, "\"pairs\" has messages of the harness"},
         Slip{{"polling", "--intervals", "1:2"}, "\"1:2\""},
         Slip{{"polling", "--intervals", "2:1:3"}, "FIRST:LAST:COUNT"},
         Slip{{"polling", "--work", "0"}, "try 0.02"},

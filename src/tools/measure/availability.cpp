@@ -45,7 +45,8 @@ Outcome measure_polling(const Arguments& arguments, measure::Bench& bench, Outpu
             const measure::PollingPlan plan{.message_bytes = bytes,
                                             .interval_s = interval_s,
                                             .work_s = arguments.work_s,
-                                            .repetitions = arguments.options.repetitions_min};
+                                            .repetitions = arguments.options.repetitions_min,
+                                            .validate = arguments.validate};
             const auto polled = measure::measure_polling(bench, plan);
             if (!polled) return polled.failure();
             const auto written = write(bench, output, polling_record(plan, *polled), "polling");
@@ -58,8 +59,8 @@ Outcome measure_polling(const Arguments& arguments, measure::Bench& bench, Outpu
 Outcome measure_post_work_wait(const Arguments& arguments, measure::Bench& bench,
                                Output& output) {
     for (const auto bytes : arguments.sizes_bytes) {
-        const auto all = measure::measure_post_work_wait(bench, bytes,
-                                                         arguments.options.repetitions_min);
+        const auto all = measure::measure_post_work_wait(
+            bench, {bytes, arguments.options.repetitions_min, arguments.validate});
         if (!all) return all.failure();
         for (const auto& waited : *all) {
             const auto written = write(bench, output, waiting_record(waited), "waiting");

@@ -11,6 +11,7 @@
 #include "base/json_lines.hpp"
 #include "measure/trips.hpp"
 #include "tools/conditions.hpp"
+#include "tools/measure/buffers.hpp"
 
 namespace lanewise::tools {
 namespace {
@@ -100,6 +101,7 @@ Json context_record(const Arguments& arguments, const measure::Bench& bench) {
             {"weights", arguments.weights},
             {"reply", arguments.reply},
             {"window", arguments.window},
+            {"buffers", buffers_record(options.buffers)},
             {"order", arguments.order == LW_ORDER_PARALLEL ? "parallel" : "sequential"},
             {"seed", options.seed},
             {"started", utc_now()},
@@ -179,12 +181,15 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context)
     unfinished.truncated = lines->truncated;
     if (lines->records.empty()) return unfinished;
     const auto& before = lines->records.front();
-    for (const char *key :
-         {"record", "schema", "version", "mpi", "fabric", "ranks", "clock", "method", "start",
-          "stopping", "pipeline_length", "root", "weights", "reply", "order", "window"}) {
+    for (const char *key : {"record", "schema", "version", "mpi", "fabric", "ranks", "clock",
+                            "method", "start", "stopping", "pipeline_length", "root", "weights",
+                            "reply", "order", "window", "buffers"}) {
         if (before.contains(key) && before[key] == context[key]) continue;
         // Files from before there were windows hold nothing that streams.
         if (std::string(key) == "window" && !before.contains(key)) continue;
+        // Those from before there was a choice have plain buffers.
+        const bool chosen = std::string(key) != "buffers" || before.contains(key);
+        if (!chosen && context[key] == buffers_record(measure::plain_buffers)) continue;
         const auto was = before.contains(key) ? before[key].dump() : std::string("absent");
         return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +
                                             context[key].dump() +

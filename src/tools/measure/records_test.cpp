@@ -3,6 +3,7 @@
 // Going on with an interrupted file: what of it is kept, and which files are
 // refused.
 
+#include "tools/measure/buffers.hpp"
 #include "tools/measure/records.hpp"
 
 #include <gmock/gmock.h>
@@ -36,7 +37,8 @@ Json context_of(int ranks) {
             {"weights", {1.0, 2.0}},
             {"reply", "same"},
             {"order", "parallel"},
-            {"window", 160}};
+            {"window", 160},
+            {"buffers", buffers_record(measure::plain_buffers)}};
 }
 
 Json point_of(const std::string& operation, std::uint64_t bytes) {
@@ -140,6 +142,7 @@ TEST_F(UnfinishedFile, OfOtherConditionsIsRefusedNamingThem) {
         {"clock", "wtime"}, {"fabric", "mpich"},  {"pipeline_length", 4},
         {"root", 3},        {"schema", "other"},  {"stopping", {{"rule", "student"}}},
         {"reply", "4K"},    {"weights", {3.0}},   {"order", "sequential"}, {"window", 8},
+        {"buffers", {{"turns", 3}}},
     };
     for (const auto& [key, value] : changes) {
         auto context = context_of(4);

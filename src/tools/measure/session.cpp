@@ -118,7 +118,7 @@ Outcome measure_operations(Session& session, const std::vector<Operation>& opera
     for (const auto& point : points) {
         if (!arguments.validate) break;
         const auto valid = measure::validate(session.bench.harness(), *point.operation, point.root,
-                                             point.message_bytes);
+                                             point.message_bytes, arguments.options.buffers);
         if (!valid) return valid;
     }
     const auto measured =

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where the messages of a measurement lie, seen by the operation itself: a
+// broadcast of the user's that keeps the address it is given and times the walk
+// through it.
+
+#include <lanewise/measure.h>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <vector>
+
+#include "testing/measuring.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+using testing::fixed_repetitions;
+
+constexpr std::uint64_t message_bytes = 256 << 10;
+
+struct Seen {
+    std::vector<std::uintptr_t> addresses;
+    std::vector<double> walks_s;
+};
+Seen seen;
+
+// Each load waits for the one before it, so that none is fetched ahead.
+double walk_s(const unsigned char *bytes, std::size_t count) {
+    constexpr std::size_t stride = 64 * 61; /* every line once: their number is a power of 2 */
+    const auto begin = std::chrono::steady_clock::now();
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < count / 64; ++i) at = (at + stride + bytes[at]) % count;
+    asm volatile("" ::"r"(at));
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+int watching_bcast(void *buffer, int count, MPI_Datatype, int, MPI_Comm) {
+    seen.addresses.push_back(reinterpret_cast<std::uintptr_t>(buffer));
+    seen.walks_s.push_back(
+        walk_s(static_cast<const unsigned char *>(buffer), static_cast<std::size_t>(count)));
+    return MPI_SUCCESS;
+}
+
+double median_walk_s() {
+    auto walks_s = seen.walks_s;
+    const auto middle = walks_s.begin() + static_cast<std::ptrdiff_t>(walks_s.size() / 2);
+    std::nth_element(walks_s.begin(), middle, walks_s.end());
+    return *middle;
+}
+
+lw_status measure_watched(const lw_measure_options& options) {
+    seen = {};
+    const testing::Operation watching(lw_operation_bcast(watching_bcast));
+    lw_samples *raw = nullptr;
+    const auto status =
+        lw_measure(MPI_COMM_WORLD, watching.get(), 0, &message_bytes, 1, &options, &raw);
+    lw_samples_free(raw);
+    return status;
+}
+
+TEST(Layout, OfOneBufferIsTheSameEachTimeAndAligned) {
+    ASSERT_EQ(measure_watched(fixed_repetitions(9)), LW_OK);
+
+    EXPECT_EQ(std::set(seen.addresses.begin(), seen.addresses.end()).size(), 1u);
+    EXPECT_EQ(seen.addresses.front() % static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)), 0u);
+}
+
+TEST(Layout, OfRotatingBuffersHasEachInTurn) {
+    auto options = fixed_repetitions(9);
+    options.buffers.turns = 3;
+
+    ASSERT_EQ(measure_watched(options), LW_OK);
+
+    EXPECT_EQ(std::set(seen.addresses.begin(), seen.addresses.end()).size(), 3u);
+    for (std::size_t i = 3; i < seen.addresses.size(); ++i) {
+        EXPECT_EQ(seen.addresses[i], seen.addresses[i - 3]);
+        EXPECT_NE(seen.addresses[i], seen.addresses[i - 1]);
+    }
+}
+
+TEST(Layout, OfUnalignedBuffersIsOffEveryPage) {
+    auto options = fixed_repetitions(4);
+    options.buffers.turns = 2;
+    options.buffers.offset_bytes = 3;
+
+    ASSERT_EQ(measure_watched(options), LW_OK);
+
+    for (const auto address : seen.addresses) {
+        EXPECT_EQ(address % static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)), 3u);
+    }
+}
+
+TEST(Layout, OfColdBuffersIsColdInEveryRepetition) {
+    auto options = fixed_repetitions(21);
+    ASSERT_EQ(measure_watched(options), LW_OK);
+    const double warm_s = median_walk_s();
+    options.buffers.caches = LW_CACHES_COLD;
+
+    ASSERT_EQ(measure_watched(options), LW_OK);
+
+    EXPECT_GT(median_walk_s(), 1.5 * warm_s);
+}
+
+TEST(Layout, OfUserOperationsIsTheirOwn) {
+    lw_operation_callbacks callbacks{};
+    callbacks.struct_size = sizeof callbacks;
+    callbacks.name = "mine";
+    callbacks.execute = [](void *) { return 0; };
+    lw_operation *raw = nullptr;
+    ASSERT_EQ(lw_operation_user(&callbacks, &raw), LW_OK);
+    const testing::Operation mine(raw);
+    auto options = fixed_repetitions(2);
+    options.buffers.turns = 2;
+    lw_samples *samples = nullptr;
+
+    const auto status =
+        lw_measure(MPI_COMM_WORLD, mine.get(), 0, &message_bytes, 1, &options, &samples);
+
+    EXPECT_EQ(status, LW_ERR_UNSUPPORTED);
+}
+
+TEST(Layout, OfFloatsIsAMultipleOfThem) {
+    const auto sum = testing::operation_named("allreduce");
+    auto options = fixed_repetitions(2);
+    options.buffers.offset_bytes = 1;
+    lw_samples *samples = nullptr;
+
+    EXPECT_EQ(lw_measure(MPI_COMM_WORLD, sum.get(), 0, &message_bytes, 1, &options, &samples),
+              LW_ERR_ARGUMENT);
+}
+
+TEST(Layout, OfPairsIsTheHarnesss) {
+    auto options = fixed_repetitions(2);
+    options.buffers.pages = LW_PAGES_HUGE;
+    lw_samples *samples = nullptr;
+
+    EXPECT_EQ(lw_measure_pairs(MPI_COMM_WORLD, 8, 8, LW_ORDER_PARALLEL, &options, &samples),
+              testing::size_of(MPI_COMM_WORLD) < 2 ? LW_ERR_ARGUMENT : LW_ERR_UNSUPPORTED);
+}
+
+}  // namespace
+}  // namespace lanewise::measure
