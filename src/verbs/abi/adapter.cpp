@@ -11,6 +11,11 @@ namespace {
 
 // Batches that are read before time and sending get their turn.
 constexpr int batches_per_turn = 8;
+// Longer than a program takes from finding a message to posting its answer.
+constexpr Nanoseconds ack_delay_ns = 20'000;
+// What lies within the noise of schedulers is not taken for a loss.
+constexpr Nanoseconds reorder_ns = 200'000;
+constexpr Nanoseconds probe_ns = 500'000;
 // Ethernet has no service levels. ConnectX tells in their place what stands in the 40 bytes before
 // a datagram, and UCX believes it: bit 3 is UDP, the lower ones are 1 for IPv6 and 2 for IPv4.
 constexpr std::uint8_t came_over_ipv6 = 8 | 1;
@@ -19,6 +24,9 @@ constexpr std::uint8_t came_over_ipv4 = 8 | 2;
 DeviceConfig engine_config(const Config& config) {
     DeviceConfig made;
     made.port_count = static_cast<std::uint8_t>(config.interfaces.size());
+    made.ack_delay_ns = ack_delay_ns;
+    made.reorder_ns = reorder_ns;
+    made.probe_ns = probe_ns;
     made.grace_ns = Nanoseconds{config.grace_ms} * 1'000'000;
     return made;
 }
@@ -59,19 +67,37 @@ Nanoseconds Adapter::now() {
     return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-bool Adapter::progress(Nanoseconds time) {
+bool Adapter::read_batch(Nanoseconds time) {
     const auto taker = [&](const port::Datagram& datagram) { take(datagram, time); };
-    const std::function<void(const port::Datagram&)> take_one = std::ref(taker);
-    bool any = false;
-    for (int batch = 0; batch < batches_per_turn && wire_.receive(take_one); ++batch) any = true;
+    return wire_.receive(std::ref(taker));
+}
+
+void Adapter::finish_turn(Nanoseconds time) {
     if (engine_->next_deadline() <= time) engine_->on_deadline(time);
     send(time);
     tell_events();
-    return any;
 }
 
-void Adapter::transmit() {
-    send(now());
+void Adapter::progress(Nanoseconds time) {
+    int batches = 0;
+    for (; batches < batches_per_turn && read_batch(time); ++batches) send(time);
+    if (batches < batches_per_turn) engine_->on_lull();
+    finish_turn(time);
+}
+
+void Adapter::progress_towards(const CompletionQueue& queue, Nanoseconds time) {
+    int batches = 0;
+    while (batches < batches_per_turn && read_batch(time)) {
+        ++batches;
+        if (queue.size() > 0) break;
+        send(time);
+    }
+    if (batches == 0) engine_->on_lull();
+    finish_turn(time);
+}
+
+void Adapter::transmit(Nanoseconds time) {
+    send(time);
     tell_events();
 }
 
@@ -92,6 +118,7 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     arrival.source = datagram.source;
     arrival.destination = datagram.destination;
     arrival.source_udp_port = datagram.source_port;
+    arrival.likely_ip_id = static_cast<std::uint16_t>(datagram.number);
     if (config_.personality == Personality::ethernet) {
         arrival.service_level = is_ipv4(datagram.source) ? came_over_ipv4 : came_over_ipv6;
     }
@@ -161,7 +188,7 @@ void Adapter::read_ports() {
         const auto number = static_cast<std::uint8_t>(index + 1);
         if (engine_->port_state(number) != state) engine_->on_port_state(number, state);
     }
-    if (tell_) transmit();
+    if (tell_) transmit(now());
 }
 
 std::uint32_t Adapter::take_number() {

@@ -3,9 +3,9 @@
 // The adapter: what a card would be. The pure engine (verbs/proto), the socket
 // and the interfaces (verbs/port) and the clock, joined by one lock.
 //
-// Nothing runs by itself. progress() reads what has arrived, lets time pass,
-// and sends what is due; a program that polls does this inside its poll, and
-// the helper thread (progress_thread.hpp) for a program that does not.
+// Nothing runs by itself. A turn reads what has arrived, lets time pass, and sends
+// what is due; a program that polls takes turns inside its poll, and the helper
+// thread (progress_thread.hpp) for a program that does not.
 
 #pragma once
 
@@ -38,10 +38,13 @@ class Adapter {
     const std::vector<Port>& ports() const { return ports_; }
     const Config& config() const { return config_; }
 
-    // Reads, lets time pass, sends, tells. True where packets were read.
-    bool progress(Nanoseconds now);
+    // A turn: reads all there is, lets time pass, sends, tells.
+    void progress(Nanoseconds now);
+    // The same for a program that polls `queue`, and will be back at once: reads no further than to
+    // the first completion, and lets acknowledgements wait for what the program sends next.
+    void progress_towards(const CompletionQueue& queue, Nanoseconds now);
     // Sends what is due and tells.
-    void transmit();
+    void transmit(Nanoseconds now);
     // Reads what other processes forwarded.
     void take_forwarded();
     // Looks at the interfaces anew; called when the watch is readable.
@@ -70,6 +73,8 @@ class Adapter {
     void capture(const port::Datagram& datagram);
     void capture(const Transmission& sent);
     void take(const port::Datagram& datagram, Nanoseconds now);
+    bool read_batch(Nanoseconds now);
+    void finish_turn(Nanoseconds now);
     void send(Nanoseconds now);
     void tell_events();
 

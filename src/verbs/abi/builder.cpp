@@ -166,8 +166,7 @@ int wr_complete(ibv_qp_ex *qp) {
     if (object.batch.error) return object.batch.error;
     const std::lock_guard guard(context.adapter->lock());
     const int error = post(object);
-    context.adapter->transmit();
-    context.progress->deadline_changed();
+    send_posted(context, *object.engine);
     return error;
 }
 

@@ -31,9 +31,15 @@ bool wait_for_packets(const Adapter& adapter, Nanoseconds longest) {
 std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Completion> into,
                      Nanoseconds now) {
     const std::lock_guard guard(owner.adapter->lock());
-    owner.progress->polled(now);
     // Progress first: a program that always finds something must not starve the wire.
-    if (object.engine->size() < into.size()) owner.adapter->progress(now);
+    if (object.engine->size() < into.size()) {
+        if (owner.progress->program_polls(now)) {
+            owner.adapter->progress_towards(*object.engine, now);
+        } else {
+            owner.adapter->progress(now);
+        }
+    }
+    owner.progress->polled(now);
     return object.engine->poll(into);
 }
 

@@ -28,9 +28,8 @@ Result<Config> read_config(const Settings& settings) {
     if (const char *bits = settings.lid_mask_bits; bits && *bits) {
         const bool is_digit = bits[0] >= '0' && bits[0] <= '7' && bits[1] == '\0';
         if (!is_digit) {
-            return Failure{LW_ERR_ARGUMENT,
-                           fmt::format("LANEWISE_HCA_LMC={} is not 0 to {}", bits,
-                                       lid_mask_bits_max)};
+            return Failure{LW_ERR_ARGUMENT, fmt::format("LANEWISE_HCA_LMC={} is not 0 to {}", bits,
+                                                        lid_mask_bits_max)};
         }
         config.lid_mask_bits = static_cast<unsigned>(bits[0] - '0');
     }

@@ -28,7 +28,7 @@ struct Config {
     Personality personality = Personality::ethernet;
     unsigned lid_mask_bits = 0;  // LMC: a port has 2^LMC LIDs, and so many paths to another
     std::uint32_t grace_ms = 0;  // 0: as the standard says
-    std::string pcap;  // a file for the packets that come and go; empty: none
+    std::string pcap;            // a file for the packets that come and go; empty: none
 };
 
 // Null stands for a variable that is not set.

@@ -70,9 +70,8 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *init) {
         init->wc_flags & ~known_fields || (flagged && init->flags & ~known_flags)) {
         return refuse(EOPNOTSUPP);
     }
-    CompletionObject *made =
-        make_completion_queue(context, init->cqe, init->cq_context, init->channel,
-                              static_cast<int>(init->comp_vector));
+    CompletionObject *made = make_completion_queue(
+        context, init->cqe, init->cq_context, init->channel, static_cast<int>(init->comp_vector));
     if (!made) return nullptr;
     ibv_cq_ex& shown = made->shown;
     shown.start_poll = start_poll;

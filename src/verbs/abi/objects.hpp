@@ -12,8 +12,8 @@
 #include <memory>
 
 #include "verbs/abi/adapter.hpp"
-#include "verbs/abi/progress_thread.hpp"
 #include "verbs/abi/notices.hpp"
+#include "verbs/abi/progress_thread.hpp"
 
 namespace lanewise::verbs::abi {
 
@@ -136,6 +136,14 @@ inline ibv_cq *shown(CompletionObject& object) {
 inline std::nullptr_t refuse(int error) {
     errno = error;
     return nullptr;
+}
+
+// Sends what was posted to a queue pair, or leaves it to the poll that comes at once.
+inline void send_posted(Context& context, const QueuePair& queue_pair) {
+    const Nanoseconds now = Adapter::now();
+    if (queue_pair.gathers() && context.progress->program_polls(now)) return;
+    context.adapter->transmit(now);
+    context.progress->deadline_changed();
 }
 
 // True, once with a line on standard error, in a child of the process that opened the device.

@@ -93,6 +93,11 @@ bool ProgressThread::polled_within(Nanoseconds duration) const {
     return Adapter::now() - polled_at_.load(std::memory_order_relaxed) < duration;
 }
 
+bool ProgressThread::program_polls(Nanoseconds now) const {
+    return aside_.load(std::memory_order_relaxed) &&
+           now - polled_at_.load(std::memory_order_relaxed) < pause_ns;
+}
+
 Nanoseconds ProgressThread::plan(Nanoseconds now) {
     const std::unique_lock guard(adapter_.lock(), std::try_to_lock);
     if (!guard) return now + aside_ns;
@@ -113,6 +118,10 @@ void ProgressThread::watch() {
         stay_out();
         return;
     }
+    take_turn();
+}
+
+void ProgressThread::take_turn() {
     const std::unique_lock guard(adapter_.lock(), std::try_to_lock);
     if (!guard) {
         // Who has the lock makes progress. It may be waiting for this very processor.
@@ -134,7 +143,7 @@ void ProgressThread::stand_aside() {
     wait(false, aside_ns);
     if (polled_within(pause_ns)) return;
     aside_ = false;
-    useless_ = 0;
+    take_turn();
 }
 
 bool ProgressThread::wait(bool for_packets, Nanoseconds longest) {

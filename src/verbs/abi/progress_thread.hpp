@@ -32,6 +32,9 @@ class ProgressThread {
 
     // Says that the program polls. Cheap; called by every poll.
     void polled(Nanoseconds now) { polled_at_.store(now, std::memory_order_relaxed); }
+    // Whether the program polls all the time, so that what waits is not left alone: it comes back
+    // within microseconds, and where it does not, the helper looks after it.
+    bool program_polls(Nanoseconds now) const;
     // After work was posted outside of a poll: a deadline may be nearer than the helper thinks.
     void deadline_changed();
     // After fork, in the child: there is no thread to join.
@@ -41,6 +44,7 @@ class ProgressThread {
     void run();
     void watch();
     void stand_aside();
+    void take_turn();
     // After waking for what the program itself is about to do.
     void stay_out();
     // When to wake without a packet.
@@ -55,7 +59,7 @@ class ProgressThread {
     std::atomic<bool> stop_{false};
     std::atomic<Nanoseconds> wakes_at_{0};
     int useless_ = 0;
-    bool aside_ = false;
+    std::atomic<bool> aside_{false};
     std::thread thread_;
 };
 

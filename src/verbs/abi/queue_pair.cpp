@@ -231,7 +231,7 @@ int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
     }
     if (const int error = object.engine->modify(attributes, mask)) return error;
     qp->state = static_cast<ibv_qp_state>(object.engine->state());
-    context.adapter->transmit();
+    context.adapter->transmit(Adapter::now());
     context.progress->deadline_changed();
     return 0;
 }

@@ -67,8 +67,7 @@ int post_send(ibv_qp *qp, ibv_send_wr *work, ibv_send_wr **bad) {
         error = post_one(own(qp), *work);
         if (error) *bad = work;
     }
-    context.adapter->transmit();
-    context.progress->deadline_changed();
+    send_posted(context, *own(qp).engine);
     return error;
 }
 

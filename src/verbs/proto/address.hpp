@@ -47,7 +47,8 @@ struct AddressVector {
 };
 
 // What the world knows of a packet that came in. `ip_id` is the identification of the IPv4 header;
-// without it the ICRC is checked in the 16 of its bits that do not depend on it.
+// without it the ICRC is checked in the 16 of its bits that do not depend on it. `likely_ip_id`
+// spares that check where it is right.
 struct Arrival {
     static constexpr std::uint32_t unknown_id = 0xffffffff;
 
@@ -58,6 +59,7 @@ struct Arrival {
     std::uint16_t source_lid = 0;
     std::uint16_t source_udp_port = 0;
     std::uint32_t ip_id = unknown_id;
+    std::uint16_t likely_ip_id = 0;
     Address source = no_address;
     Address destination = no_address;
 };

@@ -30,6 +30,23 @@ QueuePairParts *Agenda::take_ready() {
     return parts;
 }
 
+void Agenda::wait(QueuePairParts& parts) {
+    if (!parts.appointment.waits) {
+        parts.appointment.waits = true;
+        waiting_.push_back(&parts);
+    }
+}
+
+QueuePairParts *Agenda::take_waiting() {
+    if (waiting_.empty()) {
+        return nullptr;
+    }
+    QueuePairParts *parts = waiting_.back();
+    waiting_.pop_back();
+    parts->appointment.waits = false;
+    return parts;
+}
+
 void Agenda::schedule(QueuePairParts& parts, Nanoseconds deadline) {
     Appointment& appointment = parts.appointment;
     appointment.deadline = deadline;
@@ -73,6 +90,7 @@ QueuePairParts *Agenda::take_due(Nanoseconds now) {
 
 void Agenda::forget(const QueuePairParts& parts) {
     std::erase(ready_, &parts);
+    std::erase(waiting_, &parts);
     std::erase_if(heap_, [&](const Entry& entry) { return entry.parts == &parts; });
     std::make_heap(heap_.begin(), heap_.end(), later);
 }

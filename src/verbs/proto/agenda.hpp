@@ -19,6 +19,7 @@ struct QueuePairParts;
 // The part of a queue pair that the agenda keeps.
 struct Appointment {
     bool ready = false;             // stands in the queue of those that may send
+    bool waits = false;             // has an answer that waits for company
     Nanoseconds deadline = never;   // when it wants to be called
     Nanoseconds scheduled = never;  // the earliest of its entries in the heap
 };
@@ -28,6 +29,11 @@ class Agenda {
     void offer(QueuePairParts& parts);
     // The next that may send, taken out of the queue; null where none is.
     QueuePairParts *take_ready();
+
+    // An answer of it waits for company, or for a lull.
+    void wait(QueuePairParts& parts);
+    // One of those, which then waits no more; null where none does.
+    QueuePairParts *take_waiting();
 
     void schedule(QueuePairParts& parts, Nanoseconds deadline);
     Nanoseconds next_deadline();
@@ -44,6 +50,7 @@ class Agenda {
     void drop_stale();
 
     std::deque<QueuePairParts *> ready_;
+    std::vector<QueuePairParts *> waiting_;
     std::vector<Entry> heap_;
 };
 

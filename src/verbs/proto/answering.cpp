@@ -65,7 +65,9 @@ std::size_t Responder::write_next(std::span<std::byte> into) {
     }
     if (++answer.index == answer.packets) {
         answers_.erase(answers_.begin());
+        untold_bytes_ = 0;
     }
+    hurry();
     return datagram_bytes(packet.row, bytes);
 }
 

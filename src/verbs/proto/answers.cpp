@@ -32,6 +32,11 @@ CompletedWork completed_work(Operation operation) {
     }
 }
 
+bool is_gap(const Packet& packet) {
+    return packet.row.kind == Kind::acknowledge &&
+           packet.ack.syndrome == syndrome(NakCode::psn_sequence);
+}
+
 Status status_of(NakCode code) {
     switch (code) {
         case NakCode::remote_access:
@@ -71,6 +76,8 @@ void Requester::advance_to(Psn psn, Nanoseconds now) {
     if (!before(unacked_, psn)) {
         return;
     }
+    round_trip_.on_answer(psn, now);
+    window_.on_progress(static_cast<std::uint32_t>(distance(unacked_, psn)), connection_.mtu());
     unacked_ = psn;
     while (!reads_.empty() && before(reads_.front(), unacked_)) {
         reads_.pop();
@@ -130,7 +137,7 @@ void Requester::on_response(const Packet& packet, Nanoseconds now) {
         ++connection_.counters.duplicates;
         return;
     }
-    const bool answered_probe = probes_ > 0;
+    const bool answered_probe = probes_ > 0 && !is_gap(packet);
     switch (packet.row.kind) {
         case Kind::read_response:
             on_read_data(packet, now);
@@ -154,7 +161,9 @@ void Requester::on_acknowledge(const Packet& packet, Nanoseconds now) {
     const Acknowledgement what = acknowledgement_of(packet.ack.syndrome);
     if (what == Acknowledgement::ack) {
         take_credits(packet.ack);
-        acknowledge_before(psn + 1, now);
+        if (acknowledge_before(psn + 1, now)) {
+            on_gap_filled(psn);
+        }
         return;
     }
     if (before(psn, unacked_) || !acknowledge_before(psn, now)) {
@@ -170,7 +179,7 @@ void Requester::on_acknowledge(const Packet& packet, Nanoseconds now) {
 void Requester::on_nak(NakCode code) {
     if (code == NakCode::psn_sequence) {
         ++connection_.counters.sequence_naks_received;
-        retry_once();
+        send_missing_again();
         return;
     }
     ++connection_.counters.error_naks_received;
@@ -178,6 +187,18 @@ void Requester::on_nak(NakCode code) {
         connection_.state() != State::error) {
         fail_front(status_of(code));
     }
+}
+
+// An answer to the one packet that was sent again, and to nothing behind it.
+void Requester::on_gap_filled(Psn answered) {
+    if (!mended_ || before(answered, mended_->psn)) {
+        return;
+    }
+    if (answered == mended_->psn && before(unacked_, mended_->cursor) && connection_.sends()) {
+        peer_drops_early_ = true;
+        go_back();
+    }
+    mended_.reset();
 }
 
 void Requester::on_read_data(const Packet& packet, Nanoseconds now) {

@@ -167,6 +167,13 @@ std::optional<Transmission> Device::poll_transmit(Nanoseconds now, std::span<std
     return std::nullopt;
 }
 
+void Device::on_lull() {
+    while (QueuePairParts *waiting = parts_->agenda.take_waiting()) {
+        waiting->responder.hurry();
+        parts_->agenda.offer(*waiting);
+    }
+}
+
 Nanoseconds Device::next_deadline() {
     return parts_->agenda.next_deadline();
 }

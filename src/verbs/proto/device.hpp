@@ -36,11 +36,20 @@ struct DeviceConfig {
     std::uint32_t slices_max = 32;
     std::uint32_t inline_bytes_max = 1024;
     std::uint64_t message_bytes_max = 1u << 30;
-    // How much a requester sends ahead of acknowledgements: less than the socket buffer at the
-    // other end holds. Large reads are asked for in pieces of half of it.
+    // How much a requester sends ahead of acknowledgements at most: less than the socket buffer at
+    // the other end holds. Large reads are asked for in pieces of half of it.
     std::uint32_t window_bytes = 256 * 1024;
-    // Asks for an acknowledgement, by sending the oldest packet again, after that long without
-    // one; long before the timeout of the queue pair, and without using up its retries. 0: never.
+    // How long an acknowledgement waits for company, which is data for the same peer, so that both
+    // leave in one batch. 0: not at all.
+    Nanoseconds ack_delay_ns = 0;
+    // How much of what comes before its turn a queue pair keeps. 0: drops it, as hardware may.
+    std::uint32_t early_bytes = 256 * 1024;
+    // How long a packet that is missing may be late before the peer is asked for it, unless several
+    // have overtaken it. 0: not at all.
+    Nanoseconds reorder_ns = 0;
+    // Asks for an acknowledgement, by sending the oldest packet again, where none comes for longer
+    // than round trips take, and than this; long before the timeout of the queue pair, and without
+    // using up its retries. 0: never.
     Nanoseconds probe_ns = 0;
     // Beyond the standard: how long a queue pair whose paths are all dead goes on trying before it
     // fails. It then also leaves for an alternate that is loaded and not yet armed. 0: never.
@@ -97,6 +106,10 @@ class Device {
     // Writes the next datagrams into `buffer`, which has room for one of 4096 + 96 bytes at least.
     std::optional<Transmission> poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
                                               std::size_t segments_max);
+
+    // Nothing more has arrived, and the program has nothing to say now: answers that wait for
+    // company go alone.
+    void on_lull();
 
     // When on_deadline() is to be called; `never` if nothing waits for time.
     Nanoseconds next_deadline();

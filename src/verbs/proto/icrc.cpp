@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the identification of the IPv4 header is unknown, let d be its 16 bits as a polynomial. Had
-// it been 0, the ICRC would differ by d · x^(8m + 32), with m bytes behind the field. Dividing the
-// difference by that power must therefore leave a polynomial of degree below 16; bytes that are not
-// what was sent pass with a probability of one in 65536.
+// Where the identification of the IPv4 header is unknown, one is supposed; let d be the polynomial
+// of the 16 bits in which it is wrong. The ICRC then differs by d · x^(8m + 32), with m bytes
+// behind the field. Dividing the difference by that power must therefore leave a polynomial of
+// degree below 16; bytes that are not what was sent pass with a probability of one in 65536.
 
 #include "verbs/proto/icrc.hpp"
 
@@ -109,7 +109,7 @@ bool intact(std::span<const std::byte> datagram, const Arrival& from) {
         return false;
     }
     const bool id_known = from.ip_id <= 0xffff;
-    const auto ip_id = static_cast<std::uint16_t>(id_known ? from.ip_id : 0);
+    const auto ip_id = static_cast<std::uint16_t>(id_known ? from.ip_id : from.likely_ip_id);
     const std::uint32_t expected =
         icrc(datagram, {from.source, from.destination, from.source_udp_port}, ip_id);
     const std::uint32_t difference = expected ^ load_icrc(datagram);

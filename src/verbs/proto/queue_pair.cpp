@@ -57,6 +57,10 @@ int QueuePair::post_receive(const ReceiveRequest& request) {
     return refused;
 }
 
+bool QueuePair::gathers() const {
+    return parts_->requester.gathers();
+}
+
 Attributes QueuePair::query() const {
     Attributes attributes = parts_->connection.attributes;
     attributes.current_state = attributes.state;
@@ -98,7 +102,7 @@ void QueuePairParts::on_packet(const Packet& packet, const Arrival& from, Nanose
     } else if (!connection.reliable()) {
         responder.on_unreliable(packet);
     } else if (!packet.row.is_response()) {
-        responder.on_request(packet);
+        responder.on_request(packet, now);
     } else if (connection.sends()) {
         requester.on_response(packet, now);
     }
@@ -112,6 +116,7 @@ void QueuePairParts::on_deadline(Nanoseconds now) {
         responder.announce();
     }
     requester.on_deadline(now);
+    responder.on_deadline(now);
     settle();
 }
 
@@ -158,7 +163,11 @@ void QueuePairParts::settle() {
         }
     }
     const Nanoseconds deadline = std::min(requester.deadline(), announce_at);
-    connection.device.agenda.schedule(*this, connection.sends() ? deadline : never);
+    connection.device.agenda.schedule(
+        *this, std::min(connection.sends() ? deadline : never, responder.deadline()));
+    if (responder.waits()) {
+        connection.device.agenda.wait(*this);
+    }
     connection.device.agenda.offer(*this);
 }
 
@@ -169,8 +178,9 @@ std::optional<Transmission> QueuePairParts::transmit(std::span<std::byte> buffer
     bool open = true;
     while (open && (!run || run->segments < segments_max)) {
         const auto answer = responder.peek();
-        const auto next = answer ? answer : requester.peek();
-        if (!next) {
+        const auto request = answer && !responder.waits() ? std::nullopt : requester.peek();
+        const auto next = request ? request : answer;
+        if (!next || (!request && responder.waits() && !run)) {
             break;
         }
         const std::size_t used = run ? run->bytes : 0;
@@ -181,7 +191,7 @@ std::optional<Transmission> QueuePairParts::transmit(std::span<std::byte> buffer
         to = *next->to;
         const auto rest = buffer.subspan(used);
         const std::size_t bytes =
-            answer ? responder.write_next(rest) : requester.write_next(rest, now);
+            request ? requester.write_next(rest, now) : responder.write_next(rest);
         if (bytes == 0) {  // it failed on the way
             settle();
             continue;

@@ -25,6 +25,9 @@ class QueuePair {
     // 0, or EINVAL (state, operation, flags, slices), ENOMEM (queue full).
     int post_send(const SendRequest& request);
     int post_receive(const ReceiveRequest& request);
+    // Whether requests that were posted may wait for more to go with them: others are under way,
+    // and those that wait do not fill a batch.
+    bool gathers() const;
 
     // 0, or EINVAL, and then nothing has changed (ibv_modify_qp(3)). `mask` is of Attribute.
     int modify(const Attributes& attributes, std::uint32_t mask);

@@ -35,6 +35,9 @@ DeviceConfig any_config(std::mt19937_64& random) {
     DeviceConfig config{.port_count = 2};
     config.window_bytes = 2048u << random() % 8;
     config.probe_ns = random() % 2 == 0 ? 0 : 60'000;
+    config.ack_delay_ns = random() % 2 == 0 ? 0 : 20'000;
+    config.reorder_ns = random() % 2 == 0 ? 0 : 30'000;
+    config.early_bytes = random() % 3 == 0 ? 0 : 1024u << random() % 9;
     return config;
 }
 

@@ -5,10 +5,11 @@
 #include <algorithm>
 
 #include "verbs/proto/responder.hpp"
+#include "verbs/proto/window.hpp"
 
 namespace lanewise::verbs {
 
-void Responder::on_request(const Packet& packet) {
+void Responder::on_request(const Packet& packet, Nanoseconds now) {
     const std::int32_t ahead = distance(expected_, packet.base.psn);
     if (ahead < 0) {
         ++connection_.counters.duplicates;
@@ -16,28 +17,85 @@ void Responder::on_request(const Packet& packet) {
         return;
     }
     if (ahead > 0) {
-        ++connection_.counters.out_of_order;
-        if (!gap_told_) {
-            gap_told_ = true;
-            ++connection_.counters.sequence_naks_sent;
-            push_nak(expected_, syndrome(NakCode::psn_sequence));
-        }
+        on_early(packet, now);
         return;
     }
+    if (accept(packet, now)) {
+        accept_early(now);
+    }
+}
+
+// The next new request. False where it was refused.
+bool Responder::accept(const Packet& packet, Nanoseconds now) {
     gap_told_ = false;
+    missed_until_ = never;
     const Psn psn = expected_;
     const Verdict verdict = execute(packet);
     if (verdict != Verdict::done) {
+        early_.clear();
         refuse(verdict, psn);
-        return;
+        return false;
     }
     if (packet.row.kind == Kind::send || packet.row.kind == Kind::write) {
         expected_ = psn + 1;
         msn_ = (msn_ + (packet.row.ends() ? 1 : 0)) & Psn::mask;
+        untold_bytes_ += weight_bytes(packet.payload.size());
         if (packet.base.ack_request) {
-            acknowledge(psn);
+            acknowledge_in_company(psn, now);
         }
     }
+    return true;
+}
+
+// What was kept behind the packet that has just come; the peer is told how far that led. If there
+// is more behind another gap, that one has been open for as long as the first.
+void Responder::accept_early(Nanoseconds now) {
+    if (early_.empty()) {
+        return;
+    }
+    while (const auto next = early_.take(expected_)) {
+        if (!accept(next->packet, now)) {
+            return;
+        }
+    }
+    hurry();
+    if (!early_.empty()) {
+        tell_gap();
+    } else if (answers_.empty() || is_plain(answers_.back())) {
+        acknowledge(expected_ - 1);
+    }
+}
+
+void Responder::on_early(const Packet& packet, Nanoseconds now) {
+    constexpr std::size_t overtaken_by_max = 3;
+    const DeviceConfig& config = connection_.device.config;
+    ++connection_.counters.out_of_order;
+    early_.keep(packet, config.early_bytes);
+    if (gap_told_) {
+        return;
+    }
+    if (config.reorder_ns == 0 || early_.size() >= overtaken_by_max || early_.empty()) {
+        tell_gap();
+    } else if (missed_until_ == never) {
+        missed_until_ = now + config.reorder_ns;
+    }
+}
+
+// A refusal stands for an acknowledgement of all before it.
+void Responder::tell_gap() {
+    gap_told_ = true;
+    missed_until_ = never;
+    ++connection_.counters.sequence_naks_sent;
+    if (!answers_.empty() && is_plain(answers_.back())) {
+        answers_.pop_back();
+    }
+    push_nak(expected_, syndrome(NakCode::psn_sequence));
+}
+
+void Responder::close_gap() {
+    gap_told_ = false;
+    missed_until_ = never;
+    early_.clear();
 }
 
 void Responder::refuse(Verdict verdict, Psn psn) {
@@ -66,13 +124,36 @@ void Responder::refuse(Verdict verdict, Psn psn) {
 }
 
 void Responder::acknowledge(Psn psn) {
-    const bool extends = !answers_.empty() && answers_.back().kind == Kind::acknowledge &&
-                         answers_.back().syndrome == 0;
-    if (!extends) {
+    if (answers_.empty() || !is_plain(answers_.back())) {
         answers_.emplace_back();
     }
     answers_.back().psn = psn;
     answers_.back().msn = msn_;
+}
+
+// Much that came is told of at once, lest the peer's window closes.
+void Responder::acknowledge_in_company(Psn psn, Nanoseconds now) {
+    const DeviceConfig& config = connection_.device.config;
+    const bool alone = answers_.empty();
+    acknowledge(psn);
+    if (untold_bytes_ >= config.window_bytes / 4) {
+        hurry();
+    } else if (alone && config.ack_delay_ns > 0) {
+        waits_until_ = now + config.ack_delay_ns;
+    }
+}
+
+bool Responder::waits() const {
+    return waits_until_ != never && answers_.size() == 1 && is_plain(answers_.front());
+}
+
+void Responder::on_deadline(Nanoseconds now) {
+    if (waits_until_ <= now) {
+        hurry();
+    }
+    if (missed_until_ <= now) {
+        tell_gap();
+    }
 }
 
 void Responder::push_nak(Psn psn, std::uint8_t code) {
@@ -80,6 +161,7 @@ void Responder::push_nak(Psn psn, std::uint8_t code) {
 }
 
 void Responder::announce() {
+    hurry();
     acknowledge(expected_ - 1);
 }
 
@@ -169,6 +251,7 @@ Responder::Verdict Responder::take_atomic(const Packet& packet) {
 // A request that was done before: its answer may have been lost.
 void Responder::repeat(const Packet& packet) {
     if (packet.row.kind == Kind::send || packet.row.kind == Kind::write) {
+        hurry();
         acknowledge(expected_ - 1);
         return;
     }

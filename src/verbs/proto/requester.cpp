@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "verbs/proto/scatter.hpp"
+#include "verbs/proto/window.hpp"
 
 namespace lanewise::verbs {
 namespace {
@@ -40,6 +41,8 @@ bool later_message(std::uint32_t a, std::uint32_t b) {
 
 void Requester::start(Psn first) {
     forget_everything();
+    window_.open(connection_.device.config.window_bytes);
+    peer_drops_early_ = false;
     unacked_ = cursor_ = highest_ = next_ = first;
     sequence_ = credit_limit_ = 0;
     credits_unlimited_ = false;
@@ -54,6 +57,8 @@ void Requester::forget_everything() {
     cursor_entry_ = 0;
     unrequested_ = 0;
     went_back_to_.reset();
+    mended_.reset();
+    round_trip_.forget();
     local_error_ = Status::success;
     unacked_ = cursor_ = highest_ = next_;
     stop_timers();
@@ -66,10 +71,8 @@ void Requester::flush() {
     forget_everything();
 }
 
-std::uint32_t Requester::window_packets() const {
-    constexpr std::uint32_t fewest = 4;
-    constexpr std::uint32_t most = 1u << 20;  // far below half the circle of numbers
-    return std::clamp(connection_.device.config.window_bytes / connection_.mtu(), fewest, most);
+std::uint32_t Requester::read_packets() const {
+    return std::max(1u, window_.packets_max(connection_.mtu()) / 2);
 }
 
 std::uint32_t Requester::messages_of(const SendEntry& entry) const {
@@ -103,7 +106,9 @@ Requester::Plan Requester::plan_at(std::size_t at, Psn psn) const {
 
 bool Requester::fits_window(const Plan& plan) const {
     const auto ahead = static_cast<std::uint32_t>(distance(unacked_, cursor_));
-    return ahead == 0 || ahead + plan.packets <= window_packets();
+    const std::size_t bytes =
+        plan.kind == Kind::read_request ? connection_.mtu() : plan.payload_bytes;
+    return ahead == 0 || ahead + plan.packets <= window_.packets(bytes);
 }
 
 bool Requester::may_begin(const SendEntry& entry, const Plan& plan) const {
@@ -184,7 +189,7 @@ Packet Requester::packet_of(const SendEntry& entry, const Plan& plan) const {
             connection_.init.number};
     }
     if (connection_.reliable() && !entry.awaits_data()) {
-        const std::uint32_t window = window_packets();
+        const std::uint32_t window = window_.packets(plan.payload_bytes);
         const auto ahead = static_cast<std::uint32_t>(distance(unacked_, packet.base.psn) + 1);
         packet.base.ack_request =
             ends || plan.probe || unrequested_ + 1 >= window / 4 || ahead >= window;
@@ -211,6 +216,20 @@ Status Requester::fill(const SendEntry& entry, const Plan& plan,
     return copied == Copied::all ? Status::success : Status::local_protection_error;
 }
 
+bool Requester::gathers() const {
+    constexpr std::uint32_t batch_bytes = 32 * 1024;
+    if (unacked_ == cursor_ || entries_.empty()) {
+        return false;
+    }
+    const SendEntry& newest = entries_[entries_.size() - 1];
+    if (newest.awaits_data()) {
+        return false;
+    }
+    const auto waiting = static_cast<std::uint32_t>(distance(cursor_, next_));
+    const std::size_t bytes = std::min<std::uint64_t>(newest.length_bytes, connection_.mtu());
+    return waiting * weight_bytes(bytes) < batch_bytes;
+}
+
 std::size_t Requester::write_next(std::span<std::byte> into, Nanoseconds now) {
     const auto next = plan();
     if (!next) {
@@ -229,6 +248,9 @@ std::size_t Requester::write_next(std::span<std::byte> into, Nanoseconds now) {
     }
     std::memset(into.data() + headers_bytes + next->payload_bytes, 0, packet.base.pad_bytes);
     unrequested_ = packet.base.ack_request ? 0 : unrequested_ + 1;
+    if (packet.base.ack_request && !next->probe && !before(cursor_, highest_)) {
+        round_trip_.on_sent(packet.base.psn, now);
+    }
     sent(*next, now);
     return datagram_bytes(packet.row, next->payload_bytes);
 }
@@ -236,6 +258,7 @@ std::size_t Requester::write_next(std::span<std::byte> into, Nanoseconds now) {
 void Requester::sent(const Plan& plan, Nanoseconds now) {
     if (plan.probe) {
         probe_wanted_ = false;
+        round_trip_.forget();
         ++connection_.counters.packets_resent;
         return;
     }

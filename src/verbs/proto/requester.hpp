@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The requester: sends what the program posted, in order, and again from the first packet that the
-// peer lacks (go back N; IBA 1, 9.7). Numbers are given to packets when work is posted. Three of
+// peer lacks (IBA 1, 9.7). Numbers are given to packets when work is posted. Three of
 // them say it all: `unacked_`, the oldest that the peer has not answered, `cursor_`, the next to
 // send, and `highest_`, one past the last that was ever sent. To go back is to set the cursor back.
+//
+// A peer may keep what came too early, as ours does, or drop it, as the standard expects. So the
+// packet that a peer misses goes again alone at first. Where the answer shows that what was behind
+// it had been dropped, the requester goes back for the rest, and always from then on.
 
 #pragma once
 
@@ -17,6 +21,8 @@
 #include "verbs/proto/completion.hpp"
 #include "verbs/proto/connection.hpp"
 #include "verbs/proto/ring.hpp"
+#include "verbs/proto/round_trip.hpp"
+#include "verbs/proto/window.hpp"
 #include "verbs/proto/work_request.hpp"
 
 namespace lanewise::verbs {
@@ -81,6 +87,9 @@ class Requester {
     // Whether nothing is under way, as a drained send queue wants it.
     bool idle() const { return unacked_ == highest_; }
     bool empty() const { return entries_.empty(); }
+    // Whether what was posted last may wait for more: some is under way, and what waits does not
+    // fill a batch.
+    bool gathers() const;
 
   private:
     struct Plan {
@@ -102,8 +111,7 @@ class Requester {
     Packet packet_of(const SendEntry& entry, const Plan& plan) const;
     Status fill(const SendEntry& entry, const Plan& plan, std::span<std::byte> payload) const;
     void sent(const Plan& plan, Nanoseconds now);
-    std::uint32_t window_packets() const;
-    std::uint32_t read_packets() const { return std::max(1u, window_packets() / 2); }
+    std::uint32_t read_packets() const;
     std::uint32_t messages_of(const SendEntry& entry) const;
 
     // answers (answers.cpp)
@@ -114,6 +122,7 @@ class Requester {
     void advance_to(Psn psn, Nanoseconds now);
     void take_credits(const AckHeader& ack);
     void on_nak(NakCode code);
+    void on_gap_filled(Psn answered);
     void on_receiver_not_ready(std::uint8_t timer, Nanoseconds now);
     void complete_front(Status status);
     void fail_front(Status status);
@@ -121,6 +130,7 @@ class Requester {
     // going back (retry.cpp)
     void retry();
     void retry_once();
+    void send_missing_again();
     void exhausted(Status status);
     void restart_timers(Nanoseconds now);
     void stop_timers();
@@ -135,6 +145,16 @@ class Requester {
     Psn next_;                       // for the next entry posted
     Ring<Psn> reads_;                // the last number of each read or atomic that is under way
     std::uint32_t unrequested_ = 0;  // packets since one that asked for an acknowledgement
+
+    Window window_;
+    RoundTrip round_trip_;
+    // A packet that was sent again alone, and what was under way then.
+    struct Mended {
+        Psn psn;
+        Psn cursor;
+    };
+    std::optional<Mended> mended_;
+    bool peer_drops_early_ = false;
 
     std::uint32_t sequence_ = 0;
     std::uint32_t credit_limit_ = 0;

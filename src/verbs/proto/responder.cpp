@@ -42,7 +42,7 @@ int Responder::post(const ReceiveRequest& request) {
 void Responder::start(Psn expected) {
     expected_ = expected;
     msn_ = 0;
-    gap_told_ = false;
+    close_gap();
 }
 
 void Responder::forget_everything() {
@@ -53,8 +53,10 @@ void Responder::forget_everything() {
     assembly_ = {};
     done_.clear();
     answers_.clear();
+    hurry();
+    untold_bytes_ = 0;
     parting_ = false;
-    gap_told_ = false;
+    close_gap();
 }
 
 void Responder::flush() {
@@ -69,6 +71,7 @@ void Responder::flush() {
     }
     assembly_ = {};
     done_.clear();
+    close_gap();
     if (connection_.init.shared_receive_queue != nullptr) {
         connection_.tell(EventKind::last_request_reached);
     }

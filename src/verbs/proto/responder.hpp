@@ -2,8 +2,9 @@
 //
 // The responder: does what the peer asks for, once and in order, and answers (IBA 1, 9.7, 9.8 and
 // 9.9). Of a reliable connection every number is waited for; what lies ahead is told of once and
-// dropped, what lies behind is answered again. Reads and atomics that were done are remembered, as
-// many as the peer may have under way, so that a lost answer can be given again.
+// kept, as far as there is room, what lies behind is answered again. Reads and atomics that were
+// done are remembered, as many as the peer may have under way, so that a lost answer can be given
+// again.
 
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "verbs/proto/connection.hpp"
+#include "verbs/proto/early.hpp"
 #include "verbs/proto/receive_queue.hpp"
 #include "verbs/proto/requester.hpp"
 #include "verbs/proto/ring.hpp"
@@ -34,9 +36,15 @@ class Responder {
     std::optional<Outgoing> peek() const;
     std::size_t write_next(std::span<std::byte> into);
 
-    void on_request(const Packet& packet);
+    void on_request(const Packet& packet, Nanoseconds now);
     void on_unreliable(const Packet& packet);
     void on_datagram(const Packet& packet, const Arrival& from);
+
+    // An acknowledgement may wait for company until the deadline, or until it is told to hurry.
+    bool waits() const;
+    void hurry() { waits_until_ = never; }
+    Nanoseconds deadline() const { return std::min(waits() ? waits_until_ : never, missed_until_); }
+    void on_deadline(Nanoseconds now);
 
     // Tells the peer where it is, unasked: it may not know that the path is another one.
     void announce();
@@ -90,7 +98,16 @@ class Responder {
 
     // answers of a reliable connection (reliable.cpp)
     void refuse(Verdict verdict, Psn psn);
+    static bool is_plain(const Answer& answer) {
+        return answer.kind == Kind::acknowledge && answer.syndrome == 0;
+    }
     void acknowledge(Psn psn);
+    void acknowledge_in_company(Psn psn, Nanoseconds now);
+    bool accept(const Packet& packet, Nanoseconds now);
+    void accept_early(Nanoseconds now);
+    void on_early(const Packet& packet, Nanoseconds now);
+    void tell_gap();
+    void close_gap();
     void push_nak(Psn psn, std::uint8_t code);
     Verdict take_read(const Packet& packet);
     Verdict take_atomic(const Packet& packet);
@@ -111,9 +128,13 @@ class Responder {
     Psn expected_;
     std::uint32_t msn_ = 0;
     bool gap_told_ = false;
+    Nanoseconds missed_until_ = never;  // when the peer is told of a gap that is still there
+    EarlyPackets early_;
     Assembly assembly_;
     Ring<Done> done_;
     std::vector<Answer> answers_;
+    Nanoseconds waits_until_ = never;  // never: for nothing
+    std::uint32_t untold_bytes_ = 0;   // that came since an answer was sent
     bool parting_ = false;
 };
 

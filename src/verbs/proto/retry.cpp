@@ -22,7 +22,7 @@ void Requester::restart_timers(Nanoseconds now) {
     const Nanoseconds timeout = ack_timeout_ns(connection_.attributes.primary.timeout);
     timeout_at_ = timeout == never ? never : now + timeout;
     const Nanoseconds probe = connection_.device.config.probe_ns;
-    probe_at_ = probe == 0 ? never : now + probe;
+    probe_at_ = probe == 0 ? never : now + round_trip_.patience_ns(probe);
 }
 
 void Requester::stop_timers() {
@@ -50,7 +50,7 @@ void Requester::on_deadline(Nanoseconds now) {
         probe_wanted_ = true;
         ++connection_.counters.probes;
         probes_ = std::min(probes_ + 1, doublings_max);
-        probe_at_ = now + (connection_.device.config.probe_ns << probes_);
+        probe_at_ = now + (round_trip_.patience_ns(connection_.device.config.probe_ns) << probes_);
     }
 }
 
@@ -58,6 +58,8 @@ void Requester::go_back() {
     cursor_ = unacked_;
     cursor_entry_ = 0;
     reads_.clear();
+    mended_.reset();
+    round_trip_.forget();
     local_error_ = Status::success;
     went_back_to_.reset();
     stop_timers();
@@ -69,6 +71,7 @@ void Requester::retry() {
         return;
     }
     --retries_left_;
+    window_.on_loss(unacked_, highest_, connection_.mtu());
     go_back();
 }
 
@@ -78,6 +81,26 @@ void Requester::retry_once() {
         retry();
         went_back_to_ = unacked_;
     }
+}
+
+// The peer misses the oldest packet.
+void Requester::send_missing_again() {
+    if (peer_drops_early_) {
+        retry_once();
+        return;
+    }
+    if (went_back_to_ == unacked_) {
+        return;
+    }
+    if (retries_left_ == 0) {
+        exhausted(Status::retry_exceeded);
+        return;
+    }
+    --retries_left_;
+    window_.on_loss(unacked_, highest_, connection_.mtu());
+    went_back_to_ = unacked_;
+    probe_wanted_ = true;
+    mended_ = Mended{unacked_, cursor_};
 }
 
 // With a time of grace the last retry is given back until it has passed.

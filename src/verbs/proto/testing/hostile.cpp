@@ -36,7 +36,12 @@ struct Target::Script {
 };
 
 Target::Target()
-    : device_({.port_count = 2, .window_bytes = 8192, .probe_ns = 50'000}),
+    : device_({.port_count = 2,
+               .window_bytes = 8192,
+               .ack_delay_ns = 20'000,
+               .early_bytes = 4096,
+               .reorder_ns = 30'000,
+               .probe_ns = 50'000}),
       memory_(region_bytes + 2 * guard_bytes, guard),
       buffer_(16 << 10) {
     std::fill_n(memory_.begin() + guard_bytes, region_bytes, inside);
