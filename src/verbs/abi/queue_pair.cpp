@@ -221,6 +221,7 @@ int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
     const auto mask = static_cast<unsigned>(attr_mask);
     if (mask & unsupported_attributes) return EOPNOTSUPP;
     const std::lock_guard guard(context.adapter->lock());
+    context.adapter->send_all(Adapter::now());  // it may be about to be reset
     QueuePairObject& object = own(qp);
     Attributes attributes = engine_attributes(*attr);
     const std::uint8_t port = object.engine->query().port;
@@ -258,6 +259,8 @@ int ibv_destroy_qp(ibv_qp *qp) {
     QueuePairObject& object = own(qp);
     {
         const std::lock_guard guard(context.adapter->lock());
+        // The peer may be waiting for an acknowledgement of the last message.
+        context.adapter->send_all(Adapter::now());
         if (const int error = context.adapter->engine().destroy(object.engine)) return error;
         --own(qp->pd).users;
     }
