@@ -116,9 +116,9 @@ bool set_paths(const Adapter& adapter, const ibv_qp_attr& from, unsigned mask, s
 
 // A path MTU whose packets the interface cannot carry would lose every full packet.
 bool fits_interface(const Adapter& adapter, const Attributes& attributes) {
-    const port::Interface& interface =
-        adapter.ports()[attributes.primary.address.port - 1U].interface;
-    const Mtu longest = active_mtu(interface.mtu_bytes);
+    const Port& port = adapter.ports()[attributes.primary.address.port - 1U];
+    const port::Interface& interface = port.interface;
+    const Mtu longest = active_mtu(port, adapter.config());
     if (attributes.path_mtu <= longest) return true;
     complain(fmt::format("a path MTU of {} does not fit {}, whose MTU of {} carries {}; ask for {}",
                          mtu_bytes(attributes.path_mtu), interface.name, interface.mtu_bytes,
