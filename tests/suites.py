@@ -81,6 +81,7 @@ def thorough() -> list[Suite]:
         ctest("threads", "build/tsan", "-L", "unit", prepare=_preset("tsan")),
         _many_kills(),
         _many_cuts(),
+        _fuzz(),
         Suite("clang-tidy", [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS], limit_s=3600),
     ]
 
@@ -118,6 +119,12 @@ def _many_cuts() -> Suite:
     """Pull cables at 500 random moments under protected programs."""
     once = pytest("cuts", "tests/paths/faults_test.py", "-k", "random_moments")
     return Suite(once.name, ["env", "LANEWISE_TEST_CUTS=500", *once.run], limit_s=1200)
+
+
+def _fuzz() -> Suite:
+    """Attack the parser and the engine of the device for twenty minutes each."""
+    once = pytest("fuzz", "tests/hca/fuzz_test.py")
+    return Suite(once.name, ["env", "LANEWISE_FUZZ_SECONDS=1200", *once.run], limit_s=3600)
 
 
 def _wheel(name: str, package: str, folder: str) -> Suite:

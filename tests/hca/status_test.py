@@ -15,6 +15,7 @@ import pytest
 
 from lanewise.launch.hca_status import mailboxes, text
 from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LISTENER, Hosts, stop
+from lanewise.reproduce.hca_many import many
 
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
 FORKING = """
@@ -107,3 +108,14 @@ def test_lids_with_a_mask_lead_to_the_peer(hosts: Hosts) -> None:
     words = ["ibv_rc_pingpong", "-c", "-n", "200"]
     said = infiniband.pair(words, [*words, ADDRESS])
     assert said.good, said
+
+
+def test_ten_thousand_queue_pairs_work_in_one_process_that_then_sleeps(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler; install build-essential")
+    found = many(hosts, tmp_path, seconds=2)
+    assert found.queue_pairs == 10_000
+    assert found.bytes_each < 16_384
+    assert found.idle_percent < 1

@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,7 @@ import typer
 from lanewise.errors import RequestError
 from lanewise.launch import hca_status as status
 from lanewise.launch.hca import PERSONALITIES, Device, environment_for
+from lanewise.launch.hca_config import read_file
 
 # Not the name of a program that uses verbs; one that is called so can be given with its path.
 STATUS = "status"
@@ -37,15 +39,18 @@ def register(app: typer.Typer) -> None:
 
 def hca(
     program: Program = None,
-    ports: str = typer.Option(
-        "lo", metavar="NAME[,NAME]", help="The network interface of port 1, and of port 2."
+    ports: str | None = typer.Option(
+        None, metavar="NAME[,NAME]", help="The network interface of port 1, and of port 2; or lo."
     ),
-    personality: str = typer.Option(
-        "ethernet", metavar="|".join(PERSONALITIES), help="What the ports say they are."
+    personality: str | None = typer.Option(
+        None, metavar="|".join(PERSONALITIES), help="What the ports say they are."
     ),
-    lmc: int = typer.Option(0, help="LIDs of an InfiniBand port, as a power of two."),
-    pcap: str = typer.Option(
-        "", metavar="FILE", help="Capture every packet; %p in the name is the process."
+    lmc: int | None = typer.Option(None, help="LIDs of an InfiniBand port, as a power of two."),
+    pcap: str | None = typer.Option(
+        None, metavar="FILE", help="Capture every packet; %p in the name is the process."
+    ),
+    config: Path | None = typer.Option(
+        None, metavar="FILE", help="A device in TOML; options given here count more."
     ),
 ) -> None:
     """$ lanewise hca --ports eth0,eth1 -- ib_send_lat -d lanewise0
@@ -60,8 +65,15 @@ def hca(
     if program[0] == STATUS:
         show_status(program[1:])
         return
-    device = Device(interfaces=tuple(name for name in ports.split(",") if name),
-                    personality=personality, lid_mask_bits=lmc, pcap=pcap)  # fmt: skip
+    device = read_file(config) if config else Device()
+    if ports is not None:
+        device = replace(device, interfaces=tuple(name for name in ports.split(",") if name))
+    if personality is not None:
+        device = replace(device, personality=personality)
+    if lmc is not None:
+        device = replace(device, lid_mask_bits=lmc)
+    if pcap is not None:
+        device = replace(device, pcap=pcap)
     environment = environment_for(device, os.environ)
     found = shutil.which(program[0], path=environment.get("PATH"))
     if found is None:

@@ -15,6 +15,7 @@ from lanewise.launch.native import manifests, preference, read_build
 LIBRARY = "liblanewise_verbs.so"
 DEVICE_NODE = "liblanewise_device_node.so"
 PERSONALITIES = ("ethernet", "infiniband")
+MTUS = (4096, 2048, 1024, 512, 256)
 PORTS_MAX = 2
 LID_MASK_BITS_MAX = 7
 
@@ -27,6 +28,8 @@ class Device:
     personality: str = "ethernet"
     lid_mask_bits: int = 0
     pcap: str = ""
+    mtu_bytes: int = MTUS[0]  # the longest path MTU
+    lids: tuple[tuple[str, int], ...] = ()  # of addresses; none: they follow from them
 
 
 def environment_for(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
@@ -44,6 +47,8 @@ def variables_for(device: Device, environment: Mapping[str, str]) -> dict[str, s
         "LANEWISE_HCA_PORTS": ",".join(device.interfaces),
         "LANEWISE_HCA_PERSONALITY": device.personality,
         "LANEWISE_HCA_LMC": str(device.lid_mask_bits),
+        "LANEWISE_HCA_MTU": str(device.mtu_bytes),
+        "LANEWISE_HCA_LIDS": ",".join(f"{address}={lid}" for address, lid in device.lids),
         **({"LANEWISE_HCA_PCAP": str(Path(device.pcap).absolute())} if device.pcap else {}),
     }
 

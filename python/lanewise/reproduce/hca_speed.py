@@ -19,11 +19,13 @@ from lanewise.errors import RunError
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.hca_clients import QPERF_PORT, UCX_PORT
 from lanewise.reproduce.hca_hosts import CALLER, LISTENER, Hosts
+from lanewise.reproduce.hca_many import many
 from lanewise.reproduce.workspace import Workspace, failing_as_run
 from lanewise.testbed import bed
 from lanewise.testbed.bed import Source
 
 ROUNDS = 3
+ASLEEP_S = 10
 MTU_BYTES = 9000
 ADDRESS = "10.9.0.1"
 DESCRIPTION = '[[site]]\nname = "a"\nhosts = 2\n'
@@ -108,7 +110,7 @@ def outcome(figures: dict[str, float], unit: str) -> Outcome:
 
 def run_latency(workspace: Workspace) -> Outcome:
     """Compare the latency of a small message."""
-    lat = ["-n", "3000", "-s", "8"]
+    lat = ["-n", "20000", "-s", "8"]
     figures = medians(workspace, {
         "rc_latency_us": partial(
             perftest, program="ib_send_lat", options=[*lat, "-I", "64"], column=4),
@@ -121,7 +123,7 @@ def run_latency(workspace: Workspace) -> Outcome:
 
 def run_bandwidth(workspace: Workspace) -> Outcome:
     """Compare the bandwidth of messages of 64 KiB."""
-    options = ["-s", "65536", "-n", "5000"]
+    options = ["-s", "65536", "-n", "20000"]
     measures: dict[str, Measure] = {
         f"{what}_64KiB_gbps": partial(
             perftest, program=f"ib_{what}_bw", options=[*options, "--report_gbits"], column=3)
@@ -143,6 +145,12 @@ def run_message_rate(workspace: Workspace) -> Outcome:
         "ucx_tcp_messages_per_s": partial(ucx, test="tag_bw", options=options, column=8),
     })  # fmt: skip
     figures["rc_messages_per_s"] *= 1e6
+    workspace.say("ten thousand queue pairs, and a program that sleeps")
+    with joined_hosts() as hosts:
+        found = many(hosts, workspace.folder, ASLEEP_S)
+    figures["queue_pairs"] = found.queue_pairs
+    figures["queue_pair_bytes"] = found.bytes_each
+    figures["idle_cpu_percent"] = found.idle_percent
     figures["ratio"] = figures["rc_messages_per_s"] / figures["ucx_tcp_messages_per_s"]
     return outcome(figures, "")
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "verbs/abi/adapter.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -21,8 +22,15 @@ constexpr Nanoseconds probe_ns = 500'000;
 constexpr std::uint8_t came_over_ipv6 = 8 | 1;
 constexpr std::uint8_t came_over_ipv4 = 8 | 2;
 
-DeviceConfig engine_config(const Config& config) {
+// Half of what a peer like this one can take in before it reads.
+std::uint32_t window_bytes(const port::Wire& wire) {
+    return std::clamp(wire.receive_buffer_bytes() / 2, 128U << 10, 512U << 10);
+}
+
+DeviceConfig engine_config(const Config& config, const port::Wire& wire) {
     DeviceConfig made;
+    made.window_bytes = window_bytes(wire);
+    made.early_bytes = made.window_bytes;
     made.port_count = static_cast<std::uint8_t>(config.interfaces.size());
     made.ack_delay_ns = ack_delay_ns;
     made.reorder_ns = reorder_ns;
@@ -54,7 +62,7 @@ Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
       wire_(std::move(wire)),
       watch_(std::move(watch)),
       ports_(config_.interfaces.size()),
-      engine_(std::make_unique<Device>(engine_config(config_))),
+      engine_(std::make_unique<Device>(engine_config(config_, wire_))),
       outgoing_(port::batch_bytes_max) {
     read_ports();
     while (engine_->poll_event()) {
@@ -78,14 +86,20 @@ void Adapter::finish_turn(Nanoseconds time) {
     tell_events();
 }
 
-void Adapter::progress(Nanoseconds time) {
+bool Adapter::serve(Nanoseconds time) {
     int batches = 0;
     for (; batches < batches_per_turn && read_batch(time); ++batches) send(time);
-    if (batches < batches_per_turn) engine_->on_lull();
     finish_turn(time);
+    return batches > 0;
+}
+
+void Adapter::progress(Nanoseconds time) {
+    serve(time);
+    send_all(time);
 }
 
 void Adapter::progress_towards(const CompletionQueue& queue, Nanoseconds time) {
+    send(time);
     int batches = 0;
     while (batches < batches_per_turn && read_batch(time)) {
         ++batches;
@@ -101,6 +115,11 @@ void Adapter::transmit(Nanoseconds time) {
     tell_events();
 }
 
+void Adapter::send_all(Nanoseconds time) {
+    engine_->on_lull();
+    transmit(time);
+}
+
 void Adapter::take_forwarded() {
     const Nanoseconds time = now();
     while (wire_.receive_forwarded([&](const port::Datagram& datagram) { take(datagram, time); })) {
@@ -109,9 +128,20 @@ void Adapter::take_forwarded() {
     tell_events();
 }
 
+// Most packets come to the address of the one before.
+std::optional<std::uint8_t> Adapter::port_at(const Address& address) {
+    if (address == last_address_ && last_port_ > 0) return last_port_;
+    const std::optional<std::uint8_t> port = port_of(ports_, address);
+    if (port) {
+        last_address_ = address;
+        last_port_ = *port;
+    }
+    return port;
+}
+
 void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     if (capture_) capture(datagram);
-    const std::optional<std::uint8_t> port = port_of(ports_, datagram.destination);
+    const std::optional<std::uint8_t> port = port_at(datagram.destination);
     if (!port || !ports_[*port - 1U].interface.carrier) return;
     Arrival arrival;
     arrival.port = *port;
@@ -125,23 +155,44 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     engine_->on_packet(datagram.packet, arrival, now);
 }
 
+// What the socket had no room for comes first. A capture wants the bytes in one place.
+std::optional<Transmission> Adapter::take_transmission(Nanoseconds now) {
+    if (waiting_) return std::exchange(waiting_, std::nullopt);
+    if (!capture_) {
+        return engine_->poll_transmit(now, outgoing_, port::batch_segments_max, pieces_);
+    }
+    const auto sent = engine_->poll_transmit(now, outgoing_, port::batch_segments_max);
+    pieces_.assign(1, std::span<const std::byte>(outgoing_).first(sent ? sent->bytes : 0));
+    return sent;
+}
+
+// The program may take back its memory before the socket has room.
+void Adapter::keep_for_later() {
+    std::vector<std::byte> kept;
+    for (const auto& piece : pieces_) kept.insert(kept.end(), piece.begin(), piece.end());
+    waiting_bytes_ = std::move(kept);
+    pieces_.assign(1, waiting_bytes_);
+}
+
 void Adapter::send(Nanoseconds now) {
-    for (;;) {
-        if (!waiting_) {
-            waiting_ = engine_->poll_transmit(now, outgoing_, port::batch_segments_max);
+    while (const std::optional<Transmission> next = take_transmission(now)) {
+        const Port& port = ports_[next->port - 1U];
+        vectors_.clear();
+        for (const auto& piece : pieces_) {
+            vectors_.push_back({const_cast<std::byte *>(piece.data()), piece.size()});
         }
-        if (!waiting_) return;
-        const Port& port = ports_[waiting_->port - 1U];
-        const iovec piece{outgoing_.data(), waiting_->bytes};
         const port::Departure departure{
-            .source = waiting_->source,
-            .destination = waiting_->destination,
+            .source = next->source,
+            .destination = next->destination,
             .interface = port.interface.index,
-            .segment_bytes = waiting_->segments > 1 ? waiting_->segment_bytes : 0,
-            .pieces = std::span(&piece, 1)};
-        if (port.interface.carrier && wire_.send(departure) == port::Sent::later) return;
-        if (capture_) capture(*waiting_);
-        waiting_.reset();
+            .segment_bytes = next->segments > 1 ? next->segment_bytes : 0,
+            .pieces = vectors_};
+        if (port.interface.carrier && wire_.send(departure) == port::Sent::later) {
+            keep_for_later();
+            waiting_ = next;
+            return;
+        }
+        if (capture_) capture(*next);
     }
 }
 
@@ -157,7 +208,7 @@ void Adapter::capture(const port::Datagram& datagram) {
 
 void Adapter::capture(const Transmission& sent) {
     const auto at = std::chrono::system_clock::now();
-    const std::span<const std::byte> bytes = std::span(outgoing_).first(sent.bytes);
+    const std::span<const std::byte> bytes = pieces_.front();
     const std::size_t step = sent.segments > 1 ? sent.segment_bytes : sent.bytes;
     std::uint16_t number = 0;
     for (std::size_t from = 0; from < bytes.size(); from += step, ++number) {
@@ -179,6 +230,7 @@ void Adapter::tell_events() {
 
 void Adapter::read_ports() {
     port::drain_watch(watch_);
+    last_port_ = 0;
     std::vector<port::Interface> found = port::read_interfaces(config_.interfaces);
     for (std::size_t index = 0; index < found.size(); ++index) {
         Port& port = ports_[index];

@@ -40,11 +40,16 @@ class Adapter {
 
     // A turn: reads all there is, lets time pass, sends, tells.
     void progress(Nanoseconds now);
+    // The same for the helper thread, while the program may be about to answer: acknowledgements
+    // wait for that. True where there was something to read.
+    bool serve(Nanoseconds now);
     // The same for a program that polls `queue`, and will be back at once: reads no further than to
     // the first completion, and lets acknowledgements wait for what the program sends next.
     void progress_towards(const CompletionQueue& queue, Nanoseconds now);
     // Sends what is due and tells.
     void transmit(Nanoseconds now);
+    // The same, and what waits for company as well.
+    void send_all(Nanoseconds now);
     // Reads what other processes forwarded.
     void take_forwarded();
     // Looks at the interfaces anew; called when the watch is readable.
@@ -76,6 +81,9 @@ class Adapter {
     bool read_batch(Nanoseconds now);
     void finish_turn(Nanoseconds now);
     void send(Nanoseconds now);
+    std::optional<std::uint8_t> port_at(const Address& address);
+    std::optional<Transmission> take_transmission(Nanoseconds now);
+    void keep_for_later();
     void tell_events();
 
     Config config_;
@@ -83,10 +91,15 @@ class Adapter {
     port::Wire wire_;
     port::Descriptor watch_;
     std::vector<Port> ports_;
+    Address last_address_ = no_address;  // that a packet came to, and its port
+    std::uint8_t last_port_ = 0;
     std::unique_ptr<Device> engine_;
     std::function<void(const Event&)> tell_;
     std::vector<std::byte> outgoing_;
+    Pieces pieces_;                        // of what is sent now
+    std::vector<iovec> vectors_;           // the same for the kernel
     std::optional<Transmission> waiting_;  // what the socket had no room for
+    std::vector<std::byte> waiting_bytes_;
     std::optional<port::Capture> capture_;
     std::uint32_t last_number_ = 0;
 };

@@ -27,10 +27,9 @@ bool resolve_global(AddressVector& address, const Port& port) {
 }
 
 // By LIDs, as InfiniBand does inside of a subnet.
-bool resolve_local(AddressVector& address, const Port& port, unsigned mask_bits) {
-    const std::optional<Address> source = address_of_lid(port, lid_of(port, mask_bits), mask_bits);
-    const std::optional<Address> destination =
-        address_of_lid(port, address.destination_lid, mask_bits);
+bool resolve_local(AddressVector& address, const Port& port, const LidPlan& plan) {
+    const std::optional<Address> source = address_of_lid(port, lid_of(port, plan), plan);
+    const std::optional<Address> destination = address_of_lid(port, address.destination_lid, plan);
     if (!source || !destination || address.destination_lid == 0) return false;
     address.source = *source;
     address.destination = *destination;
@@ -78,7 +77,7 @@ std::optional<AddressVector> resolved(const Adapter& adapter, const ibv_ah_attr&
     const Port& where = adapter.ports()[port - 1U];
     const bool by_lid =
         adapter.config().personality == Personality::infiniband && !address.is_global;
-    const bool meant = by_lid ? resolve_local(address, where, adapter.config().lid_mask_bits)
+    const bool meant = by_lid ? resolve_local(address, where, adapter.config().lids)
                               : address.is_global && resolve_global(address, where);
     if (!meant) return std::nullopt;
     return address;

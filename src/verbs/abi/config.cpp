@@ -1,14 +1,61 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "verbs/abi/config.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
+#include "verbs/port/address.hpp"
+
 namespace lanewise::verbs::abi {
+namespace {
+
+constexpr unsigned first_multicast_lid = 0xc000;
+
+Failure refusal(std::string_view variable, std::string_view value, std::string_view what) {
+    return {LW_ERR_ARGUMENT, fmt::format("{}={} {}", variable, value, what)};
+}
+
+// 10.0.0.1=16
+std::optional<LidPlan::Given> read_given(const std::string& text, unsigned mask_bits) {
+    const std::size_t equals = text.find('=');
+    in_addr address{};
+    if (equals == std::string::npos ||
+        inet_pton(AF_INET, text.substr(0, equals).c_str(), &address) != 1) {
+        return std::nullopt;
+    }
+    unsigned lid = 0;
+    const char *end = text.data() + text.size();
+    const auto read = std::from_chars(text.data() + equals + 1, end, lid);
+    const bool fits = lid >= 1 && lid < first_multicast_lid && lid % (1U << mask_bits) == 0;
+    if (read.ec != std::errc{} || read.ptr != end || !fits) return std::nullopt;
+    return LidPlan::Given{port::address_of(address), static_cast<std::uint16_t>(lid)};
+}
+
+std::optional<std::vector<LidPlan::Given>> read_lids(const char *text, unsigned mask_bits) {
+    std::vector<LidPlan::Given> given;
+    std::istringstream entries(text);
+    for (std::string entry; std::getline(entries, entry, ',');) {
+        const std::optional<LidPlan::Given> one = read_given(entry, mask_bits);
+        if (!one) return std::nullopt;
+        given.push_back(*one);
+    }
+    return given;
+}
+
+std::optional<Mtu> read_mtu(std::string_view text) {
+    for (const Mtu mtu : {Mtu::b256, Mtu::b512, Mtu::b1024, Mtu::b2048, Mtu::b4096}) {
+        if (text == std::to_string(mtu_bytes(mtu))) return mtu;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
 
 Result<Config> read_config(const Settings& settings) {
     Config config;
@@ -31,7 +78,20 @@ Result<Config> read_config(const Settings& settings) {
             return Failure{LW_ERR_ARGUMENT, fmt::format("LANEWISE_HCA_LMC={} is not 0 to {}", bits,
                                                         lid_mask_bits_max)};
         }
-        config.lid_mask_bits = static_cast<unsigned>(bits[0] - '0');
+        config.lids.mask_bits = static_cast<unsigned>(bits[0] - '0');
+    }
+    if (const char *lids = settings.lids; lids && *lids) {
+        const auto given = read_lids(lids, config.lids.mask_bits);
+        if (!given) {
+            return refusal("LANEWISE_HCA_LIDS", lids,
+                           "is no list of ADDRESS=LID with LIDs below 49152, multiples of 2^LMC");
+        }
+        config.lids.given = *given;
+    }
+    if (const char *mtu = settings.mtu; mtu && *mtu) {
+        const std::optional<Mtu> read = read_mtu(mtu);
+        if (!read) return refusal("LANEWISE_HCA_MTU", mtu, "is not 256, 512, 1024, 2048 or 4096");
+        config.mtu_max = *read;
     }
     if (settings.pcap) config.pcap = settings.pcap;
     const char *personality = settings.personality;
@@ -57,6 +117,8 @@ Result<Config> read_config() {
     return read_config({.ports = std::getenv("LANEWISE_HCA_PORTS"),
                         .personality = std::getenv("LANEWISE_HCA_PERSONALITY"),
                         .lid_mask_bits = std::getenv("LANEWISE_HCA_LMC"),
+                        .lids = std::getenv("LANEWISE_HCA_LIDS"),
+                        .mtu = std::getenv("LANEWISE_HCA_MTU"),
                         .pcap = std::getenv("LANEWISE_HCA_PCAP"),
                         .grace_ms = std::getenv("LANEWISE_HCA_GRACE_MS")});
 }

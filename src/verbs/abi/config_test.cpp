@@ -29,9 +29,28 @@ TEST(ConfigTest, MoreThanTwoPortsAreRefused) {
 TEST(ConfigTest, ALidMaskHasOneDigitUpToSeven) {
     const Result<Config> config = read_config({.lid_mask_bits = "3"});
     ASSERT_TRUE(config);
-    EXPECT_EQ(config->lid_mask_bits, 3U);
+    EXPECT_EQ(config->lids.mask_bits, 3U);
     EXPECT_FALSE(read_config({.lid_mask_bits = "8"}));
     EXPECT_FALSE(read_config({.lid_mask_bits = "12"}));
+}
+
+TEST(ConfigTest, LidsAreGivenByAddress) {
+    const Result<Config> config =
+        read_config({.lid_mask_bits = "2", .lids = "10.0.0.1=16,10.0.0.2=20"});
+    ASSERT_TRUE(config);
+    ASSERT_EQ(config->lids.given.size(), 2U);
+    EXPECT_EQ(config->lids.given[1].lid, 20U);
+    for (const char *wrong :
+         {"10.0.0.1", "10.0.0.1=0", "10.0.0.1=18", "10.0.0.1=16x", "x=16", "10.0.0.1=49152"}) {
+        EXPECT_FALSE(read_config({.lid_mask_bits = "2", .lids = wrong})) << wrong;
+    }
+}
+
+TEST(ConfigTest, TheLongestMtuIsOneThatPathsHave) {
+    const Result<Config> config = read_config({.mtu = "1024"});
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->mtu_max, Mtu::b1024);
+    EXPECT_FALSE(read_config({.mtu = "1500"}));
 }
 
 TEST(ConfigTest, AnUnknownPersonalityIsNamed) {

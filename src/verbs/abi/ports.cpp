@@ -40,6 +40,10 @@ Mtu active_mtu(unsigned interface_mtu_bytes) {
     return Mtu::b256;
 }
 
+Mtu active_mtu(const Port& port, const Config& config) {
+    return std::min(active_mtu(port.interface.mtu_bytes), config.mtu_max);
+}
+
 std::optional<std::uint8_t> port_of(std::span<const Port> ports, const Address& address) {
     if (address == no_address) return std::nullopt;
     for (std::size_t index = 0; index < ports.size(); ++index) {
@@ -51,19 +55,30 @@ std::optional<std::uint8_t> port_of(std::span<const Port> ports, const Address& 
     return std::nullopt;
 }
 
-std::uint16_t lid_of(const Port& port, unsigned mask_bits) {
+std::uint16_t lid_of(const Port& port, const LidPlan& plan) {
     const std::optional<Address> address = ipv4_of(port);
     if (!address) return 0;
+    if (!plan.given.empty()) {
+        const auto found = std::find_if(plan.given.begin(), plan.given.end(),
+                                        [&](const auto& one) { return one.address == *address; });
+        return found == plan.given.end() ? std::uint16_t{0} : found->lid;
+    }
     const unsigned low = (*address)[14] * 256U + (*address)[15];
-    return static_cast<std::uint16_t>((low << mask_bits) & lid_mask);
+    return static_cast<std::uint16_t>((low << plan.mask_bits) & lid_mask);
 }
 
-std::optional<Address> address_of_lid(const Port& port, std::uint16_t lid, unsigned mask_bits) {
+std::optional<Address> address_of_lid(const Port& port, std::uint16_t lid, const LidPlan& plan) {
+    if (!plan.given.empty()) {
+        const auto found = std::find_if(plan.given.begin(), plan.given.end(), [&](const auto& one) {
+            return one.lid >> plan.mask_bits == lid >> plan.mask_bits;
+        });
+        return found == plan.given.end() ? std::nullopt : std::optional(found->address);
+    }
     std::optional<Address> address = ipv4_of(port);
     if (!address) return std::nullopt;
-    const unsigned mask = static_cast<unsigned>(lid_mask) >> mask_bits;
+    const unsigned mask = static_cast<unsigned>(lid_mask) >> plan.mask_bits;
     const unsigned kept = ((*address)[14] * 256U + (*address)[15]) & ~mask;
-    const unsigned low = kept | ((lid & lid_mask) >> mask_bits);
+    const unsigned low = kept | ((lid & lid_mask) >> plan.mask_bits);
     (*address)[14] = static_cast<std::uint8_t>(low >> 8);
     (*address)[15] = static_cast<std::uint8_t>(low);
     return address;

@@ -32,13 +32,16 @@ struct Port {
 // as Linux does: IPv6, UDP, BTH, RETH or AtomicETH, ICRC.
 Mtu active_mtu(unsigned interface_mtu_bytes);
 
+// The same for a port, which may be held to less.
+Mtu active_mtu(const Port& port, const Config& config);
+
 // The number of the port that has `address`, from 1.
 std::optional<std::uint8_t> port_of(std::span<const Port> ports, const Address& address);
 
 // LIDs, for programs that speak InfiniBand. The LID of an address is what is left of it below the
 // network mask of /16, shifted by the mask bits (LMC), so every peer derives the same map with
-// nothing written down. All 2^LMC LIDs of a port lead to the same address.
-std::uint16_t lid_of(const Port& port, unsigned mask_bits);
-std::optional<Address> address_of_lid(const Port& port, std::uint16_t lid, unsigned mask_bits);
+// nothing written down; or the plan gives it. All 2^LMC LIDs of a port lead to the same address.
+std::uint16_t lid_of(const Port& port, const LidPlan& plan);
+std::optional<Address> address_of_lid(const Port& port, std::uint16_t lid, const LidPlan& plan);
 
 }  // namespace lanewise::verbs::abi

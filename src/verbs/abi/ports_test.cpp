@@ -60,25 +60,48 @@ TEST(PortTest, AnAddressBelongsToThePortThatHasIt) {
 TEST(LidTest, EveryPeerFindsTheAddressOfALid) {
     const Port here = port_with("10.3.65.7");
     const Port there = port_with("10.3.64.200");
-    EXPECT_EQ(address_of_lid(here, lid_of(there, 0), 0), ipv4("10.3.64.200"));
-    EXPECT_EQ(address_of_lid(there, lid_of(here, 0), 0), ipv4("10.3.65.7"));
+    EXPECT_EQ(address_of_lid(here, lid_of(there, {}), {}), ipv4("10.3.64.200"));
+    EXPECT_EQ(address_of_lid(there, lid_of(here, {}), {}), ipv4("10.3.65.7"));
 }
 
 TEST(LidTest, WithMaskBitsManyLidsLeadToOnePort) {
     const Port here = port_with("10.3.0.7");
     const Port there = port_with("10.3.1.200");
-    const std::uint16_t base = lid_of(there, 2);
+    LidPlan two_bits;
+    two_bits.mask_bits = 2;
+    const std::uint16_t base = lid_of(there, two_bits);
     EXPECT_EQ(base % 4, 0);
     for (std::uint16_t path = 0; path < 4; ++path) {
         const auto lid = static_cast<std::uint16_t>(base + path);
-        EXPECT_EQ(address_of_lid(here, lid, 2), ipv4("10.3.1.200"));
+        EXPECT_EQ(address_of_lid(here, lid, two_bits), ipv4("10.3.1.200"));
     }
-    EXPECT_NE(address_of_lid(here, static_cast<std::uint16_t>(base + 4), 2), ipv4("10.3.1.200"));
+    EXPECT_NE(address_of_lid(here, static_cast<std::uint16_t>(base + 4), two_bits),
+              ipv4("10.3.1.200"));
+}
+
+TEST(LidTest, GivenLidsLeadToTheirAddressesAndNoOthersDo) {
+    const Port here = port_with("10.3.0.7");
+    const LidPlan plan{.mask_bits = 1,
+                       .given = {{ipv4("10.3.0.7"), 40}, {ipv4("192.168.1.1"), 42}}};
+    EXPECT_EQ(lid_of(here, plan), 40);
+    EXPECT_EQ(lid_of(port_with("10.3.0.8"), plan), 0);
+    EXPECT_EQ(address_of_lid(here, 43, plan), ipv4("192.168.1.1"));
+    EXPECT_EQ(address_of_lid(here, 44, plan), std::nullopt);
+}
+
+TEST(MtuTest, APortMayBeHeldToLess) {
+    Port port;
+    Config config;
+    config.mtu_max = Mtu::b1024;
+    port.interface.mtu_bytes = 9000;
+    EXPECT_EQ(active_mtu(port, config), Mtu::b1024);
+    port.interface.mtu_bytes = 700;
+    EXPECT_EQ(active_mtu(port, config), Mtu::b512);
 }
 
 TEST(LidTest, APortWithoutAddressHasNone) {
-    EXPECT_EQ(lid_of(Port{}, 0), 0);
-    EXPECT_EQ(address_of_lid(Port{}, 5, 0), std::nullopt);
+    EXPECT_EQ(lid_of(Port{}, {}), 0);
+    EXPECT_EQ(address_of_lid(Port{}, 5, {}), std::nullopt);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,10 +19,13 @@
 namespace lanewise::verbs::abi {
 namespace {
 
-constexpr Nanoseconds aside_ns = 1'000'000;
-// A program that polls comes back within a few microseconds, one that does something else does not.
-constexpr Nanoseconds between_polls_ns = 5'000;
+constexpr Nanoseconds aside_least_ns = 50'000;
+constexpr Nanoseconds aside_most_ns = 1'000'000;
+constexpr unsigned long timer_slack_ns = 5'000;
+// A program that polls comes back within some microseconds, one that does something else does not.
+constexpr Nanoseconds between_polls_ns = 20'000;
 constexpr Nanoseconds pause_ns = 50'000;
+constexpr Nanoseconds linger_ns = 50'000;
 constexpr int useless_max = 4;
 constexpr std::uint64_t short_turn_ns = 100'000;
 
@@ -79,7 +83,9 @@ void ProgressThread::deadline_changed() {
 }
 
 void ProgressThread::run() {
+    aside_for_ns_ = aside_least_ns;
     ask_for_short_turns();
+    prctl(PR_SET_TIMERSLACK, timer_slack_ns);
     while (!stop_) {
         if (aside_) {
             stand_aside();
@@ -100,7 +106,7 @@ bool ProgressThread::program_polls(Nanoseconds now) const {
 
 Nanoseconds ProgressThread::plan(Nanoseconds now) {
     const std::unique_lock guard(adapter_.lock(), std::try_to_lock);
-    if (!guard) return now + aside_ns;
+    if (!guard) return now + aside_most_ns;
     // A wake that is already planned stays, even if its reason is gone: were it given up, the next
     // request would have to plan it again.
     const Nanoseconds planned = wakes_at_;
@@ -118,18 +124,29 @@ void ProgressThread::watch() {
         stay_out();
         return;
     }
-    take_turn();
+    take_turns();
 }
 
-void ProgressThread::take_turn() {
+// To sleep and be woken takes longer than the next packet of a stream: it stays for that a moment.
+void ProgressThread::take_turns() {
+    Nanoseconds now = Adapter::now();
+    Nanoseconds until = now;
+    do {
+        if (polled_within(between_polls_ns) || !take_turn(now, until)) {
+            stay_out();
+            return;
+        }
+        now = Adapter::now();
+    } while (now < until && !stop_);
+}
+
+bool ProgressThread::take_turn(Nanoseconds now, Nanoseconds& until) {
     const std::unique_lock guard(adapter_.lock(), std::try_to_lock);
-    if (!guard) {
-        // Who has the lock makes progress. It may be waiting for this very processor.
-        stay_out();
-        return;
-    }
+    // Who has the lock makes progress. It may be waiting for this very processor.
+    if (!guard) return false;
     useless_ = 0;
-    adapter_.progress(Adapter::now());
+    if (adapter_.serve(now)) until = now + linger_ns;
+    return true;
 }
 
 void ProgressThread::stay_out() {
@@ -140,10 +157,14 @@ void ProgressThread::stay_out() {
 
 void ProgressThread::stand_aside() {
     wakes_at_ = 0;
-    wait(false, aside_ns);
-    if (polled_within(pause_ns)) return;
+    wait(false, aside_for_ns_);
+    if (polled_within(pause_ns)) {
+        aside_for_ns_ = std::min(2 * aside_for_ns_, aside_most_ns);
+        return;
+    }
+    aside_for_ns_ = aside_least_ns;
     aside_ = false;
-    take_turn();
+    take_turns();
 }
 
 bool ProgressThread::wait(bool for_packets, Nanoseconds longest) {

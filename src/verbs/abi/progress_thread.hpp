@@ -7,7 +7,7 @@
 // has two ways to wait:
 //
 //   aside     while the program polls: it looks up once in a while, on nothing
-//             but the clock;
+//             but the clock, the more rarely the longer that goes on;
 //   watching  otherwise: it waits for packets, forwarded packets and deadlines.
 //
 // It steps aside after waking for packets a few times in a row while the
@@ -44,7 +44,9 @@ class ProgressThread {
     void run();
     void watch();
     void stand_aside();
-    void take_turn();
+    void take_turns();
+    // False where somebody else has the lock; moves `until` where there was something to do.
+    bool take_turn(Nanoseconds now, Nanoseconds& until);
     // After waking for what the program itself is about to do.
     void stay_out();
     // When to wake without a packet.
@@ -59,6 +61,7 @@ class ProgressThread {
     std::atomic<bool> stop_{false};
     std::atomic<Nanoseconds> wakes_at_{0};
     int useless_ = 0;
+    Nanoseconds aside_for_ns_ = 0;  // until it looks again
     std::atomic<bool> aside_{false};
     std::thread thread_;
 };

@@ -76,7 +76,7 @@ ibv_port_attr port_attributes(const Adapter& adapter, const DeviceConfig& config
     made.state = port.interface.carrier ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
     made.phys_state = port.interface.carrier ? linked_up : disabled;
     made.max_mtu = IBV_MTU_4096;
-    made.active_mtu = static_cast<ibv_mtu>(active_mtu(port.interface.mtu_bytes));
+    made.active_mtu = static_cast<ibv_mtu>(active_mtu(port, adapter.config()));
     made.gid_tbl_len = static_cast<int>(gid_table_length);
     made.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_AUTO_MIGR_SUP;
     made.max_msg_sz = static_cast<std::uint32_t>(config.message_bytes_max);
@@ -86,9 +86,9 @@ ibv_port_attr port_attributes(const Adapter& adapter, const DeviceConfig& config
     made.active_speed = lane_25_gbps;
     made.link_layer = infiniband ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
     if (infiniband) {
-        made.lid = lid_of(port, adapter.config().lid_mask_bits);
+        made.lid = lid_of(port, adapter.config().lids);
         made.sm_lid = made.lid;
-        made.lmc = static_cast<std::uint8_t>(adapter.config().lid_mask_bits);
+        made.lmc = static_cast<std::uint8_t>(adapter.config().lids.mask_bits);
     } else {
         made.port_cap_flags |= IBV_PORT_IP_BASED_GIDS;
         made.flags = IBV_QPF_GRH_REQUIRED;

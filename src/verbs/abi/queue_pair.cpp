@@ -116,9 +116,9 @@ bool set_paths(const Adapter& adapter, const ibv_qp_attr& from, unsigned mask, s
 
 // A path MTU whose packets the interface cannot carry would lose every full packet.
 bool fits_interface(const Adapter& adapter, const Attributes& attributes) {
-    const port::Interface& interface =
-        adapter.ports()[attributes.primary.address.port - 1U].interface;
-    const Mtu longest = active_mtu(interface.mtu_bytes);
+    const Port& port = adapter.ports()[attributes.primary.address.port - 1U];
+    const port::Interface& interface = port.interface;
+    const Mtu longest = active_mtu(port, adapter.config());
     if (attributes.path_mtu <= longest) return true;
     complain(fmt::format("a path MTU of {} does not fit {}, whose MTU of {} carries {}; ask for {}",
                          mtu_bytes(attributes.path_mtu), interface.name, interface.mtu_bytes,
@@ -221,6 +221,7 @@ int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
     const auto mask = static_cast<unsigned>(attr_mask);
     if (mask & unsupported_attributes) return EOPNOTSUPP;
     const std::lock_guard guard(context.adapter->lock());
+    context.adapter->send_all(Adapter::now());  // it may be about to be reset
     QueuePairObject& object = own(qp);
     Attributes attributes = engine_attributes(*attr);
     const std::uint8_t port = object.engine->query().port;
@@ -258,6 +259,8 @@ int ibv_destroy_qp(ibv_qp *qp) {
     QueuePairObject& object = own(qp);
     {
         const std::lock_guard guard(context.adapter->lock());
+        // The peer may be waiting for an acknowledgement of the last message.
+        context.adapter->send_all(Adapter::now());
         if (const int error = context.adapter->engine().destroy(object.engine)) return error;
         --own(qp->pd).users;
     }

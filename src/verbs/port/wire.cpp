@@ -162,6 +162,13 @@ Result<Wire> Wire::open() {
     return wire;
 }
 
+std::uint32_t Wire::receive_buffer_bytes() const {
+    int bytes = 0;
+    socklen_t size = sizeof bytes;
+    getsockopt(socket(), SOL_SOCKET, SO_RCVBUF, &bytes, &size);
+    return static_cast<std::uint32_t>(bytes);
+}
+
 void Wire::ask_place() {
     asked_ = steady_clock::now();
     const std::vector<Member> members = read_members();

@@ -72,6 +72,8 @@ class Wire {
     // What to answer to whoever sends `status_question` to the mailbox.
     void answer_with(std::function<std::string()> status) { status_ = std::move(status); }
 
+    std::uint32_t receive_buffer_bytes() const;
+
     int socket() const { return socket_.number(); }
     int mailbox() const { return slot_.mailbox.number(); }
     std::uint32_t slot() const { return slot_.number; }

@@ -40,7 +40,7 @@ std::optional<Outgoing> Responder::peek() const {
                     &connection_.attributes.primary.address};
 }
 
-std::size_t Responder::write_next(std::span<std::byte> into) {
+bool Responder::write_next(Batch& batch) {
     Answer& answer = answers_.front();
     Packet packet = connection_.packet(answer.kind, part_of(answer), false);
     const std::size_t bytes = payload_bytes(answer);
@@ -48,27 +48,38 @@ std::size_t Responder::write_next(std::span<std::byte> into) {
     packet.base.pad_bytes = static_cast<std::uint8_t>(-bytes & 3u);
     packet.ack = {answer.syndrome != 0 ? answer.syndrome : positive_syndrome(), answer.msn};
     packet.atomic_result = answer.result;
-    const std::size_t headers_bytes = encode_headers(packet, into);
-    if (bytes > 0) {
-        const std::uint64_t address =
-            answer.rdma.address + std::uint64_t{answer.index} * connection_.mtu();
-        const std::byte *from = connection_.device.memory.find(
-            answer.rdma.rkey, connection_.init.domain, address, bytes, remote_read);
-        if (from == nullptr) {  // taken back after the request had been granted
-            const Psn psn = packet.base.psn;
-            answers_.clear();
-            refuse(Verdict::access, psn);
-            return 0;
-        }
-        std::memcpy(into.data() + headers_bytes, from, bytes);
-        std::memset(into.data() + headers_bytes + bytes, 0, packet.base.pad_bytes);
+    batch.wrote(encode_headers(packet, batch.room()));
+    if (bytes > 0 && !write_data(answer, bytes, batch)) {
+        const Psn psn = packet.base.psn;
+        answers_.clear();
+        refuse(Verdict::access, psn);
+        return false;
     }
+    batch.pad(packet.base.pad_bytes);
     if (++answer.index == answer.packets) {
         answers_.erase(answers_.begin());
         untold_bytes_ = 0;
     }
     hurry();
-    return datagram_bytes(packet.row, bytes);
+    return true;
+}
+
+// False where the memory was taken back after the request had been granted.
+bool Responder::write_data(const Answer& answer, std::size_t bytes, Batch& batch) const {
+    const std::uint64_t address =
+        answer.rdma.address + std::uint64_t{answer.index} * connection_.mtu();
+    const std::byte *from = connection_.device.memory.find(
+        answer.rdma.rkey, connection_.init.domain, address, bytes, remote_read);
+    if (from == nullptr) {
+        return false;
+    }
+    if (batch.refers(bytes, 1)) {
+        batch.refer({from, bytes});
+    } else {
+        std::memcpy(batch.room().data(), from, bytes);
+        batch.wrote(bytes);
+    }
+    return true;
 }
 
 }  // namespace lanewise::verbs

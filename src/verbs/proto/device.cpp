@@ -156,8 +156,19 @@ void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from,
 
 std::optional<Transmission> Device::poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
                                                   std::size_t segments_max) {
+    return transmit(now, {buffer, nullptr}, segments_max);
+}
+
+std::optional<Transmission> Device::poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
+                                                  std::size_t segments_max, Pieces& pieces) {
+    pieces.clear();
+    return transmit(now, {buffer, &pieces}, segments_max);
+}
+
+std::optional<Transmission> Device::transmit(Nanoseconds now, Batch batch,
+                                             std::size_t segments_max) {
     while (QueuePairParts *next = parts_->agenda.take_ready()) {
-        if (auto run = next->transmit(buffer, segments_max, now)) {
+        if (auto run = next->transmit(batch, segments_max, now)) {
             PortCounters& counters = parts_->port(run->port).counters;
             counters.packets_sent += run->segments;
             counters.bytes_sent += run->bytes;

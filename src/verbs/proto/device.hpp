@@ -17,6 +17,7 @@
 
 #include "verbs/proto/address.hpp"
 #include "verbs/proto/attributes.hpp"
+#include "verbs/proto/batch.hpp"
 #include "verbs/proto/completion_queue.hpp"
 #include "verbs/proto/counters.hpp"
 #include "verbs/proto/event.hpp"
@@ -106,6 +107,10 @@ class Device {
     // Writes the next datagrams into `buffer`, which has room for one of 4096 + 96 bytes at least.
     std::optional<Transmission> poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
                                               std::size_t segments_max);
+    // The same without copying large payloads: what is to be sent is `pieces`, in the buffer and in
+    // memory of the program.
+    std::optional<Transmission> poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
+                                              std::size_t segments_max, Pieces& pieces);
 
     // Nothing more has arrived, and the program has nothing to say now: answers that wait for
     // company go alone.
@@ -125,6 +130,8 @@ class Device {
     const PortCounters& counters(std::uint8_t port) const;
 
   private:
+    std::optional<Transmission> transmit(Nanoseconds now, Batch batch, std::size_t segments_max);
+
     std::unique_ptr<DeviceParts> parts_;
 };
 

@@ -48,9 +48,12 @@ std::byte *put_ipv6(std::byte *at, const IcrcAddresses& addresses, std::size_t u
     return at + ipv6_bytes;
 }
 
-std::uint32_t icrc(std::span<const std::byte> datagram, const IcrcAddresses& addresses,
+// The parts of a datagram up to its ICRC; the first holds the base header.
+using Parts = std::span<const std::span<const std::byte>>;
+
+std::uint32_t icrc(Parts parts, std::size_t datagram_bytes, const IcrcAddresses& addresses,
                    std::uint16_t ip_id) {
-    const std::size_t udp_length = udp_bytes + datagram.size();
+    const std::size_t udp_length = udp_bytes + datagram_bytes;
     Masked masked;
     masked.fill(std::byte{0xff});
     std::byte *at = masked.data() + route_bytes;
@@ -60,13 +63,16 @@ std::uint32_t icrc(std::span<const std::byte> datagram, const IcrcAddresses& add
     store_network(at + 2, roce_udp_port);
     store_network(at + 4, udp_length, 2);
     at += udp_bytes;
-    std::memcpy(at, datagram.data(), bth_bytes);
+    std::memcpy(at, parts.front().data(), bth_bytes);
     at[4] = std::byte{0xff};
     at += bth_bytes;
 
-    const auto rest = datagram.subspan(bth_bytes, datagram.size() - bth_bytes - icrc_bytes);
-    const std::uint32_t state = crc32::feed(crc32::initial, {masked.data(), at});
-    return ~crc32::feed(state, rest);
+    std::uint32_t state = crc32::feed(crc32::initial, {masked.data(), at});
+    state = crc32::feed(state, parts.front().subspan(bth_bytes));
+    for (const auto& part : parts.subspan(1)) {
+        state = crc32::feed(state, part);
+    }
+    return ~state;
 }
 
 std::uint32_t load_icrc(std::span<const std::byte> datagram) {
@@ -98,10 +104,24 @@ bool some_id_explains(std::uint32_t difference, std::size_t datagram_bytes) {
 
 }  // namespace
 
-void seal(std::span<std::byte> datagram, const IcrcAddresses& addresses, std::uint16_t ip_id) {
-    std::uint32_t value = icrc(datagram, addresses, ip_id);
+std::size_t seal(std::span<std::span<const std::byte>> parts, std::byte *icrc_at,
+                 const IcrcAddresses& addresses, std::uint16_t ip_id) {
+    std::size_t bytes = 0;
+    for (const auto& part : parts) {
+        bytes += part.size();
+    }
+    const auto whole = parts.back();
+    parts.back() = whole.first(whole.size() - icrc_bytes);
+    std::uint32_t value = icrc(parts, bytes, addresses, ip_id);
+    parts.back() = whole;
     value = std::endian::native == std::endian::little ? value : __builtin_bswap32(value);
-    std::memcpy(datagram.last(icrc_bytes).data(), &value, icrc_bytes);
+    std::memcpy(icrc_at, &value, icrc_bytes);
+    return bytes;
+}
+
+void seal(std::span<std::byte> datagram, const IcrcAddresses& addresses, std::uint16_t ip_id) {
+    std::span<const std::byte> whole = datagram;
+    seal({&whole, 1}, datagram.last(icrc_bytes).data(), addresses, ip_id);
 }
 
 bool intact(std::span<const std::byte> datagram, const Arrival& from) {
@@ -110,8 +130,10 @@ bool intact(std::span<const std::byte> datagram, const Arrival& from) {
     }
     const bool id_known = from.ip_id <= 0xffff;
     const auto ip_id = static_cast<std::uint16_t>(id_known ? from.ip_id : from.likely_ip_id);
+    const auto covered = datagram.first(datagram.size() - icrc_bytes);
     const std::uint32_t expected =
-        icrc(datagram, {from.source, from.destination, from.source_udp_port}, ip_id);
+        icrc({&covered, 1}, datagram.size(), {from.source, from.destination, from.source_udp_port},
+             ip_id);
     const std::uint32_t difference = expected ^ load_icrc(datagram);
     if (difference == 0) {
         return true;

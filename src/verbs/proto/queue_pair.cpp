@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "verbs/proto/icrc.hpp"
 #include "verbs/proto/migration.hpp"
 #include "verbs/proto/queue_pair_parts.hpp"
 
@@ -171,8 +170,8 @@ void QueuePairParts::settle() {
     connection.device.agenda.offer(*this);
 }
 
-std::optional<Transmission> QueuePairParts::transmit(std::span<std::byte> buffer,
-                                                     std::size_t segments_max, Nanoseconds now) {
+std::optional<Transmission> QueuePairParts::transmit(Batch& batch, std::size_t segments_max,
+                                                     Nanoseconds now) {
     std::optional<Transmission> run;
     AddressVector to;
     bool open = true;
@@ -184,18 +183,20 @@ std::optional<Transmission> QueuePairParts::transmit(std::span<std::byte> buffer
             break;
         }
         const std::size_t used = run ? run->bytes : 0;
-        if (used + next->bytes > buffer.size() ||
+        if (used + next->bytes > batch.capacity_bytes() ||
             (run && (next->bytes > run->segment_bytes || *next->to != to))) {
             break;
         }
         to = *next->to;
-        const auto rest = buffer.subspan(used);
-        const std::size_t bytes =
-            request ? requester.write_next(rest, now) : responder.write_next(rest);
-        if (bytes == 0) {  // it failed on the way
+        batch.begin();
+        if (!(request ? requester.write_next(batch, now) : responder.write_next(batch))) {
+            batch.drop();
             settle();
             continue;
         }
+        const auto ip_id = static_cast<std::uint16_t>(run ? run->segments : 0);
+        const std::size_t bytes =
+            batch.finish({to.source, to.destination, to.source_udp_port}, ip_id);
         if (!run) {
             run = Transmission{.port = to.port,
                                .source = to.source,
@@ -206,8 +207,6 @@ std::optional<Transmission> QueuePairParts::transmit(std::span<std::byte> buffer
                                .flow_label = to.flow_label,
                                .segment_bytes = bytes};
         }
-        const auto ip_id = static_cast<std::uint16_t>(run->segments);
-        seal(rest.first(bytes), {to.source, to.destination, to.source_udp_port}, ip_id);
         run->bytes += bytes;
         ++run->segments;
         open = bytes == run->segment_bytes;

@@ -29,8 +29,7 @@ struct QueuePairParts {
 
     // A packet for this queue pair, whole and from a port of the device.
     void on_packet(const Packet& packet, const Arrival& from, Nanoseconds now);
-    std::optional<Transmission> transmit(std::span<std::byte> buffer, std::size_t segments_max,
-                                         Nanoseconds now);
+    std::optional<Transmission> transmit(Batch& batch, std::size_t segments_max, Nanoseconds now);
     void on_deadline(Nanoseconds now);
     void on_port_down(std::uint8_t port);
 

@@ -197,13 +197,14 @@ Packet Requester::packet_of(const SendEntry& entry, const Plan& plan) const {
     return packet;
 }
 
-Status Requester::fill(const SendEntry& entry, const Plan& plan,
-                       std::span<std::byte> payload) const {
+Status Requester::fill(const SendEntry& entry, const Plan& plan, Batch& batch) const {
     const std::uint64_t offset = std::uint64_t{plan.index} * connection_.mtu();
+    const std::span<std::byte> payload = batch.room().first(plan.payload_bytes);
     if ((entry.flags & inline_data) != 0) {
         if (!payload.empty()) {
             std::memcpy(payload.data(), entry.inline_bytes.data() + offset, payload.size());
         }
+        batch.wrote(payload.size());
         return Status::success;
     }
     const MemoryTable& memory = connection_.device.memory;
@@ -212,7 +213,13 @@ Status Requester::fill(const SendEntry& entry, const Plan& plan,
     if (plan.index == 0 && !permitted(memory, domain, entry.slices, access)) {
         return Status::local_protection_error;
     }
-    const Copied copied = gather(memory, domain, entry.slices, offset, payload);
+    Copied copied = Copied::all;
+    if (batch.refers(payload.size(), entry.slices.size())) {
+        copied = borrow(memory, domain, entry.slices, offset, payload.size(), batch);
+    } else {
+        copied = gather(memory, domain, entry.slices, offset, payload);
+        batch.wrote(payload.size());
+    }
     return copied == Copied::all ? Status::success : Status::local_protection_error;
 }
 
@@ -230,29 +237,29 @@ bool Requester::gathers() const {
     return waiting * weight_bytes(bytes) < batch_bytes;
 }
 
-std::size_t Requester::write_next(std::span<std::byte> into, Nanoseconds now) {
+bool Requester::write_next(Batch& batch, Nanoseconds now) {
     const auto next = plan();
     if (!next) {
-        return 0;
+        return false;
     }
     const SendEntry& entry = entries_[next->entry];
     const Packet packet = packet_of(entry, *next);
-    const std::size_t headers_bytes = encode_headers(packet, into);
-    const Status status = fill(entry, *next, into.subspan(headers_bytes, next->payload_bytes));
+    batch.wrote(encode_headers(packet, batch.room()));
+    const Status status = fill(entry, *next, batch);
     if (status != Status::success) {
         local_error_ = status;
         if (next->entry == 0) {
             fail_front(status);
         }
-        return 0;
+        return false;
     }
-    std::memset(into.data() + headers_bytes + next->payload_bytes, 0, packet.base.pad_bytes);
+    batch.pad(packet.base.pad_bytes);
     unrequested_ = packet.base.ack_request ? 0 : unrequested_ + 1;
     if (packet.base.ack_request && !next->probe && !before(cursor_, highest_)) {
         round_trip_.on_sent(packet.base.psn, now);
     }
     sent(*next, now);
-    return datagram_bytes(packet.row, next->payload_bytes);
+    return true;
 }
 
 void Requester::sent(const Plan& plan, Nanoseconds now) {

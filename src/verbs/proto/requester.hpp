@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "verbs/proto/batch.hpp"
 #include "verbs/proto/completion.hpp"
 #include "verbs/proto/connection.hpp"
 #include "verbs/proto/ring.hpp"
@@ -72,10 +73,10 @@ class Requester {
     // Completes what is left as flushed.
     void flush();
 
-    // What would go next; write_next() then writes just that, or nothing where the memory of the
-    // request turns out to be forbidden.
+    // What would go next; write_next() then writes just that up to its ICRC, or fails where the
+    // memory of the request turns out to be forbidden.
     std::optional<Outgoing> peek();
-    std::size_t write_next(std::span<std::byte> into, Nanoseconds now);
+    bool write_next(Batch& batch, Nanoseconds now);
 
     void on_response(const Packet& packet, Nanoseconds now);
 
@@ -109,7 +110,7 @@ class Requester {
     bool may_begin(const SendEntry& entry, const Plan& plan) const;
     bool fits_window(const Plan& plan) const;
     Packet packet_of(const SendEntry& entry, const Plan& plan) const;
-    Status fill(const SendEntry& entry, const Plan& plan, std::span<std::byte> payload) const;
+    Status fill(const SendEntry& entry, const Plan& plan, Batch& batch) const;
     void sent(const Plan& plan, Nanoseconds now);
     std::uint32_t read_packets() const;
     std::uint32_t messages_of(const SendEntry& entry) const;

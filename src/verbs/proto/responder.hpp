@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "verbs/proto/batch.hpp"
 #include "verbs/proto/connection.hpp"
 #include "verbs/proto/early.hpp"
 #include "verbs/proto/receive_queue.hpp"
@@ -34,7 +35,8 @@ class Responder {
     void flush();
 
     std::optional<Outgoing> peek() const;
-    std::size_t write_next(std::span<std::byte> into);
+    // False where the memory has been taken back since.
+    bool write_next(Batch& batch);
 
     void on_request(const Packet& packet, Nanoseconds now);
     void on_unreliable(const Packet& packet);
@@ -119,6 +121,7 @@ class Responder {
     Part part_of(const Answer& answer) const;
     std::size_t payload_bytes(const Answer& answer) const;
     std::uint8_t positive_syndrome() const;
+    bool write_data(const Answer& answer, std::size_t bytes, Batch& batch) const;
 
     Connection& connection_;
     ReceiveQueue queue_;

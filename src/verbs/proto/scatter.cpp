@@ -44,6 +44,14 @@ Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<cons
     return walk(memory, domain, slices, offset, to.size(), 0, copy);
 }
 
+Copied borrow(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
+              std::uint64_t offset, std::size_t size, Batch& batch) {
+    const auto refer = [&](const std::byte *at, std::size_t, std::size_t bytes) {
+        batch.refer({at, bytes});
+    };
+    return walk(memory, domain, slices, offset, size, 0, refer);
+}
+
 Copied scatter(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
                std::uint64_t offset, std::span<const std::byte> from) {
     const auto copy = [&](std::byte *at, std::size_t done, std::size_t bytes) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "verbs/proto/batch.hpp"
 #include "verbs/proto/memory_table.hpp"
 #include "verbs/proto/work_request.hpp"
 
@@ -19,6 +20,10 @@ enum class Copied : std::uint8_t { all, too_long, forbidden };
 // The slices from `offset` on are one run of bytes: reads `to.size()` of them.
 Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
               std::uint64_t offset, std::span<std::byte> to);
+
+// Refers to `size` of those bytes instead.
+Copied borrow(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
+              std::uint64_t offset, std::size_t size, Batch& batch);
 
 // Writes `from` into them.
 Copied scatter(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,

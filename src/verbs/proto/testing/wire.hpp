@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <span>
 #include <vector>
@@ -63,6 +64,7 @@ class Wire {
     };
     bool chance(double probability);
     void pump();
+    std::optional<Transmission> take(Device& device);
     void launch(std::size_t sender, const Transmission& run, std::span<const std::byte> bytes);
     void fly(const Flight& flight, const Faults& faults);
 
@@ -70,6 +72,7 @@ class Wire {
     std::vector<Faults> paths_;
     std::multimap<Nanoseconds, Flight> flights_;
     std::vector<std::byte> buffer_;
+    std::vector<std::byte> headers_;
     Nanoseconds now_ = 1'000'000;
 };
 

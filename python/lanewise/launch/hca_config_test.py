@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A software device as a TOML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.launch.hca import Device
+from lanewise.launch.hca_config import read, read_file
+
+WHOLE = """
+ports = ["eth0", "eth1"]
+personality = "infiniband"
+lmc = 1
+mtu = 2048
+pcap = "packets.pcap"
+
+[lids]
+"10.0.0.1" = 16
+"10.0.0.2" = 18
+"""
+
+
+def test_everything_is_read() -> None:
+    lids = (("10.0.0.1", 16), ("10.0.0.2", 18))
+    expected = Device(("eth0", "eth1"), "infiniband", 1, "packets.pcap", 2048, lids)
+    assert read(WHOLE, "a.toml") == expected
+
+
+def test_an_empty_file_is_the_device_without_options() -> None:
+    assert read("", "a.toml") == Device()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("\nport = []", "a.toml:2: unknown key 'port'; did you mean ports?"),
+        ("ports = []", "a.toml:1: ports = []: name 1 or 2 different interfaces"),
+        ('ports = ["a", "a"]', "name 1 or 2 different"),
+        ('ports = "eth0"', "name 1 or 2 different"),
+        ('\n\npersonality = "iwarp"', "a.toml:3: personality = 'iwarp': use ethernet or infini"),
+        ("lmc = 8", "a.toml:1: lmc = 8: use 0 to 7"),
+        ("lmc = -1", "a.toml:1: lmc = -1 is not a whole number"),
+        ("mtu = 1500", "a.toml:1: mtu = 1500: use 4096 or 2048 or 1024 or 512 or 256"),
+        ("mtu = true", "mtu = True: use"),
+        ("pcap = 1", "a.toml:1: pcap = 1 is not a text"),
+        ("lids = 1", "a.toml:1: lids is not a table"),
+        ('[lids]\n"10.0.0" = 1', "a.toml:2: lids: Expected 4 octets"),
+        ('lmc = 2\n[lids]\n"10.0.0.1" = 18', "a.toml:3: 10.0.0.1 = 18: use a multiple of 4"),
+        ('[lids]\n"10.0.0.1" = 0', "a.toml:2: 10.0.0.1 = 0: use a multiple of 1 below 49152"),
+        ('[lids]\n"10.0.0.1" = 5\n"10.0.0.2" = 5', "a.toml:3: there are two LIDs '5'"),
+        ("ports = [", "a.toml: "),
+    ],
+)
+def test_what_cannot_be_is_named_with_line_and_key(text: str, sentence: str) -> None:
+    with pytest.raises(RequestError) as refused:
+        read(text, "a.toml")
+    assert sentence in str(refused.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"none\.toml cannot be read"):
+        read_file(tmp_path / "none.toml")

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the fuzzers do with an input, and the replay of their corpus in the everyday tests. Each
+// returns what is wrong, or nothing; what reads or writes beyond its memory is for the sanitizers.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace lanewise::verbs::testing {
+
+using Input = std::span<const std::uint8_t>;
+
+// The parser: bytes are no packet, or one that lies inside them and is written as it was read.
+std::string fuzz_packet(Input input);
+
+// A whole device under attack (hostile.hpp), the input being the script.
+std::string fuzz_engine(Input input);
+
+}  // namespace lanewise::verbs::testing
