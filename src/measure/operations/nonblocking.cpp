@@ -111,7 +111,6 @@ constexpr Form forms[] = {
     {"iscan", "scan", start_scan},
     {"iexscan", "exscan", start_exscan},
     {"ibarrier", "barrier", start_barrier},
-    {"iand_wait", "and_wait", start_and_wait},
 };
 
 }  // namespace
