@@ -216,12 +216,19 @@ def application_figure(times: Mapping[str, Mapping[int, Sequence[float]]]) -> Js
             }
         )
     counts = sorted({count for found in times.values() for count in found})
+    highest = max((end or 0.0 for one in curves for end in (*one["y"], *one["high"])), default=1.0)
     return {
         "id": "figure-application",
         "title": "Application efficiency, LAMMPS with scaled work",
         "paper": "Fig. 11",
         "x": {"label": "ranks", "unit": "ranks", "log": True, "at": counts},
-        "y": {"label": "efficiency", "unit": "share", "log": False, "low": 0, "high": 1},
+        "y": {
+            "label": "efficiency",
+            "unit": "share",
+            "log": False,
+            "low": 0,
+            "high": max(1, highest),
+        },
         "curves": curves,
         "better": "higher",
     }
