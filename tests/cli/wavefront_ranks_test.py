@@ -143,7 +143,7 @@ def two_hosts(
 
 @pytest.mark.parametrize(
     "sweep",
-    [["livermore23"], ["sor-fourth-order"], ["jacobi", "--tolerance", 2e-3]],
+    [["livermore23"], ["sor-fourth-order"], ["jacobi", "--tolerance", 0.08]],
     ids=["livermore23", "two cells far", "jacobi until it rests"],
 )
 @pytest.mark.usefixtures("two_hosts")
@@ -157,6 +157,7 @@ def test_ranks_on_two_hosts_leave_the_bits_of_one_program(
                          "--kernel", kernel, "--strip-rows", 8)  # fmt: skip
         assert made.returncode == 0, made.stderr
     assert wavefront("run", tmp_path / "expected", *run).returncode == 0
+    assert iterations(tmp_path / "expected") < 200 or not tolerance
     ranked = str(build_of("openmpi", os.environ).program("lanewise-wavefront-ranks"))
 
     for ranks in RANKS:
@@ -182,7 +183,7 @@ def test_a_run_with_a_tolerance_that_is_killed_rests_where_one_program_does(
         made = wavefront("create", tmp_path / name, "--rows", 500, "--cols", 400,
                          "--kernel", "jacobi", "--strip-rows", 8)  # fmt: skip
         assert made.returncode == 0, made.stderr
-    run = ["--iterations", 400, "--waves", 5, "--tolerance", 1e-3, "--kernel", "jacobi"]
+    run = ["--iterations", 400, "--waves", 5, "--tolerance", 0.1, "--kernel", "jacobi"]
     assert wavefront("run", tmp_path / "expected", *run).returncode == 0
     parts = parts_of(tmp_path, ranks)
     assert wavefront("split", tmp_path / "whole", *parts).returncode == 0

@@ -372,7 +372,7 @@ Outcome kernels(const WavefrontArguments& arguments) {
                    {"coefficients", info.coefficient_count},
                    {"skewed", info.skew > 0}});
         else
-            fmt::print("{:<15} {} {}\n", info.name, info.meaning, info.parameters);
+            fmt::print("{:<17} {} {}\n", info.name, info.meaning, info.parameters);
     }
     return Done{};
 }
