@@ -26,7 +26,7 @@ DELAYS_MS = (5, 20)
 # 250 Mb/s, a round trip of 10 ms and the LAN's at both ends.
 WINDOW_BYTES = 250e6 / 8 * 2 * (5e-3 + 50e-6)
 SIZES = ("256K", "1M", "4M")
-LARGE, MANY_LARGE = 4 << 20, 256 << 10
+LARGE, MANY_LARGE = 4 << 20, 64 << 10
 LANES = (1, 2, 4, 8, 16, 32)
 FORMS = {"three_step": "three steps", "multilane": "pipelined"}
 COLLECTIVES = ("scatter", "gather")
@@ -67,7 +67,7 @@ def run(workspace: Workspace) -> Outcome:
             found[collective, delay_ms] = measured(workspace, sites, collective, platform)
     many = SimulatedSites(MANY_HOSTS, DELAYS_MS[0] / 1e3, WINDOW_BYTES, windows="host")
     ways = ["single_lane", *(way(form, HOSTS) for form in FORMS)]
-    grown = {each: race(workspace, many, each, ["256K"], ways)[MANY_LARGE] for each in COLLECTIVES}
+    grown = {each: race(workspace, many, each, ["64K"], ways)[MANY_LARGE] for each in COLLECTIVES}
     figures = figures_of(found, grown)
     return Outcome(
         figures=figures,
