@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lanewise.reproduce import multilane_paper
-from lanewise.reproduce.multilane_paper import FORMS, LANES, LARGE, WINDOW_BYTES, Found, way
+from lanewise.reproduce.multilane_paper import FORMS, LANES, LARGE, WINDOW_BYTES, Found
 from lanewise.reproduce.simulated_sites import SimulatedSites
 
 
@@ -67,11 +67,18 @@ def test_the_gain_is_that_of_the_best_number_of_lanes() -> None:
     sizes_s = {LARGE: {"default": 5.0, "single_lane": 5.2}}
     model_s = {lanes: 5.0 / lanes for lanes in LANES}
     found = Found(sizes_s, dict.fromkeys(FORMS, lanes_s), model_s)
-    grown = {"scatter": {"single_lane": 9.0, **{way(form, 32): 3.0 for form in FORMS}}}
 
-    figures = multilane_paper.figures_of({("scatter", 5): found}, grown)
+    figures = multilane_paper.figures_of({("scatter", 5): found})
 
     assert figures["speedup_scatter"] == pytest.approx(2.0)
     assert figures["lanes_scatter"] == 16
     assert figures["lanes_scatter_by_model"] == 32
-    assert figures["speedup_scatter_2x512"] == pytest.approx(3.0)
+
+
+def test_among_many_hosts_each_form_has_its_gain() -> None:
+    found = {"gather": {"single_lane": 9.0, "three_step:0:32": 4.5, "multilane:0:32": 3.0}}
+
+    figures = multilane_paper.figures_of_many(found)
+
+    assert figures["speedup_gather"] == pytest.approx(3.0)
+    assert figures["speedup_gather_three_step"] == pytest.approx(2.0)

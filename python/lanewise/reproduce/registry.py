@@ -57,6 +57,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     multilane.SCATTER,
     multilane.GATHER,
     multilane_paper.EXPERIMENT,
+    multilane_paper.MANY,
     multilane_utilisation.EXPERIMENT,
     multilane_sites.EXPERIMENT,
     multilane_collectives.EXPERIMENT,
