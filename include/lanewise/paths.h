@@ -139,8 +139,9 @@ LW_API lw_status lw_paths_specify(lw_paths *paths, struct ibv_qp *qp, const lw_p
 /*
  * Load (LRM): ask for REARM with the alternate that was specified, or a chosen
  * one.  A queue pair is armed once the peer has loaded too and a packet of it
- * has come; that is noticed, and lw_paths_query tells.  All are tried; the
- * first failure is returned.
+ * has come; that is noticed, and lw_paths_query tells.  Devices take it in
+ * RTS, the software device in RTR as well.  All are tried; the first failure is
+ * returned.
  */
 LW_API lw_status lw_paths_load(lw_paths *paths, struct ibv_qp *const *qps, size_t count);
 

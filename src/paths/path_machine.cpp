@@ -25,6 +25,10 @@ void Machine::enter(PathState state, Nanoseconds now) {
     load_at_ = query_at_ = return_at_ = never;
 }
 
+bool Machine::is_connected() const {
+    return communication_ == Communication::rtr || communication_ == Communication::rts;
+}
+
 void Machine::on_communication(Communication state, std::uint8_t port, std::uint8_t home,
                                Nanoseconds now) {
     const bool ran = communication_ == Communication::rts || communication_ == Communication::sqd ||
@@ -33,16 +37,19 @@ void Machine::on_communication(Communication state, std::uint8_t port, std::uint
     communication_ = state;
     if (state == Communication::reset || state == Communication::init) {
         enter(PathState::migrated, now);
-        alternate_ = 0;
+        alternate_ = port_ = 0;
         returns_ = commanded_ = false;
     }
-    if (!begins) return;
-    port_ = port;
-    home_ = home;
-    returns_ = home != port;
-    quiet_ = rules_.quiet_ns;
-    enter(PathState::migrated, now);
-    load_at_ = now;
+    if (!is_connected()) return;
+    if (port_ == 0) {
+        port_ = port;
+        home_ = home;
+        returns_ = home != port;
+        quiet_ = rules_.quiet_ns;
+        enter(PathState::migrated, now);
+        load_at_ = now + rules_.settle_ns;
+    }
+    if (begins && path_ == PathState::migrated) load_at_ = now;
 }
 
 void Machine::on_loaded(std::uint8_t port, Nanoseconds now) {
@@ -120,7 +127,7 @@ void Machine::on_port(std::uint8_t port, bool up_now, Nanoseconds now) {
     if (port < 1 || port > ports_max) return;
     ports_[port - 1U] = up_now;
     if (!up_now && port == home_ && port_ != home_) returns_ = true;
-    if (communication_ != Communication::rts) return;
+    if (!is_connected()) return;
     if (up_now && path_ == PathState::migrated && load_at_ == never) {
         load_at_ = std::max(now, since_ + rules_.settle_ns);
     }
@@ -128,7 +135,7 @@ void Machine::on_port(std::uint8_t port, bool up_now, Nanoseconds now) {
 }
 
 Action Machine::next(Nanoseconds now) const {
-    if (communication_ != Communication::rts) return Action::none;
+    if (!is_connected()) return Action::none;
     if (path_ == PathState::migrated && load_at_ <= now) return Action::load;
     if (path_ == PathState::rearm && query_at_ <= now) return Action::query;
     if (path_ == PathState::armed && return_at_ <= now && !commanded_) return Action::migrate;
@@ -136,7 +143,7 @@ Action Machine::next(Nanoseconds now) const {
 }
 
 Nanoseconds Machine::deadline() const {
-    if (communication_ != Communication::rts) return never;
+    if (!is_connected()) return never;
     return std::min({load_at_, query_at_, return_at_});
 }
 

@@ -4,9 +4,10 @@
 // and what to do next (Fig 4): load an alternate, look whether it is armed, go back to the home
 // port. Time and events go in, the next action and the next deadline come out.
 //
-// The first alternate is loaded when the queue pair can send. After a migration the next one waits
-// for `settle_ns`: a queue pair that is loaded says so in its packets, and a peer that has not
-// followed yet would take these for strays. It also waits for a port that is up.
+// The first alternate is loaded when the queue pair can send, or where it stays one that only
+// receives; not every device takes it there, and then it waits until it can send. After a migration
+// the next one waits for `settle_ns`: a queue pair that is loaded says so in its packets, and a
+// peer that has not followed yet would take these for strays. It also waits for a port that is up.
 //
 // Fail-back is the work of the side that knows why the home port was left: that saw it go down, or
 // left it on command. The other side follows, as it did before. A return that does not last makes
@@ -88,6 +89,7 @@ class Machine {
     const Counters& counters() const { return counters_; }
 
   private:
+    bool is_connected() const;
     void enter(PathState state, Nanoseconds now);
     bool up(std::uint8_t port) const;
     void plan_return(Nanoseconds now);

@@ -37,6 +37,28 @@ TEST(Machine, LoadsAsSoonAsTheQueuePairCanSend) {
     EXPECT_EQ(machine.next(5), Action::load);
 }
 
+TEST(Machine, LoadsForOneThatOnlyReceivesOnceItIsPlainThatItStaysSo) {
+    Machine machine(rules, both_up());
+    machine.on_communication(Communication::init, 0, 0, 0);
+    machine.on_communication(Communication::rtr, 1, 1, 0);
+    EXPECT_EQ(machine.next(19 * ms), Action::none);
+    EXPECT_EQ(machine.next(20 * ms), Action::load);
+    machine.on_loaded(2, 20 * ms);
+    machine.on_observed(PathState::armed, 21 * ms);
+    machine.on_communication(Communication::rts, 1, 1, 30 * ms);
+    EXPECT_EQ(machine.path(), PathState::armed);
+    EXPECT_EQ(machine.deadline(), never);
+}
+
+TEST(Machine, LoadsAgainWhenItCanSendWhatWasRefusedBefore) {
+    Machine machine(rules, both_up());
+    machine.on_communication(Communication::rtr, 1, 1, 0);
+    machine.on_load_refused(20 * ms);
+    EXPECT_EQ(machine.deadline(), never);
+    machine.on_communication(Communication::rts, 1, 1, 30 * ms);
+    EXPECT_EQ(machine.next(30 * ms), Action::load);
+}
+
 TEST(Machine, LooksUntilItIsArmedLessAndLessOften) {
     Machine machine(rules, both_up());
     machine.on_communication(Communication::rtr, 1, 1, 0);

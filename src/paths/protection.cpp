@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "paths/protection.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
@@ -50,6 +51,9 @@ Protection::Protection(ibv_context *context, const Calls& calls, ProtectionOptio
       events_(context->async_fd),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     read_device();
+    // An event may be forgotten, with its queue pair, between the notice of it and the taking.
+    flags_ = fcntl(events_, F_GETFL);
+    fcntl(events_, F_SETFL, flags_ | O_NONBLOCK);
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -63,6 +67,7 @@ Protection::~Protection() {
     stop_ = true;
     wake();
     if (thread_.joinable()) thread_.join();
+    fcntl(events_, F_SETFL, flags_);
     close(wake_);
 }
 

@@ -111,7 +111,8 @@ class Protection {
     ibv_context *context_;
     Calls calls_;
     ProtectionOptions options_;
-    int events_;  // the device's descriptor of events
+    int events_;     // the device's descriptor of events
+    int flags_ = 0;  // of that descriptor, as it was
     int wake_;
     std::mutex lock_;
     std::vector<Port> ports_;

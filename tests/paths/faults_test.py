@@ -6,6 +6,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +19,18 @@ import jsonschema
 import pytest
 
 from lanewise.errors import RunError
-from lanewise.reproduce.hca_hosts import Hosts
-from lanewise.reproduce.two_ports import cut, exchange, faults_of
+from lanewise.reproduce.hca_hosts import CALLER, Hosts
+from lanewise.reproduce.two_ports import (
+    RETRIES_MS,
+    await_packets,
+    cut,
+    degraded,
+    delayed_hosts,
+    exchange,
+    faults_of,
+    packets,
+    retry_exhaustion_ms,
+)
 
 SCHEMA = Path(__file__).parents[2] / "schema" / "protect.schema.json"
 ONE, TWO = "lan0", "lan1"
@@ -24,9 +40,16 @@ MOMENTS = int(os.environ.get("LANEWISE_TEST_CUTS", "6"))
 MOMENTS_EACH = 10
 
 
-def run(hosts: Hosts, seconds: float, **sides: list[str]) -> None:
+@pytest.fixture(scope="module")
+def delayed() -> Iterator[Hosts]:
+    """Raise two hosts whose cables can lose packets and be slow."""
+    with delayed_hosts() as raised:
+        yield Hosts(raised)
+
+
+def run(hosts: Hosts, seconds: float, *options: str, **sides: list[str]) -> None:
     """Exchange messages on two queue pairs, and assert that all arrived exactly once."""
-    words = ["--seconds", f"{seconds:g}", "--queue-pairs", "2"]
+    words = ["--seconds", f"{seconds:g}", "--queue-pairs", "2", *options]
     said = exchange(hosts.bed, words, protect=QUIET, **sides)
     assert said.caller[0]["sent"] > 0
     assert not any(faults_of(said).values()), said
@@ -78,6 +101,70 @@ def test_the_second_cable_may_go_while_the_first_migration_is_under_way(hosts: H
 
 def test_a_cut_may_come_before_the_alternate_is_armed(hosts: Hosts) -> None:
     run(hosts, 1.2, at_caller=cut(ONE, 0, 0.4))
+
+
+@pytest.mark.parametrize("at_s", [0.0, 0.003, 0.01])
+def test_a_cut_may_come_while_the_connection_is_made(hosts: Hosts, at_s: float) -> None:
+    run(hosts, 1, "--early", at_caller=cut(ONE, at_s, 0.3))
+
+
+@pytest.mark.parametrize("after_s", [0.1, 0.12, 0.13])
+def test_the_other_cable_may_go_while_traffic_comes_home(hosts: Hosts, after_s: float) -> None:
+    run(hosts, 1.5, at_caller=[*cut(ONE, 0.3, 0.2), *cut(TWO, 0.5 + after_s, 0.2)])
+
+
+def test_unprotected_a_cut_ends_the_program_after_exactly_all_retries(hosts: Hosts) -> None:
+    assert RETRIES_MS <= retry_exhaustion_ms(hosts.bed) < RETRIES_MS * 9 / 8
+
+
+@pytest.mark.parametrize("percent", [1, 10, 30])
+def test_loss_on_both_ports_loses_no_message(delayed: Hosts, percent: int) -> None:
+    with ExitStack() as stack:
+        for port in (ONE, TWO):
+            stack.enter_context(degraded(delayed.bed, CALLER, port, loss=percent / 100))
+        run(delayed, 1.5, "--message-bytes", "1000", "--timeout", "10")
+
+
+@pytest.mark.parametrize("direction", [0, 1])
+def test_a_port_that_is_deaf_or_dumb_is_left_though_it_has_a_carrier(
+    delayed: Hosts, direction: int, tmp_path: Path
+) -> None:
+    report = tmp_path / "report"
+    before = packets(delayed.bed, ONE)
+
+    def spoil() -> None:
+        await_packets(delayed.bed, ONE, before + 500)
+        # The programs end over TCP, which has no other way.
+        with degraded(delayed.bed, CALLER, ONE, direction, loss=1.0):
+            time.sleep(1)
+
+    spoiler = threading.Thread(target=spoil)
+    spoiler.start()
+    protect = ("--policy", "stay", "--report", str(report))
+    said = exchange(delayed.bed, ["--seconds", "2", "--timeout", "10"], protect=protect)
+    spoiler.join()
+    assert not any(faults_of(said).values()), said
+    lines = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+    assert all(line["migrations"] >= 1 for line in lines), lines
+
+
+@pytest.mark.parametrize("direction", [0, 1])
+def test_loss_in_one_direction_loses_no_message(delayed: Hosts, direction: int) -> None:
+    with degraded(delayed.bed, CALLER, ONE, direction, loss=0.2):
+        run(delayed, 1.5, "--message-bytes", "1000", "--timeout", "10")
+
+
+def test_a_cut_leads_to_a_port_that_is_slow(delayed: Hosts) -> None:
+    with degraded(delayed.bed, CALLER, TWO, rate_bits_per_s=20e6):
+        run(delayed, 1.5, at_caller=cut(ONE, 0.4, 0.5))
+
+
+def test_nothing_is_left_behind(hosts: Hosts) -> None:
+    run(hosts, 0.5, at_caller=cut(ONE, 0.2, 0.1))
+    words = [sys.executable, "-m", "lanewise", "hca", "status", "--json"]
+    shown = subprocess.run(hosts.bed.line(CALLER, words), capture_output=True, text=True,
+                           check=False).stdout  # fmt: skip
+    assert not json.loads(shown or '{"devices": []}')["devices"]
 
 
 @pytest.mark.parametrize("seed", range(-(-MOMENTS // MOMENTS_EACH)))

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 import threading
-import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LIMIT_S, SECOND_ADDRESS, Hosts
+from lanewise.reproduce.hca_clients import CLIENTS
+from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, SECOND_ADDRESS, Hosts
+from lanewise.reproduce.two_ports import await_packets, packets
 
 PROTECT = [sys.executable, "-m", "lanewise", "protect"]
 
@@ -24,38 +27,20 @@ def needed(program: str, packages: str) -> None:
         pytest.skip(f"no {program} here; install {packages}")
 
 
-def packets(hosts: Hosts, interface: str) -> int:
-    """Return how many packets the caller has sent through an interface."""
-    show = hosts.bed.line(CALLER, ["cat", "/proc/net/dev"])
-    table = subprocess.run(show, capture_output=True, text=True, check=True).stdout
-    for line in table.splitlines():
-        name, _, numbers = line.partition(":")
-        if name.strip() == interface:
-            return int(numbers.split()[9])
-    raise AssertionError(table)
-
-
-def await_packets(hosts: Hosts, interface: str, count: int) -> None:
-    """Wait until the caller has sent so many packets through an interface."""
-    until_s = time.monotonic() + LIMIT_S
-    while packets(hosts, interface) < count and time.monotonic() < until_s:
-        pass
-
-
 def pull_in_mid_run(hosts: Hosts, before: int) -> None:
     """Pull the caller's first cable once its traffic flows, and put it back when it flows again."""
-    await_packets(hosts, "lan0", before + 500)
-    other = packets(hosts, "lan1")
+    await_packets(hosts.bed, "lan0", before + 500)
+    other = packets(hosts.bed, "lan1")
     hosts.pull(CALLER, "lan0")
     # Programs say goodbye over TCP, which has no other way than the first cable.
-    await_packets(hosts, "lan1", other + 500)
+    await_packets(hosts.bed, "lan1", other + 500)
     hosts.plug(CALLER, "lan0")
 
 
 def protected(hosts: Hosts, report: Path, words: list[str]) -> str:
     """Run a program and its peer, pull the caller's first cable, and return what both said."""
     line = [*PROTECT, "--report", str(report), "--", *words]
-    puller = threading.Thread(target=pull_in_mid_run, args=(hosts, packets(hosts, "lan0")))
+    puller = threading.Thread(target=pull_in_mid_run, args=(hosts, packets(hosts.bed, "lan0")))
     puller.start()
     said = hosts.pair(line, [*line, ADDRESS])
     puller.join()
@@ -63,13 +48,36 @@ def protected(hosts: Hosts, report: Path, words: list[str]) -> str:
     return str(said)
 
 
-def test_pingpong_goes_on_over_the_other_port(hosts: Hosts, tmp_path: Path) -> None:
-    needed("ibv_rc_pingpong", "ibverbs-utils")
-    words = ["ibv_rc_pingpong", "-g", "0", "-n", "40000"]
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ibv_rc_pingpong", "-g", "0", "-n", "40000"],
+        ["ib_send_bw", "-x", "0", "-D", "4", "-s", "4096"],
+        ["ib_write_bw", "-x", "0", "-D", "4", "-s", "65536"],
+        ["ib_write_lat", "-x", "0", "-D", "4"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_it_goes_on_over_the_other_port(hosts: Hosts, tmp_path: Path, words: list[str]) -> None:
+    needed(words[0], "ibverbs-utils perftest")
     report = tmp_path / "report.jsonl"
     protected(hosts, report, words)
     reports = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
     assert all(one["migrations"] >= 1 for one in reports)
+
+
+@pytest.mark.parametrize("name", ["qperf rc", "ucx_perftest tag_bw over rc_verbs,ud_verbs"])
+def test_its_queue_pairs_are_protected(hosts: Hosts, name: str) -> None:
+    client = next(client for client in CLIENTS if client.name == name)
+    needed(client.caller[0], client.package)
+    options = ["--ports", "lan0,lan1", "--personality", client.personality]
+    here = replace(hosts, options=options, variables=client.variables)
+    said = here.pair(
+        [*PROTECT, "--", *client.listening], [*PROTECT, "--", *client.calling], client.port
+    )
+    assert said.good, said
+    assert client.shows in said.caller, said
+    assert re.search(r"[1-9]\d* queue pairs? protected", said.caller), said
 
 
 def pingpong(hosts: Hosts, options: list[str]) -> str:
@@ -77,9 +85,9 @@ def pingpong(hosts: Hosts, options: list[str]) -> str:
     return str(hosts.pair(words, [*words, ADDRESS]))
 
 
-def path_file(tmp_path: Path, gids: list[list[str]]) -> str:
+def path_file(tmp_path: Path, gids: list[list[str]], device: str = "lanewise0") -> str:
     hosts = [
-        {"name": f"host{i}", "ports": [{"device": "lanewise0", "port": 1 + j, "gids": [gid]}
+        {"name": f"host{i}", "ports": [{"device": device, "port": 1 + j, "gids": [gid]}
                                        for j, gid in enumerate(ports)]}
         for i, ports in enumerate(gids)
     ]  # fmt: skip
@@ -101,6 +109,49 @@ def test_strict_refuses_what_cannot_be_protected(hosts: Hosts, tmp_path: Path) -
     needed("ibv_rc_pingpong", "ibverbs-utils")
     names = path_file(tmp_path, [["::ffff:10.1.0.9", "::ffff:10.1.1.9"]])
     said = pingpong(hosts, ["--strict", "--paths", names])
+    assert "--strict refuses the queue pair" in said
+    assert "(0, 0)" not in said
+
+
+def test_a_path_file_of_unknown_devices_and_ports_leaves_it_unprotected(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    needed("ibv_rc_pingpong", "ibverbs-utils")
+    gids = [[f"::ffff:10.9.{port}.{host}" for port in range(5)] for host in range(2)]
+    said = pingpong(hosts, ["--paths", path_file(tmp_path, gids, device="mlx5_9")])
+    assert "the queue pair runs unprotected" in said
+    assert said.count("0 queue pairs protected, 1 unprotected") == 2, said
+    assert "(0, 0)" in said
+
+
+def test_a_second_port_with_smaller_packets_leaves_it_unprotected(hosts: Hosts) -> None:
+    needed("ibv_rc_pingpong", "ibverbs-utils")
+
+    def set_mtu(mtu_bytes: int) -> None:
+        words = ["ip", "link", "set", "lan1", "mtu", str(mtu_bytes)]
+        subprocess.run(hosts.bed.line(CALLER, words), check=True)
+
+    set_mtu(700)
+    try:
+        said = pingpong(hosts, [])
+    finally:
+        set_mtu(1500)
+    assert "port 2 carries 512 bytes a packet and the queue pair needs 1024" in said
+    assert "(0, 0)" in said
+
+
+def test_a_type_without_paths_runs_unprotected_and_says_so(hosts: Hosts) -> None:
+    needed("ibv_ud_pingpong", "ibverbs-utils")
+    words = [*PROTECT, "--", "ibv_ud_pingpong", "-n", "100", "-g", "0"]
+    said = str(hosts.pair(words, [*words, ADDRESS]))
+    assert said.count("only queue pairs of type RC and UC have paths that can migrate") == 2, said
+    assert "(0, 0)" in said
+
+
+def test_strict_refuses_a_type_without_paths(hosts: Hosts) -> None:
+    needed("ibv_ud_pingpong", "ibverbs-utils")
+    words = [*PROTECT, "--strict", "--", "ibv_ud_pingpong", "-n", "100", "-g", "0"]
+    said = str(hosts.pair(words, [*words, ADDRESS]))
     assert "--strict refuses the queue pair" in said
     assert "(0, 0)" not in said
 

@@ -4,6 +4,7 @@
 A cable of the caller is pulled, always the one in use, 200 times, and each time it is counted until
 a message that was posted after the pull is confirmed.  The time includes what the kernel takes to
 bring the interface down.  Messages are numbered and checksummed, both ways, atomics are counted.
+Then a cable is pulled without protection, until all retries are used up.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ import statistics
 from lanewise.errors import RunError
 from lanewise.plots import Strip, draw_strips
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
-from lanewise.reproduce.two_ports import PORTS, cut, exchange, faults_of, two_hosts
+from lanewise.reproduce.two_ports import (
+    PORTS,
+    RETRIES_MS,
+    cut,
+    exchange,
+    faults_of,
+    retry_exhaustion_ms,
+    two_hosts,
+)
 from lanewise.reproduce.workspace import Workspace
 from lanewise.results.quantity import time_tick
 
@@ -37,6 +46,8 @@ def run(workspace: Workspace) -> Outcome:
         said = exchange(
             raised, ["--seconds", f"{seconds:g}"], protect=("--policy", "stay"), at_caller=cuts
         )
+        workspace.say("a cut without protection")
+        exhausted_ms = retry_exhaustion_ms(raised)
     caller, listener = said.caller[0], said.listener[0]
     times_ms = sorted(ns / 1e6 for ns in caller["resumed_ns"] if ns >= 0)
     if len(times_ms) < CUTS * 0.95:
@@ -48,6 +59,8 @@ def run(workspace: Workspace) -> Outcome:
         **faults_of(said),
         "messages": float(caller["sent"] + listener["sent"]),
         "cuts": float(len(times_ms)),
+        "retry_exhaustion_ms": exhausted_ms,
+        "retry_exhaustion_expected_ms": RETRIES_MS,
     }  # fmt: skip
     strip = Strip("cuts", [ms / 1e3 for ms in times_ms])
     title = "From the pulled cable to traffic on the other port"
@@ -56,6 +69,7 @@ def run(workspace: Workspace) -> Outcome:
         rows=[
             Row("median", "", f"{figures['carrier_to_traffic_ms_p50']:.2f} ms"),
             Row("99 of 100", "", f"{figures['carrier_to_traffic_ms_p99']:.2f} ms"),
+            Row("unprotected, until it fails", f"{RETRIES_MS:.1f} ms", f"{exhausted_ms:.1f} ms"),
             Row("lost, twice", "none", f"{figures['lost']:.0f}, {figures['duplicated']:.0f}"),
         ],
         conditions={"cuts": CUTS, "down_s": DOWN_S, "policy": "stay", "window": 8},

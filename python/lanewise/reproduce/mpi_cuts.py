@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MPI cuts: the integer sort on two hosts, in several ways, with a cable pulled in mid-run.
+"""MPI cuts: applications on two hosts, over several transports, with a cable pulled in mid-run.
 
-The sort is the NAS kernel IS of examples/integer_sort.c; it times its ranking and checks the order.
+Each application checks its result: the integer sort (examples/integer_sort.c, the NAS kernel IS)
+the order of its keys, HPCC its residuals, LAMMPS ends with the very numbers of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -13,27 +14,32 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lanewise.errors import RunError
-from lanewise.launch.native import find_program
+from lanewise.launch.native import find_builds
 from lanewise.reproduce.workspace import Workspace, failing_as_run
+from lanewise.suite.application import input_file
 
-PROGRAM = "integer_sort"
 CABLE = "a2.lan0"
 _ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 _LANEWISE = (sys.executable, "-m", "lanewise")
-_VERIFIED = re.compile(r"^verified, ([0-9.]+) s$", re.MULTILINE)
-_UCX = ("env", "UCX_TLS=rc_verbs,ud_verbs,self", "UCX_NET_DEVICES=lanewise0:1",
-        "mpirun.openmpi", "-x", "UCX_TLS", "-x", "UCX_NET_DEVICES", "--mca", "pml", "ucx",
-        "--mca", "osc", "ucx", "--mca", "pml_ucx_tls", "any",
+_OVER_UCX = ("env", "UCX_TLS=rc_verbs,ud_verbs,self", "UCX_NET_DEVICES=lanewise0:1")
+_UCX = (*_OVER_UCX, "mpirun.openmpi", "-x", "UCX_TLS", "-x", "UCX_NET_DEVICES",
+        "--mca", "pml", "ucx", "--mca", "osc", "ucx", "--mca", "pml_ucx_tls", "any",
         "--mca", "pml_ucx_devices", "any")  # fmt: skip
 _OPENIB = ("mpirun.openmpi", "--mca", "pml", "ob1", "--mca", "btl", "openib,self",
            "--mca", "btl_openib_allow_ib", "1",
            "--mca", "btl_openib_enable_apm_over_ports", "1")  # fmt: skip
 _TCP = ("mpirun.openmpi", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self")
+# The second path of MPTCP is one that each host announces; Open MPI itself keeps to the first.
+_ANNOUNCE = (
+    "ip mptcp limits set subflows 4 add_addr_accepted 4; "
+    'for a in $(ip -4 -o address show dev lan1 | awk \'{ sub("/.*", "", $4); print $4 }\'); '
+    'do ip mptcp endpoint add $a dev lan1 signal; done; exec mptcpize run "$0" "$@"'
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,9 @@ class Way:
     name: str
     launcher: tuple[str, ...]
     personality: str = "ethernet"
-    wrapper: tuple[str, ...] = ()
+    protected: bool = False
+    wrapper: tuple[str, ...] = ()  # around the program
+    mpi: str = "openmpi"
     needs: str = "mpirun.openmpi"
 
     def available(self) -> bool:
@@ -51,18 +59,37 @@ class Way:
         return shutil.which(self.needs) is not None
 
 
-PROTECTED = Way("UCX, protected", _UCX, wrapper=(*_LANEWISE, "protect"))
-UCX = Way("UCX", _UCX)
+PROTECTED = Way("UCX, protected", _UCX, protected=True)
+MPICH = Way("MPICH over UCX, protected", (*_OVER_UCX, "mpirun.mpich"), protected=True,
+            mpi="mpich", needs="mpirun.mpich")  # fmt: skip
+NONE = Way("UCX, not protected", _UCX)
 OPENIB = Way("openib with its own APM", _OPENIB, "infiniband")
 TCP = Way("TCP", _TCP, "")
-MPTCP = Way("TCP with MPTCP", ("mptcpize", "run", *_TCP), "", needs="mptcpize")
+MPTCP = Way("TCP with MPTCP", (*_TCP, "--mca", "btl_tcp_if_include", "lan0"), "",
+            wrapper=("sh", "-c", _ANNOUNCE), needs="mptcpize")  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Sorted:
-    """What became of a run: None where it was not verified; and what the protection reported."""
+class Application:
+    """A program, and what tells of a good run: how long it took and what came out, or None."""
+
+    name: str
+    words: tuple[str, ...]
+    judge: Callable[[str, Path], tuple[float, str] | None]
+    needs: str = ""
+    prepare: Callable[[Path], None] | None = None
+
+    def available(self) -> bool:
+        """Tell whether it is installed."""
+        return not self.needs or shutil.which(self.needs) is not None
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What became of a run: seconds are None where its result was not right or not there."""
 
     seconds: float | None
+    result: str
     wall_s: float  # with launching and ending
     migrations: int
     last_words: str
@@ -76,38 +103,106 @@ class Pull:
     for_s: float
 
 
-def sort(
-    workspace: Workspace, way: Way, size: Sequence[str], limit_s: float, pull: Pull | None = None
-) -> Sorted:
-    """Sort on two hosts; a run that does not end within `limit_s` has failed."""
+def integer_sort(mpi: str, log2_keys: int, iterations: int) -> Application:
+    """Return the sort of so many keys, built for an MPI."""
     with failing_as_run():
-        program = str(find_program(PROGRAM, os.environ))
-    report = workspace.folder / "protect.jsonl"
+        programs = [
+            build.programs / "integer_sort"
+            for build in find_builds(os.environ) if build.mpi == mpi
+        ]  # fmt: skip
+    found = next((path for path in programs if path.is_file()), None)
+    if found is None:
+        raise RunError(f"integer_sort is not built for {mpi}; build it with: make build")
+    return Application("integer sort", (str(found), str(log2_keys), str(iterations)), _sorted)
+
+
+def _sorted(text: str, _: Path) -> tuple[float, str] | None:
+    found = re.search(r"^verified, ([0-9.]+) s$", text, re.MULTILINE)
+    return (float(found[1]), "") if found else None
+
+
+def lammps(steps: int) -> Application:
+    """Return a Lennard-Jones liquid that runs for so many steps."""
+    with failing_as_run():
+        script = str(input_file())
+    words = ("lmp", "-in", script, "-log", "none",
+             "-var", "ranks", "2", "-var", "cells", "12", "-var", "steps", str(steps))  # fmt: skip
+    return Application("LAMMPS", words, _melted, "lmp")
+
+
+def _melted(text: str, _: Path) -> tuple[float, str] | None:
+    took = re.search(r"^Loop time of ([0-9.]+) on", text, re.MULTILINE)
+    if took is None:
+        return None
+    return float(took[1]), text[: took.start()].strip().splitlines()[-1]
+
+
+def hpcc(order: int) -> Application:
+    """Return the HPC Challenge on a matrix of this order."""
+    return Application(
+        "HPCC", ("hpcc",), _challenged, "hpcc", lambda folder: _write_challenge(folder, order)
+    )
+
+
+def _write_challenge(folder: Path, order: int) -> None:
+    (folder / "hpccoutf.txt").unlink(missing_ok=True)
+    values = ("HPL.out file", "8 device", "1 sizes", f"{order} Ns", "1 blockings", "80 NBs",
+              "0 PMAP", "1 grids", "1 Ps", "2 Qs", "16.0 threshold", "1", "2 PFACTs", "1",
+              "4 NBMINs", "1", "2 NDIVs", "1", "1 RFACTs", "1", "1 BCASTs", "1", "1 DEPTHs",
+              "2 SWAP", "64", "0 L1", "0 U", "1 equilibration", "8 alignment", "separator",
+              "0 PTRANS sizes", "1200", "0 PTRANS blockings", "40")  # fmt: skip
+    lines = ["What HPCC is to do", "for Lanewise", *values]
+    (folder / "hpccinf.txt").write_text("\n".join(lines) + "\n", encoding="ascii")
+
+
+# It times itself in whole seconds only.
+def _challenged(_: str, folder: Path) -> tuple[float, str] | None:
+    try:
+        text = (folder / "hpccoutf.txt").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    moments = [int(word) for word in re.findall(r"Current time \(([0-9]+)\)", text)]
+    if "Success=1" not in text or "FAILED" in text or len(moments) < 2:
+        return None
+    return float(moments[-1] - moments[0]), ""
+
+
+def launch(
+    workspace: Workspace, way: Way, what: Application, limit_s: float, pull: Pull | None = None
+) -> Ran:
+    """Run on two hosts; a run that does not end within `limit_s` has failed."""
+    folder = workspace.folder.resolve()
+    report = folder / "protect.jsonl"
     report.unlink(missing_ok=True)
-    protect = [*way.wrapper, "--report", str(report), "--"] if way.wrapper else []
+    if what.prepare is not None:
+        what.prepare(folder)
+    protect = [*_LANEWISE, "protect", "--report", str(report), "--"] if way.protected else []
     ports = ["--ports", "lan0,lan1", "--personality", way.personality]
     device = [*_LANEWISE, "hca", *ports, "--"] if way.personality else []
-    line = [*_LANEWISE, "testbed", "run", "two-port", *_script(workspace.folder, pull), "--",
-            *way.launcher, "-n", "2", *device, *protect, program, *size]  # fmt: skip
+    line = [*_LANEWISE, "testbed", "run", "two-port", *_script(folder, pull), "--",
+            *way.launcher, "-n", "2", *device, *protect, *way.wrapper, *what.words]  # fmt: skip
     environment = {**os.environ, **(_ROOT if os.getuid() == 0 else {})}
     begin_s = time.monotonic()
-    text = _run(line, environment, limit_s)
+    text = _run(line, environment, limit_s, folder)
     wall_s = time.monotonic() - begin_s
-    found = _VERIFIED.search(text)
+    judged = what.judge(text, folder)
     words = (text.strip().splitlines() or ["nothing was said"])[-1]
-    return Sorted(float(found[1]) if found else None, wall_s, _migrations(report), words)
+    seconds, result = judged or (None, "")
+    return Ran(seconds, result, wall_s, _migrations(report), words)
 
 
-def pull_into(whole: Sorted, for_s: float) -> Pull:
-    """Return a pull a third into the sorting, as far as a run without one tells."""
-    sorting_s = whole.seconds or 0.0
-    return Pull(at_s=max(1.0, whole.wall_s - 2 * sorting_s / 3), for_s=for_s)
+def pull_into(whole: Ran, for_s: float) -> Pull:
+    """Return a pull a third into the work, as far as a run without one tells."""
+    working_s = whole.seconds or 0.0
+    return Pull(at_s=max(1.0, whole.wall_s - 2 * working_s / 3), for_s=for_s)
 
 
-def seconds_of(done: Sorted, what: str) -> float:
-    """Return the time of a run that has to be verified; RunError where it is not."""
+def good(done: Ran, what: str, like: Ran | None = None) -> float:
+    """Return the time of a run that has to be right; RunError where it is not."""
     if done.seconds is None:
         raise RunError(f"{what} was not verified: {done.last_words}")
+    if like is not None and done.result != like.result:
+        raise RunError(f"{what} ended with {done.result} and not with {like.result}")
     return done.seconds
 
 
@@ -122,9 +217,9 @@ def _script(folder: Path, pull: Pull | None) -> list[str]:
     return ["--faults", str(path)]
 
 
-def _run(line: Sequence[str], environment: Mapping[str, str], limit_s: float) -> str:
+def _run(line: Sequence[str], environment: Mapping[str, str], limit_s: float, folder: Path) -> str:
     with subprocess.Popen(
-        line, env=environment, text=True,
+        line, env=environment, text=True, cwd=folder,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     ) as process:  # fmt: skip
         try:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,14 +19,30 @@ from lanewise.errors import RunError
 from lanewise.launch.native import find_program
 from lanewise.reproduce.workspace import failing_as_run
 from lanewise.testbed import bed, shipped
-from lanewise.testbed.bed import Bed
+from lanewise.testbed.bed import Bed, Source
 
 PORTS = ("lan0", "lan1")
 LISTENER, CALLER = "a1", "a2"
 ADDRESS = "10.1.0.1"
 LIMIT_S = "550"
 PROGRAM = "lanewise-exchange"
+# What lanewise-exchange asks for: a timeout of 4.096 us * 2^14, and 7 retries after the first.
+RETRIES_MS = 8 * 4.096e-3 * 2**14
 _tcp_ports = count(18800)
+_RATE_BITS_PER_S = 10e9
+_DELAYED = """
+[[site]]
+name = "a"
+hosts = 2
+
+[[site.lan]]
+rate = "10 Gbit/s"
+latency = "40 us"
+
+[[site.lan]]
+rate = "10 Gbit/s"
+latency = "40 us"
+"""
 
 
 @dataclass(frozen=True)
@@ -40,6 +58,34 @@ def two_hosts() -> Iterator[Bed]:
     """Raise the hosts for as long as the block lasts."""
     with failing_as_run(), bed.raised(shipped.find("two-port")) as raised:
         yield raised
+
+
+@contextmanager
+def delayed_hosts() -> Iterator[Bed]:
+    """Raise two hosts whose cables can lose packets and be slow (see `degraded`)."""
+    with failing_as_run(), bed.raised(Source(_DELAYED, "two-port-delayed", "two-port")) as raised:
+        yield raised
+
+
+@contextmanager
+def degraded(
+    raised: Bed, host: str, interface: str, direction: int | None = None, **settings: float
+) -> Iterator[None]:
+    """Change a cable of delayed hosts for as long as the block lasts.
+
+    Direction 0 is what the host sends, 1 what it gets, None both.  The settings are those of the
+    delay line: loss (a fraction), rate_bits_per_s.
+    """
+    usual = {"loss": 0.0, "rate_bits_per_s": _RATE_BITS_PER_S}
+    change: dict[str, Any] = {"link": f"{host}.{interface}"}
+    if direction is not None:
+        change["direction"] = direction
+    raised.ask(f"a.{interface}.line", {**change, "settings": settings})
+    try:
+        yield
+    finally:
+        restored = {key: usual[key] for key in settings}
+        raised.ask(f"a.{interface}.line", {**change, "settings": restored})
 
 
 def cut(interface: str, at_s: float, for_s: float) -> list[str]:
@@ -83,6 +129,36 @@ def exchange(
         own = [line for line in complaint.splitlines() if line.startswith(PROGRAM)]
         raise RunError(own[0] if own else f"{PROGRAM} failed: {complaint.strip()}")
     return Said(_objects(heard), _objects(said))
+
+
+def packets(raised: Bed, interface: str) -> int:
+    """Return how many packets the caller has sent through an interface."""
+    show = raised.line(CALLER, ["cat", "/proc/net/dev"])
+    table = subprocess.run(show, capture_output=True, text=True, check=True).stdout
+    for line in table.splitlines():
+        name, _, numbers = line.partition(":")
+        if name.strip() == interface:
+            return int(numbers.split()[9])
+    raise RunError(f"{CALLER} has no interface {interface}")
+
+
+def await_packets(raised: Bed, interface: str, count: int, limit_s: float = 60.0) -> None:
+    """Wait until the caller has sent so many packets through an interface."""
+    until_s = time.monotonic() + limit_s
+    while packets(raised, interface) < count and time.monotonic() < until_s:
+        pass
+
+
+def retry_exhaustion_ms(raised: Bed) -> float:
+    """Return how long an unprotected queue pair tries after its last answer before it fails."""
+    try:
+        exchange(raised, ["--seconds", "4"], at_caller=cut(PORTS[0], 0.5, 3.0))
+    except RunError as error:
+        found = re.search(r"retry counter exceeded, ([0-9.]+) ms after", str(error))
+        if found is None:
+            raise
+        return float(found[1])
+    raise RunError("a cut did not end an unprotected program")
 
 
 def _start(

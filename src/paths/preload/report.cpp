@@ -35,7 +35,8 @@ const char *word_of(NoticeKind kind) {
 
 std::string sentence_of(const Tale& tale) {
     std::string made = counted(tale.protected_count, "queue pair") + " protected";
-    if (tale.unprotected_count) made += fmt::format(", {} unprotected", tale.unprotected_count);
+    const std::size_t unprotected = tale.unprotected_count + tale.pathless_count;
+    if (unprotected) made += fmt::format(", {} unprotected", unprotected);
     made += ", " + counted(tale.counters.migrations, "migration");
     if (tale.counters.returns) made += fmt::format(" ({} home again)", tale.counters.returns);
     if (tale.counters.errors) made += ", " + counted(tale.counters.errors, "migration error");

@@ -64,10 +64,15 @@ void complain_once(const std::string& sentence) {
     if (process().complained.insert(sentence).second) complain(sentence);
 }
 
+void count_protected(const ibv_qp *queue_pair) {
+    if (process().protected_ones.insert(queue_pair).second) ++process().tale.protected_count;
+}
+
 void remember(const Notice& notice) {
     const bool told = notice.kind == NoticeKind::migrated || notice.kind == NoticeKind::error ||
                       notice.kind == NoticeKind::port_down || notice.kind == NoticeKind::port_up;
     const std::lock_guard guard(process().lock);
+    if (notice.kind == NoticeKind::loaded) count_protected(notice.queue_pair);
     if (told && process().tale.notices.size() < notices_max) {
         process().tale.notices.push_back(notice);
     }
@@ -122,14 +127,14 @@ int attend(ibv_qp *queue_pair, unsigned mask, ibv_qp_state state) {
     const std::lock_guard guard(process().lock);
     Tale& tale = process().tale;
     if (outcome) {
-        if (process().protected_ones.insert(queue_pair).second) ++tale.protected_count;
+        count_protected(queue_pair);
         return 0;
     }
-    if (!check_type(*queue_pair)) {
+    if (check_type(*queue_pair)) {
+        ++tale.unprotected_count;
+    } else {
         ++tale.pathless_count;
-        return 0;
     }
-    ++tale.unprotected_count;
     complain_once(outcome.failure().sentence + (process().wishes.strict
                                                     ? "; --strict refuses the queue pair"
                                                     : "; the queue pair runs unprotected"));
@@ -154,7 +159,8 @@ void leave_to_parent() {
     for (const auto& [context, guarded] : all.guarded) {
         all.tale.counters = all.tale.counters + guarded->protection->sum();
     }
-    if (all.tale.protected_count + all.tale.unprotected_count == 0) return;
+    if (all.tale.protected_count + all.tale.unprotected_count + all.tale.pathless_count == 0)
+        return;
     if (all.wishes.report.empty()) {
         complain(sentence_of(all.tale));
     } else {

@@ -111,9 +111,13 @@ Result<Configuration> read_configuration(const std::string& text) {
 
 Result<Request> read_request(const std::string& text) {
     return guarded(text, [](const Json& object) {
-        require_known(object, {"status", "link", "settings"}, "a request");
+        require_known(object, {"status", "link", "direction", "settings"}, "a request");
         Request request;
         request.link = object.value("link", std::string());
+        if (object.contains("direction")) {
+            request.direction =
+                static_cast<std::size_t>(number(object.at("direction"), "direction", 0, 1));
+        }
         request.settings = object.value("settings", Json::object());
         return request;
     });

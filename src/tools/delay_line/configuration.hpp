@@ -7,7 +7,8 @@
 //     "settings": {"rate_bits_per_s": 1e9, "delay_ns": 5000000, "queue_bytes": 1250000}}]}
 //
 // A request on the control socket is {"status": true} or {"link": "a-b", "settings": {…}}, which
-// changes the settings that it names.
+// changes the settings that it names; with "direction": 0 only of what the first end sends, with 1
+// of what the second does.
 
 #pragma once
 
@@ -42,7 +43,8 @@ struct Configuration {
 };
 
 struct Request {
-    std::string link; /* empty: tell how all are */
+    std::string link;                     /* empty: tell how all are */
+    std::optional<std::size_t> direction; /* none: both */
     Json settings;
 };
 

@@ -57,6 +57,18 @@ TEST(Configuration, ARequestChangesOnlyWhatItNames) {
     EXPECT_EQ(after->delay_ns, 5);
 }
 
+TEST(Configuration, ARequestMayBeAboutOneDirection) {
+    const auto both = read_request(R"({"link": "a-b", "settings": {}})");
+    const auto back = read_request(R"({"link": "a-b", "direction": 1, "settings": {}})");
+    ASSERT_TRUE(both && back);
+    EXPECT_FALSE(both->direction);
+    EXPECT_EQ(back->direction, 1U);
+    for (const char *text :
+         {R"({"direction": 2})", R"({"direction": -1})", R"({"direction": "a"})"}) {
+        EXPECT_FALSE(read_request(text)) << text;
+    }
+}
+
 TEST(Configuration, ImpossibleSettingsAreRefused) {
     for (const char *text : {R"({"loss": 1.5})", R"({"loss": -1})", R"({"delay_ns": "5"})",
                              R"({"up": 1})", R"({"jitter_ns": 6})", R"({"colour": 1})", "[]"}) {

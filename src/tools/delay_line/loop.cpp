@@ -102,10 +102,14 @@ Json answer_to(const std::string& text, std::vector<Station>& stations) {
     if (request->link.empty()) return status_of(stations);
     for (auto& station : stations) {
         if (station.link.name != request->link) continue;
-        const auto settings = changed(station.lines[0].settings(), request->settings);
-        if (!settings) return refusal(settings.failure().sentence);
-        for (auto& line : station.lines) line.change(*settings);
-        return {{"settings", as_json(*settings)}};
+        Settings last;
+        for (std::size_t i = 0; i < station.lines.size(); ++i) {
+            if (request->direction && *request->direction != i) continue;
+            const auto settings = changed(station.lines[i].settings(), request->settings);
+            if (!settings) return refusal(settings.failure().sentence);
+            station.lines[i].change(last = *settings);
+        }
+        return {{"settings", as_json(last)}};
     }
     return refusal("there is no link " + request->link);
 }

@@ -46,8 +46,10 @@ std::int64_t now_ns() {
     return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-Cuts::Cuts(std::vector<Cut> cuts) : cuts_(std::move(cuts)), pulled_(cuts_.size()) {
-    thread_ = std::thread([this] { run(); });
+Cuts::Cuts(std::vector<Cut> cuts) : cuts_(std::move(cuts)), pulled_(cuts_.size()) {}
+
+void Cuts::start() {
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
 
 Cuts::~Cuts() {

@@ -21,12 +21,13 @@ struct Pulled {
 
 class Cuts {
   public:
-    // Begins to count at once.
     explicit Cuts(std::vector<Cut> cuts);
     ~Cuts();
     Cuts(const Cuts&) = delete;
     Cuts& operator=(const Cuts&) = delete;
 
+    // Begins to count, if it has not yet.
+    void start();
     // Waits until the last cable is back.
     const std::vector<Pulled>& finish();
     // The n-th that was pulled, where count() is above n.

@@ -52,8 +52,10 @@ void print(const Transition& one) {
 void run(Settings settings) {
     Meeting meeting(settings);
     if (settings.transitions.empty()) {
+        Cuts cuts(settings.cuts);
+        if (settings.cuts_early) cuts.start();
         Endpoint endpoint(settings, meeting, traffic_memory_bytes(settings));
-        print(exchange(settings, meeting, endpoint));
+        print(exchange(settings, meeting, endpoint, cuts));
         return;
     }
     for (const int count : settings.transitions) {
@@ -85,6 +87,7 @@ int main(int argc, char **argv) {
     app.add_option("--seconds", settings.seconds);
     app.add_option("--timeout", settings.timeout)->check(CLI::Range(0, 31));
     app.add_option("--cut", cuts, "INTERFACE:AT_S:FOR_S")->expected(-1);
+    app.add_flag("--early", settings.cuts_early, "Count the cuts from before the connection");
     app.add_option("--transitions", settings.transitions, "Time N queue pairs")->delimiter(',');
     app.add_option("--rounds", settings.rounds);
     try {

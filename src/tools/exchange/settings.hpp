@@ -31,6 +31,7 @@ struct Settings {
     double seconds = 1;
     int timeout = 14;  // 4.096 us * 2^timeout
     std::vector<Cut> cuts;
+    bool cuts_early = false;  // they count from before the queue pairs are made, not from traffic
     std::vector<int> transitions;  // numbers of queue pairs to time; empty: traffic
     int rounds = 5;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/exchange/traffic.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -176,8 +178,11 @@ void Exchange::confirm(Lane& lane) {
 }
 
 void Exchange::take(const ibv_wc& done) {
-    require(done.status == IBV_WC_SUCCESS,
-            std::string("work ended with: ") + ibv_wc_status_str(done.status));
+    if (done.status != IBV_WC_SUCCESS) {
+        const auto silent_ms = static_cast<double>(now_ns() - last_confirmed_ns_) / 1e6;
+        throw Broken(fmt::format("work ended with: {}, {:.1f} ms after the last that was confirmed",
+                                 ibv_wc_status_str(done.status), silent_ms));
+    }
     const auto index = static_cast<std::size_t>(done.wr_id >> 32 & 0xffffff);
     const auto slot = static_cast<std::size_t>(done.wr_id & 0xffffffff);
     switch (static_cast<Kind>(done.wr_id >> 56)) {
@@ -272,11 +277,11 @@ std::size_t traffic_memory_bytes(const Settings& settings) {
     return 2 * atomic_bytes + slots * static_cast<std::size_t>(settings.message_bytes);
 }
 
-Found exchange(const Settings& settings, Meeting& meeting, Endpoint& endpoint) {
+Found exchange(const Settings& settings, Meeting& meeting, Endpoint& endpoint, Cuts& cuts) {
     Exchange one(settings, endpoint);
     one.prepare();
     meeting.swap({1});
-    Cuts cuts(settings.cuts);
+    cuts.start();
     one.run(cuts);
     one.drain();
     // While the peer drains it needs this side's receives.

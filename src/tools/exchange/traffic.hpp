@@ -29,6 +29,7 @@ struct Found {
 };
 
 std::size_t traffic_memory_bytes(const Settings& settings);
-Found exchange(const Settings& settings, Meeting& meeting, Endpoint& endpoint);
+// Starts the cuts, where they have not begun.
+Found exchange(const Settings& settings, Meeting& meeting, Endpoint& endpoint, Cuts& cuts);
 
 }  // namespace lanewise::exchange

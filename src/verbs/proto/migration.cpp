@@ -85,13 +85,14 @@ bool leaves_port(Connection& connection, std::uint8_t port) {
 int check_migration(const Connection& connection, Migration wanted, State next,
                     bool alternate_given) {
     const Migration current = connection.attributes.migration;
+    const bool ready = next == State::ready_to_send || next == State::ready_to_receive;
     if (wanted == Migration::rearm) {
         const bool loaded = alternate_given || connection.alternate_loaded;
-        return current != Migration::armed && next == State::ready_to_send && loaded ? 0 : EINVAL;
+        return current != Migration::armed && ready && loaded ? 0 : EINVAL;
     }
     if (wanted == Migration::migrated) {
-        const bool sends = next == State::ready_to_send || next == State::send_queue_drained;
-        return current != Migration::rearm && sends ? 0 : EINVAL;
+        const bool may = ready || next == State::send_queue_drained;
+        return current != Migration::rearm && may ? 0 : EINVAL;
     }
     return EINVAL;
 }

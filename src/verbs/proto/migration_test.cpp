@@ -189,6 +189,35 @@ TEST(Migration, IsAnnouncedUntilThePeerFollows) {
     EXPECT_EQ(pair.b.device->next_deadline(), never);
 }
 
+// As the servers of perftest's bandwidth tests: never ready to send.
+TEST(Migration, IsForAPeerThatOnlyReceivesToo) {
+    Wire wire({.port_count = 2}, 1);
+    Peer a = make_peer(wire, 0, {.timeout = 20});
+    Peer b = make_peer(wire, 1, {.timeout = 20});
+    connect(a);
+    Attributes wanted = b.attributes();
+    wanted.state = State::init;
+    ASSERT_EQ(b.queue_pair->modify(wanted, init_mask), 0);
+    wanted.state = State::ready_to_receive;
+    ASSERT_EQ(b.queue_pair->modify(wanted, rc_receive_mask), 0);
+    ASSERT_EQ(a.rearm(), 0);
+    ASSERT_EQ(b.rearm(), 0);
+    a.post(Operation::write, 1, a.slice(0, 8), b, 0);
+    wire.run_until(idle);
+    ASSERT_EQ(state(a), Migration::armed);
+    ASSERT_EQ(state(b), Migration::armed);
+
+    a.post(Operation::write, 2, a.slice(0, 900'000), b, 0);
+    wire.run_for(8'000);
+    wire.cut(1);
+    const Nanoseconds start = wire.now();
+    wire.run_until([&] { return a.send_queue->size() > 1; });
+
+    EXPECT_EQ(a.sends().at(1).status, Status::success);
+    EXPECT_LT(wire.now() - start, 1'000'000);
+    EXPECT_EQ(port(b), 2);
+}
+
 TEST(Migration, WithoutACarrierOnTheOtherPortIsToldAsAnError) {
     Pair pair;
     arm(pair);

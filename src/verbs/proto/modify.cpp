@@ -42,6 +42,8 @@ constexpr std::uint32_t patience =
     timeout_attribute | retry_count_attribute | rnr_retry_attribute | read_atomic_attribute;
 constexpr std::uint32_t running = current | access | alternate | migration;
 
+constexpr Needs refused{.required = ~std::uint32_t{0}};
+
 constexpr std::array changes{
     Change{State::reset,
            State::init,
@@ -58,6 +60,12 @@ constexpr std::array changes{
            {meeting | destination_read_atomic_attribute | rnr_timer, alternate | access | pkey},
            {meeting, alternate | access | pkey},
            {0, pkey | qkey}},
+    // Beyond the standard: a queue pair that only ever receives can be armed as well.
+    Change{State::ready_to_receive,
+           State::ready_to_receive,
+           {migration, alternate},
+           {migration, alternate},
+           refused},
     Change{State::ready_to_receive,
            State::ready_to_send,
            {send_psn_attribute | patience, running | rnr_timer},

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What is refused by what a device and a queue pair are; the device is told by the test.
+
+#include "paths/device.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace lanewise::paths {
+namespace {
+
+using ::testing::HasSubstr;
+
+int migrates(ibv_context *, ibv_device_attr *attributes) {
+    *attributes = {};
+    attributes->device_cap_flags = IBV_DEVICE_AUTO_PATH_MIG;
+    return 0;
+}
+
+int cannot_migrate(ibv_context *, ibv_device_attr *attributes) {
+    *attributes = {};
+    attributes->device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN;
+    return 0;
+}
+
+int is_gone(ibv_context *, ibv_device_attr *) {
+    return EIO;
+}
+
+Outcome checked(int (*query)(ibv_context *, ibv_device_attr *)) {
+    ibv_device device{};
+    std::snprintf(device.name, sizeof device.name, "old0");
+    ibv_context context{};
+    context.device = &device;
+    Calls calls;
+    calls.query_device = query;
+    return check_device(&context, calls);
+}
+
+TEST(CheckDevice, TakesOneThatMigratesPaths) {
+    EXPECT_TRUE(checked(migrates));
+}
+
+TEST(CheckDevice, RefusesOneWithoutAutomaticPathMigrationByItsName) {
+    const Outcome outcome = checked(cannot_migrate);
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.failure().status, LW_ERR_UNSUPPORTED);
+    EXPECT_THAT(outcome.failure().sentence, HasSubstr("old0 cannot migrate paths"));
+}
+
+TEST(CheckDevice, TellsWhyOneCannotBeAsked) {
+    const Outcome outcome = checked(is_gone);
+    ASSERT_FALSE(outcome);
+    EXPECT_THAT(outcome.failure().sentence, HasSubstr("old0 cannot be queried"));
+}
+
+TEST(CheckType, TakesConnectionsAndNothingElse) {
+    for (const auto& [type, can] : {std::pair{IBV_QPT_RC, true},
+                                    {IBV_QPT_UC, true},
+                                    {IBV_QPT_UD, false},
+                                    {IBV_QPT_RAW_PACKET, false}}) {
+        ibv_qp queue_pair{};
+        queue_pair.qp_type = type;
+        EXPECT_EQ(static_cast<bool>(check_type(queue_pair)), can) << type;
+    }
+}
+
+}  // namespace
+}  // namespace lanewise::paths

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The time of grace: a queue pair whose paths are all dead waits for one of them, as long as it was
+// told and no longer. All in virtual time.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "verbs/proto/testing/peer.hpp"
+
+namespace lanewise::verbs::testing {
+namespace {
+
+using ::testing::Contains;
+
+constexpr Nanoseconds grace_ns = 500'000'000;
+constexpr DeviceConfig patient{.port_count = 2, .grace_ns = grace_ns};
+constexpr Options options{.timeout = 8, .retry_count = 3};
+constexpr Nanoseconds timeout_ns = 4096LL << 8;
+constexpr Nanoseconds exhausted_ns = 4 * timeout_ns;
+
+bool idle() {
+    return false;
+}
+
+// In the order that leaves no way out.
+void cut_all(Pair& pair) {
+    pair.wire.cut(2);
+    pair.wire.cut(1);
+}
+
+void write_something(Pair& pair) {
+    pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
+}
+
+// Until the one request is done, either way.
+Nanoseconds time_to_end(Pair& pair) {
+    const Nanoseconds start = pair.wire.now();
+    pair.wire.run_until([&] { return pair.a.send_queue->size() > 0; });
+    return pair.wire.now() - start;
+}
+
+void arm(Pair& pair) {
+    ASSERT_EQ(pair.a.rearm(), 0);
+    ASSERT_EQ(pair.b.rearm(), 0);
+    pair.a.post(Operation::write, 77, pair.a.slice(0, 8), pair.b, 0);
+    pair.b.post(Operation::write, 77, pair.b.slice(0, 8), pair.a, 0);
+    pair.wire.run_until(idle);
+    pair.a.sends();
+    pair.b.sends();
+    ASSERT_EQ(pair.a.queue_pair->query().migration, Migration::armed);
+}
+
+TEST(Grace, EndsAQueuePairAtTheFirstTimeoutAfterItHasPassed) {
+    Pair pair(options, patient);
+    arm(pair);
+    cut_all(pair);
+    write_something(pair);
+
+    const Nanoseconds took = time_to_end(pair);
+
+    EXPECT_EQ(pair.a.sends().at(0).status, Status::retry_exceeded);
+    EXPECT_GE(took, exhausted_ns + grace_ns);
+    EXPECT_LT(took, exhausted_ns + grace_ns + timeout_ns);
+}
+
+TEST(Grace, WithoutItTheRetriesAreAllThereIs) {
+    Pair pair(options, {.port_count = 2});
+    arm(pair);
+    pair.wire.path(1).cut = true;
+    pair.wire.path(2).cut = true;
+    write_something(pair);
+
+    // On each path once: the queue pair is armed, and the standard does not look at carriers.
+    EXPECT_EQ(time_to_end(pair), 2 * exhausted_ns);
+    EXPECT_EQ(pair.a.sends().at(0).status, Status::retry_exceeded);
+}
+
+TEST(Grace, IsForWhatComesBackWithinIt) {
+    for (const std::uint8_t port : {std::uint8_t{1}, std::uint8_t{2}}) {
+        Pair pair(options, patient);
+        arm(pair);
+        cut_all(pair);
+        write_something(pair);
+        pair.wire.run_for(grace_ns);
+        pair.wire.mend(port);
+        const Nanoseconds mended = pair.wire.now();
+        pair.wire.run_until([&] { return pair.a.send_queue->size() > 0; });
+
+        EXPECT_EQ(pair.a.sends().at(0).status, Status::success) << "port " << int{port};
+        EXPECT_LE(pair.wire.now() - mended, 3 * timeout_ns) << "port " << int{port};
+        EXPECT_EQ(pair.a.queue_pair->query().primary.address.port, port);
+    }
+}
+
+TEST(Grace, IsGivenAnewAfterEveryProgress) {
+    Pair pair(options, patient);
+    arm(pair);
+    for (int round = 0; round < 3; ++round) {
+        cut_all(pair);
+        write_something(pair);
+        pair.wire.run_for(grace_ns);
+        pair.wire.mend(1);
+        pair.wire.run_until(idle);
+        ASSERT_EQ(pair.a.sends().at(0).status, Status::success) << "round " << round;
+    }
+}
+
+TEST(Grace, LetsAQueuePairLeaveForAnAlternateThatIsNotArmed) {
+    Pair pair(options, patient);
+    ASSERT_EQ(pair.a.rearm(), 0);
+    ASSERT_EQ(pair.b.rearm(), 0);
+    pair.wire.cut(1);
+    write_something(pair);
+
+    EXPECT_LE(time_to_end(pair), exhausted_ns + timeout_ns);
+
+    EXPECT_EQ(pair.a.sends().at(0).status, Status::success);
+    EXPECT_EQ(pair.a.queue_pair->query().primary.address.port, 2);
+    EXPECT_THAT(pair.b.events(), Contains(EventKind::path_migrated));
+}
+
+TEST(Grace, DoesNotHoldBackAQueuePairWithoutAnAlternateForLonger) {
+    Pair pair(options, patient);
+    pair.wire.cut(1);
+    write_something(pair);
+
+    const Nanoseconds took = time_to_end(pair);
+
+    EXPECT_EQ(pair.a.sends().at(0).status, Status::retry_exceeded);
+    EXPECT_GE(took, exhausted_ns + grace_ns);
+    EXPECT_LT(took, exhausted_ns + grace_ns + timeout_ns);
+}
+
+}  // namespace
+}  // namespace lanewise::verbs::testing
