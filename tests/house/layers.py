@@ -44,15 +44,26 @@ MPI_FOLDERS = (
 PYTHON_PARTS: dict[str, set[str]] = {
     "errors": set(),
     "results": {"errors"},
-    "launch": {"errors"},
+    "toml": {"errors"},
+    "launch": {"errors", "toml"},
     "model": {"errors", "results", "launch"},
     "tuning": {"errors", "launch", "results"},
     "plots": {"errors", "results"},
     "report": {"errors", "results", "plots", "tuning"},
-    "testbed": {"errors", "launch"},
+    "testbed": {"errors", "toml", "launch"},
     "suite": {"errors", "results", "launch", "report", "testbed"},
     "wavefront": {"errors", "launch"},
-    "reproduce": {"errors", "results", "launch", "model", "plots", "testbed", "wavefront", "suite"},
+    "reproduce": {
+        "errors",
+        "results",
+        "toml",
+        "launch",
+        "model",
+        "plots",
+        "testbed",
+        "wavefront",
+        "suite",
+    },
 }
 PYTHON_TOPS = {"cli", "__init__", "__main__"}
 

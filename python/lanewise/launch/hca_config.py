@@ -21,7 +21,7 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.launch.hca import LID_MASK_BITS_MAX, MTUS, PERSONALITIES, PORTS_MAX, Device
-from lanewise.testbed.tables import Tables
+from lanewise.toml.tables import Tables
 
 _KEYS = ("ports", "personality", "lmc", "mtu", "pcap", "lids")
 _FIRST_MULTICAST_LID = 0xC000

@@ -25,7 +25,7 @@ from lanewise.reproduce.workspace import Workspace, failing_as_run
 from lanewise.results.quantity import time_tick
 from lanewise.testbed import bed, fault
 from lanewise.testbed.bed import Bed, Source
-from lanewise.testbed.quantities import rate_text
+from lanewise.toml.quantities import rate_text
 
 DELAY_MS = 5.0
 PROBES = 1000

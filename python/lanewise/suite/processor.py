@@ -200,10 +200,12 @@ def application_times(folder: Path, launches: Sequence[str], fabric: str) -> dic
 def application_figure(times: Mapping[str, Mapping[int, Sequence[float]]]) -> Json:
     """Return the efficiency of the application against the number of ranks."""
     curves = []
+    ends = [1.0]
     for index, (fabric, found) in enumerate(times.items()):
         if not found:
             continue
         points = efficiencies(found, "scaled")
+        ends += [end for one in points for end in (one.value, one.high) if not np.isnan(end)]
         curves.append(
             {
                 "label": fabric,
@@ -216,7 +218,6 @@ def application_figure(times: Mapping[str, Mapping[int, Sequence[float]]]) -> Js
             }
         )
     counts = sorted({count for found in times.values() for count in found})
-    highest = max((end or 0.0 for one in curves for end in (*one["y"], *one["high"])), default=1.0)
     return {
         "id": "figure-application",
         "title": "Application efficiency, LAMMPS with scaled work",
@@ -227,7 +228,7 @@ def application_figure(times: Mapping[str, Mapping[int, Sequence[float]]]) -> Js
             "unit": "share",
             "log": False,
             "low": 0,
-            "high": max(1, highest),
+            "high": max(ends),
         },
         "curves": curves,
         "better": "higher",

@@ -18,12 +18,12 @@ from datetime import datetime, timezone
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.testbed import quantities
 from lanewise.testbed.bed import Bed
-from lanewise.testbed.lines import Path
 from lanewise.testbed.plan import Plan, SlowWire
-from lanewise.testbed.quantities import RATE, SHARE, SIZE, TIME, Kind
-from lanewise.testbed.tables import Tables, hint
+from lanewise.toml import quantities
+from lanewise.toml.lines import Path
+from lanewise.toml.quantities import RATE, SHARE, SIZE, TIME, Kind
+from lanewise.toml.tables import Tables, hint
 
 ACTIONS = ("cut", "mend", "degrade", "kill")
 # What degrade may change: the key of a script, its kind, and the delay line's name for it.

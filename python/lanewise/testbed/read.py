@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from lanewise.testbed.describe import Host, Lan, Link, Nic, Site, Tcp, Testbed
-from lanewise.testbed.lines import Path
-from lanewise.testbed.quantities import RATE, SHARE, SIZE, TIME
-from lanewise.testbed.tables import Tables, hint
+from lanewise.toml.lines import Path
+from lanewise.toml.quantities import RATE, SHARE, SIZE, TIME
+from lanewise.toml.tables import Tables, hint
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,10}[a-z0-9]|[a-z]")
 _HOSTS_MAX = 1000

@@ -11,7 +11,7 @@ from lanewise.errors import RunError
 from lanewise.testbed.bed import Bed
 from lanewise.testbed.describe import Link, Nic, Testbed
 from lanewise.testbed.layout import make_plan
-from lanewise.testbed.quantities import rate_text, time_text
+from lanewise.toml.quantities import rate_text, time_text
 
 
 def description(testbed: Testbed) -> str:

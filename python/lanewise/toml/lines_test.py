@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lanewise.testbed.lines import SyntaxFault, parse_with_lines
+from lanewise.toml.lines import SyntaxFault, parse_with_lines
 
 TEXT = '''# a comment
 [[site]]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.testbed import quantities
-from lanewise.testbed.lines import Path, SyntaxFault, parse_with_lines
-from lanewise.testbed.quantities import Kind
+from lanewise.toml import quantities
+from lanewise.toml.lines import Path, SyntaxFault, parse_with_lines
+from lanewise.toml.quantities import Kind
 
 
 def hint(name: str, known: list[str]) -> str:

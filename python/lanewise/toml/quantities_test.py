@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lanewise.testbed import quantities
-from lanewise.testbed.quantities import RATE, SHARE, SIZE, TIME, Kind
+from lanewise.toml import quantities
+from lanewise.toml.quantities import RATE, SHARE, SIZE, TIME, Kind
 
 
 @pytest.mark.parametrize(
