@@ -18,7 +18,7 @@ from typing import Any
 from lanewise.errors import RequestError
 from lanewise.results.quantity import percent_text, size_text, time_text
 from lanewise.tuning import turns
-from lanewise.tuning.content import CollectiveTuning, Rule, Tuning
+from lanewise.tuning.content import Choice, CollectiveTuning, Rule, Tuning
 from lanewise.tuning.read import load as load_tuning
 
 Json = dict[str, Any]
@@ -184,15 +184,13 @@ def _algorithm_text(rule: Rule) -> str:
 
 
 def _gain_text(collective: CollectiveTuning, rule: Rule) -> str:
+    chosen = Choice("lanewise", rule.algorithm, rule.segment_bytes, rule.lanes)
     gains = [
         point.default.median_s / candidate.figures.median_s
         for point in collective.points
         if rule.from_bytes <= point.message_bytes <= rule.to_bytes
         for candidate in point.candidates
-        if candidate.choice.origin == "lanewise"
-        and candidate.choice.algorithm == rule.algorithm
-        and candidate.choice.segment_bytes == rule.segment_bytes
-        and candidate.figures.median_s > 0
+        if candidate.choice == chosen and candidate.figures.median_s > 0
     ]
     if not gains:
         return ""

@@ -47,6 +47,18 @@ def test_a_rule_is_a_row_with_its_gain_and_no_rule_is_said(tmp_path: Path) -> No
     assert found.files == ["tuning.json"]
 
 
+def test_the_gain_of_a_rule_is_that_of_its_lanes_alone(tmp_path: Path) -> None:
+    path = tmp_path / "tuning.json"
+    fastest = Choice("lanewise", "multilane", lanes=4)
+    save(specimen.tuning({"scatter": {64: [fastest, Choice("lanewise", "multilane")]}}), path)
+
+    found = decisions_of([path])
+
+    assert list(found.choices) == [
+        ChoiceRow("scatter", "64 B to 64 B", "multilane, 4 lanes", "2.00 times as fast")
+    ]
+
+
 def test_the_model_with_the_least_error_is_the_best() -> None:
     rows = model_rows(
         platform(
