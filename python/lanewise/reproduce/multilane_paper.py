@@ -248,7 +248,7 @@ EXPERIMENT = Experiment(
 )
 
 MANY = Experiment(
-    name="multilane-paper-512",
+    name="multilane-many-hosts",
     paper="001 §6",
     summary="2 x 512 nodes like the paper's, simulated: single lane, three steps and lanes",
     run=run_many,
