@@ -15,7 +15,7 @@ from lanewise.reproduce import hca_fuzz
 @pytest.mark.parametrize("name", hca_fuzz.FUZZERS)
 def test_no_input_does_harm(name: str, tmp_path: Path) -> None:
     if "LANEWISE_FUZZ_SECONDS" not in os.environ:
-        pytest.skip("minutes of fuzzing; make test-all does it, make test replays the corpus")
+        pytest.skip("set LANEWISE_FUZZ_SECONDS; make test-all does, make test replays the corpus")
     try:
         hca_fuzz.build()
     except RunError as error:
