@@ -25,7 +25,8 @@ constexpr std::uint64_t message_bytes = 256 << 10;
 
 struct Seen {
     std::vector<std::uintptr_t> addresses;
-    std::vector<double> walks_s;
+    std::vector<double> walks_s; /* the first of each repetition */
+    std::vector<double> again_s; /* the one at its heels, whose lines are all in the caches */
 };
 Seen seen;
 
@@ -41,14 +42,15 @@ double walk_s(const unsigned char *bytes, std::size_t count) {
 
 int watching_bcast(void *buffer, int count, MPI_Datatype, int, MPI_Comm) {
     seen.addresses.push_back(reinterpret_cast<std::uintptr_t>(buffer));
-    seen.walks_s.push_back(
-        walk_s(static_cast<const unsigned char *>(buffer), static_cast<std::size_t>(count)));
+    const auto *bytes = static_cast<const unsigned char *>(buffer);
+    seen.walks_s.push_back(walk_s(bytes, static_cast<std::size_t>(count)));
+    seen.again_s.push_back(walk_s(bytes, static_cast<std::size_t>(count)));
     return MPI_SUCCESS;
 }
 
 // What else runs makes some walks longer and none shorter.
-double shortest_walk_s() {
-    return *std::min_element(seen.walks_s.begin(), seen.walks_s.end());
+double shortest(const std::vector<double>& walks_s) {
+    return *std::min_element(walks_s.begin(), walks_s.end());
 }
 
 lw_status measure_watched(const lw_measure_options& options) {
@@ -97,13 +99,11 @@ TEST(Layout, OfUnalignedBuffersIsOffEveryPage) {
 #ifndef __SANITIZE_ADDRESS__
 TEST(Layout, OfColdBuffersIsColdInEveryRepetition) {
     auto options = fixed_repetitions(21);
-    ASSERT_EQ(measure_watched(options), LW_OK);
-    const double warm_s = shortest_walk_s();
     options.buffers.caches = LW_CACHES_COLD;
 
     ASSERT_EQ(measure_watched(options), LW_OK);
 
-    EXPECT_GT(shortest_walk_s(), 1.5 * warm_s);
+    EXPECT_GT(shortest(seen.walks_s), 1.5 * shortest(seen.again_s));
 }
 #endif
 
