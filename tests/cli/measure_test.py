@@ -146,24 +146,48 @@ def pages() -> str:
     return "huge" if switch.is_file() and "[never]" not in switch.read_text() else "small"
 
 
+ALONE = {
+    "pairs", "triplets", "trains", "sends", "receives", "clock", "polling", "post-work-wait",
+}  # fmt: skip
+ONE_SIDED = ("put_", "get_", "accumulate_", "fetch_op_")
+
+
+def in_buffers(lanewise: Lanewise, fabric: str, names: list[str], buffers: str) -> None:
+    """Measure these operations in such buffers, each delivery checked."""
+    done = lanewise(
+        "measure", *names, "-n", 2, "--fabric", fabric, "--sizes", "4K", "--repetitions", 2,
+        "--warmup", 1, "--window", 4, "--validate", "-o", "s.jsonl", "--buffers", buffers,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_operation_is_validated_in_buffers_of_every_kind(
     lanewise: Lanewise, fabric: str, tmp_path: Path
 ) -> None:
     listed = lanewise("measure", "--list", "--fabric", fabric).stdout.splitlines()
-    names = [line for line in listed if " needs " not in line]
+    names = [name for name in listed if " needs " not in name and name not in ALONE]
+    if fabric == "mpich":
+        # MPICH 4.0 over UCX moves the start of a window back to a multiple of 64 bytes.
+        names = [name for name in names if not name.startswith(ONE_SIDED)]
+    # Simulated ranks have no caches to be cold.
+    caches = "warm" if fabric == "smpi" else "cold"
 
-    done = lanewise(
-        "measure", *names, "-n", 2, "--fabric", fabric, "--sizes", "4K", "--repetitions", 2,
-        "--warmup", 1, "--window", 4, "--validate", "-o", "s.jsonl",
-        "--buffers", f"cold,unaligned,rotating=2,{pages()}",
-    )  # fmt: skip
+    in_buffers(lanewise, fabric, names, f"{caches},unaligned,rotating=2,{pages()}")
 
-    assert done.returncode == 0, done.stderr
     samples = load(tmp_path / "s.jsonl")
     assert {point.operation for point in samples.points} == set(names)
     assert samples.context.buffers == {
-        "caches": "cold", "offset_bytes": 4, "turns": 2, "pages": pages(),
+        "caches": caches, "offset_bytes": 4, "turns": 2, "pages": pages(),
     }  # fmt: skip
+
+
+def test_windows_are_validated_in_cold_rotating_buffers(lanewise: Lanewise, tmp_path: Path) -> None:
+    listed = lanewise("measure", "--list", "--fabric", "mpich").stdout.splitlines()
+    names = [name for name in listed if name.startswith(ONE_SIDED)]
+
+    in_buffers(lanewise, "mpich", names, f"cold,rotating=2,{pages()}")
+
+    assert {point.operation for point in load(tmp_path / "s.jsonl").points} == set(names)
 
 
 def test_the_list_names_operations_that_can_be_measured(lanewise: Lanewise, fabric: str) -> None:
