@@ -81,13 +81,13 @@ Origins graph_gathered(const Standpoint& s) { return {{{at(s, -1)}}, {{at(s, -2)
 // The rank before sent its first block here, the one before that its second. A rank that is both
 // may send either first.
 Origins graph_exchanged(const Standpoint& s) {
-    if (s.size == 1) return {{{0}, 0, 1}, {{0}, 1, 0}};
+    if (s.size == 1) return {{{0}, 0, {1}}, {{0}, 1, {0}}};
     return {{{at(s, -1)}, 0}, {{at(s, -2)}, 1}};
 }
 
 /* The neighbours on the grid of neighbourhood.cpp, in the order of MPI: before and after along the
    first dimension, then along the second. What comes from the one before was sent to the one
-   after; where both are one rank, either may come. */
+   after; where both are one rank, either may come, and where there is only one rank, any. */
 enum class Sent { to_all, to_each };
 Origins on_grid(const Standpoint& s, Sent sent) {
     int dims[2] = {0, 0};
@@ -102,7 +102,8 @@ Origins on_grid(const Standpoint& s, Sent sent) {
             Origin origin{{there[0] * dims[1] + there[1]}};
             if (sent == Sent::to_each) {
                 origin.block = block;
-                origin.or_block = dims[dimension] < 3 ? block ^ 1 : -1;
+                if (dims[dimension] < 3) origin.or_blocks = {block ^ 1};
+                if (s.size == 1) origin.or_blocks = {0, 1, 2, 3};
             }
             all.push_back(origin);
         }
@@ -229,8 +230,10 @@ double first_wrong(const Exchange& e, const lw_operation& operation, const Origi
         const auto *begin = arrived + part * e.message_bytes;
         const double wrong = first_other(begin, kind, count, origin, origin.block);
         if (wrong < 0.0) continue;
-        if (origin.or_block >= 0 && first_other(begin, kind, count, origin, origin.or_block) < 0.0)
-            continue;
+        const auto is_this = [&](int block) {
+            return first_other(begin, kind, count, origin, block) < 0.0;
+        };
+        if (std::any_of(origin.or_blocks.begin(), origin.or_blocks.end(), is_this)) continue;
         return static_cast<double>(part * count) + wrong;
     }
     return -1.0;

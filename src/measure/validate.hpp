@@ -13,11 +13,11 @@
 namespace lanewise::measure {
 
 /* What a block of a receive buffer is: the sum over `ranks`, of which there mostly is one, of block
-   `block` of their send buffers, or of block `or_block` where MPI leaves open which comes. */
+   `block` of their send buffers, or of one of `or_blocks` where MPI leaves open which comes. */
 struct Origin {
     std::vector<int> ranks;
     int block = 0;
-    int or_block = -1;
+    std::vector<int> or_blocks = {};
 };
 
 /* What rank `me` must have received; nothing where the definition leaves it open. */

@@ -330,11 +330,18 @@ TEST(Validation, FindsEveryOperationOfThisMpiRight) {
     }
 }
 
+#ifdef MPICH_VERSION
+// MPICH 4.0 over UCX moves the start of a window back to a multiple of so many bytes.
+constexpr std::size_t into_page_bytes = 64;
+#else
+constexpr std::size_t into_page_bytes = 4;
+#endif
+
 TEST(Validation, FindsEveryOperationRightInOtherBuffers) {
     const Harness harness(MPI_COMM_WORLD);
     auto layout = plain_buffers;
     layout.turns = 3;
-    layout.offset_bytes = 4;
+    layout.offset_bytes = into_page_bytes;
     for (const auto& entry : registry()) {
         if (!runs_here(entry)) continue;
         const auto operation = operation_named(entry.name);
