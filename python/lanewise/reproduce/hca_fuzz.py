@@ -94,5 +94,5 @@ EXPERIMENT = Experiment(
     paper="003 §2",
     summary="hostile packets against the parser and the engine of the software device",
     run=run,
-    targets=(Target("crashes", "<=", 0.0), Target("inputs", ">=", 100_000.0)),
+    targets=(Target("crashes", "<=", 0.0), Target("inputs", ">=", 10_000_000.0)),
 )
