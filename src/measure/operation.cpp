@@ -26,6 +26,7 @@ std::uint64_t block_count(Blocks blocks, int size, int window) {
         case Blocks::one: return 1;
         case Blocks::two: return 2;
         case Blocks::four: return 4;
+        case Blocks::six: return 6;
         case Blocks::each_rank: return static_cast<std::uint64_t>(size);
         case Blocks::window: return static_cast<std::uint64_t>(window);
         case Blocks::window_or_ranks: return static_cast<std::uint64_t>(std::max(window, size));
@@ -105,6 +106,8 @@ Outcome admit(const lw_operation& operation, int size, int root, std::uint64_t b
     if (entry.element == Element::real && entry.varying &&
         bytes / real_bytes > INT_MAX / static_cast<std::uint64_t>(size))
         return limit(operation, bytes, "a rank exceeds INT_MAX floats over all ranks");
+    if (entry.bytewise && bytes > INT_MAX / static_cast<std::uint64_t>(size))
+        return limit(operation, bytes, "from each rank exceeds INT_MAX bytes over all ranks");
     if (bytes > static_cast<std::uint64_t>(PTRDIFF_MAX) / static_cast<std::uint64_t>(size))
         return limit(operation, bytes, "from each rank exceeds the address space");
     return admit_weights(operation, size, bytes);
@@ -191,6 +194,10 @@ void Running::place_blocks(std::uint64_t bytes) {
     for (std::size_t r = 0; r < ranks; ++r) {
         exchange.own_displacements.push_back(static_cast<int>(r) * own);
     }
+    if (!entry_->bytewise) return;
+    exchange.types.assign(ranks, exchange.type);
+    exchange.places_bytes = exchange.displacements;
+    exchange.own_places_bytes = exchange.own_displacements;
 }
 
 Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, int root,

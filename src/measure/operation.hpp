@@ -45,6 +45,9 @@ struct Exchange {
     std::vector<int> displacements;
     std::vector<int> own_counts; /* alltoallv: what this rank gives each, its own block's size */
     std::vector<int> own_displacements;
+    std::vector<int> places_bytes; /* alltoallw: the displacements in bytes, and the types */
+    std::vector<int> own_places_bytes;
+    std::vector<MPI_Datatype> types;
     Function function = nullptr; /* the user's, or the MPI's own */
     Start start = nullptr;       /* the nonblocking form */
     std::uint64_t message_bytes = 0;
@@ -53,7 +56,7 @@ struct Exchange {
 };
 
 /* How many messages a buffer holds. */
-enum class Blocks { none, one, two, four, each_rank, window, window_or_ranks };
+enum class Blocks { none, one, two, four, six, each_rank, window, window_or_ranks };
 
 struct Shape {
     Blocks send_root = Blocks::none;
@@ -72,6 +75,7 @@ struct Entry {
     Function own = nullptr; /* the MPI's function, where a user's may replace it */
     Start start = nullptr;  /* nonblocking operations: starts one, so that work can be done */
     bool varying = false;   /* takes counts and displacements */
+    bool bytewise = false;  /* its displacements are ints that count bytes */
     bool tasks = false;     /* made of one task for each rank: bcast, scatter(v), gather(v) */
     bool to_root = false;   /* completes at the root: gather(v), reduce */
     int ranks_min = 1;
@@ -88,6 +92,10 @@ struct Entry {
 
 std::span<const Entry> rooted_operations();
 std::span<const Entry> symmetric_operations();
+/* Both, those with a root first. */
+std::vector<Entry> blocking_operations();
+/* Another form of `from`, called `prefix` and its name. */
+Entry derived(const std::string& prefix, const Entry& from);
 /* The nonblocking form of each of `blocking` that has one. */
 std::vector<Entry> nonblocking_operations(std::span<const Entry> blocking);
 

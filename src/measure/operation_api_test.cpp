@@ -62,8 +62,8 @@ TEST(NamedOperations, AreAllKnownByTheNameTheyAreListedUnder) {
 TEST(NamedOperations, HaveANonblockingFormForEveryCollective) {
     for (const char *name :
          {"scatter", "scatterv", "gather", "gatherv", "bcast", "reduce", "allreduce", "allgather",
-          "allgatherv", "alltoall", "alltoallv", "reduce_scatter", "reduce_scatter_block", "scan",
-          "exscan", "barrier"}) {
+          "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter",
+          "reduce_scatter_block", "scan", "exscan", "barrier"}) {
         EXPECT_NE(find_entry(name), nullptr) << name;
         EXPECT_NE(find_entry(std::string("i") + name), nullptr) << name;
     }

@@ -110,6 +110,11 @@ const std::map<std::string, Oracle>& oracles() {
              return from_each(
                  s, [&](int r) { return sent_by(r, s.me * s.count_of(r), s.count_of(r)); });
          }},
+        {"alltoallw",
+         [](const Scene& s) {
+             return from_each(
+                 s, [&](int r) { return sent_by(r, s.me * s.count_of(r), s.count_of(r)); });
+         }},
         {"reduce_scatter",
          [](const Scene& s) { return sum_of(0, s.size, s.place_of(s.me), s.count_of(s.me)); }},
         {"reduce_scatter_block",
@@ -178,7 +183,8 @@ int sent_count(const Entry& entry, const Exchange& e) {
     if (blocks == Blocks::none) return 0;
     const int mine = entry.varying ? e.counts[static_cast<std::size_t>(e.rank)] : e.count;
     if (blocks == Blocks::one) return mine;
-    const bool equal_blocks = std::string(entry.name).ends_with("alltoallv");
+    const std::string name = entry.name;
+    const bool equal_blocks = name.ends_with("alltoallv") || name.ends_with("alltoallw");
     if (!entry.varying || equal_blocks) return e.size * mine;
     return std::accumulate(e.counts.begin(), e.counts.end(), 0);
 }

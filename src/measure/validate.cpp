@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/sizes.hpp"
+#include "measure/kernels/kernels.hpp"
 
 namespace lanewise::measure {
 namespace {
@@ -76,6 +77,39 @@ Origins times(int count, const Origins& one) {
     return one.empty() ? one : repeated(count, one.front());
 }
 
+enum class Ways { one, both };
+Origins streamed_at_random(const Standpoint& s, Ways ways) {
+    const auto order = shuffled_ranks(s.size, 0);
+    for (std::size_t first = 0; first + 1 < order.size(); first += 2) {
+        if (order[first + 1] == s.me) return repeated(s.window, {{order[first]}});
+        if (order[first] == s.me && ways == Ways::both)
+            return repeated(s.window, {{order[first + 1]}});
+    }
+    return {};
+}
+
+Origins fanned_in(const Standpoint& s) {
+    const int share = std::max(1, s.window / (s.size - 1));
+    Origins all;
+    for (int step = 1; step < s.size; ++step) {
+        const auto part = repeated(share, {{at(s, step)}});
+        all.insert(all.end(), part.begin(), part.end());
+    }
+    return at_root(s, all);
+}
+
+Origins fanned_out(const Standpoint& s) {
+    const int share = std::max(1, s.window / (s.size - 1));
+    return s.me == s.root ? Origins{} : repeated(share, {{s.root}});
+}
+
+// One block of each other rank, in the order of its distance.
+Origins from_others(const Standpoint& s, int sign) {
+    Origins all;
+    for (int step = 1; step < s.size; ++step) all.push_back({{at(s, sign * step)}});
+    return all;
+}
+
 Origins graph_gathered(const Standpoint& s) { return {{{at(s, -1)}}, {{at(s, -2)}}}; }
 
 // The rank before sent its first block here, the one before that its second. A rank that is both
@@ -85,25 +119,26 @@ Origins graph_exchanged(const Standpoint& s) {
     return {{{at(s, -1)}, 0}, {{at(s, -2)}, 1}};
 }
 
-/* The neighbours on the grid of neighbourhood.cpp, in the order of MPI: before and after along the
-   first dimension, then along the second. What comes from the one before was sent to the one
+/* The neighbours on a grid of neighbourhood.cpp, in the order of MPI: before and after along the
+   first dimension, then along the next. What comes from the one before was sent to the one
    after; where both are one rank, either may come, and where there is only one rank, any. */
 enum class Sent { to_all, to_each };
-Origins on_grid(const Standpoint& s, Sent sent) {
-    int dims[2] = {0, 0};
-    MPI_Dims_create(s.size, 2, dims);
-    const int place[2] = {s.me / dims[1], s.me % dims[1]};
+Origins on_grid(const Standpoint& s, Sent sent, std::size_t dimensions) {
+    std::vector<int> dims(dimensions, 0);
+    MPI_Dims_create(s.size, static_cast<int>(dimensions), dims.data());
     Origins all;
-    for (int dimension = 0; dimension < 2; ++dimension) {
+    int stride = s.size; /* between ranks that are neighbours along the dimension */
+    for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
+        const int length = dims[dimension];
+        stride /= length;
+        const int place = s.me / stride % length;
         for (const int step : {-1, 1}) {
-            int there[2] = {place[0], place[1]};
-            there[dimension] = (there[dimension] + step + dims[dimension]) % dims[dimension];
-            const int block = 2 * dimension + (step < 0 ? 1 : 0);
-            Origin origin{{there[0] * dims[1] + there[1]}};
+            const int there = (place + step + length) % length;
+            Origin origin{{s.me + (there - place) * stride}};
             if (sent == Sent::to_each) {
-                origin.block = block;
-                if (dims[dimension] < 3) origin.or_blocks = {block ^ 1};
-                if (s.size == 1) origin.or_blocks = {0, 1, 2, 3};
+                origin.block = 2 * static_cast<int>(dimension) + (step < 0 ? 1 : 0);
+                if (length < 3) origin.or_blocks = {origin.block ^ 1};
+                if (s.size == 1) origin.or_blocks = ranks_from(0, 2 * static_cast<int>(dimensions));
             }
             all.push_back(origin);
         }
@@ -125,6 +160,7 @@ std::map<std::string, Rule> single_calls() {
         {"allgatherv", [](const Standpoint& s) { return from_each(s, 0); }},
         {"alltoall", [](const Standpoint& s) { return from_each(s, s.me); }},
         {"alltoallv", [](const Standpoint& s) { return from_each(s, s.me); }},
+        {"alltoallw", [](const Standpoint& s) { return from_each(s, s.me); }},
         {"reduce_scatter", [all](const Standpoint& s) { return Origins{{all(s), s.me}}; }},
         {"reduce_scatter_block", [all](const Standpoint& s) { return Origins{{all(s), s.me}}; }},
         {"scan", [](const Standpoint& s) { return Origins{{ranks_from(0, s.me + 1)}}; }},
@@ -136,18 +172,47 @@ std::map<std::string, Rule> single_calls() {
 }
 
 std::map<std::string, Rule> patterns() {
-    const auto gathered = [](const Standpoint& s) { return on_grid(s, Sent::to_all); };
-    const auto exchanged = [](const Standpoint& s) { return on_grid(s, Sent::to_each); };
+    const auto gathered = [](const Standpoint& s) { return on_grid(s, Sent::to_all, 2); };
+    const auto exchanged = [](const Standpoint& s) { return on_grid(s, Sent::to_each, 2); };
+    const auto from_neighbours = [](const Standpoint& s) {
+        return Origins{{{at(s, -1)}}, {{at(s, 1)}}};
+    };
+    const auto streamed = [](const Standpoint& s) {
+        return at_partner(s, repeated(s.window, {{s.root}}));
+    };
+    const auto streamed_both = [](const Standpoint& s) { return times(s.window, from_partner(s)); };
     std::map<std::string, Rule> rules = {
         {"pingpong", from_partner},
         {"pingping", from_partner},
         {"thread_pairs", [](const Standpoint& s) { return times(2, from_partner(s)); }},
         {"partitioned", [](const Standpoint& s) { return at_partner(s, {{{s.root}}}); }},
+        {"pingpong_any_source", from_partner},
+        {"pingping_any_source", from_partner},
         {"sendrecv", [](const Standpoint& s) { return Origins{{{at(s, -1)}}}; }},
-        {"exchange", [](const Standpoint& s) { return Origins{{{at(s, -1)}}, {{at(s, 1)}}}; }},
-        {"streaming",
-         [](const Standpoint& s) { return at_partner(s, repeated(s.window, {{s.root}})); }},
-        {"bidirectional", [](const Standpoint& s) { return times(s.window, from_partner(s)); }},
+        {"sendrecv_replace", [](const Standpoint& s) { return Origins{{{at(s, -1)}}}; }},
+        {"exchange", from_neighbours},
+        {"streaming", streamed},
+        {"bidirectional", streamed_both},
+        {"unirandom_rate", [](const Standpoint& s) { return streamed_at_random(s, Ways::one); }},
+        {"birandom_rate", [](const Standpoint& s) { return streamed_at_random(s, Ways::both); }},
+        {"fan_in_rate", fanned_in},
+        {"fan_out_rate", fanned_out},
+        {"bidirectional_put", from_partner},
+        {"bidirectional_get", from_partner},
+        {"exchange_put", from_neighbours},
+        {"exchange_get", from_neighbours},
+        {"one_put_all",
+         [](const Standpoint& s) { return s.me == s.root ? Origins{} : Origins{{{s.root}}}; }},
+        {"one_get_all", [](const Standpoint& s) { return at_root(s, from_others(s, 1)); }},
+        {"all_put_all", [](const Standpoint& s) { return from_others(s, -1); }},
+        {"all_get_all", [](const Standpoint& s) { return from_others(s, 1); }},
+        {"put_streaming", streamed},
+        {"get_streaming",
+         [](const Standpoint& s) { return at_root(s, repeated(s.window, {{partner(s)}})); }},
+        {"put_streaming_both", streamed_both},
+        {"passive_put", [](const Standpoint& s) { return at_partner(s, {{{s.root}}}); }},
+        {"grid3_alltoall", [](const Standpoint& s) { return on_grid(s, Sent::to_each, 3); }},
+        {"grid_alltoallw", exchanged},
         {"pairs_rate", streamed_in_pairs},
         {"preposted_rate", streamed_in_pairs},
         {"peers_rate", streamed_by_all},
@@ -167,6 +232,9 @@ std::map<std::string, Rule> patterns() {
             return at_partner(s, {{{s.root, partner(s)}}});
         };
         rules["fetch_op" + how] = fetched;
+        rules["compare_swap" + how] = [](const Standpoint& s) {
+            return at_root(s, {{{partner(s)}}});
+        };
     }
     return rules;
 }
@@ -176,6 +244,7 @@ std::string plain(std::string name) {
     for (const std::string form : {"persistent_", "overlapped_"}) {
         if (name.starts_with(form)) name = name.substr(form.size());
     }
+    if (name.starts_with("igrid_")) name = name.substr(1);
     return name;
 }
 
@@ -223,7 +292,8 @@ double first_other(const std::byte *begin, Element kind, std::uint64_t count, co
 double first_wrong(const Exchange& e, const lw_operation& operation, const Origins& parts) {
     const auto kind = operation.entry->element;
     const auto count = e.message_bytes / element_bytes(kind);
-    const bool in_place = plain(operation.name).ends_with("bcast");
+    const auto name = plain(operation.name);
+    const bool in_place = name.ends_with("bcast") || name == "sendrecv_replace";
     const auto *arrived = in_place ? e.send : e.receive;
     for (std::size_t part = 0; part < parts.size(); ++part) {
         const auto& origin = parts[part];
@@ -244,6 +314,7 @@ std::uint64_t sent_blocks(const Entry& entry, int size) {
         case Blocks::none: return entry.shape.send_others == Blocks::none ? 0 : 1;
         case Blocks::two: return 2;
         case Blocks::four: return 4;
+        case Blocks::six: return 6;
         case Blocks::each_rank: return static_cast<std::uint64_t>(size);
         default: return 1;
     }
@@ -255,16 +326,17 @@ bool sends(const Entry& entry, const Exchange& e) {
     return blocks != Blocks::none;
 }
 
-// Whether the window of a one-sided operation adds to what it holds.
-bool adds(const std::string& name) {
-    return name.starts_with("accumulate_") || name.starts_with("fetch_op_");
+// Whether the window of a one-sided operation holds something that counts.
+bool holds(const std::string& name) {
+    return name.starts_with("accumulate_") || name.starts_with("fetch_op_") ||
+           name.starts_with("compare_swap_");
 }
 
 void fill(Exchange& e, const lw_operation& operation) {
     const auto kind = operation.entry->element;
     const bool receives_in_place = plain(operation.name).ends_with("bcast") && e.rank != e.root;
     const auto one = e.message_bytes / element_bytes(kind);
-    for (std::uint64_t i = 0; adds(operation.name) && i < one; ++i) {
+    for (std::uint64_t i = 0; holds(operation.name) && i < one; ++i) {
         put(e.receive, kind, i, e.rank == e.root ? 0 : element(e.rank, i));
     }
     if (!sends(*operation.entry, e)) return;

@@ -18,6 +18,9 @@ from typing import Literal
 
 from lanewise.launch.job import Cluster
 
+# SMPI tells each new communicator's number by a broadcast; that of the selector first finds out who
+# shares a host, by a ring of all ranks, which for a thousand of them takes most of the run.
+_COLLECTIVES = {"pair": (), "host": ("--cfg=smpi/bcast:binomial_tree",)}
 _ROUTING = {"pair": "Full", "host": "DijkstraCache"}
 # What of a gigabit Ethernet's rate TCP hands on: 1448 of 1538 bytes.
 PAYLOAD_SHARE = 1448 / 1538
@@ -67,6 +70,7 @@ class SimulatedSites:
                 f"--cfg=network/TCP-gamma:{self.window_bytes:.0f}",
                 "--cfg=smpi/coll-selector:ompi",
                 "--cfg=smpi/wtime:0",
+                *_COLLECTIVES[self.windows],
             ),
             variables={"LANEWISE_PLACEMENT": str(placement)},
         )

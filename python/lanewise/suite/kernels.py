@@ -14,7 +14,11 @@ from typing import Literal
 from lanewise.errors import RequestError
 
 # A receiver of these holds a window of messages.
-WINDOWED = frozenset({"streaming", "bidirectional", "pairs_rate", "preposted_rate", "peers_rate"})
+WINDOWED = frozenset({
+    "streaming", "bidirectional", "pairs_rate", "preposted_rate", "peers_rate", "unirandom_rate",
+    "birandom_rate", "fan_in_rate", "fan_out_rate", "put_streaming", "get_streaming",
+    "put_streaming_both", "persistent_streaming", "persistent_bidirectional",
+})  # fmt: skip
 
 Effort = Literal["quick", "standard", "full"]
 Quantity = Literal["time", "bandwidth", "rate"]
@@ -90,19 +94,38 @@ GROUPS: tuple[Group, ...] = (
     ),
     Group(
         "one-sided",
-        tuple(f"{what}_{how}" for what in ("put", "get", "accumulate", "fetch_op")
+        tuple(f"{what}_{how}" for what in ("put", "get", "accumulate", "fetch_op", "compare_swap")
               for how in ("fence", "pscw", "lock", "flush")),
         "8,4K,64K", "8:256K:x8", _FULL,
     ),
     Group(
+        "one-sided-patterns",
+        (*(f"{who}_{what}" for who in ("bidirectional", "exchange") for what in ("put", "get")),
+         *(f"{who}_{what}_all" for who in ("one", "all") for what in ("put", "get")),
+         "put_streaming", "get_streaming", "put_streaming_both", "passive_put"),
+        "8,4K,64K", "8:256K:x8", _FULL,
+    ),
+    Group(
+        "stream-more",
+        ("unirandom_rate", "birandom_rate", "fan_in_rate", "fan_out_rate", "pingpong_any_source",
+         "pingping_any_source", "sendrecv_replace"),
+        "8,512,4K,32K", "8:256K:x8", _FULL,
+    ),
+    Group(
         "neighbourhood",
-        tuple(f"{where}_{what}" for where in ("grid", "graph")
-              for what in ("allgather", "allgatherv", "alltoall", "alltoallv")),
+        (*(f"{where}_{what}" for where in ("grid", "igrid", "graph")
+           for what in ("allgather", "allgatherv", "alltoall", "alltoallv")),
+         "grid_alltoallw", "igrid_alltoallw", "grid3_alltoall"),
         "8,4K,64K", "8:256K:x8", _FULL,
     ),
     Group(
         "persistent",
-        ("persistent_sendrecv", "persistent_bcast", "persistent_allreduce", "persistent_alltoall",
+        ("persistent_sendrecv", "persistent_streaming", "persistent_bidirectional",
+         *(f"persistent_{name}" for name in (
+             "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv",
+             "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter",
+             "reduce_scatter_block", "scan", "exscan", "barrier",
+         )),
          "partitioned", "thread_pairs"),
         "8,4K,64K", "8:256K:x8", _FULL,
     ),

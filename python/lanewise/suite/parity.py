@@ -50,8 +50,9 @@ _COLLECTIVES = (
 )  # fmt: skip
 # Of the nonblocking collectives, the one that IMB has not.
 _NOT_IN_IMB = "Reduce_scatter_block"
-_PERSISTENT = ("bcast", "allreduce", "alltoall")
-_ONE_SIDED = {"put": "Put", "get": "Get", "accumulate": "Accumulate"}
+_PAIRED = "each pair streams a window at once; theirs sends one message after another"
+_COMPLETE = "a get that is complete here is complete: the same as without _local"
+_SWAPS = "as many swaps as the message has integers"
 
 
 def _imb() -> Iterator[Parity]:
@@ -63,10 +64,10 @@ def _imb() -> Iterator[Parity]:
     yield Parity("IMB-MPI1", "Biband", "bidirectional", Formula(moved=2, messages=True), _RECEIVES)
     for name in _COLLECTIVES:
         yield Parity("IMB-MPI1", name, name.lower(), Formula(), _ISOLATED)
-    for name in ("PingPongSpecificSource", "PingPongAnySource"):
-        yield Parity("IMB-MPI1", name, "pingpong", Formula(moved=1), "the source is always named")
-    for name in ("PingPingSpecificSource", "PingPingAnySource"):
-        yield Parity("IMB-MPI1", name, "pingping", Formula(moved=1), "the source is always named")
+    for theirs, ours in {"PingPong": "pingpong", "PingPing": "pingping"}.items():
+        yield Parity("IMB-MPI1", f"{theirs}SpecificSource", ours, Formula(moved=1), _ISOLATED)
+        yield Parity("IMB-MPI1", f"{theirs}AnySource", f"{ours}_any_source", Formula(moved=1),
+                     _ISOLATED)  # fmt: skip
     yield Parity("IMB-MPI1", "Reduce_local", "", differs="moves nothing between ranks")
     for name in _COLLECTIVES:
         if name == _NOT_IN_IMB:
@@ -77,31 +78,41 @@ def _imb() -> Iterator[Parity]:
             "IMB-NBC", form, f"overlapped_{form.lower()}", Formula(),
             "the time added to the work; work calibrated anew for each batch, theirs once",
         )  # fmt: skip
-    for ours, theirs in _ONE_SIDED.items():
-        name = f"Unidir_{theirs.lower()}" if theirs != "Accumulate" else theirs
-        yield Parity(
-            "IMB-RMA", name, f"{ours}_flush", Formula(moved=1),
-            "each followed by its synchronisation; theirs aggregates several in one epoch",
-        )  # fmt: skip
-    yield Parity("IMB-RMA", "Fetch_and_op", "fetch_op_flush", Formula(), "sums floats")
-    yield Parity("IMB-RMA", "Get_accumulate", "fetch_op_flush", Formula(), "sums floats")
-    for name in ("Bidir_put", "Bidir_get", "Exchange_put", "Exchange_get"):
-        yield Parity("IMB-RMA", name, "", differs="one direction at a time here")
-    for name in ("One_put_all", "One_get_all", "All_put_all", "All_get_all"):
-        yield Parity("IMB-RMA", name, "", differs="one target here")
-    for name in ("Put_local", "Get_local", "Put_all_local", "Get_all_local"):
-        yield Parity("IMB-RMA", name, "", differs="local completion says nothing of arrival")
-    yield Parity("IMB-RMA", "Truly_passive_put", "", differs="see independent progress instead")
-    yield Parity("IMB-RMA", "Compare_and_swap", "", differs="fetch_op of one element is as close")
+    yield from _imb_one_sided()
     yield Parity("IMB-P2P", "PingPong", "pingpong", Formula(moved=1), _ISOLATED)
     yield Parity("IMB-P2P", "PingPing", "pingping", Formula(moved=1), _ISOLATED)
-    for name in ("Unirandom", "Birandom"):
-        yield Parity("IMB-P2P", name, "", differs="random pairs; pairs measures all of them")
-    yield Parity("IMB-P2P", "Stencil3D", "", differs="the grid here has two dimensions")
-    yield Parity("IMB-P2P", "Sendrecv_Replace", "", differs="a copy in the MPI, not in the fabric")
+    yield Parity("IMB-P2P", "Unirandom", "unirandom_rate", Formula(moved=1, messages=True),
+                 _PAIRED)  # fmt: skip
+    yield Parity("IMB-P2P", "Birandom", "birandom_rate", Formula(moved=1, messages=True),
+                 _PAIRED)  # fmt: skip
     yield Parity("IMB-P2P", "Corandom", "peers_rate", Formula(moved=1, messages=True),
                  "all pairs, not random ones")  # fmt: skip
     yield Parity("IMB-P2P", "Stencil2D", "grid_alltoall", Formula(moved=4), "a collective call")
+    yield Parity("IMB-P2P", "Stencil3D", "grid3_alltoall", Formula(moved=6), "a collective call")
+    yield Parity("IMB-P2P", "Sendrecv_Replace", "sendrecv_replace", Formula(moved=2), _ISOLATED)
+
+
+def _imb_one_sided() -> Iterator[Parity]:
+    for ours, theirs in {"put": "Unidir_put", "get": "Unidir_get"}.items():
+        yield Parity("IMB-RMA", theirs, f"{ours}_flush", Formula(moved=1), _ISOLATED)
+    for what in ("put", "get"):
+        yield Parity("IMB-RMA", f"Bidir_{what}", f"bidirectional_{what}", Formula(moved=2),
+                     _ISOLATED)  # fmt: skip
+        yield Parity("IMB-RMA", f"Exchange_{what}", f"exchange_{what}", Formula(moved=2),
+                     _ISOLATED)  # fmt: skip
+        for who in ("One", "All"):
+            yield Parity("IMB-RMA", f"{who}_{what}_all", f"{who.lower()}_{what}_all", Formula(),
+                         _ISOLATED)  # fmt: skip
+    yield Parity("IMB-RMA", "Get_local", "get_flush", Formula(moved=1), _COMPLETE)
+    yield Parity("IMB-RMA", "Get_all_local", "one_get_all", Formula(), _COMPLETE)
+    for name in ("Put_local", "Put_all_local"):
+        yield Parity("IMB-RMA", name, "", differs="local completion says nothing of arrival")
+    yield Parity("IMB-RMA", "Accumulate", "accumulate_flush", Formula(moved=1), _ISOLATED)
+    yield Parity("IMB-RMA", "Fetch_and_op", "fetch_op_flush", Formula(), "sums floats")
+    yield Parity("IMB-RMA", "Get_accumulate", "fetch_op_flush", Formula(), "sums floats")
+    yield Parity("IMB-RMA", "Compare_and_swap", "compare_swap_flush", Formula(), _SWAPS)
+    yield Parity("IMB-RMA", "Truly_passive_put", "passive_put", Formula(),
+                 "beside put_flush, their time without work at the target")  # fmt: skip
 
 
 def _osu() -> Iterator[Parity]:
@@ -109,8 +120,9 @@ def _osu() -> Iterator[Parity]:
     yield Parity("OSU", "osu_latency_mt", "thread_pairs", Formula(), "two threads on both sides")
     yield Parity("OSU", "osu_latency_mp", "", differs="processes that fork are no fabric")
     yield Parity("OSU", "osu_latency_persistent", "persistent_sendrecv", Formula(), "a ring")
-    for name in ("osu_put_bw", "osu_put_bibw", "osu_get_bw"):
-        yield Parity("OSU", name, "", differs="one transfer an epoch here")
+    yield Parity("OSU", "osu_put_bw", "put_streaming", Formula(moved=1), _ISOLATED)
+    yield Parity("OSU", "osu_get_bw", "get_streaming", Formula(moved=1), _ISOLATED)
+    yield Parity("OSU", "osu_put_bibw", "put_streaming_both", Formula(moved=2), _ISOLATED)
     yield Parity("OSU", "osu_bw", "streaming", Formula(moved=1), _RECEIVES)
     yield Parity("OSU", "osu_bibw", "bidirectional", Formula(moved=2), _RECEIVES)
     yield Parity("OSU", "osu_mbw_mr", "pairs_rate", Formula(moved=1, messages=True), _RECEIVES)
@@ -119,30 +131,23 @@ def _osu() -> Iterator[Parity]:
                          "fetch_op": "get_acc"}.items():  # fmt: skip
         yield Parity("OSU", f"osu_{theirs}_latency", f"{ours}_flush", Formula(), _ISOLATED)
     yield Parity("OSU", "osu_fop_latency", "fetch_op_flush", Formula(), "floats; theirs 8 bytes")
-    yield Parity("OSU", "osu_cas_latency", "", differs="fetch_op of one element is as close")
-    for name in (*_COLLECTIVES,):
-        yield Parity("OSU", f"osu_{name.lower()}", name.lower(), Formula(),
-                     "the slowest rank of each repetition; theirs: mean over ranks")  # fmt: skip
-    for name in (*_COLLECTIVES,):
-        yield Parity("OSU", f"osu_i{name.lower()}", f"i{name.lower()}", Formula(),
-                     "overlap by overlapped_*")  # fmt: skip
-    for name in ("allgather", "allgatherv", "alltoall", "alltoallv"):
-        yield Parity("OSU", f"osu_neighbor_{name}", f"grid_{name}", Formula(), _ISOLATED)
-        yield Parity("OSU", f"osu_ineighbor_{name}", "", differs="the blocking form is measured")
-    for name in ("osu_neighbor_alltoallw", "osu_alltoallw", "osu_ialltoallw"):
-        yield Parity("OSU", name, "", differs="datatypes of each peer are not measured")
-    yield Parity("OSU", "osu_ineighbor_alltoallw", "",
-                 differs="datatypes of each peer are not measured")  # fmt: skip
+    yield Parity("OSU", "osu_cas_latency", "compare_swap_flush", Formula(), _SWAPS)
     for name in map(str.lower, (*_COLLECTIVES, "Alltoallw")):
-        if name == _NOT_IN_IMB.lower():
-            continue
-        ours = f"persistent_{name}" if name in _PERSISTENT else ""
-        why = _ISOLATED if ours else "three collectives show what being set up once saves"
-        yield Parity("OSU", f"osu_{name}_persistent", ours, Formula(), why)
-    for name in ("osu_bw_persistent", "osu_bibw_persistent"):
-        yield Parity("OSU", name, "", differs="persistent_sendrecv shows what it saves a message")
-    for name in ("osu_bw_fan_in", "osu_bw_fan_out"):
-        yield Parity("OSU", name, "", differs="peers_rate has all ranks on both sides at once")
+        yield Parity("OSU", f"osu_{name}", name, Formula(),
+                     "the slowest rank of each repetition; theirs: mean over ranks")  # fmt: skip
+        yield Parity("OSU", f"osu_i{name}", f"i{name}", Formula(), "overlap by overlapped_*")
+        if name != _NOT_IN_IMB.lower():
+            yield Parity("OSU", f"osu_{name}_persistent", f"persistent_{name}", Formula(),
+                         _ISOLATED)  # fmt: skip
+    for name in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"):
+        yield Parity("OSU", f"osu_neighbor_{name}", f"grid_{name}", Formula(), _ISOLATED)
+        yield Parity("OSU", f"osu_ineighbor_{name}", f"igrid_{name}", Formula(), _ISOLATED)
+    yield Parity("OSU", "osu_bw_persistent", "persistent_streaming", Formula(moved=1), _RECEIVES)
+    yield Parity("OSU", "osu_bibw_persistent", "persistent_bidirectional", Formula(moved=2),
+                 _RECEIVES)  # fmt: skip
+    for name in ("fan_in", "fan_out"):
+        yield Parity("OSU", f"osu_bw_{name}", f"{name}_rate", Formula(moved=1, messages=True),
+                     "the window is shared out among the peers")  # fmt: skip
     yield Parity("OSU", "osu_hello", "", differs="starting is no message")
     yield Parity("OSU", "osu_init", "", differs="starting is no message; suite shows it as a start")
 

@@ -54,10 +54,10 @@ struct Sum {
 
 struct Carried {
     Segment segment;
-    std::vector<Sum> of_ranks;      /* of its own site */
-    std::vector<Sum> of_sites;      /* by site; its own has none */
+    std::vector<Sum> of_ranks = {}; /* of its own site */
+    std::vector<Sum> of_sites = {}; /* by site; its own has none */
     StepId summed = model::no_step; /* its site's sum is there */
-    std::vector<StepId> sent;       /* and has left for the others */
+    std::vector<StepId> sent = {};  /* and has left for the others */
 };
 
 class Part {

@@ -25,7 +25,12 @@ Entries exchange_kernels();
 Entries streaming_kernels();
 Entries bidirectional_kernels();
 Entries message_rate_kernels();
+Entries random_pairs_kernels();
+Entries fan_kernels();
 Entries one_sided_kernels();
+Entries one_sided_pattern_kernels();
+Entries one_sided_streaming_kernels();
+Entries passive_kernels();
 Entries neighbourhood_kernels();
 Entries persistent_kernels();
 Entries partitioned_kernels();
@@ -40,6 +45,14 @@ constexpr Shape all_ranks(Blocks send, Blocks receive) { return {send, send, rec
 /* The rank that the root's partner of a two-rank kernel is. */
 inline int partner(const Exchange& e) { return (e.root + 1) % e.size; }
 
+/* Whether a receiver names the rank that it receives from. */
+enum class Source { named, any };
+
+template <Source source>
+int from(int rank) {
+    return source == Source::any ? MPI_ANY_SOURCE : rank;
+}
+
 /* The first failure among codes of calls that are all made. */
 inline int first_failure(std::initializer_list<int> codes) {
     for (const int code : codes) {
@@ -52,6 +65,9 @@ inline int first_failure(std::initializer_list<int> codes) {
 inline std::byte *slot(std::byte *buffer, const Exchange& e, int index) {
     return buffer + static_cast<std::size_t>(index) * e.message_bytes;
 }
+
+/* The ranks in an order that every rank draws alike, another for each turn. */
+std::vector<int> shuffled_ranks(int size, int turn);
 
 /* The requests of one execution, kept so that no execution allocates. */
 struct Requests {

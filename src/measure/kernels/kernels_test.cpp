@@ -13,13 +13,14 @@
 #include <functional>
 #include <map>
 
-#include "measure/validate.hpp"
+#include "measure/testing/runnable.hpp"
 #include "testing/measuring.hpp"
 
 namespace lanewise::measure {
 namespace {
 
 using testing::operation_named;
+using testing::runs_here;
 using testing::size_of;
 
 using Elements = std::vector<int>;
@@ -131,6 +132,44 @@ Elements streamed_by_all(const Scene& s) {
     return joined(parts);
 }
 
+Elements from_others(const Scene& s, int sign) {
+    std::vector<Elements> parts;
+    for (int step = 1; step < s.size; ++step) {
+        parts.push_back(sent_by(s.at(sign * step), 0, s.count));
+    }
+    return joined(parts);
+}
+
+Elements from_both_sides(const Scene& s) {
+    return joined({sent_by(s.at(-1), 0, s.count), sent_by(s.at(1), 0, s.count)});
+}
+
+Elements fanned_in(const Scene& s) {
+    std::vector<Elements> parts;
+    const int each = std::max(1, window / (s.size - 1));
+    for (int step = 1; step < s.size; ++step) parts.push_back(s.times(each, s.at(step)));
+    return only_at_root(s, joined(parts));
+}
+
+Elements fanned_out(const Scene& s) {
+    return s.me == s.root ? Elements{} : s.times(std::max(1, window / (s.size - 1)), s.root);
+}
+
+// Who is paired with this rank when the ranks are paired for the first time.
+Elements streamed_at_random(const Scene& s) {
+    const auto order = shuffled_ranks(s.size, 0);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if (order[i] == s.me && (i ^ 1) < order.size()) return s.times(window, order[i ^ 1]);
+    }
+    return {};
+}
+
+Elements streamed_to_the_second(const Scene& s) {
+    const auto order = shuffled_ranks(s.size, 0);
+    const auto place = std::find(order.begin(), order.end(), s.me) - order.begin();
+    return place % 2 == 1 ? streamed_at_random(s) : Elements{};
+}
+
 Elements graph_gathered(const Scene& s) {
     return joined({sent_by(s.at(-1), 0, s.count), sent_by(s.at(-2), 0, s.count)});
 }
@@ -156,63 +195,110 @@ Elements grid_gathered(const Scene& s) {
                    sent_by(rank(row, column + 1), 0, s.count)});
 }
 
-const std::map<std::string, Oracle>& oracles() {
-    static const std::map<std::string, Oracle> known = [] {
-        std::map<std::string, Oracle> all = {
-            {"pingpong", from_partner},
-            {"pingping", from_partner},
-            {"thread_pairs",
-             [](const Scene& s) { return joined({from_partner(s), from_partner(s)}); }},
-            {"partitioned", at_partner},
-            {"sendrecv", from_left},
-            {"persistent_sendrecv", from_left},
-            {"persistent_allreduce", sums},
-            {"persistent_alltoall", from_everyone},
-            {"persistent_bcast", nothing},
-            {"exchange",
-             [](const Scene& s) {
-                 return joined({sent_by(s.at(-1), 0, s.count), sent_by(s.at(1), 0, s.count)});
-             }},
-            {"streaming", streamed},
-            {"bidirectional", streamed_both_ways},
-            {"pairs_rate", streamed_in_pairs},
-            {"preposted_rate", streamed_in_pairs},
-            {"peers_rate", streamed_by_all},
-            {"graph_allgather", graph_gathered},
-            {"graph_allgatherv", graph_gathered},
-            {"graph_alltoall", graph_exchanged},
-            {"graph_alltoallv", graph_exchanged},
-            {"grid_allgather", grid_gathered},
-            {"grid_allgatherv", grid_gathered},
-            {"grid_alltoall", nothing},
-            {"grid_alltoallv", nothing},
-        };
-        const std::map<std::string, Oracle> overlapped = {
-            {"scatter", scattered},
-            {"scatterv", scattered},
-            {"gather", [](const Scene& s) { return only_at_root(s, gathered(s)); }},
-            {"gatherv", [](const Scene& s) { return only_at_root(s, gathered(s)); }},
-            {"bcast", nothing},
-            {"reduce", [](const Scene& s) { return only_at_root(s, sums(s)); }},
-            {"allreduce", sums},
-            {"allgather", gathered},
-            {"allgatherv", gathered},
-            {"alltoall", from_everyone},
-            {"alltoallv", from_everyone},
-            {"reduce_scatter",
-             [](const Scene& s) { return sums_until(s, s.size, s.me * s.count); }},
-            {"reduce_scatter_block",
-             [](const Scene& s) { return sums_until(s, s.size, s.me * s.count); }},
-            {"scan", [](const Scene& s) { return sums_until(s, s.me + 1, 0); }},
-            {"exscan", [](const Scene& s) { return sums_until(s, s.me, 0); }},
-            {"barrier", nothing},
-        };
-        for (const auto& [name, oracle] : overlapped) all["overlapped_i" + name] = oracle;
-        for (const std::string how : {"_fence", "_pscw", "_lock", "_flush"}) {
-            all["put" + how] = at_partner;
-            all["get" + how] = at_root;
-            all["accumulate" + how] = at_partner;
-            all["fetch_op" + how] = at_partner;
+using Oracles = std::map<std::string, Oracle>;
+
+Oracles of_messages() {
+    return {
+        {"pingpong", from_partner},
+        {"pingping", from_partner},
+        {"thread_pairs",
+         [](const Scene& s) { return joined({from_partner(s), from_partner(s)}); }},
+        {"partitioned", at_partner},
+        {"pingpong_any_source", from_partner},
+        {"pingping_any_source", from_partner},
+        {"sendrecv", from_left},
+        {"sendrecv_replace", nothing}, /* in its send buffer */
+        {"persistent_sendrecv", from_left},
+        {"persistent_streaming", streamed},
+        {"persistent_bidirectional", streamed_both_ways},
+        {"exchange", from_both_sides},
+        {"streaming", streamed},
+        {"bidirectional", streamed_both_ways},
+        {"unirandom_rate", streamed_to_the_second},
+        {"birandom_rate", streamed_at_random},
+        {"fan_in_rate", fanned_in},
+        {"fan_out_rate", fanned_out},
+        {"pairs_rate", streamed_in_pairs},
+        {"preposted_rate", streamed_in_pairs},
+        {"peers_rate", streamed_by_all},
+        {"graph_allgather", graph_gathered},
+        {"graph_allgatherv", graph_gathered},
+        {"graph_alltoall", graph_exchanged},
+        {"graph_alltoallv", graph_exchanged},
+        {"grid_allgather", grid_gathered},
+        {"grid_allgatherv", grid_gathered},
+        {"grid_alltoall", nothing},
+        {"grid_alltoallv", nothing},
+        {"grid_alltoallw", nothing},
+        {"igrid_allgather", grid_gathered},
+        {"igrid_allgatherv", grid_gathered},
+        {"igrid_alltoall", nothing},
+        {"igrid_alltoallv", nothing},
+        {"igrid_alltoallw", nothing},
+        {"grid3_alltoall", nothing},
+    };
+}
+
+Oracles of_one_sided() {
+    Oracles all = {
+        {"bidirectional_put", from_partner},
+        {"bidirectional_get", from_partner},
+        {"exchange_put", from_both_sides},
+        {"exchange_get", from_both_sides},
+        {"one_put_all",
+         [](const Scene& s) {
+             return s.me == s.root ? Elements{} : sent_by(s.root, 0, s.count);
+         }},
+        {"one_get_all", [](const Scene& s) { return only_at_root(s, from_others(s, 1)); }},
+        {"all_put_all", [](const Scene& s) { return from_others(s, -1); }},
+        {"all_get_all", [](const Scene& s) { return from_others(s, 1); }},
+        {"put_streaming", streamed},
+        {"get_streaming",
+         [](const Scene& s) { return only_at_root(s, s.times(window, s.partner())); }},
+        {"put_streaming_both", streamed_both_ways},
+        {"passive_put", at_partner},
+    };
+    for (const std::string how : {"_fence", "_pscw", "_lock", "_flush"}) {
+        all["put" + how] = at_partner;
+        all["get" + how] = at_root;
+        all["accumulate" + how] = at_partner;
+        all["fetch_op" + how] = at_partner;
+        all["compare_swap" + how] = at_partner;
+    }
+    return all;
+}
+
+Oracles of_collectives() {
+    return {
+        {"scatter", scattered},
+        {"scatterv", scattered},
+        {"gather", [](const Scene& s) { return only_at_root(s, gathered(s)); }},
+        {"gatherv", [](const Scene& s) { return only_at_root(s, gathered(s)); }},
+        {"bcast", nothing},
+        {"reduce", [](const Scene& s) { return only_at_root(s, sums(s)); }},
+        {"allreduce", sums},
+        {"allgather", gathered},
+        {"allgatherv", gathered},
+        {"alltoall", from_everyone},
+        {"alltoallv", from_everyone},
+        {"alltoallw", from_everyone},
+        {"reduce_scatter",
+         [](const Scene& s) { return sums_until(s, s.size, s.me * s.count); }},
+        {"reduce_scatter_block",
+         [](const Scene& s) { return sums_until(s, s.size, s.me * s.count); }},
+        {"scan", [](const Scene& s) { return sums_until(s, s.me + 1, 0); }},
+        {"exscan", [](const Scene& s) { return sums_until(s, s.me, 0); }},
+        {"barrier", nothing},
+    };
+}
+
+const Oracles& oracles() {
+    static const Oracles known = [] {
+        Oracles all = of_messages();
+        all.merge(of_one_sided());
+        for (const auto& [name, oracle] : of_collectives()) {
+            all["overlapped_i" + name] = oracle;
+            all["persistent_" + name] = oracle;
         }
         return all;
     }();
@@ -246,6 +332,7 @@ int sent_blocks(const Entry& entry, const Exchange& e) {
         case Blocks::none: return 0;
         case Blocks::two: return 2;
         case Blocks::four: return 4;
+        case Blocks::six: return 6;
         case Blocks::each_rank: return e.size;
         default: return 1;
     }
@@ -270,17 +357,6 @@ void expect_delivery(const Entry& entry, int root, std::uint64_t bytes) {
 
     const auto expected = oracles().at(entry.name)({e.rank, e.size, root, e.count});
     EXPECT_EQ(read(e.receive, entry, expected.size()), expected);
-}
-
-bool threads_run_here() {
-    int level = MPI_THREAD_SINGLE;
-    MPI_Query_thread(&level);
-    return level == MPI_THREAD_MULTIPLE;
-}
-
-bool runs_here(const Entry& entry) {
-    return !entry.lacks && (!entry.threads || threads_run_here()) &&
-           size_of(MPI_COMM_WORLD) >= entry.ranks_min;
 }
 
 TEST(Kernels, AllHaveAnOracle) {
@@ -316,84 +392,6 @@ TEST(Kernels, ThatTheMpiLacksAreUnsupported) {
         EXPECT_EQ(status, entry.lacks ? LW_ERR_UNSUPPORTED : LW_OK) << entry.name;
         lw_operation_free(operation);
     }
-}
-
-TEST(Validation, FindsEveryOperationOfThisMpiRight) {
-    const Harness harness(MPI_COMM_WORLD);
-    for (const auto& entry : registry()) {
-        if (!runs_here(entry)) continue;
-        const auto operation = operation_named(entry.name);
-        for (const std::uint64_t bytes : {4u, 4000u}) {
-            const auto valid = validate(harness, *operation, 0, bytes);
-            EXPECT_TRUE(valid) << (valid ? "" : valid.failure().sentence);
-        }
-    }
-}
-
-#ifdef MPICH_VERSION
-// MPICH 4.0 over UCX moves the start of a window back to a multiple of so many bytes.
-constexpr std::size_t into_page_bytes = 64;
-#else
-constexpr std::size_t into_page_bytes = 4;
-#endif
-
-TEST(Validation, FindsEveryOperationRightInOtherBuffers) {
-    const Harness harness(MPI_COMM_WORLD);
-    auto layout = plain_buffers;
-    layout.turns = 3;
-    layout.offset_bytes = into_page_bytes;
-    for (const auto& entry : registry()) {
-        if (!runs_here(entry)) continue;
-        const auto operation = operation_named(entry.name);
-        const auto valid = validate(harness, *operation, 0, 4000, layout);
-        EXPECT_TRUE(valid) << (valid ? "" : valid.failure().sentence);
-    }
-}
-
-// Delivers right the first time and late ever after.
-int forgetful_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-    static void *first = nullptr;
-    if (!first) first = buffer;
-    return buffer == first ? MPI_Bcast(buffer, count, type, root, comm) : MPI_SUCCESS;
-}
-
-TEST(Validation, LooksIntoEverySetOfBuffers) {
-    if (size_of(MPI_COMM_WORLD) < 2) return;
-    const Harness harness(MPI_COMM_WORLD);
-    const testing::Operation forgetful(lw_operation_bcast(forgetful_bcast));
-    auto layout = plain_buffers;
-    layout.turns = 2;
-
-    EXPECT_FALSE(validate(harness, *forgetful, 0, 100, layout));
-}
-
-TEST(Validation, KnowsWhatEveryOperationDelivers) {
-    for (const auto& entry : registry()) {
-        const bool silent = entry.shape.send_root == Blocks::none &&
-                            entry.shape.receive_root == Blocks::none;
-        if (silent) continue;
-        std::size_t parts = 0;
-        for (int me = 0; me < 4; ++me) parts += origins(entry.name, {me, 4, 0, window}).size();
-        EXPECT_GT(parts, 0u) << entry.name;
-    }
-}
-
-// Loses the last byte on the way.
-int careless_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-    return MPI_Bcast(buffer, count - 1, type, root, comm);
-}
-
-TEST(Validation, NoticesALostByteAndSaysWhere) {
-    if (size_of(MPI_COMM_WORLD) < 2) return;
-    const Harness harness(MPI_COMM_WORLD);
-    const testing::Operation careless(lw_operation_bcast(careless_bcast));
-
-    const auto valid = validate(harness, *careless, 0, 100);
-
-    ASSERT_FALSE(valid);
-    EXPECT_EQ(valid.failure().status, LW_ERR_OPERATION);
-    EXPECT_NE(valid.failure().sentence.find("first at element 99"), std::string::npos)
-        << valid.failure().sentence;
 }
 
 TEST(Windows, CountInTheBuffersAndInTheTimeOfAMessage) {

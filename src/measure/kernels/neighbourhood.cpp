@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Neighbourhood collectives: on a Cartesian grid of two dimensions, periodic,
-// as square as the ranks allow, with four neighbours; and on a graph where each
-// rank sends to the next two and receives from the two before.
+// as square as the ranks allow, with four neighbours; the nonblocking forms on
+// the same grid (`igrid_*`); on a grid of three dimensions (`grid3_alltoall`, the
+// halo of IMB-P2P's Stencil3D); and on a graph where each rank sends to the next
+// two and receives from the two before.
 
 #include "measure/kernels/kernels.hpp"
 
@@ -14,13 +16,14 @@ constexpr const char *lacks = "neighbourhood collectives"; /* SimGrid only decla
 #else
 constexpr const char *lacks = nullptr;
 #endif
-constexpr int grid_neighbours = 4;
 constexpr int graph_neighbours = 2;
 
 struct Neighbourhood {
     MPI_Comm comm = MPI_COMM_NULL;
     std::vector<int> counts;
     std::vector<int> places;
+    std::vector<MPI_Aint> places_bytes;
+    std::vector<MPI_Datatype> types;
 
     ~Neighbourhood() {
         if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
@@ -29,18 +32,24 @@ struct Neighbourhood {
         for (int i = 0; i < neighbours; ++i) {
             counts.push_back(e.count);
             places.push_back(i * e.count);
+            places_bytes.push_back(static_cast<MPI_Aint>(e.message_bytes) * i);
+            types.push_back(e.type);
         }
     }
 };
 
+template <std::size_t dimensions>
 int make_grid(Exchange& e) {
     auto state = std::make_shared<Neighbourhood>();
-    state->describe(e, grid_neighbours);
-    int dims[2] = {0, 0};
-    const int periods[2] = {1, 1};
+    constexpr auto count = static_cast<int>(dimensions);
+    state->describe(e, 2 * count);
+    std::array<int, dimensions> dims{};
+    std::array<int, dimensions> periods{};
+    periods.fill(1);
     e.state = state;
-    return first_failure({MPI_Dims_create(e.size, 2, dims),
-                          MPI_Cart_create(e.comm, 2, dims, periods, 0, &state->comm)});
+    return first_failure({MPI_Dims_create(e.size, count, dims.data()),
+                          MPI_Cart_create(e.comm, count, dims.data(), periods.data(), 0,
+                                          &state->comm)});
 }
 
 int make_graph(Exchange& e) {
@@ -80,30 +89,90 @@ int alltoallv(Exchange& e) {
                                   state.comm);
 }
 
+int alltoallw(Exchange& e) {
+    const auto& state = state_of<Neighbourhood>(e);
+    return MPI_Neighbor_alltoallw(e.send, state.counts.data(), state.places_bytes.data(),
+                                  state.types.data(), e.receive, state.counts.data(),
+                                  state.places_bytes.data(), state.types.data(), state.comm);
+}
+
+int start_allgather(Exchange& e, MPI_Request *request) {
+    return MPI_Ineighbor_allgather(e.send, e.count, e.type, e.receive, e.count, e.type,
+                                   state_of<Neighbourhood>(e).comm, request);
+}
+
+int start_allgatherv(Exchange& e, MPI_Request *request) {
+    const auto& state = state_of<Neighbourhood>(e);
+    return MPI_Ineighbor_allgatherv(e.send, e.count, e.type, e.receive, state.counts.data(),
+                                    state.places.data(), e.type, state.comm, request);
+}
+
+int start_alltoall(Exchange& e, MPI_Request *request) {
+    return MPI_Ineighbor_alltoall(e.send, e.count, e.type, e.receive, e.count, e.type,
+                                  state_of<Neighbourhood>(e).comm, request);
+}
+
+int start_alltoallv(Exchange& e, MPI_Request *request) {
+    const auto& state = state_of<Neighbourhood>(e);
+    return MPI_Ineighbor_alltoallv(e.send, state.counts.data(), state.places.data(), e.type,
+                                   e.receive, state.counts.data(), state.places.data(), e.type,
+                                   state.comm, request);
+}
+
+int start_alltoallw(Exchange& e, MPI_Request *request) {
+    const auto& state = state_of<Neighbourhood>(e);
+    return MPI_Ineighbor_alltoallw(e.send, state.counts.data(), state.places_bytes.data(),
+                                   state.types.data(), e.receive, state.counts.data(),
+                                   state.places_bytes.data(), state.types.data(), state.comm,
+                                   request);
+}
+
+template <Start start>
+int completed(Exchange& e) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = start(e, &request);
+    return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
+}
+
+struct Named {
+    const char *name;
+    Shape shape;
+    int (*call)(Exchange&);
+    int (*prepare)(Exchange&);
+};
+
+constexpr auto one = Blocks::one;
+constexpr auto two = Blocks::two;
+constexpr auto four = Blocks::four;
+constexpr auto six = Blocks::six;
+
+constexpr Named all[] = {
+    {"grid_allgather", all_ranks(one, four), allgather, make_grid<2>},
+    {"grid_allgatherv", all_ranks(one, four), allgatherv, make_grid<2>},
+    {"grid_alltoall", all_ranks(four, four), alltoall, make_grid<2>},
+    {"grid_alltoallv", all_ranks(four, four), alltoallv, make_grid<2>},
+    {"grid_alltoallw", all_ranks(four, four), alltoallw, make_grid<2>},
+    {"igrid_allgather", all_ranks(one, four), completed<start_allgather>, make_grid<2>},
+    {"igrid_allgatherv", all_ranks(one, four), completed<start_allgatherv>, make_grid<2>},
+    {"igrid_alltoall", all_ranks(four, four), completed<start_alltoall>, make_grid<2>},
+    {"igrid_alltoallv", all_ranks(four, four), completed<start_alltoallv>, make_grid<2>},
+    {"igrid_alltoallw", all_ranks(four, four), completed<start_alltoallw>, make_grid<2>},
+    {"grid3_alltoall", all_ranks(six, six), alltoall, make_grid<3>},
+    {"graph_allgather", all_ranks(one, two), allgather, make_graph},
+    {"graph_allgatherv", all_ranks(one, two), allgatherv, make_graph},
+    {"graph_alltoall", all_ranks(two, two), alltoall, make_graph},
+    {"graph_alltoallv", all_ranks(two, two), alltoallv, make_graph},
+};
+
 }  // namespace
 
 Entries neighbourhood_kernels() {
-    constexpr auto one = Blocks::one;
-    constexpr auto two = Blocks::two;
-    constexpr auto four = Blocks::four;
-    return {
-        {.name = "grid_allgather", .shape = all_ranks(one, four), .call = allgather,
-         .prepare = make_grid, .lacks = lacks},
-        {.name = "grid_allgatherv", .shape = all_ranks(one, four), .call = allgatherv,
-         .prepare = make_grid, .lacks = lacks},
-        {.name = "grid_alltoall", .shape = all_ranks(four, four), .call = alltoall,
-         .prepare = make_grid, .lacks = lacks},
-        {.name = "grid_alltoallv", .shape = all_ranks(four, four), .call = alltoallv,
-         .prepare = make_grid, .lacks = lacks},
-        {.name = "graph_allgather", .shape = all_ranks(one, two), .call = allgather,
-         .prepare = make_graph, .lacks = lacks},
-        {.name = "graph_allgatherv", .shape = all_ranks(one, two), .call = allgatherv,
-         .prepare = make_graph, .lacks = lacks},
-        {.name = "graph_alltoall", .shape = all_ranks(two, two), .call = alltoall,
-         .prepare = make_graph, .lacks = lacks},
-        {.name = "graph_alltoallv", .shape = all_ranks(two, two), .call = alltoallv,
-         .prepare = make_graph, .lacks = lacks},
-    };
+    Entries entries;
+    for (const auto& [name, shape, call, prepare] : all) {
+        entries.push_back({.name = name, .shape = shape, .call = call, .prepare = prepare,
+                           .lacks = lacks});
+    }
+    return entries;
 }
 
 }  // namespace lanewise::measure

@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One-sided: the root moves a message to or from the window of the rank after
-// it: put, get, accumulate (sum) and fetch_op (get_accumulate; of one element
-// MPI_Fetch_and_op). Each under the four synchronisations: fence; post, start,
-// complete, wait; lock; and flush, where the lock is held all along. What the
-// synchronisation costs is part of the time.
+// it: put, get, accumulate (sum), fetch_op (get_accumulate; of one element
+// MPI_Fetch_and_op) and compare_swap (as many as the message has integers).
+// Each under the four synchronisations: fence; post, start, complete, wait;
+// lock; and flush, where the lock is held all along. What the synchronisation
+// costs is part of the time.
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/kernels/one_sided.hpp"
 
 namespace lanewise::measure {
 namespace {
-
-struct Window {
-    MPI_Win window = MPI_WIN_NULL;
-    MPI_Group partner = MPI_GROUP_NULL; /* the one rank on the other side */
-    bool locked = false;
-
-    ~Window() {
-        if (locked) MPI_Win_unlock_all(window);
-        if (partner != MPI_GROUP_NULL) MPI_Group_free(&partner);
-        if (window != MPI_WIN_NULL) MPI_Win_free(&window);
-    }
-};
 
 using Transfer = int (*)(Exchange&, MPI_Win);
 
@@ -45,20 +34,30 @@ int fetch_op(Exchange& e, MPI_Win window) {
                               e.count, e.type, MPI_SUM, window);
 }
 
+// Zero is what a swap looks for, so it happens where nothing has been written yet.
+int compare_swap(Exchange& e, MPI_Win window) {
+    static_assert(sizeof(int) == sizeof(float));
+    const int zero = 0;
+    for (int i = 0; i < e.count; ++i) {
+        const auto place = static_cast<MPI_Aint>(i) * static_cast<MPI_Aint>(sizeof(int));
+        const int code = MPI_Compare_and_swap(e.send + place, &zero, e.receive + place, MPI_INT,
+                                              partner(e), place, window);
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
 // A get reads what the partner would send, everything else changes what it receives.
 template <Transfer transfer>
 int open_window(Exchange& e) {
-    auto state = std::make_shared<Window>();
-    auto *base = transfer == get ? e.send : e.receive;
-    const int code = MPI_Win_create(base, static_cast<MPI_Aint>(e.message_bytes), 1,
-                                    MPI_INFO_NULL, e.comm, &state->window);
+    const int code = create_window(e, transfer == get ? e.send : e.receive, 1);
     if (code != MPI_SUCCESS) return code;
-    e.state = state;
     if (e.rank != e.root && e.rank != partner(e)) return MPI_SUCCESS;
+    auto& state = state_of<Window>(e);
     MPI_Group all = MPI_GROUP_NULL;
     const int other = e.rank == e.root ? partner(e) : e.root;
-    return first_failure({MPI_Win_get_group(state->window, &all),
-                          MPI_Group_incl(all, 1, &other, &state->partner),
+    return first_failure({MPI_Win_get_group(state.window, &all),
+                          MPI_Group_incl(all, 1, &other, &state.partner),
                           MPI_Group_free(&all)});
 }
 
@@ -130,6 +129,9 @@ Entries one_sided_kernels() {
                      "accumulate_flush"});
     add<fetch_op>(entries, Element::real,
                   {"fetch_op_fence", "fetch_op_pscw", "fetch_op_lock", "fetch_op_flush"});
+    add<compare_swap>(entries, Element::real,
+                      {"compare_swap_fence", "compare_swap_pscw", "compare_swap_lock",
+                       "compare_swap_flush"});
     return entries;
 }
 

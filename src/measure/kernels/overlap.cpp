@@ -7,9 +7,6 @@
 // Work is calibrated anew for each batch, on this rank and among its company.
 
 #include <algorithm>
-#include <set>
-#include <string>
-#include <utility>
 
 #include "measure/availability/work.hpp"
 #include "measure/kernels/kernels.hpp"
@@ -64,25 +61,13 @@ int calibrate(Exchange& e) {
 
 double work_s(const Exchange& e) { return static_cast<const Overlap *>(e.state.get())->work_s; }
 
-std::vector<Entry> nonblocking() {
-    std::vector<Entry> blocking(rooted_operations().begin(), rooted_operations().end());
-    const auto symmetric = symmetric_operations();
-    blocking.insert(blocking.end(), symmetric.begin(), symmetric.end());
-    return nonblocking_operations(blocking);
-}
-
-// Names outlive the entries that point to them.
-const char *kept(std::string name) {
-    static std::set<std::string> names;
-    return names.insert(std::move(name)).first->c_str();
-}
-
 }  // namespace
 
 Entries overlap_kernels() {
-    Entries entries = nonblocking();
-    for (auto& entry : entries) {
-        entry.name = kept(std::string("overlapped_") + entry.name);
+    Entries entries;
+    for (const auto& nonblocking : nonblocking_operations(blocking_operations())) {
+        entries.push_back(derived("overlapped_", nonblocking));
+        auto& entry = entries.back();
         entry.call = overlapped;
         entry.prepare = calibrate;
         entry.beside_s = work_s;

@@ -1,95 +1,251 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Persistent operations: set up once, started again and again. Point-to-point
-// as the ring of `sendrecv`; collectives where the MPI is of version 4.
+// as the ring of `sendrecv` and as the windows of `streaming` and
+// `bidirectional`; the collectives where the MPI is of version 4.
+
+#include <map>
+#include <string>
 
 #include "measure/kernels/kernels.hpp"
 
 namespace lanewise::measure {
 namespace {
 
+constexpr int tag = 9;
+constexpr int reply_tag = 20;
+
 struct Persistent {
     std::vector<MPI_Request> requests;
 
+    explicit Persistent(int count)
+        : requests(static_cast<std::size_t>(count), MPI_REQUEST_NULL) {}
     ~Persistent() {
         for (auto& request : requests) {
             if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
         }
     }
+    Persistent(const Persistent&) = delete;
+    Persistent& operator=(const Persistent&) = delete;
 };
+
+std::vector<MPI_Request>& make_requests(Exchange& e, int count) {
+    e.state = std::make_shared<Persistent>(count);
+    return state_of<Persistent>(e).requests;
+}
 
 int start_and_wait(Exchange& e) {
     auto& requests = state_of<Persistent>(e).requests;
     const auto count = static_cast<int>(requests.size());
+    if (count == 0) return MPI_SUCCESS; /* Open MPI refuses to start nothing */
     return first_failure({MPI_Startall(count, requests.data()),
                           MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE)});
 }
 
 int make_ring(Exchange& e) {
-    constexpr int tag = 9;
-    auto state = std::make_shared<Persistent>();
-    state->requests.assign(2, MPI_REQUEST_NULL);
-    e.state = state;
+    auto& requests = make_requests(e, 2);
     const int right = (e.rank + 1) % e.size;
     const int left = (e.rank + e.size - 1) % e.size;
-    return first_failure({MPI_Recv_init(e.receive, e.count, e.type, left, tag, e.comm,
-                                        &state->requests[0]),
-                          MPI_Send_init(e.send, e.count, e.type, right, tag, e.comm,
-                                        &state->requests[1])});
+    return first_failure(
+        {MPI_Recv_init(e.receive, e.count, e.type, left, tag, e.comm, &requests[0]),
+         MPI_Send_init(e.send, e.count, e.type, right, tag, e.comm, &requests[1])});
+}
+
+int init_receives(Exchange& e, int peer, MPI_Request *requests) {
+    for (int i = 0; i < e.window; ++i) {
+        const int code = MPI_Recv_init(slot(e.receive, e, i), e.count, e.type, peer, tag, e.comm,
+                                       requests + i);
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
+int init_sends(Exchange& e, int peer, MPI_Request *requests) {
+    for (int i = 0; i < e.window; ++i) {
+        const int code = MPI_Send_init(e.send, e.count, e.type, peer, tag, e.comm, requests + i);
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
+// As `streaming`: a window one way and one answer.
+int make_stream(Exchange& e) {
+    const bool takes_part = e.rank == e.root || e.rank == partner(e);
+    auto& requests = make_requests(e, takes_part ? e.window : 0);
+    if (e.rank == e.root) return init_sends(e, partner(e), requests.data());
+    return takes_part ? init_receives(e, e.root, requests.data()) : MPI_SUCCESS;
+}
+
+int stream(Exchange& e) {
+    if (e.rank != e.root && e.rank != partner(e)) return MPI_SUCCESS;
+    const int code = start_and_wait(e);
+    if (code != MPI_SUCCESS) return code;
+    if (e.rank == e.root)
+        return MPI_Recv(nullptr, 0, MPI_BYTE, partner(e), reply_tag, e.comm, MPI_STATUS_IGNORE);
+    return MPI_Send(nullptr, 0, MPI_BYTE, e.root, reply_tag, e.comm);
+}
+
+int make_both_ways(Exchange& e) {
+    const bool takes_part = e.rank == e.root || e.rank == partner(e);
+    auto& requests = make_requests(e, takes_part ? 2 * e.window : 0);
+    if (!takes_part) return MPI_SUCCESS;
+    const int peer = e.rank == e.root ? partner(e) : e.root;
+    return first_failure({init_receives(e, peer, requests.data()),
+                          init_sends(e, peer, requests.data() + e.window)});
 }
 
 #if MPI_VERSION >= 4
 constexpr const char *lacks = nullptr;
+using Init = int (*)(Exchange&, MPI_Request *);
 
-template <typename Init>
-int make_one(Exchange& e, Init&& init) {
-    auto state = std::make_shared<Persistent>();
-    state->requests.assign(1, MPI_REQUEST_NULL);
-    e.state = state;
-    return init(&state->requests[0]);
+int mine(const Exchange& e) { return e.counts[static_cast<std::size_t>(e.rank)]; }
+
+int scatter(Exchange& e, MPI_Request *request) {
+    return MPI_Scatter_init(e.send, e.count, e.type, e.receive, e.count, e.type, e.root, e.comm,
+                            MPI_INFO_NULL, request);
 }
 
-int make_bcast(Exchange& e) {
-    return make_one(e, [&e](MPI_Request *request) {
-        return MPI_Bcast_init(e.send, e.count, e.type, e.root, e.comm, MPI_INFO_NULL, request);
-    });
+int scatterv(Exchange& e, MPI_Request *request) {
+    return MPI_Scatterv_init(e.send, e.counts.data(), e.displacements.data(), e.type, e.receive,
+                             mine(e), e.type, e.root, e.comm, MPI_INFO_NULL, request);
 }
 
-int make_allreduce(Exchange& e) {
-    return make_one(e, [&e](MPI_Request *request) {
-        return MPI_Allreduce_init(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm,
-                                  MPI_INFO_NULL, request);
-    });
+int gather(Exchange& e, MPI_Request *request) {
+    return MPI_Gather_init(e.send, e.count, e.type, e.receive, e.count, e.type, e.root, e.comm,
+                           MPI_INFO_NULL, request);
 }
 
-int make_alltoall(Exchange& e) {
-    return make_one(e, [&e](MPI_Request *request) {
-        return MPI_Alltoall_init(e.send, e.count, e.type, e.receive, e.count, e.type, e.comm,
-                                 MPI_INFO_NULL, request);
-    });
+int gatherv(Exchange& e, MPI_Request *request) {
+    return MPI_Gatherv_init(e.send, mine(e), e.type, e.receive, e.counts.data(),
+                            e.displacements.data(), e.type, e.root, e.comm, MPI_INFO_NULL,
+                            request);
+}
+
+int bcast(Exchange& e, MPI_Request *request) {
+    return MPI_Bcast_init(e.send, e.count, e.type, e.root, e.comm, MPI_INFO_NULL, request);
+}
+
+int reduce(Exchange& e, MPI_Request *request) {
+    return MPI_Reduce_init(e.send, e.receive, e.count, e.type, MPI_SUM, e.root, e.comm,
+                           MPI_INFO_NULL, request);
+}
+
+int allreduce(Exchange& e, MPI_Request *request) {
+    return MPI_Allreduce_init(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm, MPI_INFO_NULL,
+                              request);
+}
+
+int allgather(Exchange& e, MPI_Request *request) {
+    return MPI_Allgather_init(e.send, e.count, e.type, e.receive, e.count, e.type, e.comm,
+                              MPI_INFO_NULL, request);
+}
+
+int allgatherv(Exchange& e, MPI_Request *request) {
+    return MPI_Allgatherv_init(e.send, mine(e), e.type, e.receive, e.counts.data(),
+                               e.displacements.data(), e.type, e.comm, MPI_INFO_NULL, request);
+}
+
+int alltoall(Exchange& e, MPI_Request *request) {
+    return MPI_Alltoall_init(e.send, e.count, e.type, e.receive, e.count, e.type, e.comm,
+                             MPI_INFO_NULL, request);
+}
+
+int alltoallv(Exchange& e, MPI_Request *request) {
+    return MPI_Alltoallv_init(e.send, e.own_counts.data(), e.own_displacements.data(), e.type,
+                              e.receive, e.counts.data(), e.displacements.data(), e.type, e.comm,
+                              MPI_INFO_NULL, request);
+}
+
+int alltoallw(Exchange& e, MPI_Request *request) {
+    return MPI_Alltoallw_init(e.send, e.own_counts.data(), e.own_places_bytes.data(),
+                              e.types.data(), e.receive, e.counts.data(), e.places_bytes.data(),
+                              e.types.data(), e.comm, MPI_INFO_NULL, request);
+}
+
+int reduce_scatter(Exchange& e, MPI_Request *request) {
+    return MPI_Reduce_scatter_init(e.send, e.receive, e.counts.data(), e.type, MPI_SUM, e.comm,
+                                   MPI_INFO_NULL, request);
+}
+
+int reduce_scatter_block(Exchange& e, MPI_Request *request) {
+    return MPI_Reduce_scatter_block_init(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm,
+                                         MPI_INFO_NULL, request);
+}
+
+int scan(Exchange& e, MPI_Request *request) {
+    return MPI_Scan_init(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm, MPI_INFO_NULL,
+                         request);
+}
+
+int exscan(Exchange& e, MPI_Request *request) {
+    return MPI_Exscan_init(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm, MPI_INFO_NULL,
+                           request);
+}
+
+int barrier(Exchange& e, MPI_Request *request) {
+    return MPI_Barrier_init(e.comm, MPI_INFO_NULL, request);
+}
+
+template <Init init>
+int make(Exchange& e) {
+    return init(e, make_requests(e, 1).data());
+}
+
+int (*prepare_of(const std::string& blocking))(Exchange&) {
+    static const std::map<std::string, int (*)(Exchange&)> known = {
+        {"scatter", make<scatter>},
+        {"scatterv", make<scatterv>},
+        {"gather", make<gather>},
+        {"gatherv", make<gatherv>},
+        {"bcast", make<bcast>},
+        {"reduce", make<reduce>},
+        {"allreduce", make<allreduce>},
+        {"allgather", make<allgather>},
+        {"allgatherv", make<allgatherv>},
+        {"alltoall", make<alltoall>},
+        {"alltoallv", make<alltoallv>},
+        {"alltoallw", make<alltoallw>},
+        {"reduce_scatter", make<reduce_scatter>},
+        {"reduce_scatter_block", make<reduce_scatter_block>},
+        {"scan", make<scan>},
+        {"exscan", make<exscan>},
+        {"barrier", make<barrier>},
+    };
+    return known.at(blocking);
 }
 #else
 constexpr const char *lacks = "MPI 4";
-constexpr int (*make_bcast)(Exchange&) = nullptr;
-constexpr int (*make_allreduce)(Exchange&) = nullptr;
-constexpr int (*make_alltoall)(Exchange&) = nullptr;
+
+int (*prepare_of(const std::string&))(Exchange&) { return nullptr; }
 #endif
+
+Entries collectives() {
+    Entries entries;
+    for (const auto& blocking : blocking_operations()) {
+        entries.push_back(derived("persistent_", blocking));
+        entries.back().call = start_and_wait;
+        entries.back().prepare = prepare_of(blocking.name);
+        entries.back().lacks = lacks;
+    }
+    return entries;
+}
 
 }  // namespace
 
 Entries persistent_kernels() {
     constexpr auto one = Blocks::one;
-    constexpr auto each = Blocks::each_rank;
-    return {
+    const auto messages = [](const Exchange& e) { return e.window; };
+    Entries entries = {
         {.name = "persistent_sendrecv", .shape = all_ranks(one, one), .call = start_and_wait,
          .prepare = make_ring},
-        {.name = "persistent_bcast", .shape = all_ranks(one, Blocks::none),
-         .call = start_and_wait, .prepare = make_bcast, .lacks = lacks},
-        {.name = "persistent_allreduce", .shape = all_ranks(one, one), .element = Element::real,
-         .call = start_and_wait, .prepare = make_allreduce, .lacks = lacks},
-        {.name = "persistent_alltoall", .shape = all_ranks(each, each), .call = start_and_wait,
-         .prepare = make_alltoall, .lacks = lacks},
+        {.name = "persistent_streaming", .shape = all_ranks(one, Blocks::window), .call = stream,
+         .ranks_min = 2, .prepare = make_stream, .messages = messages},
+        {.name = "persistent_bidirectional", .shape = all_ranks(one, Blocks::window),
+         .call = start_and_wait, .ranks_min = 2, .prepare = make_both_ways, .messages = messages},
     };
+    const auto all = collectives();
+    entries.insert(entries.end(), all.begin(), all.end());
+    return entries;
 }
 
 }  // namespace lanewise::measure

@@ -8,6 +8,7 @@
 namespace lanewise::measure {
 namespace {
 
+template <Source source>
 int pingping(Exchange& e) {
     constexpr int tag = 2;
     const int peer = e.rank == e.root ? partner(e) : e.root;
@@ -15,14 +16,17 @@ int pingping(Exchange& e) {
     MPI_Request sending = MPI_REQUEST_NULL;
     int code = MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm, &sending);
     if (code != MPI_SUCCESS) return code;
-    code = MPI_Recv(e.receive, e.count, e.type, peer, tag, e.comm, MPI_STATUS_IGNORE);
+    code = MPI_Recv(e.receive, e.count, e.type, from<source>(peer), tag, e.comm,
+                    MPI_STATUS_IGNORE);
     return first_failure({code, MPI_Wait(&sending, MPI_STATUS_IGNORE)});
 }
 
 }  // namespace
 
 Entries pingping_kernels() {
-    return {{.name = "pingping", .shape = all_ranks(Blocks::one, Blocks::one), .call = pingping,
+    constexpr auto shape = all_ranks(Blocks::one, Blocks::one);
+    return {{.name = "pingping", .shape = shape, .call = pingping<Source::named>, .ranks_min = 2},
+            {.name = "pingping_any_source", .shape = shape, .call = pingping<Source::any>,
              .ranks_min = 2}};
 }
 

@@ -2,23 +2,26 @@
 //
 // Ping-pong between the root and the rank after it; every other rank waits.
 // Reported is half the round trip, the convention of NetPIPE, IMB and OSU
-// (paper 004, Figs. 1 and 2).
+// (paper 004, Figs. 1 and 2). `pingpong_any_source` does not say whom it hears.
 
 #include "measure/kernels/kernels.hpp"
 
 namespace lanewise::measure {
 namespace {
 
+template <Source source>
 int pingpong(Exchange& e) {
     constexpr int tag = 1;
     const int peer = partner(e);
     if (e.rank == e.root) {
         const int code = MPI_Send(e.send, e.count, e.type, peer, tag, e.comm);
         if (code != MPI_SUCCESS) return code;
-        return MPI_Recv(e.receive, e.count, e.type, peer, tag, e.comm, MPI_STATUS_IGNORE);
+        return MPI_Recv(e.receive, e.count, e.type, from<source>(peer), tag, e.comm,
+                        MPI_STATUS_IGNORE);
     }
     if (e.rank != peer) return MPI_SUCCESS;
-    const int code = MPI_Recv(e.receive, e.count, e.type, e.root, tag, e.comm, MPI_STATUS_IGNORE);
+    const int code = MPI_Recv(e.receive, e.count, e.type, from<source>(e.root), tag, e.comm,
+                              MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) return code;
     return MPI_Send(e.send, e.count, e.type, e.root, tag, e.comm);
 }
@@ -26,7 +29,10 @@ int pingpong(Exchange& e) {
 }  // namespace
 
 Entries pingpong_kernels() {
-    return {{.name = "pingpong", .shape = all_ranks(Blocks::one, Blocks::one), .call = pingpong,
+    constexpr auto shape = all_ranks(Blocks::one, Blocks::one);
+    return {{.name = "pingpong", .shape = shape, .call = pingpong<Source::named>, .ranks_min = 2,
+             .scale = 0.5},
+            {.name = "pingpong_any_source", .shape = shape, .call = pingpong<Source::any>,
              .ranks_min = 2, .scale = 0.5}};
 }
 

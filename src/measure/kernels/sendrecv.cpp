@@ -3,6 +3,7 @@
 // Send-receive: all ranks in a ring, each sends to the right and receives from
 // the left in one call. A rank moves two messages (IMB's Sendrecv; the
 // bidirectional bandwidth of paper 004, Fig. 3, is twice the size by the time).
+// `sendrecv_replace` does it in one buffer.
 
 #include "measure/kernels/kernels.hpp"
 
@@ -17,10 +18,20 @@ int sendrecv(Exchange& e) {
                         e.comm, MPI_STATUS_IGNORE);
 }
 
+int sendrecv_replace(Exchange& e) {
+    constexpr int tag = 14;
+    const int right = (e.rank + 1) % e.size;
+    const int left = (e.rank + e.size - 1) % e.size;
+    return MPI_Sendrecv_replace(e.send, e.count, e.type, right, tag, left, tag, e.comm,
+                                MPI_STATUS_IGNORE);
+}
+
 }  // namespace
 
 Entries sendrecv_kernels() {
-    return {{.name = "sendrecv", .shape = all_ranks(Blocks::one, Blocks::one), .call = sendrecv}};
+    return {{.name = "sendrecv", .shape = all_ranks(Blocks::one, Blocks::one), .call = sendrecv},
+            {.name = "sendrecv_replace", .shape = all_ranks(Blocks::one, Blocks::none),
+             .call = sendrecv_replace}};
 }
 
 }  // namespace lanewise::measure

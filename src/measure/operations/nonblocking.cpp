@@ -61,6 +61,12 @@ int start_alltoallv(Exchange& e, MPI_Request *request) {
                           request);
 }
 
+int start_alltoallw(Exchange& e, MPI_Request *request) {
+    return MPI_Ialltoallw(e.send, e.own_counts.data(), e.own_places_bytes.data(), e.types.data(),
+                          e.receive, e.counts.data(), e.places_bytes.data(), e.types.data(),
+                          e.comm, request);
+}
+
 int start_reduce_scatter(Exchange& e, MPI_Request *request) {
     return MPI_Ireduce_scatter(e.send, e.receive, e.counts.data(), e.type, MPI_SUM, e.comm,
                                request);
@@ -106,6 +112,7 @@ constexpr Form forms[] = {
     {"iallgatherv", "allgatherv", start_allgatherv},
     {"ialltoall", "alltoall", start_alltoall},
     {"ialltoallv", "alltoallv", start_alltoallv},
+    {"ialltoallw", "alltoallw", start_alltoallw},
     {"ireduce_scatter", "reduce_scatter", start_reduce_scatter},
     {"ireduce_scatter_block", "reduce_scatter_block", start_reduce_scatter_block},
     {"iscan", "scan", start_scan},

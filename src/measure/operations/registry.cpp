@@ -3,6 +3,7 @@
 // The list of all operations, and the closest name to a mistyped one.
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include "measure/kernels/kernels.hpp"
@@ -31,14 +32,30 @@ std::vector<Entry> build() {
     const auto append = [&all](std::span<const Entry> entries) {
         all.insert(all.end(), entries.begin(), entries.end());
     };
-    append(rooted_operations());
-    append(symmetric_operations());
-    append(nonblocking_operations(std::vector<Entry>(all)));
+    const auto blocking = blocking_operations();
+    append(blocking);
+    append(nonblocking_operations(blocking));
     append(kernels());
     return all;
 }
 
 }  // namespace
+
+std::vector<Entry> blocking_operations() {
+    std::vector<Entry> all(rooted_operations().begin(), rooted_operations().end());
+    const auto symmetric = symmetric_operations();
+    all.insert(all.end(), symmetric.begin(), symmetric.end());
+    return all;
+}
+
+// Names outlive the entries that point to them.
+Entry derived(const std::string& prefix, const Entry& from) {
+    static std::set<std::string> names;
+    Entry entry = from;
+    entry.name = names.insert(prefix + from.name).first->c_str();
+    entry.own = nullptr;
+    return entry;
+}
 
 const std::vector<Entry>& registry() {
     static const std::vector<Entry> entries = build();

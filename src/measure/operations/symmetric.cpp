@@ -33,6 +33,13 @@ int alltoallv(Exchange& e) {
                          e.receive, e.counts.data(), e.displacements.data(), e.type, e.comm);
 }
 
+// Elements are bytes, so displacements in bytes are those of alltoallv.
+int alltoallw(Exchange& e) {
+    return MPI_Alltoallw(e.send, e.own_counts.data(), e.own_places_bytes.data(), e.types.data(),
+                         e.receive, e.counts.data(), e.places_bytes.data(), e.types.data(),
+                         e.comm);
+}
+
 int reduce_scatter(Exchange& e) {
     return MPI_Reduce_scatter(e.send, e.receive, e.counts.data(), e.type, MPI_SUM, e.comm);
 }
@@ -72,6 +79,8 @@ std::span<const Entry> symmetric_operations() {
         {.name = "alltoall", .shape = shape(each, each), .call = alltoall,
          .own = erase(&MPI_Alltoall)},
         {.name = "alltoallv", .shape = shape(each, each), .call = alltoallv, .varying = true},
+        {.name = "alltoallw", .shape = shape(each, each), .call = alltoallw, .varying = true,
+         .bytewise = true},
         {.name = "reduce_scatter", .shape = shape(each, one), .element = Element::real,
          .call = reduce_scatter, .varying = true},
         {.name = "reduce_scatter_block", .shape = shape(each, one), .element = Element::real,

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Random pairs: the ranks are paired anew for each execution, all alike on every
+// rank. `unirandom_rate`: the first of a pair streams a window to the second,
+// which answers once; `birandom_rate`: both stream (IMB-P2P's Unirandom and
+// Birandom). A rank left over waits. The time of one message; its inverse is
+// the rate of all.
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "measure/kernels/kernels.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+constexpr int tag = 15;
+constexpr int reply_tag = 16;
+constexpr int pairings = 64; /* drawn beforehand, then used in turn */
+
+struct Role {
+    int peer = MPI_PROC_NULL;
+    bool first = false;
+};
+
+struct Pairs {
+    Requests requests;
+    std::vector<Role> roles;
+    std::size_t turn = 0;
+
+    const Role& next() {
+        const auto& role = roles[turn];
+        turn = (turn + 1) % roles.size();
+        return role;
+    }
+};
+
+Role role_of(int rank, const std::vector<int>& order) {
+    const auto place = std::find(order.begin(), order.end(), rank) - order.begin();
+    const auto other = static_cast<std::size_t>(place ^ 1);
+    if (other >= order.size()) return {};
+    return {order[other], place % 2 == 0};
+}
+
+int draw(Exchange& e) {
+    auto pairs = std::make_shared<Pairs>();
+    for (int turn = 0; turn < pairings; ++turn) {
+        pairs->roles.push_back(role_of(e.rank, shuffled_ranks(e.size, turn)));
+    }
+    pairs->requests.list.assign(static_cast<std::size_t>(2 * e.window), MPI_REQUEST_NULL);
+    e.state = std::move(pairs);
+    return MPI_SUCCESS;
+}
+
+int receive_window(Exchange& e, Requests& requests, int peer, std::size_t first_request) {
+    for (int i = 0; i < e.window; ++i) {
+        const int code = MPI_Irecv(slot(e.receive, e, i), e.count, e.type, peer, tag, e.comm,
+                                   requests.at(first_request + static_cast<std::size_t>(i)));
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
+int send_window(Exchange& e, Requests& requests, int peer, std::size_t first_request) {
+    for (int i = 0; i < e.window; ++i) {
+        const int code = MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm,
+                                   requests.at(first_request + static_cast<std::size_t>(i)));
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
+int unirandom(Exchange& e) {
+    auto& pairs = state_of<Pairs>(e);
+    const auto role = pairs.next();
+    const auto window = static_cast<std::size_t>(e.window);
+    if (role.peer == MPI_PROC_NULL) return MPI_SUCCESS;
+    if (role.first)
+        return first_failure({send_window(e, pairs.requests, role.peer, 0),
+                              pairs.requests.wait(window),
+                              MPI_Recv(nullptr, 0, MPI_BYTE, role.peer, reply_tag, e.comm,
+                                       MPI_STATUS_IGNORE)});
+    return first_failure({receive_window(e, pairs.requests, role.peer, 0),
+                          pairs.requests.wait(window),
+                          MPI_Send(nullptr, 0, MPI_BYTE, role.peer, reply_tag, e.comm)});
+}
+
+int birandom(Exchange& e) {
+    auto& pairs = state_of<Pairs>(e);
+    const auto role = pairs.next();
+    const auto window = static_cast<std::size_t>(e.window);
+    if (role.peer == MPI_PROC_NULL) return MPI_SUCCESS;
+    return first_failure({receive_window(e, pairs.requests, role.peer, 0),
+                          send_window(e, pairs.requests, role.peer, window),
+                          pairs.requests.wait(2 * window)});
+}
+
+}  // namespace
+
+// The generator's numbers are the same everywhere, those of std::shuffle are not.
+std::vector<int> shuffled_ranks(int size, int turn) {
+    std::vector<int> order(static_cast<std::size_t>(size));
+    std::iota(order.begin(), order.end(), 0);
+    std::mt19937 random(static_cast<std::uint32_t>(turn) + 1);
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+    return order;
+}
+
+Entries random_pairs_kernels() {
+    const Entry common{.shape = all_ranks(Blocks::one, Blocks::window), .ranks_min = 2,
+                       .prepare = draw};
+    Entries entries(2, common);
+    entries[0].name = "unirandom_rate";
+    entries[0].call = unirandom;
+    entries[0].messages = [](const Exchange& e) { return e.window * (e.size / 2); };
+    entries[1].name = "birandom_rate";
+    entries[1].call = birandom;
+    entries[1].messages = [](const Exchange& e) { return 2 * e.window * (e.size / 2); };
+    return entries;
+}
+
+}  // namespace lanewise::measure

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Validation finds every operation of the registry right, in any buffers, and
+// notices what is wrong.
+
+#include "measure/validate.hpp"
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include "measure/testing/runnable.hpp"
+#include "testing/measuring.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+using testing::operation_named;
+using testing::runs_here;
+using testing::size_of;
+
+constexpr int window = 5;
+
+TEST(Validation, FindsEveryOperationOfThisMpiRight) {
+    const Harness harness(MPI_COMM_WORLD);
+    for (const auto& entry : registry()) {
+        if (!runs_here(entry)) continue;
+        const auto operation = operation_named(entry.name);
+        for (const std::uint64_t bytes : {4u, 4000u}) {
+            const auto valid = validate(harness, *operation, 0, bytes);
+            EXPECT_TRUE(valid) << (valid ? "" : valid.failure().sentence);
+        }
+    }
+}
+
+#ifdef MPICH_VERSION
+// MPICH 4.0 over UCX moves the start of a window back to a multiple of so many bytes.
+constexpr std::size_t into_page_bytes = 64;
+#else
+constexpr std::size_t into_page_bytes = 4;
+#endif
+
+TEST(Validation, FindsEveryOperationRightInOtherBuffers) {
+    const Harness harness(MPI_COMM_WORLD);
+    auto layout = plain_buffers;
+    layout.turns = 3;
+    layout.offset_bytes = into_page_bytes;
+    for (const auto& entry : registry()) {
+        if (!runs_here(entry)) continue;
+        const auto operation = operation_named(entry.name);
+        const auto valid = validate(harness, *operation, 0, 4000, layout);
+        EXPECT_TRUE(valid) << (valid ? "" : valid.failure().sentence);
+    }
+}
+
+// Delivers right the first time and late ever after.
+int forgetful_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+    static void *first = nullptr;
+    if (!first) first = buffer;
+    return buffer == first ? MPI_Bcast(buffer, count, type, root, comm) : MPI_SUCCESS;
+}
+
+TEST(Validation, LooksIntoEverySetOfBuffers) {
+    if (size_of(MPI_COMM_WORLD) < 2) return;
+    const Harness harness(MPI_COMM_WORLD);
+    const testing::Operation forgetful(lw_operation_bcast(forgetful_bcast));
+    auto layout = plain_buffers;
+    layout.turns = 2;
+
+    EXPECT_FALSE(validate(harness, *forgetful, 0, 100, layout));
+}
+
+TEST(Validation, KnowsWhatEveryOperationDelivers) {
+    for (const auto& entry : registry()) {
+        const bool silent = entry.shape.send_root == Blocks::none &&
+                            entry.shape.receive_root == Blocks::none;
+        if (silent) continue;
+        std::size_t parts = 0;
+        for (int me = 0; me < 4; ++me) parts += origins(entry.name, {me, 4, 0, window}).size();
+        EXPECT_GT(parts, 0u) << entry.name;
+    }
+}
+
+// Loses the last byte on the way.
+int careless_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+    return MPI_Bcast(buffer, count - 1, type, root, comm);
+}
+
+TEST(Validation, NoticesALostByteAndSaysWhere) {
+    if (size_of(MPI_COMM_WORLD) < 2) return;
+    const Harness harness(MPI_COMM_WORLD);
+    const testing::Operation careless(lw_operation_bcast(careless_bcast));
+
+    const auto valid = validate(harness, *careless, 0, 100);
+
+    ASSERT_FALSE(valid);
+    EXPECT_EQ(valid.failure().status, LW_ERR_OPERATION);
+    EXPECT_NE(valid.failure().sentence.find("first at element 99"), std::string::npos)
+        << valid.failure().sentence;
+}
+
+}  // namespace
+}  // namespace lanewise::measure
