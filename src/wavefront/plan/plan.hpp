@@ -45,6 +45,7 @@ struct Request {
     std::uint32_t threads = 1;
     std::uint64_t waves = 0;        /* 0: chosen by the plan */
     std::uint64_t scratch_rows = 0; /* rows that the kernel keeps for each wave */
+    std::uint32_t twins = 0;        /* data matrices that are in memory twice */
     std::uint64_t cache_bytes = 0;  /* of one processor; 0: the kernel takes whole bands only */
     Parts parts = Parts::one;       /* several: each wave waits for frontiers by itself */
     Rates rates;
@@ -69,7 +70,8 @@ struct Plan {
 };
 
 /* How much further left each round works than the one before: a vector needs those of the band
- * above up to the last lane's lag and the thickness further. */
+ * above up to the last lane's lag and the thickness further. Of slanted bands it is as many columns
+ * as their rows lag in all. */
 std::uint64_t columns_a_round(const Shape& shape, std::uint64_t thickness);
 
 /* Waves of pass `index`: iterations are spread evenly, so that no pass is a short one. */

@@ -28,22 +28,6 @@ std::uint64_t peak_memory_bytes() {
     return 0;
 }
 
-Request request_of(const Store& store, const Kernel& kernel, const RunOptions& options) {
-    return {.shape = working_shape(kernel, store.shape()),
-            .disk_layout = store.shape().layout,
-            .thickness = kernel.thickness,
-            .iterations = options.iterations,
-            .memory_bytes = options.memory_bytes,
-            .threads = options.threads ? options.threads : processor_count(),
-            .waves = options.waves,
-            .scratch_rows = kernel.scratch_rows,
-            .cache_bytes = kernel.steps == Steps::whole ? 0
-                           : options.cache_bytes        ? options.cache_bytes
-                                                        : cache_bytes(),
-            .parts = options.frontiers ? Parts::several : Parts::one,
-            .rates = options.rates};
-}
-
 // The first wave after which the sequential loop would have stopped; none: waves.
 std::uint64_t first_at_rest(const std::vector<double>& changes, double tolerance) {
     const auto found = std::find_if(changes.begin(), changes.end(),
@@ -94,7 +78,7 @@ class Run {
         if (!plan_.panel_vectors)
             return plan_.buffers * stored.matrix_count() * slot_bytes(stored, worked);
         const PanelGeometry geometry(worked, kernel_.thickness, plan_.waves, plan_.panel_vectors);
-        return panel_memory(worked, stored.layout, geometry).bytes(worked, plan_.buffers);
+        return panel_memory(worked, stored.layout, kernel_.twins, geometry).bytes(plan_.buffers);
     }
 
     // Kept before the first pass, so that a killed run can be gone on with.
@@ -217,6 +201,23 @@ std::uint64_t cache_bytes() {
     return bytes > 0 ? static_cast<std::uint64_t>(bytes) : usual;
 }
 
+Request request_for(const Shape& stored, const Kernel& kernel, const RunOptions& options) {
+    return {.shape = working_shape(kernel, stored),
+            .disk_layout = stored.layout,
+            .thickness = kernel.thickness,
+            .iterations = options.iterations,
+            .memory_bytes = options.memory_bytes,
+            .threads = options.threads ? options.threads : processor_count(),
+            .waves = options.waves,
+            .scratch_rows = kernel.scratch_rows,
+            .twins = kernel.twins,
+            .cache_bytes = kernel.steps == Steps::whole ? 0
+                           : options.cache_bytes        ? options.cache_bytes
+                                                        : cache_bytes(),
+            .parts = options.frontiers ? Parts::several : Parts::one,
+            .rates = options.rates};
+}
+
 Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options) {
     const auto suits = check_kernel(kernel, store.shape());
     if (!suits) return suits.failure();
@@ -229,7 +230,7 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
                        store.folder() + " is part " + std::to_string(part->rank) + " of " +
                            std::to_string(part->ranks) + "; run them together: mpirun -n " +
                            std::to_string(part->ranks) + " lanewise-wavefront-ranks"};
-    return make_plan(request_of(store, kernel, options));
+    return make_plan(request_for(store.shape(), kernel, options));
 }
 
 Result<RunReport> run(Store& store, const Kernel& kernel, const RunOptions& options) {

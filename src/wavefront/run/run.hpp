@@ -58,6 +58,9 @@ struct RunReport {
     std::string queue;
 };
 
+/* What is asked of the plan of a run of `kernel` over a store of `stored`. */
+Request request_for(const Shape& stored, const Kernel& kernel, const RunOptions& options);
+
 /* The plan that `run` would follow. */
 Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options);
 

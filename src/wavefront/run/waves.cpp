@@ -50,6 +50,11 @@ void BandCounter::give_up() {
 Waves::Waves(WaveSet set)
     : set_(std::move(set)),
       bands_((set_.shape.rows + set_.band_rows - 1) / set_.band_rows),
+      band_bytes_(set_.band_bytes ? set_.band_bytes
+                                  : set_.band_rows * set_.shape.row_elements() *
+                                        element_bytes(set_.shape.element)),
+      row_bytes_(band_bytes_ / set_.band_rows),
+      slant_(set_.shape.layout == Layout::slanted ? set_.shape.skew : 0),
       scratch_bytes_(set_.kernel->scratch_rows * set_.shape.columns *
                      element_bytes(set_.shape.element) * set_.shape.data_count),
       scratch_(scratch_bytes_ * set_.waves),
@@ -187,20 +192,16 @@ void Waves::advance(Group& group, Block& block) {
 }
 
 void Waves::locate(const Group& group, Block& block) {
-    const auto& shape = set_.shape;
-    const auto matrices = shape.matrix_count();
+    const auto places = places_of_band();
     const auto per_strip = bands_per_strip();
-    const auto band_bytes =
-        set_.band_bytes ? set_.band_bytes
-                        : set_.band_rows * shape.row_elements() * element_bytes(shape.element);
     const auto reach = group.waves; /* the last wave's band, and the one above it */
     block.first_band = block.first_round > reach ? block.first_round - reach : 0;
     const auto end_band = std::min(block.end_round + 1, bands_);
     block.places.clear();
     for (auto band = block.first_band; band < end_band; ++band) {
-        for (std::uint32_t m = 0; m < matrices; ++m)
+        for (std::uint32_t m = 0; m < places; ++m)
             block.places.push_back(set_.locate(band / per_strip, m) +
-                                   band % per_strip * band_bytes);
+                                   band % per_strip * band_bytes_);
     }
 }
 
@@ -208,14 +209,17 @@ void Waves::locate(const Group& group, Block& block) {
 void Waves::round(const Group& group, Block& block, std::uint64_t round, std::uint64_t first,
                   std::uint64_t end) {
     const auto& shape = set_.shape;
-    const auto matrices = shape.matrix_count();
+    const auto places = places_of_band();
     const auto from = round >= bands_ ? round - bands_ + 1 : 0;
     const auto until = std::min(group.waves, round + 1);
     if (from >= until) return;
     block.bands.clear();
+    // By turns, where the data are twice in memory.
+    const auto twins = set_.kernel->twins ? shape.matrix_count() : 0;
     for (auto i = from; i < until; ++i) {
         const auto band = round - i;
-        auto *const here = block.places.data() + (band - block.first_band) * matrices;
+        const auto wave = group.first_wave + i;
+        auto *const here = block.places.data() + (band - block.first_band) * places;
         const auto first_row = band * set_.band_rows;
         block.bands.push_back(
             {.rows = shape.rows,
@@ -225,10 +229,14 @@ void Waves::round(const Group& group, Block& block, std::uint64_t round, std::ui
              .band_rows = set_.band_rows,
              .data_count = shape.data_count,
              .coefficient_count = shape.coefficient_count,
-             .above = band > 0 ? here - matrices : here,
+             .above = band > 0 ? here - places : here,
              .here = here,
-             .below = band + 1 < bands_ ? here + matrices : here,
-             .scratch = scratch_.data() + (group.first_wave + i) * scratch_bytes_});
+             .below = band + 1 < bands_ ? here + places : here,
+             .scratch = scratch_.data() + wave * scratch_bytes_,
+             .row_bytes = row_bytes_ + slant_ * element_bytes(shape.element),
+             .slant = slant_,
+             .reads = wave % 2 == 1 ? twins : 0,
+             .writes = wave % 2 == 0 ? twins : 0});
     }
     const Step step{.bands = block.bands.data(),
                     .count = static_cast<std::uint32_t>(block.bands.size()),

@@ -73,7 +73,7 @@ struct WaveSet {
     Frontiers *frontiers = nullptr;      /* of a part, whose groups are single waves */
     std::uint64_t iterations_before = 0; /* that the part has gone through */
     bool measuring = false;              /* the largest change of each wave is wanted */
-    /* Where strip `strip` of matrix `matrix` lies in memory. */
+    /* Where strip `strip` of matrix `matrix` lies in memory; the kernel's twins come after all. */
     std::function<std::byte *(std::uint64_t strip, std::uint32_t matrix)> locate;
     /* Called when the last wave has finished the bands before `end`, and before `first` earlier. */
     std::function<void(std::uint64_t first, std::uint64_t end)> last_wave_done;
@@ -130,6 +130,9 @@ class Waves {
     std::uint64_t rounds_of(const Group& group) const { return bands_ + group.waves - 1; }
     void advance(Group& group, Block& block);
     void locate(const Group& group, Block& block);
+    std::uint32_t places_of_band() const {
+        return set_.shape.matrix_count() + set_.kernel->twins;
+    }
     void round(const Group& group, Block& block, std::uint64_t round, std::uint64_t first,
                std::uint64_t end);
     std::uint64_t iteration_of(const Group& group) const {
@@ -139,6 +142,9 @@ class Waves {
 
     WaveSet set_;
     std::uint64_t bands_;
+    std::uint64_t band_bytes_;
+    std::uint64_t row_bytes_; /* in bands of rows */
+    std::uint64_t slant_;
     std::uint64_t scratch_bytes_;
     std::vector<std::byte> scratch_;
     Border border_;
