@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <future>
 #include <optional>
 
 #include "wavefront/store/checksum.hpp"
@@ -121,6 +122,30 @@ class Tile {
     std::vector<std::byte> rows_;
 };
 
+// While one is made or looked at, the other is written or read.
+class TilePair {
+  public:
+    static Result<TilePair> reserve(const Shape& shape) {
+        auto even = Tile::reserve(shape);
+        if (!even) return even.failure();
+        auto odd = Tile::reserve(shape);
+        if (!odd) return odd.failure();
+        return TilePair(std::move(*even), std::move(*odd));
+    }
+    Tile& at(std::uint64_t index) { return index % 2 ? odd_ : even_; }
+
+  private:
+    TilePair(Tile even, Tile odd) : even_(std::move(even)), odd_(std::move(odd)) {}
+    Tile even_;
+    Tile odd_;
+};
+
+// On a thread of its own, which is little beside a transfer of a mebibyte.
+template <typename Act>
+std::future<Outcome> aside(Act act) {
+    return std::async(std::launch::async, std::move(act));
+}
+
 }  // namespace
 
 Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source) {
@@ -129,10 +154,17 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
     if (!files) return files.failure();
     auto rows = Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
     if (!rows) return rows.failure();
-    auto tile = Tile::reserve(shape);
-    if (!tile) return tile.failure();
+    auto tiles = TilePair::reserve(shape);
+    if (!tiles) return tiles.failure();
 
+    const auto name =
+        "writing matrix " + store.manifest().matrices[matrix].name + " of " + store.folder() + ": ";
     std::vector<std::uint64_t> sums(shape.tile_count());
+    std::future<Outcome> writing; /* of the tile before, while this one is made */
+    const auto wait_for_write = [&]() -> Outcome {
+        const auto written = writing.valid() ? writing.get() : Outcome(Done{});
+        return written ? written : Failure{LW_ERR_IO, name + written.failure().sentence};
+    };
     for (std::uint64_t t = 0; t < sums.size(); ++t) {
         const auto strip = t / shape.tiles_in_strip();
         const auto row_count = rows_in_strip(shape, strip);
@@ -140,14 +172,17 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
             const auto got = source(strip * shape.strip_rows, row_count, rows->begin());
             if (!got) return got;
         }
-        tile->pack(rows->begin(), t);
-        sums[t] = checksum(tile->begin(), tile->bytes());
-        const auto written = write_strip(files->place(t), tile->begin(), tile->bytes());
-        if (!written)
-            return Failure{LW_ERR_IO, "writing matrix " + store.manifest().matrices[matrix].name +
-                                          " of " + store.folder() + ": " +
-                                          written.failure().sentence};
+        auto& tile = tiles->at(t);
+        tile.pack(rows->begin(), t);
+        sums[t] = checksum(tile.begin(), tile.bytes());
+        const auto written = wait_for_write();
+        if (!written) return written;
+        writing = aside([place = files->place(t), &tile] {
+            return write_strip(place, tile.begin(), tile.bytes());
+        });
     }
+    const auto written = wait_for_write();
+    if (!written) return written;
     const auto synced = files->sync();
     if (!synced) return synced;
     const auto text = store.write_next_sums(matrix, sums);
@@ -163,7 +198,7 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
 
 namespace {
 
-// The strips of a matrix as rows, in order.
+// The strips of a matrix as rows; where they are read in order, the next is read ahead.
 class StripReader {
   public:
     static Result<StripReader> open(const Store& store, std::uint32_t matrix) {
@@ -179,23 +214,29 @@ class StripReader {
             Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
         if (!rows) return rows.failure();
         reader.rows_ = std::move(*rows);
-        auto tile = Tile::reserve(shape);
-        if (!tile) return tile.failure();
-        reader.tile_.emplace(std::move(*tile));
+        auto tiles = TilePair::reserve(shape);
+        if (!tiles) return tiles.failure();
+        reader.tiles_.emplace(std::move(*tiles));
         return reader;
     }
 
     Outcome read(std::uint64_t strip) {
         const auto tiles = store_->shape().tiles_in_strip();
+        const bool in_order = strip == next_strip_;
+        next_strip_ = strip + 1;
+        const auto end = std::min((strip + (in_order ? 2 : 1)) * tiles, sums_.size());
         for (auto t = strip * tiles; t < (strip + 1) * tiles; ++t) {
             const auto bad = [&](const std::string& what) {
                 return Failure{LW_ERR_IO, store_->tile_name(matrix_, t) + ": " + what};
             };
-            const auto read = read_strip(files_.place(t), tile_->begin(), tile_->bytes());
+            auto& tile = tiles_->at(t);
+            if (!reading_.valid() || tile_read_ != t) begin_to_read(t);
+            const auto read = reading_.get();
+            if (t + 1 < end) begin_to_read(t + 1);
             if (!read) return bad(read.failure().sentence);
-            if (checksum(tile_->begin(), tile_->bytes()) != sums_[t])
+            if (checksum(tile.begin(), tile.bytes()) != sums_[t])
                 return bad("the checksum is wrong; restore it from a copy");
-            tile_->unpack(rows_.begin(), t);
+            tile.unpack(rows_.begin(), t);
         }
         return Done{};
     }
@@ -204,12 +245,26 @@ class StripReader {
 
   private:
     StripReader(const Store& store, std::uint32_t matrix) : store_(&store), matrix_(matrix) {}
+
+    void begin_to_read(std::uint64_t t) {
+        // What was read ahead in vain has to come before its memory is used again.
+        if (reading_.valid()) reading_.wait();
+        tile_read_ = t;
+        auto& tile = tiles_->at(t);
+        reading_ = aside([place = files_.place(t), to = tile.begin(), bytes = tile.bytes()] {
+            return read_strip(place, to, bytes);
+        });
+    }
+
     const Store *store_;
     std::uint32_t matrix_;
     StripFiles files_;
     std::vector<std::uint64_t> sums_;
     Memory rows_;
-    std::optional<Tile> tile_;
+    std::optional<TilePair> tiles_;
+    std::uint64_t next_strip_ = 0;
+    std::uint64_t tile_read_ = 0;
+    std::future<Outcome> reading_; /* waited for before what stands above goes */
 };
 
 // Rows of a matrix by their numbers, strip by strip.
