@@ -64,8 +64,7 @@ Result<Layout> layout_named(const std::string& name) {
     const auto *const end = layout_names + layouts_on_disk;
     const auto *const found =
         std::find_if(layout_names, end, [&](const char *known) { return name == known; });
-    if (found != end)
-        return static_cast<Layout>(found - std::begin(layout_names));
+    if (found != end) return static_cast<Layout>(found - std::begin(layout_names));
     return refuse("unknown layout \"" + name + "\"; use row-major, skewed, block or frontier");
 }
 

@@ -24,8 +24,8 @@
 namespace lanewise::wavefront {
 
 enum class Element { f32, f64, c64, c128 };
-/* slanted is of memory only: bands of rows, each beginning `skew` columns further right than the one
- * above, for kernels that go row by row over panels. */
+/* slanted is of memory only: bands of rows, each beginning `skew` columns further right than the
+ * one above, for kernels that go row by row over panels. */
 enum class Layout { row_major, skewed, block, frontier, slanted };
 
 inline constexpr std::uint64_t skew_lanes = 8;
@@ -41,7 +41,7 @@ struct Shape {
     Layout layout = Layout::row_major;
     std::uint64_t strip_rows = 0;
     std::uint64_t tile_columns = 0; /* a strip is cut into tiles of so many columns; 0: it is one */
-    std::uint64_t skew = 1; /* vectors by which a row of a band lags; on disk always 1 */
+    std::uint64_t skew = 1;         /* vectors by which a row of a band lags; on disk always 1 */
     std::uint64_t band_rows = skew_lanes; /* of a skewed or slanted band */
 
     std::uint32_t matrix_count() const { return data_count + coefficient_count; }

@@ -74,19 +74,18 @@ def test_a_numba_kernel_sweeps_long_rows_in_panels_to_the_same_bits(
     tmp_path: Path, reads: str
 ) -> None:
     u, f = random_arrays(2, 24, 9000)
-    cut = {"strip_rows": 6, "tile_columns": 512}
     kernel = wavefront.RowKernel(relax, reads=reads)
-    for name, options in (("whole", {}), ("tiles", cut)):
-        with wavefront.Store.create(tmp_path / name, *u.shape, coefficients=1, **options) as store:
+
+    def swept(name: str, memory: str, tile_columns: int) -> np.ndarray:
+        with wavefront.Store.create(
+            tmp_path / name, *u.shape, coefficients=1, strip_rows=6, tile_columns=tile_columns
+        ) as store:
             store.write(0, u)
             store.write(1, f)
-            # In whole rows this would need more.
-            memory = "15MiB" if options else "64MiB"
             wavefront.run(store, kernel, iterations=7, memory=memory, threads=2)
-            swept = store.read(0)
-        if options:
-            np.testing.assert_array_equal(swept, expected)
-        expected = swept
+            return store.read(0)
+
+    np.testing.assert_array_equal(swept("tiles", "15MiB", 512), swept("whole", "64MiB", 0))
 
 
 def test_a_run_of_ones_own_kernel_goes_on_with_that_kernel(tmp_path: Path) -> None:

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
+import mmap
 import os
 import random
 import resource
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -198,6 +201,68 @@ def test_memory_stays_within_the_budget(native: Lanewise, tmp_path: Path) -> Non
     end = json.loads(done.stdout.splitlines()[-1])
     assert end["peak_memory_bytes"] <= budget_bytes
     assert end["planned_memory_bytes"] <= budget_bytes
+
+
+def cached_bytes(path: Path) -> int:
+    """Return how much of a file the page cache holds."""
+    size = path.stat().st_size
+    pages = (size + mmap.PAGESIZE - 1) // mmap.PAGESIZE
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), size) as mapped:
+        held = (ctypes.c_ubyte * pages)()
+        start = ctypes.addressof(ctypes.c_char.from_buffer(mapped))
+        libc = ctypes.CDLL(None, use_errno=True)
+        assert libc.mincore(ctypes.c_void_p(start), ctypes.c_size_t(size), held) == 0
+        return mmap.PAGESIZE * sum(page & 1 for page in held)
+
+
+def test_a_run_leaves_the_page_cache_alone(native: Lanewise, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    try:
+        os.close(os.open(tmp_path / "probe", os.O_CREAT | os.O_RDWR | os.O_DIRECT))
+    except OSError:
+        pytest.skip("this file system lets nobody past the page cache")
+    native("create", store, "--rows", 1024, "--cols", 1024)
+
+    assert native("run", store, "--iterations", 8, "--waves", 4).returncode == 0
+    assert native("verify", store).returncode == 0
+
+    files = [path for path in store.iterdir() if path.suffix == ".0"]
+    assert sum(path.stat().st_size for path in files) > 48 << 20
+    assert sum(cached_bytes(path) for path in files) == 0
+
+
+def peak_memory_bytes(*line: object) -> int:
+    """Run a program to its good end and return its peak memory."""
+    running = subprocess.Popen([*map(str, line)])
+    _pid, status, usage = os.wait4(running.pid, 0)
+    assert status == 0
+    return usage.ru_maxrss * 1024
+
+
+@pytest.mark.parametrize("name", ["m.npy", "m.raw", "m.zarr", "m.h5:m"])
+def test_what_comes_and_goes_streams_through_little_memory(
+    native: Lanewise, tmp_path: Path, name: str
+) -> None:
+    side, matrix_bytes = 6144, 8 * 6144 * 6144
+    full, empty = tmp_path / "full", tmp_path / "empty"
+    shape = ["--rows", side, "--cols", side, "--data", 1, "--coefficients", 0, "--name", "m"]
+    assert native("create", full, *shape).returncode == 0
+    assert native("create", empty, *shape, "--empty").returncode == 0
+    by_python = name.endswith((".zarr", ":m"))
+    if by_python:
+        pytest.importorskip("zarr" if "zarr" in name else "h5py")
+    line = [sys.executable, "-m", "lanewise", "wavefront"] if by_python else [
+        find_program(PROGRAM, os.environ)
+    ]  # fmt: skip
+
+    exporting = peak_memory_bytes(*line, "export", full, "m", tmp_path / name)
+    importing = peak_memory_bytes(*line, "import", empty, "m", tmp_path / name)
+
+    # Python with its libraries is larger than the native program; neither holds the matrix.
+    limit = matrix_bytes * 3 // 4 if by_python else 32 << 20
+    assert exporting <= limit
+    assert importing <= limit
+    assert digest(empty) == digest(full)
 
 
 def test_bytes_moved_are_56_a_cell_and_pass(native: Lanewise, tmp_path: Path) -> None:

@@ -173,9 +173,8 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     }
     const auto functions = single ? scalar_functions<float>(name) : scalar_functions<double>(name);
     const auto advance = [&](BandFunction f) {
-        return step_by_bands([cell, f](const Step& step, const Band& band) {
-            return f(cell.get(), step, band);
-        });
+        return step_by_bands(
+            [cell, f](const Step& step, const Band& band) { return f(cell.get(), step, band); });
     };
     kernel.advance = advance(functions.update);
     kernel.advance_and_measure = advance(functions.measure);

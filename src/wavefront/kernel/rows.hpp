@@ -89,10 +89,9 @@ double update_rows(const void *parameters, const Step& step, const Band& band) {
         const Real *rows[kept_count];
         for (std::uint64_t i = 0; i < kept_count; ++i) {
             const auto other = row + i - thickness;
-            rows[i] = keeping && i <= thickness
-                          ? reinterpret_cast<const Real *>(
-                                kept_row(band, 0, other, row_bytes, kept_count))
-                          : row_of(band.reads, other);
+            rows[i] = keeping && i <= thickness ? reinterpret_cast<const Real *>(kept_row(
+                                                      band, 0, other, row_bytes, kept_count))
+                                                : row_of(band.reads, other);
         }
         const Real *coefficients[Cell::coefficients];
         for (unsigned m = 0; m < Cell::coefficients; ++m) coefficients[m] = row_of(1 + m, row);

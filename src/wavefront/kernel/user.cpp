@@ -162,10 +162,10 @@ double update_band(const UserSweep& sweep, const Step& step, const Band& band,
         if (measuring == Measuring::no) continue;
         for (std::uint32_t m = 0; m < band.data_count; ++m) {
             const auto *after = static_cast<const std::byte *>(pointers.updated[m]) + first * bytes;
-            largest.see(0.0, change_of_row(sweep.shape.element,
-                                           before->at(m * sweep.kept_count() + thickness,
-                                                      first * bytes),
-                                           after, end - first));
+            largest.see(0.0,
+                        change_of_row(sweep.shape.element,
+                                      before->at(m * sweep.kept_count() + thickness, first * bytes),
+                                      after, end - first));
         }
     }
     return largest.value;
@@ -231,10 +231,11 @@ Outcome check_kernel(const Kernel& kernel, const Shape& shape) {
         return refuse(std::string("was made for ") + element_name(kernel.element) +
                       "; the store holds " + element_name(shape.element));
     if (kernel.layout == Layout::slanted && shape.strip_rows <= kernel.thickness)
-        return refuse("looks " + std::to_string(kernel.thickness) +
-                      " rows far; tiles of so few rows cannot be swept in panels, convert the store "
-                      "with --strip-rows " +
-                      std::to_string(kernel.thickness + 1) + " or more");
+        return refuse(
+            "looks " + std::to_string(kernel.thickness) +
+            " rows far; tiles of so few rows cannot be swept in panels, convert the store "
+            "with --strip-rows " +
+            std::to_string(kernel.thickness + 1) + " or more");
     if (shape.tile_columns && kernel.layout == Layout::row_major)
         return refuse("was made for whole rows; the store is cut into tiles of " +
                       std::to_string(shape.tile_columns) + " columns");

@@ -10,9 +10,9 @@
 // reads of each strip a window of tiles. Each byte is read about once in a pass:
 // (1 + (K + 2) d / B) times. A kernel that reads the iteration before has its data
 // twice: what a wave overwrites left of a panel's end is still read right of it, so
-// waves write the one and the other by turns, and both are carried over. (The parallelograms are those of sweeps in cache, laid
-// over the whole height; Leiserson, Rao and Toledo, 1997, bound what they save.)
-// Pure: no clock, no file.
+// waves write the one and the other by turns, and both are carried over. (The parallelograms are
+// those of sweeps in cache, laid over the whole height; Leiserson, Rao and Toledo, 1997, bound what
+// they save.) Pure: no clock, no file.
 
 #pragma once
 
@@ -21,6 +21,17 @@
 #include "wavefront/plan/plan.hpp"
 
 namespace lanewise::wavefront {
+
+/* Vectors [first, end) of wave 0 on band 0; each band and each wave further begins and ends
+ * columns_a_round() earlier. What lies left of it is done on all bands, by all waves. */
+struct Panel {
+    std::uint64_t index = 0;
+    std::int64_t first = 0;
+    std::int64_t end = std::int64_t{1} << 60;
+};
+
+/* How many vectors further left than on band 0 row `row` is worked on. */
+std::uint64_t slant_of_row(const Shape& shape, std::uint32_t thickness, std::uint64_t row);
 
 /* Vectors [first, end) of every band of a strip, and the tiles they come from and go to. */
 struct Window {
@@ -41,11 +52,11 @@ class PanelGeometry {
   public:
     /* `shape` as the kernel works on it; `panel_vectors` is B. */
     PanelGeometry(const Shape& shape, std::uint32_t thickness, std::uint64_t waves,
-                  std::uint64_t panel_vectors);
+                  std::uint64_t panel_vectors, const PanelPlace& place = {});
 
     std::uint64_t panels() const { return panels_; }
-    std::int64_t first_of(std::uint64_t panel) const {
-        return static_cast<std::int64_t>(panel * width_);
+    Panel panel(std::uint64_t index) const {
+        return {.index = index, .first = first_of(index), .end = first_of(index + 1)};
     }
     Window window(std::uint64_t strip, std::uint64_t panel) const;
 
@@ -67,6 +78,9 @@ class PanelGeometry {
     }
 
   private:
+    std::int64_t first_of(std::uint64_t panel) const {
+        return static_cast<std::int64_t>(panel * width_) - static_cast<std::int64_t>(place_.offset);
+    }
     std::uint64_t lag() const { return (shape_.band_rows - 1) * shape_.skew; }
     std::uint64_t first_needed(std::uint64_t strip, std::uint64_t panel) const;
     std::uint64_t end_needed(std::uint64_t strip, std::uint64_t panel) const;
@@ -76,6 +90,7 @@ class PanelGeometry {
     std::uint64_t waves_;
     std::uint64_t width_;
     std::uint64_t bands_;
+    PanelPlace place_;
     std::uint64_t panels_;
 };
 

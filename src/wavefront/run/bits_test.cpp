@@ -68,7 +68,8 @@ Trial draw(std::uint64_t seed) {
     trial.options.threads = static_cast<std::uint32_t>(between(1, 4));
     trial.options.queue = between(0, 3) ? QueueKind::automatic : QueueKind::threads;
     if (between(0, 3) == 0) trial.disks = {"second"};
-    // A tight budget makes many panels of rows in tiles; in strips of any height they go row by row.
+    // A tight budget makes many panels of rows in tiles; in strips of any height they go row by
+    // row.
     if (between(0, 3) == 0) {
         const bool by_rows = !skewed && between(0, 1) == 0;
         trial.shape.strip_rows = by_rows ? between(thickness + 1, 30) : 8 * between(1, 3);

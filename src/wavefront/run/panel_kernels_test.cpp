@@ -80,8 +80,8 @@ double largest_change(const Matrices<Value>& before, const Matrices<Value>& afte
     double change = 0.0;
     for (std::size_t m = 0; m < 2; ++m) {
         for (std::size_t i = 0; i < before.values[m].size(); ++i)
-            change = std::max(change, static_cast<double>(std::abs(after.values[m][i] -
-                                                                   before.values[m][i])));
+            change = std::max(
+                change, static_cast<double>(std::abs(after.values[m][i] - before.values[m][i])));
     }
     return change;
 }

@@ -77,11 +77,12 @@ struct Files {
 
 class PanelPass {
   public:
-    PanelPass(const PassRequest& request, std::uint64_t panel_vectors, Files files)
+    PanelPass(const PassRequest& request, std::uint64_t panel_vectors, const PanelPlace& place,
+              Files files)
         : request_(request),
           disk_(request.store->shape()),
           shape_(working_shape(*request.kernel, disk_)),
-          geometry_(shape_, request.kernel->thickness, request.waves, panel_vectors),
+          geometry_(shape_, request.kernel->thickness, request.waves, panel_vectors, place),
           twins_(request.kernel->twins),
           memory_(panel_memory(shape_, disk_.layout, twins_, geometry_)),
           files_(std::move(files)),
@@ -107,7 +108,10 @@ class PanelPass {
 
   private:
     Outcome run_panel() {
-        Waves waves(wave_set());
+        const auto set = wave_set();
+        border_ = Border(border_setting(set, set.band_bytes));
+        lower_is_settled_ = false;
+        Waves waves(set);
         waves.start();
         auto outcome = move_strips(waves);
         if (!outcome) waves.give_up();
@@ -126,15 +130,13 @@ class PanelPass {
                 .waves = request_.waves,
                 .threads = request_.threads,
                 .tiling = request_.tiling,
-                .panel = {geometry_.first_of(panel_), geometry_.first_of(panel_ + 1)},
+                .panel = geometry_.panel(panel_),
                 .band_bytes = geometry_.band_bytes(geometry_.window_vectors_max()),
+                .frontiers = request_.frontiers,
+                .iterations_before = request_.store->manifest().iterations,
                 .measuring = request_.measuring,
-                // Vector 0 of a band, were all of it there: waves go to those that are.
-                .locate =
-                    [this](std::uint64_t strip, std::uint32_t matrix) {
-                        const auto first = geometry_.window(strip, panel_).first;
-                        return slot(strip, matrix) - geometry_.piece_bytes(first);
-                    },
+                .locate = [this](std::uint64_t strip,
+                                 std::uint32_t matrix) { return origin(strip, matrix); },
                 .last_wave_done = [](std::uint64_t /*first*/, std::uint64_t /*end*/) {}};
     }
 
@@ -163,12 +165,36 @@ class PanelPass {
         return batches_.wait_for(stores);
     }
 
-    // The last wave has left the strip, and the band below it.
+    // Rows of the lower neighbour lie in the last strip, and maybe in the one before.
+    bool has_lower_frontier(std::uint64_t strip) const {
+        return request_.frontiers && request_.frontiers->has(Side::lower) &&
+               (strip + 1) * shape_.strip_rows > shape_.rows - request_.kernel->thickness;
+    }
+
+    // The last wave has left the strip, and the band below it; all bands where it is to get what
+    // the neighbour's last wave leaves.
     std::uint64_t bands_to_leave(const Waves& waves, std::uint64_t strip) const {
+        if (has_lower_frontier(strip)) return waves.band_count();
         return std::min((strip + 1) * waves.bands_per_strip() + 1, waves.band_count());
     }
     bool is_left(const Waves& waves, std::uint64_t strip) const {
         return waves.finished() >= bands_to_leave(waves, strip);
+    }
+
+    // Rows of neighbours as the next pass is to find them.
+    void settle(std::uint64_t strip) {
+        const auto iteration = request_.store->manifest().iterations + request_.waves;
+        const auto locate = [this](std::uint64_t s) { return origin(s, written_by_last(0)); };
+        if (strip == 0) border_.settle(Side::upper, iteration, locate);
+        if (!has_lower_frontier(strip) || lower_is_settled_) return;
+        border_.settle(Side::lower, iteration, locate);
+        lower_is_settled_ = true;
+    }
+
+    // Vector 0 of a strip, were all of it there.
+    std::byte *origin(std::uint64_t strip, std::uint32_t matrix) const {
+        const auto first = geometry_.window(strip, panel_).first;
+        return slot(strip, matrix) - geometry_.piece_bytes(first);
     }
 
     std::byte *slot(std::uint64_t strip, std::uint32_t matrix) const {
@@ -176,8 +202,8 @@ class PanelPass {
                (strip % request_.buffers * memory_.slots + matrix) * memory_.slot_bytes;
     }
     std::byte *staging(std::uint64_t which) const {
-        return request_.ring->begin() +
-               request_.buffers * memory_.slots * memory_.slot_bytes + which * memory_.load_bytes;
+        return request_.ring->begin() + request_.buffers * memory_.slots * memory_.slot_bytes +
+               which * memory_.load_bytes;
     }
     WindowPlace place(std::uint64_t strip, std::uint32_t matrix, const Window& window) const {
         return {slot(strip, matrix), geometry_.band_bytes(geometry_.window_vectors_max()),
@@ -270,6 +296,7 @@ class PanelPass {
     Outcome store(Waves& waves, std::uint64_t strip) {
         if (!waves.wait_finished(bands_to_leave(waves, strip)))
             return Failure{LW_ERR_OPERATION, "a kernel failed"};
+        settle(strip);
         const auto free = batches_.wait_for(stores);
         if (!free) return free;
         const auto window = geometry_.window(strip, panel_);
@@ -333,9 +360,9 @@ class PanelPass {
     }
 
     StripFiles::Place carried_place(std::uint64_t strip) const {
-        return {files_.carried.place(0).file,
-                strip * carried_count() *
-                    carried_bytes(geometry_, geometry_.carried_vectors_max())};
+        return {
+            files_.carried.place(0).file,
+            strip * carried_count() * carried_bytes(geometry_, geometry_.carried_vectors_max())};
     }
     std::string carried_name(std::uint64_t strip) const {
         return "what is carried over of strip " + std::to_string(strip) + " of " +
@@ -372,13 +399,16 @@ class PanelPass {
     std::vector<std::byte> tile_rows_;
     std::vector<std::uint64_t> carried_sums_;
     std::uint64_t panel_ = 0;
+    Border border_;
+    bool lower_is_settled_ = false;
     PassResult result_;
     Batches batches_;
 };
 
 }  // namespace
 
-Result<PassResult> run_panel_pass(const PassRequest& request, std::uint64_t panel_vectors) {
+Result<PassResult> run_panel_pass(const PassRequest& request, std::uint64_t panel_vectors,
+                                  const PanelPlace& place) {
     const auto& store = *request.store;
     Files files;
     for (std::uint32_t m = 0; m < store.shape().matrix_count(); ++m) {
@@ -397,7 +427,7 @@ Result<PassResult> run_panel_pass(const PassRequest& request, std::uint64_t pane
     auto carried = store.open_scratch("carried");
     if (!carried) return carried.failure();
     files.carried = std::move(*carried);
-    return PanelPass(request, panel_vectors, std::move(files)).run();
+    return PanelPass(request, panel_vectors, place, std::move(files)).run();
 }
 
 }  // namespace lanewise::wavefront

@@ -29,8 +29,7 @@ void each(const Shape& shape, const WindowPlace& window, std::uint64_t tile,
         const auto lag = shape.skew * lane;
         const auto from = std::max(begin, window.first > lag ? window.first - lag : 0);
         const auto until = std::min(end, window.end > lag ? window.end - lag : 0);
-        auto *const band =
-            reinterpret_cast<Word *>(window.bytes + row / lanes * window.band_bytes);
+        auto *const band = reinterpret_cast<Word *>(window.bytes + row / lanes * window.band_bytes);
         for (auto column = from; column < until; ++column)
             act(band[(column + lag - window.first) * vector_words + lane * lane_words],
                 row * shape.tile_columns + column - begin);

@@ -77,7 +77,8 @@ class Run {
         const auto worked = working_shape(kernel_, stored);
         if (!plan_.panel_vectors)
             return plan_.buffers * stored.matrix_count() * slot_bytes(stored, worked);
-        const PanelGeometry geometry(worked, kernel_.thickness, plan_.waves, plan_.panel_vectors);
+        const PanelGeometry geometry(worked, kernel_.thickness, plan_.waves, plan_.panel_vectors,
+                                     options_.place);
         return panel_memory(worked, stored.layout, kernel_.twins, geometry).bytes(plan_.buffers);
     }
 
@@ -147,8 +148,9 @@ class Run {
                 options_.progress(
                     {report_.iterations, options_.iterations, pass, monotonic_s() - began_s_});
             };
-        auto result =
-            plan_.panel_vectors ? run_panel_pass(request, plan_.panel_vectors) : run_pass(request);
+        auto result = plan_.panel_vectors
+                          ? run_panel_pass(request, plan_.panel_vectors, options_.place)
+                          : run_pass(request);
         if (!result) return result;
         ++report_.passes;
         report_.read_bytes += result->read_bytes;
@@ -170,6 +172,10 @@ class Run {
         if (!options_.frontiers) return store_.commit(manifest);
         const auto kept = options_.frontiers->before_commit(manifest.iterations);
         if (!kept) return kept;
+        if (plan_.panel_vectors) {
+            const auto former = store_.keep_former();
+            if (!former) return former;
+        }
         const auto committed = store_.commit(manifest);
         if (committed) options_.frontiers->after_commit(manifest.iterations);
         return committed;
@@ -215,6 +221,8 @@ Request request_for(const Shape& stored, const Kernel& kernel, const RunOptions&
                            : options.cache_bytes        ? options.cache_bytes
                                                         : cache_bytes(),
             .parts = options.frontiers ? Parts::several : Parts::one,
+            .place = options.place,
+            .panel_vectors = options.panel_vectors,
             .rates = options.rates};
 }
 

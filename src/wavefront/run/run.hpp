@@ -38,6 +38,8 @@ struct RunOptions {
     Finite finite = Finite::assumed;
     Rates rates;
     Frontiers *frontiers = nullptr; /* of a part; its passes end at multiples of `waves` */
+    PanelPlace place{};             /* of a part in tiles; its panels are so wide: */
+    std::uint64_t panel_vectors = 0;
     /* Iterations that other parts are known to have gone on from: no rest before them. */
     std::uint64_t tested_from = 0;
     std::function<void(const RunProgress& progress)> progress{}; /* may be empty */

@@ -34,7 +34,7 @@
 #include <vector>
 
 #include "wavefront/kernel/kernel.hpp"
-#include "wavefront/plan/plan.hpp"
+#include "wavefront/plan/panels.hpp"
 #include "wavefront/run/border.hpp"
 #include "wavefront/shape.hpp"
 
@@ -54,13 +54,6 @@ class BandCounter {
     alignas(64) std::atomic<std::uint64_t> bands_{0};
 };
 
-/* Vectors [first, end) of wave 0 on band 0; each band and each wave further begins and ends
- * columns_a_round() earlier. What lies left of it is done on all bands, by all waves. */
-struct Panel {
-    std::int64_t first = 0;
-    std::int64_t end = std::int64_t{1} << 60;
-};
-
 struct WaveSet {
     const Kernel *kernel = nullptr;
     Shape shape;
@@ -78,6 +71,9 @@ struct WaveSet {
     /* Called when the last wave has finished the bands before `end`, and before `first` earlier. */
     std::function<void(std::uint64_t first, std::uint64_t end)> last_wave_done;
 };
+
+/* Of the border that these waves meet. */
+BorderSetting border_setting(const WaveSet& set, std::uint64_t band_bytes);
 
 class Waves {
   public:
@@ -130,9 +126,10 @@ class Waves {
     std::uint64_t rounds_of(const Group& group) const { return bands_ + group.waves - 1; }
     void advance(Group& group, Block& block);
     void locate(const Group& group, Block& block);
-    std::uint32_t places_of_band() const {
-        return set_.shape.matrix_count() + set_.kernel->twins;
-    }
+    /* Where a wave reads and writes the data: by turns where they are twice in memory. */
+    std::uint32_t reads(std::uint64_t wave) const { return wave % 2 == 1 ? twins_ : 0; }
+    std::uint32_t writes(std::uint64_t wave) const { return wave % 2 == 0 ? twins_ : 0; }
+    std::uint32_t places_of_band() const { return set_.shape.matrix_count() + set_.kernel->twins; }
     void round(const Group& group, Block& block, std::uint64_t round, std::uint64_t first,
                std::uint64_t end);
     std::uint64_t iteration_of(const Group& group) const {
@@ -145,6 +142,7 @@ class Waves {
     std::uint64_t band_bytes_;
     std::uint64_t row_bytes_; /* in bands of rows */
     std::uint64_t slant_;
+    std::uint32_t twins_; /* the first of them among the matrices; 0: there are none */
     std::uint64_t scratch_bytes_;
     std::vector<std::byte> scratch_;
     Border border_;
