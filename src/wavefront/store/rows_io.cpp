@@ -9,39 +9,25 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <future>
 #include <optional>
 
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/layout.hpp"
+#include "wavefront/store/tile_stream.hpp"
 
 namespace lanewise::wavefront {
 namespace {
 
-Outcome transfer_strip(const StripFiles::Place& place, std::byte *strip, std::uint64_t bytes,
-                       ssize_t (*move)(int, std::byte *, std::uint64_t, std::uint64_t)) {
+Outcome read_strip(const StripFiles::Place& place, std::byte *strip, std::uint64_t bytes) {
     for (std::uint64_t done = 0; done < bytes;) {
-        const auto moved = move(place.file, strip + done, bytes - done, place.offset + done);
+        const auto moved = ::pread(place.file, strip + done, bytes - done,
+                                   static_cast<off_t>(place.offset + done));
         if (moved < 0 && errno == EINTR) continue;
         if (moved < 0) return Failure{LW_ERR_IO, std::strerror(errno)};
         if (moved == 0) return Failure{LW_ERR_IO, "the file ends too early"};
         done += static_cast<std::uint64_t>(moved);
     }
     return Done{};
-}
-
-Outcome read_strip(const StripFiles::Place& place, std::byte *strip, std::uint64_t bytes) {
-    return transfer_strip(place, strip, bytes,
-                          [](int file, std::byte *to, std::uint64_t n, std::uint64_t offset) {
-                              return ::pread(file, to, n, static_cast<off_t>(offset));
-                          });
-}
-
-Outcome write_strip(const StripFiles::Place& place, std::byte *strip, std::uint64_t bytes) {
-    return transfer_strip(place, strip, bytes,
-                          [](int file, std::byte *from, std::uint64_t n, std::uint64_t offset) {
-                              return ::pwrite(file, from, n, static_cast<off_t>(offset));
-                          });
 }
 
 std::uint64_t mix(std::uint64_t value) {
@@ -67,43 +53,34 @@ void fill_rows(const Shape& shape, std::uint64_t seed, std::uint32_t matrix, dou
 
 namespace {
 
-// One tile as it lies on disk, and what it has of the rows of its strip.
+// What a tile has of the rows of its strip.
 class Tile {
   public:
-    static Result<Tile> reserve(const Shape& shape) {
-        Tile tile(shape);
-        auto packed = Memory::reserve(tile_bytes(shape));
-        if (!packed) return packed.failure();
-        tile.packed_ = std::move(*packed);
-        if (shape.tile_columns) tile.rows_.resize(shape.strip_rows * tile.row_bytes());
-        return tile;
+    explicit Tile(const Shape& shape) : shape_(shape), own_(tile_of(shape)) {
+        if (shape.tile_columns) rows_.resize(shape.strip_rows * row_bytes());
     }
 
-    std::byte *begin() const { return packed_.begin(); }
-    std::uint64_t bytes() const { return packed_.bytes(); }
-
     /* Out of the whole rows of its strip. */
-    void pack(const std::byte *strip_rows, std::uint64_t index) {
+    void pack(const std::byte *strip_rows, std::uint64_t index, std::byte *tile) {
         const auto count = rows_in_strip(shape_, index / shape_.tiles_in_strip());
-        if (!shape_.tile_columns) return pack_strip(own_, strip_rows, count, packed_.begin());
+        if (!shape_.tile_columns) return pack_strip(own_, strip_rows, count, tile);
         // What lies beyond the matrix is zero, so that equal matrices have equal tiles.
         std::fill(rows_.begin(), rows_.end(), std::byte{0});
         for (std::uint64_t r = 0; r < count; ++r)
             std::memcpy(rows_.data() + r * row_bytes(), strip_rows + offset(index, r),
                         bytes_used(index));
-        pack_strip(own_, rows_.data(), count, packed_.begin());
+        pack_strip(own_, rows_.data(), count, tile);
     }
-    void unpack(std::byte *strip_rows, std::uint64_t index) {
+    void unpack(const std::byte *tile, std::uint64_t index, std::byte *strip_rows) {
         const auto count = rows_in_strip(shape_, index / shape_.tiles_in_strip());
-        if (!shape_.tile_columns) return unpack_strip(own_, packed_.begin(), count, strip_rows);
-        unpack_strip(own_, packed_.begin(), count, rows_.data());
+        if (!shape_.tile_columns) return unpack_strip(own_, tile, count, strip_rows);
+        unpack_strip(own_, tile, count, rows_.data());
         for (std::uint64_t r = 0; r < count; ++r)
             std::memcpy(strip_rows + offset(index, r), rows_.data() + r * row_bytes(),
                         bytes_used(index));
     }
 
   private:
-    explicit Tile(const Shape& shape) : shape_(shape), own_(tile_of(shape)) {}
     std::uint64_t row_bytes() const { return own_.columns * element_bytes(own_.element); }
     std::uint64_t first_column(std::uint64_t index) const {
         return index % shape_.tiles_in_strip() * shape_.tile_columns;
@@ -118,33 +95,8 @@ class Tile {
 
     Shape shape_;
     Shape own_;
-    Memory packed_;
     std::vector<std::byte> rows_;
 };
-
-// While one is made or looked at, the other is written or read.
-class TilePair {
-  public:
-    static Result<TilePair> reserve(const Shape& shape) {
-        auto even = Tile::reserve(shape);
-        if (!even) return even.failure();
-        auto odd = Tile::reserve(shape);
-        if (!odd) return odd.failure();
-        return TilePair(std::move(*even), std::move(*odd));
-    }
-    Tile& at(std::uint64_t index) { return index % 2 ? odd_ : even_; }
-
-  private:
-    TilePair(Tile even, Tile odd) : even_(std::move(even)), odd_(std::move(odd)) {}
-    Tile even_;
-    Tile odd_;
-};
-
-// On a thread of its own, which is little beside a transfer of a mebibyte.
-template <typename Act>
-std::future<Outcome> aside(Act act) {
-    return std::async(std::launch::async, std::move(act));
-}
 
 }  // namespace
 
@@ -154,17 +106,16 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
     if (!files) return files.failure();
     auto rows = Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
     if (!rows) return rows.failure();
-    auto tiles = TilePair::reserve(shape);
-    if (!tiles) return tiles.failure();
+    auto stream = TileStream::reserve(tile_bytes(shape));
+    if (!stream) return stream.failure();
 
     const auto name =
         "writing matrix " + store.manifest().matrices[matrix].name + " of " + store.folder() + ": ";
     std::vector<std::uint64_t> sums(shape.tile_count());
-    std::future<Outcome> writing; /* of the tile before, while this one is made */
-    const auto wait_for_write = [&]() -> Outcome {
-        const auto written = writing.valid() ? writing.get() : Outcome(Done{});
+    const auto told = [&](const Outcome& written) -> Outcome {
         return written ? written : Failure{LW_ERR_IO, name + written.failure().sentence};
     };
+    Tile tile(shape);
     for (std::uint64_t t = 0; t < sums.size(); ++t) {
         const auto strip = t / shape.tiles_in_strip();
         const auto row_count = rows_in_strip(shape, strip);
@@ -172,16 +123,13 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
             const auto got = source(strip * shape.strip_rows, row_count, rows->begin());
             if (!got) return got;
         }
-        auto& tile = tiles->at(t);
-        tile.pack(rows->begin(), t);
-        sums[t] = checksum(tile.begin(), tile.bytes());
-        const auto written = wait_for_write();
-        if (!written) return written;
-        writing = aside([place = files->place(t), &tile] {
-            return write_strip(place, tile.begin(), tile.bytes());
-        });
+        const auto free = told(stream->wait_for(t));
+        if (!free) return free;
+        tile.pack(rows->begin(), t, stream->at(t));
+        sums[t] = checksum(stream->at(t), stream->tile_bytes());
+        stream->submit(Transfer::Direction::write, files->place(t), t);
     }
-    const auto written = wait_for_write();
+    const auto written = told(stream->wait_for_all());
     if (!written) return written;
     const auto synced = files->sync();
     if (!synced) return synced;
@@ -198,7 +146,7 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
 
 namespace {
 
-// The strips of a matrix as rows; where they are read in order, the next is read ahead.
+// The strips of a matrix as rows; where they are read in order, the next ones are read ahead.
 class StripReader {
   public:
     static Result<StripReader> open(const Store& store, std::uint32_t matrix) {
@@ -214,29 +162,35 @@ class StripReader {
             Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
         if (!rows) return rows.failure();
         reader.rows_ = std::move(*rows);
-        auto tiles = TilePair::reserve(shape);
-        if (!tiles) return tiles.failure();
-        reader.tiles_.emplace(std::move(*tiles));
+        auto stream = TileStream::reserve(tile_bytes(shape));
+        if (!stream) return stream.failure();
+        reader.stream_ = std::move(*stream);
         return reader;
     }
 
     Outcome read(std::uint64_t strip) {
         const auto tiles = store_->shape().tiles_in_strip();
-        const bool in_order = strip == next_strip_;
+        // Who reads the first rows only wants nothing ahead.
+        const bool in_order = strip > 0 && strip == next_strip_;
         next_strip_ = strip + 1;
-        const auto end = std::min((strip + (in_order ? 2 : 1)) * tiles, sums_.size());
+        const auto end = in_order ? sums_.size() : (strip + 1) * tiles;
+        if (!in_order) {
+            // What was read ahead in vain; a failure is told where that tile is wanted.
+            static_cast<void>(stream_.wait_for_all());
+            tiles_asked_for_ = strip * tiles;
+        }
         for (auto t = strip * tiles; t < (strip + 1) * tiles; ++t) {
             const auto bad = [&](const std::string& what) {
                 return Failure{LW_ERR_IO, store_->tile_name(matrix_, t) + ": " + what};
             };
-            auto& tile = tiles_->at(t);
-            if (!reading_.valid() || tile_read_ != t) begin_to_read(t);
-            const auto read = reading_.get();
-            if (t + 1 < end) begin_to_read(t + 1);
+            for (; tiles_asked_for_ < std::min(t + stream_.depth(), end); ++tiles_asked_for_)
+                stream_.submit(Transfer::Direction::read, files_.place(tiles_asked_for_),
+                               tiles_asked_for_);
+            const auto read = stream_.wait_for(t);
             if (!read) return bad(read.failure().sentence);
-            if (checksum(tile.begin(), tile.bytes()) != sums_[t])
+            if (checksum(stream_.at(t), stream_.tile_bytes()) != sums_[t])
                 return bad("the checksum is wrong; restore it from a copy");
-            tile.unpack(rows_.begin(), t);
+            tile_.unpack(stream_.at(t), t, rows_.begin());
         }
         return Done{};
     }
@@ -244,27 +198,18 @@ class StripReader {
     const std::byte *rows() const { return rows_.begin(); }
 
   private:
-    StripReader(const Store& store, std::uint32_t matrix) : store_(&store), matrix_(matrix) {}
-
-    void begin_to_read(std::uint64_t t) {
-        // What was read ahead in vain has to come before its memory is used again.
-        if (reading_.valid()) reading_.wait();
-        tile_read_ = t;
-        auto& tile = tiles_->at(t);
-        reading_ = aside([place = files_.place(t), to = tile.begin(), bytes = tile.bytes()] {
-            return read_strip(place, to, bytes);
-        });
-    }
+    StripReader(const Store& store, std::uint32_t matrix)
+        : store_(&store), matrix_(matrix), tile_(store.shape()) {}
 
     const Store *store_;
     std::uint32_t matrix_;
     StripFiles files_;
     std::vector<std::uint64_t> sums_;
     Memory rows_;
-    std::optional<TilePair> tiles_;
+    Tile tile_;
     std::uint64_t next_strip_ = 0;
-    std::uint64_t tile_read_ = 0;
-    std::future<Outcome> reading_; /* waited for before what stands above goes */
+    std::uint64_t tiles_asked_for_ = 0;
+    TileStream stream_; /* after the files that it reads */
 };
 
 // Rows of a matrix by their numbers, strip by strip.

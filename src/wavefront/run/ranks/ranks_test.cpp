@@ -155,7 +155,7 @@ TEST(RanksTest, AllRanksStopWhereTheSequentialLoopComesToRest) {
     constexpr double tolerance = 1e-3;
     constexpr std::uint64_t most = 400;
     // The last two go over panels, the last of them with Jacobi's kernel.
-    for (const std::uint64_t seed : {0, 1, 2, 3, 4, 5, 6, 11}) {
+    for (const std::uint64_t seed : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 11u}) {
         const Folder own(Medium::memory);
         const auto folder = shared_folder(own);
         auto trial = draw(seed, job.ranks);
