@@ -54,11 +54,12 @@ typedef struct lw_wavefront_shape {
     uint32_t coefficient_count;
     uint64_t rows;
     uint64_t columns;
-    uint64_t strip_rows; /* rows that move together; 0: a mebibyte of them */
+    uint64_t strip_rows;   /* rows that move together; 0: a mebibyte of them */
+    uint64_t tile_columns; /* columns that move together, where rows are long; 0: all */
 } lw_wavefront_shape;
 
 #define LW_WAVEFRONT_SHAPE \
-    { sizeof(lw_wavefront_shape), LW_ELEMENT_F64, LW_LAYOUT_ROW_MAJOR, 1, 0, 0, 0, 0 }
+    { sizeof(lw_wavefront_shape), LW_ELEMENT_F64, LW_LAYOUT_ROW_MAJOR, 1, 0, 0, 0, 0, 0 }
 
 /* Receives one sentence about a failure. */
 typedef void (*lw_wavefront_report_fn)(void *context, lw_status status, const char *sentence);

@@ -25,7 +25,8 @@ constexpr ElementInfo elements[] = {{Element::f32, "f32", 4},
                                     {Element::c64, "c64", 8},
                                     {Element::c128, "c128", 16}};
 
-constexpr const char *layout_names[] = {"row-major", "skewed", "block", "frontier"};
+constexpr const char *layout_names[] = {"row-major", "skewed", "block", "frontier", "slanted"};
+constexpr std::size_t layouts_on_disk = 4;
 
 const ElementInfo& info(Element element) {
     return elements[static_cast<std::size_t>(element)];
@@ -60,10 +61,10 @@ const char *layout_name(Layout layout) {
 }
 
 Result<Layout> layout_named(const std::string& name) {
-    const auto *const found = std::find_if(std::begin(layout_names), std::end(layout_names),
-                                           [&](const char *known) { return name == known; });
-    if (found != std::end(layout_names))
-        return static_cast<Layout>(found - std::begin(layout_names));
+    const auto *const end = layout_names + layouts_on_disk;
+    const auto *const found =
+        std::find_if(layout_names, end, [&](const char *known) { return name == known; });
+    if (found != end) return static_cast<Layout>(found - std::begin(layout_names));
     return refuse("unknown layout \"" + name + "\"; use row-major, skewed, block or frontier");
 }
 
@@ -92,6 +93,14 @@ BlockShape blocks_of(const Shape& shape) {
             .block_columns = std::min(shape.strip_rows, shape.columns),
             .layout = shape.layout == Layout::block ? BlockLayout::block : BlockLayout::frontier,
             .element_bytes = element_bytes(shape.element)};
+}
+
+std::uint64_t slanted_band_rows(const Shape& shape, std::uint64_t thickness) {
+    const auto least = std::max(skew_lanes, thickness + 1);
+    for (auto rows = least; rows < shape.strip_rows; ++rows) {
+        if (shape.strip_rows % rows == 0) return rows;
+    }
+    return shape.strip_rows;
 }
 
 Shape with_layout(Shape shape, Layout layout, std::uint64_t skew) {

@@ -24,7 +24,9 @@
 namespace lanewise::wavefront {
 
 enum class Element { f32, f64, c64, c128 };
-enum class Layout { row_major, skewed, block, frontier };
+/* slanted is of memory only: bands of rows, each beginning `skew` columns further right than the
+ * one above, for kernels that go row by row over panels. */
+enum class Layout { row_major, skewed, block, frontier, slanted };
 
 inline constexpr std::uint64_t skew_lanes = 8;
 /* Offsets and lengths of direct I/O are multiples of this. */
@@ -39,7 +41,8 @@ struct Shape {
     Layout layout = Layout::row_major;
     std::uint64_t strip_rows = 0;
     std::uint64_t tile_columns = 0; /* a strip is cut into tiles of so many columns; 0: it is one */
-    std::uint64_t skew = 1; /* vectors by which a row of a skewed band lags; on disk always 1 */
+    std::uint64_t skew = 1;         /* vectors by which a row of a band lags; on disk always 1 */
+    std::uint64_t band_rows = skew_lanes; /* of a skewed or slanted band */
 
     std::uint32_t matrix_count() const { return data_count + coefficient_count; }
     std::uint64_t strip_count() const { return (rows + strip_rows - 1) / strip_rows; }
@@ -50,7 +53,8 @@ struct Shape {
     std::uint64_t tile_count() const { return strip_count() * tiles_in_strip(); }
     /* Elements between the starts of two rows, seen from whole bands. */
     std::uint64_t row_elements() const {
-        return layout == Layout::skewed ? columns + (skew_lanes - 1) * skew : columns;
+        const bool lagging = layout == Layout::skewed || layout == Layout::slanted;
+        return lagging ? columns + (band_rows - 1) * skew : columns;
     }
 };
 
@@ -69,6 +73,9 @@ Shape tile_of(const Shape& shape);
 std::uint64_t tile_bytes(const Shape& shape);
 /* A strip in the block and frontier layouts: squares side by side. */
 BlockShape blocks_of(const Shape& shape);
+/* The height of slanted bands: one that divides a strip, above eight rows as little as can be, and
+ * more than a kernel's thickness, so that a panel has what a wave reads below. */
+std::uint64_t slanted_band_rows(const Shape& shape, std::uint64_t thickness);
 /* The same matrices in another layout. */
 Shape with_layout(Shape shape, Layout layout, std::uint64_t skew = 1);
 /* Whether strips of one lie as strips of the other. */

@@ -63,7 +63,8 @@ Result<Shape> shape_from(const lw_wavefront_shape *given) {
                 .coefficient_count = given->coefficient_count,
                 .element = static_cast<Element>(given->element),
                 .layout = static_cast<Layout>(given->layout),
-                .strip_rows = given->strip_rows};
+                .strip_rows = given->strip_rows,
+                .tile_columns = given->tile_columns};
     if (shape.strip_rows == 0) shape.strip_rows = default_strip_rows(shape);
     return shape;
 }
@@ -174,7 +175,8 @@ lw_status lw_wavefront_query(const lw_wavefront *store, lw_wavefront_shape *shap
                   held.coefficient_count,
                   held.rows,
                   held.columns,
-                  held.strip_rows};
+                  held.strip_rows,
+                  held.tile_columns};
     if (iterations) *iterations = store->store.manifest().iterations;
     return LW_OK;
 }

@@ -69,6 +69,25 @@ def test_a_kernel_that_reads_the_iteration_before_is_jacobi() -> None:
     np.testing.assert_array_equal(u, expected)
 
 
+@pytest.mark.parametrize("reads", ["updated", "previous"])
+def test_a_numba_kernel_sweeps_long_rows_in_panels_to_the_same_bits(
+    tmp_path: Path, reads: str
+) -> None:
+    u, f = random_arrays(2, 24, 9000)
+    kernel = wavefront.RowKernel(relax, reads=reads)
+
+    def swept(name: str, memory: str, tile_columns: int) -> np.ndarray:
+        with wavefront.Store.create(
+            tmp_path / name, *u.shape, coefficients=1, strip_rows=6, tile_columns=tile_columns
+        ) as store:
+            store.write(0, u)
+            store.write(1, f)
+            wavefront.run(store, kernel, iterations=7, memory=memory, threads=2)
+            return store.read(0)
+
+    np.testing.assert_array_equal(swept("tiles", "15MiB", 512), swept("whole", "64MiB", 0))
+
+
 def test_a_run_of_ones_own_kernel_goes_on_with_that_kernel(tmp_path: Path) -> None:
     u, f = random_arrays(2)
     f[30, 20] = np.nan

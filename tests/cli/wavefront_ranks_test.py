@@ -101,10 +101,21 @@ def whole(tmp_path: Path) -> Path:
     return tmp_path / "whole"
 
 
-def test_ranks_that_are_killed_go_on_to_the_same_bits(whole: Path) -> None:
+def in_tiles(store: Path, columns: int) -> Path:
+    """Return the same store cut into tiles; none: itself."""
+    if columns == 0:
+        return store
+    cut = store.with_suffix(".tiles")
+    done = wavefront("convert", store, cut, "--layout", "skewed", "--tile-columns", columns)
+    assert done.returncode == 0, done.stderr
+    return cut
+
+
+@pytest.mark.parametrize("tile_columns", [0, 48], ids=["whole rows", "panels"])
+def test_ranks_that_are_killed_go_on_to_the_same_bits(whole: Path, tile_columns: int) -> None:
     ranks, folder, chance = 3, whole.parent, random.Random(5)
     parts = parts_of(folder, ranks)
-    assert wavefront("split", whole, *parts).returncode == 0
+    assert wavefront("split", in_tiles(whole, tile_columns), *parts).returncode == 0
     killed = 0
     for _ in range(KILLS):
         line = on_ranks(folder, ranks, *next_words(parts))
@@ -122,7 +133,25 @@ def test_ranks_that_are_killed_go_on_to_the_same_bits(whole: Path) -> None:
     assert {iterations(part) for part in parts} == {ITERATIONS}
     joined = wavefront("join", folder / "joined", *parts)
     assert joined.returncode == 0, joined.stderr
-    assert sums(folder / "joined") == sums(folder / "expected")
+    assert sums(folder / "joined") == sums(in_tiles(folder / "expected", tile_columns))
+
+
+def test_parts_of_which_some_are_a_pass_ahead_go_back(whole: Path) -> None:
+    parts = parts_of(whole.parent, 2)
+    assert wavefront("split", in_tiles(whole, 48), *parts).returncode == 0
+    run = on_ranks(whole.parent, 2, "--iterations", ITERATIONS, "--waves", ITERATIONS // 2)
+    assert subprocess.run(run, capture_output=True, check=False).returncode == 0
+    # As if rank 1 had been killed when rank 0 had just noted the last pass.
+    shutil.copy(parts[1] / "manifest.former.json", parts[1] / "manifest.json")
+    assert [iterations(part) for part in parts] == [ITERATIONS, ITERATIONS // 2]
+
+    done = subprocess.run(on_ranks(whole.parent, 2, "--resume"), capture_output=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    joined = wavefront("join", whole.parent / "joined", *parts)
+    assert joined.returncode == 0, joined.stderr
+    expected = in_tiles(whole.parent / "expected", 48)
+    assert sums(whole.parent / "joined") == sums(expected)
 
 
 @pytest.fixture
@@ -142,19 +171,32 @@ def two_hosts(
 
 
 @pytest.mark.parametrize(
-    "sweep",
-    [["livermore23"], ["sor-fourth-order"], ["jacobi", "--tolerance", 0.08]],
-    ids=["livermore23", "two cells far", "jacobi until it rests"],
+    ("sweep", "tile_columns"),
+    [
+        (["livermore23"], 0),
+        (["sor-fourth-order"], 0),
+        (["jacobi", "--tolerance", 0.08], 0),
+        (["sor9"], 16),
+        (["jacobi", "--tolerance", 0.08], 40),
+    ],
+    ids=[
+        "livermore23",
+        "two cells far",
+        "jacobi until it rests",
+        "panels",
+        "panels until it rests",
+    ],
 )
 @pytest.mark.usefixtures("two_hosts")
 def test_ranks_on_two_hosts_leave_the_bits_of_one_program(
-    lanewise: Lanewise, tmp_path: Path, sweep: list[object]
+    lanewise: Lanewise, tmp_path: Path, sweep: list[object], tile_columns: int
 ) -> None:
     kernel, tolerance = sweep[0], sweep[1:]
     run = ["--kernel", kernel, "--iterations", 200, "--waves", 7, *tolerance]
     for name in ("whole", "expected"):
         made = wavefront("create", tmp_path / name, "--rows", 60, "--cols", 90,
-                         "--kernel", kernel, "--strip-rows", 8)  # fmt: skip
+                         "--kernel", kernel, "--strip-rows", 8,
+                         "--tile-columns", tile_columns)  # fmt: skip
         assert made.returncode == 0, made.stderr
     assert wavefront("run", tmp_path / "expected", *run).returncode == 0
     assert iterations(tmp_path / "expected") < 200 or not tolerance

@@ -26,11 +26,17 @@ struct Band {
     std::byte *const *here = nullptr;
     std::byte *const *below = nullptr;
     std::byte *scratch = nullptr; /* of this wave: what a kernel keeps from band to band */
+    std::uint64_t row_bytes = 0;  /* from row to row, in bands of rows */
+    std::uint64_t slant = 0;      /* columns by which each row works further left than that above */
+    /* Where data matrix 0 is read and written: another place for it is among the matrices where the
+     * iteration before is kept whole. */
+    std::uint32_t reads = 0;
+    std::uint32_t writes = 0;
 };
 
 /* What a kernel does at once: waves that follow each other, the first in front, each on its band,
- * in the same columns. A whole step covers all columns; a kernel that takes spans is also given
- * steps over vectors [first, end) of the skewed layout, from left to right. */
+ * over vectors [first, end), from left to right: of the skewed layout, or of bands of rows, where
+ * row l of a band has column j in vector j + slant l. */
 struct Step {
     const Band *bands = nullptr;
     std::uint32_t count = 1;
@@ -42,8 +48,22 @@ struct Step {
 /* Updates a step. */
 using StepFunction = void (*)(const void *cell, const Step& step);
 
+/* What a step takes of the interior of one row. */
+struct Columns {
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+};
+inline Columns columns_of_row(const Step& step, const Band& band, std::uint64_t row,
+                              std::uint64_t thickness) {
+    const auto lag = band.slant * (row - band.first_row);
+    const auto last = band.columns > thickness ? band.columns - thickness : 0;
+    const auto first = step.first > lag ? step.first - lag : 0;
+    const auto end = step.end > lag ? step.end - lag : 0;
+    return {first > thickness ? first : thickness, end < last ? end : last};
+}
+
 /* Updates a band; returns the largest |change| of a cell where it measures, else 0. */
-using BandFunction = double (*)(const void *cell, const Band& band);
+using BandFunction = double (*)(const void *cell, const Step& step, const Band& band);
 
 /* The largest change so far: a change that is not a number counts as infinite, so that a sweep
  * that lost its numbers never passes for one that came to rest. */

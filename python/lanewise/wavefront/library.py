@@ -47,6 +47,7 @@ class Shape(Structure):
         ("rows", c_uint64),
         ("columns", c_uint64),
         ("strip_rows", c_uint64),
+        ("tile_columns", c_uint64),
     )
 
 

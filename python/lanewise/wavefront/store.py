@@ -52,8 +52,12 @@ class Store:
         dtype: npt.DTypeLike = "float64",
         layout: str = "row-major",
         strip_rows: int = 0,
+        tile_columns: int = 0,
     ) -> Store:
-        """Make an empty store in the new folder `folder`; matrices are data first."""
+        """Make an empty store in the new folder `folder`; matrices are data first.
+
+        Where rows are too long for the memory, `tile_columns` cuts them into tiles.
+        """
         kind = np.dtype(dtype)
         if kind.name not in ELEMENTS or not kind.isnative:
             raise RequestError(f"dtype {kind} cannot be stored; use one of {', '.join(ELEMENTS)}")
@@ -61,7 +65,7 @@ class Store:
             raise RequestError(f"layout {layout!r} is unknown; use one of {', '.join(LAYOUTS)}")
         shape = Shape(
             ctypes.sizeof(Shape), ELEMENTS.index(kind.name), LAYOUTS.index(layout),
-            data, coefficients, rows, columns, strip_rows,
+            data, coefficients, rows, columns, strip_rows, tile_columns,
         )  # fmt: skip
         handle, failures = ctypes.c_void_p(), Failures()
         status = library().lw_wavefront_create(

@@ -105,17 +105,7 @@ Outcome plan(const WavefrontArguments& arguments) {
     if (!kernel) return kernel.failure();
     const auto suits = check_kernel(*kernel, shape);
     if (!suits) return suits;
-    const auto& options = arguments.options;
-    const auto made = make_plan({.shape = working_shape(*kernel, shape),
-                                 .disk_layout = shape.layout,
-                                 .thickness = kernel->thickness,
-                                 .iterations = options.iterations,
-                                 .memory_bytes = options.memory_bytes,
-                                 .threads = options.threads ? options.threads : processor_count(),
-                                 .waves = options.waves,
-                                 .scratch_rows = kernel->scratch_rows,
-                                 .cache_bytes = kernel->steps == Steps::spans ? cache_bytes() : 0,
-                                 .rates = options.rates});
+    const auto made = make_plan(request_for(shape, *kernel, arguments.options));
     if (!made) return made.failure();
     if (arguments.json)
         print(plan_json(*made));

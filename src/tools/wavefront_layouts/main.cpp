@@ -8,8 +8,10 @@
 // `convert` writes a matrix of doubles to a file in FOLDER and rewrites it in
 // each layout and back, all in turns beside a plain copy by the same means: a
 // row of blocks is read, rearranged and written while the next one is read.
-// Each row of blocks begins at a whole disk block. Prints one JSON object: the median seconds of
-// each, and the median over the turns of its speed over that of the copy in the same turn.
+// Each row of blocks begins at a whole disk block. In the same turns a store is converted to each
+// layout and back, checksums included, as `lanewise wavefront convert` does. Prints one JSON
+// object: the median seconds of each, and the median over the turns of its speed over that of the
+// copy in the same turn.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <vector>
 
@@ -212,6 +215,57 @@ Outcome measure_turn(DiskQueue& queue, const std::string& folder, Sides sides, M
     return Done{};
 }
 
+Result<Store> make_store(const std::string& folder, const Shape& shape) {
+    std::filesystem::remove_all(folder);
+    return Store::create(folder, shape, {"matrix"}, {});
+}
+
+// What it takes to fill a new store in `folder` from `from`.
+Result<double> copy_s(const Store& from, const std::string& folder, const Shape& shape) {
+    auto to = make_store(folder, shape);
+    if (!to) return to.failure();
+    const double began_s = monotonic_s();
+    const auto copied = copy_matrices(from, *to);
+    if (!copied) return copied.failure();
+    return monotonic_s() - began_s;
+}
+
+// Strips of squares are as high as a block, others as stores have them by themselves.
+Outcome measure_stores(const Store& rows, const std::string& folder, std::uint64_t block,
+                       Measured& measured) {
+    const auto& shape = rows.shape();
+    for (const auto layout : {Layout::row_major, Layout::skewed, Layout::block, Layout::frontier}) {
+        auto other = with_layout(shape, layout);
+        if (layout == Layout::block || layout == Layout::frontier) other.strip_rows = block;
+        const auto there_s = copy_s(rows, folder + "/there", other);
+        if (!there_s) return there_s.failure();
+        const auto there = Store::open(folder + "/there", Access::reading);
+        if (!there) return there.failure();
+        const auto back_s = copy_s(*there, folder + "/again", shape);
+        if (!back_s) return back_s.failure();
+        const auto again = Store::open(folder + "/again", Access::reading);
+        if (!again) return again.failure();
+        const auto name = std::string("store-") + layout_name(layout);
+        measured.seconds[name + "_preprocess_s"].push_back(*there_s);
+        measured.seconds[name + "_postprocess_s"].push_back(*back_s);
+        measured.bits_equal = measured.bits_equal && again->manifest().matrices[0].sums ==
+                                                         rows.manifest().matrices[0].sums;
+        std::filesystem::remove_all(folder + "/there");
+        std::filesystem::remove_all(folder + "/again");
+    }
+    return Done{};
+}
+
+Result<Store> store_of_rows(const std::string& folder, std::uint64_t side) {
+    Shape shape{.rows = side, .columns = side};
+    shape.strip_rows = default_strip_rows(shape);
+    auto store = make_store(folder, shape);
+    if (!store) return store;
+    const auto filled = fill_with_demo_values(*store, 1);
+    if (!filled) return filled.failure();
+    return store;
+}
+
 Result<Json> convert(const std::string& folder, std::uint64_t side, std::uint64_t block) {
     const Sides sides{{.rows = side, .columns = side, .block_rows = block, .block_columns = block}};
     const auto sound = check_blocks(sides.shape);
@@ -223,11 +277,16 @@ Result<Json> convert(const std::string& folder, std::uint64_t side, std::uint64_
     const File matrix(folder + "/matrix");
     const auto written = write_values(sides, matrix, *memory);
     if (!written) return written.failure();
+    const auto rows = store_of_rows(folder + "/rows", side);
+    if (!rows) return rows.failure();
     Measured measured;
     for (int turn = 0; turn < turns; ++turn) {
         const auto done = measure_turn(**queue, folder, sides, *memory, matrix, measured);
         if (!done) return done.failure();
+        const auto converted = measure_stores(*rows, folder, block, measured);
+        if (!converted) return converted.failure();
     }
+    std::filesystem::remove_all(folder + "/rows");
     Json found = {{"side", side}, {"block", block}, {"bits_equal", measured.bits_equal ? 1 : 0}};
     for (const auto& [name, seconds] : measured.seconds) {
         found[name] = median(seconds);

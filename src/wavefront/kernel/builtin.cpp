@@ -145,7 +145,7 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     if (element != Element::f32 && element != Element::f64)
         return refuse(name + " works on f32 and f64, not " + element_name(element));
     if (layout == Layout::skewed && info->skew == 0)
-        return refuse(name + " has no skewed form; create the store with --layout row-major");
+        return refuse(name + " has no skewed form: it goes row by row on any layout");
 
     Kernel kernel{.name = name,
                   .thickness = info->thickness,
@@ -173,10 +173,12 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     }
     const auto functions = single ? scalar_functions<float>(name) : scalar_functions<double>(name);
     const auto advance = [&](BandFunction f) {
-        return step_by_bands([cell, f](const Band& band) { return f(cell.get(), band); });
+        return step_by_bands(
+            [cell, f](const Step& step, const Band& band) { return f(cell.get(), step, band); });
     };
     kernel.advance = advance(functions.update);
     kernel.advance_and_measure = advance(functions.measure);
+    if (layout == Layout::slanted) slant(kernel);
     return kernel;
 }
 
@@ -185,13 +187,29 @@ bool suits_skewed(const Shape& shape) {
            bool(check_shape(with_layout(shape, Layout::skewed)));
 }
 
+// What a row reads of those above, up to `thickness` columns further right, is done once each row
+// works so much further left.
+void slant(Kernel& kernel) {
+    kernel.layout = Layout::slanted;
+    kernel.skew = kernel.thickness;
+    kernel.scratch_rows = 0;
+    kernel.twins = kernel.reading == Reading::previous ? kernel.data_count : 0;
+}
+
+Shape working_shape(const Kernel& kernel, const Shape& stored) {
+    auto shape = with_layout(stored, kernel.layout, kernel.skew);
+    if (kernel.layout == Layout::slanted)
+        shape.band_rows = slanted_band_rows(stored, kernel.thickness);
+    return shape;
+}
+
 Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double>& parameters,
                                const Shape& shape) {
     const auto info = kernel_info(name);
     if (!info) return info.failure();
     const bool skewed = info->skew > 0 && suits_skewed(shape);
-    return make_kernel(name, parameters, shape.element,
-                       skewed ? Layout::skewed : Layout::row_major);
+    const auto by_rows = shape.tile_columns ? Layout::slanted : Layout::row_major;
+    return make_kernel(name, parameters, shape.element, skewed ? Layout::skewed : by_rows);
 }
 
 const char *skewed_instructions() {

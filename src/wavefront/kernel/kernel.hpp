@@ -19,7 +19,8 @@
 
 namespace lanewise::wavefront {
 
-/* whole: a wave's step covers a band. spans: also parts of it, several waves at once. */
+/* whole: a wave's step covers a band, or what a panel has of it. spans: also parts of that, several
+ * waves at once. */
 enum class Steps { whole, spans };
 
 enum class Origin { built_in, own };
@@ -32,12 +33,13 @@ struct Kernel {
     Origin origin = Origin::built_in;
     std::uint32_t thickness = 1;
     Layout layout = Layout::row_major;
-    std::uint64_t skew = 1; /* of the skewed layout that it works on */
+    std::uint64_t skew = 1; /* of the skewed or slanted layout that it works on */
     Element element = Element::f64;
     std::uint32_t data_count = 1;
     std::uint32_t coefficient_count = 0;
     Reading reading = Reading::updated;
     std::uint64_t scratch_rows = 0;   /* of each data matrix, for each wave */
+    std::uint32_t twins = 0;          /* data matrices that are in memory twice */
     std::vector<double> parameters{}; /* by which the kernel can be made again */
     Steps steps = Steps::whole;
     std::function<void(const Step& step)> advance{};
@@ -45,16 +47,14 @@ struct Kernel {
 };
 
 /* The matrices of a store as `kernel` works on them. */
-inline Shape working_shape(const Kernel& kernel, const Shape& stored) {
-    return with_layout(stored, kernel.layout, kernel.skew);
-}
+Shape working_shape(const Kernel& kernel, const Shape& stored);
 
-/* A function of whole bands as the update of a step. */
+/* A function of bands as the update of a step. */
 template <typename Update>
 std::function<void(const Step& step)> step_by_bands(Update update) {
     return [update](const Step& step) {
         for (std::uint32_t i = 0; i < step.count; ++i) {
-            const double change = update(step.bands[i]);
+            const double change = update(step, step.bands[i]);
             if (step.changes && change > step.changes[i]) step.changes[i] = change;
         }
     };
@@ -84,11 +84,14 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& p
                            Element element, Layout layout);
 
 /* The same, on the layout in memory that suits it best for a store of `shape`: skewed where kernel
- * and shape allow it, unless the store is row-major, which then need not be rearranged. */
+ * and shape allow it, unless the store is row-major, which then need not be rearranged; row by row
+ * otherwise, slanted where the store is in tiles. */
 Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double>& parameters,
                                const Shape& shape);
 /* Whether strips of `shape` can be skewed in memory. */
 bool suits_skewed(const Shape& shape);
+/* Makes a kernel that goes row by row one for stores in tiles. */
+void slant(Kernel& kernel);
 
 enum class WriteCheck { trusted, watched };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rows: a band in the row-major layout, updated row by row and cell by cell.
+// Rows: a band of rows, updated row by row and cell by cell.
 //
 // A kernel that reads the iteration before (Jacobi) keeps the last 2 `thickness`
-// + 1 rows as they were in its scratch, since the wave has overwritten them.
+// + 1 rows as they were in its scratch, since the wave has overwritten them. In a
+// panel it would need what it overwrote in the panel before, too: there the data
+// are twice in memory, and waves read the one and write the other by turns.
 
 #pragma once
 
@@ -15,13 +17,17 @@
 namespace lanewise::wavefront {
 
 /* Row `row` of a matrix, which may lie in the band above, in this one or in the one below. */
-inline std::byte *row_at(const Band& band, std::uint32_t matrix, std::uint64_t row,
-                         std::uint64_t row_bytes) {
+inline std::byte *row_at(const Band& band, std::uint32_t matrix, std::uint64_t row) {
     if (row < band.first_row)
-        return band.above[matrix] + (row + band.band_rows - band.first_row) * row_bytes;
+        return band.above[matrix] + (row + band.band_rows - band.first_row) * band.row_bytes;
     const auto offset = row - band.first_row;
-    if (offset < band.band_rows) return band.here[matrix] + offset * row_bytes;
-    return band.below[matrix] + (offset - band.band_rows) * row_bytes;
+    if (offset < band.band_rows) return band.here[matrix] + offset * band.row_bytes;
+    return band.below[matrix] + (offset - band.band_rows) * band.row_bytes;
+}
+
+/* Whether a kernel that reads the iteration before finds it in its scratch only. */
+inline bool overwrites(const Band& band) {
+    return band.reads == band.writes;
 }
 
 inline std::byte *kept_row(const Band& band, std::uint32_t matrix, std::uint64_t row,
@@ -35,7 +41,7 @@ inline bool is_interior(const Band& band, std::uint64_t row, std::uint64_t thick
 
 template <typename Real, typename Cell, typename Observer>
 void update_row(const Cell& cell, Real *out, const Real *const *rows,
-                const Real *const *coefficients, std::uint64_t end, Observer& observer) {
+                const Real *const *coefficients, Columns columns, Observer& observer) {
     struct Data {
         const Real *const *rows;
         std::uint64_t column;
@@ -57,39 +63,39 @@ void update_row(const Cell& cell, Real *out, const Real *const *rows,
     if constexpr (Cell::reads == Reads::previous) {
         // What is read was kept apart from what is written: the compiler may take several cells.
 #pragma GCC ivdep
-        for (std::uint64_t j = Cell::thickness; j < end; ++j) update(j);
+        for (std::uint64_t j = columns.first; j < columns.end; ++j) update(j);
     } else {
-        for (std::uint64_t j = Cell::thickness; j < end; ++j) update(j);
+        for (std::uint64_t j = columns.first; j < columns.end; ++j) update(j);
     }
 }
 
 /* BandFunction of a cell with one data matrix. */
 template <typename Real, typename Cell, typename Observer>
-double update_rows(const void *parameters, const Band& band) {
+double update_rows(const void *parameters, const Step& step, const Band& band) {
     const Cell& cell = *static_cast<const Cell *>(parameters);
     constexpr std::uint64_t thickness = Cell::thickness;
     constexpr std::uint64_t kept_count = 2 * thickness + 1;
     const auto row_bytes = band.columns * sizeof(Real);
+    const bool keeping = Cell::reads == Reads::previous && overwrites(band);
     const auto row_of = [&](std::uint32_t matrix, std::uint64_t row) {
-        return reinterpret_cast<Real *>(row_at(band, matrix, row, row_bytes));
+        return reinterpret_cast<Real *>(row_at(band, matrix, row));
     };
     Observer observer;
     for (auto row = band.first_row; row < band.first_row + band.row_count; ++row) {
-        Real *const out = row_of(0, row);
-        if constexpr (Cell::reads == Reads::previous)
-            std::memcpy(kept_row(band, 0, row, row_bytes, kept_count), out, row_bytes);
-        if (!is_interior(band, row, thickness) || band.columns <= 2 * thickness) continue;
+        Real *const out = row_of(band.writes, row);
+        if (keeping) std::memcpy(kept_row(band, 0, row, row_bytes, kept_count), out, row_bytes);
+        const auto columns = columns_of_row(step, band, row, thickness);
+        if (!is_interior(band, row, thickness) || columns.first >= columns.end) continue;
         const Real *rows[kept_count];
         for (std::uint64_t i = 0; i < kept_count; ++i) {
             const auto other = row + i - thickness;
-            rows[i] = Cell::reads == Reads::previous && i <= thickness
-                          ? reinterpret_cast<const Real *>(
-                                kept_row(band, 0, other, row_bytes, kept_count))
-                          : row_of(0, other);
+            rows[i] = keeping && i <= thickness ? reinterpret_cast<const Real *>(kept_row(
+                                                      band, 0, other, row_bytes, kept_count))
+                                                : row_of(band.reads, other);
         }
         const Real *coefficients[Cell::coefficients];
         for (unsigned m = 0; m < Cell::coefficients; ++m) coefficients[m] = row_of(1 + m, row);
-        update_row(cell, out, rows, coefficients, band.columns - thickness, observer);
+        update_row(cell, out, rows, coefficients, columns, observer);
     }
     return static_cast<double>(observer.value);
 }

@@ -4,6 +4,7 @@
 // of a band. The largest change is found by comparing the row before and after;
 // a watched kernel may write nothing but its columns of its row.
 
+#include <algorithm>
 #include <complex>
 #include <cstring>
 #include <memory>
@@ -22,6 +23,9 @@ struct UserSweep {
 
     std::uint64_t row_bytes() const { return shape.columns * element_bytes(shape.element); }
     std::uint64_t kept_count() const { return 2 * std::uint64_t{user.thickness} + 1; }
+    bool keeps(const Band& band) const {
+        return user.reading == Reading::previous && overwrites(band);
+    }
 };
 
 // The pointers that a row function is given.
@@ -35,18 +39,18 @@ void point_at(const UserSweep& sweep, const Band& band, std::uint64_t row, RowPo
     const auto row_bytes = sweep.row_bytes();
     const auto kept_count = sweep.kept_count();
     const std::uint64_t thickness = sweep.user.thickness;
+    const bool keeping = sweep.keeps(band);
     for (std::uint32_t m = 0; m < band.data_count; ++m) {
-        pointers.updated[m] = row_at(band, m, row, row_bytes);
+        pointers.updated[m] = row_at(band, band.writes + m, row);
         for (std::uint64_t i = 0; i < kept_count; ++i) {
             const auto other = row + i - thickness;
-            const bool kept = sweep.user.reading == Reading::previous && i <= thickness;
             pointers.data[m * kept_count + i] =
-                kept ? kept_row(band, m, other, row_bytes, kept_count)
-                     : row_at(band, m, other, row_bytes);
+                keeping && i <= thickness ? kept_row(band, m, other, row_bytes, kept_count)
+                                          : row_at(band, band.reads + m, other);
         }
     }
     for (std::uint32_t m = 0; m < band.coefficient_count; ++m)
-        pointers.coefficients[m] = row_at(band, band.data_count + m, row, row_bytes);
+        pointers.coefficients[m] = row_at(band, band.data_count + m, row);
 }
 
 template <typename Value>
@@ -77,35 +81,47 @@ double change_of_row(Element element, const std::byte *before, const std::byte *
     return 0.0;
 }
 
-// Rows as they were before a call, to find the change or what a call wrote that it must not.
+// Rows as they were before a call, from `begin` to `end` bytes, to find the change or what a call
+// wrote that it must not: those that it reads, and behind them those that it may write.
 class Remembered {
   public:
-    Remembered(const RowPointers& pointers, std::uint64_t row_bytes)
-        : pointers_(pointers), row_bytes_(row_bytes), bytes_(pointers.data.size() * row_bytes) {
-        for (std::size_t i = 0; i < pointers.data.size(); ++i)
-            std::memcpy(at(i), pointers.data[i], row_bytes);
+    Remembered(const RowPointers& pointers, std::uint64_t begin, std::uint64_t end)
+        : rows_(pointers.data), begin_(begin), end_(end) {
+        rows_.insert(rows_.end(), pointers.updated.begin(), pointers.updated.end());
+        bytes_.resize(rows_.size() * (end - begin));
+        for (std::size_t i = 0; i < rows_.size(); ++i)
+            std::memcpy(bytes_.data() + i * (end - begin), now(i, begin), end - begin);
     }
-    std::byte *at(std::size_t i) { return bytes_.data() + i * row_bytes_; }
-    bool same(std::size_t i, std::uint64_t begin, std::uint64_t end) {
-        const auto *now = static_cast<const std::byte *>(pointers_.data[i]);
-        return std::memcmp(now + begin, at(i) + begin, end - begin) == 0;
+    const std::byte *at(std::size_t i, std::uint64_t offset) const {
+        return bytes_.data() + i * (end_ - begin_) + offset - begin_;
     }
+    const std::byte *now(std::size_t i, std::uint64_t offset) const {
+        return static_cast<const std::byte *>(rows_[i]) + offset;
+    }
+    bool same(std::size_t i, std::uint64_t begin, std::uint64_t end) const {
+        return std::memcmp(now(i, begin), at(i, begin), end - begin) == 0;
+    }
+    std::size_t rows() const { return rows_.size(); }
+    const void *row(std::size_t i) const { return rows_[i]; }
+    std::uint64_t begin() const { return begin_; }
+    std::uint64_t end() const { return end_; }
 
   private:
-    const RowPointers& pointers_;
-    std::uint64_t row_bytes_;
+    std::vector<const void *> rows_;
+    std::uint64_t begin_;
+    std::uint64_t end_;
     std::vector<std::byte> bytes_;
 };
 
-void check_writes(const UserSweep& sweep, Remembered& before, std::uint64_t row,
+void check_writes(const UserSweep& sweep, const Remembered& before, std::uint64_t row,
                   const RowPointers& pointers) {
-    const auto kept_count = sweep.kept_count();
     const auto edge = sweep.user.thickness * element_bytes(sweep.shape.element);
-    for (std::size_t i = 0; i < pointers.data.size(); ++i) {
-        const bool own_row = pointers.data[i] == pointers.updated[i / kept_count];
-        const bool sound = own_row ? before.same(i, 0, edge) &&
-                                         before.same(i, sweep.row_bytes() - edge, sweep.row_bytes())
-                                   : before.same(i, 0, sweep.row_bytes());
+    const auto& own = pointers.updated;
+    for (std::size_t i = 0; i < before.rows(); ++i) {
+        const bool own_row = std::find(own.begin(), own.end(), before.row(i)) != own.end();
+        const bool sound = own_row ? before.same(i, before.begin(), before.begin() + edge) &&
+                                         before.same(i, before.end() - edge, before.end())
+                                   : before.same(i, before.begin(), before.end());
         if (!sound)
             throw KernelFailure("the kernel wrote outside its columns while updating row " +
                                 std::to_string(row) +
@@ -116,35 +132,40 @@ void check_writes(const UserSweep& sweep, Remembered& before, std::uint64_t row,
 
 enum class Measuring { no, yes };
 
-double update_band(const UserSweep& sweep, const Band& band, Measuring measuring) {
+double update_band(const UserSweep& sweep, const Step& step, const Band& band,
+                   Measuring measuring) {
     RowPointers pointers{std::vector<void *>(band.data_count),
                          std::vector<const void *>(band.data_count * sweep.kept_count()),
                          std::vector<const void *>(band.coefficient_count)};
     const auto row_bytes = sweep.row_bytes();
-    const auto thickness = sweep.user.thickness;
+    const std::uint64_t thickness = sweep.user.thickness;
+    const auto bytes = element_bytes(sweep.shape.element);
+    const bool watching = measuring == Measuring::yes || sweep.user.writes == WriteCheck::watched;
     LargestChange<double> largest;
     for (auto row = band.first_row; row < band.first_row + band.row_count; ++row) {
-        if (sweep.user.reading == Reading::previous) {
+        if (sweep.keeps(band)) {
             for (std::uint32_t m = 0; m < band.data_count; ++m)
                 std::memcpy(kept_row(band, m, row, row_bytes, sweep.kept_count()),
-                            row_at(band, m, row, row_bytes), row_bytes);
+                            row_at(band, m, row), row_bytes);
         }
-        if (!is_interior(band, row, thickness) || band.columns <= 2 * thickness) continue;
+        const auto [first, end] = columns_of_row(step, band, row, thickness);
+        if (!is_interior(band, row, thickness) || first >= end) continue;
         point_at(sweep, band, row, pointers);
-        const bool watching =
-            measuring == Measuring::yes || sweep.user.writes == WriteCheck::watched;
         std::optional<Remembered> before;
-        if (watching) before.emplace(pointers, row_bytes);
+        if (watching)
+            before.emplace(pointers, (first - thickness) * bytes, (end + thickness) * bytes);
         sweep.user.update(pointers.updated.data(), pointers.data.data(),
-                          pointers.coefficients.data(), static_cast<std::int64_t>(row), thickness,
-                          static_cast<std::int64_t>(band.columns - thickness), sweep.user.context);
+                          pointers.coefficients.data(), static_cast<std::int64_t>(row),
+                          static_cast<std::int64_t>(first), static_cast<std::int64_t>(end),
+                          sweep.user.context);
         if (sweep.user.writes == WriteCheck::watched) check_writes(sweep, *before, row, pointers);
         if (measuring == Measuring::no) continue;
         for (std::uint32_t m = 0; m < band.data_count; ++m) {
-            const auto *after = static_cast<const std::byte *>(pointers.updated[m]);
-            largest.see(0.0, change_of_row(sweep.shape.element,
-                                           before->at(m * sweep.kept_count() + thickness), after,
-                                           band.columns));
+            const auto *after = static_cast<const std::byte *>(pointers.updated[m]) + first * bytes;
+            largest.see(0.0,
+                        change_of_row(sweep.shape.element,
+                                      before->at(m * sweep.kept_count() + thickness, first * bytes),
+                                      after, end - first));
         }
     }
     return largest.value;
@@ -186,11 +207,13 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape) {
     const auto sweep = std::make_shared<const UserSweep>(UserSweep{user, shape});
     if (user.reading == Reading::previous) kernel.scratch_rows = sweep->kept_count();
     const auto advance = [&](Measuring measuring) {
-        return step_by_bands(
-            [sweep, measuring](const Band& b) { return update_band(*sweep, b, measuring); });
+        return step_by_bands([sweep, measuring](const Step& step, const Band& band) {
+            return update_band(*sweep, step, band, measuring);
+        });
     };
     kernel.advance = advance(Measuring::no);
     kernel.advance_and_measure = advance(Measuring::yes);
+    if (shape.tile_columns) slant(kernel);
     return kernel;
 }
 
@@ -207,10 +230,15 @@ Outcome check_kernel(const Kernel& kernel, const Shape& shape) {
     if (kernel.element != shape.element)
         return refuse(std::string("was made for ") + element_name(kernel.element) +
                       "; the store holds " + element_name(shape.element));
-    if (shape.tile_columns && kernel.steps == Steps::whole)
-        return refuse("goes over whole rows; the store is cut into tiles of " +
-                      std::to_string(shape.tile_columns) +
-                      " columns, convert it without --tile-columns");
+    if (kernel.layout == Layout::slanted && shape.strip_rows <= kernel.thickness)
+        return refuse(
+            "looks " + std::to_string(kernel.thickness) +
+            " rows far; tiles of so few rows cannot be swept in panels, convert the store "
+            "with --strip-rows " +
+            std::to_string(kernel.thickness + 1) + " or more");
+    if (shape.tile_columns && kernel.layout == Layout::row_major)
+        return refuse("was made for whole rows; the store is cut into tiles of " +
+                      std::to_string(shape.tile_columns) + " columns");
     return check_shape(working_shape(kernel, shape));
 }
 

@@ -29,41 +29,55 @@ struct Choice {
 };
 
 std::uint64_t buffers_for(const Request& request, std::uint64_t waves) {
-    return std::min(strips_in_work(request, waves, skew_lanes, Order::tiled) + 1,
+    return std::min(strips_in_work(request, waves, request.shape.band_rows, Order::tiled) + 1,
                     request.shape.strip_count());
+}
+
+// Frontiers on their way to and from both neighbours, for all waves of a panel.
+std::uint64_t letters_bytes(const Request& request, std::uint64_t waves, std::uint64_t width) {
+    if (request.parts == Parts::one) return 0;
+    const auto row = std::min(width, request.shape.columns) * element_bytes(request.shape.element);
+    return 4 * waves * request.thickness * row;
 }
 
 std::uint64_t memory_for_panels(const Request& request, std::uint64_t waves, std::uint64_t width) {
     const auto& shape = request.shape;
-    const PanelGeometry geometry(shape, request.thickness, waves, width);
-    return own_memory_bytes(shape, request.threads) +
-           panel_memory(shape, request.disk_layout, geometry)
-               .bytes(shape, buffers_for(request, waves));
+    const PanelGeometry geometry(shape, request.thickness, waves, width, request.place);
+    return own_memory_bytes(shape, request.threads) + letters_bytes(request, waves, width) +
+           panel_memory(shape, request.disk_layout, request.twins, geometry)
+               .bytes(buffers_for(request, waves));
 }
 
 // The widest panels that fit, in whole tiles; none: not even one tile does.
 std::optional<Choice> widest(const Request& request, std::uint64_t waves) {
     const auto tile = request.shape.tile_columns;
+    const auto choice = [&](std::uint64_t width) {
+        const auto twice =
+            static_cast<double>((waves + 2) * columns_a_round(request.shape, request.thickness));
+        return Choice{waves, width, memory_for_panels(request, waves, width),
+                      (1.0 + twice / static_cast<double>(width)) / static_cast<double>(waves)};
+    };
+    // Parts have agreed on a width that fits on all.
+    if (request.panel_vectors) return choice(request.panel_vectors);
     const auto fits = [&](std::uint64_t tiles) {
         return memory_for_panels(request, waves, tiles * tile) <= request.memory_bytes;
     };
     if (!fits(1)) return std::nullopt;
     const auto& shape = request.shape;
     const auto step = columns_a_round(shape, request.thickness);
-    const auto most = (shape.row_elements() + step * (shape.rows / skew_lanes + waves)) / tile + 1;
+    const auto most =
+        (shape.row_elements() + step * (shape.rows / shape.band_rows + waves)) / tile + 1;
     std::uint64_t tiles = 1;
     for (auto more = most; more > 0; more /= 2) {
         while (tiles + more <= most && fits(tiles + more)) tiles += more;
     }
-    const auto width = tiles * tile;
-    const auto twice = static_cast<double>((waves + 2) * step) / static_cast<double>(width);
-    return Choice{waves, width, memory_for_panels(request, waves, width),
-                  (1.0 + twice) / static_cast<double>(waves)};
+    return choice(tiles * tile);
 }
 
 void count_bytes(const Request& request, const PanelGeometry& geometry, Plan& plan) {
     const auto& shape = request.shape;
     const auto tile = tile_bytes(with_layout(shape, request.disk_layout));
+    const auto carried = shape.data_count + request.twins;
     std::uint64_t read = 0;
     std::uint64_t written = 0;
     for (std::uint64_t p = 0; p < geometry.panels(); ++p) {
@@ -71,10 +85,11 @@ void count_bytes(const Request& request, const PanelGeometry& geometry, Plan& pl
             const auto window = geometry.window(s, p);
             const auto data = window.data_tiles[1] - window.data_tiles[0];
             const auto others = window.coefficient_tiles[1] - window.coefficient_tiles[0];
-            read += tile * (data + shape.coefficient_count * others) +
-                    carried_bytes(geometry, window.carried_in());
-            written += tile * (window.done_tiles[1] - window.done_tiles[0]) +
-                       carried_bytes(geometry, window.carried_out());
+            const auto done = window.done_tiles[1] - window.done_tiles[0];
+            read += tile * (shape.data_count * data + shape.coefficient_count * others) +
+                    carried * carried_bytes(geometry, window.carried_in());
+            written += tile * shape.data_count * done +
+                       carried * carried_bytes(geometry, window.carried_out());
         }
     }
     plan.read_bytes = plan.passes * read;
@@ -83,15 +98,21 @@ void count_bytes(const Request& request, const PanelGeometry& geometry, Plan& pl
 
 }  // namespace
 
+std::uint64_t slant_of_row(const Shape& shape, std::uint32_t thickness, std::uint64_t row) {
+    return row / shape.band_rows * columns_a_round(shape, thickness) +
+           row % shape.band_rows * shape.skew;
+}
+
 PanelGeometry::PanelGeometry(const Shape& shape, std::uint32_t thickness, std::uint64_t waves,
-                             std::uint64_t panel_vectors)
+                             std::uint64_t panel_vectors, const PanelPlace& place)
     : shape_(shape),
       step_(columns_a_round(shape, thickness)),
       waves_(waves),
       width_(panel_vectors),
-      bands_((shape.rows + skew_lanes - 1) / skew_lanes) {
+      bands_((shape.rows + shape.band_rows - 1) / shape.band_rows),
+      place_(place) {
     // The last wave has to get to the end of the last band.
-    const auto way = shape.row_elements() + step_ * (bands_ + waves_);
+    const auto way = shape.row_elements() + std::max(place.slant, step_ * bands_) + step_ * waves_;
     panels_ = (way + width_ - 1) / width_;
 }
 
@@ -100,7 +121,7 @@ std::uint64_t PanelGeometry::first_needed(std::uint64_t strip, std::uint64_t pan
     const auto all = shape_.tiles_in_strip() * shape_.tile_columns;
     if (panel >= panels_) return all;
     const auto last_band = std::min((strip + 1) * bands_in_strip(), bands_) - 1;
-    const auto off = step_ * (last_band + waves_ + 1) + (skew_lanes - 1) * shape_.skew;
+    const auto off = place_.offset + step_ * (last_band + waves_ + 1) + lag();
     const auto first = less(panel * width_, off, all);
     return first / shape_.tile_columns * shape_.tile_columns;
 }
@@ -108,11 +129,11 @@ std::uint64_t PanelGeometry::first_needed(std::uint64_t strip, std::uint64_t pan
 // Right of it this panel neither updates nor reads anything.
 std::uint64_t PanelGeometry::end_needed(std::uint64_t strip, std::uint64_t panel) const {
     const auto first_band = strip * bands_in_strip();
-    return less((panel + 1) * width_ + 2 * step_, step_ * first_band, shape_.row_elements());
+    return less((panel + 1) * width_ + 2 * step_, place_.offset + step_ * first_band,
+                shape_.row_elements());
 }
 
 Window PanelGeometry::window(std::uint64_t strip, std::uint64_t panel) const {
-    const auto lag = (skew_lanes - 1) * shape_.skew;
     const auto tile = shape_.tile_columns;
     const auto tile_end = [&](std::uint64_t column) {
         return (std::min(column, shape_.columns) + tile - 1) / tile;
@@ -130,7 +151,7 @@ Window PanelGeometry::window(std::uint64_t strip, std::uint64_t panel) const {
     window.coefficient_tiles[0] = window.first / tile;
     window.coefficient_tiles[1] = std::max(tile_end(window.end), window.coefficient_tiles[0]);
     if (window.end <= window.known_end) return window;
-    const auto fresh = less(window.known_end, lag, shape_.columns);
+    const auto fresh = less(window.known_end, lag(), shape_.columns);
     window.data_tiles[0] = std::min(fresh / tile, shape_.tiles_in_strip());
     window.data_tiles[1] = std::max(tile_end(window.end), window.data_tiles[0]);
     return window;
@@ -142,8 +163,7 @@ std::uint64_t PanelGeometry::window_vectors_max() const {
 }
 
 std::uint64_t PanelGeometry::carried_vectors_max() const {
-    const auto wide = step_ * (bands_in_strip() + waves_ + 3) + (skew_lanes - 1) * shape_.skew +
-                      shape_.tile_columns;
+    const auto wide = step_ * (bands_in_strip() + waves_ + 3) + lag() + shape_.tile_columns;
     return std::min(wide, shape_.row_elements());
 }
 
@@ -152,7 +172,7 @@ std::uint64_t PanelGeometry::tiles_max() const {
 }
 
 std::uint64_t PanelGeometry::band_bytes(std::uint64_t vectors) const {
-    return vectors * skew_lanes * element_bytes(shape_.element);
+    return vectors * shape_.band_rows * element_bytes(shape_.element);
 }
 
 std::uint64_t PanelGeometry::strip_window_bytes(std::uint64_t vectors) const {
@@ -163,13 +183,16 @@ std::uint64_t carried_bytes(const PanelGeometry& geometry, std::uint64_t vectors
     return round_up(geometry.strip_window_bytes(vectors), disk_block_bytes);
 }
 
-PanelMemory panel_memory(const Shape& shape, Layout disk_layout, const PanelGeometry& geometry) {
+PanelMemory panel_memory(const Shape& shape, Layout disk_layout, std::uint32_t twins,
+                         const PanelGeometry& geometry) {
     const auto tile = tile_bytes(with_layout(shape, disk_layout));
-    const auto carried = carried_bytes(geometry, geometry.carried_vectors_max());
+    const auto carried =
+        (shape.data_count + twins) * carried_bytes(geometry, geometry.carried_vectors_max());
     const auto slot = geometry.strip_window_bytes(geometry.window_vectors_max());
     return {.slot_bytes = round_up(slot, disk_block_bytes),
             .load_bytes = shape.matrix_count() * geometry.tiles_max() * tile + carried,
-            .store_bytes = shape.data_count * geometry.tiles_max() * tile + carried};
+            .store_bytes = shape.data_count * geometry.tiles_max() * tile + carried,
+            .slots = shape.matrix_count() + twins};
 }
 
 Result<Plan> make_panel_plan(const Request& request) {
@@ -188,12 +211,16 @@ Result<Plan> make_panel_plan(const Request& request) {
             request, request.waves ? memory_for_panels(request, wanted, request.shape.tile_columns)
                                    : plan.memory_bytes_min);
     plan.passes = (request.iterations + best->waves - 1) / best->waves;
-    plan.waves = waves_in_pass(request.iterations, plan.passes, 0);
+    plan.waves = request.parts == Parts::several
+                     ? best->waves
+                     : waves_in_pass(request.iterations, plan.passes, 0);
     plan.tiling = choose_tiling(request, plan.waves, Order::tiled);
     plan.threads =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.tiling.groups));
+    plan.band_rows = request.shape.band_rows;
     plan.panel_vectors = best->width;
-    const PanelGeometry geometry(request.shape, request.thickness, plan.waves, best->width);
+    const PanelGeometry geometry(request.shape, request.thickness, plan.waves, best->width,
+                                 request.place);
     plan.panels = geometry.panels();
     plan.buffers = buffers_for(request, best->waves);
     plan.memory_bytes = best->memory_bytes;

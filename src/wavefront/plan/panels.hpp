@@ -8,9 +8,11 @@
 // to the left is in place, as far as each wave has come: the data between two
 // panels are of mixed iterations, and are carried over on the disk. A panel
 // reads of each strip a window of tiles. Each byte is read about once in a pass:
-// (1 + (K + 2) d / B) times. (The parallelograms are those of sweeps in cache, laid
-// over the whole height; Leiserson, Rao and Toledo, 1997, bound what they save.)
-// Pure: no clock, no file.
+// (1 + (K + 2) d / B) times. A kernel that reads the iteration before has its data
+// twice: what a wave overwrites left of a panel's end is still read right of it, so
+// waves write the one and the other by turns, and both are carried over. (The parallelograms are
+// those of sweeps in cache, laid over the whole height; Leiserson, Rao and Toledo, 1997, bound what
+// they save.) Pure: no clock, no file.
 
 #pragma once
 
@@ -19,6 +21,17 @@
 #include "wavefront/plan/plan.hpp"
 
 namespace lanewise::wavefront {
+
+/* Vectors [first, end) of wave 0 on band 0; each band and each wave further begins and ends
+ * columns_a_round() earlier. What lies left of it is done on all bands, by all waves. */
+struct Panel {
+    std::uint64_t index = 0;
+    std::int64_t first = 0;
+    std::int64_t end = std::int64_t{1} << 60;
+};
+
+/* How many vectors further left than on band 0 row `row` is worked on. */
+std::uint64_t slant_of_row(const Shape& shape, std::uint32_t thickness, std::uint64_t row);
 
 /* Vectors [first, end) of every band of a strip, and the tiles they come from and go to. */
 struct Window {
@@ -39,11 +52,11 @@ class PanelGeometry {
   public:
     /* `shape` as the kernel works on it; `panel_vectors` is B. */
     PanelGeometry(const Shape& shape, std::uint32_t thickness, std::uint64_t waves,
-                  std::uint64_t panel_vectors);
+                  std::uint64_t panel_vectors, const PanelPlace& place = {});
 
     std::uint64_t panels() const { return panels_; }
-    std::int64_t first_of(std::uint64_t panel) const {
-        return static_cast<std::int64_t>(panel * width_);
+    Panel panel(std::uint64_t index) const {
+        return {.index = index, .first = first_of(index), .end = first_of(index + 1)};
     }
     Window window(std::uint64_t strip, std::uint64_t panel) const;
 
@@ -55,9 +68,20 @@ class PanelGeometry {
     /* Of one strip of one matrix: all bands, so many vectors each. */
     std::uint64_t band_bytes(std::uint64_t vectors) const;
     std::uint64_t strip_window_bytes(std::uint64_t vectors) const;
-    std::uint64_t bands_in_strip() const { return shape_.strip_rows / skew_lanes; }
+    std::uint64_t bands_in_strip() const { return shape_.strip_rows / shape_.band_rows; }
+    /* Vectors of a skewed band lie in one piece, those of a slanted one row by row. */
+    std::uint64_t pieces_in_strip() const {
+        return shape_.layout == Layout::slanted ? shape_.strip_rows : bands_in_strip();
+    }
+    std::uint64_t piece_bytes(std::uint64_t vectors) const {
+        return strip_window_bytes(vectors) / pieces_in_strip();
+    }
 
   private:
+    std::int64_t first_of(std::uint64_t panel) const {
+        return static_cast<std::int64_t>(panel * width_) - static_cast<std::int64_t>(place_.offset);
+    }
+    std::uint64_t lag() const { return (shape_.band_rows - 1) * shape_.skew; }
     std::uint64_t first_needed(std::uint64_t strip, std::uint64_t panel) const;
     std::uint64_t end_needed(std::uint64_t strip, std::uint64_t panel) const;
 
@@ -66,6 +90,7 @@ class PanelGeometry {
     std::uint64_t waves_;
     std::uint64_t width_;
     std::uint64_t bands_;
+    PanelPlace place_;
     std::uint64_t panels_;
 };
 
@@ -74,13 +99,15 @@ struct PanelMemory {
     std::uint64_t slot_bytes = 0;  /* of one strip of one matrix */
     std::uint64_t load_bytes = 0;  /* tiles and carried vectors on their way in; twice */
     std::uint64_t store_bytes = 0; /* and on their way out */
-    std::uint64_t bytes(const Shape& shape, std::uint64_t buffers) const {
-        return buffers * shape.matrix_count() * slot_bytes + 2 * load_bytes + store_bytes;
+    std::uint64_t slots = 0;       /* of each strip: matrices and twins */
+    std::uint64_t bytes(std::uint64_t buffers) const {
+        return buffers * slots * slot_bytes + 2 * load_bytes + store_bytes;
     }
 };
-/* On disk, in whole disk blocks. */
+/* Of one strip of one matrix on disk, in whole disk blocks. */
 std::uint64_t carried_bytes(const PanelGeometry& geometry, std::uint64_t vectors);
-PanelMemory panel_memory(const Shape& shape, Layout disk_layout, const PanelGeometry& geometry);
+PanelMemory panel_memory(const Shape& shape, Layout disk_layout, std::uint32_t twins,
+                         const PanelGeometry& geometry);
 
 /* The plan of a store in tiles. */
 Result<Plan> make_panel_plan(const Request& request);

@@ -208,6 +208,7 @@ Failure too_small(const Request& request, std::uint64_t needed_bytes) {
 }
 
 std::uint64_t columns_a_round(const Shape& shape, std::uint64_t thickness) {
+    if (shape.layout == Layout::slanted) return shape.band_rows * shape.skew;
     const auto needed = (skew_lanes - 1) * shape.skew + thickness;
     return (needed + 7) / 8 * 8;
 }

@@ -36,6 +36,13 @@ struct Tiling {
 
 enum class Parts { one, several };
 
+/* Where the bands of a part lie among those of the whole: panels are cut through all of them. */
+struct PanelPlace {
+    std::uint64_t offset =
+        0;                   /* vectors by which band 0 begins further left than the first part's */
+    std::uint64_t slant = 0; /* from the first band of the whole to the end of the last; 0: alone */
+};
+
 struct Request {
     Shape shape;                            /* as the kernel works on it */
     Layout disk_layout = Layout::row_major; /* as it lies on disk */
@@ -45,8 +52,11 @@ struct Request {
     std::uint32_t threads = 1;
     std::uint64_t waves = 0;        /* 0: chosen by the plan */
     std::uint64_t scratch_rows = 0; /* rows that the kernel keeps for each wave */
+    std::uint32_t twins = 0;        /* data matrices that are in memory twice */
     std::uint64_t cache_bytes = 0;  /* of one processor; 0: the kernel takes whole bands only */
     Parts parts = Parts::one;       /* several: each wave waits for frontiers by itself */
+    PanelPlace place{};
+    std::uint64_t panel_vectors = 0; /* 0: chosen by the plan */
     Rates rates;
 };
 
@@ -69,7 +79,8 @@ struct Plan {
 };
 
 /* How much further left each round works than the one before: a vector needs those of the band
- * above up to the last lane's lag and the thickness further. */
+ * above up to the last lane's lag and the thickness further. Of slanted bands it is as many columns
+ * as their rows lag in all. */
 std::uint64_t columns_a_round(const Shape& shape, std::uint64_t thickness);
 
 /* Waves of pass `index`: iterations are spread evenly, so that no pass is a short one. */

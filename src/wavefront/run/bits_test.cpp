@@ -68,10 +68,11 @@ Trial draw(std::uint64_t seed) {
     trial.options.threads = static_cast<std::uint32_t>(between(1, 4));
     trial.options.queue = between(0, 3) ? QueueKind::automatic : QueueKind::threads;
     if (between(0, 3) == 0) trial.disks = {"second"};
-    // A tight budget makes many panels of rows in tiles.
-    const auto info = *kernel_info(trial.kernel);
-    if (info.skew > 0 && between(0, 3) == 0) {
-        trial.shape.strip_rows = 8 * between(1, 3);
+    // A tight budget makes many panels of rows in tiles; in strips of any height they go row by
+    // row.
+    if (between(0, 3) == 0) {
+        const bool by_rows = !skewed && between(0, 1) == 0;
+        trial.shape.strip_rows = by_rows ? between(thickness + 1, 30) : 8 * between(1, 3);
         trial.shape.tile_columns = between(1, trial.shape.columns);
         trial.spare_bytes = between(0, 200000);
         return trial;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Border: where a wave meets the frontiers of a part, band by band.
+//
+// Of whole rows a frontier has every column. In a panel it has those that the
+// wave works on there, each row with its first column and its end before it;
+// then the rows of neighbours are in the store as the last pass has left them,
+// so that a first wave waits for nobody, and what the last wave of a neighbour
+// leaves is put there before a strip goes.
 
 #pragma once
 
@@ -8,41 +14,64 @@
 #include <vector>
 
 #include "wavefront/kernel/kernel.hpp"
+#include "wavefront/plan/panels.hpp"
 #include "wavefront/run/frontiers.hpp"
 #include "wavefront/shape.hpp"
 
 namespace lanewise::wavefront {
 
+struct BorderSetting {
+    Frontiers *frontiers = nullptr; /* none: nothing waits and nothing moves */
+    Shape shape;
+    std::uint64_t band_rows = 1;
+    std::uint64_t band_bytes = 0; /* from band to band in memory */
+    std::uint32_t thickness = 1;
+    Reading reading = Reading::updated;
+    Panel panel{};
+    std::uint64_t iterations_before = 0;
+};
+
 class Border {
   public:
-    /* Where row `row` of data matrix 0 has its strip: the bytes of that strip in memory. */
+    /* The bytes of a strip of the data in memory. */
     using Locate = std::function<std::byte *(std::uint64_t strip)>;
 
-    /* No frontiers: nothing waits and nothing moves. */
     Border() = default;
-    Border(Frontiers *frontiers, const Shape& shape, std::uint64_t band_rows, const Kernel& kernel);
+    explicit Border(const BorderSetting& setting) : set_(setting) {}
 
     /* `iteration` counts from the store's beginning: that of the wave which is to work on `band`.
      */
     bool ready(std::uint64_t iteration, std::uint64_t band) const;
     void before(std::uint64_t iteration, std::uint64_t band, const Locate& locate);
     void after(std::uint64_t iteration, std::uint64_t band, const Locate& locate);
+    /* In a panel: puts the neighbour's rows after `iteration`, the last one, where they belong. */
+    void settle(Side side, std::uint64_t iteration, const Locate& locate);
 
   private:
-    enum class Move { out, in };
+    struct Columns {
+        std::uint64_t first = 0;
+        std::uint64_t end = 0;
+    };
+    bool in_panels() const { return set_.shape.tile_columns > 0; }
+    Moment moment(std::uint64_t iteration) const { return {iteration, set_.panel.index}; }
     /* Of the upper neighbour's rows, as the wave of `iteration` reads them. */
     std::uint64_t read_above(std::uint64_t iteration) const {
-        return reading_ == Reading::previous ? iteration - 1 : iteration;
+        return set_.reading == Reading::previous ? iteration - 1 : iteration;
     }
-    bool meets_upper(std::uint64_t band) const;
-    bool meets_lower(std::uint64_t band) const;
-    void move(std::uint64_t first_row, std::byte *rows, Move way, const Locate& locate) const;
+    /* Whether rows after `iteration` come from a neighbour in this panel, or are there. */
+    bool is_sent(std::uint64_t iteration) const {
+        return !in_panels() || iteration > set_.iterations_before;
+    }
+    bool meets_upper(std::uint64_t iteration, std::uint64_t band) const;
+    bool meets_lower(std::uint64_t iteration, std::uint64_t band) const;
+    Columns columns_of(std::uint64_t row, std::uint64_t iteration) const;
+    std::byte *cell(std::uint64_t row, std::uint64_t column, const Locate& locate) const;
+    std::vector<std::byte> pack(std::uint64_t first_row, std::uint64_t iteration,
+                                const Locate& locate) const;
+    void unpack(std::uint64_t first_row, const std::vector<std::byte>& rows,
+                const Locate& locate) const;
 
-    Frontiers *frontiers_ = nullptr;
-    Shape shape_;
-    std::uint64_t band_rows_ = 1;
-    std::uint64_t thickness_ = 1;
-    Reading reading_ = Reading::updated;
+    BorderSetting set_;
 };
 
 }  // namespace lanewise::wavefront

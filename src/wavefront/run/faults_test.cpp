@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A disk that fails, tears, flips bits or answers out of order: the data of the
-// last whole pass stay, and the strip at fault is named.
+// last whole pass stay, and the strip or tile at fault is named.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -92,11 +92,14 @@ class FaultyQueue final : public DiskQueue {
 class FaultsTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        const Shape shape{.rows = 90,
-                          .columns = 40,
-                          .coefficient_count = 5,
-                          .layout = Layout::skewed,
-                          .strip_rows = 8};
+        fill({.rows = 90,
+              .columns = 40,
+              .coefficient_count = 5,
+              .layout = Layout::skewed,
+              .strip_rows = 8});
+    }
+
+    void fill(const Shape& shape) {
         auto store = Store::create(folder_ / "s", shape, {"u", "a", "b", "c", "d", "e"}, {});
         ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
         store_.emplace(std::move(*store));
@@ -108,6 +111,7 @@ class FaultsTest : public ::testing::Test {
         RunOptions options;
         options.iterations = iterations;
         options.threads = 2;
+        options.panel_vectors = panel_vectors_;
         options.wrap_queue = [=](std::unique_ptr<DiskQueue> queue) {
             return std::make_unique<FaultyQueue>(std::move(queue), fault, at);
         };
@@ -118,6 +122,7 @@ class FaultsTest : public ::testing::Test {
         RunOptions options;
         options.iterations = iterations;
         options.threads = 2;
+        options.panel_vectors = panel_vectors_;
         options.wrap_queue = [=](std::unique_ptr<DiskQueue> /*queue*/) {
             return make_thread_queue(calls);
         };
@@ -133,7 +138,22 @@ class FaultsTest : public ::testing::Test {
     Folder folder_{Medium::memory};
     std::optional<Store> store_;
     Kernel kernel_;
+    std::uint64_t panel_vectors_ = 0;
     std::vector<std::vector<double>> before_;
+};
+
+// The same over narrow panels of tiles.
+class FaultsInPanelsTest : public FaultsTest {
+  protected:
+    void SetUp() override {
+        fill({.rows = 40,
+              .columns = 130,
+              .coefficient_count = 5,
+              .layout = Layout::row_major,
+              .strip_rows = 8,
+              .tile_columns = 16});
+        panel_vectors_ = 16;
+    }
 };
 
 TEST_F(FaultsTest, AFailedReadNamesTheStripAndLeavesTheData) {
@@ -213,36 +233,74 @@ class Stutter {
     std::mt19937_64 random_;
 };
 
+FileCalls stuttering(std::uint64_t seed) {
+    const auto system = system_calls();
+    auto stutter = std::make_shared<Stutter>(seed);
+    return {.read =
+                [=](int file, std::byte *to, std::size_t bytes, std::uint64_t offset) {
+                    const auto now = stutter->next(bytes);
+                    if (now < 0) return now;
+                    // What a short read leaves behind its end is anything.
+                    const auto got = system.read(file, to, bytes, offset);
+                    std::memset(to + now, 0x55, bytes - static_cast<std::size_t>(now));
+                    return std::min(now, got);
+                },
+            .write =
+                [=](int file, const std::byte *from, std::size_t bytes, std::uint64_t offset) {
+                    const auto now = stutter->next(bytes);
+                    const auto whole = static_cast<std::size_t>(now) / disk_block_bytes;
+                    return now < 0 ? now
+                                   : system.write(file, from, whole * disk_block_bytes, offset);
+                }};
+}
+
 TEST_F(FaultsTest, TransfersThatStopShortAreGoneOnWith) {
     auto expected = testing::load<double>(*store_);
     for (int i = 0; i < 9; ++i) testing::livermore23(expected);
-    const auto system = system_calls();
 
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
-        auto stutter = std::make_shared<Stutter>(seed);
-        const auto report = run_with_calls(
-            {.read =
-                 [=](int file, std::byte *to, std::size_t bytes, std::uint64_t offset) {
-                     const auto now = stutter->next(bytes);
-                     if (now < 0) return now;
-                     // What a short read leaves behind its end is anything.
-                     const auto got = system.read(file, to, bytes, offset);
-                     std::memset(to + now, 0x55, bytes - static_cast<std::size_t>(now));
-                     return std::min(now, got);
-                 },
-             .write =
-                 [=](int file, const std::byte *from, std::size_t bytes, std::uint64_t offset) {
-                     const auto now = stutter->next(bytes);
-                     const auto whole = static_cast<std::size_t>(now) / disk_block_bytes;
-                     return now < 0 ? now
-                                    : system.write(file, from, whole * disk_block_bytes, offset);
-                 }},
-            3);
+        const auto report = run_with_calls(stuttering(seed), 3);
         ASSERT_TRUE(report) << report.failure().sentence;
     }
 
     EXPECT_EQ(testing::load<double>(*store_).values[0], expected.values[0]);
     EXPECT_TRUE(verify(*store_)->empty());
+}
+
+TEST_F(FaultsInPanelsTest, TransfersThatStopShortOrEndInAnyOrderGiveTheSameBits) {
+    auto expected = testing::load<double>(*store_);
+    for (int i = 0; i < 12; ++i) testing::livermore23(expected);
+
+    for (std::uint64_t seed = 0; seed < 2; ++seed) {
+        ASSERT_TRUE(run_with_calls(stuttering(seed), 3));
+        ASSERT_TRUE(run_with(Fault::disorder, seed, 3));
+    }
+
+    EXPECT_EQ(testing::load<double>(*store_).values[0], expected.values[0]);
+}
+
+TEST_F(FaultsInPanelsTest, ATransferThatFailsIsNamedAndTheDataStay) {
+    for (const std::uint64_t at : {0u, 9u, 31u, 60u}) {
+        const auto unread = run_with(Fault::failed_read, at);
+        ASSERT_FALSE(unread);
+        EXPECT_THAT(unread.failure().sentence, HasSubstr("strip "));
+        expect_untouched();
+        const auto unwritten = run_with(Fault::full_disk, at / 2);
+        ASSERT_FALSE(unwritten);
+        EXPECT_THAT(unwritten.failure().sentence, HasSubstr("No space left"));
+        expect_untouched();
+    }
+}
+
+// Tiles and what is carried over from panel to panel alike.
+TEST_F(FaultsInPanelsTest, ABitThatFlipsOnTheWayInIsFound) {
+    for (std::uint64_t at = 0; at < 60; at += 4) {
+        const auto report = run_with(Fault::flipped_bit, at);
+
+        ASSERT_FALSE(report);
+        EXPECT_THAT(report.failure().sentence, HasSubstr("the checksum is wrong"));
+        expect_untouched();
+    }
 }
 
 TEST_F(FaultsTest, ACallThatFailsNamesTheStripAndLeavesTheData) {

@@ -10,6 +10,7 @@
 // before has entered the part below: waves stay chained across parts, and no
 // iteration waits for a whole part. (Paper 002, section 5, sends each frontier
 // once its block is done.) Iterations are counted from the store's beginning.
+// In panels a wave sends what each panel has of the rows.
 
 #pragma once
 
@@ -24,16 +25,24 @@ namespace lanewise::wavefront {
 
 enum class Side { upper, lower };
 
+/* After how many iterations rows are as they are, and up to which panel: 0 where rows are whole. */
+struct Moment {
+    std::uint64_t iteration = 0;
+    std::uint64_t panel = 0;
+};
+
 class Frontiers {
   public:
     virtual ~Frontiers() = default;
     virtual bool has(Side side) const = 0;
-    /* Whether the neighbour's rows after `iteration` iterations have come. */
-    virtual bool ready(Side side, std::uint64_t iteration) const = 0;
-    /* Takes them, in row-major order, out of what has come. */
-    virtual void take(Side side, std::uint64_t iteration, std::byte *rows) = 0;
-    /* Sends the part's own rows at that side, as `iteration` has left them. */
-    virtual void give(Side side, std::uint64_t iteration, const std::byte *rows) = 0;
+    /* Whether the neighbour's rows of that moment have come. */
+    virtual bool ready(Side side, const Moment& moment) const = 0;
+    /* Returns when they have. */
+    virtual void wait(Side side, const Moment& moment) = 0;
+    /* Takes them out of what has come. */
+    virtual std::vector<std::byte> take(Side side, const Moment& moment) = 0;
+    /* Sends the part's own rows at that side. */
+    virtual void give(Side side, const Moment& moment, const std::vector<std::byte>& rows) = 0;
     /* Called, from any thread, when something has come; empty: nobody asks any more. */
     virtual void call_on_arrival(std::function<void()> news) = 0;
     /* The largest of each wave's changes over all parts; every part asks after the same passes. */

@@ -71,23 +71,25 @@ constexpr int stores = 2;
 struct Files {
     std::vector<StripFiles> sources;
     std::vector<std::vector<std::uint64_t>> sums;
-    StripFiles target;
+    std::vector<StripFiles> targets;
     StripFiles carried; /* a file of its own: one place */
 };
 
 class PanelPass {
   public:
-    PanelPass(const PassRequest& request, std::uint64_t panel_vectors, Files files)
+    PanelPass(const PassRequest& request, std::uint64_t panel_vectors, const PanelPlace& place,
+              Files files)
         : request_(request),
           disk_(request.store->shape()),
           shape_(working_shape(*request.kernel, disk_)),
-          geometry_(shape_, request.kernel->thickness, request.waves, panel_vectors),
-          memory_(panel_memory(shape_, disk_.layout, geometry_)),
+          geometry_(shape_, request.kernel->thickness, request.waves, panel_vectors, place),
+          twins_(request.kernel->twins),
+          memory_(panel_memory(shape_, disk_.layout, twins_, geometry_)),
           files_(std::move(files)),
           tile_rows_(disk_.strip_rows * disk_.tile_columns * element_bytes(disk_.element)),
           carried_sums_(shape_.strip_count()),
           batches_(*request.queue) {
-        result_.sums.assign(1, std::vector<std::uint64_t>(shape_.tile_count()));
+        result_.sums.assign(shape_.data_count, std::vector<std::uint64_t>(shape_.tile_count()));
         result_.changes.assign(request.waves, 0.0);
     }
 
@@ -97,14 +99,19 @@ class PanelPass {
             if (!done) return done.failure();
             report_progress();
         }
-        const auto synced = files_.target.sync();
-        if (!synced) return synced.failure();
+        for (const auto& target : files_.targets) {
+            const auto synced = target.sync();
+            if (!synced) return synced.failure();
+        }
         return std::move(result_);
     }
 
   private:
     Outcome run_panel() {
-        Waves waves(wave_set());
+        const auto set = wave_set();
+        border_ = Border(border_setting(set, set.band_bytes));
+        lower_is_settled_ = false;
+        Waves waves(set);
         waves.start();
         auto outcome = move_strips(waves);
         if (!outcome) waves.give_up();
@@ -119,19 +126,17 @@ class PanelPass {
     WaveSet wave_set() {
         return {.kernel = request_.kernel,
                 .shape = shape_,
-                .band_rows = skew_lanes,
+                .band_rows = shape_.band_rows,
                 .waves = request_.waves,
                 .threads = request_.threads,
                 .tiling = request_.tiling,
-                .panel = {geometry_.first_of(panel_), geometry_.first_of(panel_ + 1)},
+                .panel = geometry_.panel(panel_),
                 .band_bytes = geometry_.band_bytes(geometry_.window_vectors_max()),
+                .frontiers = request_.frontiers,
+                .iterations_before = request_.store->manifest().iterations,
                 .measuring = request_.measuring,
-                // Vector 0 of a band, were all of it there: waves go to those that are.
-                .locate =
-                    [this](std::uint64_t strip, std::uint32_t matrix) {
-                        const auto first = geometry_.window(strip, panel_).first;
-                        return slot(strip, matrix) - geometry_.band_bytes(first);
-                    },
+                .locate = [this](std::uint64_t strip,
+                                 std::uint32_t matrix) { return origin(strip, matrix); },
                 .last_wave_done = [](std::uint64_t /*first*/, std::uint64_t /*end*/) {}};
     }
 
@@ -160,21 +165,44 @@ class PanelPass {
         return batches_.wait_for(stores);
     }
 
-    // The last wave has left the strip, and the band below it.
+    // Rows of the lower neighbour lie in the last strip, and maybe in the one before.
+    bool has_lower_frontier(std::uint64_t strip) const {
+        return request_.frontiers && request_.frontiers->has(Side::lower) &&
+               (strip + 1) * shape_.strip_rows > shape_.rows - request_.kernel->thickness;
+    }
+
+    // The last wave has left the strip, and the band below it; all bands where it is to get what
+    // the neighbour's last wave leaves.
     std::uint64_t bands_to_leave(const Waves& waves, std::uint64_t strip) const {
+        if (has_lower_frontier(strip)) return waves.band_count();
         return std::min((strip + 1) * waves.bands_per_strip() + 1, waves.band_count());
     }
     bool is_left(const Waves& waves, std::uint64_t strip) const {
         return waves.finished() >= bands_to_leave(waves, strip);
     }
 
+    // Rows of neighbours as the next pass is to find them.
+    void settle(std::uint64_t strip) {
+        const auto iteration = request_.store->manifest().iterations + request_.waves;
+        const auto locate = [this](std::uint64_t s) { return origin(s, written_by_last(0)); };
+        if (strip == 0) border_.settle(Side::upper, iteration, locate);
+        if (!has_lower_frontier(strip) || lower_is_settled_) return;
+        border_.settle(Side::lower, iteration, locate);
+        lower_is_settled_ = true;
+    }
+
+    // Vector 0 of a strip, were all of it there.
+    std::byte *origin(std::uint64_t strip, std::uint32_t matrix) const {
+        const auto first = geometry_.window(strip, panel_).first;
+        return slot(strip, matrix) - geometry_.piece_bytes(first);
+    }
+
     std::byte *slot(std::uint64_t strip, std::uint32_t matrix) const {
         return request_.ring->begin() +
-               (strip % request_.buffers * shape_.matrix_count() + matrix) * memory_.slot_bytes;
+               (strip % request_.buffers * memory_.slots + matrix) * memory_.slot_bytes;
     }
     std::byte *staging(std::uint64_t which) const {
-        return request_.ring->begin() +
-               request_.buffers * shape_.matrix_count() * memory_.slot_bytes +
+        return request_.ring->begin() + request_.buffers * memory_.slots * memory_.slot_bytes +
                which * memory_.load_bytes;
     }
     WindowPlace place(std::uint64_t strip, std::uint32_t matrix, const Window& window) const {
@@ -185,13 +213,24 @@ class PanelPass {
         return strip * shape_.tiles_in_strip() + tile;
     }
 
+    bool is_data(std::uint32_t matrix) const { return matrix < shape_.data_count; }
+    // Data matrices and their twins.
+    std::uint32_t carried_count() const { return shape_.data_count + twins_; }
+    std::uint32_t carried_matrix(std::uint32_t i) const {
+        return is_data(i) ? i : shape_.matrix_count() + i - shape_.data_count;
+    }
+    // Where the last wave has left data matrix `matrix`.
+    std::uint32_t written_by_last(std::uint32_t matrix) const {
+        return twins_ > 0 && request_.waves % 2 == 1 ? shape_.matrix_count() + matrix : matrix;
+    }
+
     // Tiles of the data, those of the coefficients, what is carried: one behind the other. Tiles of
     // a strip lie side by side on the disk, too.
     void submit_load(std::uint64_t strip) {
         const auto window = geometry_.window(strip, panel_);
         auto *to = staging(strip % 2);
         for (std::uint32_t m = 0; m < shape_.matrix_count(); ++m) {
-            const auto *tiles = m == 0 ? window.data_tiles : window.coefficient_tiles;
+            const auto *tiles = is_data(m) ? window.data_tiles : window.coefficient_tiles;
             const auto bytes = (tiles[1] - tiles[0]) * tile_bytes(disk_);
             if (bytes == 0) continue;
             const auto index = tile_index(strip, tiles[0]);
@@ -199,7 +238,7 @@ class PanelPass {
                  request_.store->tile_name(m, index));
             to += bytes;
         }
-        const auto bytes = carried_bytes(geometry_, window.carried_in());
+        const auto bytes = carried_count() * carried_bytes(geometry_, window.carried_in());
         if (bytes > 0)
             move(loads[strip % 2], Direction::read, carried_place(strip), to, bytes,
                  carried_name(strip));
@@ -209,11 +248,11 @@ class PanelPass {
         const auto window = geometry_.window(strip, panel_);
         const auto rows = rows_in_strip(shape_, strip);
         auto *from = staging(strip % 2);
-        clear(strip, window);
+        for (std::uint32_t i = 0; i < carried_count(); ++i) clear(strip, carried_matrix(i), window);
         for (std::uint32_t m = 0; m < shape_.matrix_count(); ++m) {
-            const auto *tiles = m == 0 ? window.data_tiles : window.coefficient_tiles;
+            const auto *tiles = is_data(m) ? window.data_tiles : window.coefficient_tiles;
             auto to = place(strip, m, window);
-            if (m == 0) skip_carried(to, window);
+            if (is_data(m)) skip_carried(to, window);
             for (auto t = tiles[0]; t < tiles[1]; ++t, from += tile_bytes(disk_)) {
                 const auto index = tile_index(strip, t);
                 if (checksum(from, tile_bytes(disk_)) != files_.sums[m][index])
@@ -222,61 +261,82 @@ class PanelPass {
                                                   "copy"};
                 unpack_strip(tile_of(disk_), from, rows, tile_rows_.data());
                 put_tile(shape_, to, t, rows, tile_rows_.data());
+                if (is_data(m) && twins_ > 0) put_twin(strip, m, window, t);
             }
         }
         if (window.carried_in() == 0) return Done{};
-        if (checksum(from, carried_bytes(geometry_, window.carried_in())) != carried_sums_[strip])
+        const auto bytes = carried_bytes(geometry_, window.carried_in());
+        if (checksum(from, carried_count() * bytes) != carried_sums_[strip])
             return Failure{LW_ERR_IO, carried_name(strip) + ": the checksum is wrong; resume"};
-        copy_bands(place(strip, 0, window).bytes, from, window.carried_in(), Way::in);
+        for (std::uint32_t i = 0; i < carried_count(); ++i, from += bytes)
+            copy_pieces(slot(strip, carried_matrix(i)), from, window.carried_in(), Way::in);
         return Done{};
     }
 
     // Lanes outside of the matrix hold zeros, which never count as a change.
-    void clear(std::uint64_t strip, const Window& window) {
-        const auto to = place(strip, 0, window);
-        for (std::uint64_t b = 0; b < geometry_.bands_in_strip(); ++b)
-            std::memset(to.bytes + b * to.band_bytes, 0, geometry_.band_bytes(window.vectors()));
+    void clear(std::uint64_t strip, std::uint32_t matrix, const Window& window) {
+        const auto stride = geometry_.piece_bytes(geometry_.window_vectors_max());
+        auto *to = slot(strip, matrix);
+        for (std::uint64_t i = 0; i < geometry_.pieces_in_strip(); ++i, to += stride)
+            std::memset(to, 0, geometry_.piece_bytes(window.vectors()));
     }
     // Only vectors that have not been carried over come from tiles.
     void skip_carried(WindowPlace& to, const Window& window) const {
         to.first += window.carried_in();
-        to.bytes += geometry_.band_bytes(window.carried_in());
+        to.bytes += geometry_.piece_bytes(window.carried_in());
+    }
+    // The border, which no wave writes, is in both.
+    void put_twin(std::uint64_t strip, std::uint32_t matrix, const Window& window,
+                  std::uint64_t tile) {
+        auto to = place(strip, shape_.matrix_count() + matrix, window);
+        skip_carried(to, window);
+        put_tile(shape_, to, tile, rows_in_strip(shape_, strip), tile_rows_.data());
     }
 
     Outcome store(Waves& waves, std::uint64_t strip) {
         if (!waves.wait_finished(bands_to_leave(waves, strip)))
             return Failure{LW_ERR_OPERATION, "a kernel failed"};
+        settle(strip);
         const auto free = batches_.wait_for(stores);
         if (!free) return free;
         const auto window = geometry_.window(strip, panel_);
         const auto rows = rows_in_strip(shape_, strip);
         auto *to = staging(2);
-        for (auto t = window.done_tiles[0]; t < window.done_tiles[1]; ++t) {
-            std::fill(tile_rows_.begin(), tile_rows_.end(), std::byte{0});
-            get_tile(shape_, place(strip, 0, window), t, rows, tile_rows_.data());
-            const auto sound = check_finite(strip, t, rows);
-            if (!sound) return sound;
-            pack_strip(tile_of(disk_), tile_rows_.data(), rows, to);
-            result_.sums[0][tile_index(strip, t)] = checksum(to, tile_bytes(disk_));
-            to += tile_bytes(disk_);
-        }
-        if (to != staging(2)) {
+        for (std::uint32_t m = 0; m < shape_.data_count; ++m) {
+            auto *const begin = to;
+            for (auto t = window.done_tiles[0]; t < window.done_tiles[1]; ++t) {
+                std::fill(tile_rows_.begin(), tile_rows_.end(), std::byte{0});
+                get_tile(shape_, place(strip, written_by_last(m), window), t, rows,
+                         tile_rows_.data());
+                const auto sound = check_finite(m, strip, t, rows);
+                if (!sound) return sound;
+                pack_strip(tile_of(disk_), tile_rows_.data(), rows, to);
+                result_.sums[m][tile_index(strip, t)] = checksum(to, tile_bytes(disk_));
+                to += tile_bytes(disk_);
+            }
+            if (to == begin) continue;
             const auto index = tile_index(strip, window.done_tiles[0]);
-            move(stores, Direction::write, files_.target.place(index), staging(2),
-                 static_cast<std::uint64_t>(to - staging(2)), request_.store->tile_name(0, index));
+            move(stores, Direction::write, files_.targets[m].place(index), begin,
+                 static_cast<std::uint64_t>(to - begin), request_.store->tile_name(m, index));
         }
-        const auto bytes = carried_bytes(geometry_, window.carried_out());
-        if (bytes == 0) return Done{};
-        auto *from = place(strip, 0, window).bytes +
-                     geometry_.band_bytes(window.carried_first - window.first);
-        std::memset(to, 0, bytes);
-        copy_bands(from, to, window.carried_out(), Way::out);
-        carried_sums_[strip] = checksum(to, bytes);
-        move(stores, Direction::write, carried_place(strip), to, bytes, carried_name(strip));
+        if (window.carried_out() > 0) store_carried(strip, window, to);
         return Done{};
     }
 
-    Outcome check_finite(std::uint64_t strip, std::uint64_t tile, std::uint64_t rows) const {
+    void store_carried(std::uint64_t strip, const Window& window, std::byte *to) {
+        const auto bytes = carried_bytes(geometry_, window.carried_out());
+        const auto all = carried_count() * bytes;
+        std::memset(to, 0, all);
+        const auto off = geometry_.piece_bytes(window.carried_first - window.first);
+        for (std::uint32_t i = 0; i < carried_count(); ++i)
+            copy_pieces(slot(strip, carried_matrix(i)) + off, to + i * bytes, window.carried_out(),
+                        Way::out);
+        carried_sums_[strip] = checksum(to, all);
+        move(stores, Direction::write, carried_place(strip), to, all, carried_name(strip));
+    }
+
+    Outcome check_finite(std::uint32_t matrix, std::uint64_t strip, std::uint64_t tile,
+                         std::uint64_t rows) const {
         if (request_.finite == Finite::assumed) return Done{};
         auto cut = tile_of(disk_);
         cut.layout = Layout::row_major;
@@ -284,24 +344,25 @@ class PanelPass {
         const auto cell = cell_not_finite(
             cut, {strip * disk_.strip_rows, tile * disk_.tile_columns}, tile_rows_.data());
         if (cell.empty()) return Done{};
-        return not_finite(*request_.store, 0, cell);
+        return not_finite(*request_.store, matrix, cell);
     }
 
     enum class Way { in, out };
-    // Bands one behind the other, out of or into a window.
-    void copy_bands(std::byte *window, std::byte *packed, std::uint64_t vectors, Way way) const {
-        const auto stride = geometry_.band_bytes(geometry_.window_vectors_max());
-        const auto bytes = geometry_.band_bytes(vectors);
-        for (std::uint64_t b = 0; b < geometry_.bands_in_strip(); ++b) {
-            auto *const there = window + b * stride;
-            auto *const here = packed + b * bytes;
+    // Bands or rows one behind the other, out of or into a window.
+    void copy_pieces(std::byte *window, std::byte *packed, std::uint64_t vectors, Way way) const {
+        const auto stride = geometry_.piece_bytes(geometry_.window_vectors_max());
+        const auto bytes = geometry_.piece_bytes(vectors);
+        for (std::uint64_t i = 0; i < geometry_.pieces_in_strip(); ++i) {
+            auto *const there = window + i * stride;
+            auto *const here = packed + i * bytes;
             std::memcpy(way == Way::in ? there : here, way == Way::in ? here : there, bytes);
         }
     }
 
     StripFiles::Place carried_place(std::uint64_t strip) const {
-        return {files_.carried.place(0).file,
-                strip * carried_bytes(geometry_, geometry_.carried_vectors_max())};
+        return {
+            files_.carried.place(0).file,
+            strip * carried_count() * carried_bytes(geometry_, geometry_.carried_vectors_max())};
     }
     std::string carried_name(std::uint64_t strip) const {
         return "what is carried over of strip " + std::to_string(strip) + " of " +
@@ -332,18 +393,22 @@ class PanelPass {
     Shape disk_;  /* as tiles lie on disk */
     Shape shape_; /* as the kernel works on windows of them */
     PanelGeometry geometry_;
+    std::uint32_t twins_;
     PanelMemory memory_;
     Files files_;
     std::vector<std::byte> tile_rows_;
     std::vector<std::uint64_t> carried_sums_;
     std::uint64_t panel_ = 0;
+    Border border_;
+    bool lower_is_settled_ = false;
     PassResult result_;
     Batches batches_;
 };
 
 }  // namespace
 
-Result<PassResult> run_panel_pass(const PassRequest& request, std::uint64_t panel_vectors) {
+Result<PassResult> run_panel_pass(const PassRequest& request, std::uint64_t panel_vectors,
+                                  const PanelPlace& place) {
     const auto& store = *request.store;
     Files files;
     for (std::uint32_t m = 0; m < store.shape().matrix_count(); ++m) {
@@ -354,13 +419,15 @@ Result<PassResult> run_panel_pass(const PassRequest& request, std::uint64_t pane
         files.sources.push_back(std::move(*opened));
         files.sums.push_back(std::move(*known));
     }
-    auto target = store.open_next(0);
-    if (!target) return target.failure();
-    files.target = std::move(*target);
+    for (std::uint32_t m = 0; m < store.shape().data_count; ++m) {
+        auto target = store.open_next(m);
+        if (!target) return target.failure();
+        files.targets.push_back(std::move(*target));
+    }
     auto carried = store.open_scratch("carried");
     if (!carried) return carried.failure();
     files.carried = std::move(*carried);
-    return PanelPass(request, panel_vectors, std::move(files)).run();
+    return PanelPass(request, panel_vectors, place, std::move(files)).run();
 }
 
 }  // namespace lanewise::wavefront

@@ -13,7 +13,9 @@
 
 namespace lanewise::wavefront {
 
-/* As run_pass; `panel_vectors` is the plan's, and the ring holds what panel_memory says. */
-Result<PassResult> run_panel_pass(const PassRequest& request, std::uint64_t panel_vectors);
+/* As run_pass; `panel_vectors` is the plan's, and the ring holds what panel_memory says. `place` is
+ * that of a part. */
+Result<PassResult> run_panel_pass(const PassRequest& request, std::uint64_t panel_vectors,
+                                  const PanelPlace& place);
 
 }  // namespace lanewise::wavefront

@@ -10,21 +10,28 @@
 namespace lanewise::wavefront {
 namespace {
 
+struct Wide {
+    std::uint64_t halves[2];
+};
+
 // Calls act(element of the window, element of the rows) for each that both have.
 template <typename Word, typename Act>
 void each(const Shape& shape, const WindowPlace& window, std::uint64_t tile,
           std::uint64_t row_count, const Act& act) {
     const auto begin = tile * shape.tile_columns;
     const auto end = std::min(begin + shape.tile_columns, shape.columns);
+    const auto lanes = shape.band_rows;
+    const bool by_rows = shape.layout == Layout::slanted;
+    const auto vector_words = by_rows ? 1 : lanes;
+    const auto lane_words = by_rows ? window.band_bytes / sizeof(Word) / lanes : 1;
     for (std::uint64_t row = 0; row < row_count; ++row) {
-        const auto lane = row % skew_lanes;
+        const auto lane = row % lanes;
         const auto lag = shape.skew * lane;
         const auto from = std::max(begin, window.first > lag ? window.first - lag : 0);
         const auto until = std::min(end, window.end > lag ? window.end - lag : 0);
-        auto *const band =
-            reinterpret_cast<Word *>(window.bytes + row / skew_lanes * window.band_bytes);
+        auto *const band = reinterpret_cast<Word *>(window.bytes + row / lanes * window.band_bytes);
         for (auto column = from; column < until; ++column)
-            act(band[(column + lag - window.first) * skew_lanes + lane],
+            act(band[(column + lag - window.first) * vector_words + lane * lane_words],
                 row * shape.tile_columns + column - begin);
     }
 }
@@ -49,18 +56,26 @@ void get(const Shape& shape, const WindowPlace& window, std::uint64_t tile, std:
 
 void put_tile(const Shape& shape, const WindowPlace& window, std::uint64_t tile,
               std::uint64_t row_count, const std::byte *rows) {
-    if (element_bytes(shape.element) == sizeof(std::uint32_t))
-        put<std::uint32_t>(shape, window, tile, row_count, rows);
-    else
-        put<std::uint64_t>(shape, window, tile, row_count, rows);
+    switch (element_bytes(shape.element)) {
+        case sizeof(std::uint32_t):
+            return put<std::uint32_t>(shape, window, tile, row_count, rows);
+        case sizeof(std::uint64_t):
+            return put<std::uint64_t>(shape, window, tile, row_count, rows);
+        default:
+            return put<Wide>(shape, window, tile, row_count, rows);
+    }
 }
 
 void get_tile(const Shape& shape, const WindowPlace& window, std::uint64_t tile,
               std::uint64_t row_count, std::byte *rows) {
-    if (element_bytes(shape.element) == sizeof(std::uint32_t))
-        get<std::uint32_t>(shape, window, tile, row_count, rows);
-    else
-        get<std::uint64_t>(shape, window, tile, row_count, rows);
+    switch (element_bytes(shape.element)) {
+        case sizeof(std::uint32_t):
+            return get<std::uint32_t>(shape, window, tile, row_count, rows);
+        case sizeof(std::uint64_t):
+            return get<std::uint64_t>(shape, window, tile, row_count, rows);
+        default:
+            return get<Wide>(shape, window, tile, row_count, rows);
+    }
 }
 
 }  // namespace lanewise::wavefront

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Tiles into and out of a window: what a panel holds of a strip in skewed bands.
+// Tiles into and out of a window: what a panel holds of a strip in skewed or slanted bands.
 
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace lanewise::wavefront {
 
-/* Vectors [first, end) of each band of a strip; `bytes` is where vector `first` of band 0 lies. */
+/* Vectors [first, end) of each band of a strip; `bytes` is where vector `first` of band 0 lies; the
+ * rows of a slanted band lie band_bytes / band_rows apart. */
 struct WindowPlace {
     std::byte *bytes = nullptr;
     std::uint64_t band_bytes = 0;

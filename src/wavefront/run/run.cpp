@@ -28,22 +28,6 @@ std::uint64_t peak_memory_bytes() {
     return 0;
 }
 
-Request request_of(const Store& store, const Kernel& kernel, const RunOptions& options) {
-    return {.shape = working_shape(kernel, store.shape()),
-            .disk_layout = store.shape().layout,
-            .thickness = kernel.thickness,
-            .iterations = options.iterations,
-            .memory_bytes = options.memory_bytes,
-            .threads = options.threads ? options.threads : processor_count(),
-            .waves = options.waves,
-            .scratch_rows = kernel.scratch_rows,
-            .cache_bytes = kernel.steps == Steps::whole ? 0
-                           : options.cache_bytes        ? options.cache_bytes
-                                                        : cache_bytes(),
-            .parts = options.frontiers ? Parts::several : Parts::one,
-            .rates = options.rates};
-}
-
 // The first wave after which the sequential loop would have stopped; none: waves.
 std::uint64_t first_at_rest(const std::vector<double>& changes, double tolerance) {
     const auto found = std::find_if(changes.begin(), changes.end(),
@@ -93,8 +77,9 @@ class Run {
         const auto worked = working_shape(kernel_, stored);
         if (!plan_.panel_vectors)
             return plan_.buffers * stored.matrix_count() * slot_bytes(stored, worked);
-        const PanelGeometry geometry(worked, kernel_.thickness, plan_.waves, plan_.panel_vectors);
-        return panel_memory(worked, stored.layout, geometry).bytes(worked, plan_.buffers);
+        const PanelGeometry geometry(worked, kernel_.thickness, plan_.waves, plan_.panel_vectors,
+                                     options_.place);
+        return panel_memory(worked, stored.layout, kernel_.twins, geometry).bytes(plan_.buffers);
     }
 
     // Kept before the first pass, so that a killed run can be gone on with.
@@ -163,8 +148,9 @@ class Run {
                 options_.progress(
                     {report_.iterations, options_.iterations, pass, monotonic_s() - began_s_});
             };
-        auto result =
-            plan_.panel_vectors ? run_panel_pass(request, plan_.panel_vectors) : run_pass(request);
+        auto result = plan_.panel_vectors
+                          ? run_panel_pass(request, plan_.panel_vectors, options_.place)
+                          : run_pass(request);
         if (!result) return result;
         ++report_.passes;
         report_.read_bytes += result->read_bytes;
@@ -186,6 +172,10 @@ class Run {
         if (!options_.frontiers) return store_.commit(manifest);
         const auto kept = options_.frontiers->before_commit(manifest.iterations);
         if (!kept) return kept;
+        if (plan_.panel_vectors) {
+            const auto former = store_.keep_former();
+            if (!former) return former;
+        }
         const auto committed = store_.commit(manifest);
         if (committed) options_.frontiers->after_commit(manifest.iterations);
         return committed;
@@ -217,6 +207,25 @@ std::uint64_t cache_bytes() {
     return bytes > 0 ? static_cast<std::uint64_t>(bytes) : usual;
 }
 
+Request request_for(const Shape& stored, const Kernel& kernel, const RunOptions& options) {
+    return {.shape = working_shape(kernel, stored),
+            .disk_layout = stored.layout,
+            .thickness = kernel.thickness,
+            .iterations = options.iterations,
+            .memory_bytes = options.memory_bytes,
+            .threads = options.threads ? options.threads : processor_count(),
+            .waves = options.waves,
+            .scratch_rows = kernel.scratch_rows,
+            .twins = kernel.twins,
+            .cache_bytes = kernel.steps == Steps::whole ? 0
+                           : options.cache_bytes        ? options.cache_bytes
+                                                        : cache_bytes(),
+            .parts = options.frontiers ? Parts::several : Parts::one,
+            .place = options.place,
+            .panel_vectors = options.panel_vectors,
+            .rates = options.rates};
+}
+
 Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options) {
     const auto suits = check_kernel(kernel, store.shape());
     if (!suits) return suits.failure();
@@ -229,7 +238,7 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
                        store.folder() + " is part " + std::to_string(part->rank) + " of " +
                            std::to_string(part->ranks) + "; run them together: mpirun -n " +
                            std::to_string(part->ranks) + " lanewise-wavefront-ranks"};
-    return make_plan(request_of(store, kernel, options));
+    return make_plan(request_for(store.shape(), kernel, options));
 }
 
 Result<RunReport> run(Store& store, const Kernel& kernel, const RunOptions& options) {

@@ -38,6 +38,8 @@ struct RunOptions {
     Finite finite = Finite::assumed;
     Rates rates;
     Frontiers *frontiers = nullptr; /* of a part; its passes end at multiples of `waves` */
+    PanelPlace place{};             /* of a part in tiles; its panels are so wide: */
+    std::uint64_t panel_vectors = 0;
     /* Iterations that other parts are known to have gone on from: no rest before them. */
     std::uint64_t tested_from = 0;
     std::function<void(const RunProgress& progress)> progress{}; /* may be empty */
@@ -57,6 +59,9 @@ struct RunReport {
     double elapsed_s = 0.0;
     std::string queue;
 };
+
+/* What is asked of the plan of a run of `kernel` over a store of `stored`. */
+Request request_for(const Shape& stored, const Kernel& kernel, const RunOptions& options);
 
 /* The plan that `run` would follow. */
 Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options);

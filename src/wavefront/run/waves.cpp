@@ -47,16 +47,33 @@ void BandCounter::give_up() {
     bands_.notify_all();
 }
 
+BorderSetting border_setting(const WaveSet& set, std::uint64_t band_bytes) {
+    return {.frontiers = set.frontiers,
+            .shape = set.shape,
+            .band_rows = set.band_rows,
+            .band_bytes = band_bytes,
+            .thickness = set.kernel->thickness,
+            .reading = set.kernel->reading,
+            .panel = set.panel,
+            .iterations_before = set.iterations_before};
+}
+
 Waves::Waves(WaveSet set)
     : set_(std::move(set)),
       bands_((set_.shape.rows + set_.band_rows - 1) / set_.band_rows),
+      band_bytes_(set_.band_bytes ? set_.band_bytes
+                                  : set_.band_rows * set_.shape.row_elements() *
+                                        element_bytes(set_.shape.element)),
+      row_bytes_(band_bytes_ / set_.band_rows),
+      slant_(set_.shape.layout == Layout::slanted ? set_.shape.skew : 0),
+      twins_(set_.kernel->twins ? set_.shape.matrix_count() : 0),
       scratch_bytes_(set_.kernel->scratch_rows * set_.shape.columns *
                      element_bytes(set_.shape.element) * set_.shape.data_count),
       scratch_(scratch_bytes_ * set_.waves),
       groups_(std::clamp<std::uint64_t>(set_.tiling.groups, 1, set_.waves)),
       changes_(set_.waves, 0.0) {
     if (set_.frontiers) {
-        border_ = Border(set_.frontiers, set_.shape, set_.band_rows, *set_.kernel);
+        border_ = Border(border_setting(set_, band_bytes_));
         set_.frontiers->call_on_arrival([this] { news_.add(1); });
     }
     const auto count = groups_.size();
@@ -154,8 +171,8 @@ void Waves::advance(Group& group, Block& block) {
     block.first_round = group.rounds.load(std::memory_order_relaxed);
     block.end_round = std::min(block.first_round + set_.tiling.rounds, rounds_of(group));
     locate(group, block);
-    const auto strip = [&](std::uint64_t s) { return set_.locate(s, 0); };
-    border_.before(iteration_of(group), block.first_round, strip);
+    border_.before(iteration_of(group), block.first_round,
+                   [&](std::uint64_t s) { return set_.locate(s, reads(group.first_wave)); });
     const auto vectors = set_.shape.row_elements();
     const bool whole = set_.kernel->steps == Steps::whole;
     const auto step = columns_a_round(set_.shape, set_.kernel->thickness);
@@ -175,7 +192,8 @@ void Waves::advance(Group& group, Block& block) {
             if (first < std::min(end, vectors)) round(group, block, r, first, end);
         }
     }
-    border_.after(iteration_of(group), block.first_round, strip);
+    border_.after(iteration_of(group), block.first_round,
+                  [&](std::uint64_t s) { return set_.locate(s, writes(group.first_wave)); });
     const auto done = block.end_round;
     const auto before = group.finished.ready();
     const auto after = done >= group.waves ? std::min(done - group.waves + 1, bands_) : 0;
@@ -187,20 +205,16 @@ void Waves::advance(Group& group, Block& block) {
 }
 
 void Waves::locate(const Group& group, Block& block) {
-    const auto& shape = set_.shape;
-    const auto matrices = shape.matrix_count();
+    const auto places = places_of_band();
     const auto per_strip = bands_per_strip();
-    const auto band_bytes =
-        set_.band_bytes ? set_.band_bytes
-                        : set_.band_rows * shape.row_elements() * element_bytes(shape.element);
     const auto reach = group.waves; /* the last wave's band, and the one above it */
     block.first_band = block.first_round > reach ? block.first_round - reach : 0;
     const auto end_band = std::min(block.end_round + 1, bands_);
     block.places.clear();
     for (auto band = block.first_band; band < end_band; ++band) {
-        for (std::uint32_t m = 0; m < matrices; ++m)
+        for (std::uint32_t m = 0; m < places; ++m)
             block.places.push_back(set_.locate(band / per_strip, m) +
-                                   band % per_strip * band_bytes);
+                                   band % per_strip * band_bytes_);
     }
 }
 
@@ -208,27 +222,31 @@ void Waves::locate(const Group& group, Block& block) {
 void Waves::round(const Group& group, Block& block, std::uint64_t round, std::uint64_t first,
                   std::uint64_t end) {
     const auto& shape = set_.shape;
-    const auto matrices = shape.matrix_count();
+    const auto places = places_of_band();
     const auto from = round >= bands_ ? round - bands_ + 1 : 0;
     const auto until = std::min(group.waves, round + 1);
     if (from >= until) return;
     block.bands.clear();
     for (auto i = from; i < until; ++i) {
         const auto band = round - i;
-        auto *const here = block.places.data() + (band - block.first_band) * matrices;
+        const auto wave = group.first_wave + i;
+        auto *const here = block.places.data() + (band - block.first_band) * places;
         const auto first_row = band * set_.band_rows;
-        block.bands.push_back(
-            {.rows = shape.rows,
-             .columns = shape.columns,
-             .first_row = first_row,
-             .row_count = std::min(set_.band_rows, shape.rows - first_row),
-             .band_rows = set_.band_rows,
-             .data_count = shape.data_count,
-             .coefficient_count = shape.coefficient_count,
-             .above = band > 0 ? here - matrices : here,
-             .here = here,
-             .below = band + 1 < bands_ ? here + matrices : here,
-             .scratch = scratch_.data() + (group.first_wave + i) * scratch_bytes_});
+        block.bands.push_back({.rows = shape.rows,
+                               .columns = shape.columns,
+                               .first_row = first_row,
+                               .row_count = std::min(set_.band_rows, shape.rows - first_row),
+                               .band_rows = set_.band_rows,
+                               .data_count = shape.data_count,
+                               .coefficient_count = shape.coefficient_count,
+                               .above = band > 0 ? here - places : here,
+                               .here = here,
+                               .below = band + 1 < bands_ ? here + places : here,
+                               .scratch = scratch_.data() + wave * scratch_bytes_,
+                               .row_bytes = row_bytes_ + slant_ * element_bytes(shape.element),
+                               .slant = slant_,
+                               .reads = reads(wave),
+                               .writes = writes(wave)});
     }
     const Step step{.bands = block.bands.data(),
                     .count = static_cast<std::uint32_t>(block.bands.size()),

@@ -34,7 +34,7 @@
 #include <vector>
 
 #include "wavefront/kernel/kernel.hpp"
-#include "wavefront/plan/plan.hpp"
+#include "wavefront/plan/panels.hpp"
 #include "wavefront/run/border.hpp"
 #include "wavefront/shape.hpp"
 
@@ -54,13 +54,6 @@ class BandCounter {
     alignas(64) std::atomic<std::uint64_t> bands_{0};
 };
 
-/* Vectors [first, end) of wave 0 on band 0; each band and each wave further begins and ends
- * columns_a_round() earlier. What lies left of it is done on all bands, by all waves. */
-struct Panel {
-    std::int64_t first = 0;
-    std::int64_t end = std::int64_t{1} << 60;
-};
-
 struct WaveSet {
     const Kernel *kernel = nullptr;
     Shape shape;
@@ -73,11 +66,14 @@ struct WaveSet {
     Frontiers *frontiers = nullptr;      /* of a part, whose groups are single waves */
     std::uint64_t iterations_before = 0; /* that the part has gone through */
     bool measuring = false;              /* the largest change of each wave is wanted */
-    /* Where strip `strip` of matrix `matrix` lies in memory. */
+    /* Where strip `strip` of matrix `matrix` lies in memory; the kernel's twins come after all. */
     std::function<std::byte *(std::uint64_t strip, std::uint32_t matrix)> locate;
     /* Called when the last wave has finished the bands before `end`, and before `first` earlier. */
     std::function<void(std::uint64_t first, std::uint64_t end)> last_wave_done;
 };
+
+/* Of the border that these waves meet. */
+BorderSetting border_setting(const WaveSet& set, std::uint64_t band_bytes);
 
 class Waves {
   public:
@@ -130,6 +126,10 @@ class Waves {
     std::uint64_t rounds_of(const Group& group) const { return bands_ + group.waves - 1; }
     void advance(Group& group, Block& block);
     void locate(const Group& group, Block& block);
+    /* Where a wave reads and writes the data: by turns where they are twice in memory. */
+    std::uint32_t reads(std::uint64_t wave) const { return wave % 2 == 1 ? twins_ : 0; }
+    std::uint32_t writes(std::uint64_t wave) const { return wave % 2 == 0 ? twins_ : 0; }
+    std::uint32_t places_of_band() const { return set_.shape.matrix_count() + set_.kernel->twins; }
     void round(const Group& group, Block& block, std::uint64_t round, std::uint64_t first,
                std::uint64_t end);
     std::uint64_t iteration_of(const Group& group) const {
@@ -139,6 +139,10 @@ class Waves {
 
     WaveSet set_;
     std::uint64_t bands_;
+    std::uint64_t band_bytes_;
+    std::uint64_t row_bytes_; /* in bands of rows */
+    std::uint64_t slant_;
+    std::uint32_t twins_; /* the first of them among the matrices; 0: there are none */
     std::uint64_t scratch_bytes_;
     std::vector<std::byte> scratch_;
     Border border_;

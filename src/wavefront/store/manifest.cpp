@@ -185,12 +185,11 @@ Result<Manifest> manifest_from(const Json& json, const std::string& path) {
     }
 }
 
-Result<Manifest> read_manifest(const std::string& folder) {
-    const auto path = folder + "/" + manifest_name;
+Result<Manifest> read_manifest(const std::string& folder, const char *name) {
+    const auto path = folder + "/" + name;
     std::ifstream file(path);
     if (!file)
-        return Failure{LW_ERR_NOT_FOUND, folder + " is not a wavefront store: it has no " +
-                                             manifest_name +
+        return Failure{LW_ERR_NOT_FOUND, folder + " is not a wavefront store: it has no " + name +
                                              "; lanewise wavefront create makes one"};
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     const auto json = parse_json(text);
@@ -222,9 +221,9 @@ Outcome replace_file(const std::string& path, const void *bytes, std::size_t siz
     return sync_path(std::filesystem::path(path).parent_path().string(), O_RDONLY | O_DIRECTORY);
 }
 
-Outcome write_manifest(const std::string& folder, const Manifest& manifest) {
+Outcome write_manifest(const std::string& folder, const Manifest& manifest, const char *name) {
     const auto text = to_json(manifest).dump(2) + "\n";
-    return replace_file(folder + "/" + manifest_name, text.data(), text.size());
+    return replace_file(folder + "/" + name, text.data(), text.size());
 }
 
 }  // namespace lanewise::wavefront

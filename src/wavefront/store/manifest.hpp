@@ -49,14 +49,17 @@ struct Manifest {
 };
 
 inline constexpr const char *manifest_name = "manifest.json";
+/* What a part of a store in tiles goes back to, where others are a pass behind. */
+inline constexpr const char *former_manifest_name = "manifest.former.json";
 
 Json to_json(const Manifest& manifest);
 /* Refuses a newer version, a missing key and an unknown one by name. */
 Result<Manifest> manifest_from(const Json& json, const std::string& path);
 
-Result<Manifest> read_manifest(const std::string& folder);
+Result<Manifest> read_manifest(const std::string& folder, const char *name = manifest_name);
 /* Writes beside it, syncs, renames, syncs the folder. */
-Outcome write_manifest(const std::string& folder, const Manifest& manifest);
+Outcome write_manifest(const std::string& folder, const Manifest& manifest,
+                       const char *name = manifest_name);
 
 /* Writes `bytes` to `path` so that a crash leaves the former file or this one. */
 Outcome replace_file(const std::string& path, const void *bytes, std::size_t size);

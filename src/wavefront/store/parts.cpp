@@ -68,7 +68,6 @@ Outcome split_store(const Store& whole, std::uint64_t thickness,
         const auto end = (rank + 1) * shape.rows / ranks + (rank + 1 < ranks ? thickness : 0);
         auto own = shape;
         own.rows = end - first;
-        own.tile_columns = 0; /* waves go from part to part by whole rows */
         auto part = Store::create(folders[rank], own, names_of(manifest), {});
         if (!part) return part.failure();
         for (std::uint32_t m = 0; m < shape.matrix_count(); ++m) {

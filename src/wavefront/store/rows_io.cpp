@@ -13,34 +13,21 @@
 
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/layout.hpp"
+#include "wavefront/store/tile_stream.hpp"
 
 namespace lanewise::wavefront {
 namespace {
 
-Outcome transfer_strip(const StripFiles::Place& place, std::byte *strip, std::uint64_t bytes,
-                       ssize_t (*move)(int, std::byte *, std::uint64_t, std::uint64_t)) {
+Outcome read_strip(const StripFiles::Place& place, std::byte *strip, std::uint64_t bytes) {
     for (std::uint64_t done = 0; done < bytes;) {
-        const auto moved = move(place.file, strip + done, bytes - done, place.offset + done);
+        const auto moved = ::pread(place.file, strip + done, bytes - done,
+                                   static_cast<off_t>(place.offset + done));
         if (moved < 0 && errno == EINTR) continue;
         if (moved < 0) return Failure{LW_ERR_IO, std::strerror(errno)};
         if (moved == 0) return Failure{LW_ERR_IO, "the file ends too early"};
         done += static_cast<std::uint64_t>(moved);
     }
     return Done{};
-}
-
-Outcome read_strip(const StripFiles::Place& place, std::byte *strip, std::uint64_t bytes) {
-    return transfer_strip(place, strip, bytes,
-                          [](int file, std::byte *to, std::uint64_t n, std::uint64_t offset) {
-                              return ::pread(file, to, n, static_cast<off_t>(offset));
-                          });
-}
-
-Outcome write_strip(const StripFiles::Place& place, std::byte *strip, std::uint64_t bytes) {
-    return transfer_strip(place, strip, bytes,
-                          [](int file, std::byte *from, std::uint64_t n, std::uint64_t offset) {
-                              return ::pwrite(file, from, n, static_cast<off_t>(offset));
-                          });
 }
 
 std::uint64_t mix(std::uint64_t value) {
@@ -66,43 +53,34 @@ void fill_rows(const Shape& shape, std::uint64_t seed, std::uint32_t matrix, dou
 
 namespace {
 
-// One tile as it lies on disk, and what it has of the rows of its strip.
+// What a tile has of the rows of its strip.
 class Tile {
   public:
-    static Result<Tile> reserve(const Shape& shape) {
-        Tile tile(shape);
-        auto packed = Memory::reserve(tile_bytes(shape));
-        if (!packed) return packed.failure();
-        tile.packed_ = std::move(*packed);
-        if (shape.tile_columns) tile.rows_.resize(shape.strip_rows * tile.row_bytes());
-        return tile;
+    explicit Tile(const Shape& shape) : shape_(shape), own_(tile_of(shape)) {
+        if (shape.tile_columns) rows_.resize(shape.strip_rows * row_bytes());
     }
 
-    std::byte *begin() const { return packed_.begin(); }
-    std::uint64_t bytes() const { return packed_.bytes(); }
-
     /* Out of the whole rows of its strip. */
-    void pack(const std::byte *strip_rows, std::uint64_t index) {
+    void pack(const std::byte *strip_rows, std::uint64_t index, std::byte *tile) {
         const auto count = rows_in_strip(shape_, index / shape_.tiles_in_strip());
-        if (!shape_.tile_columns) return pack_strip(own_, strip_rows, count, packed_.begin());
+        if (!shape_.tile_columns) return pack_strip(own_, strip_rows, count, tile);
         // What lies beyond the matrix is zero, so that equal matrices have equal tiles.
         std::fill(rows_.begin(), rows_.end(), std::byte{0});
         for (std::uint64_t r = 0; r < count; ++r)
             std::memcpy(rows_.data() + r * row_bytes(), strip_rows + offset(index, r),
                         bytes_used(index));
-        pack_strip(own_, rows_.data(), count, packed_.begin());
+        pack_strip(own_, rows_.data(), count, tile);
     }
-    void unpack(std::byte *strip_rows, std::uint64_t index) {
+    void unpack(const std::byte *tile, std::uint64_t index, std::byte *strip_rows) {
         const auto count = rows_in_strip(shape_, index / shape_.tiles_in_strip());
-        if (!shape_.tile_columns) return unpack_strip(own_, packed_.begin(), count, strip_rows);
-        unpack_strip(own_, packed_.begin(), count, rows_.data());
+        if (!shape_.tile_columns) return unpack_strip(own_, tile, count, strip_rows);
+        unpack_strip(own_, tile, count, rows_.data());
         for (std::uint64_t r = 0; r < count; ++r)
             std::memcpy(strip_rows + offset(index, r), rows_.data() + r * row_bytes(),
                         bytes_used(index));
     }
 
   private:
-    explicit Tile(const Shape& shape) : shape_(shape), own_(tile_of(shape)) {}
     std::uint64_t row_bytes() const { return own_.columns * element_bytes(own_.element); }
     std::uint64_t first_column(std::uint64_t index) const {
         return index % shape_.tiles_in_strip() * shape_.tile_columns;
@@ -117,7 +95,6 @@ class Tile {
 
     Shape shape_;
     Shape own_;
-    Memory packed_;
     std::vector<std::byte> rows_;
 };
 
@@ -129,10 +106,16 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
     if (!files) return files.failure();
     auto rows = Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
     if (!rows) return rows.failure();
-    auto tile = Tile::reserve(shape);
-    if (!tile) return tile.failure();
+    auto stream = TileStream::reserve(tile_bytes(shape));
+    if (!stream) return stream.failure();
 
+    const auto name =
+        "writing matrix " + store.manifest().matrices[matrix].name + " of " + store.folder() + ": ";
     std::vector<std::uint64_t> sums(shape.tile_count());
+    const auto told = [&](const Outcome& written) -> Outcome {
+        return written ? written : Failure{LW_ERR_IO, name + written.failure().sentence};
+    };
+    Tile tile(shape);
     for (std::uint64_t t = 0; t < sums.size(); ++t) {
         const auto strip = t / shape.tiles_in_strip();
         const auto row_count = rows_in_strip(shape, strip);
@@ -140,14 +123,14 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
             const auto got = source(strip * shape.strip_rows, row_count, rows->begin());
             if (!got) return got;
         }
-        tile->pack(rows->begin(), t);
-        sums[t] = checksum(tile->begin(), tile->bytes());
-        const auto written = write_strip(files->place(t), tile->begin(), tile->bytes());
-        if (!written)
-            return Failure{LW_ERR_IO, "writing matrix " + store.manifest().matrices[matrix].name +
-                                          " of " + store.folder() + ": " +
-                                          written.failure().sentence};
+        const auto free = told(stream->wait_for(t));
+        if (!free) return free;
+        tile.pack(rows->begin(), t, stream->at(t));
+        sums[t] = checksum(stream->at(t), stream->tile_bytes());
+        stream->submit(Transfer::Direction::write, files->place(t), t);
     }
+    const auto written = told(stream->wait_for_all());
+    if (!written) return written;
     const auto synced = files->sync();
     if (!synced) return synced;
     const auto text = store.write_next_sums(matrix, sums);
@@ -163,7 +146,7 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
 
 namespace {
 
-// The strips of a matrix as rows, in order.
+// The strips of a matrix as rows; where they are read in order, the next ones are read ahead.
 class StripReader {
   public:
     static Result<StripReader> open(const Store& store, std::uint32_t matrix) {
@@ -179,23 +162,35 @@ class StripReader {
             Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
         if (!rows) return rows.failure();
         reader.rows_ = std::move(*rows);
-        auto tile = Tile::reserve(shape);
-        if (!tile) return tile.failure();
-        reader.tile_.emplace(std::move(*tile));
+        auto stream = TileStream::reserve(tile_bytes(shape));
+        if (!stream) return stream.failure();
+        reader.stream_ = std::move(*stream);
         return reader;
     }
 
     Outcome read(std::uint64_t strip) {
         const auto tiles = store_->shape().tiles_in_strip();
+        // Who reads the first rows only wants nothing ahead.
+        const bool in_order = strip > 0 && strip == next_strip_;
+        next_strip_ = strip + 1;
+        const auto end = in_order ? sums_.size() : (strip + 1) * tiles;
+        if (!in_order) {
+            // What was read ahead in vain; a failure is told where that tile is wanted.
+            static_cast<void>(stream_.wait_for_all());
+            tiles_asked_for_ = strip * tiles;
+        }
         for (auto t = strip * tiles; t < (strip + 1) * tiles; ++t) {
             const auto bad = [&](const std::string& what) {
                 return Failure{LW_ERR_IO, store_->tile_name(matrix_, t) + ": " + what};
             };
-            const auto read = read_strip(files_.place(t), tile_->begin(), tile_->bytes());
+            for (; tiles_asked_for_ < std::min(t + stream_.depth(), end); ++tiles_asked_for_)
+                stream_.submit(Transfer::Direction::read, files_.place(tiles_asked_for_),
+                               tiles_asked_for_);
+            const auto read = stream_.wait_for(t);
             if (!read) return bad(read.failure().sentence);
-            if (checksum(tile_->begin(), tile_->bytes()) != sums_[t])
+            if (checksum(stream_.at(t), stream_.tile_bytes()) != sums_[t])
                 return bad("the checksum is wrong; restore it from a copy");
-            tile_->unpack(rows_.begin(), t);
+            tile_.unpack(stream_.at(t), t, rows_.begin());
         }
         return Done{};
     }
@@ -203,13 +198,18 @@ class StripReader {
     const std::byte *rows() const { return rows_.begin(); }
 
   private:
-    StripReader(const Store& store, std::uint32_t matrix) : store_(&store), matrix_(matrix) {}
+    StripReader(const Store& store, std::uint32_t matrix)
+        : store_(&store), matrix_(matrix), tile_(store.shape()) {}
+
     const Store *store_;
     std::uint32_t matrix_;
     StripFiles files_;
     std::vector<std::uint64_t> sums_;
     Memory rows_;
-    std::optional<Tile> tile_;
+    Tile tile_;
+    std::uint64_t next_strip_ = 0;
+    std::uint64_t tiles_asked_for_ = 0;
+    TileStream stream_; /* after the files that it reads */
 };
 
 // Rows of a matrix by their numbers, strip by strip.

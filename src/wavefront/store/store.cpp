@@ -262,4 +262,21 @@ Outcome Store::commit(const Manifest& manifest) {
     return Done{};
 }
 
+Outcome Store::keep_former() const {
+    return write_manifest(folder_, manifest_, former_manifest_name);
+}
+
+Outcome Store::go_back(std::uint64_t iterations) {
+    const auto former = read_manifest(folder_, former_manifest_name);
+    if (!former) return former.failure();
+    if (former->iterations != iterations)
+        return Failure{LW_ERR_IO, folder_ + " cannot go back to iteration " +
+                                      std::to_string(iterations) +
+                                      ", where another part is; restore all parts from copies"};
+    auto manifest = manifest_;
+    manifest.matrices = former->matrices;
+    manifest.iterations = iterations;
+    return commit(manifest);
+}
+
 }  // namespace lanewise::wavefront

@@ -93,6 +93,10 @@ class Store {
                                         const std::vector<std::uint64_t>& sums) const;
     /* Makes `manifest` the truth. */
     Outcome commit(const Manifest& manifest);
+    /* Keeps what is true now, whose generation stays until the pass after next is begun. */
+    Outcome keep_former() const;
+    /* Makes the former state of the data, which had gone through `iterations`, the truth again. */
+    Outcome go_back(std::uint64_t iterations);
 
   private:
     Store(std::string folder, Manifest manifest, int lock)

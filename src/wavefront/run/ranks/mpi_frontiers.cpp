@@ -32,17 +32,19 @@ std::size_t index(Side side) {
 // What every letter begins with.
 struct Head {
     std::uint64_t epoch;
+    std::uint64_t panel;
     std::uint64_t iteration;
 };
 
 }  // namespace
 
 MpiFrontiers::MpiFrontiers(MPI_Comm comm, std::string folder, std::size_t row_bytes,
-                           std::uint64_t iterations, Reading reading)
+                           std::uint64_t iterations, Reading reading, Pace pace)
     : folder_(std::move(folder)),
       row_bytes_(row_bytes),
       iterations_(iterations),
       reading_(reading),
+      pace_(pace),
       committed_(iterations) {
     MPI_Comm_dup(comm, &comm_);
     MPI_Comm_rank(comm_, &rank_);
@@ -65,13 +67,18 @@ MpiFrontiers::~MpiFrontiers() {
     carrier_.join();
 }
 
-Outcome MpiFrontiers::begin(const std::byte *first_rows, const std::byte *last_rows) {
+void MpiFrontiers::begin_together() {
+    carrier_ = std::thread(&MpiFrontiers::carry, this);
+}
+
+Outcome MpiFrontiers::begin(const std::vector<std::byte>& first_rows,
+                            const std::vector<std::byte>& last_rows) {
     const auto read = read_logs();
     if (!read) return read;
     carrier_ = std::thread(&MpiFrontiers::carry, this);
-    if (has(Side::upper)) give(Side::upper, iterations_, first_rows);
+    if (has(Side::upper)) give(Side::upper, {iterations_}, first_rows);
     if (!has(Side::lower)) return Done{};
-    give(Side::lower, iterations_, last_rows);
+    give(Side::lower, {iterations_}, last_rows);
     for (auto n = first_wanted_by(Side::lower); n < iterations_; ++n) {
         const auto found = logged_.find(n);
         if (found == logged_.end())
@@ -79,7 +86,7 @@ Outcome MpiFrontiers::begin(const std::byte *first_rows, const std::byte *last_r
                                           std::to_string(n) + ", which rank " +
                                           std::to_string(rank_ + 1) +
                                           " needs; restore all parts from copies"};
-        post(rank_ + 1, tag_from_above, n, found->second.data());
+        post(rank_ + 1, tag_from_above, {n}, found->second);
     }
     return Done{};
 }
@@ -105,29 +112,34 @@ std::uint64_t MpiFrontiers::first_wanted_by(Side side) const {
     return read_as_before ? done : done + 1;
 }
 
-bool MpiFrontiers::ready(Side side, std::uint64_t iteration) const {
+bool MpiFrontiers::ready(Side side, const Moment& moment) const {
     const std::lock_guard lock(mutex_);
-    return come_[index(side)].count({epoch_, iteration}) > 0;
+    return come_[index(side)].count(key(moment)) > 0;
 }
 
-void MpiFrontiers::take(Side side, std::uint64_t iteration, std::byte *rows) {
+void MpiFrontiers::wait(Side side, const Moment& moment) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return come_[index(side)].count(key(moment)) > 0; });
+}
+
+std::vector<std::byte> MpiFrontiers::take(Side side, const Moment& moment) {
     const std::lock_guard lock(mutex_);
     auto& come = come_[index(side)];
-    const Key key{epoch_, iteration};
-    std::memcpy(rows, come.at(key).data(), row_bytes_);
-    come.erase(come.begin(), come.upper_bound(key));
+    auto rows = std::move(come.at(key(moment)));
+    come.erase(come.begin(), come.upper_bound(key(moment)));
+    return rows;
 }
 
-void MpiFrontiers::give(Side side, std::uint64_t iteration, const std::byte *rows) {
-    {
+void MpiFrontiers::give(Side side, const Moment& moment, const std::vector<std::byte>& rows) {
+    if (pace_ == Pace::own) {
         const std::lock_guard lock(mutex_);
-        given_[index(side)][iteration].assign(rows, rows + row_bytes_);
+        given_[index(side)][moment.iteration] = rows;
     }
-    if (iteration < first_wanted_by(side)) return;
+    if (moment.iteration < first_wanted_by(side)) return;
     if (side == Side::upper)
-        post(rank_ - 1, tag_from_below, iteration, rows);
+        post(rank_ - 1, tag_from_below, moment, rows);
     else
-        post(rank_ + 1, tag_from_above, iteration, rows);
+        post(rank_ + 1, tag_from_above, moment, rows);
 }
 
 void MpiFrontiers::call_on_arrival(std::function<void()> news) {
@@ -154,11 +166,20 @@ void MpiFrontiers::begin_again() {
         first.swap(given_[index(Side::upper)]);
         last.swap(given_[index(Side::lower)]);
     }
-    if (has(Side::upper)) give(Side::upper, committed_, first.at(committed_).data());
-    if (has(Side::lower)) give(Side::lower, committed_, last.at(committed_).data());
+    if (pace_ == Pace::together) return;
+    if (has(Side::upper)) give(Side::upper, {committed_}, first.at(committed_));
+    if (has(Side::lower)) give(Side::lower, {committed_}, last.at(committed_));
+}
+
+void MpiFrontiers::wait_for_all() {
+    largest_changes({0.0});
 }
 
 Outcome MpiFrontiers::before_commit(std::uint64_t iterations) {
+    if (pace_ == Pace::together) {
+        wait_for_all();
+        return Done{};
+    }
     std::unique_lock lock(mutex_);
     if (rank_ > 0) changed_.wait(lock, [&] { return upper_committed_ >= iterations; });
     if (!has(Side::lower)) return Done{};
@@ -196,12 +217,14 @@ int MpiFrontiers::next_slot(std::uint64_t first) const {
 }
 
 void MpiFrontiers::after_commit(std::uint64_t iterations) {
+    // The next pass overwrites what others would have to go back to.
+    if (pace_ == Pace::together) return wait_for_all();
     {
         const std::lock_guard lock(mutex_);
         committed_ = iterations;
         for (auto& given : given_) given.erase(given.begin(), given.lower_bound(iterations));
     }
-    if (has(Side::lower)) post(rank_ + 1, tag_committed, iterations, nullptr);
+    if (has(Side::lower)) post(rank_ + 1, tag_committed, {iterations}, {});
 }
 
 std::string MpiFrontiers::log_path(int slot) const {
@@ -229,11 +252,11 @@ Outcome MpiFrontiers::read_logs() {
     return Done{};
 }
 
-void MpiFrontiers::post(int to, int tag, std::uint64_t iteration, const std::byte *rows) {
+void MpiFrontiers::post(int to, int tag, const Moment& moment, const std::vector<std::byte>& rows) {
     Letter letter{to, tag, std::vector<std::byte>(sizeof(Head)), MPI_REQUEST_NULL};
-    if (rows) letter.bytes.insert(letter.bytes.end(), rows, rows + row_bytes_);
+    letter.bytes.insert(letter.bytes.end(), rows.begin(), rows.end());
     const std::lock_guard lock(mutex_);
-    const Head head{epoch_, iteration};
+    const Head head{epoch_, moment.panel, moment.iteration};
     std::memcpy(letter.bytes.data(), &head, sizeof head);
     outbox_.push_back(std::move(letter));
 }
@@ -326,7 +349,7 @@ bool MpiFrontiers::receive_one() {
             upper_committed_ = std::max(upper_committed_, head.iteration);
         else
             come_[index(status.MPI_TAG == tag_from_above ? Side::upper : Side::lower)]
-                 [{head.epoch, head.iteration}] = std::move(bytes);
+                 [{head.epoch, head.panel, head.iteration}] = std::move(bytes);
         if (news_) news_();
     }
     changed_.notify_all();

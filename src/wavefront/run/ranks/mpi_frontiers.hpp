@@ -6,6 +6,10 @@
 // that have come. What a rank sent downwards in its last passes is kept beside
 // the store: a rank that was killed a pass behind gets it again. A pass that is
 // thrown away begins a new epoch; letters of the one before are not looked at.
+//
+// Where rows are too long to be held, nothing of that is kept: ranks end each pass
+// together, and one that was killed before the others had ended it goes back with
+// them to the pass before.
 
 #pragma once
 
@@ -17,6 +21,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "wavefront/kernel/kernel.hpp"
@@ -24,26 +29,33 @@
 
 namespace lanewise::wavefront {
 
+/* When ranks end their passes: each by itself, or all together. */
+enum class Pace { own, together };
+
 class MpiFrontiers final : public Frontiers {
   public:
-    /* `row_bytes` of one frontier; `iterations` that this rank's part has gone through; every rank
-     * of `comm` calls this together. */
+    /* `row_bytes` of one frontier, where rows are whole; `iterations` that this rank's part has
+     * gone through; every rank of `comm` calls this together. */
     MpiFrontiers(MPI_Comm comm, std::string folder, std::size_t row_bytes, std::uint64_t iterations,
-                 Reading reading);
+                 Reading reading, Pace pace);
     ~MpiFrontiers() override;
     MpiFrontiers(const MpiFrontiers&) = delete;
     MpiFrontiers& operator=(const MpiFrontiers&) = delete;
 
     /* Sends what the neighbours lack from before: the part's own rows at both ends as they lie in
      * the store. */
-    Outcome begin(const std::byte *first_rows, const std::byte *last_rows);
+    Outcome begin(const std::vector<std::byte>& first_rows,
+                  const std::vector<std::byte>& last_rows);
+    /* The same where ranks end their passes together: nobody lacks anything. */
+    void begin_together();
     /* Returns when everything that was given has been sent. */
     void finish();
 
     bool has(Side side) const override;
-    bool ready(Side side, std::uint64_t iteration) const override;
-    void take(Side side, std::uint64_t iteration, std::byte *rows) override;
-    void give(Side side, std::uint64_t iteration, const std::byte *rows) override;
+    bool ready(Side side, const Moment& moment) const override;
+    void wait(Side side, const Moment& moment) override;
+    std::vector<std::byte> take(Side side, const Moment& moment) override;
+    void give(Side side, const Moment& moment, const std::vector<std::byte>& rows) override;
     void call_on_arrival(std::function<void()> news) override;
     std::vector<double> largest_changes(const std::vector<double>& changes) override;
     void begin_again() override;
@@ -58,12 +70,14 @@ class MpiFrontiers final : public Frontiers {
         MPI_Request request = MPI_REQUEST_NULL;
     };
     using Rows = std::map<std::uint64_t, std::vector<std::byte>>;
-    /* Epoch, then iteration: what is older than what is wanted sorts before it. */
-    using Key = std::pair<std::uint64_t, std::uint64_t>;
+    /* Epoch, panel, iteration: what is older than what is wanted sorts before it. */
+    using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
     enum class Vote { none, cast, under_way, counted };
 
     std::uint64_t first_wanted_by(Side side) const;
-    void post(int to, int tag, std::uint64_t iteration, const std::byte *rows);
+    Key key(const Moment& moment) const { return {epoch_, moment.panel, moment.iteration}; }
+    void post(int to, int tag, const Moment& moment, const std::vector<std::byte>& rows);
+    void wait_for_all();
     void carry();
     bool send_waiting(std::deque<Letter>& under_way);
     bool receive_one();
@@ -77,6 +91,7 @@ class MpiFrontiers final : public Frontiers {
     std::size_t row_bytes_;
     std::uint64_t iterations_; /* when this began */
     Reading reading_;
+    Pace pace_;
     int rank_ = 0;
     int ranks_ = 1;
     std::vector<std::uint64_t> all_iterations_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "wavefront/plan/panels.hpp"
 #include "wavefront/run/ranks/mpi_frontiers.hpp"
 #include "wavefront/store/rows_io.hpp"
 
@@ -30,7 +31,6 @@ Outcome check_part(const Store& store, Company company, const Kernel& kernel) {
         return refuse(" was split for thickness " + std::to_string(part->halo_rows) + ", " +
                       kernel.name + " has " + std::to_string(kernel.thickness) +
                       "; split it again with --kernel " + kernel.name);
-    if (store.shape().tile_columns) return refuse(" is cut into tiles; parts have whole rows");
     if (kernel.data_count != 1) return refuse(" has several data matrices; parts have one");
     return Done{};
 }
@@ -45,6 +45,29 @@ Result<std::uint64_t> agree_on_waves(MPI_Comm comm, const Store& store, std::uin
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, comm);
     if (least[1] == most) return least[0];
     return store.manifest().part->waves;
+}
+
+std::uint64_t agreed(MPI_Comm comm, std::uint64_t value, MPI_Op operation) {
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, operation, comm);
+    return value;
+}
+
+// The slant of panels goes on from part to part, from row to row as within one.
+PanelPlace place_among(MPI_Comm comm, const Shape& shape, std::uint32_t thickness,
+                       Company company) {
+    const auto slant = [&](std::uint64_t row) { return slant_of_row(shape, thickness, row); };
+    const bool last = company.rank + 1 == company.ranks;
+    // From the first row that is this part's own to the first of the next part's.
+    const auto own = company.rank > 0 ? slant(thickness) : 0;
+    const auto next = last ? 0 : slant(shape.rows - thickness - 1) + shape.skew - own;
+    std::uint64_t before = 0;
+    MPI_Exscan(&next, &before, 1, MPI_UINT64_T, MPI_SUM, comm);
+    PanelPlace place;
+    // Row 0 of a part is a row of its neighbour's.
+    place.offset = company.rank > 0 ? before - own : 0;
+    const auto bands = (shape.rows + shape.band_rows - 1) / shape.band_rows;
+    place.slant = agreed(comm, place.offset + bands * columns_a_round(shape, thickness), MPI_MAX);
+    return place;
 }
 
 // On all ranks before any of them advances: then each knows what to go on with.
@@ -69,27 +92,40 @@ Outcome begin(MpiFrontiers& frontiers, const Store& store, std::uint64_t thickne
     if (!read_first) return read_first;
     const auto end = store.shape().rows - below;
     const auto read_last = read_rows(store, 0, end - thickness, thickness, last.data());
-    return read_last ? frontiers.begin(first.data(), last.data()) : read_last;
+    return read_last ? frontiers.begin(first, last) : read_last;
 }
 
-Result<RunReport> work(MPI_Comm comm, Store& store, const Kernel& kernel, RunOptions options,
-                       std::uint64_t wanted) {
+Result<RunReport> work(MPI_Comm comm, Company company, Store& store, const Kernel& kernel,
+                       RunOptions options, std::uint64_t wanted) {
     const auto& shape = store.shape();
     const auto done = store.manifest().iterations;
     const auto frontier_bytes = kernel.thickness * shape.columns * element_bytes(shape.element);
-    MpiFrontiers frontiers(comm, store.folder(), frontier_bytes, done, kernel.reading);
+    const auto pace = shape.tile_columns ? Pace::together : Pace::own;
+    MpiFrontiers frontiers(comm, store.folder(), frontier_bytes, done, kernel.reading, pace);
     options.frontiers = &frontiers;
     options.iterations = std::max<std::uint64_t>(wanted - done, 1);
+    if (pace == Pace::together)
+        options.place = place_among(comm, working_shape(kernel, shape), kernel.thickness, company);
     const auto plan = plan_run(store, kernel, options);
     if (!plan) return plan.failure();
     const auto waves = agree_on_waves(comm, store, plan->waves);
     if (!waves) return waves.failure();
     options.waves = *waves;
+    if (pace == Pace::together) {
+        // With fewer waves panels may be wider.
+        const auto narrower = plan_run(store, kernel, options);
+        if (!narrower) return narrower.failure();
+        options.panel_vectors = agreed(comm, narrower->panel_vectors, MPI_MIN);
+    }
     const auto noted =
         note_run(comm, store, *waves, {kernel.name, kernel.parameters, wanted, options.tolerance});
     if (!noted) return noted.failure();
-    const auto begun = begin(frontiers, store, kernel.thickness, frontier_bytes);
-    if (!begun) return begun.failure();
+    if (pace == Pace::together) {
+        frontiers.begin_together();
+    } else {
+        const auto begun = begin(frontiers, store, kernel.thickness, frontier_bytes);
+        if (!begun) return begun.failure();
+    }
     if (done >= wanted) {
         frontiers.finish();
         return RunReport{};
@@ -97,11 +133,6 @@ Result<RunReport> work(MPI_Comm comm, Store& store, const Kernel& kernel, RunOpt
     auto report = run(store, kernel, options);
     if (report) frontiers.finish();
     return report;
-}
-
-std::uint64_t agreed(MPI_Comm comm, std::uint64_t value, MPI_Op operation) {
-    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, operation, comm);
-    return value;
 }
 
 }  // namespace
@@ -113,15 +144,19 @@ Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
     auto store = Store::open(asked.folder, Access::changing);
     if (!store) return store.failure();
     const auto& entry = store->manifest().run;
-    const auto done = store->manifest().iterations;
-    const auto least = agreed(comm, done, MPI_MIN);
-    const auto most = agreed(comm, done, MPI_MAX);
+    const auto least = agreed(comm, store->manifest().iterations, MPI_MIN);
+    const auto most = agreed(comm, store->manifest().iterations, MPI_MAX);
     if (asked.resuming && !entry)
         return Failure{LW_ERR_NOT_FOUND, asked.folder + " has no run to go on with"};
     if (!asked.resuming && least != most)
         return Failure{LW_ERR_ARGUMENT, "the parts are between " + std::to_string(least) + " and " +
                                             std::to_string(most) +
                                             " iterations; go on with their run by --resume"};
+    if (store->shape().tile_columns && store->manifest().iterations > least) {
+        const auto back = store->go_back(least);
+        if (!back) return back.failure();
+    }
+    const auto done = store->manifest().iterations;
     const auto kernel = asked.resuming
                             ? make_kernel_for(entry->kernel, entry->parameters, store->shape())
                             : make_kernel_for(asked.kernel, asked.parameters, store->shape());
@@ -135,7 +170,7 @@ Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
     // One that came to rest wants no more iterations; those behind it may not know yet.
     const auto wanted = agreed(
         comm, asked.resuming ? entry->iterations_wanted : done + asked.options.iterations, MPI_MIN);
-    return work(comm, *store, *kernel, options, wanted);
+    return work(comm, company, *store, *kernel, options, wanted);
 }
 
 }  // namespace lanewise::wavefront

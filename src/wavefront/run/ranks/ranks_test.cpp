@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A sweep over parts on ranks leaves the bits of the sequential loop: random
-// shapes, waves, threads and layouts.
+// shapes, waves, threads and layouts, whole rows and panels of tiles.
 
 #include "wavefront/run/ranks/rank_run.hpp"
 
@@ -67,6 +67,12 @@ Trial draw(std::uint64_t seed, int ranks) {
     trial.run.options.iterations = between(1, 25);
     trial.run.options.waves = between(1, 9);
     trial.run.options.threads = static_cast<std::uint32_t>(between(1, 2));
+    // Every other round of the kernels goes over panels, narrow ones too.
+    if (seed / kernel_infos().size() % 2 == 0) return trial;
+    if (trial.shape.strip_rows <= info.thickness) ++trial.shape.strip_rows;
+    trial.shape.columns = between(16, 120);
+    trial.shape.tile_columns = between(16, trial.shape.columns);
+    trial.run.options.panel_vectors = trial.shape.tile_columns * between(1, 3);
     return trial;
 }
 
@@ -121,7 +127,7 @@ std::vector<double> join(const std::string& folder, const std::string& name, int
 
 TEST(RanksTest, AllRanksTogetherEqualTheSequentialLoop) {
     const Job job;
-    for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
         const Folder own(Medium::memory);
         const auto folder = shared_folder(own);
         auto trial = draw(seed, job.ranks);
@@ -148,7 +154,8 @@ TEST(RanksTest, AllRanksStopWhereTheSequentialLoopComesToRest) {
     const Job job;
     constexpr double tolerance = 1e-3;
     constexpr std::uint64_t most = 400;
-    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    // The last two go over panels, the last of them with Jacobi's kernel.
+    for (const std::uint64_t seed : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 11u}) {
         const Folder own(Medium::memory);
         const auto folder = shared_folder(own);
         auto trial = draw(seed, job.ranks);

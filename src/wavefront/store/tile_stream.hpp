@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Tile stream: tiles of a matrix on their way to or from the disk, in order,
+// as many at a time as the disk takes at full speed.
+
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "wavefront/store/disk_queue.hpp"
+#include "wavefront/store/memory.hpp"
+#include "wavefront/store/store.hpp"
+
+namespace lanewise::wavefront {
+
+class TileStream {
+  public:
+    static Result<TileStream> reserve(std::uint64_t tile_bytes);
+
+    /* Tiles that are in memory at a time; tile `index` lies where tile index - depth() lay. */
+    std::uint64_t depth() const { return slots_.size(); }
+    std::byte *at(std::uint64_t index) const {
+        return memory_.begin() + index % depth() * tile_bytes_;
+    }
+    std::uint64_t tile_bytes() const { return tile_bytes_; }
+
+    /* The slot of `index` is free; see wait_for. */
+    void submit(Transfer::Direction direction, const StripFiles::Place& place, std::uint64_t index);
+    /* Returns when what is under way in the slot of `index` is there; a failure is told once. */
+    Outcome wait_for(std::uint64_t index);
+    /* The same for all slots. */
+    Outcome wait_for_all();
+
+  private:
+    struct Slot {
+        bool under_way = false;
+        int error = 0;
+    };
+
+    std::uint64_t tile_bytes_ = 0;
+    std::vector<Slot> slots_;
+    Memory memory_;
+    std::unique_ptr<DiskQueue> queue_; /* after the memory that its transfers go to */
+};
+
+}  // namespace lanewise::wavefront
