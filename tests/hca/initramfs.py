@@ -10,6 +10,7 @@ buffer-format.rst).
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import stat
@@ -55,7 +56,8 @@ def _package() -> str:
 
 
 def _unpack(package: str, cache: Path) -> None:
-    cache.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(cache, ignore_errors=True)
+    cache.mkdir(parents=True)
     done = subprocess.run(
         ["apt-get", "download", "-q", package], cwd=cache, capture_output=True, text=True,
         check=False,
@@ -73,8 +75,9 @@ def _unpack(package: str, cache: Path) -> None:
 
 
 def _output(*words: str) -> str:
+    plain = {**os.environ, "LC_ALL": "C"}
     try:
-        return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(words, env=plain, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise MissingError(str(error)) from None
 

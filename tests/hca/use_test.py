@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.reproduce.hca_hosts import CALLER, LISTENER, SECOND_ADDRESS, Hosts, stop
+from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts, stop
 
 CONFIG = """
 ports = ["lan1"]
@@ -37,9 +37,9 @@ def watching(hosts: Hosts) -> Iterator[subprocess.Popen[str]]:
     started.communicate()
 
 
-def configure(hosts: Hosts, *words: str) -> str:
-    """Run ip(8) on the caller's host."""
-    line = hosts.bed.line(CALLER, ["ip", *words])
+def configure(hosts: Hosts, *words: str, host: str = CALLER) -> str:
+    """Run ip(8) on a host."""
+    line = hosts.bed.line(host, ["ip", *words])
     return subprocess.run(line, capture_output=True, text=True, check=True).stdout
 
 
@@ -102,3 +102,21 @@ def test_a_file_describes_the_device(hosts: Hosts, tmp_path: Path) -> None:
     said = described.pair(words, [*words, SECOND_ADDRESS])
     assert said.good, said
     assert "LID 0x0042" in said.listener
+
+
+def test_packets_travel_over_ipv6(hosts: Hosts) -> None:
+    if shutil.which("ibv_rc_pingpong") is None:
+        pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
+    switch = "/proc/sys/net/ipv6/conf/lan0/disable_ipv6"
+    addresses = {LISTENER: "fd00::1/64", CALLER: "fd00::2/64"}
+    for host, address in addresses.items():
+        line = hosts.bed.line(host, ["sh", "-c", f"echo 0 >{switch}"])
+        subprocess.run(line, check=True)
+        configure(hosts, "addr", "add", address, "dev", "lan0", "nodad", host=host)
+    words = ["ibv_rc_pingpong", "-c", "-n", "200", "-g", "1"]
+    said = hosts.pair(words, [*words, ADDRESS])
+    for host in addresses:
+        line = hosts.bed.line(host, ["sh", "-c", f"echo 1 >{switch}"])
+        subprocess.run(line, check=True)
+    assert said.good, said
+    assert "GID fd00::2" in said.listener
