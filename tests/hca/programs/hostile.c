@@ -99,6 +99,13 @@ static int share_one(struct ibv_srq *at) {
     return ibv_post_srq_recv(at, &work, &bad);
 }
 
+static int build_one(struct ibv_qp_ex *to) {
+    ibv_wr_start(to);
+    ibv_wr_rdma_write(to, 1, 0);
+    ibv_wr_set_sge(to, region->lkey, (uintptr_t)buffer, 8);
+    return ibv_wr_complete(to);
+}
+
 static int modify(struct ibv_qp *what, enum ibv_qp_state to, int mask) {
     struct ibv_qp_attr wanted = {.qp_state = to, .port_num = 1};
     return ibv_modify_qp(what, &wanted, IBV_QP_STATE | mask);
@@ -253,6 +260,8 @@ static void destroyed_handles(void) {
     struct ibv_qp_init_attr init = pair_of(queue);
     struct ibv_device_attr device;
     struct ibv_wc done;
+    struct ibv_qp_ex *building = ibv_qp_to_qp_ex(pair);
+    NUMBER(EINVAL, build_one(building)); /* not in a state to send */
     NUMBER(0, ibv_destroy_ah(address));
     NUMBER(EINVAL, ibv_destroy_ah(address));
     NUMBER(0, ibv_destroy_qp(pair));
@@ -261,6 +270,8 @@ static void destroyed_handles(void) {
     NUMBER(EINVAL, modify(pair, IBV_QPS_ERR, 0));
     NUMBER(EINVAL, send_one(pair, 1));
     NUMBER(EINVAL, receive_one(pair, 1));
+    NUMBER(EINVAL, build_one(building));
+    NOTHING(EINVAL, ibv_qp_to_qp_ex(pair));
     NUMBER(0, ibv_destroy_srq(shared));
     NUMBER(EINVAL, ibv_destroy_srq(shared));
     NUMBER(EINVAL, share_one(shared));
