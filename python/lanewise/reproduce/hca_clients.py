@@ -102,7 +102,6 @@ CLIENTS: tuple[Client, ...] = (
     _perftest("send_bw", "-c", "UD"),
     _perftest("write_lat"),
     _perftest("write_bw"),
-    _perftest("write_bw", "-e"),
     _perftest("write_bw", "-c", "UC"),
     _perftest("write_lat", "-c", "UC"),
     _perftest("read_lat"),
