@@ -48,7 +48,7 @@ demo: packages-demo build ## Measure, fit, tune and run a program, and write dem
 test: packages-test build build-asan ## Run every suite of every day
 	$(python) tests/run.py
 
-test-all: packages-extra build build-asan ## Also newer MPIs, Clang, threads, clang-tidy
+test-all: packages-extra build build-asan ## Also newer MPIs, Clang, threads, clang-tidy, rdma_rxe
 	$(python) tests/run.py --all
 
 bench: build ## Run the benchmarks and reproduce the papers' figures

@@ -22,6 +22,8 @@ WHEELS = ".venv-mpi"
 
 # Leaves out what wants minutes or much memory.
 QUICK = ("-LE", "slow")
+# Minutes of fuzzing, and of a whole machine by emulation.
+_THOROUGH_ONLY = ("--ignore=tests/hca/fuzz_test.py", "--ignore=tests/hca/kernel_test.py")
 # The sanitizers slow everything down, so an MPI test runs there on 1, 3 and 4 ranks.
 FEW_RANKS = ("-E", "_(2|5|7|8)$")
 
@@ -65,13 +67,13 @@ def everyday() -> list[Suite]:
         ctest("sanitizers", "build/asan", *QUICK, *FEW_RANKS),
         pytest("python", "python"),
         pytest("command", "tests/cli", "tests/report", "tests/reproduce"),
-        pytest("device", "tests/hca", "tests/paths", "--ignore=tests/hca/fuzz_test.py"),
+        pytest("device", "tests/hca", "tests/paths", *_THOROUGH_ONLY),
         pytest("install", "tests/install"),
     ]
 
 
 def thorough() -> list[Suite]:
-    """Return what make test-all adds: newer MPIs, another compiler, threads, static analysis."""
+    """Return what make test-all adds: newer MPIs, another compiler, threads, a kernel."""
     return [
         ctest("large messages, Open MPI", "build/release", "-L", "slow"),
         ctest("large messages, MPICH", "build/mpich", "-L", "slow"),
@@ -81,6 +83,7 @@ def thorough() -> list[Suite]:
         ctest("threads", "build/tsan", "-L", "unit", prepare=_preset("tsan")),
         _many_kills(),
         _many_cuts(),
+        _kernel(),
         _fuzz(),
         Suite("clang-tidy", [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS], limit_s=3600),
     ]
@@ -125,6 +128,12 @@ def _fuzz() -> Suite:
     """Attack the parser and the engine of the device for twenty minutes each."""
     once = pytest("fuzz", "tests/hca/fuzz_test.py")
     return Suite(once.name, ["env", "LANEWISE_FUZZ_SECONDS=1200", *once.run], limit_s=3600)
+
+
+def _kernel() -> Suite:
+    """Talk to the RDMA device of a Linux kernel, in a machine of its own."""
+    once = pytest("kernel", "tests/hca/kernel_test.py")
+    return Suite(once.name, ["env", "LANEWISE_TEST_KERNEL=1", *once.run], limit_s=1200)
 
 
 def _wheel(name: str, package: str, folder: str) -> Suite:

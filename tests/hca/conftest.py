@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from lanewise.reproduce.hca_hosts import Hosts
 from lanewise.testbed import bed, shipped
+
+# The guest is described beside the tests.
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,9 @@
 """Hca clients: real verbs programs on the software device of two hosts, and how each fares.
 
 A client is good when both its ends end well and it shows what it should; where the program can
-look at the data that came, it does.
+look at the data that came, it does. All run twice: on a clean network with two ports, and over a
+link that loses one packet in a hundred and reorders another. Transports that promise nothing wait
+for ever for what is lost, so their programs run only on the former.
 """
 
 from __future__ import annotations
@@ -15,9 +17,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
-from lanewise.reproduce.hca_hosts import ADDRESS, LISTENER, Hosts
+from lanewise.reproduce.hca_hosts import ADDRESS, Hosts
+from lanewise.reproduce.hca_lossy import CALLER as LOSSY_CALLER
+from lanewise.reproduce.hca_lossy import DESCRIPTION as LOSSY
+from lanewise.reproduce.hca_lossy import LOSS, REORDER, device_options
+from lanewise.reproduce.hca_probes import PROBES
 from lanewise.reproduce.workspace import Workspace, failing_as_run
 from lanewise.testbed import bed, shipped
+from lanewise.testbed.bed import Source
 
 QPERF_PORT, UCX_PORT = 19765, 13337
 EXCHANGE = Path(__file__).with_name("hca_exchange.c")
@@ -37,6 +44,7 @@ class Client:
     port: int = 18515
     personality: str = "ethernet"
     variables: Mapping[str, str] = field(default_factory=dict)
+    bears_loss: bool = True  # what it uses sends again what was lost, and needs but one port
 
     @property
     def listening(self) -> Sequence[str]:
@@ -51,19 +59,23 @@ class Client:
 
 def _pingpong(kind: str, *more: str) -> Client:
     words = (f"ibv_{kind}_pingpong", "-g", "0", "-n", "300", *more, "{address}")
-    return Client(f"ibv_{kind}_pingpong", "ibverbs-utils", words, "300 iters")
+    reliable = kind in ("rc", "srq")
+    name = f"ibv_{kind}_pingpong"
+    return Client(name, "ibverbs-utils", words, "300 iters", bears_loss=reliable)
 
 
 def _perftest(program: str, *more: str) -> Client:
     words = (f"ib_{program}", "-x", "0", "-F", "-n", "200", *more, "{address}")
-    return Client(" ".join((f"ib_{program}", *more)), "perftest", words, "#bytes")
+    name = " ".join((f"ib_{program}", *more))
+    return Client(name, "perftest", words, "#bytes", bears_loss="-c" not in more)
 
 
 def _qperf(name: str, *tests: str) -> Client:
     words = ("qperf", "-t", "1", "-mt", "1K", "{address}", *tests, "quit")
     return Client(
-        f"qperf {name}", "qperf", words, f"{tests[-1]}:", ("qperf",), QPERF_PORT, "infiniband"
-    )
+        f"qperf {name}", "qperf", words, f"{tests[-1]}:", ("qperf",), QPERF_PORT, "infiniband",
+        bears_loss=name == "rc",
+    )  # fmt: skip
 
 
 def _ucx(transports: str, test: str, *more: str) -> Client:
@@ -86,15 +98,21 @@ CLIENTS: tuple[Client, ...] = (
     _perftest("send_lat", "-c", "UD"),
     _perftest("send_bw"),
     _perftest("send_bw", "-e"),
+    # Less than a receiver's socket holds: what does not fit there is lost, and nobody says so.
+    _perftest("send_bw", "-c", "UC", "-s", "4096"),
     _perftest("send_bw", "-c", "UD"),
     _perftest("write_lat"),
     _perftest("write_bw"),
     _perftest("write_bw", "-c", "UC"),
+    _perftest("write_lat", "-c", "UC"),
     _perftest("read_lat"),
+    _perftest("read_lat", "-e"),
     _perftest("read_bw"),
     _perftest("read_bw", "-e"),
     _perftest("atomic_lat"),
+    _perftest("atomic_lat", "-e"),
     _perftest("atomic_bw"),
+    _perftest("atomic_bw", "-e"),
     _qperf("rc", "rc_lat", "rc_rdma_read_lat", "rc_rdma_write_poll_lat"),
     _qperf("uc, ud", "uc_lat", "ud_lat"),
     _qperf("with an alternate path", "-ap", "2", "rc_bw"),
@@ -130,13 +148,13 @@ MPIS: tuple[Mpi, ...] = (
 
 def try_client(hosts: Hosts, client: Client) -> str:
     """Run a client; return why it is not good, empty where it is."""
-    options = ["--ports", "lan0,lan1", "--personality", client.personality]
+    options = [*hosts.options, "--personality", client.personality]
     here = replace(hosts, options=options, variables=client.variables)
     said = here.pair(client.listening, client.calling, client.port)
     return "" if said.good and client.shows in said.caller else str(said)
 
 
-def try_mpi(mpi: Mpi, folder: Path) -> str:
+def try_mpi(mpi: Mpi, folder: Path, testbed: str, options: Sequence[str]) -> str:
     """Build a program with an MPI and run it on two hosts; return why it is not good."""
     program = folder / mpi.compiler
     built = subprocess.run(
@@ -146,39 +164,76 @@ def try_mpi(mpi: Mpi, folder: Path) -> str:
     if built.returncode != 0:
         return built.stderr
     lanewise = [sys.executable, "-m", "lanewise"]
-    device = [*lanewise, "hca", "--ports", "lan0,lan1", "--personality", mpi.personality, "--"]
-    words = [*lanewise, "testbed", "run", "two-port", "--", *mpi.launcher, *device, str(program)]
-    run = subprocess.run(
-        words, capture_output=True, text=True, check=False, timeout=_MPI_LIMIT_S
-    )  # fmt: skip
+    device = [*lanewise, "hca", *options, "--personality", mpi.personality, "--"]
+    words = [*lanewise, "testbed", "run", testbed, "--", *mpi.launcher, *device, str(program)]
+    try:
+        run = subprocess.run(
+            words, capture_output=True, text=True, check=False, timeout=_MPI_LIMIT_S
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as late:
+        return f"{mpi.name} is not done after {late.timeout} s"
     good = run.returncode == 0 and "all right" in run.stdout
     return "" if good else run.stdout + run.stderr
 
 
-def results(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    """Run all that is installed; yield names, and why they failed or nothing."""
-    with failing_as_run(), bed.raised(shipped.find("two-port")) as raised:
-        for client in CLIENTS:
-            workspace.say(client.name)
-            missing = shutil.which(client.caller[0]) is None
-            why = f"install {client.package}" if missing else try_client(Hosts(raised), client)
-            yield client.name, why
-        shown = Hosts(raised).run(LISTENER, ["ucx_info", "-d"]).stdout
-        yield "ucx_info", "" if "Transport: rc_verbs" in shown else shown
+def clean_results(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """Run all on a clean network; yield names, and why they failed or nothing."""
+    with bed.raised(shipped.find("two-port")) as raised:
+        hosts = Hosts(raised)
+        for probe in PROBES:
+            workspace.say(probe.name)
+            missing = not Path(probe.file).exists()
+            yield probe.name, f"install {probe.package}" if missing else probe.why_not(hosts)
+        yield from _of_clients(workspace, hosts, CLIENTS, "")
+    yield from _of_mpis(workspace, "two-port", Hosts.options, "")
+
+
+def lossy_results(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """Run those that bear loss over a link with loss; yield the same."""
+    suffix = ", with loss"
+    options = device_options(workspace.folder)
+    with bed.raised(Source(LOSSY, "lossy", "lossy.toml")) as raised:
+        hosts = Hosts(raised, options, caller=LOSSY_CALLER)
+        bearing = [client for client in CLIENTS if client.bears_loss]
+        yield from _of_clients(workspace, hosts, bearing, suffix)
+    file = workspace.folder / "lossy.toml"
+    file.write_text(LOSSY, encoding="utf-8")
+    yield from _of_mpis(workspace, str(file), options, suffix)
+
+
+def _of_clients(
+    workspace: Workspace, hosts: Hosts, clients: Sequence[Client], suffix: str
+) -> Iterator[tuple[str, str]]:
+    for client in clients:
+        workspace.say(client.name + suffix)
+        missing = shutil.which(client.caller[0]) is None
+        why = f"install {client.package}" if missing else try_client(hosts, client)
+        yield client.name + suffix, why
+
+
+def _of_mpis(
+    workspace: Workspace, testbed: str, options: Sequence[str], suffix: str
+) -> Iterator[tuple[str, str]]:
     for mpi in MPIS:
-        workspace.say(mpi.name)
+        workspace.say(mpi.name + suffix)
         missing = shutil.which(mpi.compiler) is None
-        yield mpi.name, f"no {mpi.compiler}" if missing else try_mpi(mpi, workspace.folder)
+        why = f"no {mpi.compiler}" if missing else try_mpi(mpi, workspace.folder, testbed, options)
+        yield mpi.name + suffix, why
 
 
 def run(workspace: Workspace) -> Outcome:
     """Try every client and tell how many passed."""
-    found = dict(results(workspace))
+    with failing_as_run():
+        found = dict([*clean_results(workspace), *lossy_results(workspace)])
     failed = {name: why for name, why in found.items() if why}
     return Outcome(
         figures={"clients": len(found), "passed": len(found) - len(failed), "failed": len(failed)},
         rows=[Row(name, "-", "fail" if why else "pass") for name, why in found.items()],
-        conditions={"clients": {name: why.strip()[-200:] or "pass" for name, why in found.items()}},
+        conditions={
+            "loss": LOSS,
+            "reorder": REORDER,
+            "clients": {name: why.strip()[-200:] or "pass" for name, why in found.items()},
+        },
         files=[],
         notes=[f"{name}: {why.strip().splitlines()[-1]}" for name, why in failed.items()],
     )

@@ -48,6 +48,7 @@ class Hosts:
     options: Sequence[str] = ("--ports", "lan0,lan1")
     variables: Mapping[str, str] = field(default_factory=dict)
     device: bool = True
+    caller: str = CALLER
 
     def start(self, host: str, words: Sequence[str]) -> subprocess.Popen[str]:
         """Start a program on a host, on its device where there is to be one."""
@@ -84,7 +85,7 @@ class Hosts:
     def pair(self, listener: Sequence[str], caller: Sequence[str], port: int = 18515) -> Said:
         """Run a program that listens and one that calls it."""
         listening = self.listen(listener, port)
-        calling = self.run(CALLER, caller)
+        calling = self.run(self.caller, caller)
         if calling.returncode != 0:
             stop(listening)
         text, _ = listening.communicate()

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RunError
@@ -40,6 +41,20 @@ delay = "100 us"
 loss = "{LOSS}"
 reorder = "{REORDER}"
 """
+# LIDs follow from addresses within a network only, and each site is one.
+_DEVICE = """
+ports = ["lan0"]
+[lids]
+"10.1.0.1" = 16
+"10.2.0.1" = 17
+"""
+
+
+def device_options(folder: Path) -> list[str]:
+    """Write what the device is on either host; return the options of `lanewise hca` for it."""
+    file = folder / "device.toml"
+    file.write_text(_DEVICE, encoding="utf-8")
+    return ["--config", str(file)]
 
 
 def pingpong(hosts: Hosts, kind: str) -> bool:

@@ -142,7 +142,7 @@ std::optional<std::uint8_t> Adapter::port_at(const Address& address) {
 void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     if (capture_) capture(datagram);
     const std::optional<std::uint8_t> port = port_at(datagram.destination);
-    if (!port || !ports_[*port - 1U].interface.carrier) return;
+    if (!port || !ports_[*port - 1U].active) return;
     Arrival arrival;
     arrival.port = *port;
     arrival.source = datagram.source;
@@ -187,7 +187,7 @@ void Adapter::send(Nanoseconds now) {
             .interface = port.interface.index,
             .segment_bytes = next->segments > 1 ? next->segment_bytes : 0,
             .pieces = vectors_};
-        if (port.interface.carrier && wire_.send(departure) == port::Sent::later) {
+        if (port.active && wire_.send(departure) == port::Sent::later) {
             keep_for_later();
             waiting_ = next;
             return;
@@ -233,14 +233,23 @@ void Adapter::read_ports() {
     last_port_ = 0;
     std::vector<port::Interface> found = port::read_interfaces(config_.interfaces);
     for (std::size_t index = 0; index < found.size(); ++index) {
-        Port& port = ports_[index];
-        port.gids = updated(port.gids, found[index].addresses);
-        port.interface = std::move(found[index]);
-        const PortState state = port.interface.carrier ? PortState::active : PortState::down;
         const auto number = static_cast<std::uint8_t>(index + 1);
+        Port next = updated(ports_[index], std::move(found[index]));
+        std::swap(next, ports_[index]);
+        const PortState state = ports_[index].active ? PortState::active : PortState::down;
         if (engine_->port_state(number) != state) engine_->on_port_state(number, state);
+        if (next.gids != ports_[index].gids) tell_addresses(number, next.gids);
     }
     if (tell_) transmit(now());
+}
+
+void Adapter::tell_addresses(std::uint8_t port, const GidTable& before) {
+    const GidTable& now = ports_[port - 1U].gids;
+    for (std::size_t index = 0; index < now.size(); ++index) {
+        const bool replaced = before[index] != no_address && now[index] != no_address;
+        if (replaced) engine_->on_address_change(port, before[index], now[index]);
+    }
+    if (tell_) tell_({.kind = EventKind::gid_changed, .port = port});
 }
 
 std::uint32_t Adapter::take_number() {

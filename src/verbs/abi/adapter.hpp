@@ -85,6 +85,8 @@ class Adapter {
     std::optional<Transmission> take_transmission(Nanoseconds now);
     void keep_for_later();
     void tell_events();
+    // The addresses of a port are no longer those of `before`.
+    void tell_addresses(std::uint8_t port, const GidTable& before);
 
     Config config_;
     std::mutex lock_;

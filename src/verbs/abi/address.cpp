@@ -108,28 +108,30 @@ using lanewise::verbs::Address;
 extern "C" {
 
 ibv_ah *ibv_create_ah(ibv_pd *pd, ibv_ah_attr *attr) {
+    if (const int error = refusal(pd)) return refuse(error);
     Context& context = own(pd->context);
-    if (refused_in_child(context)) return refuse(EPERM);
     const std::lock_guard guard(context.adapter->lock());
     const auto address = resolved(*context.adapter, *attr, attr->port_num);
     if (!address) return refuse(EINVAL);
-    auto *object = new AddressObject{{pd->context, pd, 0}, *address};
+    auto object = Cells<AddressObject>::make(ibv_ah{pd->context, pd, 0}, *address);
     ++own(pd).users;
-    return &object->shown;
+    return &object.release()->shown;
 }
 
 int ibv_destroy_ah(ibv_ah *ah) {
+    if (!is_live(ah)) return EINVAL;
     Context& context = own(ah->context);
     if (!context.forked) {
         const std::lock_guard guard(context.adapter->lock());
         --own(ah->pd).users;
     }
-    delete &own(ah);
+    Cells<AddressObject>::bury(&own(ah));
     return 0;
 }
 
 int ibv_init_ah_from_wc(ibv_context *context, uint8_t port_num, ibv_wc *wc, ibv_grh *grh,
                         ibv_ah_attr *ah_attr) {
+    if (const int error = refusal(context)) return error;
     Context& owner = own(context);
     *ah_attr = {};
     ah_attr->dlid = wc->slid;
@@ -155,6 +157,7 @@ int ibv_init_ah_from_wc(ibv_context *context, uint8_t port_num, ibv_wc *wc, ibv_
 }
 
 ibv_ah *ibv_create_ah_from_wc(ibv_pd *pd, ibv_wc *wc, ibv_grh *grh, uint8_t port_num) {
+    if (const int error = refusal(pd)) return refuse(error);
     ibv_ah_attr attributes{};
     if (const int error = ibv_init_ah_from_wc(pd->context, port_num, wc, grh, &attributes)) {
         return refuse(error);

@@ -11,8 +11,16 @@
 namespace lanewise::verbs::abi {
 namespace {
 
+// Requests to a queue pair that was destroyed are collected here, and come to nothing.
+Batch& batch_of(ibv_qp_ex *qp) {
+    if (is_live(&qp->qp_base)) return own(qp).batch;
+    thread_local Batch nothing;
+    nothing = {};
+    return nothing;
+}
+
 Batch::Item& add(ibv_qp_ex *qp, Operation operation) {
-    Batch& batch = own(qp).batch;
+    Batch& batch = batch_of(qp);
     Batch::Item& item = batch.items.emplace_back();
     item.request.id = qp->wr_id;
     item.request.operation = operation;
@@ -22,22 +30,24 @@ Batch::Item& add(ibv_qp_ex *qp, Operation operation) {
     return item;
 }
 
-void add_remote(ibv_qp_ex *qp, Operation operation, std::uint32_t rkey, std::uint64_t address) {
+SendRequest& add_remote(ibv_qp_ex *qp, Operation operation, std::uint32_t rkey,
+                        std::uint64_t address) {
     SendRequest& request = add(qp, operation).request;
     request.rkey = rkey;
     request.remote_address = address;
+    return request;
 }
 
 // The request that is being built; none where no operation came first.
 Batch::Item *last(ibv_qp_ex *qp) {
-    Batch& batch = own(qp).batch;
+    Batch& batch = batch_of(qp);
     if (!batch.items.empty()) return &batch.items.back();
     batch.error = EINVAL;
     return nullptr;
 }
 
 void wr_start(ibv_qp_ex *qp) {
-    Batch& batch = own(qp).batch;
+    Batch& batch = batch_of(qp);
     batch.items.clear();
     batch.slices.clear();
     batch.bytes.clear();
@@ -53,8 +63,7 @@ void wr_rdma_write(ibv_qp_ex *qp, std::uint32_t rkey, std::uint64_t address) {
 }
 
 void wr_rdma_write_imm(ibv_qp_ex *qp, std::uint32_t rkey, std::uint64_t address, __be32 immediate) {
-    add_remote(qp, Operation::write_immediate, rkey, address);
-    last(qp)->request.immediate = immediate;
+    add_remote(qp, Operation::write_immediate, rkey, address).immediate = immediate;
 }
 
 void wr_rdma_read(ibv_qp_ex *qp, std::uint32_t rkey, std::uint64_t address) {
@@ -71,19 +80,18 @@ void wr_send_imm(ibv_qp_ex *qp, __be32 immediate) {
 
 void wr_atomic_cmp_swp(ibv_qp_ex *qp, std::uint32_t rkey, std::uint64_t address,
                        std::uint64_t compare, std::uint64_t swap) {
-    add_remote(qp, Operation::compare_swap, rkey, address);
-    last(qp)->request.compare_add = compare;
-    last(qp)->request.swap = swap;
+    SendRequest& request = add_remote(qp, Operation::compare_swap, rkey, address);
+    request.compare_add = compare;
+    request.swap = swap;
 }
 
 void wr_atomic_fetch_add(ibv_qp_ex *qp, std::uint32_t rkey, std::uint64_t address,
                          std::uint64_t value) {
-    add_remote(qp, Operation::fetch_add, rkey, address);
-    last(qp)->request.compare_add = value;
+    add_remote(qp, Operation::fetch_add, rkey, address).compare_add = value;
 }
 
 void refuse_batch(ibv_qp_ex *qp) {
-    own(qp).batch.error = EOPNOTSUPP;
+    batch_of(qp).error = EOPNOTSUPP;
 }
 void wr_bind_mw(ibv_qp_ex *qp, ibv_mw *, std::uint32_t, const ibv_mw_bind_info *) {
     refuse_batch(qp);
@@ -108,6 +116,10 @@ void wr_set_ud_addr(ibv_qp_ex *qp, ibv_ah *ah, std::uint32_t remote_qpn,
                     std::uint32_t remote_qkey) {
     Batch::Item *item = last(qp);
     if (!item) return;
+    if (!is_live(ah)) {
+        batch_of(qp).error = EINVAL;
+        return;
+    }
     item->address = own(ah).address;
     item->request.remote_qpn = remote_qpn;
     item->request.remote_qkey = remote_qkey;
@@ -160,9 +172,9 @@ int post(QueuePairObject& object) {
 }
 
 int wr_complete(ibv_qp_ex *qp) {
+    if (const int error = refusal(&qp->qp_base)) return error;
     QueuePairObject& object = own(qp);
     Context& context = own(qp->qp_base.context);
-    if (refused_in_child(context)) return EPERM;
     if (object.batch.error) return object.batch.error;
     const std::lock_guard guard(context.adapter->lock());
     const int error = post(object);

@@ -122,11 +122,20 @@ void remember(Context *context) {
     std::call_once(once, [] {
         open_contexts();  // lives until after say_the_last()
         std::atexit(say_the_last);
-        pthread_atfork([] { contexts_lock.lock(); }, [] { contexts_lock.unlock(); },
-                       [] {
-                           leave_to_parent();
-                           contexts_lock.unlock();
-                       });
+        pthread_atfork(
+            [] {
+                contexts_lock.lock();
+                cells_lock().lock();
+            },
+            [] {
+                cells_lock().unlock();
+                contexts_lock.unlock();
+            },
+            [] {
+                cells_lock().unlock();
+                leave_to_parent();
+                contexts_lock.unlock();
+            });
     });
     const std::lock_guard guard(contexts_lock);
     open_contexts().insert(context);
@@ -195,7 +204,7 @@ __be64 ibv_get_device_guid(ibv_device *device) {
 }
 
 ibv_context *ibv_open_device(ibv_device *device) {
-    auto context = std::make_unique<Context>();
+    auto context = Cells<Context>::make();
     Context *told = context.get();
     Result<std::unique_ptr<Adapter>> adapter =
         Adapter::open(own_as<DeviceObject>(device).config,
@@ -212,13 +221,14 @@ ibv_context *ibv_open_device(ibv_device *device) {
 }
 
 int ibv_close_device(ibv_context *context) {
+    if (!is_live(context)) return errno = EINVAL, -1;
     Context *closed = &own(context);
     {
         const std::lock_guard guard(contexts_lock);
         open_contexts().erase(closed);
     }
     if (closed->forked) return 0;
-    delete closed;
+    Cells<Context>::bury(closed);
     return 0;
 }
 

@@ -41,6 +41,7 @@ void count_taken(const ibv_async_event& event) {
 // One event of an object was acknowledged; whoever destroys it may be waiting for that.
 template <typename Shown>
 void count_acknowledged(Shown *object, std::uint32_t Shown::*counter) {
+    if (!is_live(object)) return;
     pthread_mutex_lock(&object->mutex);
     ++(object->*counter);
     pthread_cond_signal(&object->cond);
@@ -76,6 +77,7 @@ using namespace lanewise::verbs::abi;
 extern "C" {
 
 int ibv_get_async_event(ibv_context *context, ibv_async_event *event) {
+    if (const int error = refusal(context)) return errno = error, -1;
     const std::optional<ibv_async_event> taken = own(context).events.take();
     if (!taken) return -1;
     count_taken(*taken);

@@ -27,7 +27,7 @@ int next_poll(ibv_cq_ex *cq) {
 
 int start_poll(ibv_cq_ex *cq, ibv_poll_cq_attr *attributes) {
     if (attributes->comp_mask != 0) return EINVAL;
-    if (refused_in_child(own(cq->context))) return EPERM;
+    if (const int error = refusal(cq)) return error;
     return next_poll(cq);
 }
 

@@ -46,12 +46,12 @@ bool is_mapped(void *address, std::size_t length_bytes) {
 
 ibv_mr *register_region(ibv_pd *pd, void *address, std::size_t length_bytes, std::uint64_t iova,
                         unsigned access) {
+    if (const int error = refusal(pd)) return refuse(error);
     Context& context = own(pd->context);
-    if (refused_in_child(context)) return refuse(EPERM);
     if (const int error = check_access(access)) return refuse(error);
     if (length_bytes > 0 && !is_mapped(address, length_bytes)) return refuse(EFAULT);
 
-    auto region = std::make_unique<RegionObject>();
+    auto region = Cells<RegionObject>::make();
     const std::lock_guard guard(context.adapter->lock());
     const std::uint32_t key =
         context.adapter->engine().memory().add({.domain = own(pd).number,
@@ -80,9 +80,9 @@ using namespace lanewise::verbs::abi;
 extern "C" {
 
 ibv_pd *ibv_alloc_pd(ibv_context *context) {
+    if (const int error = refusal(context)) return refuse(error);
     Context& owner = own(context);
-    if (refused_in_child(owner)) return refuse(EPERM);
-    auto domain = std::make_unique<DomainObject>();
+    auto domain = Cells<DomainObject>::make();
     const std::lock_guard guard(owner.adapter->lock());
     domain->number = ++owner.last_domain;
     domain->shown = {context, domain->number};
@@ -90,8 +90,9 @@ ibv_pd *ibv_alloc_pd(ibv_context *context) {
 }
 
 int ibv_dealloc_pd(ibv_pd *pd) {
+    if (!is_live(pd)) return EINVAL;
     if (own(pd).users > 0) return EBUSY;
-    delete &own(pd);
+    Cells<DomainObject>::bury(&own(pd));
     return 0;
 }
 
@@ -113,13 +114,16 @@ ibv_mr *ibv_reg_dmabuf_mr(ibv_pd *, uint64_t, size_t, uint64_t, int, int) {
 }
 
 int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access) {
-    if (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) return IBV_REREG_MR_ERR_INPUT;
+    if (refusal(mr) || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) return IBV_REREG_MR_ERR_INPUT;
     ibv_mr next = *mr;
     Context& context = own(mr->context);
     const bool changes_access = flags & IBV_REREG_MR_CHANGE_ACCESS;
     const unsigned granted = changes_access ? static_cast<unsigned>(access) : own(mr).access;
     if (check_access(granted)) return IBV_REREG_MR_ERR_INPUT;
-    if (flags & IBV_REREG_MR_CHANGE_PD) next.pd = pd;
+    if (flags & IBV_REREG_MR_CHANGE_PD) {
+        if (!is_live(pd)) return IBV_REREG_MR_ERR_INPUT;
+        next.pd = pd;
+    }
     if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
         if (!is_mapped(addr, length)) return IBV_REREG_MR_ERR_INPUT;
         next.addr = addr;
@@ -141,13 +145,14 @@ int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, i
 }
 
 int ibv_dereg_mr(ibv_mr *mr) {
+    if (!is_live(mr)) return EINVAL;
     Context& context = own(mr->context);
     if (!refused_in_child(context)) {
         const std::lock_guard guard(context.adapter->lock());
         if (!context.adapter->engine().memory().remove(mr->lkey)) return EINVAL;
         --own(mr->pd).users;
     }
-    delete &own(mr);
+    Cells<RegionObject>::bury(&own(mr));
     return 0;
 }
 

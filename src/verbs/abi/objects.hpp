@@ -8,10 +8,13 @@
 
 #include <infiniband/verbs.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "verbs/abi/adapter.hpp"
+#include "verbs/abi/cells.hpp"
 #include "verbs/abi/notices.hpp"
 #include "verbs/abi/progress_thread.hpp"
 
@@ -148,6 +151,28 @@ inline void send_posted(Context& context, const QueuePair& queue_pair) {
 
 // True, once with a line on standard error, in a child of the process that opened the device.
 bool refused_in_child(const Context& context);
+
+// Whether a handle is one of an object that was not destroyed, of a device that is open.
+inline bool is_live(ibv_context *context) {
+    return context && Cells<Context>::lives(&own(context));
+}
+template <typename Shown>
+bool is_live(Shown *shown) {
+    auto *object = shown ? &own(shown) : nullptr;
+    return Cells<std::remove_reference_t<decltype(*object)>>::lives(object) &&
+           is_live(shown->context);
+}
+
+// Why a handle is of no use: EINVAL where it is not live, EPERM in a child; else 0.
+template <typename Shown>
+int refusal(Shown *shown) {
+    if (!is_live(shown)) return EINVAL;
+    if constexpr (std::is_same_v<Shown, ibv_context>) {
+        return refused_in_child(own(shown)) ? EPERM : 0;
+    } else {
+        return refused_in_child(own(shown->context)) ? EPERM : 0;
+    }
+}
 
 // The operations of a context, filled in by the files that have them.
 void set_data_operations(ibv_context_ops& operations);

@@ -2,6 +2,7 @@
 #include "verbs/abi/ports.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lanewise::verbs::abi {
 namespace {
@@ -30,6 +31,13 @@ GidTable updated(const GidTable& table, std::span<const Address> addresses) {
         const auto free = std::find(next.begin(), next.end(), no_address);
         if (free != next.end()) *free = address;
     }
+    return next;
+}
+
+Port updated(const Port& port, port::Interface found) {
+    Port next{std::move(found), {}, false};
+    next.gids = updated(port.gids, next.interface.addresses);
+    next.active = next.interface.carrier && !next.interface.addresses.empty();
     return next;
 }
 

@@ -26,7 +26,11 @@ GidTable updated(const GidTable& table, std::span<const Address> addresses);
 struct Port {
     port::Interface interface;
     GidTable gids{};
+    bool active = false;  // has a carrier, and an address to be reached at
 };
+
+// What an interface has become; entries of the GID table keep their index.
+Port updated(const Port& port, port::Interface found);
 
 // The largest path MTU whose packets fit into the interface's. 80 bytes of headers are set aside,
 // as Linux does: IPv6, UDP, BTH, RETH or AtomicETH, ICRC.

@@ -41,6 +41,15 @@ TEST(GidTableTest, AddressesBeyondTheTableAreLeftOut) {
     EXPECT_EQ(table.back(), many[gid_table_length - 1]);
 }
 
+TEST(PortTest, APortIsActiveWithACarrierAndAnAddress) {
+    port::Interface interface{.name = "eth0", .carrier = true, .mac = {}, .addresses = {}};
+    EXPECT_FALSE(updated(Port{}, interface).active);
+    interface.addresses = {ipv4("10.0.0.1")};
+    EXPECT_TRUE(updated(Port{}, interface).active);
+    interface.carrier = false;
+    EXPECT_FALSE(updated(Port{}, interface).active);
+}
+
 TEST(MtuTest, ThePathMtuIsTheLargestThatFits) {
     EXPECT_EQ(active_mtu(1500), Mtu::b1024);
     EXPECT_EQ(active_mtu(9000), Mtu::b4096);

@@ -23,6 +23,7 @@ constexpr std::uint8_t four_lanes = 2;
 constexpr std::uint8_t lane_25_gbps = 32;
 
 int query_device(ibv_context *context, ibv_device_attr *attributes) {
+    if (const int error = refusal(context)) return error;
     Context& owner = own(context);
     const DeviceConfig& config = owner.adapter->engine().config();
     *attributes = {};
@@ -73,7 +74,7 @@ ibv_port_attr port_attributes(const Adapter& adapter, const DeviceConfig& config
                               const Port& port) {
     const bool infiniband = adapter.config().personality == Personality::infiniband;
     ibv_port_attr made{};
-    made.state = port.interface.carrier ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+    made.state = port.active ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
     made.phys_state = port.interface.carrier ? linked_up : disabled;
     made.max_mtu = IBV_MTU_4096;
     made.active_mtu = static_cast<ibv_mtu>(active_mtu(port, adapter.config()));
@@ -98,6 +99,7 @@ ibv_port_attr port_attributes(const Adapter& adapter, const DeviceConfig& config
 
 int query_port(ibv_context *context, std::uint8_t port_num, ibv_port_attr *attributes,
                std::size_t bytes) {
+    if (const int error = refusal(context)) return error;
     Context& owner = own(context);
     const std::lock_guard guard(owner.adapter->lock());
     if (port_num < 1 || port_num > owner.adapter->ports().size()) return EINVAL;
@@ -161,6 +163,7 @@ int ibv_query_port(ibv_context *context, uint8_t port_num, _compat_ibv_port_attr
 }
 
 int ibv_query_gid(ibv_context *context, uint8_t port_num, int index, ibv_gid *gid) {
+    if (const int error = refusal(context)) return errno = error, -1;
     const auto entry = gid_entry(own(context), port_num, static_cast<std::uint32_t>(index));
     if (!entry) return errno = EINVAL, -1;
     *gid = entry->gid;
@@ -169,6 +172,7 @@ int ibv_query_gid(ibv_context *context, uint8_t port_num, int index, ibv_gid *gi
 
 int _ibv_query_gid_ex(ibv_context *context, uint32_t port_num, uint32_t gid_index,
                       ibv_gid_entry *entry, uint32_t flags, size_t entry_size) {
+    if (const int error = refusal(context)) return error;
     if (flags != 0) return EOPNOTSUPP;
     const auto found = gid_entry(own(context), port_num, gid_index);
     if (!found) return EINVAL;
@@ -179,6 +183,7 @@ int _ibv_query_gid_ex(ibv_context *context, uint32_t port_num, uint32_t gid_inde
 
 ssize_t _ibv_query_gid_table(ibv_context *context, ibv_gid_entry *entries, size_t max_entries,
                              uint32_t flags, size_t entry_size) {
+    if (const int error = refusal(context)) return -error;
     if (flags != 0) return -EOPNOTSUPP;
     std::size_t count = 0;
     for (std::uint32_t port = 1; gid_entry(own(context), port, 0); ++port) {
@@ -194,6 +199,7 @@ ssize_t _ibv_query_gid_table(ibv_context *context, ibv_gid_entry *entries, size_
 }
 
 int ibv_query_pkey(ibv_context *context, uint8_t port_num, int index, __be16 *pkey) {
+    if (const int error = refusal(context)) return errno = error, -1;
     Context& owner = own(context);
     if (port_num < 1 || port_num > owner.adapter->ports().size() || index != 0) {
         return errno = EINVAL, -1;

@@ -63,9 +63,10 @@ QueuePairInit engine_init(const ibv_qp_init_attr& from, Transport transport,
 }
 
 ibv_qp *make_queue_pair(ibv_pd *pd, ibv_qp_init_attr& init) {
-    if (!pd || !init.send_cq || !init.recv_cq) return refuse(EINVAL);
+    if (const int error = refusal(pd)) return refuse(error);
+    if (!is_live(init.send_cq) || !is_live(init.recv_cq)) return refuse(EINVAL);
+    if (init.srq && !is_live(init.srq)) return refuse(EINVAL);
     Context& context = own(pd->context);
-    if (refused_in_child(context)) return refuse(EPERM);
     const std::optional<Transport> transport = transport_of(init.qp_type);
     if (!transport) return refuse(EOPNOTSUPP);
     const std::lock_guard guard(context.adapter->lock());
@@ -74,7 +75,7 @@ ibv_qp *make_queue_pair(ibv_pd *pd, ibv_qp_init_attr& init) {
     const std::uint32_t number = context.adapter->take_number();
     if (number == 0) return refuse(ENOMEM);
 
-    auto object = std::make_unique<QueuePairObject>();
+    auto object = Cells<QueuePairObject>::make();
     object->engine =
         engine.create_queue_pair(engine_init(init, *transport, own(pd), number, object.get()));
     if (!object->engine) return nullptr;
@@ -212,12 +213,13 @@ ibv_qp *ibv_create_qp(ibv_pd *pd, ibv_qp_init_attr *qp_init_attr) {
 }
 
 ibv_qp_ex *ibv_qp_to_qp_ex(ibv_qp *qp) {
+    if (!is_live(qp)) return refuse(EINVAL);
     return &own(qp).shown;
 }
 
 int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
+    if (const int error = refusal(qp)) return error;
     Context& context = own(qp->context);
-    if (refused_in_child(context)) return EPERM;
     const auto mask = static_cast<unsigned>(attr_mask);
     if (mask & unsupported_attributes) return EOPNOTSUPP;
     const std::lock_guard guard(context.adapter->lock());
@@ -238,6 +240,7 @@ int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
 }
 
 int ibv_query_qp(ibv_qp *qp, ibv_qp_attr *attr, int, ibv_qp_init_attr *init_attr) {
+    if (const int error = refusal(qp)) return error;
     Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());
     *attr = {};
@@ -254,6 +257,7 @@ int ibv_query_qp_data_in_order(ibv_qp *, ibv_wr_opcode, uint32_t) {
 }
 
 int ibv_destroy_qp(ibv_qp *qp) {
+    if (!is_live(qp)) return EINVAL;
     Context& context = own(qp->context);
     if (context.forked) return 0;
     QueuePairObject& object = own(qp);
@@ -276,7 +280,7 @@ int ibv_destroy_qp(ibv_qp *qp) {
         }
     });
     wait_for(qp->mutex, qp->cond, qp->events_completed, object.events_taken);
-    delete &object;
+    Cells<QueuePairObject>::bury(&object);
     return 0;
 }
 

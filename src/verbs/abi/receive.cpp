@@ -11,8 +11,8 @@ using namespace lanewise::verbs::abi;
 extern "C" {
 
 ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {
+    if (const int error = refusal(pd)) return refuse(error);
     Context& context = own(pd->context);
-    if (refused_in_child(context)) return refuse(EPERM);
     const ibv_srq_attr& wanted = srq_init_attr->attr;
     const std::lock_guard guard(context.adapter->lock());
     auto& engine = context.adapter->engine();
@@ -20,7 +20,7 @@ ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {
         wanted.max_sge > engine.config().slices_max) {
         return refuse(EINVAL);
     }
-    auto object = std::make_unique<SharedReceiveObject>();
+    auto object = Cells<SharedReceiveObject>::make();
     const std::uint32_t slices = wanted.max_sge > 0 ? wanted.max_sge : 1;
     object->engine =
         engine.create_shared_receive_queue(own(pd).number, wanted.max_wr, slices, object.get());
@@ -35,6 +35,7 @@ ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {
 }
 
 int ibv_modify_srq(ibv_srq *srq, ibv_srq_attr *srq_attr, int srq_attr_mask) {
+    if (const int error = refusal(srq)) return error;
     if (srq_attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) return EINVAL;
     Context& context = own(srq->context);
     const std::lock_guard guard(context.adapter->lock());
@@ -47,6 +48,7 @@ int ibv_modify_srq(ibv_srq *srq, ibv_srq_attr *srq_attr, int srq_attr_mask) {
 }
 
 int ibv_query_srq(ibv_srq *srq, ibv_srq_attr *srq_attr) {
+    if (const int error = refusal(srq)) return error;
     Context& context = own(srq->context);
     const std::lock_guard guard(context.adapter->lock());
     const auto *engine = own(srq).engine;
@@ -55,6 +57,7 @@ int ibv_query_srq(ibv_srq *srq, ibv_srq_attr *srq_attr) {
 }
 
 int ibv_destroy_srq(ibv_srq *srq) {
+    if (!is_live(srq)) return EINVAL;
     Context& context = own(srq->context);
     if (context.forked) return 0;
     SharedReceiveObject& object = own(srq);
@@ -67,7 +70,7 @@ int ibv_destroy_srq(ibv_srq *srq) {
         return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == srq;
     });
     wait_for(srq->mutex, srq->cond, srq->events_completed, object.events_taken);
-    delete &object;
+    Cells<SharedReceiveObject>::bury(&object);
     return 0;
 }
 

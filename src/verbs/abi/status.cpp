@@ -69,7 +69,7 @@ Json ports_of(Adapter& adapter) {
         }
         told.push_back({{"port", number},
                         {"interface", port.interface.name},
-                        {"state", port.interface.carrier ? "active" : "down"},
+                        {"state", port.active ? "active" : "down"},
                         {"gids", std::move(gids)},
                         {"counters", counters_of(adapter.engine().counters(number))}});
     }

@@ -51,17 +51,17 @@ SendRequest request_of(const ibv_send_wr& from, bool datagram) {
 int post_one(QueuePairObject& object, const ibv_send_wr& work) {
     if (work.opcode > IBV_WR_ATOMIC_FETCH_AND_ADD) return EOPNOTSUPP;
     const bool datagram = object.shown.qp_base.qp_type == IBV_QPT_UD;
-    if (datagram && !work.wr.ud.ah) return EINVAL;
+    if (datagram && !is_live(work.wr.ud.ah)) return EINVAL;
     return object.engine->post_send(request_of(work, datagram));
 }
 
 int post_send(ibv_qp *qp, ibv_send_wr *work, ibv_send_wr **bad) {
-    Context& context = own(qp->context);
-    int error = refused_in_child(context) ? EPERM : 0;
+    int error = refusal(qp);
     if (error) {
         *bad = work;
         return error;
     }
+    Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());
     for (; work && !error; work = work->next) {
         error = post_one(own(qp), *work);
@@ -72,6 +72,10 @@ int post_send(ibv_qp *qp, ibv_send_wr *work, ibv_send_wr **bad) {
 }
 
 int post_recv(ibv_qp *qp, ibv_recv_wr *work, ibv_recv_wr **bad) {
+    if (const int error = refusal(qp)) {
+        *bad = work;
+        return error;
+    }
     Context& context = own(qp->context);
     const std::lock_guard guard(context.adapter->lock());
     for (; work; work = work->next) {
@@ -85,6 +89,10 @@ int post_recv(ibv_qp *qp, ibv_recv_wr *work, ibv_recv_wr **bad) {
 }
 
 int post_srq_recv(ibv_srq *srq, ibv_recv_wr *work, ibv_recv_wr **bad) {
+    if (const int error = refusal(srq)) {
+        *bad = work;
+        return error;
+    }
     Context& context = own(srq->context);
     const std::lock_guard guard(context.adapter->lock());
     for (; work; work = work->next) {
@@ -98,7 +106,7 @@ int post_srq_recv(ibv_srq *srq, ibv_recv_wr *work, ibv_recv_wr **bad) {
 }
 
 int poll_cq(ibv_cq *cq, int count, ibv_wc *into) {
-    if (refused_in_child(own(cq->context))) return -1;
+    if (refusal(cq) != 0) return -1;
     // To begin with empty ones at each poll would take longer than the poll.
     thread_local std::array<Completion, completions_at_once> taken;
     int total = 0;
@@ -114,6 +122,7 @@ int poll_cq(ibv_cq *cq, int count, ibv_wc *into) {
 }
 
 int req_notify_cq(ibv_cq *cq, int solicited_only) {
+    if (const int error = refusal(cq)) return error;
     Context& context = own(cq->context);
     const std::lock_guard guard(context.adapter->lock());
     own(cq).engine->arm(solicited_only ? Wanted::solicited : Wanted::any);

@@ -26,6 +26,7 @@ enum class EventKind : std::uint8_t {
     port_error = 10,
     srq_limit_reached = 15,
     last_request_reached = 16,
+    gid_changed = 18,  // of a port; the border's own
     completion = 64,  // not asynchronous: for the completion channel of the queue
 };
 

@@ -85,5 +85,60 @@ TEST(Hostile, PacketsOfAnotherPartitionAreDroppedAndCounted) {
     EXPECT_EQ(pair.a.sends().at(0).status, Status::retry_exceeded);
 }
 
+// Makes a changed packet of the first peer, the first of its batch, look as if it had been sent so.
+void seal_again(std::vector<std::byte>& bytes) {
+    seal(bytes, {address_of(Family::ipv4, 0, 1), address_of(Family::ipv4, 1, 1), 0xc000}, 0);
+}
+
+TEST(Hostile, AMessageWithoutABeginningIsAnInvalidRequest) {
+    constexpr std::byte send_first{0};
+    constexpr std::byte send_middle{1};
+    Pair pair;
+    pair.wire.tap = [&](std::size_t from, std::vector<std::byte>& bytes) {
+        if (from == 0 && bytes[0] == send_first) {
+            bytes[0] = send_middle;
+            seal_again(bytes);
+        }
+        return true;
+    };
+    pair.b.post_receive(1, 0, 4000);
+    pair.a.post_send(1, 0, 3000);
+    pair.wire.run_until([] { return false; });
+
+    EXPECT_EQ(pair.b.queue_pair->counters().error_naks_sent, 1u);
+    EXPECT_EQ(pair.a.sends().at(0).status, Status::remote_invalid_request);
+}
+
+TEST(Hostile, PacketsForAQueuePairThatIsNotThereAreDroppedAndCounted) {
+    Pair pair({.timeout = 5, .retry_count = 0});
+    pair.wire.tap = [&](std::size_t, std::vector<std::byte>& bytes) {
+        bytes[5] = bytes[6] = bytes[7] = std::byte{0xab};
+        seal_again(bytes);
+        return true;
+    };
+    pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
+    pair.wire.run_until([] { return false; });
+
+    EXPECT_EQ(pair.b.device->counters(1).unknown_queue_pair, 1u);
+    EXPECT_EQ(pair.a.sends().at(0).status, Status::retry_exceeded);
+}
+
+TEST(Hostile, PacketsWithAWrongChecksumAreDroppedAndCounted) {
+    Pair pair;
+    bool spoilt = false;
+    pair.wire.tap = [&](std::size_t from, std::vector<std::byte>& bytes) {
+        if (from == 0 && !spoilt) {
+            spoilt = true;
+            bytes.back() ^= std::byte{1};
+        }
+        return true;
+    };
+    pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
+    pair.wire.run_until([] { return false; });
+
+    EXPECT_EQ(pair.b.device->counters(1).icrc_errors, 1u);
+    EXPECT_EQ(pair.a.sends().at(0).status, Status::success);
+}
+
 }  // namespace
 }  // namespace lanewise::verbs::testing

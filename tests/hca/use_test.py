@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a program hears from the device: an error where it uses it wrongly, events of its ports."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts, stop
+
+CONFIG = """
+ports = ["lan1"]
+personality = "infiniband"
+mtu = 512
+[lids]
+"10.1.1.1" = 64
+"10.1.1.2" = 66
+"""
+PROGRAMS = Path(__file__).with_name("programs")
+PORT = "lan1"
+
+
+@pytest.fixture
+def watching(hosts: Hosts) -> Iterator[subprocess.Popen[str]]:
+    """Start a program that prints the events of the caller's device."""
+    if shutil.which("ibv_asyncwatch") is None:
+        pytest.skip("no ibv_asyncwatch here; install ibverbs-utils")
+    started = hosts.start(CALLER, ["stdbuf", "-oL", "ibv_asyncwatch", "-d", "lanewise0"])
+    assert started.stdout is not None
+    assert "async event FD" in started.stdout.readline()
+    yield started
+    stop(started)
+    started.communicate()
+
+
+def configure(hosts: Hosts, *words: str, host: str = CALLER) -> str:
+    """Run ip(8) on a host."""
+    line = hosts.bed.line(host, ["ip", *words])
+    return subprocess.run(line, capture_output=True, text=True, check=True).stdout
+
+
+def read_until(watching: subprocess.Popen[str], last: str) -> list[str]:
+    """Return the events up to the one that is `last`."""
+    assert watching.stdout is not None
+    lines: list[str] = []
+    for line in watching.stdout:
+        lines.append(line.strip())
+        if last in line:
+            break
+    return lines
+
+
+def test_wrong_use_gets_the_error_that_the_manual_names(hosts: Hosts, tmp_path: Path) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler; install build-essential")
+    program = tmp_path / "hostile"
+    source = str(PROGRAMS / "hostile.c")
+    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-o", str(program), source]
+    subprocess.run([*words, "-libverbs"], check=True)
+    done = hosts.run(LISTENER, [str(program)])
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.endswith(" 0 wrong\n")
+
+
+def test_addresses_that_come_and_go_are_events_of_the_port(
+    hosts: Hosts, watching: subprocess.Popen[str]
+) -> None:
+    second = "10.7.7.7/24"
+    configure(hosts, "addr", "add", second, "dev", PORT)
+    assert read_until(watching, "GID_CHANGE")[-1].endswith("IBV_EVENT_GID_CHANGE (18), port 2")
+    shown = hosts.run(CALLER, ["ibv_devinfo", "-v"]).stdout
+    assert "::ffff:10.7.7.7" in shown
+    configure(hosts, "addr", "del", second, "dev", PORT)
+    assert read_until(watching, "GID_CHANGE")[-1].endswith("port 2")
+
+
+def test_a_port_without_an_address_is_down(hosts: Hosts, watching: subprocess.Popen[str]) -> None:
+    listing = configure(hosts, "-o", "addr", "show", "dev", PORT).splitlines()
+    addresses = [line.split()[3] for line in listing]
+    configure(hosts, "addr", "flush", "dev", PORT)
+    assert read_until(watching, "PORT_ERR")[-1].endswith("IBV_EVENT_PORT_ERR (10), port 2")
+    for address in addresses:
+        configure(hosts, "addr", "add", address, "dev", PORT)
+    assert "IBV_EVENT_PORT_ACTIVE (9), port 2" in read_until(watching, "PORT_ACTIVE")[-1]
+
+
+def test_a_file_describes_the_device(hosts: Hosts, tmp_path: Path) -> None:
+    if shutil.which("ibv_rc_pingpong") is None:
+        pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
+    file = tmp_path / "device.toml"
+    file.write_text(CONFIG, encoding="utf-8")
+    described = Hosts(hosts.bed, ["--config", str(file)])
+    shown = described.run(LISTENER, ["ibv_devinfo"]).stdout
+    assert "phys_port_cnt:\t\t\t1" in shown
+    assert "active_mtu:\t\t512" in shown
+    assert "port_lid:\t\t64" in shown
+    words = ["ibv_rc_pingpong", "-c", "-n", "100", "-m", "512"]
+    said = described.pair(words, [*words, SECOND_ADDRESS])
+    assert said.good, said
+    assert "LID 0x0042" in said.listener
+
+
+def test_packets_travel_over_ipv6(hosts: Hosts) -> None:
+    if shutil.which("ibv_rc_pingpong") is None:
+        pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
+    switch = "/proc/sys/net/ipv6/conf/lan0/disable_ipv6"
+    addresses = {LISTENER: "fd00::1/64", CALLER: "fd00::2/64"}
+    for host, address in addresses.items():
+        line = hosts.bed.line(host, ["sh", "-c", f"echo 0 >{switch}"])
+        subprocess.run(line, check=True)
+        configure(hosts, "addr", "add", address, "dev", "lan0", "nodad", host=host)
+    words = ["ibv_rc_pingpong", "-c", "-n", "200", "-g", "1"]
+    said = hosts.pair(words, [*words, ADDRESS])
+    for host in addresses:
+        line = hosts.bed.line(host, ["sh", "-c", f"echo 1 >{switch}"])
+        subprocess.run(line, check=True)
+    assert said.good, said
+    assert "GID fd00::2" in said.listener
