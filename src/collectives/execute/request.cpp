@@ -48,8 +48,13 @@ void give_up(PendingCall& pending) {
 bool has_landed(Flight& flight) {
     bool done = false;
     flight.code = test(*flight.pending, done, From::progress);
-    if (flight.code != MPI_SUCCESS) give_up(flight.pending);
-    return done || flight.code != MPI_SUCCESS;
+    if (flight.code != MPI_SUCCESS) {
+        give_up(flight.pending);
+        return true;
+    }
+    // Not when the request is freed: MPICH calls `forget` where no MPI function may be called.
+    if (done) flight.pending.reset();
+    return done;
 }
 
 /* Once the request is complete, another thread may free the flight at any moment. */
