@@ -165,6 +165,17 @@ def test_the_probe_applies_to_the_same_calls_and_names_no_algorithm(one: Tuning)
             assert probed.algorithm(name, size, one.ranks)[0] == (NO_ALGORITHM if there else 0)
 
 
+def test_open_mpi_6_is_told_the_radix_of_bruck_without_which_it_hangs() -> None:
+    one = tuning({"allgather": {64: [own("bruck")]}, "alltoall": {64: [own("modified_bruck")]}})
+
+    values = json.loads(emitter_named("openmpi6").emit(one).text)
+
+    assert version3(values, "allgather", 64, 4) == {
+        "msg_size_min": 256, "msg_size_max": 259, "alg": "bruck-k-fanout", "faninout": 2,
+    }  # fmt: skip
+    assert "faninout" not in version3(values, "alltoall", 64, 4)
+
+
 def test_scatter_may_change_between_its_two_linear_algorithms() -> None:
     linear, eager = own("basic_linear"), own("linear_nb")
     one = tuning({"scatter": {8: [linear], 64: [linear, eager], 512: [eager]}})

@@ -111,7 +111,7 @@ def faults_under_probe(calls: Sequence[Call], answers: Answers) -> list[str]:
 
 
 # What Open MPI 6 says with coll_tuned_verbose 25 (coll_tuned_dynamic_rules.c of v6.0.x), each line
-# after "[HOST:PID] ": of a call, which rule it takes, and in the next line of that process the rule.
+# after "[HOST:PID] ": of a call, which rule it takes, and in that process's next line the rule.
 TAKEN = re.compile(
     r"(\[\S+\]) coll:tuned:dynamic:? For (\w+) with msg_size=(\d+): (no matching|selected) rule"
 )
@@ -124,8 +124,7 @@ ITS_OWN: Taken = ("", 0)
 
 @dataclass(frozen=True)
 class Said:
-    """What Open MPI 6 said: by collective and size what it took, and for what number of ranks
-    it has no rule at all."""
+    """What Open MPI 6 takes, by collective and size; for which numbers of ranks it has no rule."""
 
     taken: Mapping[tuple[str, int], frozenset[Taken]]
     without_rules: frozenset[tuple[str, int]]
