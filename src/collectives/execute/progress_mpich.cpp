@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "collectives/execute/progress.hpp"
 
@@ -35,10 +36,10 @@ bool calls_everybody() {
     return extensions().async_start && extensions().is_complete;
 }
 
-constinit Look the_look = nullptr;
+constinit std::atomic<Look> the_look{nullptr};
 
 int look_once(MPIX_Async_thing) {
-    return the_look() ? MPIX_ASYNC_NOPROGRESS : MPIX_ASYNC_DONE;
+    return the_look.load()() ? MPIX_ASYNC_NOPROGRESS : MPIX_ASYNC_DONE;
 }
 
 void begin(Look look) {
@@ -62,15 +63,15 @@ bool is_complete(MPI_Request) {
 #endif
 
 using Poll = int (*)(void *state);
-constinit Poll the_poll = nullptr;
+constinit std::atomic<Poll> the_poll{nullptr};
 
 int poll(void *state, MPI_Status *) {
-    return the_poll(state);
+    return the_poll.load()(state);
 }
 
 int wait(int count, void **states, double, MPI_Status *) {
     for (int i = 0; i < count; ++i) {
-        if (const int code = the_poll(states[i]); code != MPI_SUCCESS) return code;
+        if (const int code = the_poll.load()(states[i]); code != MPI_SUCCESS) return code;
     }
     return MPI_SUCCESS;
 }

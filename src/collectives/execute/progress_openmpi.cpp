@@ -7,6 +7,8 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
+
 #include "collectives/execute/progress.hpp"
 
 namespace lanewise::collectives {
@@ -27,11 +29,11 @@ const Hooks& hooks() {
     return instance;
 }
 
-constinit Look the_look = nullptr;
+constinit std::atomic<Look> the_look{nullptr};
 
 /* Returns how much was done; a thread that finds nothing anywhere may give way. */
 int look_once() {
-    the_look();
+    the_look.load()();
     return 0;
 }
 
