@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program as a user would have it, in C and in C++: every blocking collective
- * and some nonblocking ones, in ways that MPI allows and that are easily got wrong below. Rank 0 prints
- * "all right", or every rank says what is not.
+ * A program as a user would have it, in C and in C++: every blocking collective and some
+ * nonblocking ones, in ways that MPI allows and that are easily got wrong below. Rank 0
+ * prints "all right", or every rank says what is not.
  */
 #include <mpi.h>
 #include <stdio.h>
