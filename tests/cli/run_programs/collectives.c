@@ -116,8 +116,8 @@ static void later(int root) {
     MPI_Request requests[4];
     for (int i = 0; i < 2 * ranks; ++i) all[i] = 3 * i + root;
     MPI_Iscatter(rank == root ? all : NULL, rank == root ? 2 : 0,
-                 rank == root ? MPI_INT : MPI_DATATYPE_NULL, mine, 2, MPI_INT, root,
-                 MPI_COMM_WORLD, &requests[0]);
+                 rank == root ? MPI_INT : MPI_DATATYPE_NULL, mine, 2, MPI_INT, root, MPI_COMM_WORLD,
+                 &requests[0]);
     MPI_Ibcast(&word, 1, MPI_INT, root, MPI_COMM_WORLD, &requests[1]);
     MPI_Iallreduce(&one, &count, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[2]);
     MPI_Iallgather(&rank, 1, MPI_INT, in, 1, MPI_INT, MPI_COMM_WORLD, &requests[3]);
