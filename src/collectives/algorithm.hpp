@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "collectives/shape.hpp"
@@ -36,6 +37,28 @@ inline constexpr int collective_count = 12;
 const char *name_of(Collective collective);
 std::optional<Collective> collective_named(std::string_view name);
 
+/* Whether a caller waits in the call itself, or later, for a request (MPI_I...). */
+enum class Calling : std::uint8_t { blocking, nonblocking };
+
+/* A collective as it is called. A collective alone means its blocking form. */
+struct Operation {
+    Collective collective;
+    Calling calling = Calling::blocking;
+
+    constexpr Operation(Collective which, Calling how = Calling::blocking)
+        : collective(which), calling(how) {}
+    constexpr std::size_t index() const {
+        return static_cast<std::size_t>(collective) +
+               (calling == Calling::nonblocking ? std::size_t{collective_count} : 0);
+    }
+    bool operator==(const Operation&) const = default;
+};
+inline constexpr int operation_count = 2 * collective_count;
+
+/* "scatter", or "iscatter" where it is nonblocking. */
+std::string name_of(Operation operation);
+std::optional<Operation> operation_named(std::string_view name);
+
 /* What an algorithm asks of a call. What is not asked always works. */
 struct Restrictions {
     bool commutative = false;  /* the operator must commute */
@@ -55,6 +78,8 @@ struct Algorithm {
     const char *cost;   /* for n ranks, M bytes, latency a, time per byte b */
     Restrictions needs;
     model::Schedule (*build)(const Shape& shape);
+    /* No message of any rank waits for another: once begun, a call needs nobody to go on. */
+    bool posts_at_once = false;
 };
 
 /* All algorithms, by collective and then as registered. */

@@ -116,12 +116,12 @@ class Reader {
         tuning.mpi_library = file["mpi"]["library"];
         read_ranks(file, tuning);
         for (const auto& [name, content] : file["collectives"].items()) {
-            const auto collective = collective_named(name);
-            if (!collective) {
+            const auto operation = operation_named(name);
+            if (!operation) {
                 refuse("collectives", words("unknown collective '", name, "'"));
                 return tuning;
             }
-            read_collective(content, *collective, tuning);
+            read_operation(content, *operation, tuning);
         }
         return tuning;
     }
@@ -186,14 +186,15 @@ class Reader {
         }
     }
 
-    void read_collective(const Json& content, Collective collective, Tuning& tuning) {
-        const std::string where = words("collectives.", collectives::name_of(collective));
+    void read_operation(const Json& content, Operation operation, Tuning& tuning) {
+        const auto collective = operation.collective;
+        const std::string where = words("collectives.", collectives::name_of(operation));
         if (!fits(content, collective_keys, where)) return;
         std::size_t number = 0;
         for (const auto& point : content.value("points", Json::array())) {
             check_point(point, words(where, ".points[", number++, "]"));
         }
-        auto& rules = tuning.rules[static_cast<std::size_t>(collective)];
+        auto& rules = tuning.rules[operation.index()];
         for (const auto& rule : content.value("rules", Json::array())) {
             const auto place = words(where, ".rules[", rules.size(), "]");
             if (!fits(rule, rule_keys, place)) return;
@@ -296,8 +297,8 @@ Result<Tuning> read_tuning(const std::string& path) {
     return parse_tuning(text.view(), path);
 }
 
-const Rule *find(const Tuning& tuning, Collective collective, std::uint64_t message_bytes) {
-    const auto& rules = tuning.rules_of(collective);
+const Rule *find(const Tuning& tuning, Operation operation, std::uint64_t message_bytes) {
+    const auto& rules = tuning.rules_of(operation);
     const auto rule = std::partition_point(
         rules.begin(), rules.end(), [&](const Rule& r) { return r.to_bytes < message_bytes; });
     return rule != rules.end() && rule->from_bytes <= message_bytes ? &*rule : nullptr;

@@ -32,10 +32,10 @@ struct Tuning {
     std::string mpi_library; /* what MPI_Get_library_version said */
     int ranks = 0;
     std::vector<int> layout; /* ranks on each host; hosts in the order of their first ranks */
-    std::array<std::vector<Rule>, collective_count> rules; /* each ascending */
+    std::array<std::vector<Rule>, operation_count> rules; /* each ascending */
 
-    const std::vector<Rule>& rules_of(Collective collective) const {
-        return rules[static_cast<std::size_t>(collective)];
+    const std::vector<Rule>& rules_of(Operation operation) const {
+        return rules[operation.index()];
     }
 };
 
@@ -45,6 +45,6 @@ Result<Tuning> read_tuning(const std::string& path);
 Result<Tuning> parse_tuning(std::string_view text, const std::string& name);
 
 /* The rule for a call of this size (as lanewise/operation.h counts it); null: the MPI's own. */
-const Rule *find(const Tuning& tuning, Collective collective, std::uint64_t message_bytes);
+const Rule *find(const Tuning& tuning, Operation operation, std::uint64_t message_bytes);
 
 }  // namespace lanewise::collectives

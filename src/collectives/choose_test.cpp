@@ -90,6 +90,31 @@ TEST(Choose, ARuleHoldsFromItsFirstToItsLastByte) {
     EXPECT_EQ(find(*tuning, Collective::gather, 8), nullptr);
 }
 
+TEST(Choose, ANonblockingCollectiveHasRulesOfItsOwn) {
+    auto file = whole_file();
+    file["collectives"]["iscatter"] = {{"rules", Json::array({rule(0, 16, "linear_nb")})}};
+
+    const auto tuning = parse_tuning(file.dump(), "tuning.json");
+
+    ASSERT_TRUE(tuning) << tuning.failure().sentence;
+    const Operation iscatter(Collective::scatter, Calling::nonblocking);
+    EXPECT_STREQ(find(*tuning, iscatter, 8)->algorithm->name, "linear_nb");
+    EXPECT_STREQ(find(*tuning, Collective::scatter, 8)->algorithm->name, "binomial");
+    EXPECT_EQ(find(*tuning, iscatter, 17), nullptr);
+}
+
+TEST(Choose, OperationsAreNamedAsTheMpiNamesThem) {
+    for (const auto calling : {Calling::blocking, Calling::nonblocking}) {
+        for (int c = 0; c < collective_count; ++c) {
+            const Operation operation(static_cast<Collective>(c), calling);
+            EXPECT_EQ(operation_named(name_of(operation)), operation);
+        }
+    }
+    EXPECT_EQ(name_of(Operation(Collective::bcast, Calling::nonblocking)), "ibcast");
+    EXPECT_EQ(operation_named("iiscatter"), std::nullopt);
+    EXPECT_EQ(operation_named("i"), std::nullopt);
+}
+
 struct Wrong {
     const char *pointer; /* what is replaced, or added */
     Json value;

@@ -101,6 +101,19 @@ std::optional<Collective> collective_named(std::string_view name) {
     return static_cast<Collective>(found - names.begin());
 }
 
+std::string name_of(Operation operation) {
+    const char *name = name_of(operation.collective);
+    return operation.calling == Calling::nonblocking ? std::string("i") + name : name;
+}
+
+std::optional<Operation> operation_named(std::string_view name) {
+    if (const auto collective = collective_named(name)) return *collective;
+    if (!name.starts_with('i')) return std::nullopt;
+    const auto collective = collective_named(name.substr(1));
+    if (!collective) return std::nullopt;
+    return Operation(*collective, Calling::nonblocking);
+}
+
 std::span<const Algorithm *const> algorithms() {
     return registered;
 }

@@ -47,6 +47,23 @@ def test_tuning_writes_the_evidence_and_the_rules_that_follow_from_it(
     assert [left.name for left in tmp_path.iterdir()] == ["t.json"]
 
 
+def test_nonblocking_collectives_have_evidence_of_their_own(
+    lanewise: Lanewise, real_mpi: str, tmp_path: Path
+) -> None:
+    done = lanewise("tune", "iscatter", "--sizes", "8,1K", "--fabric", real_mpi, *QUICK)
+
+    assert done.returncode == 0, done.stderr
+    found = load(tmp_path / "t.json")
+    points = found.collectives["iscatter"].points
+    assert [point.message_bytes for point in points] == [8, 1024]
+    choices = {c.choice for point in points for c in point.candidates}
+    assert {choice.origin for choice in choices} == {"lanewise"}
+    assert "linear_nb" in {choice.algorithm for choice in choices}
+    emitted = lanewise("tune", "t.json", "--emit", real_mpi)
+    assert emitted.returncode == 0, emitted.stderr
+    assert "iscatter" not in emitted.stdout.lower()
+
+
 def test_an_interrupted_tuning_goes_on_where_it_was(
     lanewise: Lanewise, real_mpi: str, tmp_path: Path
 ) -> None:

@@ -18,7 +18,8 @@ PASSED = ("sizes", "time_limit", "margin", "confidence", "repetitions", "seed")
 Collectives = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="COLLECTIVE...|FILE", help="scatter, bcast, ... (all); or a tuning file to --emit."
+        metavar="COLLECTIVE...|FILE",
+        help="scatter, ibcast, ... (all blocking ones); or a tuning file to --emit.",
     ),
 ]
 OutputFile = Annotated[

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,14 @@ def prove_emission(tuning: Tuning, values: Mapping[str, Any]) -> None:
         raise RequestError(
             f"{choice.build.mpi_version} does not read this format; prove it under Open MPI 6"
         )
+    if emitter.name == "openmpi" and newer_than_5(choice.build.mpi_version):
+        raise RequestError(
+            f"{choice.build.mpi_version} takes this format otherwise; emit openmpi6 for it"
+        )
     if emitter.name == "mpich":
         count, faults = prove_mpich(choice, tuning)
+    elif emitter.name == "openmpi6":
+        count, faults = prove_openmpi6(choice, tuning, emitter.emit(tuning).text)
     else:
         count, faults = prove_openmpi(choice, tuning, emitter.emit(tuning).text)
     for fault in faults[1:]:
@@ -58,20 +65,28 @@ def prove_openmpi(choice: Choice, tuning: Tuning, text: str) -> tuple[int, list[
     if not calls:
         return 0, []
     with tempfile.TemporaryDirectory(prefix="lanewise-prove-") as name:
-        answers = ask(choice, tuning.ranks, [*map(str, calls), "--sparse"],
-                      under(Path(name) / "rules", text))  # fmt: skip
-        faults = prove.faults_under_file(calls, answers)
-        faults += prove.faults_of_numbers(rules, answers)
-        if emit_reads_classic(choice):
-            probed = ask(choice, tuning.ranks, [str(call) for call in calls],
-                         under(Path(name) / "probe", emit_openmpi.probe(tuning)))  # fmt: skip
-            faults += prove.faults_under_probe(calls, probed)
+        heard = ask(choice, tuning.ranks, [*map(str, calls), "--sparse"],
+                    under(Path(name) / "rules", text))  # fmt: skip
+        faults = prove.faults_under_file(calls, heard.answers)
+        faults += prove.faults_of_numbers(rules, heard.answers)
+        probed = ask(choice, tuning.ranks, [str(call) for call in calls],
+                     under(Path(name) / "probe", emit_openmpi.probe(tuning)))  # fmt: skip
+        faults += prove.faults_under_probe(calls, probed.answers)
     return 2 * len(calls), faults
 
 
-def emit_reads_classic(choice: Choice) -> bool:
-    """Tell whether the Open MPI here reads the classic grammar, in which the probe is written."""
-    return not newer_than_5(choice.build.mpi_version)
+def prove_openmpi6(choice: Choice, tuning: Tuning, text: str) -> tuple[int, list[str]]:
+    """Run under the file, and have Open MPI 6 say which rule it takes for each call."""
+    rules = prove.rules_by_size(tuning)
+    calls = prove.calls_for(rules, tuning.ranks)
+    if not calls:
+        return 0, []
+    with tempfile.TemporaryDirectory(prefix="lanewise-prove-") as name:
+        variables = {**under(Path(name) / "rules", text), "OMPI_MCA_coll_tuned_verbose": "25"}
+        heard = ask(choice, tuning.ranks, [*map(str, calls), "--sparse"], variables)
+    faults = prove.faults_under_file(calls, heard.answers)
+    said = prove.said_in(heard.errors)
+    return len(calls), faults + prove.faults_of_what_is_said(rules, calls, tuning.ranks, said)
 
 
 def under(path: Path, text: str) -> dict[str, str]:
@@ -92,15 +107,23 @@ def prove_mpich(choice: Choice, tuning: Tuning) -> tuple[int, list[str]]:
     text = emitter_named("mpich").emit(tuning).text
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     variables = dict(line.split("=", 1) for line in lines)
-    answers = ask(choice, tuning.ranks, [*map(str, calls), "--sparse"], variables)
-    faults = prove.faults_under_file(calls, answers)
-    return len(calls), faults + prove.faults_of_variables(rules, answers)
+    heard = ask(choice, tuning.ranks, [*map(str, calls), "--sparse"], variables)
+    faults = prove.faults_under_file(calls, heard.answers)
+    return len(calls), faults + prove.faults_of_variables(rules, heard.answers)
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What came of a run: the answers, and the lines on standard error."""
+
+    answers: list[dict[str, Any]]
+    errors: list[str]
 
 
 def ask(
     choice: Choice, ranks: int, arguments: Sequence[str], variables: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """Run lanewise-prove and return its answers, those before a hang or a crash included."""
+) -> Heard:
+    """Run lanewise-prove and return what it says, up to a hang or a crash."""
     job = Job(
         program=(str(choice.build.program(PROVE)), *arguments),
         ranks=ranks,
@@ -113,14 +136,15 @@ def ask(
     environment = {**os.environ, **choice.fabric.environment(job), **variables}
     with subprocess.Popen(
         line, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
     ) as process:  # fmt: skip
         try:
-            output, _ = process.communicate(timeout=TIMEOUT_S)
+            output, errors = process.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
             kill_session(process.pid)
-            output, _ = process.communicate()
+            output, errors = process.communicate()
         finally:
             kill_session(process.pid)
     events = (event_of(text) for text in output.splitlines())
-    return [event for event in events if event is not None and event["event"] == "proof"]
+    answers = [event for event in events if event is not None and event["event"] == "proof"]
+    return Heard(answers, errors.splitlines())

@@ -10,12 +10,17 @@ SCHEMA_NAME = "lanewise-tuning"
 SCHEMA_VERSION = 1
 BYTES_MAX = 2**64 - 1
 
-COLLECTIVES = (
+BLOCKING = (
     "barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv",
     "alltoall", "reduce", "allreduce", "reduce_scatter",
 )  # fmt: skip
+# A nonblocking one, MPI_Ibcast, is a collective of its own here: it has evidence of its own.
+NONBLOCKING = tuple(f"i{name}" for name in BLOCKING)
+COLLECTIVES = (*BLOCKING, *NONBLOCKING)
 # Ranks know only their own count there, so no choice by size can be the same on all of them.
-WITHOUT_COMMON_SIZE = frozenset({"scatterv", "gatherv", "allgatherv"})
+WITHOUT_COMMON_SIZE = frozenset(
+    {"scatterv", "gatherv", "allgatherv", "iscatterv", "igatherv", "iallgatherv"}
+)
 
 
 @dataclass(frozen=True)

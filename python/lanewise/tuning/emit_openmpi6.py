@@ -16,6 +16,9 @@ from lanewise.tuning.safety import Emitted, by_size
 
 # Where Open MPI 6 calls an algorithm otherwise than 4 and 5 do.
 RENAMED = {("allgather", "bruck"): "bruck-k-fanout"}
+# The radix of that one is its fan-out.  Bruck's own is 2; with 0, what a rule has that does not
+# say it, the call never ends (seen with 6.0.0rc2).
+BRUCK_RADIX = 2
 
 
 def write(tuning: Tuning) -> Emitted:
@@ -51,6 +54,8 @@ def rule_values(name: str, rule: Rule, ranks: int) -> dict[str, Any]:
     values["alg"] = RENAMED.get((name, rule.algorithm), rule.algorithm)
     if rule.algorithm == "chain":
         values["faninout"] = CHAINS
+    if (name, rule.algorithm) in RENAMED:
+        values["faninout"] = BRUCK_RADIX
     if rule.segment_bytes:
         values["seg_size"] = rule.segment_bytes
     return values

@@ -165,6 +165,17 @@ def test_the_probe_applies_to_the_same_calls_and_names_no_algorithm(one: Tuning)
             assert probed.algorithm(name, size, one.ranks)[0] == (NO_ALGORITHM if there else 0)
 
 
+def test_open_mpi_6_is_told_the_radix_of_bruck_without_which_it_hangs() -> None:
+    one = tuning({"allgather": {64: [own("bruck")]}, "alltoall": {64: [own("modified_bruck")]}})
+
+    values = json.loads(emitter_named("openmpi6").emit(one).text)
+
+    assert version3(values, "allgather", 64, 4) == {
+        "msg_size_min": 256, "msg_size_max": 259, "alg": "bruck-k-fanout", "faninout": 2,
+    }  # fmt: skip
+    assert "faninout" not in version3(values, "alltoall", 64, 4)
+
+
 def test_scatter_may_change_between_its_two_linear_algorithms() -> None:
     linear, eager = own("basic_linear"), own("linear_nb")
     one = tuning({"scatter": {8: [linear], 64: [linear, eager], 512: [eager]}})
@@ -255,6 +266,51 @@ def test_a_proof_finds_what_is_not_obeyed() -> None:
     assert prove.faults_of_numbers(prove.rules_by_size(one), other) == [
         "bcast chain is number 3 here, not 2"
     ]
+
+
+def said(one: Tuning, calls: list[prove.Call]) -> list[str]:
+    """Return what ranks of Open MPI 6 say of the calls under the file, two of them mixed."""
+    values = json.loads(emitter_named("openmpi6").emit(one).text)
+    lines: list[str] = []
+    for call in calls:
+        size = call.message_bytes * (call.ranks if call.collective in OVER_RANKS else 1)
+        head = f"coll:tuned:dynamic For {call.collective} with msg_size={size}:"
+        rule = version3(values, call.collective, call.message_bytes, call.ranks)
+        if call.ranks != one.ranks:
+            lines += [f"[a:1] coll:tuned:dynamic: For {call.collective} with communicator size "
+                      f"{call.ranks} no matching rule found.  Using fixed defaults."]  # fmt: skip
+        elif rule is None:
+            lines += [f"[a:1] {head} no matching rule, using fixed defaults."]
+        else:
+            low, high = rule.get("msg_size_min", 0), rule.get("msg_size_max", "inf")
+            taken = (f"\t\t\tmsg_size {low}:{high} -> {rule['alg']} ( 2).  Params: topo in/out  0, "
+                     f"segsize {rule.get('seg_size', 0):5}, max_requests    0")  # fmt: skip
+            for step in (f"{head} selected rule number 1:", taken):
+                lines += [f"[a:1] {step}", f"[b:2] {step}"]
+    return lines
+
+
+@settings(max_examples=40, deadline=None)
+@given(tunings())
+def test_what_open_mpi_6_says_it_takes_is_compared_with_the_rules(one: Tuning) -> None:
+    rules = prove.rules_by_size(one)
+    calls = prove.calls_for(rules, one.ranks)
+
+    right = prove.said_in(said(one, calls))
+    nothing = prove.said_in([])
+
+    assert prove.faults_of_what_is_said(rules, calls, one.ranks, right) == []
+    assert len(prove.faults_of_what_is_said(rules, calls, one.ranks, nothing)) == len(calls)
+
+
+def test_another_algorithm_or_segment_than_the_rule_says_is_a_fault() -> None:
+    one = tuning({"bcast": {64: [own("chain", 8192)]}})
+    rules = prove.rules_by_size(one)
+    calls = [call for call in prove.calls_for(rules, 4) if call.ruled]
+
+    for wrong in (("chain", "binary"), ("8192", "4096"), ("size=64", "size=63")):
+        lines = [line.replace(*wrong) for line in said(one, calls)]
+        assert prove.faults_of_what_is_said(rules, calls, 4, prove.said_in(lines))
 
 
 def test_the_last_size_that_can_be_is_no_bound() -> None:

@@ -5,17 +5,20 @@ Open MPI says nothing of a file that it misreads.  So it gets the file twice: on
 every call must be right, with insignificant arguments empty too; and once with an algorithm that
 does not exist in place of each, where just the calls must be refused that a rule applies to, on
 both sides of every bound and with a rank less.  That the numbers mean the algorithms measured is
-looked up in the MPI itself.  MPICH tells what its variables hold.
+looked up in the MPI itself.  Open MPI 6 leaves out a rule that it does not understand, but can be
+told to say of every call which rule it takes.  MPICH tells what its variables hold.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lanewise.tuning.content import BYTES_MAX, Rule, Tuning
-from lanewise.tuning.emit_openmpi import ALGORITHMS
+from lanewise.tuning.emit_openmpi import ALGORITHMS, COUNTED_OVER_RANKS
+from lanewise.tuning.emit_openmpi6 import RENAMED
 from lanewise.tuning.safety import by_size, for_all_sizes
 
 REDUCTIONS = frozenset({"reduce", "allreduce", "reduce_scatter"})
@@ -105,6 +108,76 @@ def faults_under_probe(calls: Sequence[Call], answers: Answers) -> list[str]:
         for call in calls
         if heard.get(str(call)) != expected[call.ruled]
     ]
+
+
+# What Open MPI 6 says with coll_tuned_verbose 25 (coll_tuned_dynamic_rules.c of v6.0.x), each line
+# after "[HOST:PID] ": of a call, which rule it takes, and in that process's next line the rule.
+TAKEN = re.compile(
+    r"(\[\S+\]) coll:tuned:dynamic:? For (\w+) with msg_size=(\d+): (no matching|selected) rule"
+)
+TAKEN_RULE = re.compile(r"(\[\S+\])\s+msg_size \S+ -> (\S+) \(.*segsize +(\d+)")
+NOT_TAKEN = re.compile(r"\[\S+\] coll:tuned:dynamic: For (\w+) with communicator size (\d+)\s+no ")
+# An algorithm and its segment; no algorithm where Open MPI keeps to its own choice.
+Taken = tuple[str, int]
+ITS_OWN: Taken = ("", 0)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What Open MPI 6 takes, by collective and size; for which numbers of ranks it has no rule."""
+
+    taken: Mapping[tuple[str, int], frozenset[Taken]]
+    without_rules: frozenset[tuple[str, int]]
+
+
+def said_in(lines: Iterable[str]) -> Said:
+    """Return what the lines of all ranks say; each speaks for itself, and they are mixed."""
+    taken: dict[tuple[str, int], set[Taken]] = {}
+    without: set[tuple[str, int]] = set()
+    open_calls: dict[str, tuple[str, int]] = {}
+    for line in lines:
+        if found := TAKEN.match(line):
+            process, name, size, which = found.groups()
+            if which == "selected":
+                open_calls[process] = (name, int(size))
+            else:
+                taken.setdefault((name, int(size)), set()).add(ITS_OWN)
+        elif found := TAKEN_RULE.match(line):
+            call = open_calls.pop(found[1], None)
+            if call is not None:
+                taken.setdefault(call, set()).add((found[2], int(found[3])))
+        elif found := NOT_TAKEN.match(line):
+            without.add((found[1], int(found[2])))
+    return Said({call: frozenset(all_of_it) for call, all_of_it in taken.items()},
+                frozenset(without))  # fmt: skip
+
+
+def faults_of_what_is_said(
+    rules: Mapping[str, Sequence[Rule]], calls: Sequence[Call], ranks: int, said: Said
+) -> list[str]:
+    """Return a sentence for each call for which Open MPI 6 takes another rule than it should."""
+    found = []
+    for call in calls:
+        if call.ranks != ranks:
+            if (call.collective, call.ranks) not in said.without_rules:
+                found.append(f"a rule may apply to {call}")
+            continue
+        wanted = taken_for(rules[call.collective], call)
+        scale = ranks if call.collective in COUNTED_OVER_RANKS else 1
+        taken = said.taken.get((call.collective, call.message_bytes * scale), frozenset())
+        if taken != {wanted}:
+            is_taken = ", ".join(sorted(map(str, taken))) or "nothing is said of it"
+            found.append(f"{call}: {is_taken}, not {wanted}")
+    return found
+
+
+def taken_for(rules: Sequence[Rule], call: Call) -> Taken:
+    """Return what Open MPI 6 should take for a call."""
+    for rule in rules:
+        if rule.from_bytes <= call.message_bytes <= rule.to_bytes:
+            name = RENAMED.get((call.collective, rule.algorithm), rule.algorithm)
+            return name, rule.segment_bytes
+    return ITS_OWN
 
 
 def faults_of_numbers(rules: Mapping[str, Sequence[Rule]], answers: Answers) -> list[str]:

@@ -35,6 +35,7 @@ extern const Algorithm allgather_linear_nb{
     .cost = "a+(n-1)bM",
     .needs = {},
     .build = build,
+    .posts_at_once = true,
 };
 
 extern const Algorithm allgatherv_linear_nb{
@@ -44,6 +45,7 @@ extern const Algorithm allgatherv_linear_nb{
     .cost = "a+(n-1)bM",
     .needs = {},
     .build = build,
+    .posts_at_once = true,
 };
 
 }  // namespace lanewise::collectives

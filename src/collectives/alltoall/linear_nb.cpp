@@ -37,6 +37,7 @@ extern const Algorithm alltoall_linear_nb{
     .cost = "a+(n-1)bM",
     .needs = {},
     .build = build,
+    .posts_at_once = true,
 };
 
 }  // namespace lanewise::collectives

@@ -2,9 +2,6 @@
 
 #include "collectives/execute/execute.hpp"
 
-#include <algorithm>
-#include <iterator>
-
 #include "collectives/execute/prepare.hpp"
 
 namespace lanewise::collectives {
@@ -48,29 +45,6 @@ int share_counts(const Call& call, State& state, Arrangement& arrangement) {
     return run_arranged(*program_for(choice, news, state, carrier).program, state, carrier);
 }
 
-/* The call without what the MPI says is not significant on this rank, and may be anything. */
-Call significant(Call call, const State& state) {
-    if (state.rank == call.root) return call;
-    switch (call.collective) {
-        case Collective::scatter:
-        case Collective::scatterv:
-            call.send = nullptr;
-            call.send_count = 0;
-            call.send_type = MPI_DATATYPE_NULL;
-            call.counts = call.displacements = {};
-            return call;
-        case Collective::gather:
-        case Collective::gatherv:
-            call.receive = nullptr;
-            call.receive_count = 0;
-            call.receive_type = MPI_DATATYPE_NULL;
-            call.counts = call.displacements = {};
-            return call;
-        default:
-            return call;
-    }
-}
-
 /* What a call is known by when it comes again; only what is significant on this rank. */
 Repeated repeated(const Call& call, const Choice& choice, const State& state) {
     Repeated key{.algorithm = choice.algorithm,
@@ -99,14 +73,6 @@ bool is_predefined(MPI_Datatype type) {
     if (type == MPI_DATATYPE_NULL) return true;
     const auto layout = layout_of(type);
     return layout.plain && layout.predefined;
-}
-
-/* Handles of these are never freed, so what was once asked of the operator stays true. */
-bool is_predefined_op(MPI_Op op) {
-    const MPI_Op predefined[] = {MPI_OP_NULL, MPI_SUM,    MPI_MAX,   MPI_MIN,  MPI_PROD,
-                                 MPI_LAND,    MPI_LOR,    MPI_LXOR,  MPI_BAND, MPI_BOR,
-                                 MPI_BXOR,    MPI_MAXLOC, MPI_MINLOC};
-    return std::find(std::begin(predefined), std::end(predefined), op) != std::end(predefined);
 }
 
 void rehearse(const Call& call, const Choice& choice, const KeptProgram& kept, State& state,
@@ -160,6 +126,10 @@ int execute(const Call& given, const Choice& choice, bool& served) {
     code = run_arranged(*kept.program, *state, arrangement);
     rehearse(call, choice, kept, *state, arrangement);
     return code;
+}
+
+bool get_ready(MPI_Comm comm) {
+    return state_of(comm) != nullptr;
 }
 
 std::string why_no_sites(MPI_Comm comm) {

@@ -17,6 +17,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/execute/numbers.hpp"
+#include "collectives/execute/program.hpp"
 
 namespace lanewise::collectives {
 
@@ -62,8 +63,11 @@ struct PendingDeleter {
 };
 using PendingCall = std::unique_ptr<Pending, PendingDeleter>;
 int start(const Call& call, const Choice& choice, bool& served, PendingCall& pending);
-int test(Pending& pending, bool& done);
+int test(Pending& pending, bool& done, From from = From::program);
 int wait(Pending& pending);
+
+/* Makes now what a first call on `comm` would make, which is collective. False: it cannot be. */
+bool get_ready(MPI_Comm comm);
 
 /* Why algorithms between sites do not serve on `comm`, in a sentence; empty if they do. After a
    call was not served. */

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 
 namespace lanewise::collectives {
 namespace {
@@ -68,6 +69,35 @@ bool fits(const Algorithm& algorithm, Shape shape) {
 }
 
 }  // namespace
+
+Call significant(Call call, const State& state) {
+    if (state.rank == call.root) return call;
+    switch (call.collective) {
+        case Collective::scatter:
+        case Collective::scatterv:
+            call.send = nullptr;
+            call.send_count = 0;
+            call.send_type = MPI_DATATYPE_NULL;
+            call.counts = call.displacements = {};
+            return call;
+        case Collective::gather:
+        case Collective::gatherv:
+            call.receive = nullptr;
+            call.receive_count = 0;
+            call.receive_type = MPI_DATATYPE_NULL;
+            call.counts = call.displacements = {};
+            return call;
+        default:
+            return call;
+    }
+}
+
+bool is_predefined_op(MPI_Op op) {
+    const MPI_Op predefined[] = {MPI_OP_NULL, MPI_SUM,    MPI_MAX,   MPI_MIN,  MPI_PROD,
+                                 MPI_LAND,    MPI_LOR,    MPI_LXOR,  MPI_BAND, MPI_BOR,
+                                 MPI_BXOR,    MPI_MAXLOC, MPI_MINLOC};
+    return std::find(std::begin(predefined), std::end(predefined), op) != std::end(predefined);
+}
 
 bool admits(const Algorithm& algorithm, const Call& call, const State& state) {
     // Elements that run backwards through memory have no place in scratch.

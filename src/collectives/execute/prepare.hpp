@@ -14,6 +14,12 @@
 
 namespace lanewise::collectives {
 
+/* The call without what the MPI says is not significant on this rank, and may be anything. */
+Call significant(Call call, const State& state);
+
+/* Handles of these are never freed, so what was once asked of the operator stays true. */
+bool is_predefined_op(MPI_Op op);
+
 /* Whether the algorithm's restrictions allow this call. */
 bool admits(const Algorithm& algorithm, const Call& call, const State& state);
 

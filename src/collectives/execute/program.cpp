@@ -7,6 +7,8 @@
 #include <cstring>
 #include <thread>
 
+#include "collectives/execute/progress.hpp"
+
 namespace lanewise::collectives {
 namespace {
 
@@ -168,6 +170,23 @@ int copy(const Instruction& i, const Setting& setting) {
     });
 }
 
+/* The same without a call that makes progress. */
+int copy_inside_progress(const Instruction& i, const Setting& setting) {
+    if (setting.plain || may_nest()) return copy(i, setting);
+    return in_pieces(i, setting, [&](std::byte *one, std::byte *other, int count) {
+        int size = 0;
+        PMPI_Pack_size(count, setting.type, setting.comm, &size);
+        std::vector<std::byte> packed(static_cast<std::size_t>(size));
+        int position = 0;
+        const int code =
+            PMPI_Pack(one, count, setting.type, packed.data(), size, &position, setting.comm);
+        if (code != MPI_SUCCESS) return code;
+        position = 0;
+        return PMPI_Unpack(packed.data(), size, &position, other, count, setting.type,
+                           setting.comm);
+    });
+}
+
 int reduce(const Instruction& i, const Setting& setting) {
     return in_pieces(i, setting, [&](std::byte *one, std::byte *other, int count) {
         return PMPI_Reduce_local(one, other, count, setting.type, setting.op);
@@ -195,10 +214,20 @@ std::span<MPI_Request> waited(const Instruction& i, std::span<MPI_Request> reque
                             static_cast<std::size_t>(i.slot_end - i.slot));
 }
 
-int test(std::span<MPI_Request> requests, bool& done) {
+int test(std::span<MPI_Request> requests, bool& done, From from = From::program) {
+    if (from == From::progress && !may_nest()) {
+        done = are_complete(requests);
+        if (!done) return MPI_SUCCESS;
+        if (requests.size() == 1) return PMPI_Wait(requests.data(), MPI_STATUS_IGNORE);
+        return PMPI_Waitall(static_cast<int>(requests.size()), requests.data(),
+                            MPI_STATUSES_IGNORE);
+    }
     int flag = 0;
-    const int code = PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &flag,
-                                  MPI_STATUSES_IGNORE);
+    // Of one, the MPI says which error it was; of several only that there was one.
+    const int code = requests.size() == 1
+                         ? PMPI_Test(requests.data(), &flag, MPI_STATUS_IGNORE)
+                         : PMPI_Testall(static_cast<int>(requests.size()), requests.data(), &flag,
+                                        MPI_STATUSES_IGNORE);
     done = flag != 0;
     return code;
 }
@@ -262,7 +291,7 @@ int run(const Program& program, const Setting& setting, std::span<MPI_Request> r
 }
 
 int advance(const Program& program, const Setting& setting, std::span<MPI_Request> requests,
-            std::size_t& next) {
+            std::size_t& next, From from) {
     for (; next < program.instructions.size(); ++next) {
         const auto& i = program.instructions[next];
         int code = MPI_SUCCESS;
@@ -273,22 +302,32 @@ int advance(const Program& program, const Setting& setting, std::span<MPI_Reques
                 auto own = requests.subspan(static_cast<std::size_t>(i.slot), 1);
                 // A blocking message has been posted if its request is there from the last time.
                 if (own[0] == MPI_REQUEST_NULL) code = post(i, setting, own.data());
-                if (code == MPI_SUCCESS && i.blocking) code = test(own, done);
+                if (code == MPI_SUCCESS && i.blocking) code = test(own, done, from);
                 break;
             }
             case Act::copy:
-                code = copy(i, setting);
+                code = from == From::progress ? copy_inside_progress(i, setting) : copy(i, setting);
                 break;
             case Act::reduce:
                 code = reduce(i, setting);
                 break;
             case Act::wait:
-                code = test(waited(i, requests), done);
+                code = test(waited(i, requests), done, from);
                 break;
         }
         if (code != MPI_SUCCESS || !done) return code;
     }
     return MPI_SUCCESS;
+}
+
+bool posts_at_once(const Program& program) {
+    bool waited = false;
+    for (const auto& i : program.instructions) {
+        const bool message = i.act == Act::send || i.act == Act::receive;
+        if (message && waited) return false;
+        waited = waited || i.act == Act::wait || (message && i.blocking);
+    }
+    return true;
 }
 
 }  // namespace lanewise::collectives

@@ -64,8 +64,14 @@ struct Setting {
 /* Runs to the end. `requests` holds a slot each. An MPI error code. */
 int run(const Program& program, const Setting& setting, std::span<MPI_Request> requests);
 
+/* From where a program goes on: from a call of the program's, or from inside the MPI's progress. */
+enum class From : std::uint8_t { program, progress };
+
 /* Goes on from instruction `next` without waiting; done when that is past the last. */
 int advance(const Program& program, const Setting& setting, std::span<MPI_Request> requests,
-            std::size_t& next);
+            std::size_t& next, From from);
+
+/* Whether every message is begun before any is waited for. */
+bool posts_at_once(const Program& program);
 
 }  // namespace lanewise::collectives

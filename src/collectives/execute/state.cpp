@@ -16,11 +16,9 @@ constexpr std::size_t rehearsed_max = 16;
 std::atomic<unsigned> deaths{0};
 
 int destroy(MPI_Comm, int, void *attribute, void *) {
-    std::unique_ptr<State> state(static_cast<State *>(attribute));
     deaths.fetch_add(1, std::memory_order_release);
-    int finalized = 0;
-    PMPI_Finalized(&finalized);
-    return finalized ? MPI_SUCCESS : PMPI_Comm_free(&state->comm);
+    delete static_cast<std::shared_ptr<State> *>(attribute);
+    return MPI_SUCCESS;
 }
 
 /* Adds `one`, in place of the oldest where the ring is full; returns where it stands. */
@@ -42,16 +40,24 @@ int make_keyval() {
 }
 
 State *make(MPI_Comm comm, int keyval) {
-    auto state = std::make_unique<State>();
+    auto state = std::make_shared<State>();
     if (PMPI_Comm_dup(comm, &state->comm) != MPI_SUCCESS) return nullptr;
     PMPI_Comm_rank(comm, &state->rank);
     PMPI_Comm_size(comm, &state->ranks);
     state->located = locate(state->comm);
-    if (PMPI_Comm_set_attr(comm, keyval, state.get()) != MPI_SUCCESS) return nullptr;
-    return state.release();
+    auto held = std::make_unique<std::shared_ptr<State>>(state);
+    if (PMPI_Comm_set_attr(comm, keyval, held.get()) != MPI_SUCCESS) return nullptr;
+    return held.release()->get();
 }
 
 }  // namespace
+
+State::~State() {
+    if (comm == MPI_COMM_NULL) return;
+    int finalized = 0;
+    PMPI_Finalized(&finalized);
+    if (finalized == 0) PMPI_Comm_free(&comm);
+}
 
 const KeptProgram *State::find(const ProgramKey& key, std::span<const std::int64_t> counts,
                                std::span<const std::int64_t> offsets) {
@@ -104,7 +110,8 @@ State *state_of(MPI_Comm comm) {
     void *attribute = nullptr;
     int found = 0;
     PMPI_Comm_get_attr(comm, keyval, &attribute, &found);
-    auto *state = found ? static_cast<State *>(attribute) : make(comm, keyval);
+    auto *state =
+        found ? static_cast<std::shared_ptr<State> *>(attribute)->get() : make(comm, keyval);
     last = {comm, state, deaths.load(std::memory_order_acquire)};
     return state;
 }

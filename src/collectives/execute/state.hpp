@@ -2,7 +2,8 @@
 //
 // State: what is kept with a communicator: the private duplicate that messages
 // travel on, the programs built for it, and memory for them to work in. It is
-// an attribute of the communicator and dies with it.
+// an attribute of the communicator and dies with it, or with the last call that
+// was still in flight then.
 
 #pragma once
 
@@ -67,7 +68,7 @@ struct Rehearsed {
     Setting setting; /* the pointers are put in by each call */
 };
 
-struct State {
+struct State : std::enable_shared_from_this<State> {
     MPI_Comm comm = MPI_COMM_NULL; /* the private duplicate */
     int rank = 0;
     int ranks = 1;
@@ -79,6 +80,11 @@ struct State {
     std::vector<MPI_Request> requests;
     std::vector<std::byte> scratch;
     unsigned sequence = 0;
+
+    State() = default;
+    ~State();
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
 
     /* Operations on one communicator begin in the same order everywhere, so tags agree. */
     int next_tag() { return static_cast<int>(sequence++ & 0x7fffU); }

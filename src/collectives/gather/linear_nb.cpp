@@ -23,6 +23,7 @@ extern const Algorithm gather_linear_nb{
     .cost = "a+(n-1)bM",
     .needs = {},
     .build = build,
+    .posts_at_once = true,
 };
 
 extern const Algorithm gatherv_linear_nb{
@@ -32,6 +33,7 @@ extern const Algorithm gatherv_linear_nb{
     .cost = "a+(n-1)bM",
     .needs = {},
     .build = build,
+    .posts_at_once = true,
 };
 
 }  // namespace lanewise::collectives

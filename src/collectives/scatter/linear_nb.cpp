@@ -25,6 +25,7 @@ extern const Algorithm scatter_linear_nb{
     .cost = "a+(n-1)bM",
     .needs = {},
     .build = build,
+    .posts_at_once = true,
 };
 
 extern const Algorithm scatterv_linear_nb{
@@ -34,6 +35,7 @@ extern const Algorithm scatterv_linear_nb{
     .cost = "a+(n-1)bM",
     .needs = {},
     .build = build,
+    .posts_at_once = true,
 };
 
 }  // namespace lanewise::collectives

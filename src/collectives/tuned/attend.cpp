@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 
+#include "collectives/execute/request.hpp"
 #include "collectives/tuned/settings.hpp"
 
 namespace lanewise::tuned {
@@ -147,26 +148,30 @@ Bytes message_bytes(const Call& call, const Standing& standing) {
     return std::nullopt;
 }
 
-Decision decide(const Call& call, Standing& standing) {
+Decision decide(const Call& call, Calling calling, Standing& standing) {
+    const Operation operation(call.collective, calling);
     Decision decision;
     const auto bytes = message_bytes(call, standing);
     if (!bytes) return decision;
     decision.valid = true;
     decision.message_bytes = *bytes;
     if (!standing.follows) return decision;
-    decision.rule = find(rules().tuning, call.collective, *bytes);
-    if (!decision.rule || !reports()) return decision;
-    auto& followed = standing.followed[static_cast<std::size_t>(call.collective)];
+    decision.rule = find(rules().tuning, operation, *bytes);
+    if (!decision.rule || !reports() || calling == Calling::nonblocking) return decision;
+    auto& followed = standing.followed[operation.index()];
     const auto number = followed.fetch_add(1, std::memory_order_relaxed);
     decision.sampled = number % sampling_period == sampling_period - 1;
     return decision;
 }
 
-bool carry_out(const Call& call, const Decision& decision, int& code) {
-    const auto& rule = *decision.rule;
+namespace {
+
+/* Has `act` carry out the call, or start it: `act(choice, served)`. */
+template <typename Act>
+bool serve(const Call& call, const Rule& rule, int& code, const Act& act) {
     bool served = false;
     try {
-        code = execute(call, {rule.algorithm, rule.segment_bytes, rule.lanes}, served);
+        code = act(Choice{rule.algorithm, rule.segment_bytes, rule.lanes}, served);
     } catch (const std::bad_alloc&) {
         // Other ranks may be under way already, so this call cannot be passed on any more.
         PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
@@ -175,6 +180,19 @@ bool carry_out(const Call& call, const Decision& decision, int& code) {
     }
     if (!served && code == MPI_SUCCESS && rule.algorithm->needs.sites) say_no_sites(call);
     return served || code != MPI_SUCCESS;
+}
+
+}  // namespace
+
+bool carry_out(const Call& call, const Decision& decision, int& code) {
+    return serve(call, *decision.rule, code,
+                 [&](const Choice& choice, bool& served) { return execute(call, choice, served); });
+}
+
+bool begin(const Call& call, const Decision& decision, MPI_Request *request, int& code) {
+    return serve(call, *decision.rule, code, [&](const Choice& choice, bool& served) {
+        return start_request(call, choice, served, request);
+    });
 }
 
 }  // namespace lanewise::tuned

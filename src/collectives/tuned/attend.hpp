@@ -27,10 +27,14 @@ struct Decision {
     bool sampled = false;                    /* pass it on, and time it */
     bool valid = false;
 };
-Decision decide(const collectives::Call& call, Standing& standing);
+Decision decide(const collectives::Call& call, Calling calling, Standing& standing);
 
 /* Carries the call out. False on every rank alike where the rule's algorithm cannot. */
 bool carry_out(const collectives::Call& call, const Decision& decision, int& code);
+
+/* Starts the call, likewise. */
+bool begin(const collectives::Call& call, const Decision& decision, MPI_Request *request,
+           int& code);
 
 /* While it lives, calls that this thread makes are not intercepted again. */
 class Inside {
@@ -44,7 +48,7 @@ class Inside {
 template <typename PassOn>
 int attend(Standing& standing, const collectives::Call& call, const PassOn& pass_on) {
     const Inside here;
-    const Decision decision = decide(call, standing);
+    const Decision decision = decide(call, Calling::blocking, standing);
     const std::int64_t begin_ns = reports() ? now_ns() : 0;
     int code = MPI_SUCCESS;
     Outcome outcome = Outcome::passed;
@@ -57,6 +61,22 @@ int attend(Standing& standing, const collectives::Call& call, const PassOn& pass
     if (reports() && decision.valid) {
         record(call.collective, decision.message_bytes, decision.rule, outcome,
                now_ns() - begin_ns);
+    }
+    return code;
+}
+
+/* A nonblocking call. How long it takes lies in what the program does meanwhile: only counted. */
+template <typename PassOn>
+int attend(Standing& standing, const collectives::Call& call, MPI_Request *request,
+           const PassOn& pass_on) {
+    const Inside here;
+    const Decision decision = decide(call, Calling::nonblocking, standing);
+    int code = MPI_SUCCESS;
+    const bool taken = decision.rule && request && begin(call, decision, request, code);
+    if (!taken) code = pass_on();
+    if (reports() && decision.valid) {
+        record({call.collective, Calling::nonblocking}, decision.message_bytes, decision.rule,
+               taken ? Outcome::taken : Outcome::passed, 0);
     }
     return code;
 }

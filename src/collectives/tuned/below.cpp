@@ -17,11 +17,15 @@ void find(Function& function, const char *name) {
 constinit Below below;
 
 void find_below() {
-#define LANEWISE_FIND(name, ...) find(below.name, "MPI_" #name);
+#define LANEWISE_FIND(name, lower, ...) \
+    find(below.name, "MPI_" #name);     \
+    find(below.I##lower, "MPI_I" #lower);
     LANEWISE_FUNCTIONS(LANEWISE_FIND)
 #undef LANEWISE_FIND
 #if MPI_VERSION >= 4
-#define LANEWISE_FIND(name, ...) find(below.name##_c, "MPI_" #name "_c");
+#define LANEWISE_FIND(name, lower, ...)      \
+    find(below.name##_c, "MPI_" #name "_c"); \
+    find(below.I##lower##_c, "MPI_I" #lower "_c");
     LANEWISE_COUNTED_FUNCTIONS(LANEWISE_FIND)
 #undef LANEWISE_FIND
 #endif

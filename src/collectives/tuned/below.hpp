@@ -12,11 +12,15 @@
 namespace lanewise::tuned {
 
 struct Below {
-#define LANEWISE_POINTER(name, ...) decltype(&PMPI_##name) name = &PMPI_##name;
+#define LANEWISE_POINTER(name, lower, ...)      \
+    decltype(&PMPI_##name) name = &PMPI_##name; \
+    decltype(&PMPI_I##lower) I##lower = &PMPI_I##lower;
     LANEWISE_FUNCTIONS(LANEWISE_POINTER)
 #undef LANEWISE_POINTER
 #if MPI_VERSION >= 4
-#define LANEWISE_POINTER(name, ...) decltype(&PMPI_##name##_c) name##_c = &PMPI_##name##_c;
+#define LANEWISE_POINTER(name, lower, ...)                  \
+    decltype(&PMPI_##name##_c) name##_c = &PMPI_##name##_c; \
+    decltype(&PMPI_I##lower##_c) I##lower##_c = &PMPI_I##lower##_c;
     LANEWISE_COUNTED_FUNCTIONS(LANEWISE_POINTER)
 #undef LANEWISE_POINTER
 #endif

@@ -45,12 +45,34 @@
         return visit_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                     \
     }
 
+#define LANEWISE_DEFINE_LATER(name, followed, ...)                                            \
+    [[gnu::noinline]] static int visit_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__), \
+                                              MPI_Request *request) {                         \
+        const auto pass_on = [&] {                                                            \
+            return below.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);        \
+        };                                                                                    \
+        Standing *standing = concerned({Collective::followed, Calling::nonblocking}, comm);   \
+        if (!standing) return pass_on();                                                      \
+        lanewise::collectives::Call call;                                                     \
+        call.collective = Collective::followed;                                               \
+        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                         \
+        return attend(*standing, call, request, pass_on);                                     \
+    }                                                                                         \
+    extern "C" LANEWISE_EXPORT int MPI_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__), \
+                                              MPI_Request *request) {                         \
+        if (passes({Collective::followed, Calling::nonblocking}, comm)) {                     \
+            return below.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);        \
+        }                                                                                     \
+        return visit_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);          \
+    }
+
 namespace small_counts {
 using namespace lanewise::tuned;
 using Count = int;
 using Displacement = int;
 #define LANEWISE_SMALL(name, lower, upper, followed, ...) \
-    LANEWISE_DEFINE(name, followed, __VA_ARGS__)
+    LANEWISE_DEFINE(name, followed, __VA_ARGS__)          \
+    LANEWISE_DEFINE_LATER(I##lower, followed, __VA_ARGS__)
 LANEWISE_FUNCTIONS(LANEWISE_SMALL)
 }  // namespace small_counts
 
@@ -60,7 +82,8 @@ using namespace lanewise::tuned;
 using Count = MPI_Count;
 using Displacement = MPI_Aint;
 #define LANEWISE_LARGE(name, lower, upper, followed, ...) \
-    LANEWISE_DEFINE(name##_c, followed, __VA_ARGS__)
+    LANEWISE_DEFINE(name##_c, followed, __VA_ARGS__)      \
+    LANEWISE_DEFINE_LATER(I##lower##_c, followed, __VA_ARGS__)
 LANEWISE_COUNTED_FUNCTIONS(LANEWISE_LARGE)
 }  // namespace large_counts
 #endif

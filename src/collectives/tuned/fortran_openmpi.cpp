@@ -88,8 +88,8 @@ void set(MPI_Comm& field, void *argument) {
     field = PMPI_Comm_f2c(number(argument));
 }
 
-Standing *concerned_by(Collective collective, const void *comm) {
-    return active ? concerned(collective, PMPI_Comm_f2c(number(comm))) : nullptr;
+Standing *concerned_by(Operation operation, const void *comm) {
+    return active ? concerned(operation, PMPI_Comm_f2c(number(comm))) : nullptr;
 }
 
 static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are");
@@ -123,11 +123,41 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are
         if (error) *error = code;                                                            \
     }
 
-#define LANEWISE_SPELLINGS(name, lower, upper, followed, ...) \
-    LANEWISE_DEFINE(mpi_##lower, followed, __VA_ARGS__)       \
-    LANEWISE_DEFINE(mpi_##lower##_, followed, __VA_ARGS__)    \
-    LANEWISE_DEFINE(mpi_##lower##__, followed, __VA_ARGS__)   \
-    LANEWISE_DEFINE(MPI_##upper, followed, __VA_ARGS__)       \
-    LANEWISE_DEFINE(mpi_##lower##_f08_, followed, __VA_ARGS__)
+#define LANEWISE_DEFINE_LATER(symbol, followed, ...)                                        \
+    extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),  \
+                                           MPI_Fint *request, MPI_Fint *error) {            \
+        using namespace lanewise::tuned;                                                    \
+        using Function =                                                                    \
+            void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *, MPI_Fint *); \
+        static const auto own = reinterpret_cast<Function>(fortran_below(#symbol));         \
+        const Operation operation(Collective::followed, Calling::nonblocking);              \
+        Standing *standing = concerned_by(operation, comm);                                 \
+        if (!standing || !sentinels().known()) {                                            \
+            return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, error);      \
+        }                                                                                   \
+        Call call;                                                                          \
+        call.collective = Collective::followed;                                             \
+        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                       \
+        MPI_Request made = MPI_REQUEST_NULL;                                                \
+        const int code = attend(*standing, call, &made, [&] {                               \
+            MPI_Fint code_below = MPI_SUCCESS;                                              \
+            own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, &code_below);       \
+            return int{code_below};                                                         \
+        });                                                                                 \
+        if (made != MPI_REQUEST_NULL) *request = PMPI_Request_c2f(made);                    \
+        if (error) *error = code;                                                           \
+    }
+
+#define LANEWISE_SPELLINGS(name, lower, upper, followed, ...)      \
+    LANEWISE_DEFINE(mpi_##lower, followed, __VA_ARGS__)            \
+    LANEWISE_DEFINE(mpi_##lower##_, followed, __VA_ARGS__)         \
+    LANEWISE_DEFINE(mpi_##lower##__, followed, __VA_ARGS__)        \
+    LANEWISE_DEFINE(MPI_##upper, followed, __VA_ARGS__)            \
+    LANEWISE_DEFINE(mpi_##lower##_f08_, followed, __VA_ARGS__)     \
+    LANEWISE_DEFINE_LATER(mpi_i##lower, followed, __VA_ARGS__)     \
+    LANEWISE_DEFINE_LATER(mpi_i##lower##_, followed, __VA_ARGS__)  \
+    LANEWISE_DEFINE_LATER(mpi_i##lower##__, followed, __VA_ARGS__) \
+    LANEWISE_DEFINE_LATER(MPI_I##upper, followed, __VA_ARGS__)     \
+    LANEWISE_DEFINE_LATER(mpi_i##lower##_f08_, followed, __VA_ARGS__)
 
 LANEWISE_FUNCTIONS(LANEWISE_SPELLINGS)

@@ -4,7 +4,8 @@
 // function in its spellings, the collective whose rules it follows, and its
 // arguments by the names that they have in Call; from it come the functions of
 // C (with int and with MPI_Count), those of Fortran, and the pointers to what
-// lies below.
+// lies below. Each has a nonblocking form, whose name begins with I and whose
+// last argument is a request.
 
 #pragma once
 

@@ -20,12 +20,14 @@
 namespace lanewise::tuned {
 namespace {
 
+using collectives::Calling;
 using collectives::Collective;
+using collectives::Operation;
 using collectives::Rule;
 
 // Bucket 0 holds size 0, bucket b the sizes from 2^(b-1) to 2^b - 1.
 constexpr std::size_t bucket_count = 65;
-constexpr std::size_t row_count = collectives::collective_count * bucket_count;
+constexpr std::size_t row_count = collectives::operation_count * bucket_count;
 
 struct Tally {
     std::atomic<std::uint64_t> taken;
@@ -64,18 +66,24 @@ double mean_s(std::uint64_t total_ns, std::uint64_t count) {
     return 1e-9 * static_cast<double>(total_ns) / static_cast<double>(count);
 }
 
+Operation operation_of(std::size_t index) {
+    if (index < collectives::collective_count) return static_cast<Collective>(index);
+    return {static_cast<Collective>(index - collectives::collective_count), Calling::nonblocking};
+}
+
 Json entry_of(std::size_t row, const Sums& sums, std::uint64_t ranks) {
     const auto bucket = row % bucket_count;
-    const auto collective = static_cast<Collective>(row / bucket_count);
+    const Operation operation = operation_of(row / bucket_count);
+    const bool timed = operation.calling == Calling::blocking;
     const std::uint64_t from_bytes = bucket == 0 ? 0 : std::uint64_t{1} << (bucket - 1);
-    Json entry = {{"collective", collectives::name_of(collective)},
+    Json entry = {{"collective", collectives::name_of(operation)},
                   {"from_bytes", from_bytes},
                   {"to_bytes", bucket == 0 ? 0 : from_bytes + (from_bytes - 1)}};
     if (const Rule *rule = tallies()[row].rule) entry["algorithm"] = rule->algorithm->name;
     entry["taken"] = sums.taken / ranks;
     entry["passed"] = (sums.passed + sums.sampled) / ranks;
     entry["sampled"] = sums.sampled / ranks;
-    if (sums.taken > 0) entry["taken_mean_s"] = mean_s(sums.taken_ns, sums.taken);
+    if (timed && sums.taken > 0) entry["taken_mean_s"] = mean_s(sums.taken_ns, sums.taken);
     if (sums.sampled > 0) entry["default_mean_s"] = mean_s(sums.sampled_ns, sums.sampled);
     if (sums.taken > 0 && sums.sampled > 0) {
         const double gain_s =
@@ -148,10 +156,10 @@ std::int64_t now_ns() {
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-void record(Collective collective, std::uint64_t message_bytes, const Rule *rule, Outcome outcome,
+void record(Operation operation, std::uint64_t message_bytes, const Rule *rule, Outcome outcome,
             std::int64_t elapsed_ns) {
-    const auto row = static_cast<std::size_t>(collective) * bucket_count +
-                     static_cast<std::size_t>(std::bit_width(message_bytes));
+    const auto row =
+        operation.index() * bucket_count + static_cast<std::size_t>(std::bit_width(message_bytes));
     auto& tally = tallies()[row];
     const auto elapsed = static_cast<std::uint64_t>(elapsed_ns);
     if (rule) tally.rule.store(rule, std::memory_order_relaxed);

@@ -2,8 +2,8 @@
 //
 // Report: which calls were carried out by a rule and which passed on, and what
 // the rules saved. One call in 64 under a rule is left to the MPI to have its
-// time as well. Times are the mean of all ranks where all of them follow the
-// same rules, else those of the first; the file is written when MPI finalizes.
+// time as well. Nonblocking calls are counted only. Times are the mean of all ranks where all of
+// them follow the same rules, else those of the first; the file is written when MPI finalizes.
 
 #pragma once
 
@@ -24,7 +24,7 @@ bool reports();
 
 std::int64_t now_ns();
 
-void record(collectives::Collective collective, std::uint64_t message_bytes,
+void record(collectives::Operation operation, std::uint64_t message_bytes,
             const collectives::Rule *rule, Outcome outcome, std::int64_t elapsed_ns);
 
 /* Has the report written in time; by this process where it `writes`. Called once. */

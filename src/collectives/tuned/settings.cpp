@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "base/sizes.hpp"
+#include "collectives/execute/progress.hpp"
 #include "model/platform.hpp"
 
 namespace lanewise::tuned {
@@ -152,6 +153,7 @@ std::uint64_t fingerprint_of(const Rules& rules) {
     // Both decide what a call does, so they too must be the same everywhere.
     hash.add(static_cast<std::uint64_t>(settings().scratch_limit_bytes));
     hash.add(settings().report_path.empty() ? 0U : 1U);
+    hash.add(static_cast<std::uint64_t>(collectives::progress_here()));
     return hash.value() | 1U;
 }
 

@@ -2,6 +2,7 @@
 
 #include "collectives/tuned/standing.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -155,6 +156,12 @@ bool agree(MPI_Comm comm, const Standing& standing) {
     return false;
 }
 
+bool has_nonblocking_rules() {
+    const auto& all = rules().tuning.rules;
+    return std::any_of(all.begin() + collective_count, all.end(),
+                       [](const auto& list) { return !list.empty(); });
+}
+
 std::unique_ptr<Standing> assess(MPI_Comm comm) {
     auto standing = std::make_unique<Standing>();
     int between = 0;
@@ -166,18 +173,21 @@ std::unique_ptr<Standing> assess(MPI_Comm comm) {
     if (standing->ranks < 2) return standing;
     standing->follows = agree(comm, *standing);
     const bool reports = !settings().report_path.empty();
-    for (std::size_t c = 0; c < standing->concerns.size(); ++c) {
-        const bool ruled = standing->follows && !rules().tuning.rules[c].empty();
-        standing->concerns[c] = ruled || reports;
+    for (std::size_t o = 0; o < standing->concerns.size(); ++o) {
+        const bool ruled = standing->follows && !rules().tuning.rules[o].empty();
+        standing->concerns[o] = ruled || reports;
     }
+    // A nonblocking call could not make it without waiting for the others.
+    if (standing->follows && has_nonblocking_rules()) get_ready(comm);
     return standing;
 }
 
-Standing *find_or_assess(MPI_Comm comm) {
+Standing *find_or_assess(MPI_Comm comm, Calling calling) {
     void *value = nullptr;
     int found = 0;
     if (PMPI_Comm_get_attr(comm, key(), &value, &found) != MPI_SUCCESS) return nullptr;
     if (found != 0) return static_cast<Standing *>(value);
+    if (calling == Calling::nonblocking) return nullptr;
     auto standing = assess(comm);
     PMPI_Comm_set_attr(comm, key(), standing.get());
     return standing.release();
@@ -196,17 +206,17 @@ constinit thread_local bool inside = false;
 constinit std::atomic<std::uint64_t> epoch{1};
 constinit thread_local std::array<Remembered, remembered_count> memory{};
 
-Standing *concerned(Collective collective, MPI_Comm comm) {
+Standing *concerned(Operation operation, MPI_Comm comm) {
     if (!active || inside) return nullptr;
     auto& place = place_of(comm);
     const auto now = epoch.load(std::memory_order_relaxed);
     if (place.comm != comm || place.epoch != now) {
-        Standing *found = may_be_asked(comm) ? find_or_assess(comm) : nullptr;
+        Standing *found = may_be_asked(comm) ? find_or_assess(comm, operation.calling) : nullptr;
         if (!found) return nullptr;
         // Freeing another communicator meanwhile is no harm; this one is in use.
         place = {comm, now, found};
     }
-    const bool looked_at = place.standing->concerns[static_cast<std::size_t>(collective)];
+    const bool looked_at = place.standing->concerns[operation.index()];
     return looked_at ? place.standing : nullptr;
 }
 

@@ -2,8 +2,9 @@
 //
 // Standing: what is decided once for a communicator: whether all its ranks read
 // the same rules, and whether their number and their places are those that the
-// rules were measured for. The ranks agree on it inside the first collective
-// call that is intercepted, where they all are anyway; it is kept as an
+// rules were measured for. The ranks agree on it inside the first blocking
+// collective call that is intercepted, where they all are anyway; a nonblocking
+// one before that must not wait for anybody and passes. It is kept as an
 // attribute, and beside it in a small cache of each thread, because looking up
 // an attribute takes longer than deciding.
 
@@ -20,15 +21,17 @@
 
 namespace lanewise::tuned {
 
+using collectives::Calling;
 using collectives::Collective;
-using collectives::collective_count;
+using collectives::Operation;
+using collectives::operation_count;
 
 struct Standing {
     int rank = 0;
     int ranks = 1;
-    bool follows = false;                          /* the rules apply here */
-    std::array<bool, collective_count> concerns{}; /* calls that must be looked at */
-    std::array<std::atomic<std::uint32_t>, collective_count> followed{}; /* calls under a rule */
+    bool follows = false;                         /* the rules apply here */
+    std::array<bool, operation_count> concerns{}; /* calls that must be looked at */
+    std::array<std::atomic<std::uint32_t>, operation_count> followed{}; /* calls under a rule */
 };
 
 /* LANEWISE_TUNING is set. Written once, when the library is loaded. */
@@ -55,15 +58,15 @@ inline Remembered& place_of(MPI_Comm comm) {
 }
 
 /* Whether it is known already that a call need not be looked at: most calls end here. */
-inline bool passes(Collective collective, MPI_Comm comm) {
+inline bool passes(Operation operation, MPI_Comm comm) {
     if (!active) return true;
     const auto& place = place_of(comm);
     return place.comm == comm && place.epoch == epoch.load(std::memory_order_relaxed) &&
-           !place.standing->concerns[static_cast<std::size_t>(collective)];
+           !place.standing->concerns[operation.index()];
 }
 
-/* The standing of `comm`, if a call of `collective` on it must be looked at; else null. */
-Standing *concerned(Collective collective, MPI_Comm comm);
+/* The standing of `comm`, if a call of `operation` on it must be looked at; else null. */
+Standing *concerned(Operation operation, MPI_Comm comm);
 
 /* Whether all ranks of MPI_COMM_WORLD were found to follow the same rules and settings. */
 bool world_agrees();

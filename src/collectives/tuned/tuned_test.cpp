@@ -1,123 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The interposed functions, linked into this program, on a tuning file that the
-// first rank writes before anybody needs it: for every collective its first
-// algorithm at all sizes. Results are compared with the MPI's own, and what is
-// passed on to it is counted.
+// The interposed functions, linked into this program (see testing/prepared.hpp).
+// Results are compared with the MPI's own, and what is passed on to it is counted.
 
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <limits>
 #include <thread>
 #include <vector>
 
-#include "base/json.hpp"
 #include "collectives/execute/testing/calls.hpp"
 #include "collectives/tuned/attend.hpp"
-#include "collectives/tuned/below.hpp"
 #include "collectives/tuned/standing.hpp"
+#include "collectives/tuned/testing/prepared.hpp"
 
 namespace lanewise::tuned {
 namespace {
 
 using namespace collectives;
 using lanewise::testing::Trial;
-
-std::atomic<int> passed_on{0};
-
-template <auto member, typename Function>
-struct Counting;
-
-template <auto member, typename... Arguments>
-struct Counting<member, int (*)(Arguments...)> {
-    static inline int (*own)(Arguments...) = nullptr;
-    static int call(Arguments... arguments) {
-        ++passed_on;
-        return own(arguments...);
-    }
-};
-
-template <auto member>
-void count() {
-    using Way = Counting<member, std::remove_reference_t<decltype(below.*member)>>;
-    Way::own = below.*member;
-    below.*member = Way::call;
-}
-
-int world_rank() {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    return rank;
-}
-
-int world_size() {
-    int size = 1;
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    return size;
-}
-
-const Algorithm *first_of(Collective collective) {
-    const CallTraits world{.ranks = world_size()};
-    for (const auto *algorithm : algorithms()) {
-        if (algorithm->collective != collective) continue;
-        if (refusal(*algorithm, world).empty()) return algorithm;
-    }
-    return nullptr;
-}
-
-Json file_for_all_sizes() {
-    Json rules = Json::object();
-    for (int c = 0; c < collective_count; ++c) {
-        const auto collective = static_cast<Collective>(c);
-        const auto *algorithm = first_of(collective);
-        if (!algorithm) continue;
-        const Json rule = {{"from_bytes", 0},
-                           {"to_bytes", std::numeric_limits<std::uint64_t>::max()},
-                           {"algorithm", algorithm->name}};
-        rules[name_of(collective)] = {{"rules", Json::array({rule})}};
-    }
-    return {{"schema", "lanewise-tuning"},
-            {"version", 1},
-            {"lanewise", "0.1.0"},
-            {"created", "2026-11-21T15:00:00Z"},
-            {"mpi", {{"family", LANEWISE_MPI_FAMILY}, {"library", ""}}},
-            {"ranks", world_size()},
-            {"layout", {world_size()}},
-            {"margin", 0.03},
-            {"confidence", 0.95},
-            {"collectives", rules}};
-}
-
-class Prepared : public ::testing::Environment {
-  public:
-    void SetUp() override {
-        if (world_rank() == 0) {
-            std::ofstream(std::getenv("LANEWISE_TUNING")) << file_for_all_sizes().dump();
-        }
-        PMPI_Barrier(MPI_COMM_WORLD);
-#define LANEWISE_COUNT(name, ...) count<&Below::name>();
-        LANEWISE_FUNCTIONS(LANEWISE_COUNT)
-#undef LANEWISE_COUNT
-#if MPI_VERSION >= 4
-#define LANEWISE_COUNT(name, ...) count<&Below::name##_c>();
-        LANEWISE_COUNTED_FUNCTIONS(LANEWISE_COUNT)
-#undef LANEWISE_COUNT
-#endif
-    }
-};
-
-const auto *const prepared = ::testing::AddGlobalTestEnvironment(new Prepared);
-
-/* How many of the calls that `body` makes were left to the MPI. */
-template <typename Body>
-int passed_by(const Body& body) {
-    passed_on = 0;
-    body();
-    return passed_on;
-}
+using testing::first_of;
+using testing::passed_by;
+using testing::world_rank;
+using testing::world_size;
 
 class EveryCollective : public ::testing::TestWithParam<int> {};
 

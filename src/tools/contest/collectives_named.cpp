@@ -11,28 +11,42 @@
 namespace lanewise::tools {
 
 using collectives::Collective;
+using collectives::Operation;
 
-Result<std::vector<Collective>> collectives_named(const std::vector<std::string>& names) {
-    std::vector<Collective> found;
+namespace {
+
+/* What `named` makes of each name. */
+template <typename Named, typename Find>
+Result<std::vector<Named>> all_named(const std::vector<std::string>& names, const Find& find) {
+    std::vector<Named> found;
     for (const auto& name : names) {
-        const auto collective = collectives::collective_named(name);
-        if (!collective) {
+        const auto one = find(name);
+        if (!one) {
             const auto near = measure::suggest_operation(name);
-            const bool known = collectives::collective_named(near).has_value();
             return Failure{LW_ERR_ARGUMENT,
                            "unknown collective \"" + name + "\"; " +
-                               (known ? "did you mean " + near + "?" : "--list names them")};
+                               (find(near) ? "did you mean " + near + "?" : "--list names them")};
         }
-        if (std::find(found.begin(), found.end(), *collective) != found.end())
+        if (std::find(found.begin(), found.end(), *one) != found.end())
             return Failure{LW_ERR_ARGUMENT,
                            "collective \"" + name + "\" is named twice; once will do"};
-        found.push_back(*collective);
+        found.push_back(*one);
     }
     if (!found.empty()) return found;
     for (int i = 0; i < collectives::collective_count; ++i) {
         found.push_back(static_cast<Collective>(i));
     }
     return found;
+}
+
+}  // namespace
+
+Result<std::vector<Collective>> collectives_named(const std::vector<std::string>& names) {
+    return all_named<Collective>(names, collectives::collective_named);
+}
+
+Result<std::vector<Operation>> operations_named(const std::vector<std::string>& names) {
+    return all_named<Operation>(names, collectives::operation_named);
 }
 
 bool is_reduction(Collective collective) {

@@ -17,6 +17,9 @@ namespace lanewise::tools {
 Result<std::vector<collectives::Collective>> collectives_named(
     const std::vector<std::string>& names);
 
+/* The same with nonblocking ones ("ibcast"); without names all blocking ones. */
+Result<std::vector<collectives::Operation>> operations_named(const std::vector<std::string>& names);
+
 /* The sizes a collective is measured at: reductions need multiples of four, a barrier has none. */
 std::vector<std::uint64_t> sizes_for(collectives::Collective collective,
                                      const std::vector<std::uint64_t>& sizes_bytes);

@@ -82,6 +82,16 @@ std::size_t confirmation_count(const Race& race, const std::vector<std::size_t>&
                     fits < static_cast<double>(wanted) ? static_cast<std::size_t>(fits) : wanted);
 }
 
+/* The ways as they are confirmed: with as much work meanwhile as the reference took alone. */
+std::vector<Way> ways_to_confirm(const std::vector<Entrant>& entrants, const Race& race) {
+    const double alone_s = race.interval(0).center;
+    std::vector<Way> ways;
+    for (const auto& entrant : entrants) {
+        ways.push_back(entrant.working ? entrant.working(alone_s) : entrant.way);
+    }
+    return ways;
+}
+
 Outcome confirm(const Runner& runner, const Race& race, const std::vector<std::size_t>& running,
                 const ContestSettings& settings, Verdict& verdict) {
     const double time_left_s = settings.time_limit_s - runner.elapsed_s();
@@ -129,7 +139,13 @@ Result<Verdict> run_contest(measure::Bench& bench, const std::vector<Entrant>& e
     auto running = finalists(race, entrants);
     if (!running.empty()) {
         running.insert(running.begin(), 0);
-        const auto confirmed = confirm(runner, race, running, settings, verdict);
+        const auto ways = ways_to_confirm(entrants, race);
+        std::vector<lw_operation> again;
+        for (std::size_t i = 0; i < entrants.size(); ++i) {
+            again.push_back(operation_of(entrants[i].name, ways[i]));
+        }
+        const Runner confirming{bench, again, message_bytes, runner.begin_s};
+        const auto confirmed = confirm(confirming, race, running, settings, verdict);
         if (!confirmed) return confirmed.failure();
     }
     verdict.elapsed_s = runner.elapsed_s();

@@ -7,11 +7,13 @@
 // winners run again against the reference, in a fresh series of a length fixed
 // beforehand, from the other end of the ranks as root. Only that series speaks
 // of them without prejudice: neither the number of candidates nor the number of
-// looks enters its confidence.
+// looks enters its confidence. Where a way can do other work while it is under
+// way, the confirmation has it do some: whoever is faster alone must be so then.
 
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,8 @@ struct Entrant {
     Way way;
     int kind = 0; /* the best few winners of each kind are confirmed */
     bool pruned = false;
+    /* The way with so many seconds of work meanwhile, for the confirmation; empty: as it is. */
+    std::function<Way(double work_s)> working = nullptr;
 };
 
 struct Figures {

@@ -4,7 +4,9 @@
 
 #include "tools/contest/way.hpp"
 
-#include "collectives/execute/execute.hpp"
+#include <chrono>
+
+#include "collectives/execute/request.hpp"
 
 namespace lanewise::tools {
 namespace {
@@ -64,6 +66,19 @@ Call call_of(Collective collective, const Exchange& e) {
     return call;
 }
 
+/* Work that calls no MPI. */
+void work(double seconds) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+    while (Clock::now() < end) {
+    }
+}
+
+int work_and_wait(double work_s, MPI_Request& request) {
+    if (work_s > 0.0) work(work_s);
+    return MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 }  // namespace
 
 lw_operation operation_of(const std::string& name, const Way& way) {
@@ -98,6 +113,40 @@ Way algorithm_way(const collectives::Algorithm& algorithm, std::int64_t segment_
             bool served = false;
             const int code = collectives::execute(call, choice, served);
             return served ? code : MPI_ERR_OTHER;
+        });
+    };
+}
+
+Way default_request_way(const std::string& name, double work_s) {
+    return
+        [name, work_s](MPI_Comm comm, int root, std::uint64_t message_bytes) -> Result<Execution> {
+            auto running = run_named(name, comm, root, message_bytes);
+            if (!running) return running.failure();
+            return Execution([running = *running, work_s]() -> int {
+                auto& exchange = running->exchange();
+                MPI_Request request = MPI_REQUEST_NULL;
+                const int code = exchange.start(exchange, &request);
+                return code == MPI_SUCCESS ? work_and_wait(work_s, request) : code;
+            });
+        };
+}
+
+Way request_way(const collectives::Algorithm& algorithm, std::int64_t segment_bytes, int lanes,
+                double work_s) {
+    const collectives::Choice choice{
+        .algorithm = &algorithm, .segment_bytes = segment_bytes, .lanes = lanes};
+    return [choice, work_s](MPI_Comm comm, int root,
+                            std::uint64_t message_bytes) -> Result<Execution> {
+        const auto collective = choice.algorithm->collective;
+        auto running = run_named(name_of(collective), comm, root, message_bytes);
+        if (!running) return running.failure();
+        const auto call = call_of(collective, (*running)->exchange());
+        return Execution([running = *running, call, choice, work_s]() -> int {
+            bool served = false;
+            MPI_Request request = MPI_REQUEST_NULL;
+            const int code = collectives::start_request(call, choice, served, &request);
+            if (code != MPI_SUCCESS) return code;
+            return served ? work_and_wait(work_s, request) : MPI_ERR_OTHER;
         });
     };
 }

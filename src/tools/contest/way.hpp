@@ -34,6 +34,13 @@ Way default_way(const std::string& name);
 /* Lanewise's algorithm; fails at execution where it does not serve. */
 Way algorithm_way(const collectives::Algorithm& algorithm, std::int64_t segment_bytes, int lanes);
 
+/* The MPI's nonblocking operation called `name`: begun, `work_s` of work done, waited for. */
+Way default_request_way(const std::string& name, double work_s);
+
+/* The same by Lanewise's algorithm, through a request as a program gets it. */
+Way request_way(const collectives::Algorithm& algorithm, std::int64_t segment_bytes, int lanes,
+                double work_s);
+
 /* One operation of a sequence, with a size of its own. */
 struct Part {
     std::string operation;

@@ -29,7 +29,7 @@ Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, 
         "  mpirun -n 4 lanewise-tune scatter --sizes 8,64K -o evidence.jsonl\n",
         "lanewise-tune");
     app.set_version_flag("--version", std::string("lanewise-tune ") + lw_version());
-    app.add_option("collectives", names, "names from --list; none: all")
+    app.add_option("collectives", names, "names from --list; none: all that are blocking")
         ->option_text("COLLECTIVE...");
     app.add_option("--platform", arguments.platform,
                    "platform.json; what it predicts to be hopeless is measured briefly");
@@ -45,15 +45,14 @@ Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, 
     } catch (const CLI::ParseError& error) {
         return usage(std::string(error.what()) + "; --help lists the options");
     }
-    const auto named = collectives_named(names);
+    const auto named = operations_named(names);
     if (!named) return named.failure();
-    arguments.collectives = *named;
+    arguments.operations = *named;
     const auto read = read_settings(texts, arguments.settings);
     if (!read) return read.failure();
-    for (const auto collective : arguments.collectives) {
-        if (!sizes_for(collective, arguments.settings.sizes_bytes).empty()) continue;
-        return usage(std::string(name_of(collective)) +
-                     " adds floats; none of the sizes is a multiple of 4");
+    for (const auto operation : arguments.operations) {
+        if (!sizes_for(operation.collective, arguments.settings.sizes_bytes).empty()) continue;
+        return usage(name_of(operation) + " adds floats; none of the sizes is a multiple of 4");
     }
     return {std::move(arguments)};
 }

@@ -16,7 +16,7 @@
 namespace lanewise::tools {
 
 struct TuneArguments {
-    std::vector<collectives::Collective> collectives;
+    std::vector<collectives::Operation> operations;
     Settings settings;
     std::string platform; /* platform.json for predictions; empty: none */
     bool plan = false;

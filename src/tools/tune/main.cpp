@@ -20,15 +20,18 @@ using namespace lanewise::tools;
 constexpr const char *program = "lanewise-tune";
 
 int print_collectives() {
-    for (int i = 0; i < lanewise::collectives::collective_count; ++i) {
-        std::puts(name_of(static_cast<lanewise::collectives::Collective>(i)));
+    using namespace lanewise::collectives;
+    for (const auto calling : {Calling::blocking, Calling::nonblocking}) {
+        for (int i = 0; i < collective_count; ++i) {
+            std::puts(name_of(Operation(static_cast<Collective>(i), calling)).c_str());
+        }
     }
     return 0;
 }
 
 int print_plan(const TuneArguments& arguments) {
     lanewise::Json names = lanewise::Json::array();
-    for (const auto collective : arguments.collectives) names.push_back(name_of(collective));
+    for (const auto operation : arguments.operations) names.push_back(name_of(operation));
     const lanewise::Json plan = {{"points", count_tasks(arguments)},
                                  {"operations", names},
                                  {"sizes_bytes", arguments.settings.sizes_bytes}};

@@ -9,6 +9,7 @@
 
 #include "collectives/execute/execute.hpp"
 #include "collectives/execute/located.hpp"
+#include "collectives/execute/request.hpp"
 #include "collectives/lanes/plan.hpp"
 #include "model/platform.hpp"
 #include "tools/contest/collectives_named.hpp"
@@ -18,7 +19,8 @@
 namespace lanewise::tools {
 namespace {
 
-using collectives::Collective;
+using collectives::Calling;
+using collectives::Operation;
 
 // Predictions beyond this multiple of the best are not worth thirty repetitions.
 constexpr double hopeless_prediction_ratio = 3.0;
@@ -32,7 +34,7 @@ Json candidate_record(const Candidate& candidate, const Figures& figures) {
     return record;
 }
 
-Json point_record(Collective collective, std::uint64_t message_bytes,
+Json point_record(Operation operation, std::uint64_t message_bytes,
                   const std::vector<Candidate>& candidates, const Verdict& verdict) {
     Json list = Json::array();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -44,7 +46,7 @@ Json point_record(Collective collective, std::uint64_t message_bytes,
         list.push_back(std::move(record));
     }
     Json record = {{"record", "point"},
-                   {"collective", name_of(collective)},
+                   {"collective", name_of(operation)},
                    {"message_bytes", message_bytes},
                    {"default", figures_record(verdict.race.front())},
                    {"candidates", std::move(list)}};
@@ -59,8 +61,9 @@ Json point_record(Collective collective, std::uint64_t message_bytes,
     return record;
 }
 
-std::vector<Entrant> entrants_of(Collective collective, const std::vector<Candidate>& candidates,
-                                 OwnAlgorithms& own) {
+std::vector<Entrant> blocking_entrants(collectives::Collective collective,
+                                       const std::vector<Candidate>& candidates,
+                                       OwnAlgorithms& own) {
     std::vector<Entrant> entrants;
     entrants.push_back({"default", default_way(name_of(collective)), 0, false});
     for (const auto& candidate : candidates) {
@@ -72,6 +75,38 @@ std::vector<Entrant> entrants_of(Collective collective, const std::vector<Candid
             {candidate.algorithm, way, static_cast<int>(candidate.origin), candidate.pruned});
     }
     return entrants;
+}
+
+/* Each waits at once in the race; in the confirmation there is work to be done before. */
+std::vector<Entrant> nonblocking_entrants(Operation operation,
+                                          const std::vector<Candidate>& candidates) {
+    const auto name = name_of(operation);
+    const auto own = [name](double work_s) { return default_request_way(name, work_s); };
+    std::vector<Entrant> entrants;
+    entrants.push_back({"default", own(0.0), 0, false, own});
+    for (const auto& candidate : candidates) {
+        const auto way = [candidate](double work_s) {
+            return request_way(*candidate.lanewise, candidate.segment_bytes, candidate.lanes,
+                               work_s);
+        };
+        entrants.push_back({candidate.algorithm, way(0.0), static_cast<int>(candidate.origin),
+                            candidate.pruned, way});
+    }
+    return entrants;
+}
+
+/* What is there to be measured: of nonblocking ones only what can go on here by itself. */
+std::vector<Candidate> candidates_of(Operation operation, std::uint64_t message_bytes,
+                                     const collectives::CallTraits& call, OwnAlgorithms& own) {
+    const auto collective = operation.collective;
+    if (operation.calling == Calling::blocking) {
+        return candidates(collective, message_bytes, call, own.of(collective, call.ranks));
+    }
+    auto list = candidates(collective, message_bytes, call, {});
+    std::erase_if(list, [](const Candidate& candidate) {
+        return !collectives::can_be_requested(*candidate.lanewise);
+    });
+    return list;
 }
 
 /* What a contest is held among: the ranks and what is known of where they are. */
@@ -89,25 +124,27 @@ struct Field {
     }
 };
 
-Task task_of(Collective collective, std::uint64_t message_bytes, OwnAlgorithms& own,
+Task task_of(Operation operation, std::uint64_t message_bytes, OwnAlgorithms& own,
              const std::shared_ptr<const Field>& field) {
+    const auto collective = operation.collective;
     auto list = std::make_shared<std::vector<Candidate>>();
-    return {.key = std::string(name_of(collective)) + " " + std::to_string(message_bytes),
+    return {.key = name_of(operation) + " " + std::to_string(message_bytes),
             .message_bytes = message_bytes,
             .rooted = is_rooted(collective),
             .entrants =
                 [=, &own] {
-                    *list = candidates(collective, message_bytes, field->call(),
-                                       own.of(collective, field->ranks));
+                    *list = candidates_of(operation, message_bytes, field->call(), own);
                     if (field->network) {
                         predict(*list, collective, message_bytes, field->located, *field->network);
                     }
                     prune(*list, hopeless_prediction_ratio);
-                    return entrants_of(collective, *list, own);
+                    return operation.calling == Calling::blocking
+                               ? blocking_entrants(collective, *list, own)
+                               : nonblocking_entrants(operation, *list);
                 },
             .record =
                 [=](const Verdict& verdict) {
-                    return point_record(collective, message_bytes, *list, verdict);
+                    return point_record(operation, message_bytes, *list, verdict);
                 }};
 }
 
@@ -115,8 +152,8 @@ Task task_of(Collective collective, std::uint64_t message_bytes, OwnAlgorithms& 
 
 std::size_t count_tasks(const TuneArguments& arguments) {
     std::size_t count = 0;
-    for (const auto collective : arguments.collectives) {
-        count += sizes_for(collective, arguments.settings.sizes_bytes).size();
+    for (const auto operation : arguments.operations) {
+        count += sizes_for(operation.collective, arguments.settings.sizes_bytes).size();
     }
     return count;
 }
@@ -141,15 +178,15 @@ Outcome tune(const TuneArguments& arguments) {
     }
     OwnAlgorithms own;
     std::vector<Task> tasks;
-    std::vector<lw_operation> operations(arguments.collectives.size());
+    std::vector<lw_operation> operations(arguments.operations.size());
     std::vector<measure::Point> points;
     for (std::size_t i = 0; i < operations.size(); ++i) {
-        const auto collective = arguments.collectives[i];
-        operations[i].name = name_of(collective);
+        const auto operation = arguments.operations[i];
+        operations[i].name = name_of(operation);
         operations[i].entry = measure::find_entry(operations[i].name);
-        for (const auto bytes : sizes_for(collective, settings.sizes_bytes)) {
+        for (const auto bytes : sizes_for(operation.collective, settings.sizes_bytes)) {
             points.push_back({&operations[i], 0, bytes});
-            tasks.push_back(task_of(collective, bytes, own, field));
+            tasks.push_back(task_of(operation, bytes, own, field));
         }
     }
     const auto prepared = bench.prepare(points);

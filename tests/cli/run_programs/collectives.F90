@@ -23,6 +23,9 @@ program collectives
     integer(kind=MPI_ADDRESS_KIND) :: place
     HANDLE(MPI_Datatype) :: column, there
     HANDLE(MPI_Comm) :: half
+    HANDLE(MPI_Request) :: request(3)
+    integer :: word, total, one
+    asynchronous :: everything, mine, word, total, one
 
     wrong = 0
     call MPI_Init(error)
@@ -59,6 +62,26 @@ program collectives
         call MPI_Type_free(there, error)
         call keep(mine)
         call expect(mine(2), 2 * root, 'bcast from the bottom')
+    end do
+
+    do root = 0, ranks - 1
+        everything = [(3 * i + root, i = 0, 63)]
+        mine = -1
+        word = -1
+        if (rank == root) word = 70 + root
+        one = 1
+        total = 0
+        call MPI_Iscatter(everything, 2, MPI_INTEGER, mine, 2, MPI_INTEGER, root, &
+                          MPI_COMM_WORLD, request(1), error)
+        call MPI_Ibcast(word, 1, MPI_INTEGER, root, MPI_COMM_WORLD, request(2), error)
+        call MPI_Iallreduce(one, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, request(3), error)
+        call MPI_Waitall(3, request, MPI_STATUSES_IGNORE, error)
+        call keep(mine)
+        call expect(mine(2), 3 * (2 * rank + 1) + root, 'iscatter')
+        call expect(word, 70 + root, 'ibcast')
+        call expect(total, ranks, 'iallreduce')
+        call MPI_Ibarrier(MPI_COMM_WORLD, request(1), error)
+        call MPI_Wait(request(1), MPI_STATUS_IGNORE, error)
     end do
 
     grid = -1

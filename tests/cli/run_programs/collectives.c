@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program as a user would have it, in C and in C++: every blocking collective
- * in ways that MPI allows and that are easily got wrong below. Rank 0 prints
- * "all right", or every rank says what is not.
+ * A program as a user would have it, in C and in C++: every blocking collective and some
+ * nonblocking ones, in ways that MPI allows and that are easily got wrong below. Rank 0
+ * prints "all right", or every rank says what is not.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -108,6 +108,36 @@ static void reduce_in_every_way(void) {
     expect(sum, ranks * (ranks - 1) / 2 + ranks * rank, "reduce_scatter");
 }
 
+/* Several in flight at once on one communicator, waited for together, and one while busy. */
+static void later(int root) {
+    int all[2 * ranks_max], mine[2] = {-1, -1}, word = rank == root ? 50 + root : -1;
+    int one = 1, count = 0, in[ranks_max], busy = 0;
+    const int last = ranks - 1;
+    MPI_Request requests[4];
+    for (int i = 0; i < 2 * ranks; ++i) all[i] = 3 * i + root;
+    MPI_Iscatter(rank == root ? all : NULL, rank == root ? 2 : 0,
+                 rank == root ? MPI_INT : MPI_DATATYPE_NULL, mine, 2, MPI_INT, root, MPI_COMM_WORLD,
+                 &requests[0]);
+    MPI_Ibcast(&word, 1, MPI_INT, root, MPI_COMM_WORLD, &requests[1]);
+    MPI_Iallreduce(&one, &count, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[2]);
+    MPI_Iallgather(&rank, 1, MPI_INT, in, 1, MPI_INT, MPI_COMM_WORLD, &requests[3]);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    expect(mine[1], 3 * (2 * rank + 1) + root, "iscatter");
+    expect(word, 50 + root, "ibcast");
+    expect(count, ranks, "iallreduce");
+    for (int i = 0; i < ranks; ++i) expect(in[i], i, "iallgather");
+
+    /* The last rank has its part and says so while the others are in a receive. */
+    word = rank == root ? root : -1;
+    MPI_Ibcast(&word, 1, MPI_INT, root, MPI_COMM_WORLD, &requests[0]);
+    if (rank != last) MPI_Recv(&busy, 1, MPI_INT, last, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    for (int i = 0; rank == last && i < last; ++i) {
+        MPI_Send(&busy, 1, MPI_INT, i, 3, MPI_COMM_WORLD);
+    }
+    expect(word, root, "ibcast while busy");
+}
+
 static void on_other_communicators(void) {
     MPI_Comm half, between;
     int value = rank;
@@ -131,6 +161,7 @@ int main(int argc, char **argv) {
         for (int root = 0; root < ranks; ++root) {
             scatter_and_gather(root);
             broadcast_what_has_gaps(root);
+            later(root);
         }
         everyone_to_everyone();
         reduce_in_every_way();

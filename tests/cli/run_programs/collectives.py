@@ -21,6 +21,16 @@ total = array("i", [rank])
 world.Allreduce(MPI.IN_PLACE, [total, 1, MPI.INT], op=MPI.SUM)
 assert total[0] == ranks * (ranks - 1) // 2, total
 
+word = array("i", [7 if rank == 0 else -1])
+block = array("i", [-1, -1])
+waiting = [
+    world.Ibcast([word, 1, MPI.INT], root=0),
+    world.Iscatter([everything, 2, MPI.INT] if rank == 1 else None, [block, 2, MPI.INT], root=1),
+]
+MPI.Request.Waitall(waiting)
+assert word[0] == 7, word
+assert block[1] == 3 * (2 * rank + 1), block
+
 words = world.bcast({"any": "object"} if rank == 0 else None, root=0)
 assert words == {"any": "object"}, words
 assert world.allgather(str(rank)) == [str(r) for r in range(ranks)]

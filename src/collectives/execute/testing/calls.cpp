@@ -44,6 +44,14 @@ void compose(void *left, void *right, int *length, MPI_Datatype *type) {
     }
 }
 
+int rank_in(MPI_Comm comm) {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+}
+
+}  // namespace
+
 int carry_out_by_the_mpi(const Call& c) {
     const auto send_count = static_cast<int>(c.send_count);
     const auto receive_count = static_cast<int>(c.receive_count);
@@ -85,13 +93,47 @@ int carry_out_by_the_mpi(const Call& c) {
     return MPI_ERR_INTERN;
 }
 
-int rank_in(MPI_Comm comm) {
-    int rank = 0;
-    MPI_Comm_rank(comm, &rank);
-    return rank;
+int begin_by_the_mpi(const Call& c, MPI_Request *request) {
+    const auto send_count = static_cast<int>(c.send_count);
+    const auto receive_count = static_cast<int>(c.receive_count);
+    switch (c.collective) {
+        case Collective::barrier:
+            return MPI_Ibarrier(c.comm, request);
+        case Collective::bcast:
+            return MPI_Ibcast(c.receive, receive_count, c.receive_type, c.root, c.comm, request);
+        case Collective::scatter:
+            return MPI_Iscatter(c.send, send_count, c.send_type, c.receive, receive_count,
+                                c.receive_type, c.root, c.comm, request);
+        case Collective::scatterv:
+            return MPI_Iscatterv(c.send, c.counts.narrow(), c.displacements.narrow(), c.send_type,
+                                 c.receive, receive_count, c.receive_type, c.root, c.comm, request);
+        case Collective::gather:
+            return MPI_Igather(c.send, send_count, c.send_type, c.receive, receive_count,
+                               c.receive_type, c.root, c.comm, request);
+        case Collective::gatherv:
+            return MPI_Igatherv(c.send, send_count, c.send_type, c.receive, c.counts.narrow(),
+                                c.displacements.narrow(), c.receive_type, c.root, c.comm, request);
+        case Collective::allgather:
+            return MPI_Iallgather(c.send, send_count, c.send_type, c.receive, receive_count,
+                                  c.receive_type, c.comm, request);
+        case Collective::allgatherv:
+            return MPI_Iallgatherv(c.send, send_count, c.send_type, c.receive, c.counts.narrow(),
+                                   c.displacements.narrow(), c.receive_type, c.comm, request);
+        case Collective::alltoall:
+            return MPI_Ialltoall(c.send, send_count, c.send_type, c.receive, receive_count,
+                                 c.receive_type, c.comm, request);
+        case Collective::reduce:
+            return MPI_Ireduce(c.send, c.receive, receive_count, c.receive_type, c.op, c.root,
+                               c.comm, request);
+        case Collective::allreduce:
+            return MPI_Iallreduce(c.send, c.receive, receive_count, c.receive_type, c.op, c.comm,
+                                  request);
+        case Collective::reduce_scatter:
+            return MPI_Ireduce_scatter(c.send, c.receive, c.counts.narrow(), c.receive_type, c.op,
+                                       c.comm, request);
+    }
+    return MPI_ERR_INTERN;
 }
-
-}  // namespace
 
 Element::Element(int kind) {
     const int reversed[] = {1, 0};

@@ -9,6 +9,7 @@
 #include <mpi.h>
 
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -36,6 +37,10 @@ class Element {
     bool owned_ = false;
 };
 
+/* The call by the MPI's function for it, or by its nonblocking one. */
+int carry_out_by_the_mpi(const collectives::Call& call);
+int begin_by_the_mpi(const collectives::Call& call, MPI_Request *request);
+
 class Trial {
   public:
     Trial(collectives::Collective collective, unsigned seed, MPI_Comm comm);
@@ -46,6 +51,7 @@ class Trial {
     collectives::CallTraits traits() const;
     std::int64_t segment_bytes() const { return segment_bytes_; }
     std::string describe() const;
+    bool has_own_operator() const { return owns_op_; }
 
     /* This rank's buffer after the call: what was sent from, then what was received into. */
     using Memory = std::vector<int>;

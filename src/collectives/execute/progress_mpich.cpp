@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPICH: since 4.3 functions given to MPIX_Async_start are called in its progress,
+// inside of which progress must not be entered again (MPIX_Request_is_complete
+// asks without it). Before, only a generalized request of MPIX_Grequest_start has
+// a function called, when it is waited for or tested. The newer functions are
+// looked up, because the library may be older than the header.
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "collectives/execute/progress.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+#if MPICH_NUMVERSION >= 40300000
+using AsyncStart = decltype(&PMPIX_Async_start);
+using IsComplete = decltype(&PMPIX_Request_is_complete);
+
+struct Extensions {
+    AsyncStart async_start = nullptr;
+    IsComplete is_complete = nullptr;
+};
+
+const Extensions& extensions() {
+    static const Extensions instance = {
+        reinterpret_cast<AsyncStart>(dlsym(RTLD_DEFAULT, "PMPIX_Async_start")),
+        reinterpret_cast<IsComplete>(dlsym(RTLD_DEFAULT, "PMPIX_Request_is_complete"))};
+    return instance;
+}
+
+bool calls_everybody() {
+    return extensions().async_start && extensions().is_complete;
+}
+
+constinit std::atomic<Look> the_look{nullptr};
+
+int look_once(MPIX_Async_thing) {
+    return the_look.load()() ? MPIX_ASYNC_NOPROGRESS : MPIX_ASYNC_DONE;
+}
+
+void begin(Look look) {
+    the_look = look;
+    extensions().async_start(look_once, nullptr, MPIX_STREAM_NULL);
+}
+
+bool is_complete(MPI_Request request) {
+    return request == MPI_REQUEST_NULL || extensions().is_complete(request) != 0;
+}
+#else
+bool calls_everybody() {
+    return false;
+}
+
+void begin(Look) {}
+
+bool is_complete(MPI_Request) {
+    return false;
+}
+#endif
+
+using Poll = int (*)(void *state);
+constinit std::atomic<Poll> the_poll{nullptr};
+
+int poll(void *state, MPI_Status *) {
+    return the_poll.load()(state);
+}
+
+int wait(int count, void **states, double, MPI_Status *) {
+    for (int i = 0; i < count; ++i) {
+        if (const int code = the_poll.load()(states[i]); code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
+}  // namespace
+
+Progress progress_here() {
+    return calls_everybody() ? Progress::in_any_call : Progress::when_asked;
+}
+
+void begin_looking(Look look) {
+    begin(look);
+}
+
+/* What look_once returns ends it. */
+void end_looking() {}
+
+int make_request(const RequestFunctions& functions, void *state, MPI_Request *request) {
+    if (calls_everybody()) {
+        return PMPI_Grequest_start(functions.query, functions.free, functions.cancel, state,
+                                   request);
+    }
+    the_poll = functions.poll;
+    return PMPIX_Grequest_start(functions.query, functions.free, functions.cancel, poll, wait,
+                                state, request);
+}
+
+bool may_nest() {
+    return !calls_everybody();
+}
+
+bool are_complete(std::span<const MPI_Request> requests) {
+    return std::all_of(requests.begin(), requests.end(), is_complete);
+}
+
+}  // namespace lanewise::collectives

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Calls as requests of the MPI, by every algorithm that can go on here, against
+// the MPI's own; and what an algorithm says of itself that decides whether it can.
+
+#include "collectives/execute/request.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "collectives/execute/program.hpp"
+#include "collectives/execute/testing/calls.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+using testing::Trial;
+
+constexpr int trials = 12;
+
+class EveryAlgorithm : public ::testing::TestWithParam<const Algorithm *> {};
+
+TEST_P(EveryAlgorithm, gives_by_a_request_what_the_mpi_gives) {
+    const Algorithm& algorithm = *GetParam();
+    for (unsigned seed = 200; seed < 200 + trials; ++seed) {
+        Trial trial(algorithm.collective, seed, MPI_COMM_WORLD);
+        if (!refusal(algorithm, trial.traits()).empty()) continue;
+        const auto expected = trial.by_the_mpi();
+
+        bool served = false;
+        const auto given = trial.by([&](const Call& call) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            const Choice choice{&algorithm, trial.segment_bytes(), 1};
+            const int code = start_request(call, choice, served, &request);
+            return served && code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
+        });
+
+        ASSERT_EQ(served, can_be_requested(algorithm) && !trial.has_own_operator());
+        if (!served) continue;
+        ASSERT_EQ(given, expected) << algorithm.name << ": " << trial.describe();
+    }
+}
+
+/* A call of `ranks` ranks as one of them sees it, with blocks of three units. */
+struct Seen {
+    std::vector<std::int64_t> counts;
+    std::vector<std::int64_t> offsets;
+    Shape shape;
+
+    Seen(Collective collective, int ranks, int rank, int root) {
+        shape = {.ranks = ranks, .rank = rank, .root = root, .count = 3, .segment = 1};
+        const bool takes_counts =
+            collective == Collective::scatterv || collective == Collective::gatherv ||
+            collective == Collective::allgatherv || collective == Collective::reduce_scatter;
+        if (!takes_counts) return;
+        counts.assign(static_cast<std::size_t>(ranks), 3);
+        for (int r = 0; r < ranks; ++r) offsets.push_back(3 * r);
+        shape.counts = counts;
+        shape.offsets = offsets;
+    }
+};
+
+bool all_post_at_once(const Algorithm& algorithm) {
+    for (int ranks = 1; ranks <= 9; ++ranks) {
+        if (!refusal(algorithm, {.ranks = ranks}).empty()) continue;
+        for (int each = 0; each < ranks * ranks; ++each) {
+            const Seen seen(algorithm.collective, ranks, each % ranks, each / ranks);
+            if (!posts_at_once(compile(algorithm.build(seen.shape), 1, 1))) return false;
+        }
+    }
+    return true;
+}
+
+TEST_P(EveryAlgorithm, says_of_itself_whether_no_message_waits_for_another) {
+    const Algorithm& algorithm = *GetParam();
+    if (algorithm.needs.platform || algorithm.needs.sites) {
+        EXPECT_FALSE(algorithm.posts_at_once);
+    } else {
+        EXPECT_EQ(algorithm.posts_at_once, all_post_at_once(algorithm));
+    }
+}
+
+std::string name(const ::testing::TestParamInfo<const Algorithm *>& info) {
+    return std::string(name_of(info.param->collective)) + "_" + info.param->name;
+}
+
+INSTANTIATE_TEST_SUITE_P(, EveryAlgorithm, ::testing::ValuesIn(algorithms()), name);
+
+}  // namespace
+}  // namespace lanewise::collectives
