@@ -119,29 +119,36 @@ Origins graph_exchanged(const Standpoint& s) {
     return {{{at(s, -1)}, 0}, {{at(s, -2)}, 1}};
 }
 
-/* The neighbours on a grid of neighbourhood.cpp, in the order of MPI: before and after along the
-   first dimension, then along the next. What comes from the one before was sent to the one
-   after; where both are one rank, either may come, and where there is only one rank, any. */
+/* The neighbours of a rank on a grid of neighbourhood.cpp, in the order of MPI: before and after
+   along the first dimension, then along the next. */
+std::vector<int> neighbours(int rank, int size, std::size_t dimensions) {
+    std::vector<int> dims(dimensions, 0);
+    MPI_Dims_create(size, static_cast<int>(dimensions), dims.data());
+    std::vector<int> found;
+    int stride = size; /* between ranks that are neighbours along the dimension */
+    for (const int length : dims) {
+        stride /= length;
+        const int place = rank / stride % length;
+        for (const int step : {length - 1, 1}) {
+            found.push_back(rank + ((place + step) % length - place) * stride);
+        }
+    }
+    return found;
+}
+
+/* What comes from the one before was sent to the one after. Of the blocks that one rank sends to
+   another, any may come first. */
 enum class Sent { to_all, to_each };
 Origins on_grid(const Standpoint& s, Sent sent, std::size_t dimensions) {
-    std::vector<int> dims(dimensions, 0);
-    MPI_Dims_create(s.size, static_cast<int>(dimensions), dims.data());
     Origins all;
-    int stride = s.size; /* between ranks that are neighbours along the dimension */
-    for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
-        const int length = dims[dimension];
-        stride /= length;
-        const int place = s.me / stride % length;
-        for (const int step : {-1, 1}) {
-            const int there = (place + step + length) % length;
-            Origin origin{{s.me + (there - place) * stride}};
-            if (sent == Sent::to_each) {
-                origin.block = 2 * static_cast<int>(dimension) + (step < 0 ? 1 : 0);
-                if (length < 3) origin.or_blocks = {origin.block ^ 1};
-                if (s.size == 1) origin.or_blocks = ranks_from(0, 2 * static_cast<int>(dimensions));
-            }
-            all.push_back(origin);
+    for (const int there : neighbours(s.me, s.size, dimensions)) {
+        Origin origin{{there}};
+        const auto receivers = neighbours(there, s.size, dimensions);
+        for (std::size_t i = 0; sent == Sent::to_each && i < receivers.size(); ++i) {
+            if (receivers[i] == s.me) origin.or_blocks.push_back(static_cast<int>(i));
         }
+        if (sent == Sent::to_each) origin.block = static_cast<int>(all.size()) ^ 1;
+        all.push_back(origin);
     }
     return all;
 }

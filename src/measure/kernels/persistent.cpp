@@ -219,13 +219,23 @@ constexpr const char *lacks = "MPI 4";
 int (*prepare_of(const std::string&))(Exchange&) { return nullptr; }
 #endif
 
+// With MPICH 4.0.2 a gather hands on what was there when it was made, and scatters that follow one
+// another on three ranks abort; 12 lines of C show it.
+const char *lacks_of([[maybe_unused]] const std::string& blocking) {
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+    if (blocking == "gather" || blocking == "scatter")
+        return "a persistent gather and scatter that work, unlike those of MPICH 4.0";
+#endif
+    return lacks;
+}
+
 Entries collectives() {
     Entries entries;
     for (const auto& blocking : blocking_operations()) {
         entries.push_back(derived("persistent_", blocking));
         entries.back().call = start_and_wait;
         entries.back().prepare = prepare_of(blocking.name);
-        entries.back().lacks = lacks;
+        entries.back().lacks = lacks_of(blocking.name);
     }
     return entries;
 }
