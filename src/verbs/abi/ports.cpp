@@ -86,7 +86,7 @@ std::optional<Address> address_of_lid(const Port& port, std::uint16_t lid, const
     if (!address) return std::nullopt;
     const unsigned mask = static_cast<unsigned>(lid_mask) >> plan.mask_bits;
     const unsigned kept = ((*address)[14] * 256U + (*address)[15]) & ~mask;
-    const unsigned low = kept | ((lid & lid_mask) >> plan.mask_bits);
+    const unsigned low = kept | (static_cast<unsigned>(lid & lid_mask) >> plan.mask_bits);
     (*address)[14] = static_cast<std::uint8_t>(low >> 8);
     (*address)[15] = static_cast<std::uint8_t>(low);
     return address;
