@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// See request.hpp. All calls in flight are in one list, which is looked at from
+// wherever the MPI makes progress; whoever comes second leaves it to the first.
 
 #include "collectives/execute/request.hpp"
 
@@ -154,7 +157,10 @@ int start_request(const Call& call, const Choice& choice, bool& served, MPI_Requ
     if (started != MPI_SUCCESS) give_up(flight->pending);
     if (started != MPI_SUCCESS || !served) return started;
     const int made = make_request(functions, flight.get(), &flight->request);
-    if (made != MPI_SUCCESS) return made;
+    if (made != MPI_SUCCESS) {
+        give_up(flight->pending);
+        return made;
+    }
     *request = flight->request;
     Flight& flying = *flight.release();
     if (has_landed(flying)) {

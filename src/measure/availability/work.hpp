@@ -18,6 +18,8 @@ constexpr bool work_takes_time = false;
 #else
 constexpr bool work_takes_time = true;
 #endif
+/* What an operation that works would need here; null where it has it. */
+constexpr const char *work_lacks = work_takes_time ? nullptr : "work that takes time";
 
 /* `iterations` steps of a chain that no compiler can shorten. */
 inline void work(std::uint64_t iterations) {

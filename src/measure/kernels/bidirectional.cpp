@@ -15,17 +15,10 @@ int bidirectional(Exchange& e) {
     const int peer = e.rank == e.root ? partner(e) : e.root;
     auto& requests = state_of<Requests>(e);
     std::size_t next = 0;
-    for (int i = 0; i < e.window; ++i) {
-        const int code = MPI_Irecv(slot(e.receive, e, i), e.count, e.type, peer, tag, e.comm,
-                                   requests.at(next++));
-        if (code != MPI_SUCCESS) return code;
-    }
-    for (int i = 0; i < e.window; ++i) {
-        const int code =
-            MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm, requests.at(next++));
-        if (code != MPI_SUCCESS) return code;
-    }
-    return requests.wait(next);
+    const int code = post_receives(e, requests, peer, tag, e.window, next);
+    if (code != MPI_SUCCESS) return code;
+    return first_failure({post_sends(e, requests, peer, tag, e.window, next),
+                          requests.wait(next)});
 }
 
 }  // namespace

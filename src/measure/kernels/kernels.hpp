@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <memory>
@@ -81,6 +82,40 @@ struct Requests {
         return MPI_Waitall(static_cast<int>(count), list.data(), MPI_STATUSES_IGNORE);
     }
 };
+
+/* Begins to receive `count` messages from `peer`, as many places further on as `next` says. */
+inline int post_receives(Exchange& e, Requests& requests, int peer, int tag, int count,
+                         std::size_t& next) {
+    for (int i = 0; i < count; ++i) {
+        auto *place = slot(e.receive, e, static_cast<int>(next));
+        const int code =
+            MPI_Irecv(place, e.count, e.type, peer, tag, e.comm, requests.at(next++));
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Begins to send the message `count` times to `peer`. */
+inline int post_sends(Exchange& e, Requests& requests, int peer, int tag, int count,
+                      std::size_t& next) {
+    for (int i = 0; i < count; ++i) {
+        const int code =
+            MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm, requests.at(next++));
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
+/* What a peer gets of a window that is shared out among all others: at least one message. */
+inline int share_of_window(const Exchange& e) { return std::max(1, e.window / (e.size - 1)); }
+
+/* Says to `peer` that its window has arrived; waits to be told so. */
+inline int answer(const Exchange& e, int peer, int tag) {
+    return MPI_Send(nullptr, 0, MPI_BYTE, peer, tag, e.comm);
+}
+inline int hear(const Exchange& e, int peer, int tag) {
+    return MPI_Recv(nullptr, 0, MPI_BYTE, peer, tag, e.comm, MPI_STATUS_IGNORE);
+}
 
 /* The state that `prepare` of a kernel made. */
 template <typename State>

@@ -24,42 +24,26 @@ int pairs_rate(Exchange& e) {
     const bool sends = e.rank < pairs;
     const int peer = sends ? e.rank + pairs : e.rank - pairs;
     auto& requests = state_of<Requests>(e);
-    for (int i = 0; i < e.window; ++i) {
-        auto *request = requests.at(static_cast<std::size_t>(i));
-        const int code = sends ? MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm, request)
-                               : MPI_Irecv(slot(e.receive, e, i), e.count, e.type, peer, tag,
-                                           e.comm, request);
-        if (code != MPI_SUCCESS) return code;
-    }
-    const int code = requests.wait(static_cast<std::size_t>(e.window));
+    std::size_t next = 0;
+    const int code = sends ? post_sends(e, requests, peer, tag, e.window, next)
+                           : post_receives(e, requests, peer, tag, e.window, next);
     if (code != MPI_SUCCESS) return code;
-    return sends ? MPI_Recv(nullptr, 0, MPI_BYTE, peer, tag, e.comm, MPI_STATUS_IGNORE)
-                 : MPI_Send(nullptr, 0, MPI_BYTE, peer, tag, e.comm);
+    return first_failure(
+        {requests.wait(next), sends ? hear(e, peer, tag) : answer(e, peer, tag)});
 }
-
-// The window is shared out among the peers, each of which gets at least one message.
-int for_each_peer(const Exchange& e) { return std::max(1, e.window / (e.size - 1)); }
 
 int peers_rate(Exchange& e) {
     auto& requests = state_of<Requests>(e);
     std::size_t next = 0;
-    const int each = for_each_peer(e);
+    const int each = share_of_window(e);
     for (int step = 1; step < e.size; ++step) {
         const int peer = (e.rank + e.size - step) % e.size;
-        for (int i = 0; i < each; ++i) {
-            const int code = MPI_Irecv(slot(e.receive, e, static_cast<int>(next)), e.count, e.type,
-                                       peer, tag, e.comm, requests.at(next));
-            if (code != MPI_SUCCESS) return code;
-            ++next;
-        }
+        const int code = post_receives(e, requests, peer, tag, each, next);
+        if (code != MPI_SUCCESS) return code;
     }
     for (int step = 1; step < e.size; ++step) {
-        const int peer = (e.rank + step) % e.size;
-        for (int i = 0; i < each; ++i) {
-            const int code =
-                MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm, requests.at(next++));
-            if (code != MPI_SUCCESS) return code;
-        }
+        const int code = post_sends(e, requests, (e.rank + step) % e.size, tag, each, next);
+        if (code != MPI_SUCCESS) return code;
     }
     return requests.wait(next);
 }
@@ -88,14 +72,9 @@ bool receives(const Exchange& e) {
 }
 
 int post_all(Exchange& e) {
-    auto& requests = state_of<Posted>(e).requests;
-    for (int i = 0; i < e.window; ++i) {
-        const int code = MPI_Irecv(slot(e.receive, e, i), e.count, e.type, e.rank - pair_count(e),
-                                   preposted_tag, e.comm,
-                                   requests.at(static_cast<std::size_t>(i)));
-        if (code != MPI_SUCCESS) return code;
-    }
-    return MPI_SUCCESS;
+    std::size_t next = 0;
+    return post_receives(e, state_of<Posted>(e).requests, e.rank - pair_count(e), preposted_tag,
+                         e.window, next);
 }
 
 int prepost(Exchange& e) {
@@ -109,20 +88,15 @@ int preposted_rate(Exchange& e) {
     const int pairs = pair_count(e);
     if (e.rank >= 2 * pairs) return MPI_SUCCESS;
     auto& requests = state_of<Posted>(e).requests;
-    const auto window = static_cast<std::size_t>(e.window);
     if (receives(e)) {
-        const int code = requests.wait(window);
-        return first_failure({code, post_all(e), MPI_Send(nullptr, 0, MPI_BYTE, e.rank - pairs,
-                                                          reply_tag, e.comm)});
+        const int code = requests.wait(static_cast<std::size_t>(e.window));
+        return first_failure({code, post_all(e), answer(e, e.rank - pairs, reply_tag)});
     }
     const int peer = e.rank + pairs;
-    for (int i = 0; i < e.window; ++i) {
-        const int code = MPI_Isend(e.send, e.count, e.type, peer, preposted_tag, e.comm,
-                                   requests.at(static_cast<std::size_t>(i)));
-        if (code != MPI_SUCCESS) return code;
-    }
-    return first_failure({requests.wait(window), MPI_Recv(nullptr, 0, MPI_BYTE, peer, reply_tag,
-                                                          e.comm, MPI_STATUS_IGNORE)});
+    std::size_t next = 0;
+    const int code = post_sends(e, requests, peer, preposted_tag, e.window, next);
+    if (code != MPI_SUCCESS) return code;
+    return first_failure({requests.wait(next), hear(e, peer, reply_tag)});
 }
 
 }  // namespace
@@ -138,7 +112,7 @@ Entries message_rate_kernels() {
             {.name = "peers_rate", .shape = all_ranks(Blocks::one, Blocks::window_or_ranks),
              .call = peers_rate, .ranks_min = 2, .prepare = prepare_requests<2>,
              .messages = [](const Exchange& e) {
-                 return for_each_peer(e) * (e.size - 1) * e.size;
+                 return share_of_window(e) * (e.size - 1) * e.size;
              }}};
 }
 

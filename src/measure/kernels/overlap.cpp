@@ -14,12 +14,6 @@
 namespace lanewise::measure {
 namespace {
 
-#ifdef LANEWISE_SIMULATED
-constexpr const char *lacks = "work that takes time";
-#else
-constexpr const char *lacks = nullptr;
-#endif
-
 struct Overlap {
     std::uint64_t steps = 0;
     double work_s = 0.0;
@@ -71,7 +65,7 @@ Entries overlap_kernels() {
         entry.call = overlapped;
         entry.prepare = calibrate;
         entry.beside_s = work_s;
-        entry.lacks = lacks;
+        entry.lacks = work_lacks;
     }
     return entries;
 }

@@ -13,28 +13,19 @@
 namespace lanewise::measure {
 namespace {
 
-#ifdef LANEWISE_SIMULATED
-constexpr const char *lacks = "work that takes time";
-#else
-constexpr const char *lacks = nullptr;
-#endif
 constexpr int tag = 19;
 
 int put_and_tell(Exchange& e) {
     const auto window = state_of<Window>(e).window;
     return first_failure({put_message(e, partner(e), 0), MPI_Win_flush(partner(e), window),
-                          MPI_Send(nullptr, 0, MPI_BYTE, partner(e), tag, e.comm)});
-}
-
-int hear(Exchange& e) {
-    return MPI_Recv(nullptr, 0, MPI_BYTE, e.root, tag, e.comm, MPI_STATUS_IGNORE);
+                          answer(e, partner(e), tag)});
 }
 
 int passive_put(Exchange& e) {
     if (e.rank == e.root) return put_and_tell(e);
     if (e.rank != partner(e)) return MPI_SUCCESS;
     work(state_of<Window>(e).steps);
-    return hear(e);
+    return hear(e, e.root, tag);
 }
 
 // The least of some times of the put alone, which the root tells the others.
@@ -47,7 +38,7 @@ int calibrate(Exchange& e) {
         code = MPI_Barrier(e.comm);
         const double begin_s = clock.now_s();
         if (e.rank == e.root) code = first_failure({code, put_and_tell(e)});
-        if (e.rank == partner(e)) code = first_failure({code, hear(e)});
+        if (e.rank == partner(e)) code = first_failure({code, hear(e, e.root, tag)});
         alone_s = std::min(alone_s, clock.now_s() - begin_s);
     }
     if (code != MPI_SUCCESS) return code;
@@ -60,7 +51,7 @@ int calibrate(Exchange& e) {
 
 Entries passive_kernels() {
     return {{.name = "passive_put", .shape = all_ranks(Blocks::one, Blocks::one),
-             .call = passive_put, .ranks_min = 2, .prepare = calibrate, .lacks = lacks}};
+             .call = passive_put, .ranks_min = 2, .prepare = calibrate, .lacks = work_lacks}};
 }
 
 }  // namespace lanewise::measure

@@ -81,8 +81,8 @@ int stream(Exchange& e) {
     const int code = start_and_wait(e);
     if (code != MPI_SUCCESS) return code;
     if (e.rank == e.root)
-        return MPI_Recv(nullptr, 0, MPI_BYTE, partner(e), reply_tag, e.comm, MPI_STATUS_IGNORE);
-    return MPI_Send(nullptr, 0, MPI_BYTE, e.root, reply_tag, e.comm);
+        return hear(e, partner(e), reply_tag);
+    return answer(e, e.root, reply_tag);
 }
 
 int make_both_ways(Exchange& e) {

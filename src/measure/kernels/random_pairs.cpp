@@ -53,47 +53,29 @@ int draw(Exchange& e) {
     return MPI_SUCCESS;
 }
 
-int receive_window(Exchange& e, Requests& requests, int peer, std::size_t first_request) {
-    for (int i = 0; i < e.window; ++i) {
-        const int code = MPI_Irecv(slot(e.receive, e, i), e.count, e.type, peer, tag, e.comm,
-                                   requests.at(first_request + static_cast<std::size_t>(i)));
-        if (code != MPI_SUCCESS) return code;
-    }
-    return MPI_SUCCESS;
-}
-
-int send_window(Exchange& e, Requests& requests, int peer, std::size_t first_request) {
-    for (int i = 0; i < e.window; ++i) {
-        const int code = MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm,
-                                   requests.at(first_request + static_cast<std::size_t>(i)));
-        if (code != MPI_SUCCESS) return code;
-    }
-    return MPI_SUCCESS;
-}
-
 int unirandom(Exchange& e) {
     auto& pairs = state_of<Pairs>(e);
     const auto role = pairs.next();
-    const auto window = static_cast<std::size_t>(e.window);
     if (role.peer == MPI_PROC_NULL) return MPI_SUCCESS;
-    if (role.first)
-        return first_failure({send_window(e, pairs.requests, role.peer, 0),
-                              pairs.requests.wait(window),
-                              MPI_Recv(nullptr, 0, MPI_BYTE, role.peer, reply_tag, e.comm,
-                                       MPI_STATUS_IGNORE)});
-    return first_failure({receive_window(e, pairs.requests, role.peer, 0),
-                          pairs.requests.wait(window),
-                          MPI_Send(nullptr, 0, MPI_BYTE, role.peer, reply_tag, e.comm)});
+    std::size_t next = 0;
+    const int code = role.first
+                         ? post_sends(e, pairs.requests, role.peer, tag, e.window, next)
+                         : post_receives(e, pairs.requests, role.peer, tag, e.window, next);
+    if (code != MPI_SUCCESS) return code;
+    return first_failure({pairs.requests.wait(next), role.first
+                                                         ? hear(e, role.peer, reply_tag)
+                                                         : answer(e, role.peer, reply_tag)});
 }
 
 int birandom(Exchange& e) {
     auto& pairs = state_of<Pairs>(e);
     const auto role = pairs.next();
-    const auto window = static_cast<std::size_t>(e.window);
     if (role.peer == MPI_PROC_NULL) return MPI_SUCCESS;
-    return first_failure({receive_window(e, pairs.requests, role.peer, 0),
-                          send_window(e, pairs.requests, role.peer, window),
-                          pairs.requests.wait(2 * window)});
+    std::size_t next = 0;
+    const int code = post_receives(e, pairs.requests, role.peer, tag, e.window, next);
+    if (code != MPI_SUCCESS) return code;
+    return first_failure({post_sends(e, pairs.requests, role.peer, tag, e.window, next),
+                          pairs.requests.wait(next)});
 }
 
 }  // namespace

@@ -15,26 +15,18 @@ constexpr int tag = 6;
 
 int pour(Exchange& e, int peer) {
     auto& requests = state_of<Requests>(e);
-    for (int i = 0; i < e.window; ++i) {
-        const int code = MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm,
-                                   requests.at(static_cast<std::size_t>(i)));
-        if (code != MPI_SUCCESS) return code;
-    }
-    const int code = requests.wait(static_cast<std::size_t>(e.window));
+    std::size_t next = 0;
+    const int code = post_sends(e, requests, peer, tag, e.window, next);
     if (code != MPI_SUCCESS) return code;
-    return MPI_Recv(nullptr, 0, MPI_BYTE, peer, tag, e.comm, MPI_STATUS_IGNORE);
+    return first_failure({requests.wait(next), hear(e, peer, tag)});
 }
 
 int drain(Exchange& e, int peer) {
     auto& requests = state_of<Requests>(e);
-    for (int i = 0; i < e.window; ++i) {
-        const int code = MPI_Irecv(slot(e.receive, e, i), e.count, e.type, peer, tag, e.comm,
-                                   requests.at(static_cast<std::size_t>(i)));
-        if (code != MPI_SUCCESS) return code;
-    }
-    const int code = requests.wait(static_cast<std::size_t>(e.window));
+    std::size_t next = 0;
+    const int code = post_receives(e, requests, peer, tag, e.window, next);
     if (code != MPI_SUCCESS) return code;
-    return MPI_Send(nullptr, 0, MPI_BYTE, peer, tag, e.comm);
+    return first_failure({requests.wait(next), answer(e, peer, tag)});
 }
 
 int streaming(Exchange& e) {

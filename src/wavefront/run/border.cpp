@@ -58,7 +58,7 @@ void Border::settle(Side side, std::uint64_t iteration, const Locate& locate) {
 }
 
 // What the wave of `iteration` works on of a row in this panel.
-Border::Columns Border::columns_of(std::uint64_t row, std::uint64_t iteration) const {
+Columns Border::columns_of(std::uint64_t row, std::uint64_t iteration) const {
     const auto wave = iteration - set_.iterations_before - 1;
     const auto gone = slant_of_row(set_.shape, set_.thickness, row) +
                       wave * columns_a_round(set_.shape, set_.thickness);

@@ -48,10 +48,6 @@ class Border {
     void settle(Side side, std::uint64_t iteration, const Locate& locate);
 
   private:
-    struct Columns {
-        std::uint64_t first = 0;
-        std::uint64_t end = 0;
-    };
     bool in_panels() const { return set_.shape.tile_columns > 0; }
     Moment moment(std::uint64_t iteration) const { return {iteration, set_.panel.index}; }
     /* Of the upper neighbour's rows, as the wave of `iteration` reads them. */
