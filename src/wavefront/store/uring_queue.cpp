@@ -47,7 +47,9 @@ class UringQueue final : public DiskQueue {
         while (under_way_ > 0) {
             io_uring_cqe *cqe = nullptr;
             if (io_uring_wait_cqe(&ring_, &cqe) != 0) continue;
-            if (io_uring_cqe_get_data(cqe) != nullptr) --under_way_;
+            const auto piece =
+                std::unique_ptr<Piece>(static_cast<Piece *>(io_uring_cqe_get_data(cqe)));
+            if (piece) --under_way_;
             io_uring_cqe_seen(&ring_, cqe);
         }
         io_uring_queue_exit(&ring_);
