@@ -37,9 +37,10 @@ Parts parts_of(const BlockShape& shape, std::uint64_t rows, std::uint64_t column
             5};
 }
 
-// Calls `move(position in the rows, position in the band, elements)` for each run of elements.
+// Calls `move(position in the rows, position in the band, elements)` for each run of elements;
+// returns the elements of the band.
 template <typename Move>
-void each_run(const BlockShape& shape, std::uint64_t row_count, const Move& move) {
+std::uint64_t each_run(const BlockShape& shape, std::uint64_t row_count, const Move& move) {
     std::uint64_t at = 0;
     for (std::uint64_t first = 0; first < shape.columns; first += shape.block_columns) {
         const auto columns = std::min(shape.block_columns, shape.columns - first);
@@ -53,6 +54,7 @@ void each_run(const BlockShape& shape, std::uint64_t row_count, const Move& move
             }
         }
     }
+    return at;
 }
 
 // Columns of a frontier are elements one by one: worth a path of their own.
@@ -99,13 +101,16 @@ std::uint64_t layout_elements(const BlockShape& shape) {
     return elements;
 }
 
-void pack_band(const BlockShape& shape, const void *rows, std::uint64_t row_count, void *band) {
+std::uint64_t pack_band(const BlockShape& shape, const void *rows, std::uint64_t row_count,
+                        void *band) {
     const auto *from = static_cast<const std::byte *>(rows);
     auto *to = static_cast<std::byte *>(band);
     const auto size = shape.element_bytes;
-    if (shape.layout == BlockLayout::row_major)
-        return copy(from, to, row_count * shape.columns * size);
-    each_run(shape, row_count, [&](std::uint64_t row_at, std::uint64_t band_at, std::uint64_t n) {
+    if (shape.layout == BlockLayout::row_major) {
+        copy(from, to, row_count * shape.columns * size);
+        return row_count * shape.columns;
+    }
+    return each_run(shape, row_count, [&](std::uint64_t row_at, std::uint64_t band_at, std::uint64_t n) {
         copy(from + row_at * size, to + band_at * size, n * size);
     });
 }

@@ -39,8 +39,10 @@ std::uint64_t layout_elements(const BlockShape& shape);
 /* Elements of a row of blocks, the one that begins at row `first_row`. */
 std::uint64_t band_elements(const BlockShape& shape, std::uint64_t first_row);
 
-/* A row of blocks, from `row_count` rows of the matrix and back. */
-void pack_band(const BlockShape& shape, const void *rows, std::uint64_t row_count, void *band);
+/* A row of blocks, from `row_count` rows of the matrix and back; packing returns how many elements
+ * of the band it fills. */
+std::uint64_t pack_band(const BlockShape& shape, const void *rows, std::uint64_t row_count,
+                        void *band);
 void unpack_band(const BlockShape& shape, const void *band, std::uint64_t row_count, void *rows);
 
 }  // namespace lanewise::wavefront

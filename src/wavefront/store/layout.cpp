@@ -27,15 +27,28 @@ void unskew_band(const Word *band, const Shape& shape, std::uint64_t count, Word
     }
 }
 
+// No row fills the ramps at either end of a band, nor the lanes of rows that are missing.
 template <typename Word>
-void skew_strip(const Shape& shape, const std::byte *rows, std::uint64_t row_count,
-                std::byte *strip) {
+void clear_ramps(const Shape& shape, std::uint64_t count, Word *band) {
+    const auto words = skew_lanes * shape.row_elements();
+    const auto ramp = std::min(skew_lanes * shape.skew * (skew_lanes - 1), words);
+    const auto begin = count < skew_lanes ? words : ramp;
+    std::fill(band, band + begin, Word{0});
+    std::fill(band + words - ramp, band + words, Word{0});
+}
+
+// Returns the words that it fills, in whole bands.
+template <typename Word>
+std::uint64_t skew_strip(const Shape& shape, const std::byte *rows, std::uint64_t row_count,
+                         std::byte *strip) {
     const auto band_words = skew_lanes * shape.row_elements();
-    for (std::uint64_t row = 0; row < row_count; row += skew_lanes) {
-        skew_band(reinterpret_cast<const Word *>(rows) + row * shape.columns, shape,
-                  std::min(skew_lanes, row_count - row),
-                  reinterpret_cast<Word *>(strip) + row / skew_lanes * band_words);
+    auto *band = reinterpret_cast<Word *>(strip);
+    for (std::uint64_t row = 0; row < row_count; row += skew_lanes, band += band_words) {
+        const auto count = std::min(skew_lanes, row_count - row);
+        clear_ramps(shape, count, band);
+        skew_band(reinterpret_cast<const Word *>(rows) + row * shape.columns, shape, count, band);
     }
+    return static_cast<std::uint64_t>(band - reinterpret_cast<Word *>(strip));
 }
 
 template <typename Word>
@@ -49,23 +62,26 @@ void unskew_strip(const Shape& shape, const std::byte *strip, std::uint64_t row_
     }
 }
 
+// Returns the elements that it fills, which lie at the beginning of the strip.
+std::uint64_t pack_rows(const Shape& shape, const std::byte *rows, std::uint64_t row_count,
+                        std::byte *strip) {
+    if (shape.layout == Layout::row_major) {
+        std::memcpy(strip, rows, row_count * shape.columns * element_bytes(shape.element));
+        return row_count * shape.columns;
+    }
+    if (shape.layout != Layout::skewed)
+        return pack_band(blocks_of(shape), rows, row_count, strip);
+    return element_bytes(shape.element) == sizeof(std::uint32_t)
+               ? skew_strip<std::uint32_t>(shape, rows, row_count, strip)
+               : skew_strip<std::uint64_t>(shape, rows, row_count, strip);
+}
+
 }  // namespace
 
 void pack_strip(const Shape& shape, const std::byte *rows, std::uint64_t row_count,
                 std::byte *strip) {
-    const auto bytes = element_bytes(shape.element);
-    if (shape.layout == Layout::row_major) {
-        const auto used = row_count * shape.columns * bytes;
-        std::memcpy(strip, rows, used);
-        std::memset(strip + used, 0, strip_bytes(shape) - used);
-        return;
-    }
-    std::memset(strip, 0, strip_bytes(shape));
-    if (shape.layout != Layout::skewed) return pack_band(blocks_of(shape), rows, row_count, strip);
-    if (bytes == sizeof(std::uint32_t))
-        skew_strip<std::uint32_t>(shape, rows, row_count, strip);
-    else
-        skew_strip<std::uint64_t>(shape, rows, row_count, strip);
+    const auto used = pack_rows(shape, rows, row_count, strip) * element_bytes(shape.element);
+    std::memset(strip + used, 0, strip_bytes(shape) - used);
 }
 
 void unpack_strip(const Shape& shape, const std::byte *strip, std::uint64_t row_count,

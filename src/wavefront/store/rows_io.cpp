@@ -49,9 +49,9 @@ void fill_rows(const Shape& shape, std::uint64_t seed, std::uint32_t matrix, dou
     }
 }
 
-}  // namespace
-
-namespace {
+Result<Memory> reserve_strip_rows(const Shape& shape) {
+    return Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
+}
 
 // What a tile has of the rows of its strip.
 class Tile {
@@ -104,7 +104,7 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
     const auto& shape = store.shape();
     auto files = store.open_next(matrix);
     if (!files) return files.failure();
-    auto rows = Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
+    auto rows = reserve_strip_rows(shape);
     if (!rows) return rows.failure();
     auto stream = TileStream::reserve(tile_bytes(shape));
     if (!stream) return stream.failure();
@@ -157,18 +157,14 @@ class StripReader {
         auto sums = store.read_sums(matrix);
         if (!sums) return sums.failure();
         reader.sums_ = std::move(*sums);
-        const auto& shape = store.shape();
-        auto rows =
-            Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
-        if (!rows) return rows.failure();
-        reader.rows_ = std::move(*rows);
-        auto stream = TileStream::reserve(tile_bytes(shape));
+        auto stream = TileStream::reserve(tile_bytes(store.shape()));
         if (!stream) return stream.failure();
         reader.stream_ = std::move(*stream);
         return reader;
     }
 
-    Outcome read(std::uint64_t strip) {
+    /* `rows` has room for all rows of the strip. */
+    Outcome read(std::uint64_t strip, std::byte *rows) {
         const auto tiles = store_->shape().tiles_in_strip();
         // Who reads the first rows only wants nothing ahead.
         const bool in_order = strip > 0 && strip == next_strip_;
@@ -190,12 +186,10 @@ class StripReader {
             if (!read) return bad(read.failure().sentence);
             if (checksum(stream_.at(t), stream_.tile_bytes()) != sums_[t])
                 return bad("the checksum is wrong; restore it from a copy");
-            tile_.unpack(stream_.at(t), t, rows_.begin());
+            tile_.unpack(stream_.at(t), t, rows);
         }
         return Done{};
     }
-
-    const std::byte *rows() const { return rows_.begin(); }
 
   private:
     StripReader(const Store& store, std::uint32_t matrix)
@@ -205,44 +199,55 @@ class StripReader {
     std::uint32_t matrix_;
     StripFiles files_;
     std::vector<std::uint64_t> sums_;
-    Memory rows_;
     Tile tile_;
     std::uint64_t next_strip_ = 0;
     std::uint64_t tiles_asked_for_ = 0;
     TileStream stream_; /* after the files that it reads */
 };
 
-// Rows of a matrix by their numbers, strip by strip.
+// Rows of a matrix by their numbers: a strip of which only some are wanted is kept for the others.
 class RowReader {
   public:
     static Result<RowReader> open(const Store& store, std::uint32_t matrix) {
         auto strips = StripReader::open(store, matrix);
         if (!strips) return strips.failure();
-        return RowReader(store.shape(), std::move(*strips));
+        auto kept = reserve_strip_rows(store.shape());
+        if (!kept) return kept.failure();
+        return RowReader(store.shape(), std::move(*strips), std::move(*kept));
     }
 
     Outcome read(std::uint64_t first, std::uint64_t count, std::byte *rows) {
         const auto row_bytes = shape_.columns * element_bytes(shape_.element);
         for (auto row = first; row < first + count;) {
             const auto strip = row / shape_.strip_rows;
-            const auto read = strip == held_ ? Outcome(Done{}) : strips_.read(strip);
-            if (!read) return read;
-            held_ = strip;
-            const auto end = std::min((strip + 1) * shape_.strip_rows, first + count);
-            std::memcpy(rows + (row - first) * row_bytes,
-                        strips_.rows() + row % shape_.strip_rows * row_bytes,
-                        (end - row) * row_bytes);
-            row = end;
+            const auto within = row % shape_.strip_rows;
+            const auto now =
+                std::min(rows_in_strip(shape_, strip) - within, first + count - row);
+            auto *to = rows + (row - first) * row_bytes;
+            const bool whole = now == rows_in_strip(shape_, strip);
+            if (whole || strip != kept_strip_) {
+                const auto read = strips_.read(strip, whole ? to : kept_.begin());
+                if (!read) return read;
+            }
+            if (!whole) {
+                kept_strip_ = strip;
+                std::memcpy(to, kept_.begin() + within * row_bytes, now * row_bytes);
+            }
+            row += now;
         }
         return Done{};
     }
 
   private:
-    RowReader(const Shape& shape, StripReader strips)
-        : shape_(shape), strips_(std::move(strips)), held_(shape.strip_count()) {}
+    RowReader(const Shape& shape, StripReader strips, Memory kept)
+        : shape_(shape),
+          strips_(std::move(strips)),
+          kept_(std::move(kept)),
+          kept_strip_(shape.strip_count()) {}
     Shape shape_;
     StripReader strips_;
-    std::uint64_t held_;
+    Memory kept_;
+    std::uint64_t kept_strip_;
 };
 
 }  // namespace
@@ -251,10 +256,12 @@ Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sin
     auto reader = StripReader::open(store, matrix);
     if (!reader) return reader.failure();
     const auto& shape = store.shape();
+    auto rows = reserve_strip_rows(shape);
+    if (!rows) return rows.failure();
     for (std::uint64_t s = 0; s < shape.strip_count(); ++s) {
-        const auto read = reader->read(s);
+        const auto read = reader->read(s, rows->begin());
         if (!read) return read;
-        const auto taken = sink(s * shape.strip_rows, rows_in_strip(shape, s), reader->rows());
+        const auto taken = sink(s * shape.strip_rows, rows_in_strip(shape, s), rows->begin());
         if (!taken) return taken;
     }
     return Done{};
