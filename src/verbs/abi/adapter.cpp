@@ -141,6 +141,7 @@ std::optional<std::uint8_t> Adapter::port_at(const Address& address) {
 
 void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     if (capture_) capture(datagram);
+    arrived_at_.store(now, std::memory_order_relaxed);
     const std::optional<std::uint8_t> port = port_at(datagram.destination);
     if (!port || !ports_[*port - 1U].active) return;
     Arrival arrival;

@@ -55,6 +55,8 @@ class Adapter {
     // Looks at the interfaces anew; called when the watch is readable.
     void read_ports();
     Nanoseconds next_deadline() { return engine_->next_deadline(); }
+    // When the last packet came; to be had without the lock.
+    Nanoseconds arrived_at() const { return arrived_at_.load(std::memory_order_relaxed); }
 
     // Packets that reached this process by mistake.
     std::uint64_t forwarded() const { return wire_.forwarded(); }
@@ -96,6 +98,7 @@ class Adapter {
     Address last_address_ = no_address;  // that a packet came to, and its port
     std::uint8_t last_port_ = 0;
     std::unique_ptr<Device> engine_;
+    std::atomic<Nanoseconds> arrived_at_ = 0;
     std::function<void(const Event&)> tell_;
     std::vector<std::byte> outgoing_;
     Pieces pieces_;                        // of what is sent now

@@ -3,6 +3,7 @@
 // Completion channels and completion queues.
 
 #include <poll.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -15,10 +16,14 @@ namespace lanewise::verbs::abi {
 namespace {
 
 // A poll that finds nothing returns at once, as long as an answer may come within the round trip of
-// a fast network. A program that has polled for longer than that waits for a neighbour: it is made
-// to sleep until a packet comes, lest it keep that neighbour from the processor; but never for more
-// than a quarter of what it has waited already, since it may poll other things as well.
-constexpr Nanoseconds spin_ns = 50'000;
+// a fast network. A program that has polled for longer than that, while no packet came, waits for a
+// neighbour, and leaves the processor to it: first by yielding, which keeps it ready to run, so that
+// the scheduler moves one of two that share a processor to an idle one. Two that sleep for each
+// other look idle half of the time and stay together. After a millisecond it is made to sleep until
+// a packet comes, but never for more than a quarter of what it has waited already, since it may poll
+// other things as well.
+constexpr Nanoseconds spin_ns = 10'000;
+constexpr Nanoseconds yield_ns = 1'000'000;
 constexpr Nanoseconds patience_max_ns = 500'000;
 
 // A queue may hold more than was asked for (ibv_create_cq(3)). perftest asks for a queue of one,
@@ -44,7 +49,8 @@ std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Complet
             owner.adapter->progress(now);
         }
     }
-    owner.progress->polled(now);
+    // Counted from its end: a turn that moved much took long.
+    owner.progress->polled(Adapter::now());
     return object.engine->poll(into);
 }
 
@@ -99,8 +105,11 @@ std::size_t poll_completions(CompletionObject& object, std::span<Completion> int
         return got;
     }
     if (object.waits_since == 0) object.waits_since = now;
-    const Nanoseconds waited = now - object.waits_since;
-    if (waited < spin_ns) return 0;
+    const Nanoseconds waited = now - std::max(object.waits_since, owner.adapter->arrived_at());
+    if (waited < yield_ns) {
+        if (waited >= spin_ns) sched_yield();
+        return 0;
+    }
     owner.progress->polled(now + patience_max_ns);
     if (!wait_for_packets(*owner.adapter, std::min(waited / 4, patience_max_ns))) return 0;
     return try_poll(owner, object, into, Adapter::now());
