@@ -45,6 +45,24 @@ def test_only_the_last_lines_are_kept() -> None:
     assert list(outcome.output) == [str(number) for number in range(1001 - TAIL_LINES, 1001)]
 
 
+def test_ranks_that_stay_after_the_last_event_are_ended_and_count_as_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("lanewise.launch.run.LEAVING_S", 0.2)
+    seen: list[Event] = []
+    script = """echo "{\\"event\\": \\"end\\", \\"process\\": $$}"; exec sleep 600"""
+
+    outcome = run(shell(script), {}, seen.append)
+
+    assert outcome.status == 0
+    assert not alive(seen[0]["process"])
+
+
+def test_a_launch_that_takes_too_long_is_ended_and_said() -> None:
+    with pytest.raises(RunError, match="it had not ended after 0 s and was stopped"):
+        run(shell("sleep 600"), {}, print, limit_s=0.2)
+
+
 def test_variables_are_added_to_the_environment() -> None:
     outcome = run(shell('echo "$LANEWISE_SAYS $HOME"'), {"LANEWISE_SAYS": "hello"}, print)
 

@@ -10,7 +10,6 @@ import os
 import re
 import socket
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from lanewise.launch.machine import core_count
 from lanewise.launch.native import MEASURE, build_command, find_builds
 from lanewise.launch.plan import sentence_in
 from lanewise.launch.registry import FABRICS as LAUNCHERS
-from lanewise.launch.run import Event, Outcome, event_of, keep_tail, kill_session, started
+from lanewise.launch.run import Event, Outcome, run, started
 from lanewise.results.read import load
 from lanewise.suite.fabric import Fabric
 
@@ -133,42 +132,6 @@ def binding(fabric: Fabric, ranks: int, cores: int) -> tuple[str, ...]:
     return (words[fabric.launcher], wanted) if fabric.launcher in words else ()
 
 
-def run_limited(
-    line: Sequence[str],
-    variables: Mapping[str, str],
-    on_event: Callable[[Event], None],
-    limit_s: float,
-) -> Outcome:
-    """Run a launch line; RunError where it has not ended after `limit_s`, its ranks killed."""
-    outcome = Outcome()
-    with started(line, variables) as process:
-        assert process.stdout is not None and process.stderr is not None
-        reader = threading.Thread(target=keep_tail, args=(process.stderr, outcome), daemon=True)
-        reader.start()
-        expired = threading.Event()
-
-        def stop() -> None:
-            expired.set()
-            kill_session(process.pid)
-
-        timer = threading.Timer(limit_s, stop)
-        timer.start()
-        try:
-            for text in process.stdout:
-                event = event_of(text)
-                if event is None:
-                    outcome.output.append(text.rstrip("\n"))
-                else:
-                    on_event(event)
-            outcome.status = process.wait()
-        finally:
-            timer.cancel()
-        reader.join(1.0)
-    if expired.is_set():
-        raise RunError(f"it had not ended after {limit_s:.0f} s and was stopped")
-    return outcome
-
-
 def run_on(
     ranks: Ranks,
     program: Program,
@@ -180,7 +143,7 @@ def run_on(
     line = ranks.site.enter(line_of(ranks, choice, program))
     job = Job(program=(), ranks=ranks.count, launcher="", mpi=ranks.fabric.mpi, user_id=os.getuid())
     variables = {**choice.fabric.environment(job), **ranks.site.variables}
-    outcome = run_limited(line, variables, on_event, limit_s)
+    outcome = run(line, variables, on_event, limit_s)
     if outcome.status != 0:
         raise RunError(f"{said(outcome)} (status {outcome.status})")
     return outcome

@@ -103,8 +103,10 @@ void Output::warning(const std::string& sentence) {
 }
 
 Outcome Output::end(std::size_t points, double elapsed_s) {
-    if (events_) print_event({{"points", points}, {"elapsed_s", elapsed_s}}, "end");
-    return file_ ? file_->write(end_record(points, elapsed_s)) : Outcome(Done{});
+    const auto written = file_ ? file_->write(end_record(points, elapsed_s)) : Outcome(Done{});
+    // Whoever hears of the end may stop ranks that do not leave MPI_Finalize.
+    if (written && events_) print_event({{"points", points}, {"elapsed_s", elapsed_s}}, "end");
+    return written;
 }
 
 }  // namespace lanewise::tools
