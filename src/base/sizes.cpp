@@ -124,4 +124,14 @@ std::string format_size(std::uint64_t bytes) {
     return std::to_string(bytes);
 }
 
+std::string size_text(std::uint64_t bytes) {
+    const auto text = format_size(bytes);
+    return text + (text.back() > '9' ? "iB" : "B");
+}
+
+std::uint64_t round_up_mebibyte(std::uint64_t bytes) {
+    constexpr std::uint64_t mebibyte = 1 << 20;
+    return (bytes + mebibyte - 1) / mebibyte * mebibyte;
+}
+
 }  // namespace lanewise

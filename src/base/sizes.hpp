@@ -32,4 +32,8 @@ Result<std::vector<std::uint64_t>> parse_sizes(std::string_view text);
 /* "4K", "1M", "1000": the shortest form that parse_size reads back. */
 std::string format_size(std::uint64_t bytes);
 
+/* The same with its unit, as of a budget: "4KiB", "1000B". */
+std::string size_text(std::uint64_t bytes);
+std::uint64_t round_up_mebibyte(std::uint64_t bytes);
+
 }  // namespace lanewise

@@ -266,14 +266,30 @@ def test_what_comes_and_goes_streams_through_little_memory(
         find_program(PROGRAM, os.environ)
     ]  # fmt: skip
 
-    exporting = peak_memory_bytes(*line, "export", full, "m", tmp_path / name)
-    importing = peak_memory_bytes(*line, "import", empty, "m", tmp_path / name)
+    budget = [] if by_python else ["--memory", "20MiB"]
+
+    exporting = peak_memory_bytes(*line, "export", full, "m", tmp_path / name, *budget)
+    importing = peak_memory_bytes(*line, "import", empty, "m", tmp_path / name, *budget)
 
     # Python with its libraries is larger than the native program; neither holds the matrix.
-    limit = matrix_bytes * 3 // 4 if by_python else 32 << 20
+    limit = matrix_bytes * 3 // 4 if by_python else 20 << 20
     assert exporting <= limit
     assert importing <= limit
     assert digest(empty) == digest(full)
+
+
+@pytest.mark.parametrize("command", ["export", "import"])
+def test_a_budget_that_no_strip_fits_into_is_refused_with_the_least(
+    native: Lanewise, tmp_path: Path, command: str
+) -> None:
+    store = tmp_path / "store"
+    native("create", store, "--rows", 64, "--cols", 64, "--data", 1, "--coefficients", 0)
+
+    done = native(command, store, "data", tmp_path / "m.npy", "--memory", "1MiB")
+
+    assert done.returncode == 2
+    assert "too small to move strips of this store; give it --memory 13MiB or more" in done.stderr
+    assert not (tmp_path / "m.npy").exists()
 
 
 def test_bytes_moved_are_56_a_cell_and_pass(native: Lanewise, tmp_path: Path) -> None:

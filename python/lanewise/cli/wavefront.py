@@ -26,6 +26,7 @@ PROGRAM = "lanewise-wavefront"
 RUNNING = ("run", "resume")
 MOVING = ("create", "import", "export", "convert", "split", "join")
 COMMANDS = [*MOVING, *RUNNING, "verify", "info", "plan", "kernels"]
+MOVED_BY = ("import|export", "STORE", "MATRIX", "FILE")
 ARRAY_SUFFIXES = (".zarr", ".h5", ".hdf5")
 LOG_PERIOD_S = 10.0
 INTERRUPTED = 130
@@ -68,6 +69,8 @@ def wavefront(words: Words = None) -> None:
     elif command in ("import", "export") and array_name(words):
         from lanewise.wavefront.arrays import export_array, import_array
 
+        if len(words) != len(MOVED_BY):
+            raise RequestError(f"an array of Zarr or HDF5 is moved by: {' '.join(MOVED_BY)}")
         move = import_array if command == "import" else export_array
         move(program, *words[1:])
     else:

@@ -50,9 +50,13 @@ void declare_kernel(CLI::App *command, Texts& texts, WavefrontArguments& argumen
     command->add_option("--parameter", arguments.parameters, "of the kernel, such as SOR's omega");
 }
 
+void declare_memory(CLI::App *command, Texts& texts) {
+    command->add_option("--memory", texts.memory, "budget, such as 512MiB (1GiB)");
+}
+
 void declare_run(CLI::App *command, Texts& texts, WavefrontArguments& arguments) {
     auto& options = arguments.options;
-    command->add_option("--memory", texts.memory, "budget, such as 512MiB (1GiB)");
+    declare_memory(command, texts);
     command->add_option("--threads", options.threads, "compute threads (all processors)");
     command->add_option("--waves", options.waves, "iterations per pass (chosen)");
     command->add_option("--read-rate", options.rates.read_bytes_per_s, "of the disk, bytes/s");
@@ -95,6 +99,7 @@ void declare(CLI::App& app, Texts& texts, WavefrontArguments& arguments) {
         auto *sub = declare_store(command(name, meaning, id), arguments);
         sub->add_option("matrix", arguments.matrix, "its name")->required();
         sub->add_option("file", arguments.file, ".npy, else raw; - is a pipe")->required();
+        declare_memory(sub, texts);
     }
     auto *run = declare_store(command("run", "iterate", Command::run), arguments);
     declare_kernel(run, texts, arguments);
@@ -113,6 +118,7 @@ void declare(CLI::App& app, Texts& texts, WavefrontArguments& arguments) {
     convert->add_option("--tile-columns", arguments.shape.tile_columns,
                         "cut long rows into tiles of so many columns (0: no)");
     convert->add_option("--disk", arguments.disks, "another folder that strips go to by turns");
+    declare_memory(convert, texts);
     auto *split =
         declare_store(command("split", "cut into parts for ranks", Command::split), arguments);
     split->add_option("parts", arguments.parts, "new folders, one a rank")->required();

@@ -6,10 +6,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdio>
 
 #include "base/clock.hpp"
 #include "tools/wavefront/npy.hpp"
+#include "wavefront/plan/moving.hpp"
 #include "wavefront/store/parts.hpp"
 #include "wavefront/store/rows_io.hpp"
 
@@ -249,10 +251,13 @@ Outcome convert(const WavefrontArguments& arguments) {
     shape.tile_columns = arguments.shape.tile_columns;
     std::vector<std::string> names;
     for (const auto& matrix : from->manifest().matrices) names.push_back(matrix.name);
+    const auto tiles =
+        plan_moving(std::array{from->shape(), shape}, arguments.options.memory_bytes);
+    if (!tiles) return tiles.failure();
     auto to = Store::create(arguments.target, shape, names, arguments.disks);
     if (!to) return to.failure();
     const double began_s = monotonic_s();
-    const auto copied = copy_matrices(*from, *to);
+    const auto copied = copy_matrices(*from, *to, {(*tiles)[0], (*tiles)[1]});
     if (!copied) return copied;
     const double elapsed_s = monotonic_s() - began_s;
     const auto bytes =
@@ -297,6 +302,8 @@ Outcome import_command(const WavefrontArguments& arguments) {
     if (!store) return store.failure();
     const auto matrix = store->matrix_named(arguments.matrix);
     if (!matrix) return matrix.failure();
+    const auto tiles = plan_moving(std::array{store->shape()}, arguments.options.memory_bytes);
+    if (!tiles) return tiles.failure();
     const bool pipe = arguments.file == "-";
     const File file(pipe ? stdin : std::fopen(arguments.file.c_str(), "rb"));
     if (!file) return Failure{LW_ERR_ARGUMENT, "cannot read " + arguments.file};
@@ -318,7 +325,8 @@ Outcome import_command(const WavefrontArguments& arguments) {
                             const bool last = first + count == shape.rows;
                             if (last && std::fgetc(file.get()) != EOF) return ends_wrongly("more");
                             return Done{};
-                        });
+                        },
+                        {.tiles_written = tiles->front()});
 }
 
 Outcome export_command(const WavefrontArguments& arguments) {
@@ -326,6 +334,8 @@ Outcome export_command(const WavefrontArguments& arguments) {
     if (!store) return store.failure();
     const auto matrix = store->matrix_named(arguments.matrix);
     if (!matrix) return matrix.failure();
+    const auto tiles = plan_moving(std::array{store->shape()}, arguments.options.memory_bytes);
+    if (!tiles) return tiles.failure();
     const bool pipe = arguments.file == "-";
     // Written beside the target and renamed, so that nobody finds half a matrix.
     const auto beside = arguments.file + ".partial";
@@ -341,7 +351,8 @@ Outcome export_command(const WavefrontArguments& arguments) {
         [&](std::uint64_t /*first*/, std::uint64_t count, const std::byte *rows) -> Outcome {
             if (std::fwrite(rows, row_bytes, count, file.get()) != count) return cannot();
             return Done{};
-        });
+        },
+        {.tiles_read = tiles->front()});
     const bool flushed = std::fflush(file.get()) == 0;
     file.reset();
     if (pipe) return read;

@@ -17,11 +17,11 @@ namespace {
 
 // A poll that finds nothing returns at once, as long as an answer may come within the round trip of
 // a fast network. A program that has polled for longer than that, while no packet came, waits for a
-// neighbour, and leaves the processor to it: first by yielding, which keeps it ready to run, so that
-// the scheduler moves one of two that share a processor to an idle one. Two that sleep for each
-// other look idle half of the time and stay together. After a millisecond it is made to sleep until
-// a packet comes, but never for more than a quarter of what it has waited already, since it may poll
-// other things as well.
+// neighbour, and leaves the processor to it: first by yielding, which keeps it ready to run, so
+// that the scheduler moves one of two that share a processor to an idle one. Two that sleep for
+// each other look idle half of the time and stay together. After a millisecond it is made to sleep
+// until a packet comes, but never for more than a quarter of what it has waited already, since it
+// may poll other things as well.
 constexpr Nanoseconds spin_ns = 10'000;
 constexpr Nanoseconds yield_ns = 1'000'000;
 constexpr Nanoseconds patience_max_ns = 500'000;

@@ -110,9 +110,10 @@ std::uint64_t pack_band(const BlockShape& shape, const void *rows, std::uint64_t
         copy(from, to, row_count * shape.columns * size);
         return row_count * shape.columns;
     }
-    return each_run(shape, row_count, [&](std::uint64_t row_at, std::uint64_t band_at, std::uint64_t n) {
+    const auto move = [&](std::uint64_t row_at, std::uint64_t band_at, std::uint64_t n) {
         copy(from + row_at * size, to + band_at * size, n * size);
-    });
+    };
+    return each_run(shape, row_count, move);
 }
 
 void unpack_band(const BlockShape& shape, const void *band, std::uint64_t row_count, void *rows) {

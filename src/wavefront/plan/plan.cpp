@@ -35,16 +35,6 @@ Failure refuse(const std::string& sentence) {
     return {LW_ERR_ARGUMENT, sentence};
 }
 
-std::string size_text(std::uint64_t bytes) {
-    const auto text = format_size(bytes);
-    return text + (text.back() > '9' ? "iB" : "B");
-}
-
-std::uint64_t round_up_mebibyte(std::uint64_t bytes) {
-    constexpr std::uint64_t mebibyte = 1 << 20;
-    return (bytes + mebibyte - 1) / mebibyte * mebibyte;
-}
-
 // The widest band of `thickness` rows or more that divides a strip, eight rows where possible:
 // short bands keep waves close together, long ones make hand-offs rare.
 std::uint64_t choose_band_rows(const Request& request) {

@@ -100,13 +100,14 @@ class Tile {
 
 }  // namespace
 
-Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source) {
+Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source,
+                     const Moving& moving) {
     const auto& shape = store.shape();
     auto files = store.open_next(matrix);
     if (!files) return files.failure();
     auto rows = reserve_strip_rows(shape);
     if (!rows) return rows.failure();
-    auto stream = TileStream::reserve(tile_bytes(shape));
+    auto stream = TileStream::reserve(tile_bytes(shape), moving.tiles_written);
     if (!stream) return stream.failure();
 
     const auto name =
@@ -149,7 +150,8 @@ namespace {
 // The strips of a matrix as rows; where they are read in order, the next ones are read ahead.
 class StripReader {
   public:
-    static Result<StripReader> open(const Store& store, std::uint32_t matrix) {
+    static Result<StripReader> open(const Store& store, std::uint32_t matrix,
+                                    const Moving& moving) {
         StripReader reader(store, matrix);
         auto files = store.open_current(matrix);
         if (!files) return files.failure();
@@ -157,7 +159,7 @@ class StripReader {
         auto sums = store.read_sums(matrix);
         if (!sums) return sums.failure();
         reader.sums_ = std::move(*sums);
-        auto stream = TileStream::reserve(tile_bytes(store.shape()));
+        auto stream = TileStream::reserve(tile_bytes(store.shape()), moving.tiles_read);
         if (!stream) return stream.failure();
         reader.stream_ = std::move(*stream);
         return reader;
@@ -208,8 +210,8 @@ class StripReader {
 // Rows of a matrix by their numbers: a strip of which only some are wanted is kept for the others.
 class RowReader {
   public:
-    static Result<RowReader> open(const Store& store, std::uint32_t matrix) {
-        auto strips = StripReader::open(store, matrix);
+    static Result<RowReader> open(const Store& store, std::uint32_t matrix, const Moving& moving) {
+        auto strips = StripReader::open(store, matrix, moving);
         if (!strips) return strips.failure();
         auto kept = reserve_strip_rows(store.shape());
         if (!kept) return kept.failure();
@@ -252,8 +254,9 @@ class RowReader {
 
 }  // namespace
 
-Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink) {
-    auto reader = StripReader::open(store, matrix);
+Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink,
+                    const Moving& moving) {
+    auto reader = StripReader::open(store, matrix, moving);
     if (!reader) return reader.failure();
     const auto& shape = store.shape();
     auto rows = reserve_strip_rows(shape);
@@ -269,11 +272,12 @@ Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sin
 
 Outcome read_rows(const Store& store, std::uint32_t matrix, std::uint64_t first,
                   std::uint64_t count, std::byte *rows) {
-    auto reader = RowReader::open(store, matrix);
+    auto reader = RowReader::open(store, matrix, {});
     return reader ? reader->read(first, count, rows) : Outcome(reader.failure());
 }
 
-Outcome copy_rows(const std::vector<RowRange>& from, std::uint32_t matrix, Store& to) {
+Outcome copy_rows(const std::vector<RowRange>& from, std::uint32_t matrix, Store& to,
+                  const Moving& moving) {
     std::size_t range = 0;
     std::uint64_t taken = 0;
     std::optional<RowReader> reader;
@@ -282,7 +286,7 @@ Outcome copy_rows(const std::vector<RowRange>& from, std::uint32_t matrix, Store
         to, matrix, [&](std::uint64_t /*first*/, std::uint64_t count, std::byte *rows) -> Outcome {
             while (count > 0) {
                 if (!reader) {
-                    auto opened = RowReader::open(*from[range].store, matrix);
+                    auto opened = RowReader::open(*from[range].store, matrix, moving);
                     if (!opened) return opened.failure();
                     reader.emplace(std::move(*opened));
                 }
@@ -298,13 +302,14 @@ Outcome copy_rows(const std::vector<RowRange>& from, std::uint32_t matrix, Store
                 ++range;
             }
             return Done{};
-        });
+        },
+        moving);
 }
 
-Outcome copy_matrices(const Store& from, Store& to) {
+Outcome copy_matrices(const Store& from, Store& to, const Moving& moving) {
     for (std::uint32_t m = 0; m < from.shape().matrix_count(); ++m) {
         if (from.manifest().matrices[m].sums.empty()) continue;
-        const auto copied = copy_rows({{&from, 0, from.shape().rows}}, m, to);
+        const auto copied = copy_rows({{&from, 0, from.shape().rows}}, m, to, moving);
         if (!copied) return copied;
     }
     auto manifest = to.manifest();

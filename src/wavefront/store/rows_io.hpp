@@ -19,11 +19,20 @@ using RowSource =
 using RowSink =
     std::function<Outcome(std::uint64_t first_row, std::uint64_t row_count, const std::byte *rows)>;
 
+/* Tiles that are in memory at a time beside the rows of a strip (plan/moving.hpp); 0: as many as
+ * keep a disk busy. */
+struct Moving {
+    std::uint64_t tiles_read = 0;
+    std::uint64_t tiles_written = 0;
+};
+
 /* Replaces a matrix: all of it, or none where anything fails. */
-Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source);
+Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source,
+                     const Moving& moving = {});
 
 /* Reads a whole matrix in order; a strip whose checksum is wrong is named and ends it. */
-Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink);
+Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink,
+                    const Moving& moving = {});
 
 /* Rows [first, first + count) of a matrix, in row-major order. */
 Outcome read_rows(const Store& store, std::uint32_t matrix, std::uint64_t first,
@@ -36,11 +45,12 @@ struct RowRange {
 };
 
 /* Replaces a matrix of `to` by rows of others, one range behind the other. */
-Outcome copy_rows(const std::vector<RowRange>& from, std::uint32_t matrix, Store& to);
+Outcome copy_rows(const std::vector<RowRange>& from, std::uint32_t matrix, Store& to,
+                  const Moving& moving = {});
 
 /* Fills `to` with the matrices of `from`, which have the same rows and columns and may lie in
  * another layout or in strips of another height; iterations and an unfinished run come along. */
-Outcome copy_matrices(const Store& from, Store& to);
+Outcome copy_matrices(const Store& from, Store& to, const Moving& moving = {});
 
 /* Reads every strip of every filled matrix; returns the names of those that are damaged. */
 Result<std::vector<std::string>> verify(const Store& store);

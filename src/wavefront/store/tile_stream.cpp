@@ -4,26 +4,18 @@
 
 #include "wavefront/store/tile_stream.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "wavefront/plan/moving.hpp"
+
 namespace lanewise::wavefront {
-namespace {
 
-// Under way at a time: eight transfers of a mebibyte keep a disk busy, as measured with fio. Long
-// tiles are cut into transfers by the queue; one of them may go while the other is worked on.
-constexpr std::uint64_t bytes_under_way = 16 << 20;
-constexpr std::uint64_t depth_min = 2;
-constexpr std::uint64_t depth_max = 64;
-
-}  // namespace
-
-Result<TileStream> TileStream::reserve(std::uint64_t tile_bytes) {
+Result<TileStream> TileStream::reserve(std::uint64_t tile_bytes, std::uint64_t tiles) {
     TileStream stream;
     stream.tile_bytes_ = tile_bytes;
-    stream.slots_.resize(std::clamp(bytes_under_way / tile_bytes, depth_min, depth_max));
+    stream.slots_.resize(tiles > 0 ? tiles : tiles_under_way(tile_bytes));
     auto memory = Memory::reserve(stream.depth() * tile_bytes);
     if (!memory) return memory.failure();
     stream.memory_ = std::move(*memory);

@@ -16,7 +16,8 @@ namespace lanewise::wavefront {
 
 class TileStream {
   public:
-    static Result<TileStream> reserve(std::uint64_t tile_bytes);
+    /* Memory for `tiles` at a time; 0: as many as keep a disk busy. */
+    static Result<TileStream> reserve(std::uint64_t tile_bytes, std::uint64_t tiles);
 
     /* Tiles that are in memory at a time; tile `index` lies where tile index - depth() lay. */
     std::uint64_t depth() const { return slots_.size(); }
