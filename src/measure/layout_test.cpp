@@ -48,11 +48,6 @@ int watching_bcast(void *buffer, int count, MPI_Datatype, int, MPI_Comm) {
     return MPI_SUCCESS;
 }
 
-// What else runs makes some walks longer and none shorter.
-double shortest(const std::vector<double>& walks_s) {
-    return *std::min_element(walks_s.begin(), walks_s.end());
-}
-
 lw_status measure_watched(const lw_measure_options& options) {
     seen = {};
     const testing::Operation watching(lw_operation_bcast(watching_bcast));
@@ -97,6 +92,11 @@ TEST(Layout, OfUnalignedBuffersIsOffEveryPage) {
 
 // Under the sanitizers what is checked at each load takes longer than the load.
 #ifndef __SANITIZE_ADDRESS__
+// What else runs makes some walks longer and none shorter.
+double shortest(const std::vector<double>& walks_s) {
+    return *std::min_element(walks_s.begin(), walks_s.end());
+}
+
 TEST(Layout, OfColdBuffersIsColdInEveryRepetition) {
     auto options = fixed_repetitions(21);
     options.buffers.caches = LW_CACHES_COLD;

@@ -28,8 +28,9 @@ TEST(Candidates, HaveSegmentsOfWhichAMessageHoldsTwo) {
 
     std::vector<std::int64_t> segments;
     for (const auto& candidate : candidates(Collective::bcast, 65536, {.ranks = 4}, own)) {
-        if (candidate.algorithm == "linear" && candidate.origin == Origin::mpi)
+        if (candidate.algorithm == "linear" && candidate.origin == Origin::mpi) {
             EXPECT_EQ(candidate.segment_bytes, 0);
+        }
         if (candidate.algorithm == "pipeline" && candidate.origin == Origin::mpi)
             segments.push_back(candidate.segment_bytes);
     }

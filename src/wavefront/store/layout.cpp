@@ -69,8 +69,7 @@ std::uint64_t pack_rows(const Shape& shape, const std::byte *rows, std::uint64_t
         std::memcpy(strip, rows, row_count * shape.columns * element_bytes(shape.element));
         return row_count * shape.columns;
     }
-    if (shape.layout != Layout::skewed)
-        return pack_band(blocks_of(shape), rows, row_count, strip);
+    if (shape.layout != Layout::skewed) return pack_band(blocks_of(shape), rows, row_count, strip);
     return element_bytes(shape.element) == sizeof(std::uint32_t)
                ? skew_strip<std::uint32_t>(shape, rows, row_count, strip)
                : skew_strip<std::uint64_t>(shape, rows, row_count, strip);

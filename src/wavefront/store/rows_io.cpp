@@ -223,8 +223,7 @@ class RowReader {
         for (auto row = first; row < first + count;) {
             const auto strip = row / shape_.strip_rows;
             const auto within = row % shape_.strip_rows;
-            const auto now =
-                std::min(rows_in_strip(shape_, strip) - within, first + count - row);
+            const auto now = std::min(rows_in_strip(shape_, strip) - within, first + count - row);
             auto *to = rows + (row - first) * row_bytes;
             const bool whole = now == rows_in_strip(shape_, strip);
             if (whole || strip != kept_strip_) {
@@ -283,7 +282,8 @@ Outcome copy_rows(const std::vector<RowRange>& from, std::uint32_t matrix, Store
     std::optional<RowReader> reader;
     const auto row_bytes = to.shape().columns * element_bytes(to.shape().element);
     return write_matrix(
-        to, matrix, [&](std::uint64_t /*first*/, std::uint64_t count, std::byte *rows) -> Outcome {
+        to, matrix,
+        [&](std::uint64_t /*first*/, std::uint64_t count, std::byte *rows) -> Outcome {
             while (count > 0) {
                 if (!reader) {
                     auto opened = RowReader::open(*from[range].store, matrix, moving);
