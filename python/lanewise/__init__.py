@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lanewise.model.platform import Platform, fit, read_platform
-    from lanewise.results.read import read
+    from lanewise.results.frame import read
 
 __version__ = version("lanewise")
 __all__ = ["Platform", "__version__", "fit", "read", "read_platform"]
@@ -21,7 +21,7 @@ __all__ = ["Platform", "__version__", "fit", "read", "read_platform"]
 def __getattr__(name: str) -> Any:
     """Import what is slow to import when it is first used."""
     if name == "read":
-        from lanewise.results.read import read  # noqa: PLC0415
+        from lanewise.results.frame import read  # noqa: PLC0415
 
         return read
     if name in ("Platform", "fit", "read_platform"):

@@ -2,6 +2,8 @@
 """The command as a person meets it, without launching anything."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -190,3 +192,16 @@ def test_no_command_colours_its_output(
     run([word.format(file=samples) for word in command])
 
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_the_help_waits_for_no_library_that_imports_slowly() -> None:
+    script = (
+        "import sys; from lanewise.cli import make_app; make_app();"
+        "print(sorted({'matplotlib', 'numpy', 'pandas', 'plotly', 'scipy'} & set(sys.modules)))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "[]\n"

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from lanewise.cli.numbers import positive_number
 from lanewise.errors import RequestError
-from lanewise.results.compare import Comparison, Overall, Ratio, compare, slower
 from lanewise.results.quantity import size_text
 from lanewise.results.read import load
 from lanewise.results.table import line, microseconds
+
+if TYPE_CHECKING:
+    from lanewise.results.compare import Comparison, Overall, Ratio
 
 
 def register(app: typer.Typer) -> None:
@@ -37,6 +40,8 @@ def compare_files(
     Bonett 2002) and the rank-sum p-value; for each operation the geometric mean of the ratios and
     the signed-rank p-value over its sizes.
     """
+    from lanewise.results.compare import compare, slower
+
     limit = percentage(fail_if_slower) if fail_if_slower else math.inf
     found = compare(load(first), load(second), positive_number("--confidence", confidence, "0.95"))
     typer.echo("\n".join(text_of(found)))

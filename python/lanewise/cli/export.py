@@ -9,8 +9,6 @@ from typing import Annotated
 import typer
 
 from lanewise.errors import RequestError
-from lanewise.results.export import repetitions, summary, write_csv, write_parquet
-from lanewise.results.read import read
 
 CsvTarget = Annotated[str, typer.Option("--csv", metavar="OUT", help="CSV; - is standard output.")]
 ParquetTarget = Annotated[str, typer.Option("--parquet", metavar="OUT", help="Parquet.")]
@@ -35,6 +33,9 @@ def export(
     Parquet keeps every repetition in a list
     column; CSV has a line a point, or a line a repetition with --raw.
     """
+    from lanewise.results.export import repetitions, summary, write_csv, write_parquet
+    from lanewise.results.frame import read
+
     if not csv and not parquet:
         raise RequestError("nothing to write; add --csv OUT or --parquet OUT")
     frame = read(*files)

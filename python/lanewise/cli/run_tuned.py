@@ -13,7 +13,6 @@ import typer
 
 from lanewise.errors import RequestError
 from lanewise.launch import tuned
-from lanewise.tuning import turns
 
 Line = Annotated[
     list[str] | None, typer.Argument(metavar="-- LAUNCHER ...", help="The launch line as it is.")
@@ -97,6 +96,8 @@ def run_tuned(
         become(command, environment)
     if fault:
         raise RequestError("plain and tuned would be the same; mend the tuning file")
+    from lanewise.tuning import turns
+
     commands = {turns.PLAIN: words, turns.TUNED: command}
     seconds = turns.take_turns(commands, turn_count, environment)
     outcome = turns.Turns(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Result files: read, shown, compared and exported.
 
-samples = load("samples.jsonl")    # context, points and warnings, as written
-frame = read("samples.jsonl")      # the same points as a data frame
+samples = read.load("samples.jsonl")    # context, points and warnings, as written
+frame = frame.read("samples.jsonl")     # the same points as a data frame
 """

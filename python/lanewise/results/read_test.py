@@ -6,12 +6,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import lanewise
 from lanewise.errors import RequestError
 from lanewise.results import specimen
 from lanewise.results.read import load
@@ -190,31 +188,3 @@ def test_null_times_become_nan(tmp_path: Path) -> None:
     path = specimen.write(tmp_path / "few.jsonl", [specimen.context_record(), point])
 
     assert math.isnan(load(path).points[0].low_s)
-
-
-def test_the_frame_has_a_row_a_point_with_its_raw_samples(tmp_path: Path) -> None:
-    path = specimen.write(tmp_path / "samples.jsonl", specimen.records(sizes_bytes=[8, 16]))
-
-    frame = lanewise.read(path)
-
-    assert list(frame["message_bytes"]) == [8, 16]
-    assert [len(values) for values in frame["samples_s"]] == [40, 40]
-    assert np.median(frame["samples_s"][0]) == frame["median_s"][0]
-
-
-def test_the_frame_joins_files_and_keeps_their_contexts(tmp_path: Path) -> None:
-    first = specimen.write(tmp_path / "a.jsonl", specimen.records(sizes_bytes=[8]))
-    changed = specimen.records(sizes_bytes=[8], context={"fabric": "mpich", "ranks": 2})
-    second = specimen.write(tmp_path / "b.jsonl", changed)
-
-    frame = lanewise.read(first, second)
-
-    assert list(frame["fabric"]) == ["openmpi", "mpich"]
-    assert frame.attrs["contexts"][str(second)]["ranks"] == 2
-
-
-def test_sizes_up_to_64_bits_survive_the_frame(tmp_path: Path) -> None:
-    point = specimen.point_record("scatter", 2**62 + 1, [1e-6])
-    path = specimen.write(tmp_path / "large.jsonl", [specimen.context_record(), point])
-
-    assert int(lanewise.read(path)["message_bytes"][0]) == 2**62 + 1
