@@ -22,7 +22,7 @@ namespace {
 // each other look idle half of the time and stay together. After a millisecond it is made to sleep
 // until a packet comes, but never for more than a quarter of what it has waited already, since it
 // may poll other things as well.
-constexpr Nanoseconds spin_ns = 10'000;
+constexpr Nanoseconds spin_ns = 25'000;
 constexpr Nanoseconds yield_ns = 1'000'000;
 constexpr Nanoseconds patience_max_ns = 500'000;
 
