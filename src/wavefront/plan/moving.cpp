@@ -22,7 +22,7 @@ constexpr std::uint64_t tiles_max = 64;
 std::uint64_t least_bytes(const Shape& shape) {
     const auto columns = shape.columns + shape.tile_columns;
     return shape.strip_rows * columns * element_bytes(shape.element) +
-           tiles_min * tile_bytes(shape);
+           tiles_min * tile_bytes(shape) + sums_bytes(shape);
 }
 
 }  // namespace
@@ -33,9 +33,8 @@ std::uint64_t tiles_under_way(std::uint64_t tile_bytes) {
 
 Result<std::vector<std::uint64_t>> plan_moving(std::span<const Shape> stores,
                                                std::uint64_t memory_bytes) {
-    std::uint64_t needed_bytes = 0;
-    for (const auto& shape : stores)
-        needed_bytes += own_memory_bytes(shape, 0) + least_bytes(shape);
+    std::uint64_t needed_bytes = program_bytes;
+    for (const auto& shape : stores) needed_bytes += least_bytes(shape);
     if (memory_bytes < needed_bytes)
         return Failure{LW_ERR_ARGUMENT, "a memory budget of " + size_text(memory_bytes) +
                                             " is too small to move strips of this store; give it "

@@ -40,7 +40,7 @@ TEST(MovingTest, TakesNoMoreTilesThanABudgetHas) {
 TEST(MovingTest, SharesABudgetBetweenTwoStores) {
     const std::array stores = {strips(), strips()};
 
-    const auto tiles = plan_moving(stores, 35 * mebibyte);
+    const auto tiles = plan_moving(stores, 23 * mebibyte);
 
     ASSERT_TRUE(tiles) << tiles.failure().sentence;
     EXPECT_THAT(*tiles, ElementsAre(4, 4));

@@ -207,12 +207,13 @@ std::uint64_t waves_in_pass(std::uint64_t iterations, std::uint64_t passes, std:
     return iterations / passes + (index < iterations % passes ? 1 : 0);
 }
 
+std::uint64_t sums_bytes(const Shape& shape) {
+    return 8 * shape.tile_count() * (shape.matrix_count() + shape.data_count);
+}
+
 std::uint64_t own_memory_bytes(const Shape& shape, std::uint32_t threads) {
-    constexpr std::uint64_t program = 12 << 20;
     constexpr std::uint64_t thread = 256 << 10;
-    // A checksum of eight bytes for each strip or tile in both generations and in the coefficients.
-    const auto sums = 8 * shape.tile_count() * (shape.matrix_count() + shape.data_count);
-    return program + threads * thread + sums;
+    return program_bytes + threads * thread + sums_bytes(shape);
 }
 
 Result<Plan> make_plan(const Request& request) {

@@ -86,6 +86,10 @@ std::uint64_t columns_a_round(const Shape& shape, std::uint64_t thickness);
 /* Waves of pass `index`: iterations are spread evenly, so that no pass is a short one. */
 std::uint64_t waves_in_pass(std::uint64_t iterations, std::uint64_t passes, std::uint64_t index);
 
+/* Code and rings of the program. */
+inline constexpr std::uint64_t program_bytes = 12 << 20;
+/* A checksum of eight bytes for each strip or tile in both generations and in the coefficients. */
+std::uint64_t sums_bytes(const Shape& shape);
 /* What the program itself takes besides strips: code, stacks, rings, checksums. */
 std::uint64_t own_memory_bytes(const Shape& shape, std::uint32_t threads);
 
