@@ -47,9 +47,9 @@ void Machine::on_communication(Communication state, std::uint8_t port, std::uint
         returns_ = home != port;
         quiet_ = rules_.quiet_ns;
         enter(PathState::migrated, now);
-        load_at_ = now + rules_.settle_ns;
+        plan_load(now + rules_.settle_ns);
     }
-    if (begins && path_ == PathState::migrated) load_at_ = now;
+    if (begins && path_ == PathState::migrated) plan_load(now);
 }
 
 void Machine::on_loaded(std::uint8_t port, Nanoseconds now) {
@@ -80,9 +80,15 @@ void Machine::on_observed(PathState state, Nanoseconds now) {
     query_at_ = now + query_pause_;
 }
 
+void Machine::plan_load(Nanoseconds at) {
+    load_at_ = rules_.initiative == Initiative::automatic ? at : never;
+}
+
 void Machine::plan_return(Nanoseconds now) {
-    const bool wanted = rules_.policy != Policy::stay && returns_ && path_ == PathState::armed &&
-                        alternate_ == home_ && port_ != home_ && up(home_);
+    const bool automatic = rules_.initiative == Initiative::automatic;
+    const bool wanted = automatic && rules_.policy != Policy::stay && returns_ &&
+                        path_ == PathState::armed && alternate_ == home_ && port_ != home_ &&
+                        up(home_);
     return_at_ = wanted ? now + quiet_ : never;
 }
 
@@ -113,7 +119,7 @@ void Machine::on_migrated(Nanoseconds now) {
     }
     commanded_ = false;
     enter(PathState::migrated, now);
-    load_at_ = now + rules_.settle_ns;
+    plan_load(now + rules_.settle_ns);
 }
 
 void Machine::on_migration_error(Nanoseconds now) {
@@ -129,7 +135,7 @@ void Machine::on_port(std::uint8_t port, bool up_now, Nanoseconds now) {
     if (!up_now && port == home_ && port_ != home_) returns_ = true;
     if (!is_connected()) return;
     if (up_now && path_ == PathState::migrated && load_at_ == never) {
-        load_at_ = std::max(now, since_ + rules_.settle_ns);
+        plan_load(std::max(now, since_ + rules_.settle_ns));
     }
     if (path_ == PathState::armed) plan_return(now);
 }

@@ -34,8 +34,12 @@ enum class Policy : std::uint8_t {
     balance,  // to a port by its number, so that queue pairs spread over the ports
 };
 
+// Whether a machine asks for loads and returns by itself, or leaves them to its caller.
+enum class Initiative : std::uint8_t { automatic, manual };
+
 struct Rules {
     Policy policy = Policy::back;
+    Initiative initiative = Initiative::automatic;
     Nanoseconds quiet_ns = 1'000'000'000;
     Nanoseconds settle_ns = 20'000'000;
 };
@@ -78,6 +82,7 @@ class Machine {
     void on_port(std::uint8_t port, bool up, Nanoseconds now);
 
     Action next(Nanoseconds now) const;
+    // When next() will ask for something; not after `now` only where it does so now.
     Nanoseconds deadline() const;
 
     Communication communication() const { return communication_; }
@@ -92,6 +97,7 @@ class Machine {
     bool is_connected() const;
     void enter(PathState state, Nanoseconds now);
     bool up(std::uint8_t port) const;
+    void plan_load(Nanoseconds at);
     void plan_return(Nanoseconds now);
 
     Rules rules_;

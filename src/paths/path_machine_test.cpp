@@ -157,6 +157,20 @@ TEST(Machine, WaitsLongerAfterAReturnThatDidNotLast) {
     EXPECT_EQ(waits[2], 4 * waits[0]);
 }
 
+TEST(Machine, WaitsForNothingWhereItsCallerDecides) {
+    Rules manual = rules;
+    manual.initiative = Initiative::manual;
+    Machine machine = armed(manual);
+    machine.on_port(1, false, 50 * ms);
+    machine.on_migrated(50 * ms);
+    EXPECT_EQ(machine.deadline(), never);
+    machine.on_port(1, true, 60 * ms);
+    EXPECT_EQ(machine.deadline(), never);
+    machine.on_loaded(1, 70 * ms);
+    machine.on_observed(PathState::armed, 71 * ms);
+    EXPECT_EQ(machine.deadline(), never);
+}
+
 TEST(Machine, SurvivesAMigrationError) {
     Machine machine = armed();
     machine.on_migration_error(10 * ms);
@@ -213,6 +227,7 @@ TEST_P(Random, EventsLeadHomeArmedAndQuietOncePortsStayUp) {
         }
         if (random() % 50 == 0) machine.on_migration_error(now);
         obey();
+        ASSERT_GT(machine.deadline(), now);  // or whoever waits for it would not sleep
         ASSERT_NE(machine.port(), machine.alternate_port());
         ASSERT_GE(machine.counters().migrations, machine.counters().commanded);
     }

@@ -47,7 +47,8 @@ Outcome fill(const lw_paths_options& from, ProtectionOptions& to) {
     to.rules.policy = static_cast<Policy>(from.policy);
     to.rules.quiet_ns = from.quiet_ns;
     to.rules.settle_ns = from.settle_ns;
-    to.initiative = from.initiative == LW_PATHS_MANUAL ? Initiative::manual : Initiative::automatic;
+    to.rules.initiative =
+        from.initiative == LW_PATHS_MANUAL ? Initiative::manual : Initiative::automatic;
     if (from.path_file) {
         Result<Directory> directory = load_directory(from.path_file);
         if (!directory) return directory.failure();

@@ -125,12 +125,11 @@ Outcome Protection::changed(ibv_qp *queue_pair) {
         const Nanoseconds now = monotonic_now();
         watched.machine.on_communication(standing->communication, standing->primary.port, home,
                                          now);
-        const bool due = watched.machine.next(now) == Action::load;
-        if (due && options_.initiative == Initiative::automatic) {
+        if (watched.machine.next(now) == Action::load) {
             outcome = load_now(queue_pair, watched, now);
         }
+        plan(queue_pair, watched);
     }
-    wake();
     tell();
     return outcome;
 }
@@ -140,6 +139,7 @@ void Protection::forget(ibv_qp *queue_pair) {
     const Watched *watched = find(queue_pair);
     if (!watched) return;
     gone_ = gone_ + watched->machine.counters();
+    agenda_.erase({watched->planned, queue_pair});
     watched_.erase(queue_pair);
     std::erase_if(notices_, [&](const Notice& one) { return one.queue_pair == queue_pair; });
 }
@@ -171,12 +171,14 @@ Outcome Protection::load_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds n
     }
     if (!outcome) {
         watched.machine.on_load_refused(now);
+        plan(queue_pair, watched);
         note(NoticeKind::refused, queue_pair, watched.machine.port(), outcome.failure().sentence);
         return outcome;
     }
     watched.given.reset();
     watched.chosen = *alternate;
     watched.machine.on_loaded(alternate->address.port_num, now);
+    plan(queue_pair, watched);
     note(NoticeKind::loaded, queue_pair, alternate->address.port_num);
     return Done{};
 }
@@ -184,16 +186,16 @@ Outcome Protection::load_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds n
 Outcome Protection::migrate_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
     watched.machine.on_commanded(now);
     const int error = paths::migrate(queue_pair, calls_);
-    if (!error) return Done{};
-    watched.machine.on_command_refused(now);
-    return refused("to migrate", error);
+    if (error) watched.machine.on_command_refused(now);
+    plan(queue_pair, watched);
+    return error ? refused("to migrate", error) : Done{};
 }
 
 void Protection::observe(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
     const std::optional<Standing> standing = read_standing(queue_pair, ports_, calls_);
-    if (!standing) return;
     const PathState before = watched.machine.path();
-    watched.machine.on_observed(standing->path, now);
+    watched.machine.on_observed(standing ? standing->path : before, now);
+    plan(queue_pair, watched);
     if (watched.machine.path() != before) {
         note(NoticeKind::armed, queue_pair, watched.machine.port());
     }
@@ -202,7 +204,6 @@ void Protection::observe(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) 
 void Protection::obey(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
     const Action action = watched.machine.next(now);
     if (action == Action::query) observe(queue_pair, watched, now);
-    if (options_.initiative == Initiative::manual) return;
     if (action == Action::load) static_cast<void>(load_now(queue_pair, watched, now));
     if (action == Action::migrate) static_cast<void>(migrate_now(queue_pair, watched, now));
 }
@@ -233,7 +234,6 @@ Outcome Protection::load(ibv_qp *queue_pair) {
         }
         outcome = load_now(queue_pair, *watched, monotonic_now());
     }
-    wake();
     tell();
     return outcome;
 }
@@ -274,18 +274,38 @@ std::size_t Protection::watched() {
     return watched_.size();
 }
 
-Nanoseconds Protection::next_deadline() {
+// Wakes the thread where it would sleep for too long.
+void Protection::plan(ibv_qp *queue_pair, Watched& watched) {
+    const Nanoseconds deadline = watched.machine.deadline();
+    if (deadline == watched.planned) return;
+    agenda_.erase({watched.planned, queue_pair});
+    watched.planned = deadline;
+    if (deadline == never) return;
+    agenda_.insert({deadline, queue_pair});
+    if (deadline < wakes_at_) wake();
+}
+
+Nanoseconds Protection::go_to_sleep() {
     const std::lock_guard guard(lock_);
-    Nanoseconds earliest = never;
-    for (const auto& [queue_pair, watched] : watched_) {
-        earliest = std::min(earliest, watched.machine.deadline());
+    wakes_at_ = agenda_.empty() ? never : agenda_.begin()->first;
+    return wakes_at_;
+}
+
+void Protection::obey_due() {
+    const std::lock_guard guard(lock_);
+    wakes_at_ = 0;  // awake
+    const Nanoseconds now = monotonic_now();
+    std::vector<ibv_qp *> due;
+    for (const auto& [deadline, queue_pair] : agenda_) {
+        if (deadline > now) break;
+        due.push_back(queue_pair);
     }
-    return earliest;
+    for (ibv_qp *queue_pair : due) obey(queue_pair, *find(queue_pair), now);
 }
 
 void Protection::run() {
     while (!stop_) {
-        const Nanoseconds deadline = next_deadline();
+        const Nanoseconds deadline = go_to_sleep();
         const Nanoseconds left = std::max<Nanoseconds>(deadline - monotonic_now(), 0);
         const timespec timeout = timespec_of(deadline == never ? 0 : left);
         pollfd wanted[] = {{wake_, POLLIN, 0}, {events_, POLLIN, 0}};
@@ -295,66 +315,77 @@ void Protection::run() {
             eventfd_t unused = 0;
             eventfd_read(wake_, &unused);
         }
-        if (wanted[1].revents & POLLIN) take_event();
-        {
-            const std::lock_guard guard(lock_);
-            const Nanoseconds now = monotonic_now();
-            for (auto& [queue_pair, watched] : watched_) obey(queue_pair, watched, now);
+        while (wanted[1].revents & POLLIN && take_event()) {
         }
+        obey_due();
         tell();
     }
 }
 
 // Under the lock from the taking to the acknowledging, so that nobody who has called forget() can
 // meet an event of that queue pair.
-void Protection::take_event() {
+bool Protection::take_event() {
     const std::lock_guard guard(lock_);
     const int shown = std::exchange(context_->async_fd, events_);
     ibv_async_event event{};
     const int failed = calls_.get_async_event(context_, &event);
     context_->async_fd = shown;
-    if (failed) return;
+    if (failed) return false;
     const bool ours = is_about_paths(event) && find(event.element.qp);
     if (ours || !is_about_paths(event)) on_event(event, monotonic_now());
     if (ours || !options_.hand_on || !options_.hand_on(event)) calls_.ack_async_event(&event);
+    return true;
 }
 
 void Protection::on_event(const ibv_async_event& event, Nanoseconds now) {
     switch (event.event_type) {
-        case IBV_EVENT_PATH_MIG: {
-            Machine& machine = find(event.element.qp)->machine;
-            machine.on_migrated(now);
-            note(NoticeKind::migrated, event.element.qp, machine.port());
-            return;
-        }
+        case IBV_EVENT_PATH_MIG:
         case IBV_EVENT_PATH_MIG_ERR:
-            find(event.element.qp)->machine.on_migration_error(now);
-            note(NoticeKind::error, event.element.qp, find(event.element.qp)->machine.port());
+            on_path(event.element.qp, event.event_type == IBV_EVENT_PATH_MIG, now);
             return;
         case IBV_EVENT_PORT_ACTIVE:
-        case IBV_EVENT_PORT_ERR: {
-            const bool up = event.event_type == IBV_EVENT_PORT_ACTIVE;
-            const auto port = static_cast<std::uint8_t>(event.element.port_num);
-            read_device();
-            for (auto& [queue_pair, watched] : watched_) watched.machine.on_port(port, up, now);
-            note(up ? NoticeKind::port_up : NoticeKind::port_down, nullptr, port);
+        case IBV_EVENT_PORT_ERR:
+            on_port(static_cast<std::uint8_t>(event.element.port_num),
+                    event.event_type == IBV_EVENT_PORT_ACTIVE, now);
             return;
-        }
         case IBV_EVENT_QP_FATAL:
         case IBV_EVENT_QP_REQ_ERR:
         case IBV_EVENT_QP_ACCESS_ERR:
             if (Watched *watched = find(event.element.qp)) {
-                watched->machine.on_communication(Communication::error, 0, 0, now);
+                on_failed(event.element.qp, *watched, now);
             }
             return;
         case IBV_EVENT_DEVICE_FATAL:
-            for (auto& [queue_pair, watched] : watched_) {
-                watched.machine.on_communication(Communication::error, 0, 0, now);
-            }
+            for (auto& [queue_pair, watched] : watched_) on_failed(queue_pair, watched, now);
             return;
         default:
             return;
     }
+}
+
+void Protection::on_path(ibv_qp *queue_pair, bool migrated, Nanoseconds now) {
+    Watched& watched = *find(queue_pair);
+    if (migrated) {
+        watched.machine.on_migrated(now);
+    } else {
+        watched.machine.on_migration_error(now);
+    }
+    plan(queue_pair, watched);
+    note(migrated ? NoticeKind::migrated : NoticeKind::error, queue_pair, watched.machine.port());
+}
+
+void Protection::on_port(std::uint8_t port, bool up, Nanoseconds now) {
+    read_device();
+    for (auto& [queue_pair, watched] : watched_) {
+        watched.machine.on_port(port, up, now);
+        plan(queue_pair, watched);
+    }
+    note(up ? NoticeKind::port_up : NoticeKind::port_down, nullptr, port);
+}
+
+void Protection::on_failed(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
+    watched.machine.on_communication(Communication::error, 0, 0, now);
+    plan(queue_pair, watched);
 }
 
 }  // namespace lanewise::paths

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "paths/alternate.hpp"
@@ -41,11 +42,8 @@ struct Notice {
     std::string sentence;          // why it was refused
 };
 
-enum class Initiative : std::uint8_t { automatic, manual };
-
 struct ProtectionOptions {
     Rules rules;
-    Initiative initiative = Initiative::automatic;
     std::optional<Directory> directory;
     std::function<void(const Notice&)> notice;            // without the lock; may be empty
     std::function<bool(const ibv_async_event&)> hand_on;  // false: acknowledge it at once
@@ -91,18 +89,24 @@ class Protection {
         Machine machine;
         std::optional<Alternate> given;   // by the caller, for the next load
         std::optional<Alternate> chosen;  // loaded now
+        Nanoseconds planned = never;      // its place in the agenda
     };
 
     void run();
-    void take_event();
+    Nanoseconds go_to_sleep();
+    void obey_due();
+    void plan(ibv_qp *queue_pair, Watched& watched);
+    bool take_event();  // false where there is none
     void on_event(const ibv_async_event& event, Nanoseconds now);
+    void on_path(ibv_qp *queue_pair, bool migrated, Nanoseconds now);
+    void on_port(std::uint8_t port, bool up, Nanoseconds now);
+    void on_failed(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     void obey(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     Outcome load_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     Outcome migrate_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     void observe(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     Result<Alternate> alternate_for(ibv_qp *queue_pair, const Watched& watched);
     Watched *find(ibv_qp *queue_pair);
-    Nanoseconds next_deadline();
     void read_device();
     void wake();
     void note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port, std::string sentence = "");
@@ -118,6 +122,8 @@ class Protection {
     std::vector<Port> ports_;
     PortsUp up_{};
     std::map<ibv_qp *, Watched> watched_;
+    std::set<std::pair<Nanoseconds, ibv_qp *>> agenda_;  // by the deadlines of their machines
+    Nanoseconds wakes_at_ = 0;                           // while the thread sleeps
     Counters gone_;
     std::vector<Notice> notices_;
     std::atomic<bool> stop_{false};
