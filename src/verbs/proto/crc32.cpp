@@ -6,9 +6,7 @@
 #include <bit>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "verbs/proto/crc32_folding.hpp"
 
 namespace lanewise::verbs::crc32 {
 namespace {
@@ -45,63 +43,6 @@ std::uint64_t load_lowest_first(const std::byte *from) {
     return word;
 }
 
-#if defined(__x86_64__)
-
-// A polynomial of 64 coefficients times x^distance, ready for the multiplier: products of reflected
-// operands come out one place too low, which the shift of the constant makes good.
-constexpr long long fold_constant(std::int64_t distance_bits) {
-    return static_cast<long long>(std::uint64_t{x_to_the(distance_bits)} << 1);
-}
-
-__attribute__((target("pclmul,sse4.1"))) __m128i folded(__m128i sum, __m128i constants,
-                                                        __m128i next) {
-    const __m128i low = _mm_clmulepi64_si128(sum, constants, 0x00);
-    const __m128i high = _mm_clmulepi64_si128(sum, constants, 0x11);
-    return _mm_xor_si128(_mm_xor_si128(low, high), next);
-}
-
-__attribute__((target("pclmul,sse4.1"))) __m128i loaded(const std::byte *from) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(from));
-}
-
-constexpr std::size_t folding_bytes_min = 128;
-
-__attribute__((target("pclmul,sse4.1"))) std::uint32_t feed_folding(
-    std::uint32_t state, std::span<const std::byte> bytes) {
-    const std::byte *at = bytes.data();
-    const std::byte *const end = at + bytes.size();
-    __m128i sums[4] = {loaded(at), loaded(at + 16), loaded(at + 32), loaded(at + 48)};
-    sums[0] = _mm_xor_si128(sums[0], _mm_cvtsi32_si128(static_cast<int>(state)));
-
-    const __m128i over_64 = _mm_set_epi64x(fold_constant(512 - 32), fold_constant(512 + 32));
-    for (at += 64; end - at >= 64; at += 64) {
-        for (int lane = 0; lane < 4; ++lane) {
-            sums[lane] = folded(sums[lane], over_64, loaded(at + 16 * lane));
-        }
-    }
-    const __m128i over_16 = _mm_set_epi64x(fold_constant(128 - 32), fold_constant(128 + 32));
-    __m128i sum = sums[0];
-    for (int lane = 1; lane < 4; ++lane) {
-        sum = folded(sum, over_16, sums[lane]);
-    }
-    for (; end - at >= 16; at += 16) {
-        sum = folded(sum, over_16, loaded(at));
-    }
-    // The sum stands for all that went before: its 16 bytes have the same remainder.
-    std::array<std::byte, 16> remaining;
-    _mm_storeu_si128(reinterpret_cast<__m128i *>(remaining.data()), sum);
-    const std::uint32_t reduced = feed_portably(0, remaining);
-    return feed_portably(reduced, {at, end});
-}
-
-bool folds() {
-    return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
-}
-
-const bool processor_folds = folds();
-
-#endif
-
 }  // namespace
 
 std::uint32_t feed_portably(std::uint32_t state, std::span<const std::byte> bytes) {
@@ -121,11 +62,13 @@ std::uint32_t feed_portably(std::uint32_t state, std::span<const std::byte> byte
 }
 
 std::uint32_t feed(std::uint32_t state, std::span<const std::byte> bytes) {
-#if defined(__x86_64__)
-    if (bytes.size() >= folding_bytes_min && processor_folds) {
+    static const Folding folding = folding_here();
+    if (folding == Folding::wide && bytes.size() >= wide_bytes_min) {
+        return feed_folding_wide(state, bytes);
+    }
+    if (folding != Folding::none && bytes.size() >= folding_bytes_min) {
         return feed_folding(state, bytes);
     }
-#endif
     return feed_portably(state, bytes);
 }
 

@@ -4,8 +4,7 @@
 // polynomial over GF(2) whose coefficient of x^k is bit 31 - k. What follows is a state: start from
 // all ones, feed bytes, and invert at the end.
 //
-// Long inputs are folded 64 bytes at a time by carry-less multiplication where the processor has it
-// (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", Intel 2009), and
+// Where the processor multiplies without carries the input is folded (crc32_folding.hpp), and
 // otherwise taken eight bytes a step from tables (Kounavis and Berry, ISCC 2005).
 
 #pragma once

@@ -7,6 +7,7 @@
 
 #include "verbs/proto/icrc.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -25,7 +26,9 @@ constexpr std::size_t ipv6_bytes = 40;
 constexpr std::size_t route_bytes = 8;
 constexpr std::size_t behind_id_bytes = 14;  // from the identification to the end of the header
 
-using Masked = std::array<std::byte, route_bytes + ipv6_bytes + udp_bytes + bth_bytes>;
+// What stands before the payload, with what may change on the way masked; and a short payload too.
+constexpr std::size_t masked_bytes = route_bytes + ipv6_bytes + udp_bytes + bth_bytes;
+using Beginning = std::array<std::byte, masked_bytes + headers_bytes_max>;
 
 std::byte *put_ipv4(std::byte *at, const IcrcAddresses& addresses, std::size_t udp_length,
                     std::uint16_t ip_id) {
@@ -54,9 +57,9 @@ using Parts = std::span<const std::span<const std::byte>>;
 std::uint32_t icrc(Parts parts, std::size_t datagram_bytes, const IcrcAddresses& addresses,
                    std::uint16_t ip_id) {
     const std::size_t udp_length = udp_bytes + datagram_bytes;
-    Masked masked;
-    masked.fill(std::byte{0xff});
-    std::byte *at = masked.data() + route_bytes;
+    Beginning beginning;
+    std::fill_n(beginning.begin(), masked_bytes, std::byte{0xff});
+    std::byte *at = beginning.data() + route_bytes;
     at = is_ipv4(addresses.source) ? put_ipv4(at, addresses, udp_length, ip_id)
                                    : put_ipv6(at, addresses, udp_length);
     store_network(at, addresses.source_udp_port);
@@ -67,8 +70,11 @@ std::uint32_t icrc(Parts parts, std::size_t datagram_bytes, const IcrcAddresses&
     at[4] = std::byte{0xff};
     at += bth_bytes;
 
-    std::uint32_t state = crc32::feed(crc32::initial, {masked.data(), at});
-    state = crc32::feed(state, parts.front().subspan(bth_bytes));
+    const auto behind = parts.front().subspan(bth_bytes);
+    const auto near = behind.first(std::min(behind.size(), headers_bytes_max));
+    at = std::copy(near.begin(), near.end(), at);
+    std::uint32_t state = crc32::feed(crc32::initial, {beginning.data(), at});
+    state = crc32::feed(state, behind.subspan(near.size()));
     for (const auto& part : parts.subspan(1)) {
         state = crc32::feed(state, part);
     }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "verbs/proto/crc32.hpp"
+#include "verbs/proto/crc32_folding.hpp"
 
 namespace lanewise::verbs {
 namespace {
@@ -62,15 +63,31 @@ TEST(Crc32, OfTheUsualNineDigitsIsTheUsualNumber) {
     EXPECT_EQ(~crc32::feed(crc32::initial, digits), 0xcbf43926u);
 }
 
-TEST(Crc32, IsTheSameByMultiplicationAndByTables) {
+using Feed = std::uint32_t (*)(std::uint32_t, std::span<const std::byte>);
+
+void expect_as_by_tables(Feed feed, std::size_t shortest) {
     std::mt19937_64 random(1);
     const auto bytes = random_bytes(random, 1500);
-    for (std::size_t length = 0; length + 7 < bytes.size(); ++length) {
+    for (std::size_t length = shortest; length + 7 < bytes.size(); ++length) {
         const auto part = std::span(bytes).subspan(length % 7, length);
         const auto state = static_cast<std::uint32_t>(random());
 
-        ASSERT_EQ(crc32::feed(state, part), crc32::feed_portably(state, part)) << length;
+        ASSERT_EQ(feed(state, part), crc32::feed_portably(state, part)) << length;
     }
+}
+
+TEST(Crc32, IsTheSameInTheFastestWayAndByTables) {
+    expect_as_by_tables(crc32::feed, 0);
+}
+
+TEST(Crc32, IsTheSameByFoldingAndByTables) {
+    if (crc32::folding_here() == crc32::Folding::none) GTEST_SKIP() << "no PCLMULQDQ";
+    expect_as_by_tables(crc32::feed_folding, crc32::folding_bytes_min);
+}
+
+TEST(Crc32, IsTheSameByWideFoldingAndByTables) {
+    if (crc32::folding_here() != crc32::Folding::wide) GTEST_SKIP() << "no VPCLMULQDQ";
+    expect_as_by_tables(crc32::feed_folding_wide, crc32::wide_bytes_min);
 }
 
 TEST(Crc32, PowersOfXHaveInverses) {
