@@ -189,16 +189,27 @@ void Requester::on_nak(NakCode code) {
     }
 }
 
-// An answer to the one packet that was sent again, and to nothing behind it.
+// An answer to the one packet that was sent again, and to nothing behind it: the next one is
+// missing as well, or the peer keeps nothing that comes early, which shows when it goes on like
+// that.
 void Requester::on_gap_filled(Psn answered) {
+    constexpr unsigned in_a_row = 3;
     if (!mended_ || before(answered, mended_->psn)) {
         return;
     }
-    if (answered == mended_->psn && before(unacked_, mended_->cursor) && connection_.sends()) {
+    const bool nothing_behind = answered == mended_->psn && before(unacked_, mended_->cursor);
+    if (!nothing_behind || !connection_.sends()) {
+        mended_.reset();
+        return;
+    }
+    if (++mended_->alone == in_a_row) {
         peer_drops_early_ = true;
         go_back();
+        return;
     }
-    mended_.reset();
+    mended_->psn = unacked_;
+    went_back_to_ = unacked_;
+    probe_wanted_ = true;
 }
 
 void Requester::on_read_data(const Packet& packet, Nanoseconds now) {

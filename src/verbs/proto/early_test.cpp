@@ -96,6 +96,28 @@ TEST(Lost, EachOfSeveralPacketsIsSentAgainOnce) {
     EXPECT_EQ(stream.receiver().sequence_naks_sent, 4u);
 }
 
+// The answer to a probe then looks like that of a peer that has kept nothing.
+TEST(Lost, ARefusalThatGetsLostIsNoReasonToSendAllAgainFromThenOn) {
+    Stream stream({.port_count = 2, .probe_ns = 500'000});
+    stream.lose({5, 6});
+    stream.pair.wire.tap = [lose = stream.pair.wire.tap, refusals = 0](
+                               std::size_t from, std::vector<std::byte>& bytes) mutable {
+        const auto packet = decode(bytes).packet;
+        const bool refuses =
+            from == 1 && acknowledgement_of(packet->ack.syndrome) == Acknowledgement::nak;
+        return !(refuses && ++refusals == 2) && lose(from, bytes);
+    };
+    stream.write();
+    EXPECT_TRUE(stream.arrived());
+    EXPECT_GT(stream.sender().probes, 0u);
+
+    const std::uint64_t before = stream.sender().packets_resent;
+    stream.lose({45});
+    stream.write();
+    EXPECT_TRUE(stream.arrived());
+    EXPECT_EQ(stream.sender().packets_resent, before + 1);
+}
+
 TEST(Lost, APeerThatKeepsNothingGetsAllAgain) {
     Stream stream({.port_count = 2, .early_bytes = 0});
     stream.lose({5});

@@ -153,6 +153,7 @@ class Requester {
     struct Mended {
         Psn psn;
         Psn cursor;
+        unsigned alone = 0;  // how many in a row were answered alone
     };
     std::optional<Mended> mended_;
     bool peer_drops_early_ = false;

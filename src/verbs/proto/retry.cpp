@@ -48,6 +48,7 @@ void Requester::on_deadline(Nanoseconds now) {
     if (probe_at_ <= now) {
         constexpr unsigned doublings_max = 8;
         probe_wanted_ = true;
+        mended_.reset();  // an answer to the probe says nothing of what was sent behind it
         ++connection_.counters.probes;
         probes_ = std::min(probes_ + 1, doublings_max);
         probe_at_ = now + (round_trip_.patience_ns(connection_.device.config.probe_ns) << probes_);
