@@ -93,12 +93,13 @@ bool Adapter::serve(Nanoseconds time) {
     return batches > 0;
 }
 
-void Adapter::progress(Nanoseconds time) {
-    serve(time);
+bool Adapter::progress(Nanoseconds time) {
+    const bool has_read = serve(time);
     send_all(time);
+    return has_read;
 }
 
-void Adapter::progress_towards(const CompletionQueue& queue, Nanoseconds time) {
+bool Adapter::progress_towards(const CompletionQueue& queue, Nanoseconds time) {
     send(time);
     int batches = 0;
     while (batches < batches_per_turn && read_batch(time)) {
@@ -108,6 +109,7 @@ void Adapter::progress_towards(const CompletionQueue& queue, Nanoseconds time) {
     }
     if (batches == 0) engine_->on_lull();
     finish_turn(time);
+    return batches > 0;
 }
 
 void Adapter::transmit(Nanoseconds time) {

@@ -38,14 +38,15 @@ class Adapter {
     const std::vector<Port>& ports() const { return ports_; }
     const Config& config() const { return config_; }
 
-    // A turn: reads all there is, lets time pass, sends, tells.
-    void progress(Nanoseconds now);
+    // A turn: reads all there is, lets time pass, sends, tells. True where there was something to
+    // read.
+    bool progress(Nanoseconds now);
     // The same for the helper thread, while the program may be about to answer: acknowledgements
-    // wait for that. True where there was something to read.
+    // wait for that.
     bool serve(Nanoseconds now);
     // The same for a program that polls `queue`, and will be back at once: reads no further than to
     // the first completion, and lets acknowledgements wait for what the program sends next.
-    void progress_towards(const CompletionQueue& queue, Nanoseconds now);
+    bool progress_towards(const CompletionQueue& queue, Nanoseconds now);
     // Sends what is due and tells.
     void transmit(Nanoseconds now);
     // The same, and what waits for company as well.

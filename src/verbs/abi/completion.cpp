@@ -2,11 +2,9 @@
 //
 // Completion channels and completion queues.
 
-#include <poll.h>
 #include <sched.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 #include "verbs/abi/completion.hpp"
@@ -16,41 +14,30 @@ namespace lanewise::verbs::abi {
 namespace {
 
 // A poll that finds nothing returns at once, as long as an answer may come within the round trip of
-// a fast network. A program that has polled for longer than that, while no packet came, waits for a
-// neighbour, and leaves the processor to it: first by yielding, which keeps it ready to run, so
-// that the scheduler moves one of two that share a processor to an idle one. Two that sleep for
-// each other look idle half of the time and stay together. After a millisecond it is made to sleep
-// until a packet comes, but never for more than a quarter of what it has waited already, since it
-// may poll other things as well.
+// a fast network. A program that has polled for longer than that, while no packet came, may be
+// waiting for a neighbour on the same processor, and yields it: that keeps it ready to run, so that
+// the scheduler moves one of the two to an idle processor. Two that sleep for each other look idle
+// half of the time and stay together. It never sleeps: who polls may have work of its own between
+// two polls (HPCC's RandomAccess makes one update at a time), and would do it that much later.
 constexpr Nanoseconds spin_ns = 25'000;
-constexpr Nanoseconds yield_ns = 1'000'000;
-constexpr Nanoseconds patience_max_ns = 500'000;
 
 // A queue may hold more than was asked for (ibv_create_cq(3)). perftest asks for a queue of one,
 // and with events it takes the completion of a message that came for the one of its send, which was
 // lost and comes later: a queue of exactly one would overrun.
 constexpr std::uint32_t completions_least = 64;
 
-bool wait_for_packets(const Adapter& adapter, Nanoseconds longest) {
-    std::array<pollfd, 2> wanted{pollfd{adapter.socket(), POLLIN, 0},
-                                 pollfd{adapter.mailbox(), POLLIN, 0}};
-    const timespec timeout{0, static_cast<long>(longest)};
-    return ppoll(wanted.data(), wanted.size(), &timeout, nullptr) > 0;
-}
-
 std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Completion> into,
                      Nanoseconds now) {
     const std::lock_guard guard(owner.adapter->lock());
     // Progress first: a program that always finds something must not starve the wire.
+    bool has_read = false;
     if (object.engine->size() < into.size()) {
-        if (owner.progress->program_polls(now)) {
-            owner.adapter->progress_towards(*object.engine, now);
-        } else {
-            owner.adapter->progress(now);
-        }
+        has_read = owner.progress->program_polls(now)
+                       ? owner.adapter->progress_towards(*object.engine, now)
+                       : owner.adapter->progress(now);
     }
     // Counted from its end: a turn that moved much took long.
-    owner.progress->polled(Adapter::now());
+    owner.progress->polled(has_read ? Adapter::now() : now);
     return object.engine->poll(into);
 }
 
@@ -106,13 +93,8 @@ std::size_t poll_completions(CompletionObject& object, std::span<Completion> int
     }
     if (object.waits_since == 0) object.waits_since = now;
     const Nanoseconds waited = now - std::max(object.waits_since, owner.adapter->arrived_at());
-    if (waited < yield_ns) {
-        if (waited >= spin_ns) sched_yield();
-        return 0;
-    }
-    owner.progress->polled(now + patience_max_ns);
-    if (!wait_for_packets(*owner.adapter, std::min(waited / 4, patience_max_ns))) return 0;
-    return try_poll(owner, object, into, Adapter::now());
+    if (waited >= spin_ns) sched_yield();
+    return 0;
 }
 
 }  // namespace lanewise::verbs::abi
