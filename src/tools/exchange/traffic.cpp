@@ -86,6 +86,7 @@ class Exchange {
     Endpoint& endpoint_;
     std::vector<Lane> lanes_;
     std::int64_t last_confirmed_ns_ = 0;
+    std::int64_t looked_ns_ = 0;  // when it last looked for completions
     std::vector<std::int64_t> waiting_cuts_;
 };
 
@@ -169,7 +170,7 @@ void Exchange::confirm(Lane& lane) {
     if (last_confirmed_ns_) {
         found.longest_gap_ns = std::max(found.longest_gap_ns, now - last_confirmed_ns_);
     }
-    last_confirmed_ns_ = now;
+    last_confirmed_ns_ = looked_ns_;
     while (found.resumed_ns.size() < waiting_cuts_.size() / 2) {
         const std::size_t at = 2 * found.resumed_ns.size();
         if (posted < waiting_cuts_[at + 1]) return;
@@ -200,6 +201,8 @@ void Exchange::take(const ibv_wc& done) {
 
 bool Exchange::poll() {
     std::array<ibv_wc, 16> done{};
+    // The device counts its timeouts from when it takes an answer, which is after this.
+    looked_ns_ = now_ns();
     const int count = ibv_poll_cq(endpoint_.completions(), done.size(), done.data());
     require(count >= 0, "the completion queue cannot be polled");
     for (int i = 0; i < count; ++i) take(done[static_cast<std::size_t>(i)]);
