@@ -26,7 +26,7 @@ PROGRAM = "lanewise-wavefront"
 RUNNING = ("run", "resume")
 MOVING = ("create", "import", "export", "convert", "split", "join")
 COMMANDS = [*MOVING, *RUNNING, "verify", "info", "plan", "kernels"]
-MOVED_BY = ("import|export", "STORE", "MATRIX", "FILE")
+MOVED_BY = "import|export STORE MATRIX FILE [--memory SIZE]"
 ARRAY_SUFFIXES = (".zarr", ".h5", ".hdf5")
 LOG_PERIOD_S = 10.0
 INTERRUPTED = 130
@@ -69,12 +69,28 @@ def wavefront(words: Words = None) -> None:
     elif command in ("import", "export") and array_name(words):
         from lanewise.wavefront.arrays import export_array, import_array
 
-        if len(words) != len(MOVED_BY):
-            raise RequestError(f"an array of Zarr or HDF5 is moved by: {' '.join(MOVED_BY)}")
         move = import_array if command == "import" else export_array
-        move(program, *words[1:])
+        move(program, *array_arguments(words))
     else:
         pass_on([str(program), *words])
+
+
+def array_arguments(words: list[str]) -> tuple[str, str, str, str]:
+    """Return store, matrix, array and memory, which may be empty; RequestError for other words."""
+    memory = ""
+    rest = [part for word in words[1:] for part in split_option(word)]
+    if "--memory" in rest[:-1]:
+        at = rest.index("--memory")
+        memory = rest[at + 1]
+        rest = rest[:at] + rest[at + 2 :]
+    if len(rest) != 3 or any(word.startswith("-") for word in rest):
+        raise RequestError(f"an array of Zarr or HDF5 is moved by: {MOVED_BY}")
+    return rest[0], rest[1], rest[2], memory
+
+
+def split_option(word: str) -> list[str]:
+    """Return `--name=value` as two words, any other as it is."""
+    return word.split("=", 1) if word.startswith("--") else [word]
 
 
 def array_name(words: list[str]) -> str:

@@ -1,36 +1,73 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Arrays of Zarr and HDF5, streamed into and out of a store a strip at a time.
 
-`problem.h5:temperature` names a dataset in a file, `problem.zarr` an array.
+`problem.h5:temperature` names a dataset in a file, `problem.zarr` an array.  What moving takes
+follows from the strips of the store and the chunks of the array, so a budget of memory is kept by
+refusing one that is too small.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError, RunError
+from lanewise.wavefront.run import size_bytes
 from lanewise.wavefront.store import Store
 
+# What the libraries take for themselves once they move, and the tiles that are under way to or from
+# the disk (src/wavefront/plan/moving.cpp).
+LIBRARIES_BYTES = 16 << 20
+UNDER_WAY_BYTES = 16 << 20
 
-def import_array(program: Path, folder: str, matrix: str, name: str) -> None:
-    """Fill `matrix` of the store in `folder` from the array called `name`."""
+
+def import_array(program: Path, folder: str, matrix: str, name: str, memory: str = "") -> None:
+    """Fill `matrix` of the store in `folder` from the array called `name`, within the memory."""
     with Store.open(folder) as store:
-        store.write(matrix_number(program, folder, matrix), open_array(name))
+        array = open_array(name)
+        check_memory(memory, store, array)
+        store.write(matrix_number(program, folder, matrix), array)
 
 
-def export_array(program: Path, folder: str, matrix: str, name: str) -> None:
-    """Write `matrix` of the store in `folder` to a new array called `name`."""
+def export_array(program: Path, folder: str, matrix: str, name: str, memory: str = "") -> None:
+    """Write `matrix` of the store in `folder` to a new array called `name`, within the memory."""
     number = matrix_number(program, folder, matrix)
     with Store.open(folder) as store:
+        check_memory(memory, store, None)
         array = create_array(name, store.shape, store.dtype, int(store.native_shape.strip_rows))
 
         def take(first: int, rows: Any) -> None:
             array[first : first + len(rows)] = rows
 
         store.each_strip(number, take)
+
+
+def check_memory(memory: str, store: Store, array: Any) -> None:
+    """Raise RequestError where `memory` is less than moving takes; an empty one is any amount."""
+    if not memory:
+        return
+    strip_rows = int(store.native_shape.strip_rows)
+    row_bytes = store.shape[1] * store.dtype.itemsize
+    chunk_rows = (getattr(array, "chunks", None) or (strip_rows,))[0]
+    # The chunks that a strip touches, as they are kept and as they are; and the strip itself.
+    chunks_bytes = 2 * (strip_rows + 2 * chunk_rows) * row_bytes
+    needed = peak_memory_bytes() + LIBRARIES_BYTES + chunks_bytes + UNDER_WAY_BYTES
+    needed += max(UNDER_WAY_BYTES, 3 * strip_rows * row_bytes)
+    if size_bytes(memory) < needed:
+        least = -(-needed // 2**20)
+        raise RequestError(
+            f"a memory budget of {memory} is too small to move strips of this store; "
+            f"give it --memory {least}MiB or more"
+        )
+
+
+def peak_memory_bytes() -> int:
+    """Return the most memory that this program has had."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return 1024 * int(re.search(r"VmHWM:\s*(\d+)", status)[1])  # type: ignore[index]
 
 
 def matrix_number(program: Path, folder: str, matrix: str) -> int:
