@@ -24,7 +24,7 @@ from lanewise.reproduce.workspace import Workspace, failing_as_run
 from lanewise.testbed import bed
 from lanewise.testbed.bed import Source
 
-ROUNDS = 3
+ROUNDS = 9
 ASLEEP_S = 10
 MTU_BYTES = 9000
 ADDRESS = "10.9.0.1"

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lanewise.plots import Curve, draw_curves
+from lanewise.plots.series import Series, draw_series
 from lanewise.reproduce.experiment import Experiment, Outcome, Row
 from lanewise.reproduce.two_ports import exchange, two_hosts
 from lanewise.reproduce.workspace import Workspace
@@ -45,22 +46,28 @@ def run(workspace: Workspace) -> Outcome:
             figures[f"{name}_us_{one['queue_pairs']}_queue_pairs"] = 1e6 * float(one[key])
         for size, one in zip(SIZES_BYTES, by_size, strict=True):
             figures[f"{name}_us_{size}_bytes"] = 1e6 * float(one[key])
-    panels = [
-        ("128 bytes, by queue pairs", _curves(COUNTS, by_count)),
-        (f"{MANY} queue pairs, by size", _curves(SIZES_BYTES, by_size)),
-    ]
+    over_counts = draw_series(
+        [("Microseconds of a write of 128 bytes", _series(by_count))], "queue pairs",
+        lambda value: f"{value:.0f}", ticks=COUNTS,
+    )  # fmt: skip
+    over_sizes = draw_curves([(f"A write on one of {MANY} queue pairs", _curves(by_size))])
     return Outcome(
         figures=figures,
         rows=[_row(f"{n} queue pairs, 128 bytes", figures, f"{n}_queue_pairs") for n in COUNTS]
         + [_row(f"{MANY} queue pairs, {n} bytes", figures, f"{n}_bytes") for n in SIZES_BYTES],
         conditions={"rounds": ROUNDS, "ports": 2},
-        files=workspace.save(draw_curves(panels), "migration-latency"),
-    )
+        files=[*workspace.save(over_counts, "migration-latency"),
+               *workspace.save(over_sizes, "migration-latency-sizes")],
+    )  # fmt: skip
 
 
-def _curves(across: Sequence[int], found: Sequence[dict[str, Any]]) -> list[Curve]:
-    places = [float(place) for place in across]
-    return [Curve(name, places, [float(one[key]) for one in found]) for name, key in CASES]
+def _series(found: Sequence[dict[str, Any]]) -> list[Series]:
+    return [Series(name, COUNTS, [1e6 * float(one[key]) for one in found]) for name, key in CASES]
+
+
+def _curves(found: Sequence[dict[str, Any]]) -> list[Curve]:
+    sizes = [float(size) for size in SIZES_BYTES]
+    return [Curve(name, sizes, [float(one[key]) for one in found]) for name, key in CASES]
 
 
 def _row(what: str, figures: dict[str, float], ending: str) -> Row:

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass, field
+from functools import partial
 
 from lanewise.errors import RunError
-from lanewise.plots import Strip, draw_strips
+from lanewise.plots import Bar, draw_bars
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.mpi_cuts import (
     MPICH,
     PROTECTED,
+    SORT_TRIAL,
     Application,
     Ran,
     Way,
@@ -27,16 +29,16 @@ from lanewise.reproduce.mpi_cuts import (
     lammps,
     launch,
     pull_into,
+    scaled,
 )
 from lanewise.reproduce.workspace import Workspace
-from lanewise.results.quantity import time_tick
+from lanewise.results.quantity import time_text
 
 LOG2_KEYS = 21
-TRIAL_ITERATIONS = 30
 SORT_S = 30.0
 TRIAL_STEPS = 200
 LAMMPS_S = 12.0
-HPCC_ORDER = 1000
+HPCC_ORDER = 2000
 CUT_S = 2.0
 LIMIT_S = 150.0
 
@@ -58,16 +60,13 @@ class Pairs:
 def run(workspace: Workspace) -> Outcome:
     """Run each application in turns, and MPICH once with a cut."""
     found: dict[str, Pairs] = {}
-    sorting = scaled(
-        workspace, integer_sort("openmpi", LOG2_KEYS, TRIAL_ITERATIONS), TRIAL_ITERATIONS, SORT_S
-    )
+    sorting = scaled(workspace, partial(integer_sort, "openmpi", LOG2_KEYS), SORT_TRIAL, SORT_S)
     found["integer_sort"] = in_turns(
         workspace, PROTECTED, integer_sort("openmpi", LOG2_KEYS, sorting), "ABBA"
     )
     notes = []
-    melting = lammps(TRIAL_STEPS)
-    if melting.available():
-        steps = scaled(workspace, melting, TRIAL_STEPS, LAMMPS_S)
+    if lammps(TRIAL_STEPS).available():
+        steps = scaled(workspace, lammps, TRIAL_STEPS, LAMMPS_S)
         found["lammps"] = in_turns(workspace, PROTECTED, lammps(steps), "AB")
     else:
         notes.append("LAMMPS is not installed: apt-get install lammps")
@@ -80,17 +79,6 @@ def run(workspace: Workspace) -> Outcome:
         small = integer_sort("mpich", LOG2_KEYS, sorting // 4)
         found["mpich_integer_sort"] = in_turns(workspace, MPICH, small, "AB")
     return outcome(workspace, found, sorting, notes)
-
-
-def scaled(workspace: Workspace, what: Application, amount: int, wanted_s: float) -> int:
-    """Return how much of it takes so long, by a run of an amount."""
-    workspace.say(f"{what.name}: how long it takes")
-    return max(amount, round(amount * wanted_s / good(measured(workspace, what), what.name)))
-
-
-def measured(workspace: Workspace, what: Application) -> Ran:
-    """Run it without a cut."""
-    return launch(workspace, PROTECTED, what, LIMIT_S)
 
 
 def in_turns(workspace: Workspace, way: Way, what: Application, order: str) -> Pairs:
@@ -118,7 +106,7 @@ def outcome(
     """Return figures, rows and the plot."""
     figures: dict[str, float] = {}
     rows = []
-    strips = []
+    bars = []
     for name, pairs in found.items():
         figures[f"{name}_s"] = statistics.median(pairs.whole)
         figures[f"{name}_cut_s"] = statistics.median(pairs.cut)
@@ -130,7 +118,7 @@ def outcome(
                 f"{pairs.slowdown_percent:.2f} % of {figures[f'{name}_s']:.1f} s",
             )
         )  # fmt: skip
-        strips += [Strip(said, pairs.whole), Strip(f"{said}, a cut", pairs.cut)]
+        bars += [Bar(said, figures[f"{name}_s"]), Bar(f"{said}, a cut", figures[f"{name}_cut_s"])]
     figures["slowdown_percent"] = figures["integer_sort_slowdown_percent"]
     figures["migrations"] = float(sum(pairs.migrations for pairs in found.values()))
     figures["verified"] = 1.0  # a run that is not has ended the experiment
@@ -140,7 +128,7 @@ def outcome(
         conditions={"ranks": 2, "hosts": 2, "cut_s": CUT_S, "log2_keys": LOG2_KEYS,
                     "iterations": iterations, "applications": sorted(found)},
         files=workspace.save(
-            draw_strips("Applications over MPI, protected", strips, time_tick), "migration-mpi"
+            draw_bars([("Applications over MPI, protected", bars)], time_text), "migration-mpi"
         ),
         notes=notes,
     )  # fmt: skip

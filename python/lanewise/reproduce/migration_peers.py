@@ -8,6 +8,7 @@ survived, ten seconds late.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
@@ -17,27 +18,31 @@ from lanewise.reproduce.mpi_cuts import (
     NONE,
     OPENIB,
     PROTECTED,
+    SORT_TRIAL,
     TCP,
     Pull,
     Ran,
     integer_sort,
     launch,
     pull_into,
+    scaled,
 )
 from lanewise.reproduce.workspace import Workspace
 from lanewise.results.quantity import time_text
 
 WAYS = (PROTECTED, NONE, OPENIB, TCP, MPTCP)
 LOG2_KEYS = 21
-ITERATIONS = 100
+SORT_S = 8.0
 CUT_S = 10.0
-LIMIT_S = 45.0  # a run that hangs has failed
-ENDING_S = 1.0  # at most, from the end of the sorting to that of the run
+LIMIT_S = 90.0  # a run that hangs has failed
+ENDING_S = 1.0  # at most, from the end of the sorting to the last words
 
 
 def run(workspace: Workspace) -> Outcome:
     """Run each way without and with the cut."""
-    sort = integer_sort("openmpi", LOG2_KEYS, ITERATIONS)
+    sorter = partial(integer_sort, "openmpi", LOG2_KEYS)
+    iterations = scaled(workspace, sorter, SORT_TRIAL, SORT_S)
+    sort = sorter(iterations)
     figures: dict[str, float] = {}
     rows: list[Row] = []
     bars: list[Bar] = []
@@ -67,7 +72,13 @@ def run(workspace: Workspace) -> Outcome:
     return Outcome(
         figures=figures,
         rows=rows,
-        conditions={"ranks": 2, "hosts": 2, "cut_s": CUT_S, "cable": "the caller's first"},
+        conditions={
+            "ranks": 2,
+            "hosts": 2,
+            "cut_s": CUT_S,
+            "cable": "the caller's first",
+            "iterations": iterations,
+        },
         files=workspace.save(
             draw_bars([("Time with a cable out for ten seconds", bars)], time_text),
             "migration-peers",
@@ -78,7 +89,7 @@ def run(workspace: Workspace) -> Outcome:
 def fell_into(pull: Pull, ran: Ran) -> bool:
     """Tell whether a cable was pulled while a run worked that has ended well."""
     assert ran.seconds is not None
-    return ran.wall_s - ran.seconds - ENDING_S < pull.at_s < ran.wall_s - ENDING_S
+    return ran.ended_s - ran.seconds - ENDING_S < pull.at_s < ran.ended_s
 
 
 EXPERIMENT = Experiment(

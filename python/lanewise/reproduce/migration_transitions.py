@@ -8,7 +8,7 @@ drawn without numbers, so what can be compared is how the two lines lie to each 
 
 from __future__ import annotations
 
-from lanewise.plots import Curve, draw_curves
+from lanewise.plots.series import Series, draw_series
 from lanewise.reproduce.experiment import Experiment, Outcome, Row, Target
 from lanewise.reproduce.two_ports import exchange, slope_and_r2, two_hosts
 from lanewise.reproduce.workspace import Workspace
@@ -39,15 +39,17 @@ def run(workspace: Workspace) -> Outcome:
         "armed_migrated_us_each": 1e6 * slope_migrated, "armed_migrated_r2": r2_migrated,
         "r2": min(r2_armed, r2_migrated),
     }  # fmt: skip
-    curves = [Curve("MIGRATED to ARMED", counts, armed),
-              Curve("ARMED to MIGRATED", counts, migrated)]  # fmt: skip
+    series = [Series("MIGRATED to ARMED", counts, [1e3 * one for one in armed]),
+              Series("ARMED to MIGRATED", counts, [1e3 * one for one in migrated])]  # fmt: skip
+    figure = draw_series(
+        [("Milliseconds until the last has made it", series)], "queue pairs",
+        lambda value: f"{value:.0f}", ticks=COUNTS[6:], scale="linear",
+    )  # fmt: skip
     return Outcome(
         figures=figures,
         rows=_rows(figures),
         conditions={"rounds": ROUNDS, "message_bytes": MESSAGE_BYTES, "ports": 2},
-        files=workspace.save(
-            draw_curves([("Transitions by number of queue pairs", curves)]), "migration-transitions"
-        ),
+        files=workspace.save(figure, "migration-transitions"),
     )
 
 

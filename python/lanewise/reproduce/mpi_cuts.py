@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,10 @@ from lanewise.reproduce.workspace import Workspace, failing_as_run
 from lanewise.suite.application import input_file
 
 CABLE = "a2.lan0"
+SORT_TRIAL = 30  # iterations
+TRIAL_LIMIT_S = 150.0
 _ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+_FAULT = '{"event": "fault"'
 _LANEWISE = (sys.executable, "-m", "lanewise")
 _OVER_UCX = ("env", "UCX_TLS=rc_verbs,ud_verbs,self", "UCX_NET_DEVICES=lanewise0:1")
 _UCX = (*_OVER_UCX, "mpirun.openmpi", "-x", "UCX_TLS", "-x", "UCX_NET_DEVICES",
@@ -90,7 +94,8 @@ class Ran:
 
     seconds: float | None
     result: str
-    wall_s: float  # with launching and ending
+    ended_s: float  # when its last words came, from the begin of the launch
+    wall_s: float  # when all was over, the cable mended too
     migrations: int
     last_words: str
 
@@ -183,12 +188,25 @@ def launch(
             *way.launcher, "-n", "2", *device, *protect, *way.wrapper, *what.words]  # fmt: skip
     environment = {**os.environ, **(_ROOT if os.getuid() == 0 else {})}
     begin_s = time.monotonic()
-    text = _run(line, environment, limit_s, folder)
+    heard = _run(line, environment, limit_s, folder)
     wall_s = time.monotonic() - begin_s
-    judged = what.judge(text, folder)
-    words = (text.strip().splitlines() or ["nothing was said"])[-1]
-    seconds, result = judged or (None, "")
-    return Ran(seconds, result, wall_s, _migrations(report), words)
+    seconds, result = what.judge("".join(words for _, words in heard), folder) or (None, "")
+    said = [(at_s, words.strip()) for at_s, words in heard if not words.startswith(_FAULT)]
+    ended_s, last_words = next((one for one in reversed(said) if one[1]), (0.0, "nothing was said"))
+    return Ran(seconds, result, ended_s, wall_s, _migrations(report), last_words)
+
+
+def scaled(
+    workspace: Workspace, application: Callable[[int], Application], amount: int, wanted_s: float
+) -> int:
+    """Return how much of an application takes so long, by protected runs of `amount` and more."""
+    while True:
+        what = application(amount)
+        workspace.say(f"{what.name}: how long it takes")
+        took_s = good(launch(workspace, PROTECTED, what, TRIAL_LIMIT_S), what.name)
+        if took_s >= wanted_s / 5:  # the beginning no longer counts for much
+            return round(amount * wanted_s / took_s)
+        amount = round(amount * max(2, wanted_s / 3 / took_s))
 
 
 def pull_into(whole: Ran, for_s: float) -> Pull:
@@ -217,16 +235,24 @@ def _script(folder: Path, pull: Pull | None) -> list[str]:
     return ["--faults", str(path)]
 
 
-def _run(line: Sequence[str], environment: Mapping[str, str], limit_s: float, folder: Path) -> str:
+# The testbed lives on to mend what it has cut, so what was said when is kept.
+def _run(
+    line: Sequence[str], environment: Mapping[str, str], limit_s: float, folder: Path
+) -> list[tuple[float, str]]:
+    begin_s = time.monotonic()
+    heard: list[tuple[float, str]] = []
     with subprocess.Popen(
         line, env=environment, text=True, cwd=folder,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     ) as process:  # fmt: skip
-        try:
-            return process.communicate(timeout=limit_s)[0]
-        except subprocess.TimeoutExpired:
-            process.terminate()  # the testbed ends with it
-            return process.communicate()[0] + f"\nit had not ended after {limit_s:g} s"
+        assert process.stdout is not None
+        stop = threading.Timer(limit_s, process.terminate)  # the testbed ends with it
+        stop.start()
+        heard.extend((time.monotonic() - begin_s, words) for words in process.stdout)
+        stop.cancel()
+    if time.monotonic() - begin_s >= limit_s:
+        heard.append((limit_s, f"it had not ended after {limit_s:g} s\n"))
+    return heard
 
 
 def _migrations(report: Path) -> int:
