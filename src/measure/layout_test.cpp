@@ -30,13 +30,16 @@ struct Seen {
 };
 Seen seen;
 
-// Each load waits for the one before it, so that none is fetched ahead.
+// Each load waits for the one before it, and the lines follow each other as drawn by lot (a linear
+// congruence of full period), so that none is fetched ahead.
 double walk_s(const unsigned char *bytes, std::size_t count) {
-    constexpr std::size_t stride = 64 * 61; /* every line once: their number is a power of 2 */
+    const std::size_t lines = count / 64; /* a power of 2 */
     const auto begin = std::chrono::steady_clock::now();
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < count / 64; ++i) at = (at + stride + bytes[at]) % count;
-    asm volatile("" ::"r"(at));
+    std::size_t line = 0;
+    for (std::size_t i = 0; i < lines; ++i) {
+        line = (1664525 * line + 1013904223 + bytes[64 * line]) % lines;
+    }
+    asm volatile("" ::"r"(line));
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
