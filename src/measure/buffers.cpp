@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -132,7 +133,7 @@ double mapped_bytes(double bytes, const lw_buffers& layout) {
 Chill::Chill() {
     constexpr long unknown_bytes = 2 << 20;
     const long told = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    other_.resize(2 * static_cast<std::size_t>(told > 0 ? told : unknown_bytes));
+    other_.resize(std::bit_ceil(2 * static_cast<std::size_t>(told > 0 ? told : unknown_bytes)));
 }
 
 void Chill::flush(std::span<std::byte> bytes) const {
@@ -145,9 +146,14 @@ void Chill::flush(std::span<std::byte> bytes) const {
     await_flushes();
 }
 
+// Each line once, as drawn by lot: a linear congruence of full period. From lines that come in their
+// order a processor protects what it has.
 void Chill::displace_others() const {
-    for (std::size_t i = 0; i < other_.size(); i += line_bytes) {
-        asm volatile("" ::"r"(other_[i]) : "memory");
+    const std::size_t lines = other_.size() / line_bytes;
+    std::size_t line = 0;
+    for (std::size_t i = 0; i < lines; ++i) {
+        line = (1664525 * line + 1013904223) % lines;
+        asm volatile("" ::"r"(other_[line * line_bytes]) : "memory");
     }
 }
 

@@ -72,7 +72,7 @@ class Chill {
     void displace_others() const;
 
   private:
-    std::vector<std::byte> other_; /* twice as much as a core caches for itself */
+    std::vector<std::byte> other_; /* twice as much as a core caches for itself, or more */
 };
 
 }  // namespace lanewise::measure
