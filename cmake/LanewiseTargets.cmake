@@ -40,6 +40,9 @@ function(lw_add_tool name)
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lanewise/${LANEWISE_MPI_FAMILY}/bin)
 endfunction()
 
+# What a test tests is optimised, it itself need not be.
+set(lw_test_optimisation $<IF:$<CONFIG:Release>,-O1,-O0>)
+
 # What nearly every test and tool begins with takes longer to read than the rest to compile.
 function(lw_precompile name)
   if(LANEWISE_MPI_FAMILY STREQUAL "smpi")
@@ -49,15 +52,14 @@ function(lw_precompile name)
   # A program as its users are: how code is addressed must agree.
   add_executable(${name} ${PROJECT_SOURCE_DIR}/src/testing/precompiled.cpp)
   lw_options(${name})
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${name} PRIVATE ${lw_test_optimisation})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
 endfunction()
 
-# Options of a test: what it tests is optimised, it itself need not be.
 function(lw_test_options name)
   lw_options(${name})
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${name} PRIVATE ${lw_test_optimisation})
   if(TARGET lw_test_headers)
     target_precompile_headers(${name} REUSE_FROM lw_test_headers)
   endif()

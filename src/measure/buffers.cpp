@@ -146,8 +146,8 @@ void Chill::flush(std::span<std::byte> bytes) const {
     await_flushes();
 }
 
-// Each line once, as drawn by lot: a linear congruence of full period. From lines that come in their
-// order a processor protects what it has.
+// Each line once, as drawn by lot: a linear congruence of full period. From lines in a row a
+// processor protects what it has.
 void Chill::displace_others() const {
     const std::size_t lines = other_.size() / line_bytes;
     std::size_t line = 0;
