@@ -2,6 +2,8 @@
 
 #include "collectives/execute/execute.hpp"
 
+#include <algorithm>
+
 #include "collectives/execute/prepare.hpp"
 
 namespace lanewise::collectives {
@@ -18,6 +20,7 @@ int run_here(const Program& program, Setting& setting, std::size_t scratch_bytes
     setting.base[2] = state.scratch.data() + shift_bytes;
     setting.tag = state.next_tag();
     const int code = run(program, setting, std::span(state.requests).first(slots));
+    if (code != MPI_SUCCESS) std::ranges::fill(state.requests, MPI_REQUEST_NULL);
     if (state.scratch.size() > kept_scratch_bytes) std::vector<std::byte>().swap(state.scratch);
     return code;
 }
@@ -53,15 +56,28 @@ Repeated repeated(const Call& call, const Choice& choice, const State& state) {
                  .root = call.root,
                  .op = call.op};
     const bool root = state.rank == call.root;
-    if (root || call.collective != Collective::scatter) {
+    key.sends = root || call.collective != Collective::scatter;
+    key.receives = root || call.collective != Collective::gather;
+    if (key.sends) {
         key.send_count = call.send_count;
         key.send_type = call.send_type;
     }
-    if (root || call.collective != Collective::gather) {
+    if (key.receives) {
         key.receive_count = call.receive_count;
         key.receive_type = call.receive_type;
     }
     return key;
+}
+
+/* With the same root, the same is significant on this rank. */
+bool is_again(const Repeated& known, const Call& call, const Choice& choice) {
+    return known.algorithm == choice.algorithm && known.root == call.root &&
+           known.op == call.op && known.segment_bytes == choice.segment_bytes &&
+           known.lanes == choice.lanes &&
+           (!known.sends ||
+            (known.send_count == call.send_count && known.send_type == call.send_type)) &&
+           (!known.receives || (known.receive_count == call.receive_count &&
+                                known.receive_type == call.receive_type));
 }
 
 bool may_repeat(const Call& call) {
@@ -99,33 +115,35 @@ Waiting waiting_of([[maybe_unused]] const Algorithm& algorithm) {
 #endif
 }
 
-}  // namespace
-
-int execute(const Call& given, const Choice& choice, bool& served) {
-    served = false;
-    State *state = state_of(given.comm);
-    if (!state) return MPI_ERR_INTERN;
-    if (may_repeat(given)) {
-        if (auto *rehearsed = state->find(repeated(given, choice, *state))) {
-            served = true;
-            return run_rehearsed(*rehearsed, given, *state);
-        }
-    }
-    const Call call = significant(given, *state);
-    if (!admits(*choice.algorithm, call, *state)) return MPI_SUCCESS;
+int execute_anew(const Call& given, const Choice& choice, State& state, bool& served) {
+    const Call call = significant(given, state);
+    if (!admits(*choice.algorithm, call, state)) return MPI_SUCCESS;
     Arrangement arrangement;
-    int code = arrange(call, *state, arrangement);
+    int code = arrange(call, state, arrangement);
     if (code == MPI_SUCCESS && shares_counts(*choice.algorithm)) {
-        code = share_counts(call, *state, arrangement);
+        code = share_counts(call, state, arrangement);
     }
     if (code != MPI_SUCCESS) return code;
     arrangement.setting.waiting = waiting_of(*choice.algorithm);
-    const auto& kept = program_for(choice, call, *state, arrangement);
+    const auto& kept = program_for(choice, call, state, arrangement);
     if (!kept.program) return MPI_SUCCESS;
     served = true;
-    code = run_arranged(*kept.program, *state, arrangement);
-    rehearse(call, choice, kept, *state, arrangement);
+    code = run_arranged(*kept.program, state, arrangement);
+    rehearse(call, choice, kept, state, arrangement);
     return code;
+}
+
+}  // namespace
+
+int execute(const Call& call, const Choice& choice, bool& served) {
+    served = false;
+    State *state = state_of(call.comm);
+    if (!state) return MPI_ERR_INTERN;
+    const auto is_it = [&](const Repeated& known) { return is_again(known, call, choice); };
+    Rehearsed *rehearsed = may_repeat(call) ? state->find_rehearsed(is_it) : nullptr;
+    if (!rehearsed) return execute_anew(call, choice, *state, served);
+    served = true;
+    return run_rehearsed(*rehearsed, call, *state);
 }
 
 bool get_ready(MPI_Comm comm) {

@@ -265,7 +265,6 @@ Program compile(const Schedule& schedule, std::int64_t stride_bytes, std::int64_
 }
 
 int run(const Program& program, const Setting& setting, std::span<MPI_Request> requests) {
-    std::fill(requests.begin(), requests.end(), MPI_REQUEST_NULL);
     for (const auto& i : program.instructions) {
         int code = MPI_SUCCESS;
         switch (i.act) {

@@ -61,7 +61,8 @@ struct Setting {
     Waiting waiting = Waiting::awake;
 };
 
-/* Runs to the end. `requests` holds a slot each. An MPI error code. */
+/* Runs to the end. `requests` holds a slot each, all null, and all null again unless it fails. An
+   MPI error code. */
 int run(const Program& program, const Setting& setting, std::span<MPI_Request> requests);
 
 /* From where a program goes on: from a call of the program's, or from inside the MPI's progress. */

@@ -79,18 +79,6 @@ const KeptProgram& State::keep(KeptProgram program) {
     return programs[latest];
 }
 
-Rehearsed *State::find(const Repeated& call) {
-    if (latest_rehearsed < rehearsed.size() && rehearsed[latest_rehearsed].call == call) {
-        return &rehearsed[latest_rehearsed];
-    }
-    for (std::size_t i = 0; i < rehearsed.size(); ++i) {
-        if (!(rehearsed[i].call == call)) continue;
-        latest_rehearsed = i;
-        return &rehearsed[i];
-    }
-    return nullptr;
-}
-
 void State::keep(Rehearsed one) {
     latest_rehearsed = put_in_ring(rehearsed, latest_rehearsed, rehearsed_max, std::move(one));
 }

@@ -52,13 +52,13 @@ struct Repeated {
     std::int64_t segment_bytes = 0;
     int lanes = 1;
     int root = 0;
+    bool sends = true;    /* what it sends is significant on this rank */
+    bool receives = true; /* likewise */
     MPI_Count send_count = 0;
     MPI_Count receive_count = 0;
     MPI_Datatype send_type = MPI_DATATYPE_NULL;
     MPI_Datatype receive_type = MPI_DATATYPE_NULL;
     MPI_Op op = MPI_OP_NULL;
-
-    bool operator==(const Repeated&) const = default;
 };
 
 struct Rehearsed {
@@ -77,7 +77,7 @@ struct State : std::enable_shared_from_this<State> {
     std::size_t latest = 0;
     std::vector<Rehearsed> rehearsed; /* a ring, the latest at `latest_rehearsed` */
     std::size_t latest_rehearsed = 0;
-    std::vector<MPI_Request> requests;
+    std::vector<MPI_Request> requests; /* all null between two calls */
     std::vector<std::byte> scratch;
     unsigned sequence = 0;
 
@@ -91,7 +91,19 @@ struct State : std::enable_shared_from_this<State> {
     const KeptProgram *find(const ProgramKey& key, std::span<const std::int64_t> counts,
                             std::span<const std::int64_t> offsets);
     const KeptProgram& keep(KeptProgram program);
-    Rehearsed *find(const Repeated& call);
+    /* The first for which `is_it`, the latest before the others; null where there is none. */
+    template <typename Predicate>
+    Rehearsed *find_rehearsed(Predicate is_it) {
+        if (latest_rehearsed < rehearsed.size() && is_it(rehearsed[latest_rehearsed].call)) {
+            return &rehearsed[latest_rehearsed];
+        }
+        for (std::size_t i = 0; i < rehearsed.size(); ++i) {
+            if (!is_it(rehearsed[i].call)) continue;
+            latest_rehearsed = i;
+            return &rehearsed[i];
+        }
+        return nullptr;
+    }
     void keep(Rehearsed rehearsed);
 };
 
