@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "verbs/abi/status.hpp"
+#include "verbs/proto/icrc.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {
@@ -25,18 +26,6 @@ constexpr std::uint8_t came_over_ipv4 = 8 | 2;
 // Half of what a peer like this one can take in before it reads.
 std::uint32_t window_bytes(const port::Wire& wire) {
     return std::clamp(wire.receive_buffer_bytes() / 2, 128U << 10, 512U << 10);
-}
-
-DeviceConfig engine_config(const Config& config, const port::Wire& wire) {
-    DeviceConfig made;
-    made.window_bytes = window_bytes(wire);
-    made.early_bytes = made.window_bytes;
-    made.port_count = static_cast<std::uint8_t>(config.interfaces.size());
-    made.ack_delay_ns = ack_delay_ns;
-    made.reorder_ns = reorder_ns;
-    made.probe_ns = probe_ns;
-    made.grace_ns = Nanoseconds{config.grace_ms} * 1'000'000;
-    return made;
 }
 
 }  // namespace
@@ -62,13 +51,36 @@ Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
       wire_(std::move(wire)),
       watch_(std::move(watch)),
       ports_(config_.interfaces.size()),
-      engine_(std::make_unique<Device>(engine_config(config_, wire_))),
+      engine_(std::make_unique<Device>(engine_config(),
+                                       [this](const AddressVector& to) { return origin_of(to); })),
       outgoing_(port::batch_bytes_max) {
     read_ports();
     while (engine_->poll_event()) {
     }
     tell_ = std::move(tell);
     wire_.answer_with([this] { return status_of(*this); });
+}
+
+DeviceConfig Adapter::engine_config() const {
+    DeviceConfig made;
+    made.window_bytes = window_bytes(wire_);
+    made.early_bytes = made.window_bytes;
+    made.port_count = static_cast<std::uint8_t>(config_.interfaces.size());
+    made.ack_delay_ns = ack_delay_ns;
+    made.reorder_ns = reorder_ns;
+    made.probe_ns = probe_ns;
+    made.grace_ns = Nanoseconds{config_.grace_ms} * 1'000'000;
+    return made;
+}
+
+port::Route Adapter::route_of(std::uint8_t port, const Address& source,
+                              const Address& destination) const {
+    return {source, destination, ports_[port - 1U].interface.index};
+}
+
+Origin Adapter::origin_of(const AddressVector& to) {
+    const port::Origin origin = wire_.origin(route_of(to.port, to.source, to.destination));
+    return {origin.source_port, origin.ip_id};
 }
 
 Nanoseconds Adapter::now() {
@@ -142,12 +154,7 @@ std::optional<std::uint8_t> Adapter::port_at(const Address& address) {
 }
 
 void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
-    if (capture_) capture(datagram);
-    arrived_at_.store(now, std::memory_order_relaxed);
-    const std::optional<std::uint8_t> port = port_at(datagram.destination);
-    if (!port || !ports_[*port - 1U].active) return;
     Arrival arrival;
-    arrival.port = *port;
     arrival.source = datagram.source;
     arrival.destination = datagram.destination;
     arrival.source_udp_port = datagram.source_port;
@@ -155,6 +162,11 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     if (config_.personality == Personality::ethernet) {
         arrival.service_level = is_ipv4(datagram.source) ? came_over_ipv4 : came_over_ipv6;
     }
+    if (capture_) capture(datagram.packet, arrival);
+    arrived_at_.store(now, std::memory_order_relaxed);
+    const std::optional<std::uint8_t> port = port_at(datagram.destination);
+    if (!port || !ports_[*port - 1U].active) return;
+    arrival.port = *port;
     engine_->on_packet(datagram.packet, arrival, now);
 }
 
@@ -185,9 +197,8 @@ void Adapter::send(Nanoseconds now) {
             vectors_.push_back({const_cast<std::byte *>(piece.data()), piece.size()});
         }
         const port::Departure departure{
-            .source = next->source,
-            .destination = next->destination,
-            .interface = port.interface.index,
+            .route = route_of(next->port, next->source, next->destination),
+            .origin = {next->origin.source_udp_port, next->origin.ip_id},
             .segment_bytes = next->segments > 1 ? next->segment_bytes : 0,
             .pieces = vectors_};
         if (port.active && wire_.send(departure) == port::Sent::later) {
@@ -199,12 +210,12 @@ void Adapter::send(Nanoseconds now) {
     }
 }
 
-void Adapter::capture(const port::Datagram& datagram) {
-    capture_->add({.source = datagram.source,
-                   .destination = datagram.destination,
-                   .source_port = datagram.source_port,
-                   .number = static_cast<std::uint16_t>(datagram.number),
-                   .packet = datagram.packet},
+void Adapter::capture(std::span<const std::byte> packet, const Arrival& from) {
+    capture_->add({.source = from.source,
+                   .destination = from.destination,
+                   .source_port = from.source_udp_port,
+                   .ip_id = likely_ip_id(packet, from),
+                   .packet = packet},
                   std::chrono::system_clock::now());
     capture_->flush();
 }
@@ -213,12 +224,12 @@ void Adapter::capture(const Transmission& sent) {
     const auto at = std::chrono::system_clock::now();
     const std::span<const std::byte> bytes = pieces_.front();
     const std::size_t step = sent.segments > 1 ? sent.segment_bytes : sent.bytes;
-    std::uint16_t number = 0;
-    for (std::size_t from = 0; from < bytes.size(); from += step, ++number) {
+    std::uint16_t ip_id = sent.origin.ip_id;
+    for (std::size_t from = 0; from < bytes.size(); from += step, ++ip_id) {
         capture_->add({.source = sent.source,
                        .destination = sent.destination,
-                       .source_port = sent.source_udp_port,
-                       .number = number,
+                       .source_port = sent.origin.source_udp_port,
+                       .ip_id = ip_id,
                        .packet = bytes.subspan(from, std::min(step, bytes.size() - from))},
                       at);
     }
@@ -243,6 +254,7 @@ void Adapter::read_ports() {
         if (engine_->port_state(number) != state) engine_->on_port_state(number, state);
         if (next.gids != ports_[index].gids) tell_addresses(number, next.gids);
     }
+    wire_.close_lines();
     if (tell_) transmit(now());
 }
 
@@ -265,6 +277,7 @@ std::uint32_t Adapter::take_number() {
 }
 
 void Adapter::abandon() {
+    wire_.close_lines();
     close(wire_.socket());
     close(wire_.mailbox());
     close(watch_.number());

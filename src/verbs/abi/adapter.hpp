@@ -78,7 +78,11 @@ class Adapter {
     Adapter(Config config, port::Wire wire, port::Descriptor watch,
             std::function<void(const Event&)> tell);
 
-    void capture(const port::Datagram& datagram);
+    DeviceConfig engine_config() const;
+    Origin origin_of(const AddressVector& to);
+    port::Route route_of(std::uint8_t port, const Address& source,
+                         const Address& destination) const;
+    void capture(std::span<const std::byte> packet, const Arrival& from);
     void capture(const Transmission& sent);
     void take(const port::Datagram& datagram, Nanoseconds now);
     bool read_batch(Nanoseconds now);

@@ -71,8 +71,6 @@ std::optional<AddressVector> resolved(const Adapter& adapter, const ibv_ah_attr&
     address.traffic_class = attributes.grh.traffic_class;
     address.flow_label = attributes.grh.flow_label;
     address.destination_gid = address_of(attributes.grh.dgid);
-    // The socket that receives is also the one that sends.
-    address.source_udp_port = roce_udp_port;
 
     const Port& where = adapter.ports()[port - 1U];
     const bool by_lid =

@@ -52,7 +52,7 @@ std::uint16_t checksum(std::span<const std::uint8_t> header) {
 void put_ipv4(Writer& into, const Captured& one, std::size_t payload_bytes) {
     into.put(0x4500, 2);
     into.put(ipv4_bytes + payload_bytes, 2);
-    into.put(one.number, 2);
+    into.put(one.ip_id, 2);
     into.put(0x4000, 2);
     into.put(hops, 1);
     into.put(udp, 1);

@@ -21,7 +21,7 @@ struct Captured {
     Address source{};
     Address destination{};
     std::uint16_t source_port = 0;
-    std::uint16_t number = 0;  // the identification of the IPv4 header
+    std::uint16_t ip_id = 0;  // where it is IPv4
     std::span<const std::byte> packet;
 };
 

@@ -15,7 +15,8 @@
 //     wrong about it. It finds its place anew and attaches a new program.
 //
 // A process finds its place by asking: the program sends a packet for the
-// queue pair `probe_number(k)` to the socket in place k.
+// queue pair `probe_number(k)` to the socket in place k. Where there is no such
+// place the kernel chooses one, so only the least of the answers is sure.
 
 #pragma once
 

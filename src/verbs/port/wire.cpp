@@ -2,10 +2,7 @@
 #include "verbs/port/wire.hpp"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/udp.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,18 +10,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "verbs/port/socket.hpp"
 #include "verbs/port/steering.hpp"
-
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
 
 namespace lanewise::verbs::port {
 namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int socket_buffer_bytes = 8 << 20;
 constexpr std::size_t receive_bytes = 1 << 17;
 // A process whose place is wrong asks at most this often.
 constexpr auto ask_again_after = std::chrono::milliseconds(100);
@@ -47,45 +40,6 @@ struct Forwarded {
     std::uint16_t source_port;
 };
 
-union Control {
-    cmsghdr aligned;
-    std::array<char, 256> bytes;
-};
-
-template <typename Value>
-bool set(int socket, int level, int name, const Value& value) {
-    return setsockopt(socket, level, name, &value, sizeof value) == 0;
-}
-
-template <typename Value>
-void add_control(msghdr& message, cmsghdr *& next, int level, int type, const Value& value) {
-    next->cmsg_level = level;
-    next->cmsg_type = type;
-    next->cmsg_len = CMSG_LEN(sizeof value);
-    std::memcpy(CMSG_DATA(next), &value, sizeof value);
-    message.msg_controllen += CMSG_SPACE(sizeof value);
-    next = reinterpret_cast<cmsghdr *>(reinterpret_cast<char *>(next) + CMSG_SPACE(sizeof value));
-}
-
-sockaddr_in6 socket_address(const Address& address, unsigned interface) {
-    sockaddr_in6 made{};
-    made.sin6_family = AF_INET6;
-    made.sin6_port = htons(roce_udp_port);
-    std::memcpy(made.sin6_addr.s6_addr, address.data(), address.size());
-    if (is_link_local(address)) made.sin6_scope_id = interface;
-    return made;
-}
-
-// Root may have more than net.core.rmem_max allows.
-void enlarge_buffers(int socket) {
-    for (const auto& [forced, asked] :
-         {std::pair{SO_RCVBUFFORCE, SO_RCVBUF}, std::pair{SO_SNDBUFFORCE, SO_SNDBUF}}) {
-        if (!set(socket, SOL_SOCKET, forced, socket_buffer_bytes)) {
-            set(socket, SOL_SOCKET, asked, socket_buffer_bytes);
-        }
-    }
-}
-
 Result<Descriptor> open_socket() {
     Descriptor made(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const auto refused = [](const char *what) {
@@ -95,16 +49,15 @@ Result<Descriptor> open_socket() {
     const int number = made.number();
     const int yes = 1;
     const int no = 0;
-    const int discover = IP_PMTUDISC_DO;
     const bool prepared = set(number, SOL_IPV6, IPV6_V6ONLY, no) &&
                           set(number, SOL_SOCKET, SO_REUSEPORT, yes) &&
                           set(number, SOL_IPV6, IPV6_RECVPKTINFO, yes) &&
-                          set(number, SOL_IPV6, IPV6_MTU_DISCOVER, discover) &&
-                          set(number, SOL_IP, IP_MTU_DISCOVER, discover);
+                          forbid_fragments(number, AF_INET6);
     if (!prepared) return refused("prepare a UDP socket");
     set(number, SOL_UDP, UDP_GRO, yes);
-    enlarge_buffers(number);
-    const sockaddr_in6 any = socket_address(Address{}, 0);
+    enlarge_buffer(number, SO_RCVBUFFORCE, SO_RCVBUF);
+    enlarge_buffer(number, SO_SNDBUFFORCE, SO_SNDBUF);
+    const sockaddr_in6 any = socket_address(Address{}, roce_udp_port, 0);
     if (bind(number, reinterpret_cast<const sockaddr *>(&any), sizeof any) != 0) {
         return refused("bind UDP port 4791 (does rdma_rxe or another user hold it?)");
     }
@@ -180,7 +133,7 @@ void Wire::ask_place() {
                         static_cast<std::uint8_t>(number >> 8), static_cast<std::uint8_t>(number)};
         probe.process = slot_.number;
         const in_addr loopback{htonl(INADDR_LOOPBACK)};
-        const sockaddr_in6 self = socket_address(address_of(loopback), 0);
+        const sockaddr_in6 self = socket_address(address_of(loopback), roce_udp_port, 0);
         sendto(socket(), &probe, sizeof probe, MSG_DONTWAIT,
                reinterpret_cast<const sockaddr *>(&self), sizeof self);
     }
@@ -201,15 +154,31 @@ bool Wire::is_answer(std::span<const std::byte> packet) {
     Probe probe;
     if (packet.size() != sizeof probe) return true;
     std::memcpy(&probe, packet.data(), sizeof probe);
-    if (probe.process == slot_.number) {
-        ++answers_;
-        stand_at(number - probe_number(0));
-    }
+    if (probe.process != slot_.number) return true;
+    // A probe for a place behind the last falls to any member, so of several answers the least is
+    // true; and a place only ever becomes less, when the last of the group moves up.
+    const std::uint32_t place = number - probe_number(0);
+    if (++answers_ == 1 || place <= place_) stand_at(place);
     return true;
 }
 
+Origin Wire::origin(const Route& route) {
+    const Line *line = lines_.use(route);
+    return line ? line->origin() : Origin{roce_udp_port, 0};
+}
+
 Sent Wire::send(const Departure& departure) {
-    sockaddr_in6 to = socket_address(departure.destination, departure.interface);
+    if (departure.origin.source_port == roce_udp_port) return send_from_any(departure);
+    Line *line = lines_.find(departure.route);
+    if (!line || line->origin() != departure.origin) return Sent::lost;
+    const Sent sent = line->send(departure.pieces, departure.segment_bytes);
+    if (sent == Sent::lost) lines_.close(departure.route);
+    return sent;
+}
+
+Sent Wire::send_from_any(const Departure& departure) {
+    const Route& route = departure.route;
+    sockaddr_in6 to = socket_address(route.destination, roce_udp_port, route.interface);
     Control control{};
     msghdr message{};
     message.msg_name = &to;
@@ -220,15 +189,15 @@ Sent Wire::send(const Departure& departure) {
 
     cmsghdr *next = &control.aligned;
     in6_pktinfo from{};
-    std::memcpy(from.ipi6_addr.s6_addr, departure.source.data(), departure.source.size());
-    from.ipi6_ifindex = departure.interface;
+    std::memcpy(from.ipi6_addr.s6_addr, route.source.data(), route.source.size());
+    from.ipi6_ifindex = route.interface;
     add_control(message, next, SOL_IPV6, IPV6_PKTINFO, from);
     if (departure.segment_bytes > 0) {
         const auto segment = static_cast<std::uint16_t>(departure.segment_bytes);
         add_control(message, next, SOL_UDP, UDP_SEGMENT, segment);
     }
     if (sendmsg(socket(), &message, MSG_DONTWAIT) >= 0) return Sent::yes;
-    return errno == EAGAIN || errno == ENOBUFS ? Sent::later : Sent::never;
+    return errno == EAGAIN || errno == ENOBUFS ? Sent::later : Sent::lost;
 }
 
 bool Wire::receive(const std::function<void(const Datagram&)>& take) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The UDP socket through which a process speaks RoCEv2 (InfiniBand annex A17).
+// The UDP sockets through which a process speaks RoCEv2 (InfiniBand annex A17).
 //
 // One socket serves all ports of the device, IPv4 and IPv6: it is bound to the
 // wildcard address, reads from each datagram where it arrived, and says with
 // each one it sends which address and interface it leaves by. Path MTU
 // discovery is on, so that the kernel leaves the IPv4 identification at 0, 1,
 // 2 … over the segments of a batch, and the invariant CRC can be computed.
+// Routes that are used often have sockets of their own to send from (line.hpp).
 
 #pragma once
 
@@ -24,6 +25,7 @@
 #include "base/result.hpp"
 #include "verbs/port/address.hpp"
 #include "verbs/port/descriptor.hpp"
+#include "verbs/port/lines.hpp"
 #include "verbs/port/slot.hpp"
 #include "verbs/proto/packet.hpp"
 
@@ -33,11 +35,11 @@ namespace lanewise::verbs::port {
 inline constexpr std::size_t batch_segments_max = 64;
 inline constexpr std::size_t batch_bytes_max = 65000;
 
-// Packets for one destination, all of `segment_bytes` but the last, which may be shorter.
+// Packets for one destination, all of `segment_bytes` but the last, which may be shorter. Their
+// ICRCs hold for `origin`.
 struct Departure {
-    Address source{};
-    Address destination{};
-    unsigned interface = 0;
+    Route route;
+    Origin origin;
     std::size_t segment_bytes = 0;
     std::span<const iovec> pieces;
 };
@@ -55,14 +57,17 @@ struct Datagram {
 // A letter to the mailbox that asks for the state of a process (`lanewise hca status`).
 inline constexpr std::string_view status_question = "status";
 
-enum class Sent : std::uint8_t { yes, later, never };
-
 class Wire {
   public:
     // Opens the socket, takes a slot, joins the group.
     static Result<Wire> open();
 
+    // Where the next packets of a route will come from: to be asked once for each departure.
+    Origin origin(const Route& route);
+    // What was sealed for an origin that meanwhile is another is lost.
     Sent send(const Departure& departure);
+    // Interfaces or addresses have changed.
+    void close_lines() { lines_.close_all(); }
 
     // Hands what has arrived to `take`, at most one batch; false where there was nothing.
     bool receive(const std::function<void(const Datagram&)>& take);
@@ -84,6 +89,8 @@ class Wire {
   private:
     Wire(Descriptor socket, Slot slot);
 
+    // From the socket that receives.
+    Sent send_from_any(const Departure& departure);
     // Asks where in the group this process stands; `receive` reads the answer.
     void ask_place();
     void stand_at(std::uint32_t place);
@@ -95,6 +102,7 @@ class Wire {
 
     Descriptor socket_;
     Slot slot_;
+    Lines lines_;
     Descriptor announcement_;
     std::uint32_t place_ = 0;
     std::uint64_t forwarded_ = 0;

@@ -27,11 +27,12 @@ std::vector<std::byte> packet_for(std::uint32_t qp_number, std::size_t bytes) {
     return packet;
 }
 
+const Route around{loopback, loopback, 1};
+
 Sent send(Wire& from, std::vector<std::byte> packets, std::size_t segment_bytes = 0) {
     const iovec piece{packets.data(), packets.size()};
-    return from.send({.source = loopback,
-                      .destination = loopback,
-                      .interface = 1,
+    return from.send({.route = around,
+                      .origin = from.origin(around),
                       .segment_bytes = segment_bytes,
                       .pieces = std::span(&piece, 1)});
 }
@@ -41,6 +42,7 @@ struct Got {
     std::size_t bytes = 0;
     unsigned last_number = 0;
     Address source{};
+    std::uint16_t source_port = 0;
 };
 
 // What reaches `wire`, by its socket or its mailbox, until nothing comes for a moment.
@@ -51,6 +53,7 @@ Got collect(Wire& wire, std::span<Wire *const> others = {}) {
         got.bytes += datagram.packet.size();
         got.last_number = datagram.number;
         got.source = datagram.source;
+        got.source_port = datagram.source_port;
     };
     for (bool more = true; more;) {
         std::array<pollfd, 2> ready{pollfd{wire.socket(), POLLIN, 0},
@@ -94,6 +97,34 @@ TEST(WireTest, ABatchArrivesAsItsPacketsInOrder) {
     EXPECT_EQ(got.last_number, 2U);
 }
 
+TEST(WireTest, ARouteThatIsUsedOftenGetsALineAndNothingIsLost) {
+    Result<Wire> a = Wire::open();
+    Result<Wire> b = Wire::open();
+    ASSERT_TRUE(a && b);
+    for (int count = 1; count <= 2 * Lines::uses_before_open; ++count) {
+        const Origin origin = a->origin(around);
+        EXPECT_EQ(origin.source_port != 4791, count >= Lines::uses_before_open) << count;
+        std::vector<std::byte> packet = packet_for(first_number(b->slot()), 64);
+        const iovec piece{packet.data(), packet.size()};
+        EXPECT_EQ(a->send({.route = around, .origin = origin, .pieces = {&piece, 1}}), Sent::yes);
+        const Got got = collect(*b);
+        EXPECT_EQ(got.packets, 1U) << count;
+        EXPECT_EQ(got.source_port, origin.source_port);
+    }
+}
+
+TEST(WireTest, WhatWasSealedForALineThatIsGoneIsLost) {
+    Result<Wire> a = Wire::open();
+    ASSERT_TRUE(a);
+    Origin origin;
+    for (int count = 0; count < Lines::uses_before_open; ++count) origin = a->origin(around);
+    a->close_lines();
+    std::vector<std::byte> packet = packet_for(first_number(a->slot()), 64);
+    const iovec piece{packet.data(), packet.size()};
+    EXPECT_EQ(a->send({.route = around, .origin = origin, .pieces = {&piece, 1}}), Sent::lost);
+    EXPECT_EQ(send(*a, packet), Sent::yes);
+}
+
 TEST(WireTest, EachOfManyStandsInItsOwnPlace) {
     std::vector<Wire> wires;
     for (int count = 0; count < 6; ++count) {
@@ -102,6 +133,23 @@ TEST(WireTest, EachOfManyStandsInItsOwnPlace) {
         wires.push_back(std::move(*wire));
     }
     for (Wire& wire : wires) {
+        send(wires.front(), packet_for(first_number(wire.slot()), 64));
+        EXPECT_EQ(collect(wire).packets, 1U);
+    }
+    for (const Wire& wire : wires) EXPECT_EQ(wire.forwarded(), 0U);
+}
+
+TEST(WireTest, WhoHasReadAllAnswersKnowsItsPlace) {
+    std::vector<Wire> wires;
+    for (int count = 0; count < 3; ++count) {
+        Result<Wire> wire = Wire::open();
+        ASSERT_TRUE(wire);
+        wires.push_back(std::move(*wire));
+    }
+    for (Wire& wire : wires) collect(wire);
+    // From two ports of UDP: were it for the kernel to choose, it would by these.
+    for (int count = 0; count < 2 * Lines::uses_before_open; ++count) {
+        Wire& wire = wires[static_cast<std::size_t>(count) % wires.size()];
         send(wires.front(), packet_for(first_number(wire.slot()), 64));
         EXPECT_EQ(collect(wire).packets, 1U);
     }

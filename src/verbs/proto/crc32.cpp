@@ -61,6 +61,17 @@ std::uint32_t feed_portably(std::uint32_t state, std::span<const std::byte> byte
     return state;
 }
 
+// Four bytes of zeros behind a polynomial multiply it by x^32.
+std::uint32_t shifted_product_portably(std::uint32_t a, std::uint32_t b) {
+    return feed_portably(multiply(a, b), std::array<std::byte, 4>{});
+}
+
+std::uint32_t shifted_product(std::uint32_t a, std::uint32_t b) {
+    static const Folding folding = folding_here();
+    return folding == Folding::none ? shifted_product_portably(a, b)
+                                    : shifted_product_folding(a, b);
+}
+
 std::uint32_t feed(std::uint32_t state, std::span<const std::byte> bytes) {
     static const Folding folding = folding_here();
     if (folding == Folding::wide && bytes.size() >= wide_bytes_min) {

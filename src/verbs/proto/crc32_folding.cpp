@@ -179,6 +179,13 @@ LW_FOLDING_WIDE std::uint32_t feed_folding_wide(std::uint32_t state,
     return finished(last, at, end);
 }
 
+// The coefficient of x^0 ends the register.
+LW_FOLDING std::uint32_t shifted_product_folding(std::uint32_t a, std::uint32_t b) {
+    const __m128i product = _mm_clmulepi64_si128(_mm_cvtsi32_si128(static_cast<int>(a)),
+                                                 _mm_cvtsi32_si128(static_cast<int>(b)), 0x00);
+    return reduced(_mm_slli_si128(_mm_slli_epi64(product, 1), 8));
+}
+
 #else
 
 Folding folding_here() {
@@ -191,6 +198,10 @@ std::uint32_t feed_folding(std::uint32_t state, std::span<const std::byte> bytes
 
 std::uint32_t feed_folding_wide(std::uint32_t state, std::span<const std::byte> bytes) {
     return feed_portably(state, bytes);
+}
+
+std::uint32_t shifted_product_folding(std::uint32_t a, std::uint32_t b) {
+    return shifted_product_portably(a, b);
 }
 
 #endif

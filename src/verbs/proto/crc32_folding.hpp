@@ -26,4 +26,7 @@ std::uint32_t feed_folding(std::uint32_t state, std::span<const std::byte> bytes
 inline constexpr std::size_t wide_bytes_min = 512;
 std::uint32_t feed_folding_wide(std::uint32_t state, std::span<const std::byte> bytes);
 
+// a · b · x^32, only where the processor folds.
+std::uint32_t shifted_product_folding(std::uint32_t a, std::uint32_t b);
+
 }  // namespace lanewise::verbs::crc32

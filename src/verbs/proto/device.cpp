@@ -31,7 +31,9 @@ bool makes_sense(const DeviceConfig& config, const QueuePairInit& init) {
 
 }  // namespace
 
-Device::Device(const DeviceConfig& config) : parts_(std::make_unique<DeviceParts>()) {
+Device::Device(const DeviceConfig& config, OriginOf origin_of)
+    : parts_(std::make_unique<DeviceParts>()) {
+    parts_->given_origin_of = std::move(origin_of);
     parts_->config = config;
     parts_->ports.resize(config.port_count);
 }

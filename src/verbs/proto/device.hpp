@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,6 +28,14 @@
 #include "verbs/proto/time.hpp"
 
 namespace lanewise::verbs {
+
+// What the headers of the next datagram to an address will say, as far as the ICRC covers it and
+// the border decides.
+struct Origin {
+    std::uint16_t source_udp_port = 0;
+    std::uint16_t ip_id = 0;
+};
+using OriginOf = std::function<Origin(const AddressVector& to)>;
 
 struct DeviceConfig {
     std::uint8_t port_count = 1;
@@ -61,13 +70,13 @@ enum class PortState : std::uint8_t { down, active };
 
 // A run of datagrams for one sendmsg(2) with UDP_SEGMENT: all of them go from and to the same
 // address, all but the last are `segment_bytes` long and the last is not longer. The ICRC of the
-// i-th holds for an IPv4 identification of i, which is what Linux gives to segments of an
-// unconnected socket that forbids fragments; so one datagram sent alone has 0.
+// i-th holds for an IPv4 identification of i more than that of the first, which is what Linux gives
+// to segments where fragments are forbidden.
 struct Transmission {
     std::uint8_t port = 1;
     Address source = no_address;
     Address destination = no_address;
-    std::uint16_t source_udp_port = 0;
+    Origin origin;
     std::uint8_t traffic_class = 0;
     std::uint8_t hop_limit = 64;
     std::uint32_t flow_label = 0;
@@ -80,7 +89,9 @@ struct DeviceParts;  // device_parts.hpp; for the engine's own files
 
 class Device {
   public:
-    explicit Device(const DeviceConfig& config);
+    // `origin_of` is asked once for each run of datagrams, before they are sealed. Without it the
+    // port is what the address says, and the identification 0.
+    explicit Device(const DeviceConfig& config, OriginOf origin_of = {});
     ~Device();
 
     const DeviceConfig& config() const;

@@ -23,6 +23,7 @@ struct Port {
 
 struct DeviceParts {
     DeviceConfig config;
+    OriginOf given_origin_of;
     MemoryTable memory;
     std::vector<Port> ports;  // the port numbered n is ports[n - 1]
     std::deque<Event> events;
@@ -33,6 +34,9 @@ struct DeviceParts {
 
     bool has_port(std::uint8_t number) const { return number >= 1 && number <= ports.size(); }
     Port& port(std::uint8_t number) { return ports[number - 1u]; }
+    Origin origin_of(const AddressVector& to) const {
+        return given_origin_of ? given_origin_of(to) : Origin{to.source_udp_port, 0};
+    }
 };
 
 }  // namespace lanewise::verbs

@@ -27,7 +27,7 @@ struct Pipe {
         bool moved = false;
         while (const auto run = pair.wire.device(sender).poll_transmit(now, buffer, 64)) {
             moved = true;
-            Arrival from{.port = run->port, .source_udp_port = run->source_udp_port};
+            Arrival from{.port = run->port, .source_udp_port = run->origin.source_udp_port};
             from.source = run->source;
             from.destination = run->destination;
             for (std::size_t i = 0; i < run->segments; ++i) {

@@ -11,6 +11,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "verbs/proto/bytes.hpp"
 #include "verbs/proto/crc32.hpp"
@@ -89,11 +90,11 @@ std::uint32_t load_icrc(std::span<const std::byte> datagram) {
 
 constexpr std::size_t behind_max = behind_id_bytes + udp_bytes + 4096 + headers_bytes_max;
 
-// x^-(8m + 32) for every m that a datagram can have.
+// x^-(8m + 64) for every m that a datagram can have; products come multiplied by x^32.
 const std::array<std::uint32_t, behind_max>& divisors() {
     static const auto table = [] {
         std::array<std::uint32_t, behind_max> powers{};
-        powers[0] = crc32::x_to_the(-32);
+        powers[0] = crc32::x_to_the(-64);
         const std::uint32_t one_byte = crc32::x_to_the(-8);
         for (std::size_t m = 1; m < powers.size(); ++m) {
             powers[m] = crc32::multiply(powers[m - 1], one_byte);
@@ -103,9 +104,30 @@ const std::array<std::uint32_t, behind_max>& divisors() {
     return table;
 }
 
-bool some_id_explains(std::uint32_t difference, std::size_t datagram_bytes) {
+// The bits in which an identification is wrong, by which the ICRC differs so much.
+std::optional<std::uint16_t> wrong_bits(std::uint32_t difference, std::size_t datagram_bytes) {
     const std::size_t behind = behind_id_bytes + udp_bytes + datagram_bytes - icrc_bytes;
-    return behind < behind_max && (crc32::multiply(difference, divisors()[behind]) & 0xffff) == 0;
+    if (behind >= behind_max) return std::nullopt;
+    const std::uint32_t bits = crc32::shifted_product(difference, divisors()[behind]);
+    if ((bits & 0xffff) != 0) return std::nullopt;
+    // The first bit on the wire is the lowest of the first byte.
+    return static_cast<std::uint16_t>((bits >> 16 & 0xff) << 8 | bits >> 24);
+}
+
+bool is_known(std::uint32_t ip_id) {
+    return ip_id <= 0xffff;
+}
+
+std::uint16_t supposed_ip_id(const Arrival& from) {
+    return static_cast<std::uint16_t>(is_known(from.ip_id) ? from.ip_id : from.likely_ip_id);
+}
+
+// What the ICRC is, exclusive or what it should be.
+std::uint32_t difference_in(std::span<const std::byte> datagram, const Arrival& from) {
+    const auto covered = datagram.first(datagram.size() - icrc_bytes);
+    const IcrcAddresses addresses{from.source, from.destination, from.source_udp_port};
+    return icrc({&covered, 1}, datagram.size(), addresses, supposed_ip_id(from)) ^
+           load_icrc(datagram);
 }
 
 }  // namespace
@@ -134,17 +156,21 @@ bool intact(std::span<const std::byte> datagram, const Arrival& from) {
     if (datagram.size() < bth_bytes + icrc_bytes) {
         return false;
     }
-    const bool id_known = from.ip_id <= 0xffff;
-    const auto ip_id = static_cast<std::uint16_t>(id_known ? from.ip_id : from.likely_ip_id);
-    const auto covered = datagram.first(datagram.size() - icrc_bytes);
-    const std::uint32_t expected =
-        icrc({&covered, 1}, datagram.size(), {from.source, from.destination, from.source_udp_port},
-             ip_id);
-    const std::uint32_t difference = expected ^ load_icrc(datagram);
+    const std::uint32_t difference = difference_in(datagram, from);
     if (difference == 0) {
         return true;
     }
-    return is_ipv4(from.source) && !id_known && some_id_explains(difference, datagram.size());
+    return is_ipv4(from.source) && !is_known(from.ip_id) &&
+           wrong_bits(difference, datagram.size()).has_value();
+}
+
+std::uint16_t likely_ip_id(std::span<const std::byte> datagram, const Arrival& from) {
+    const std::uint16_t supposed = supposed_ip_id(from);
+    if (datagram.size() < bth_bytes + icrc_bytes) {
+        return supposed;
+    }
+    const auto wrong = wrong_bits(difference_in(datagram, from), datagram.size());
+    return supposed ^ wrong.value_or(0);
 }
 
 }  // namespace lanewise::verbs

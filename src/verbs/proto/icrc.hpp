@@ -34,4 +34,8 @@ std::size_t seal(std::span<std::span<const std::byte>> parts, std::byte *icrc_at
 // header is not known, those 16 bits of the ICRC that it can change count as right.
 bool intact(std::span<const std::byte> datagram, const Arrival& from);
 
+// The identification for which the ICRC of a datagram from IPv4 holds; the one that is known or
+// supposed where none does.
+std::uint16_t likely_ip_id(std::span<const std::byte> datagram, const Arrival& from);
+
 }  // namespace lanewise::verbs

@@ -90,6 +90,21 @@ TEST(Crc32, IsTheSameByWideFoldingAndByTables) {
     expect_as_by_tables(crc32::feed_folding_wide, crc32::wide_bytes_min);
 }
 
+TEST(Crc32, ProductsAreTheSameByFoldingAndByBits) {
+    if (crc32::folding_here() == crc32::Folding::none) GTEST_SKIP() << "no PCLMULQDQ";
+    std::mt19937_64 random(4);
+    for (int round = 0; round < 10'000; ++round) {
+        const auto a = static_cast<std::uint32_t>(random());
+        const auto b = static_cast<std::uint32_t>(random());
+        ASSERT_EQ(crc32::shifted_product_folding(a, b), crc32::shifted_product_portably(a, b));
+    }
+}
+
+TEST(Crc32, AShiftedProductIsMultipliedByX32) {
+    const std::uint32_t power = crc32::x_to_the(100);
+    EXPECT_EQ(crc32::shifted_product(power, crc32::x_to_the(-32)), power);
+}
+
 TEST(Crc32, PowersOfXHaveInverses) {
     for (const std::int64_t exponent : {0, 1, 8, 544, 40000}) {
         EXPECT_EQ(crc32::multiply(crc32::x_to_the(exponent), crc32::x_to_the(-exponent)),
@@ -161,13 +176,14 @@ TEST(Icrc, HoldsForAnyIdentificationOfAnyDatagram) {
     std::mt19937_64 random(3);
     for (int round = 0; round < 2000; ++round) {
         auto datagram = random_bytes(random, 16 + random() % 4100);
-        seal(datagram, {from_rxe.source, from_rxe.destination, 0xc000},
-             static_cast<std::uint16_t>(random()));
+        const auto ip_id = static_cast<std::uint16_t>(random());
+        seal(datagram, {from_rxe.source, from_rxe.destination, 0xc000}, ip_id);
         Arrival from = from_rxe;
         from.source_udp_port = 0xc000;
         from.ip_id = Arrival::unknown_id;
 
         ASSERT_TRUE(intact(datagram, from)) << datagram.size();
+        ASSERT_EQ(likely_ip_id(datagram, from), ip_id);
     }
 }
 

@@ -194,14 +194,15 @@ std::optional<Transmission> QueuePairParts::transmit(Batch& batch, std::size_t s
             settle();
             continue;
         }
-        const auto ip_id = static_cast<std::uint16_t>(run ? run->segments : 0);
+        const Origin origin = run ? run->origin : connection.device.origin_of(to);
+        const auto ip_id = static_cast<std::uint16_t>(origin.ip_id + (run ? run->segments : 0));
         const std::size_t bytes =
-            batch.finish({to.source, to.destination, to.source_udp_port}, ip_id);
+            batch.finish({to.source, to.destination, origin.source_udp_port}, ip_id);
         if (!run) {
             run = Transmission{.port = to.port,
                                .source = to.source,
                                .destination = to.destination,
-                               .source_udp_port = to.source_udp_port,
+                               .origin = origin,
                                .traffic_class = to.traffic_class,
                                .hop_limit = to.hop_limit,
                                .flow_label = to.flow_label,

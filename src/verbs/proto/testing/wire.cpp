@@ -22,10 +22,16 @@ Address address_of(Family family, std::size_t peer, std::uint8_t port) {
 
 Wire::Wire(const DeviceConfig& config, std::uint64_t seed)
     : random(seed),
-      devices_{Device(config), Device(config)},
+      devices_{Device(config, origin_of(0)), Device(config, origin_of(1))},
       paths_(config.port_count),
       buffer_(64 * 1024),
       headers_(64 * 1024) {}
+
+OriginOf Wire::origin_of(std::size_t sender) {
+    return [this, sender](const AddressVector& to) {
+        return Origin{to.source_udp_port, next_ip_ids_[sender]};
+    };
+}
 
 bool Wire::chance(double probability) {
     return probability > 0 && std::uniform_real_distribution<>()(random) < probability;
@@ -66,6 +72,7 @@ void Wire::fly(const Flight& flight, const Faults& faults) {
 void Wire::launch(std::size_t sender, const Transmission& run, std::span<const std::byte> bytes) {
     const Faults& faults = path(run.port);
     ++transmissions;
+    ++next_ip_ids_[sender];
     for (std::size_t segment = 0; segment < run.segments; ++segment) {
         ++datagrams;
         const std::size_t from = segment * run.segment_bytes;
@@ -81,11 +88,11 @@ void Wire::launch(std::size_t sender, const Transmission& run, std::span<const s
         flight.arrival = {.port = run.port,
                           .traffic_class = run.traffic_class,
                           .hop_limit = run.hop_limit,
-                          .source_udp_port = run.source_udp_port,
+                          .source_udp_port = run.origin.source_udp_port,
                           .source = run.source,
                           .destination = run.destination};
         if (random() % 2 == 0) {
-            flight.arrival.ip_id = static_cast<std::uint32_t>(segment);
+            flight.arrival.ip_id = static_cast<std::uint16_t>(run.origin.ip_id + segment);
         }
         fly(flight, faults);
         if (chance(faults.duplicate)) {

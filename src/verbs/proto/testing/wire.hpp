@@ -35,6 +35,8 @@ Address address_of(Family family, std::size_t peer, std::uint8_t port);
 class Wire {
   public:
     Wire(const DeviceConfig& config, std::uint64_t seed);
+    Wire(const Wire&) = delete;
+    Wire& operator=(const Wire&) = delete;
 
     Device& device(std::size_t peer) { return devices_[peer]; }
     Faults& path(std::uint8_t port) { return paths_[port - 1u]; }
@@ -62,12 +64,15 @@ class Wire {
         Arrival arrival;
         std::vector<std::byte> bytes;
     };
+    OriginOf origin_of(std::size_t sender);
     bool chance(double probability);
     void pump();
     std::optional<Transmission> take(Device& device);
     void launch(std::size_t sender, const Transmission& run, std::span<const std::byte> bytes);
     void fly(const Flight& flight, const Faults& faults);
 
+    // As Linux numbers the packets of a connected socket; they soon start again from 0.
+    std::array<std::uint16_t, 2> next_ip_ids_{0xfff0, 0x1234};
     std::array<Device, 2> devices_;
     std::vector<Faults> paths_;
     std::multimap<Nanoseconds, Flight> flights_;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Lines over the loopback interface, where a raw socket shows what their packets really say.
+
+#include "verbs/port/line.hpp"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "verbs/port/lines.hpp"
+
+namespace lanewise::verbs::port {
+namespace {
+
+Address loopback(std::uint32_t host) {
+    return address_of(in_addr{htonl(INADDR_LOOPBACK + host)});
+}
+
+const Route around{loopback(0), loopback(1), 1};
+
+// A raw socket, which wants CAP_NET_RAW.
+Descriptor open_raw() {
+    return Descriptor(socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_UDP));
+}
+
+// Where the next packet to the RoCEv2 port that `raw` shows comes from.
+Origin shown(const Descriptor& raw) {
+    std::array<std::uint8_t, 2048> packet{};
+    while (recv(raw.number(), packet.data(), packet.size(), 0) > 0) {
+        const auto two = [&](std::size_t at) {
+            return static_cast<std::uint16_t>(packet[at] << 8 | packet[at + 1]);
+        };
+        if (two(22) == 4791) return {two(20), two(4)};
+    }
+    return {};
+}
+
+Sent send(Line& line, std::size_t bytes, std::size_t segment_bytes = 0) {
+    std::vector<std::byte> payload(bytes);
+    const iovec piece{payload.data(), payload.size()};
+    return line.send({&piece, 1}, segment_bytes);
+}
+
+TEST(LineTest, SaysBeforeEachPacketWhatItsHeadersWillSay) {
+    const Descriptor raw = open_raw();
+    if (!raw) GTEST_SKIP() << "no raw sockets for this user";
+    std::optional<Line> line = Line::open(around);
+    ASSERT_TRUE(line);
+    // Nobody listens, so from the second on each is first told that the last was refused.
+    for (const std::size_t bytes : {24U, 24U, 600U, 24U, 600U, 600U, 24U}) {
+        const Origin origin = line->origin();
+        ASSERT_EQ(send(*line, bytes, bytes > 100 ? 200 : 0), Sent::yes);
+        EXPECT_EQ(shown(raw), origin);
+    }
+}
+
+TEST(LineTest, CannotBeOpenedFromAForeignAddress) {
+    EXPECT_FALSE(Line::open({address_of(in_addr{htonl(0xc0000201)}), loopback(0), 1}));
+}
+
+TEST(LineTest, CannotBeOpenedWithoutItsInterface) {
+    EXPECT_FALSE(Line::open({loopback(0), loopback(1), 999'999}));
+}
+
+TEST(LinesTest, OneOfTwoRoutesThatTakeTurnsInAPlaceKeepsItsLine) {
+    Lines lines;
+    std::vector<Route> routes;
+    for (std::uint32_t host = 1; host <= 2 * Lines::places; ++host) {
+        routes.push_back({loopback(0), loopback(host), 1});
+    }
+    const auto ports = [&] {
+        std::vector<std::uint16_t> found;
+        for (const Route& route : routes) {
+            const Line *line = lines.use(route);
+            found.push_back(line ? line->origin().source_port : 0);
+        }
+        return found;
+    };
+    for (int round = 0; round < 10 * Lines::uses_before_open; ++round) ports();
+
+    const std::vector<std::uint16_t> settled = ports();
+
+    const auto with = std::count_if(settled.begin(), settled.end(), [](int port) { return port; });
+    EXPECT_LE(with, Lines::places);
+    EXPECT_GT(with, Lines::places / 2);
+    for (int round = 0; round < 100; ++round) EXPECT_EQ(ports(), settled);
+}
+
+TEST(LinesTest, ARouteThatWasClosedHasNoLine) {
+    Lines lines;
+    for (int use = 0; use < Lines::uses_before_open; ++use) lines.use(around);
+    ASSERT_NE(lines.find(around), nullptr);
+    lines.close(around);
+    EXPECT_EQ(lines.find(around), nullptr);
+    EXPECT_EQ(lines.use(around), nullptr);
+}
+
+}  // namespace
+}  // namespace lanewise::verbs::port
