@@ -57,6 +57,12 @@ double mean(std::span<const double> values) {
            static_cast<double>(values.size());
 }
 
+double midmean(std::span<const double> values) {
+    const auto ordered = sorted(values);
+    const auto quarter = ordered.size() / 4;
+    return mean(std::span(ordered).subspan(quarter, ordered.size() - 2 * quarter));
+}
+
 Interval median_interval(std::span<const double> values, double confidence) {
     const auto ordered = sorted(values);
     const double center = quantile(ordered, 0.5);

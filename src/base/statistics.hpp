@@ -42,6 +42,10 @@ double quantile(std::span<const double> sorted_values, double probability);
 double median(std::span<const double> values);
 double mean(std::span<const double> values);
 
+/* The mean of the middle half (Tukey's midmean): outliers do not move it either, and where a clock
+   goes by steps it sees between them, which the median, being one of the values, cannot. */
+double midmean(std::span<const double> values);
+
 Interval median_interval(std::span<const double> values, double confidence);
 Interval student_interval(std::span<const double> values, double confidence);
 

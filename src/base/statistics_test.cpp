@@ -85,6 +85,23 @@ TEST(Quantile, TakesTheMiddleOfAnEvenCount) {
     EXPECT_TRUE(std::isnan(median(std::vector<double>{})));
 }
 
+// What takes 236 ns ends after 230 or 240 on a clock that goes by steps of 10.
+TEST(Midmean, SeesBetweenTheStepsOfAClock) {
+    std::mt19937_64 random(1);
+    std::uniform_real_distribution<> phase(0.0, 10.0);
+    std::vector<double> values;
+    for (int i = 0; i < 400; ++i) {
+        const double begin = phase(random);
+        values.push_back(10.0 * (std::floor((begin + 236.0) / 10.0) - std::floor(begin / 10.0)));
+    }
+    EXPECT_EQ(median(values), 240.0);
+    EXPECT_NEAR(midmean(values), 236.0, 2.5);
+}
+
+TEST(Midmean, IsNotMovedByOutliers) {
+    EXPECT_EQ(midmean(std::vector{3.0, 1e9, 1.0, 2.0, 2.0, -1e9, 3.0, 2.0}), 2.25);
+}
+
 TEST(Outliers, AreCountedAndNothingElseIs) {
     std::vector<double> values(100);
     std::iota(values.begin(), values.end(), 0.0);

@@ -20,7 +20,6 @@ int run_here(const Program& program, Setting& setting, std::size_t scratch_bytes
     setting.base[2] = state.scratch.data() + shift_bytes;
     setting.tag = state.next_tag();
     const int code = run(program, setting, std::span(state.requests).first(slots));
-    if (code != MPI_SUCCESS) std::ranges::fill(state.requests, MPI_REQUEST_NULL);
     if (state.scratch.size() > kept_scratch_bytes) std::vector<std::byte>().swap(state.scratch);
     return code;
 }
@@ -99,11 +98,17 @@ void rehearse(const Call& call, const Choice& choice, const KeptProgram& kept, S
                          scratch_bytes(*kept.program, arrangement), arrangement.setting});
 }
 
+/* The first time has made room for the requests, and it is kept; scratch memory may not be. */
 int run_rehearsed(Rehearsed& rehearsed, const Call& call, State& state) {
-    auto& base = rehearsed.setting.base;
-    base[0] = static_cast<std::byte *>(const_cast<void *>(call.send));
-    base[1] = static_cast<std::byte *>(call.receive);
-    return run_here(*rehearsed.program, rehearsed.setting, rehearsed.scratch_bytes, 0, state);
+    const Program& program = *rehearsed.program;
+    Setting& setting = rehearsed.setting;
+    setting.base[0] = static_cast<std::byte *>(const_cast<void *>(call.send));
+    setting.base[1] = static_cast<std::byte *>(call.receive);
+    if (rehearsed.scratch_bytes > 0) {
+        return run_here(program, setting, rehearsed.scratch_bytes, 0, state);
+    }
+    setting.tag = state.next_tag();
+    return run(program, setting, state.requests);
 }
 
 /* Simulated ranks take no processor from each other, and real sleep is no simulated time. */

@@ -41,6 +41,8 @@ class Compiler {
         }
         if (first_open_ < program_.slots) add_wait({first_open_, program_.slots});
         program_.scratch_units = schedule_.scratch_units;
+        program_.is_one_message =
+            program_.instructions.size() == 1 && program_.instructions.front().blocking;
         return std::move(program_);
     }
 
@@ -258,13 +260,7 @@ int carry(const Instruction& i, const Setting& setting, MPI_Request *request) {
     return code == MPI_SUCCESS ? wait_asleep({request, 1}) : code;
 }
 
-}  // namespace
-
-Program compile(const Schedule& schedule, std::int64_t stride_bytes, std::int64_t unit_bytes) {
-    return Compiler(schedule, stride_bytes, unit_bytes).compile();
-}
-
-int run(const Program& program, const Setting& setting, std::span<MPI_Request> requests) {
+int run_all(const Program& program, const Setting& setting, std::span<MPI_Request> requests) {
     for (const auto& i : program.instructions) {
         int code = MPI_SUCCESS;
         switch (i.act) {
@@ -287,6 +283,21 @@ int run(const Program& program, const Setting& setting, std::span<MPI_Request> r
         if (code != MPI_SUCCESS) return code;
     }
     return MPI_SUCCESS;
+}
+
+}  // namespace
+
+Program compile(const Schedule& schedule, std::int64_t stride_bytes, std::int64_t unit_bytes) {
+    return Compiler(schedule, stride_bytes, unit_bytes).compile();
+}
+
+int run(const Program& program, const Setting& setting, std::span<MPI_Request> requests) {
+    if (program.is_one_message && setting.waiting == Waiting::awake) {
+        return deliver(program.instructions.front(), setting);
+    }
+    const int code = run_all(program, setting, requests);
+    if (code != MPI_SUCCESS) std::ranges::fill(requests, MPI_REQUEST_NULL);
+    return code;
 }
 
 int advance(const Program& program, const Setting& setting, std::span<MPI_Request> requests,

@@ -38,6 +38,7 @@ struct Program {
     std::vector<Instruction> instructions;
     int slots = 0;
     std::int64_t scratch_units = 0;
+    bool is_one_message = false; /* a blocking one, and nothing else: all that a leaf has to do */
 };
 
 /* `stride_bytes` lie from one unit to the next; `unit_bytes` of data are in each. */
@@ -61,8 +62,8 @@ struct Setting {
     Waiting waiting = Waiting::awake;
 };
 
-/* Runs to the end. `requests` holds a slot each, all null, and all null again unless it fails. An
-   MPI error code. */
+/* Runs to the end. `requests` holds a slot each, all null, and all null again. An MPI error
+   code. */
 int run(const Program& program, const Setting& setting, std::span<MPI_Request> requests);
 
 /* From where a program goes on: from a call of the program's, or from inside the MPI's progress. */

@@ -39,6 +39,14 @@ int make_keyval() {
     return keyval;
 }
 
+// The last communicator of this thread is nearly always the next one, too.
+struct Last {
+    MPI_Comm comm{};
+    State *state = nullptr;
+    unsigned deaths = 0;
+};
+constinit thread_local Last last;
+
 State *make(MPI_Comm comm, int keyval) {
     auto state = std::make_shared<State>();
     if (PMPI_Comm_dup(comm, &state->comm) != MPI_SUCCESS) return nullptr;
@@ -48,6 +56,18 @@ State *make(MPI_Comm comm, int keyval) {
     auto held = std::make_unique<std::shared_ptr<State>>(state);
     if (PMPI_Comm_set_attr(comm, keyval, held.get()) != MPI_SUCCESS) return nullptr;
     return held.release()->get();
+}
+
+/* Apart from the way that nearly all calls go, which then needs no registers saved. */
+[[gnu::noinline]] State *look_up(MPI_Comm comm) {
+    static const int keyval = make_keyval();
+    void *attribute = nullptr;
+    int found = 0;
+    PMPI_Comm_get_attr(comm, keyval, &attribute, &found);
+    auto *state =
+        found ? static_cast<std::shared_ptr<State> *>(attribute)->get() : make(comm, keyval);
+    last = {comm, state, deaths.load(std::memory_order_acquire)};
+    return state;
 }
 
 }  // namespace
@@ -80,28 +100,15 @@ const KeptProgram& State::keep(KeptProgram program) {
 }
 
 void State::keep(Rehearsed one) {
-    latest_rehearsed = put_in_ring(rehearsed, latest_rehearsed, rehearsed_max, std::move(one));
+    rehearsed.reserve(rehearsed_max);
+    const auto at = latest_rehearsed ? latest_rehearsed - rehearsed.data() : 0;
+    latest_rehearsed = &rehearsed[put_in_ring(rehearsed, static_cast<std::size_t>(at),
+                                              rehearsed_max, std::move(one))];
 }
 
 State *state_of(MPI_Comm comm) {
-    // The last communicator of this thread is nearly always the next one, too.
-    struct Last {
-        MPI_Comm comm = MPI_COMM_NULL;
-        State *state = nullptr;
-        unsigned deaths = 0;
-    };
-    thread_local Last last;
-    if (last.comm == comm && last.deaths == deaths.load(std::memory_order_acquire)) {
-        return last.state;
-    }
-    static const int keyval = make_keyval();
-    void *attribute = nullptr;
-    int found = 0;
-    PMPI_Comm_get_attr(comm, keyval, &attribute, &found);
-    auto *state =
-        found ? static_cast<std::shared_ptr<State> *>(attribute)->get() : make(comm, keyval);
-    last = {comm, state, deaths.load(std::memory_order_acquire)};
-    return state;
+    const bool known = last.comm == comm && last.deaths == deaths.load(std::memory_order_acquire);
+    return known && last.state ? last.state : look_up(comm);
 }
 
 }  // namespace lanewise::collectives

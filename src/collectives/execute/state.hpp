@@ -75,8 +75,8 @@ struct State : std::enable_shared_from_this<State> {
     Located located;
     std::vector<KeptProgram> programs; /* a ring, the latest at `latest` */
     std::size_t latest = 0;
-    std::vector<Rehearsed> rehearsed; /* a ring, the latest at `latest_rehearsed` */
-    std::size_t latest_rehearsed = 0;
+    std::vector<Rehearsed> rehearsed; /* a ring, which stays in its place */
+    Rehearsed *latest_rehearsed = nullptr;
     std::vector<MPI_Request> requests; /* all null between two calls */
     std::vector<std::byte> scratch;
     unsigned sequence = 0;
@@ -94,13 +94,9 @@ struct State : std::enable_shared_from_this<State> {
     /* The first for which `is_it`, the latest before the others; null where there is none. */
     template <typename Predicate>
     Rehearsed *find_rehearsed(Predicate is_it) {
-        if (latest_rehearsed < rehearsed.size() && is_it(rehearsed[latest_rehearsed].call)) {
-            return &rehearsed[latest_rehearsed];
-        }
-        for (std::size_t i = 0; i < rehearsed.size(); ++i) {
-            if (!is_it(rehearsed[i].call)) continue;
-            latest_rehearsed = i;
-            return &rehearsed[i];
+        if (latest_rehearsed && is_it(latest_rehearsed->call)) return latest_rehearsed;
+        for (Rehearsed& one : rehearsed) {
+            if (is_it(one.call)) return latest_rehearsed = &one;
         }
         return nullptr;
     }
