@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import socket
 import tempfile
 import time
@@ -34,7 +35,7 @@ _EMPTY = set("-=* \t")
 _SENDER = re.compile(r"^\[[^\]]*\]\s*")
 _NOISE = re.compile(
     r"sent help message|help_aggregate|^\*\*\*|^Local abort|Per user-direction|Primary job|"
-    r"a non-zero exit code|process that caused|exit code:|^Process name"
+    r"a non-zero exit code|process that caused|exit code:|^Process name|ORTE_ERROR_LOG"
 )
 
 Program = Sequence[str | Path]
@@ -145,8 +146,15 @@ def run_on(
     variables = {**choice.fabric.environment(job), **ranks.site.variables}
     outcome = run(line, variables, on_event, limit_s)
     if outcome.status != 0:
-        raise RunError(f"{said(outcome)} (status {outcome.status})")
+        raise RunError(f"{said(outcome)} (status {outcome.status}{asked_of(ranks.fabric)})")
     return outcome
+
+
+def asked_of(fabric: Fabric) -> str:
+    """Return what a fabric adds to a launch: an MPI may lose the help that would name it."""
+    settings = [f"{name}={value}" for name, value in fabric.environment.items()]
+    words = [*settings, *fabric.arguments]
+    return f", with {shlex.join(words)}" if words else ""
 
 
 def said(outcome: Outcome) -> str:
