@@ -2,8 +2,6 @@
 
 #include "collectives/execute/execute.hpp"
 
-#include <algorithm>
-
 #include "collectives/execute/prepare.hpp"
 
 namespace lanewise::collectives {

@@ -79,8 +79,7 @@ port::Route Adapter::route_of(std::uint8_t port, const Address& source,
 }
 
 Origin Adapter::origin_of(const AddressVector& to) {
-    const port::Origin origin = wire_.origin(route_of(to.port, to.source, to.destination));
-    return {origin.source_port, origin.ip_id};
+    return wire_.origin(route_of(to.port, to.source, to.destination));
 }
 
 Nanoseconds Adapter::now() {
@@ -198,7 +197,7 @@ void Adapter::send(Nanoseconds now) {
         }
         const port::Departure departure{
             .route = route_of(next->port, next->source, next->destination),
-            .origin = {next->origin.source_udp_port, next->origin.ip_id},
+            .origin = next->origin,
             .segment_bytes = next->segments > 1 ? next->segment_bytes : 0,
             .pieces = vectors_};
         if (port.active && wire_.send(departure) == port::Sent::later) {

@@ -5,7 +5,6 @@
 #include <linux/net_tstamp.h>
 #include <net/if.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 

@@ -32,14 +32,6 @@ struct Route {
     bool operator==(const Route&) const = default;
 };
 
-// What the headers of the next datagram will say; segments of a batch count the identification up.
-struct Origin {
-    std::uint16_t source_port = 0;
-    std::uint16_t ip_id = 0;
-
-    bool operator==(const Origin&) const = default;
-};
-
 // `lost`: so is this packet; and where a line says so, it can no longer tell what it would send.
 enum class Sent : std::uint8_t { yes, later, lost };
 

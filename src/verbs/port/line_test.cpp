@@ -77,7 +77,7 @@ TEST(LinesTest, OneOfTwoRoutesThatTakeTurnsInAPlaceKeepsItsLine) {
         std::vector<std::uint16_t> found;
         for (const Route& route : routes) {
             const Line *line = lines.use(route);
-            found.push_back(line ? line->origin().source_port : 0);
+            found.push_back(line ? line->origin().source_udp_port : 0);
         }
         return found;
     };

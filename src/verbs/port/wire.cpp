@@ -168,7 +168,7 @@ Origin Wire::origin(const Route& route) {
 }
 
 Sent Wire::send(const Departure& departure) {
-    if (departure.origin.source_port == roce_udp_port) return send_from_any(departure);
+    if (departure.origin.source_udp_port == roce_udp_port) return send_from_any(departure);
     Line *line = lines_.find(departure.route);
     if (!line || line->origin() != departure.origin) return Sent::lost;
     const Sent sent = line->send(departure.pieces, departure.segment_bytes);

@@ -103,13 +103,13 @@ TEST(WireTest, ARouteThatIsUsedOftenGetsALineAndNothingIsLost) {
     ASSERT_TRUE(a && b);
     for (int count = 1; count <= 2 * Lines::uses_before_open; ++count) {
         const Origin origin = a->origin(around);
-        EXPECT_EQ(origin.source_port != 4791, count >= Lines::uses_before_open) << count;
+        EXPECT_EQ(origin.source_udp_port != 4791, count >= Lines::uses_before_open) << count;
         std::vector<std::byte> packet = packet_for(first_number(b->slot()), 64);
         const iovec piece{packet.data(), packet.size()};
         EXPECT_EQ(a->send({.route = around, .origin = origin, .pieces = {&piece, 1}}), Sent::yes);
         const Got got = collect(*b);
         EXPECT_EQ(got.packets, 1U) << count;
-        EXPECT_EQ(got.source_port, origin.source_port);
+        EXPECT_EQ(got.source_port, origin.source_udp_port);
     }
 }
 

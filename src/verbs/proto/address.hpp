@@ -46,6 +46,15 @@ struct AddressVector {
     bool operator==(const AddressVector&) const = default;
 };
 
+// What the headers of the next datagram to an address will say, as far as the ICRC covers it and
+// the border decides. Segments of a batch count the identification up.
+struct Origin {
+    std::uint16_t source_udp_port = 0;
+    std::uint16_t ip_id = 0;
+
+    bool operator==(const Origin&) const = default;
+};
+
 // What the world knows of a packet that came in. `ip_id` is the identification of the IPv4 header;
 // without it the ICRC is checked in the 16 of its bits that do not depend on it. `likely_ip_id`
 // spares that check where it is right.

@@ -29,12 +29,6 @@
 
 namespace lanewise::verbs {
 
-// What the headers of the next datagram to an address will say, as far as the ICRC covers it and
-// the border decides.
-struct Origin {
-    std::uint16_t source_udp_port = 0;
-    std::uint16_t ip_id = 0;
-};
 using OriginOf = std::function<Origin(const AddressVector& to)>;
 
 struct DeviceConfig {
