@@ -5,6 +5,9 @@
 #include "collectives/execute/prepare.hpp"
 
 namespace lanewise::collectives {
+
+constinit thread_local Latest latest;
+
 namespace {
 
 // Scratch memory up to this size is kept from call to call.
@@ -16,7 +19,7 @@ int run_here(const Program& program, Setting& setting, std::size_t scratch_bytes
     if (state.requests.size() < slots) state.requests.resize(slots, MPI_REQUEST_NULL);
     if (state.scratch.size() < scratch_bytes) state.scratch.resize(scratch_bytes);
     setting.base[2] = state.scratch.data() + shift_bytes;
-    setting.tag = state.next_tag();
+    setting.tag = state.tags.next();
     const int code = run(program, setting, std::span(state.requests).first(slots));
     if (state.scratch.size() > kept_scratch_bytes) std::vector<std::byte>().swap(state.scratch);
     return code;
@@ -45,38 +48,6 @@ int share_counts(const Call& call, State& state, Arrangement& arrangement) {
     return run_arranged(*program_for(choice, news, state, carrier).program, state, carrier);
 }
 
-/* What a call is known by when it comes again; only what is significant on this rank. */
-Repeated repeated(const Call& call, const Choice& choice, const State& state) {
-    Repeated key{.algorithm = choice.algorithm,
-                 .segment_bytes = choice.segment_bytes,
-                 .lanes = choice.lanes,
-                 .root = call.root,
-                 .op = call.op};
-    const bool root = state.rank == call.root;
-    key.sends = root || call.collective != Collective::scatter;
-    key.receives = root || call.collective != Collective::gather;
-    if (key.sends) {
-        key.send_count = call.send_count;
-        key.send_type = call.send_type;
-    }
-    if (key.receives) {
-        key.receive_count = call.receive_count;
-        key.receive_type = call.receive_type;
-    }
-    return key;
-}
-
-/* With the same root, the same is significant on this rank. */
-bool is_again(const Repeated& known, const Call& call, const Choice& choice) {
-    return known.algorithm == choice.algorithm && known.root == call.root &&
-           known.op == call.op && known.segment_bytes == choice.segment_bytes &&
-           known.lanes == choice.lanes &&
-           (!known.sends ||
-            (known.send_count == call.send_count && known.send_type == call.send_type)) &&
-           (!known.receives || (known.receive_count == call.receive_count &&
-                                known.receive_type == call.receive_type));
-}
-
 bool may_repeat(const Call& call) {
     return !call.counts && call.send != MPI_IN_PLACE && call.receive != MPI_IN_PLACE &&
            call.collective != Collective::scatterv && call.collective != Collective::gatherv;
@@ -88,25 +59,43 @@ bool is_predefined(MPI_Datatype type) {
     return layout.plain && layout.predefined;
 }
 
+/* All that is done here, if it is one message to its end; not slept for, which takes a request. */
+Message message_of(const Program& program, const Setting& setting) {
+    if (program.instructions.size() != 1 || setting.waiting == Waiting::asleep) return {};
+    const Instruction& only = program.instructions.front();
+    if (!only.blocking) return {};
+    const bool sent = only.act == Act::send;
+    return {.way = sent ? Message::Way::sent : Message::Way::received,
+            .in_send_buffer = (sent ? only.from : only.to) == model::Place::send,
+            .count = static_cast<int>(only.units),
+            .peer = only.peer,
+            .offset_bytes = sent ? only.from_bytes : only.to_bytes};
+}
+
+void remember(MPI_Comm comm, Rehearsed& rehearsed) {
+    latest = {comm, &rehearsed, deaths.load(std::memory_order_acquire)};
+}
+
 void rehearse(const Call& call, const Choice& choice, const KeptProgram& kept, State& state,
               const Arrangement& arrangement) {
     if (!may_repeat(call) || !is_predefined_op(call.op)) return;
     if (!is_predefined(call.send_type) || !is_predefined(call.receive_type)) return;
-    state.keep(Rehearsed{repeated(call, choice, state), kept.program,
-                         scratch_bytes(*kept.program, arrangement), arrangement.setting});
-}
-
-/* The first time has made room for the requests, and it is kept; scratch memory may not be. */
-int run_rehearsed(Rehearsed& rehearsed, const Call& call, State& state) {
-    const Program& program = *rehearsed.program;
-    Setting& setting = rehearsed.setting;
-    setting.base[0] = static_cast<std::byte *>(const_cast<void *>(call.send));
-    setting.base[1] = static_cast<std::byte *>(call.receive);
-    if (rehearsed.scratch_bytes > 0) {
-        return run_here(program, setting, rehearsed.scratch_bytes, 0, state);
-    }
-    setting.tag = state.next_tag();
-    return run(program, setting, state.requests);
+    const bool root = state.rank == call.root;
+    remember(call.comm, state.keep({.choice = choice,
+                                    .root = call.root,
+                                    .sends = root || call.collective != Collective::scatter,
+                                    .receives = root || call.collective != Collective::gather,
+                                    .op = call.op,
+                                    .send_count = call.send_count,
+                                    .receive_count = call.receive_count,
+                                    .send_type = call.send_type,
+                                    .receive_type = call.receive_type,
+                                    .message = message_of(*kept.program, arrangement.setting),
+                                    .program = kept.program,
+                                    .scratch_bytes = scratch_bytes(*kept.program, arrangement),
+                                    .setting = arrangement.setting,
+                                    .state = &state,
+                                    .tags = &state.tags}));
 }
 
 /* Simulated ranks take no processor from each other, and real sleep is no simulated time. */
@@ -138,15 +127,27 @@ int execute_anew(const Call& given, const Choice& choice, State& state, bool& se
 
 }  // namespace
 
-int execute(const Call& call, const Choice& choice, bool& served) {
+/* The first time has made room for the requests, and it is kept; scratch memory may not be. */
+int run_program(Rehearsed& known, const void *send, void *receive) {
+    Setting& setting = known.setting;
+    setting.base[0] = static_cast<std::byte *>(const_cast<void *>(send));
+    setting.base[1] = static_cast<std::byte *>(receive);
+    if (known.scratch_bytes > 0) {
+        return run_here(*known.program, setting, known.scratch_bytes, 0, *known.state);
+    }
+    setting.tag = known.tags->next();
+    return run(*known.program, setting, known.state->requests);
+}
+
+int execute_other(const Call& call, const Choice& choice, bool& served) {
     served = false;
     State *state = state_of(call.comm);
     if (!state) return MPI_ERR_INTERN;
-    const auto is_it = [&](const Repeated& known) { return is_again(known, call, choice); };
-    Rehearsed *rehearsed = may_repeat(call) ? state->find_rehearsed(is_it) : nullptr;
-    if (!rehearsed) return execute_anew(call, choice, *state, served);
+    Rehearsed *known = state->find_rehearsed(call, choice);
+    if (!known) return execute_anew(call, choice, *state, served);
+    remember(call.comm, *known);
     served = true;
-    return run_rehearsed(*rehearsed, call, *state);
+    return run_rehearsed(*known, call.send, call.receive);
 }
 
 bool get_ready(MPI_Comm comm) {

@@ -15,38 +15,11 @@
 #include <memory>
 #include <string>
 
-#include "collectives/algorithm.hpp"
-#include "collectives/execute/numbers.hpp"
+#include "collectives/execute/call.hpp"
 #include "collectives/execute/program.hpp"
+#include "collectives/execute/rehearsed.hpp"
 
 namespace lanewise::collectives {
-
-/*
- * One call, with the arguments of the MPI function of that name. What a rank
- * need not give (the send side of scatter off the root, and so on) is never
- * looked at. Counts are of elements of their type. Not used: left at its default.
- */
-struct Call {
-    Collective collective = Collective::barrier;
-    const void *send = nullptr; /* may be MPI_IN_PLACE where the MPI allows it */
-    MPI_Count send_count = 0;
-    MPI_Datatype send_type = MPI_DATATYPE_NULL;
-    void *receive = nullptr; /* may be MPI_IN_PLACE at the root of scatter(v); bcast: the buffer */
-    MPI_Count receive_count = 0;
-    MPI_Datatype receive_type = MPI_DATATYPE_NULL;
-    Numbers counts = {}; /* scatterv, gatherv at the root; allgatherv; reduce_scatter */
-    Numbers displacements = {};
-    MPI_Op op = MPI_OP_NULL; /* reductions; their type is receive_type, their count receive_count */
-    int root = 0;
-    MPI_Comm comm = MPI_COMM_NULL;
-};
-
-/* Which algorithm, and its parameters; the same on every rank. */
-struct Choice {
-    const Algorithm *algorithm = nullptr;
-    std::int64_t segment_bytes = 0;
-    int lanes = 1;
-};
 
 /*
  * Carries the call out and returns an MPI error code. `served` is false, on
@@ -78,5 +51,15 @@ void set_scratch_limit(std::int64_t bytes);
 
 /* What a platform-aware algorithm sees; read once, the same on every rank. May be null. */
 void set_network(std::shared_ptr<const model::Network> network);
+
+/* One that is not the latest of this thread. */
+int execute_other(const Call& call, const Choice& choice, bool& served);
+
+inline int execute(const Call& call, const Choice& choice, bool& served) {
+    Rehearsed *known = latest_if(call, choice);
+    if (!known) return execute_other(written_down(call), written_down(choice), served);
+    served = true;
+    return run_rehearsed(*known, call.send, call.receive);
+}
 
 }  // namespace lanewise::collectives

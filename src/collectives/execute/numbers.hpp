@@ -17,6 +17,9 @@ class Numbers {
   public:
     Numbers() = default;
     Numbers(std::nullptr_t) {}
+    // Field by field, as `written_down` copies a call.
+    Numbers(const Numbers& other) : first_(other.first_), wide_(other.wide_) {}
+    Numbers& operator=(const Numbers&) = default;
     Numbers(const int *numbers) : first_(numbers) {}
     // MPI_Count and MPI_Aint may be different types of one size, or the same type.
     template <std::signed_integral Wide>

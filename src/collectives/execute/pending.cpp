@@ -72,7 +72,7 @@ int start(const Call& given, const Choice& choice, bool& served, PendingCall& pe
     made->requests.assign(static_cast<std::size_t>(made->program->slots), MPI_REQUEST_NULL);
     auto& setting = arrangement.setting;
     setting.comm = state->comm;
-    setting.tag = state->next_tag();
+    setting.tag = state->tags.next();
     setting.base[2] = made->scratch.data() + arrangement.scratch_shift_bytes;
     pending = std::move(made);
     bool done = false;

@@ -41,8 +41,6 @@ class Compiler {
         }
         if (first_open_ < program_.slots) add_wait({first_open_, program_.slots});
         program_.scratch_units = schedule_.scratch_units;
-        program_.is_one_message =
-            program_.instructions.size() == 1 && program_.instructions.front().blocking;
         return std::move(program_);
     }
 
@@ -292,9 +290,6 @@ Program compile(const Schedule& schedule, std::int64_t stride_bytes, std::int64_
 }
 
 int run(const Program& program, const Setting& setting, std::span<MPI_Request> requests) {
-    if (program.is_one_message && setting.waiting == Waiting::awake) {
-        return deliver(program.instructions.front(), setting);
-    }
     const int code = run_all(program, setting, requests);
     if (code != MPI_SUCCESS) std::ranges::fill(requests, MPI_REQUEST_NULL);
     return code;

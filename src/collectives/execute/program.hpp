@@ -38,7 +38,6 @@ struct Program {
     std::vector<Instruction> instructions;
     int slots = 0;
     std::int64_t scratch_units = 0;
-    bool is_one_message = false; /* a blocking one, and nothing else: all that a leaf has to do */
 };
 
 /* `stride_bytes` lie from one unit to the next; `unit_bytes` of data are in each. */

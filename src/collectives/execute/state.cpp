@@ -6,14 +6,14 @@
 #include <atomic>
 
 namespace lanewise::collectives {
+
+constinit std::atomic<std::uint64_t> deaths{0};
+
 namespace {
 
 // Enough for the calls of an application's inner loop; more shapes push out the oldest.
 constexpr std::size_t programs_max = 128;
 constexpr std::size_t rehearsed_max = 16;
-
-// Grows whenever any state dies, so that nobody trusts a handle that was freed and used again.
-std::atomic<unsigned> deaths{0};
 
 int destroy(MPI_Comm, int, void *attribute, void *) {
     deaths.fetch_add(1, std::memory_order_release);
@@ -43,7 +43,7 @@ int make_keyval() {
 struct Last {
     MPI_Comm comm{};
     State *state = nullptr;
-    unsigned deaths = 0;
+    std::uint64_t deaths = 0;
 };
 constinit thread_local Last last;
 
@@ -85,25 +85,32 @@ const KeptProgram *State::find(const ProgramKey& key, std::span<const std::int64
         return kept.key == key && std::ranges::equal(kept.counts, counts) &&
                std::ranges::equal(kept.offsets, offsets);
     };
-    if (latest < programs.size() && matches(programs[latest])) return &programs[latest];
+    if (latest_program < programs.size() && matches(programs[latest_program])) {
+        return &programs[latest_program];
+    }
     for (std::size_t i = 0; i < programs.size(); ++i) {
         if (!matches(programs[i])) continue;
-        latest = i;
+        latest_program = i;
         return &programs[i];
     }
     return nullptr;
 }
 
 const KeptProgram& State::keep(KeptProgram program) {
-    latest = put_in_ring(programs, latest, programs_max, std::move(program));
-    return programs[latest];
+    latest_program = put_in_ring(programs, latest_program, programs_max, std::move(program));
+    return programs[latest_program];
 }
 
-void State::keep(Rehearsed one) {
+Rehearsed *State::find_rehearsed(const Call& call, const Choice& choice) {
+    const auto found = std::ranges::find_if(
+        rehearsed, [&](const Rehearsed& one) { return is_again(one, call, choice); });
+    return found == rehearsed.end() ? nullptr : &*found;
+}
+
+Rehearsed& State::keep(Rehearsed one) {
     rehearsed.reserve(rehearsed_max);
-    const auto at = latest_rehearsed ? latest_rehearsed - rehearsed.data() : 0;
-    latest_rehearsed = &rehearsed[put_in_ring(rehearsed, static_cast<std::size_t>(at),
-                                              rehearsed_max, std::move(one))];
+    latest_rehearsed = put_in_ring(rehearsed, latest_rehearsed, rehearsed_max, std::move(one));
+    return rehearsed[latest_rehearsed];
 }
 
 State *state_of(MPI_Comm comm) {

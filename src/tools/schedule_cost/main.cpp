@@ -56,9 +56,10 @@ void force_openmpi_algorithms() {
 template <Collective collective>
 const Algorithm *chosen = nullptr;
 
-int carry_out(const Call& call, const Algorithm *algorithm) {
+template <Collective collective>
+int carry_out(const Call& call) {
     bool served = false;
-    const int code = execute(call, {algorithm, 0, 1}, served);
+    const int code = execute(call, {chosen<collective>, 0, 1}, served);
     return served ? code : MPI_ERR_OTHER;
 }
 
@@ -66,14 +67,14 @@ int scatter(const void *send, int send_count, MPI_Datatype send_type, void *rece
             int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
     const Call call{Collective::scatter, send,    send_count, send_type,   receive, receive_count,
                     receive_type,        nullptr, nullptr,    MPI_OP_NULL, root,    comm};
-    return carry_out(call, chosen<Collective::scatter>);
+    return carry_out<Collective::scatter>(call);
 }
 
 int gather(const void *send, int send_count, MPI_Datatype send_type, void *receive,
            int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
     const Call call{Collective::gather, send,    send_count, send_type,   receive, receive_count,
                     receive_type,       nullptr, nullptr,    MPI_OP_NULL, root,    comm};
-    return carry_out(call, chosen<Collective::gather>);
+    return carry_out<Collective::gather>(call);
 }
 
 int bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
@@ -83,7 +84,7 @@ int bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
                     .receive_type = type,
                     .root = root,
                     .comm = comm};
-    return carry_out(call, chosen<Collective::bcast>);
+    return carry_out<Collective::bcast>(call);
 }
 
 int allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
@@ -95,7 +96,7 @@ int allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI
                     .receive_type = type,
                     .op = op,
                     .comm = comm};
-    return carry_out(call, chosen<Collective::allreduce>);
+    return carry_out<Collective::allreduce>(call);
 }
 
 /* An operation that calls `ours`, or the MPI's own where it is null. */
