@@ -114,8 +114,7 @@ const Algorithm *contending_candidate(std::uint64_t) {
     return candidates[contending];
 }
 
-/* How the contender picks; asked by all in the same way, since a branch here takes 2 % of a call.
- */
+/* How the contender picks. All are asked alike: a branch for one of them takes 2 % of a call. */
 const Algorithm *(*pick)(std::uint64_t bytes) = nullptr;
 
 /* Each candidate, and after the last of them Opt_Scatter. */
