@@ -49,8 +49,8 @@ int share_counts(const Call& call, State& state, Arrangement& arrangement) {
 }
 
 bool may_repeat(const Call& call) {
-    return !call.counts && call.send != MPI_IN_PLACE && call.receive != MPI_IN_PLACE &&
-           call.collective != Collective::scatterv && call.collective != Collective::gatherv;
+    return is_simple(call) && call.collective != Collective::scatterv &&
+           call.collective != Collective::gatherv;
 }
 
 bool is_predefined(MPI_Datatype type) {

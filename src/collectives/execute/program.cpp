@@ -13,7 +13,6 @@ namespace lanewise::collectives {
 namespace {
 
 using model::Kind;
-using model::Place;
 using model::Schedule;
 using model::Step;
 

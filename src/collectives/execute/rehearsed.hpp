@@ -73,6 +73,11 @@ struct Latest {
 };
 extern constinit thread_local Latest latest;
 
+/* One count for all ranks, and not in place. */
+inline bool is_simple(const Call& call) {
+    return !call.counts && call.send != MPI_IN_PLACE && call.receive != MPI_IN_PLACE;
+}
+
 /* Whether `call` is this one again. With the same root, the same is significant on this rank. */
 inline bool is_again(const Rehearsed& known, const Call& call, const Choice& choice) {
     return known.choice == choice && known.root == call.root && known.op == call.op &&
@@ -80,7 +85,7 @@ inline bool is_again(const Rehearsed& known, const Call& call, const Choice& cho
             (known.send_count == call.send_count && known.send_type == call.send_type)) &&
            (!known.receives || (known.receive_count == call.receive_count &&
                                 known.receive_type == call.receive_type)) &&
-           !call.counts && call.send != MPI_IN_PLACE && call.receive != MPI_IN_PLACE;
+           is_simple(call);
 }
 
 /* The last call of this thread, if it is `call`; else null. */

@@ -93,7 +93,7 @@ std::size_t choose(std::uint64_t bytes) {
 }
 
 /* What choose says for each power of two and, behind it, for what lies between it and the next. */
-std::array<const Algorithm *, 2 * 64> table;
+std::array<const Algorithm *, 128> table;
 
 void tabulate() {
     for (std::size_t i = 0; i < table.size() / 2; ++i) {
