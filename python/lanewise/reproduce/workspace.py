@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import sys
+import textwrap
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -105,7 +106,8 @@ class Workspace:
 
         With `ranks` it is launched under MPI, without it is run alone.  Raises RunError.
         """
-        self.say(" ".join([program, *arguments]) + (f", {ranks} ranks" if ranks else ""))
+        line = textwrap.shorten(" ".join([program, *arguments]), 100, placeholder=" ...")
+        self.say(line + (f", {ranks} ranks" if ranks else ""))
         if ranks == 0:
             with failing_as_run():
                 path = _program_of_any_build(program)

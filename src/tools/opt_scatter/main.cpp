@@ -2,13 +2,14 @@
 //
 // lanewise-opt-scatter: the optimized scatter of paper 000, section 4.
 //
-// First every implementation there is (the MPI's own, and each algorithm of
-// Lanewise) is measured at a grid of sizes. Then Opt_Scatter picks by the size
-// of the call the one that did best, between two sizes the one that is nowhere
-// far from the best at either. Last, it is measured against all of them, at
-// the grid and between. Batches of all take turns, so drift of the machine
-// hits all alike, and every size is visited several times, since one spell on
-// one set of buffers can favour a candidate. Prints one JSON object.
+//     lanewise-opt-scatter 48 1 2 4           time every scatter at these sizes
+//     lanewise-opt-scatter 48 1=mpi 2=linear  and Opt_Scatter, which picks these
+//
+// Every scatter is the MPI's own and each algorithm of Lanewise. Batches of all
+// take turns, as many as the first argument says, so drift of the machine hits
+// all alike. Opt_Scatter picks by the size of the call; what is best at a size
+// is for the caller to say. Prints one JSON object: for each size and turn the
+// time of each, Opt_Scatter's last.
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -16,12 +17,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cstdlib>
-#include <iterator>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.hpp"
@@ -29,6 +30,7 @@
 #include "collectives/execute/execute.hpp"
 #include "measure/bench.hpp"
 #include "measure/timing/timing.hpp"
+#include "tools/program.hpp"
 
 namespace {
 
@@ -39,25 +41,18 @@ using collectives::Call;
 using collectives::Choice;
 using collectives::Collective;
 
-constexpr std::size_t grid_count = 21;
-constexpr auto grid_bytes = [] {
-    std::array<std::uint64_t, grid_count> powers{};
-    for (std::size_t i = 0; i < grid_count; ++i) powers[i] = std::uint64_t{1} << i;
-    return powers;
-}();
+constexpr const char *program = "lanewise-opt-scatter";
 
 /* What can scatter: null is the MPI's own. */
 std::vector<const Algorithm *> candidates;
 std::size_t contending = 0;
 
-/* For each size of the grid the median time of each candidate. */
-std::vector<std::vector<double>> medians_s;
-
 /* For each turn, the time of each contender. */
 using Rows = std::vector<std::vector<double>>;
 
-/* How often each size is come back to, with other buffers. */
-constexpr int visit_count = 3;
+const char *name_of(const Algorithm *candidate) {
+    return candidate ? candidate->name : "mpi";
+}
 
 int scatter_by(const Algorithm *algorithm, const Call& call) {
     if (!algorithm) {
@@ -70,44 +65,19 @@ int scatter_by(const Algorithm *algorithm, const Call& call) {
     return served ? code : MPI_ERR_OTHER;
 }
 
-/* The candidate whose worse ratio to the best, at the sizes around `bytes`, is least. */
-std::size_t choose(std::uint64_t bytes) {
-    const auto upper = std::lower_bound(grid_bytes.begin(), grid_bytes.end(), bytes);
-    const auto right =
-        std::min(static_cast<std::size_t>(upper - grid_bytes.begin()), grid_count - 1);
-    const auto left = right > 0 && grid_bytes[right] > bytes ? right - 1 : right;
-    std::size_t best = 0;
-    double best_ratio = std::numeric_limits<double>::infinity();
-    for (std::size_t c = 0; c < candidates.size(); ++c) {
-        double ratio = 0.0;
-        for (const auto at : {left, right}) {
-            const auto& times_s = medians_s[at];
-            ratio = std::max(ratio, times_s[c] / *std::min_element(times_s.begin(), times_s.end()));
-        }
-        if (ratio < best_ratio) {
-            best_ratio = ratio;
-            best = c;
-        }
-    }
-    return best;
-}
-
-/* What choose says for each power of two and, behind it, for what lies between it and the next. */
+/* What Opt_Scatter picks for each power of two and, behind it, for what lies between it and the
+   next. */
 std::array<const Algorithm *, 128> table;
 
-void tabulate() {
-    for (std::size_t i = 0; i < table.size() / 2; ++i) {
-        const auto at = grid_bytes[std::min(i, grid_count - 1)];
-        table[2 * i] = candidates[choose(at)];
-        table[2 * i + 1] = candidates[choose(at + 1)];
-    }
-}
-
 /* In a nanosecond or two: the shortest calls take no more than a few hundred. */
-const Algorithm *look_up(std::uint64_t bytes) {
+std::size_t place_of(std::uint64_t bytes) {
     const auto exponent = static_cast<std::size_t>(std::bit_width(bytes | 1) - 1);
     const bool between = (bytes & (bytes - 1)) != 0; /* Counting bits takes a call. */
-    return table[2 * exponent + static_cast<std::size_t>(between)];
+    return 2 * exponent + static_cast<std::size_t>(between);
+}
+
+const Algorithm *look_up(std::uint64_t bytes) {
+    return table[place_of(bytes)];
 }
 
 const Algorithm *contending_candidate(std::uint64_t) {
@@ -174,105 +144,82 @@ class Race {
     Result<Running> running_;
 };
 
-std::vector<double> column(const Rows& rows, std::size_t c) {
-    std::vector<double> values;
-    for (const auto& row : rows) values.push_back(row[c]);
-    return values;
+/* A size to race at, and what Opt_Scatter picks there if it takes part. */
+struct Entry {
+    std::uint64_t message_bytes = 0;
+    bool has_pick = false;
+    const Algorithm *pick = nullptr;
+};
+
+Result<Entry> entry_of(std::string_view text) {
+    const Failure bad{LW_ERR_ARGUMENT,
+                      fmt::format("{} is not SIZE or SIZE=SCATTER, of a scatter that serves this "
+                                  "many ranks",
+                                  text)};
+    Entry entry;
+    const char *end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, entry.message_bytes);
+    if (error != std::errc{} || entry.message_bytes == 0) return bad;
+    if (rest == end) return entry;
+    const std::string_view name(rest + 1, static_cast<std::size_t>(end - rest - 1));
+    const auto found = std::find_if(candidates.begin(), candidates.end(),
+                                    [&](const auto *known) { return name == name_of(known); });
+    if (*rest != '=' || found == candidates.end()) return bad;
+    entry.has_pick = true;
+    entry.pick = *found;
+    return entry;
 }
 
-std::vector<double> medians(const Rows& rows) {
-    std::vector<double> values_s;
-    for (std::size_t c = 0; c < rows[0].size(); ++c) values_s.push_back(median(column(rows, c)));
-    return values_s;
-}
-
-const char *name_of_candidate(std::size_t c) {
-    return candidates[c] ? candidates[c]->name : "mpi";
-}
-
-Json ratio_of(const Rows& rows, std::size_t one, std::size_t other) {
-    std::vector<double> ratios;
-    for (const auto& row : rows) ratios.push_back(row[one] / row[other]);
-    const auto interval = median_interval(ratios, 0.95);
-    return {{"ratio", interval.center}, {"low", interval.low}, {"high", interval.high}};
-}
-
-Json examine(std::uint64_t bytes, const Rows& rows) {
-    const auto times_s = medians(rows);
-    const auto opt = candidates.size();
-    const auto best = static_cast<std::size_t>(
-        std::min_element(times_s.begin(), times_s.end() - 1) - times_s.begin());
-    Json candidates_s = Json::object();
-    for (std::size_t c = 0; c < opt; ++c) candidates_s[name_of_candidate(c)] = times_s[c];
-    return {{"message_bytes", bytes},
-            {"opt_s", times_s[opt]},
-            {"best", name_of_candidate(best)},
-            {"candidates_s", candidates_s},
-            {"to_best", ratio_of(rows, opt, best)},
-            {"over_default", ratio_of(rows, 0, opt)}};
-}
-
-/* For each size the rows of all visits; a visit goes through all sizes before the next begins. */
-std::vector<Rows> visit(Bench& bench, std::span<const std::uint64_t> sizes_bytes,
-                        std::size_t contenders, int turns) {
-    std::vector<Rows> rows_by_size(sizes_bytes.size());
-    for (int visited = 0; visited < visit_count; ++visited) {
-        for (std::size_t i = 0; i < sizes_bytes.size(); ++i) {
-            auto rows = Race(bench, sizes_bytes[i]).run(contenders, turns);
-            std::move(rows.begin(), rows.end(), std::back_inserter(rows_by_size[i]));
-        }
-    }
-    return rows_by_size;
-}
-
-/* The grid, and halfway between its sizes. */
-std::vector<std::uint64_t> sizes_examined() {
-    std::vector<std::uint64_t> sizes_bytes;
-    for (std::size_t i = 0; i < grid_count; ++i) {
-        sizes_bytes.push_back(grid_bytes[i]);
-        const auto between = grid_bytes[i] + grid_bytes[i] / 2;
-        if (i > 0 && i + 1 < grid_count) sizes_bytes.push_back(between);
-    }
-    return sizes_bytes;
-}
-
-Json compare(int turns) {
-    Bench bench(MPI_COMM_WORLD, LW_MEASURE_OPTIONS);
-    const int ranks = bench.harness().size();
-    const std::unique_ptr<lw_operation, decltype(&lw_operation_free)> largest(
-        lw_operation_scatter(nullptr), lw_operation_free);
-    const Point point{largest.get(), 0, grid_bytes.back()};
-    if (const auto ready = bench.prepare({&point, 1}); !ready) return {};
+void find_candidates(int ranks) {
     candidates.push_back(nullptr);
     for (const auto *algorithm : collectives::algorithms()) {
         if (algorithm->collective != Collective::scatter) continue;
         if (refusal(*algorithm, {.ranks = ranks}).empty()) candidates.push_back(algorithm);
     }
-    for (const auto& rows : visit(bench, grid_bytes, candidates.size(), turns)) {
-        medians_s.push_back(medians(rows));
-        // All ranks choose by rank 0's clock.
-        bench.harness().broadcast(std::as_writable_bytes(std::span(medians_s.back())));
-    }
-    tabulate();
-    const auto sizes_bytes = sizes_examined();
-    const auto rows_by_size = visit(bench, sizes_bytes, candidates.size() + 1, turns);
+}
+
+/* Opt_Scatter takes part where it knows what to pick at every size. */
+Json race(Bench& bench, std::span<const Entry> entries, int turns) {
+    const bool informed = std::all_of(entries.begin(), entries.end(),
+                                      [](const Entry& entry) { return entry.has_pick; });
+    for (const auto& entry : entries) table[place_of(entry.message_bytes)] = entry.pick;
+    auto names = Json::array();
+    for (const auto *candidate : candidates) names.push_back(name_of(candidate));
     auto points = Json::array();
-    for (std::size_t i = 0; i < sizes_bytes.size(); ++i) {
-        points.push_back(examine(sizes_bytes[i], rows_by_size[i]));
+    for (const auto& entry : entries) {
+        const auto rows_s =
+            Race(bench, entry.message_bytes).run(candidates.size() + (informed ? 1 : 0), turns);
+        points.push_back({{"message_bytes", entry.message_bytes}, {"rows_s", rows_s}});
     }
-    return {{"ranks", ranks}, {"rank", bench.harness().rank()}, {"points", points}};
+    return {{"candidates", names}, {"points", points}};
+}
+
+Outcome compare(int turns, std::span<char *const> sizes) {
+    Bench bench(MPI_COMM_WORLD, LW_MEASURE_OPTIONS);
+    find_candidates(bench.harness().size());
+    std::vector<Entry> entries;
+    for (const auto *size : sizes) {
+        const auto entry = entry_of(size);
+        if (!entry) return entry.failure();
+        entries.push_back(*entry);
+    }
+    const std::unique_ptr<lw_operation, decltype(&lw_operation_free)> operation(
+        lw_operation_scatter(nullptr), lw_operation_free);
+    std::vector<Point> points;
+    for (const auto& entry : entries) points.push_back({operation.get(), 0, entry.message_bytes});
+    if (auto ready = bench.prepare(points); !ready) return ready;
+    const auto result = race(bench, entries, turns);
+    if (bench.harness().rank() == 0) fmt::print("{}\n", result.dump());
+    return Done{};
 }
 
 }  // namespace
 
 int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
-    const int turns = argc > 1 ? std::max(1, std::atoi(argv[1])) : 30;
-    auto result = compare(turns);
-    if (result["rank"] == 0) {
-        result.erase("rank");
-        fmt::print("{}\n", result.dump());
+    const int turns = argc > 2 ? std::atoi(argv[1]) : 0;
+    if (turns < 1) {
+        return tools::complain(program, {LW_ERR_ARGUMENT, "give a number of turns, then sizes"});
     }
-    MPI_Finalize();
-    return 0;
+    const std::span sizes(argv + 2, static_cast<std::size_t>(argc) - 2);
+    return tools::run_under_mpi(program, 0, [&] { return compare(turns, sizes); });
 }
