@@ -59,7 +59,7 @@ class Measured:
 
 def run(workspace: Workspace) -> Outcome:
     """Run Opt_Scatter on this machine's cores, and on sixteen simulated hosts."""
-    here = Setting(ranks=rank_count(PAPER_RANKS), fabric="", turns=48, launches=5)
+    here = Setting(ranks=rank_count(PAPER_RANKS), fabric="", turns=24, launches=7)
     simulated = Setting(ranks=PAPER_RANKS, fabric=SIMULATED, turns=6, launches=1)
     points, simulated_points = (_try_out(workspace, setting) for setting in (here, simulated))
     return Outcome(

@@ -20,6 +20,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,7 +32,9 @@
 #include "collectives/execute/execute.hpp"
 #include "measure/bench.hpp"
 #include "measure/timing/timing.hpp"
+#include "tools/contest/race.hpp"
 #include "tools/program.hpp"
+#include "tools/ring.hpp"
 
 namespace {
 
@@ -45,6 +49,8 @@ constexpr const char *program = "lanewise-opt-scatter";
 
 /* What can scatter: null is the MPI's own. */
 std::vector<const Algorithm *> candidates;
+
+/* Whose turn it is: a candidate's or, after the last of them, Opt_Scatter's. */
 std::size_t contending = 0;
 
 /* For each turn, the time of each contender. */
@@ -80,26 +86,21 @@ const Algorithm *look_up(std::uint64_t bytes) {
     return table[place_of(bytes)];
 }
 
-const Algorithm *contending_candidate(std::uint64_t) {
-    return candidates[contending];
-}
-
-/* How the contender picks. All are asked alike: a branch for one of them takes 2 % of a call. */
-const Algorithm *(*pick)(std::uint64_t bytes) = nullptr;
-
 /* Each candidate, and after the last of them Opt_Scatter. */
 int contending_scatter(const void *send, int send_count, MPI_Datatype send_type, void *receive,
                        int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
     const auto bytes = static_cast<std::uint64_t>(receive_count); /* of MPI_BYTE */
-    return scatter_by(pick(bytes), {.collective = Collective::scatter,
-                                    .send = send,
-                                    .send_count = send_count,
-                                    .send_type = send_type,
-                                    .receive = receive,
-                                    .receive_count = receive_count,
-                                    .receive_type = receive_type,
-                                    .root = root,
-                                    .comm = comm});
+    const auto *algorithm =
+        contending < candidates.size() ? candidates[contending] : look_up(bytes);
+    return scatter_by(algorithm, {.collective = Collective::scatter,
+                                  .send = send,
+                                  .send_count = send_count,
+                                  .send_type = send_type,
+                                  .receive = receive,
+                                  .receive_count = receive_count,
+                                  .receive_type = receive_type,
+                                  .root = root,
+                                  .comm = comm});
 }
 
 /*
@@ -112,34 +113,33 @@ class Race {
         : bench_(bench),
           operation_(lw_operation_scatter(contending_scatter), lw_operation_free),
           running_(Running::create(*operation_, bench.harness().comm(), 0, message_bytes)) {
+        if (message_bytes > tools::ring_message_max_bytes) batch_ = 100;
         if (message_bytes > 32768) batch_ = 20;
         // Simulated time, one for all, repeats itself exactly.
         if (bench.clock().scope == ClockScope::everywhere) batch_ = 3;
     }
 
     /*
-     * For each turn the midmean of one batch of each of the first `count` contenders: some clocks
-     * go by steps of 10 ns, and a median is one of the steps. Every other turn goes backwards, so
-     * that nobody always follows the same one.
+     * For each turn the midmean of one batch of each of the first `count` contenders, in an order
+     * of its own: some clocks go by steps of 10 ns, and a median is one of the steps.
      */
-    Rows run(std::size_t count, int turns) {
-        Rows times_s;
-        for (int turn = 0; turn < turns; ++turn) {
-            std::vector<double> row(count);
-            for (std::size_t i = 0; i < count; ++i) {
-                const auto place = turn % 2 == 0 ? i : count - 1 - i;
-                contending = (place + static_cast<std::size_t>(turn)) % count;
-                pick = contending < candidates.size() ? contending_candidate : look_up;
-                row[contending] = midmean(run_max(bench_, *running_, batch_).values_s);
-            }
-            times_s.push_back(std::move(row));
+    Rows run(std::size_t count, std::size_t turns) {
+        std::vector<std::size_t> everybody(count);
+        std::iota(everybody.begin(), everybody.end(), 0);
+        const auto heats = tools::take_turns(everybody, turns * batch_, batch_, random_);
+        Rows times_s(heats.size() / count, std::vector<double>(count));
+        for (std::size_t i = 0; i < heats.size(); ++i) {
+            contending = heats[i].entrant;
+            const auto batch = run_max(bench_, *running_, heats[i].count);
+            times_s[i / count][contending] = midmean(batch.values_s);
         }
         return times_s;
     }
 
   private:
     Bench& bench_;
-    std::size_t batch_ = 100;
+    std::size_t batch_ = tools::ring_batch;
+    std::mt19937_64 random_; /* the same on every rank */
     std::unique_ptr<lw_operation, decltype(&lw_operation_free)> operation_;
     Result<Running> running_;
 };
@@ -179,7 +179,7 @@ void find_candidates(int ranks) {
 }
 
 /* Opt_Scatter takes part where it knows what to pick at every size. */
-Json race(Bench& bench, std::span<const Entry> entries, int turns) {
+Json race(Bench& bench, std::span<const Entry> entries, std::size_t turns) {
     const bool informed = std::all_of(entries.begin(), entries.end(),
                                       [](const Entry& entry) { return entry.has_pick; });
     for (const auto& entry : entries) table[place_of(entry.message_bytes)] = entry.pick;
@@ -194,7 +194,7 @@ Json race(Bench& bench, std::span<const Entry> entries, int turns) {
     return {{"candidates", names}, {"points", points}};
 }
 
-Outcome compare(int turns, std::span<char *const> sizes) {
+Outcome compare(std::size_t turns, std::span<char *const> sizes) {
     Bench bench(MPI_COMM_WORLD, LW_MEASURE_OPTIONS);
     find_candidates(bench.harness().size());
     std::vector<Entry> entries;
@@ -221,5 +221,6 @@ int main(int argc, char **argv) {
         return tools::complain(program, {LW_ERR_ARGUMENT, "give a number of turns, then sizes"});
     }
     const std::span sizes(argv + 2, static_cast<std::size_t>(argc) - 2);
-    return tools::run_under_mpi(program, 0, [&] { return compare(turns, sizes); });
+    return tools::run_under_mpi(program, 0,
+                                [&] { return compare(static_cast<std::size_t>(turns), sizes); });
 }

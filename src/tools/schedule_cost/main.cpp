@@ -22,6 +22,7 @@
 #include "collectives/execute/execute.hpp"
 #include "measure/bench.hpp"
 #include "measure/timing/timing.hpp"
+#include "tools/ring.hpp"
 
 namespace {
 
@@ -115,14 +116,14 @@ lw_operation *operation_of(Collective collective, bool ours) {
 
 /* On some processors the clock goes by steps of 10 ns, which is 4 % of the shortest of these. */
 double isolated_s(Bench& bench, Running& running) {
-    return midmean(run_max(bench, running, 400).values_s);
+    return midmean(run_max(bench, running, tools::ring_batch).values_s);
 }
 
 double pipelined_s(Bench& bench, Running& running) {
-    constexpr int length = 1000;
+    constexpr std::size_t length = 2 * tools::ring_batch;
     bench.harness().barrier();
     const double begin_s = bench.clock().now_s();
-    for (int i = 0; i < length; ++i) check(running.execute());
+    for (std::size_t i = 0; i < length; ++i) check(running.execute());
     bench.harness().barrier();
     return (bench.clock().now_s() - begin_s) / length;
 }
