@@ -100,6 +100,36 @@ TEST(Collectives, an_algorithm_of_another_collective_is_refused) {
     EXPECT_EQ(lw_barrier(MPI_COMM_WORLD, nullptr), LW_ERR_ARGUMENT);
 }
 
+TEST(Collectives, an_algorithm_of_another_collective_is_refused_after_its_own_same_call_too) {
+    const auto gather = named("gather", "linear");
+    auto blocks = blocks_of_root();
+    const int sent = 7;
+    EXPECT_EQ(
+        lw_gather(&sent, 1, MPI_INT, blocks.data(), 1, MPI_INT, 0, MPI_COMM_WORLD, gather.get()),
+        LW_OK);
+
+    const auto status =
+        lw_scatter(&sent, 1, MPI_INT, blocks.data(), 1, MPI_INT, 0, MPI_COMM_WORLD, gather.get());
+
+    EXPECT_EQ(status, LW_ERR_ARGUMENT);
+}
+
+TEST(Collectives, a_communicator_between_two_groups_is_refused_after_calls_on_another_too) {
+    if (size_of(MPI_COMM_WORLD) < 2) return; /* One rank makes no two groups. */
+    const auto linear = named("bcast", "linear");
+    const int side = rank_of(MPI_COMM_WORLD) == 0 ? 0 : 1;
+    const lanewise::testing::Communicator group(lanewise::testing::split_of(MPI_COMM_WORLD, side));
+    MPI_Comm between = MPI_COMM_NULL;
+    MPI_Intercomm_create(group.get(), 0, MPI_COMM_WORLD, 1 - side, 0, &between);
+    int value = 0;
+    EXPECT_EQ(lw_bcast(&value, 1, MPI_INT, 0, group.get(), linear.get()), LW_OK);
+
+    const auto status = lw_bcast(&value, 1, MPI_INT, 0, between, linear.get());
+
+    EXPECT_EQ(status, LW_ERR_ARGUMENT);
+    MPI_Comm_free(&between);
+}
+
 TEST(Collectives, the_list_ends_with_null_and_every_name_on_it_is_found) {
     size_t count = 0;
     for (; lw_algorithm_name(count); ++count) {
