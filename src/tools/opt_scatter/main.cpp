@@ -86,7 +86,6 @@ const Algorithm *look_up(std::uint64_t bytes) {
     return table[place_of(bytes)];
 }
 
-/* Each candidate, and after the last of them Opt_Scatter. */
 int contending_scatter(const void *send, int send_count, MPI_Datatype send_type, void *receive,
                        int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
     const auto bytes = static_cast<std::uint64_t>(receive_count); /* of MPI_BYTE */
