@@ -53,7 +53,7 @@ endfunction()
 # What a test tests is optimised, it itself need not be.
 set(lw_test_optimisation $<IF:$<CONFIG:Release>,-O1,-O0>)
 
-# What nearly every test and tool begins with takes longer to read than the rest to compile.
+# What nearly every test begins with takes longer to read than the rest to compile.
 function(lw_precompile name)
   if(LANEWISE_MPI_FAMILY STREQUAL "smpi")
     return()
