@@ -152,7 +152,9 @@ struct sweep {
         };
         if constexpr (reads_previous<Update>()) {
             // What is read was kept apart from what is written: several cells may go at once.
+#ifndef __clang__
 #pragma GCC ivdep
+#endif
             for (std::int64_t j = first; j < end; ++j) out[j] = cell(j);
         } else {
             for (std::int64_t j = first; j < end; ++j) out[j] = cell(j);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 namespace lanewise::paths {
@@ -19,8 +20,11 @@ unsigned bytes_of(ibv_mtu mtu) {
 
 // As the inline ibv_query_port does, without naming the symbol that it falls back to.
 bool query_port(ibv_context *context, std::uint8_t number, ibv_port_attr& attributes) {
-    verbs_context *extended = verbs_get_ctx_op(context, query_port);
-    return extended && extended->query_port(context, number, &attributes, sizeof attributes) == 0;
+    const verbs_context *extended = verbs_get_ctx(context);
+    // Libraries grow this structure at its front: how far an operation is from its end stays.
+    constexpr auto reach_bytes = sizeof(verbs_context) - offsetof(verbs_context, query_port);
+    if (!extended || extended->sz < reach_bytes || !extended->query_port) return false;
+    return extended->query_port(context, number, &attributes, sizeof attributes) == 0;
 }
 
 Gid gid_of(const ibv_gid& from) {

@@ -70,9 +70,9 @@ Result<Layout> layout_named(const std::string& name) {
 
 std::uint64_t strip_bytes(const Shape& shape) {
     const bool blocks = shape.layout == Layout::block || shape.layout == Layout::frontier;
-    const auto elements =
+    const auto count =
         blocks ? band_elements(blocks_of(shape), 0) : shape.strip_rows * shape.row_elements();
-    return round_up(elements * element_bytes(shape.element), disk_block_bytes);
+    return round_up(count * element_bytes(shape.element), disk_block_bytes);
 }
 
 Shape tile_of(const Shape& shape) {

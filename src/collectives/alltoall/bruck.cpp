@@ -46,7 +46,9 @@ model::Schedule build(const Shape& shape) {
     const int n = shape.ranks;
     const int me = shape.rank;
     const auto block = shape.count;
-    auto [tmp, ready] = rotate(steps, shape);
+    const auto rotation = rotate(steps, shape);
+    const auto tmp = rotation.tmp;
+    auto ready = rotation.ready;
     const auto outgoing = steps.scratch(block * (n / 2));
     const auto incoming = steps.scratch(block * (n / 2));
     auto sent = model::no_step;

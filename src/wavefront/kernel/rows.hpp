@@ -62,7 +62,9 @@ void update_row(const Cell& cell, Real *out, const Real *const *rows,
     };
     if constexpr (Cell::reads == Reads::previous) {
         // What is read was kept apart from what is written: the compiler may take several cells.
+#ifndef __clang__
 #pragma GCC ivdep
+#endif
         for (std::uint64_t j = columns.first; j < columns.end; ++j) update(j);
     } else {
         for (std::uint64_t j = columns.first; j < columns.end; ++j) update(j);

@@ -272,7 +272,8 @@ void MpiFrontiers::carry() {
             if (abandoned_) return;
         }
         const bool sent = send_waiting(under_way);
-        const bool received = receive_one() | count_votes();
+        const bool received = receive_one();
+        const bool counted = count_votes();
         if (!leaving) {
             const std::lock_guard lock(mutex_);
             leaving = closing_ && outbox_.empty() && under_way.empty();
@@ -282,7 +283,7 @@ void MpiFrontiers::carry() {
             MPI_Test(&all_done, &left, MPI_STATUS_IGNORE);
             if (left) return;
         }
-        if (!sent && !received) std::this_thread::sleep_for(rest);
+        if (!sent && !received && !counted) std::this_thread::sleep_for(rest);
     }
 }
 
