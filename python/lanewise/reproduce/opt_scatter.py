@@ -5,10 +5,10 @@ The paper gives the fragment of code and no figures.  Here the MPI's own scatter
 and every algorithm of Lanewise are timed at powers of two; Opt_Scatter then
 picks among them by the size of the call, and runs against all of them at those
 sizes and halfway between.  It is as good as its worst size: that figure has the
-target.  Where the memory of a launch happens to lie moves a candidate by several
-percent for as long as it runs, so what is best is asked of several launches, and
-judged in several others.  The same program also runs on the paper's sixteen
-hosts, simulated, where times repeat exactly.
+target.  In one launch of twenty a contender is some percent off its equals for as
+long as it runs, so what is best is asked of several launches, and judged in
+several others.  The same program also runs on the paper's sixteen hosts,
+simulated, where times repeat exactly.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _measure(workspace: Workspace, setting: Setting, sizes: Sequence[str]) -> Me
 def costs(launches: Sequence[Times], candidates: int) -> Times:
     """Return each candidate's time over the mean of all: the median over the turns of all launches.
 
-    A turn of a slow spell, or of a launch on slower memory, weighs no more than another.
+    A turn of a slow spell, or of a slow launch, weighs no more than another.
     """
     times = np.concatenate(launches)[:, :candidates]
     return np.asarray(np.median(times / times.mean(axis=1, keepdims=True), axis=0))
@@ -149,7 +149,7 @@ def point_of(judged: Measured, size: int, picked: str) -> Point:
         "picked": picked,
         "opt_s": float(medians_s[-1]),
         "best": candidates[best],
-        "candidates_s": dict(zip(candidates, medians_s.tolist(), strict=False)),
+        "candidates_s": dict(zip(candidates, medians_s[:-1].tolist(), strict=True)),
         "to_best": _ratio(launches, -1, best),
         "over_default": _ratio(launches, candidates.index("mpi"), -1),
     }

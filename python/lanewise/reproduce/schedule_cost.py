@@ -4,10 +4,9 @@
 A schedule is only worth having if executing it costs nothing that shows.  Open
 MPI is held to one algorithm for a collective, Lanewise executes its schedule of
 the same one, and batches of both take turns on two ranks.  Isolated executions
-follow a barrier each, pipelined ones follow one another.  Where the memory of a
-launch happens to lie moves a ratio by several percent for as long as it runs, so
-there are several launches, and of each comparison the one with the median ratio
-counts.
+follow a barrier each, pipelined ones follow one another.  Now and then a launch is
+some percent off the others for as long as it runs, so there are several, and of
+each comparison the one with the median ratio counts.
 """
 
 from __future__ import annotations

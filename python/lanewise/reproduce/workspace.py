@@ -11,7 +11,6 @@ import json
 import os
 import platform
 import sys
-import textwrap
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,6 +33,7 @@ from lanewise.results.read import Samples, load
 
 LOCAL = "openmpi"
 SIMULATED = "smpi"
+ARGUMENTS_SAID = 12
 
 
 def machine_conditions() -> dict[str, object]:
@@ -106,7 +106,8 @@ class Workspace:
 
         With `ranks` it is launched under MPI, without it is run alone.  Raises RunError.
         """
-        line = textwrap.shorten(" ".join([program, *arguments]), 100, placeholder=" ...")
+        more = ["and so on"] if len(arguments) > ARGUMENTS_SAID else []
+        line = " ".join([program, *arguments[:ARGUMENTS_SAID], *more])
         self.say(line + (f", {ranks} ranks" if ranks else ""))
         if ranks == 0:
             with failing_as_run():

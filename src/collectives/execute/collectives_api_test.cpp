@@ -100,7 +100,7 @@ TEST(Collectives, an_algorithm_of_another_collective_is_refused) {
     EXPECT_EQ(lw_barrier(MPI_COMM_WORLD, nullptr), LW_ERR_ARGUMENT);
 }
 
-TEST(Collectives, an_algorithm_of_another_collective_is_refused_after_its_own_same_call_too) {
+TEST(Collectives, what_an_algorithm_just_did_for_its_own_collective_it_is_refused_for_another) {
     const auto gather = named("gather", "linear");
     auto blocks = blocks_of_root();
     const int sent = 7;
@@ -114,7 +114,7 @@ TEST(Collectives, an_algorithm_of_another_collective_is_refused_after_its_own_sa
     EXPECT_EQ(status, LW_ERR_ARGUMENT);
 }
 
-TEST(Collectives, a_communicator_between_two_groups_is_refused_after_calls_on_another_too) {
+TEST(Collectives, a_communicator_between_two_groups_is_refused) {
     if (size_of(MPI_COMM_WORLD) < 2) return; /* One rank makes no two groups. */
     const auto linear = named("bcast", "linear");
     const int side = rank_of(MPI_COMM_WORLD) == 0 ? 0 : 1;
@@ -122,7 +122,6 @@ TEST(Collectives, a_communicator_between_two_groups_is_refused_after_calls_on_an
     MPI_Comm between = MPI_COMM_NULL;
     MPI_Intercomm_create(group.get(), 0, MPI_COMM_WORLD, 1 - side, 0, &between);
     int value = 0;
-    EXPECT_EQ(lw_bcast(&value, 1, MPI_INT, 0, group.get(), linear.get()), LW_OK);
 
     const auto status = lw_bcast(&value, 1, MPI_INT, 0, between, linear.get());
 

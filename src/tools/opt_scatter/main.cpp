@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -146,8 +147,7 @@ class Race {
 /* A size to race at, and what Opt_Scatter picks there if it takes part. */
 struct Entry {
     std::uint64_t message_bytes = 0;
-    bool has_pick = false;
-    const Algorithm *pick = nullptr;
+    std::optional<const Algorithm *> pick;
 };
 
 Result<Entry> entry_of(std::string_view text) {
@@ -164,7 +164,6 @@ Result<Entry> entry_of(std::string_view text) {
     const auto found = std::find_if(candidates.begin(), candidates.end(),
                                     [&](const auto *known) { return name == name_of(known); });
     if (*rest != '=' || found == candidates.end()) return bad;
-    entry.has_pick = true;
     entry.pick = *found;
     return entry;
 }
@@ -180,8 +179,10 @@ void find_candidates(int ranks) {
 /* Opt_Scatter takes part where it knows what to pick at every size. */
 Json race(Bench& bench, std::span<const Entry> entries, std::size_t turns) {
     const bool informed = std::all_of(entries.begin(), entries.end(),
-                                      [](const Entry& entry) { return entry.has_pick; });
-    for (const auto& entry : entries) table[place_of(entry.message_bytes)] = entry.pick;
+                                      [](const Entry& entry) { return entry.pick.has_value(); });
+    for (const auto& entry : entries) {
+        table[place_of(entry.message_bytes)] = entry.pick.value_or(nullptr);
+    }
     auto names = Json::array();
     for (const auto *candidate : candidates) names.push_back(name_of(candidate));
     auto points = Json::array();
