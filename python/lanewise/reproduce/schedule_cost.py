@@ -21,7 +21,7 @@ from lanewise.reproduce.workspace import Workspace
 from lanewise.results.quantity import size_text, time_text
 
 RANKS = 2
-LAUNCHES = 3
+LAUNCHES = 7
 SMALL_BYTES = 8
 MODES = ("isolated", "pipelined")
 
