@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "verbs/abi/status.hpp"
-#include "verbs/proto/icrc.hpp"
+#include "verbs/proto/wire/icrc.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {

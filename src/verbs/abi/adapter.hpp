@@ -22,7 +22,7 @@
 #include "verbs/abi/ports.hpp"
 #include "verbs/port/capture.hpp"
 #include "verbs/port/wire.hpp"
-#include "verbs/proto/device.hpp"
+#include "verbs/proto/device/device.hpp"
 
 namespace lanewise::verbs::abi {
 

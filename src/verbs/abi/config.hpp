@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "verbs/proto/address.hpp"
-#include "verbs/proto/attributes.hpp"
+#include "verbs/proto/connection/attributes.hpp"
+#include "verbs/proto/wire/address.hpp"
 
 namespace lanewise::verbs::abi {
 

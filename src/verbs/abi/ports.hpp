@@ -11,8 +11,8 @@
 
 #include "verbs/abi/config.hpp"
 #include "verbs/port/interface.hpp"
-#include "verbs/proto/address.hpp"
-#include "verbs/proto/attributes.hpp"
+#include "verbs/proto/connection/attributes.hpp"
+#include "verbs/proto/wire/address.hpp"
 
 namespace lanewise::verbs::abi {
 

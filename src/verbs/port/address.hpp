@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "verbs/proto/address.hpp"
+#include "verbs/proto/wire/address.hpp"
 
 namespace lanewise::verbs::port {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#include "verbs/proto/packet.hpp"
+#include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::port {
 namespace {

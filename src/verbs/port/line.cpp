@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "verbs/port/socket.hpp"
-#include "verbs/proto/packet.hpp"
+#include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::port {
 namespace {

@@ -27,7 +27,7 @@
 #include "verbs/port/descriptor.hpp"
 #include "verbs/port/lines.hpp"
 #include "verbs/port/slot.hpp"
-#include "verbs/proto/packet.hpp"
+#include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::port {
 

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "verbs/proto/icrc.hpp"
 #include "verbs/proto/testing/peer.hpp"
+#include "verbs/proto/wire/icrc.hpp"
 
 namespace lanewise::verbs::testing {
 namespace {

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <string>
 
-#include "verbs/proto/icrc.hpp"
 #include "verbs/proto/testing/replay.hpp"
+#include "verbs/proto/wire/icrc.hpp"
 
 namespace lanewise::verbs::testing {
 namespace {

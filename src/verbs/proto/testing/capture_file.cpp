@@ -8,7 +8,7 @@
 #include <iterator>
 #include <span>
 
-#include "verbs/proto/bytes.hpp"
+#include "verbs/proto/wire/bytes.hpp"
 
 namespace lanewise::verbs::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "verbs/proto/address.hpp"
-#include "verbs/proto/time.hpp"
+#include "verbs/proto/wire/address.hpp"
+#include "verbs/proto/wire/time.hpp"
 
 namespace lanewise::verbs::testing {
 

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <vector>
 
-#include "verbs/proto/icrc.hpp"
-#include "verbs/proto/packet.hpp"
 #include "verbs/proto/testing/hostile.hpp"
+#include "verbs/proto/wire/icrc.hpp"
+#include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::testing {
 namespace {

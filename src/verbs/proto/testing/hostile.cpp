@@ -6,8 +6,8 @@
 #include <array>
 #include <cstring>
 
-#include "verbs/proto/icrc.hpp"
-#include "verbs/proto/packet.hpp"
+#include "verbs/proto/wire/icrc.hpp"
+#include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::testing {
 namespace {

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "verbs/proto/device.hpp"
-#include "verbs/proto/packet.hpp"
+#include "verbs/proto/device/device.hpp"
 #include "verbs/proto/testing/capture_file.hpp"
+#include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::testing {
 

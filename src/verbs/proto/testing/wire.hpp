@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "verbs/proto/device.hpp"
+#include "verbs/proto/device/device.hpp"
 
 namespace lanewise::verbs::testing {
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "verbs/proto/connection/migration.hpp"
+
+#include <cerrno>
+
+namespace lanewise::verbs {
+namespace {
+
+bool on_path(const Path& path, const Arrival& from) {
+    return path.address.port == from.port && path.address.destination == from.source &&
+           path.address.source == from.destination;
+}
+
+bool has_way_out(const Connection& connection) {
+    const Migration migration = connection.attributes.migration;
+    const bool patient = connection.device.config.grace_ns != 0;
+    return migration == Migration::armed || (patient && migration == Migration::rearm);
+}
+
+void tell_error_once(Connection& connection) {
+    if (!connection.migration_error_told) {
+        connection.migration_error_told = true;
+        connection.tell(EventKind::path_migration_error);
+    }
+}
+
+}  // namespace
+
+Passage admit(Connection& connection, const Packet& packet, const Arrival& from) {
+    Attributes& attributes = connection.attributes;
+    if (!connection.connected()) {
+        return attributes.port == from.port ? Passage::usual : Passage::foreign;
+    }
+    const bool peer_migrated = packet.base.migration_request;
+    if (peer_migrated && has_way_out(connection) && on_path(attributes.alternate, from)) {
+        migrate(connection);
+        return Passage::followed;
+    }
+    if (peer_migrated && attributes.migration == Migration::armed) {
+        tell_error_once(connection);
+        return Passage::foreign;
+    }
+    if (on_path(attributes.primary, from)) {
+        if (attributes.migration == Migration::rearm && !peer_migrated) {
+            attributes.migration = Migration::armed;
+        }
+        return Passage::usual;
+    }
+    const bool late = connection.retired && on_path(*connection.retired, from);
+    return late ? Passage::usual : Passage::foreign;
+}
+
+void migrate(Connection& connection) {
+    Attributes& attributes = connection.attributes;
+    connection.retired = attributes.primary;
+    attributes.primary = attributes.alternate;
+    attributes.port = attributes.primary.address.port;
+    attributes.migration = Migration::migrated;
+    ++connection.counters.migrations;
+    connection.tell(EventKind::path_migrated);
+}
+
+bool may_leave(const Connection& connection) {
+    const std::uint8_t other = connection.attributes.alternate.address.port;
+    const bool strict = connection.device.config.grace_ns == 0;
+    return has_way_out(connection) &&
+           (strict || connection.device.port(other).state == PortState::active);
+}
+
+bool leaves_port(Connection& connection, std::uint8_t port) {
+    const Attributes& attributes = connection.attributes;
+    if (!connection.connected() || !connection.receives() || !has_way_out(connection) ||
+        attributes.primary.address.port != port) {
+        return false;
+    }
+    const std::uint8_t other = attributes.alternate.address.port;
+    if (other == port || connection.device.port(other).state != PortState::active) {
+        tell_error_once(connection);
+        return false;
+    }
+    return true;
+}
+
+int check_migration(const Connection& connection, Migration wanted, State next,
+                    bool alternate_given) {
+    const Migration current = connection.attributes.migration;
+    const bool ready = next == State::ready_to_send || next == State::ready_to_receive;
+    if (wanted == Migration::rearm) {
+        const bool loaded = alternate_given || connection.alternate_loaded;
+        return current != Migration::armed && ready && loaded ? 0 : EINVAL;
+    }
+    if (wanted == Migration::migrated) {
+        const bool may = ready || next == State::send_queue_drained;
+        return current != Migration::rearm && may ? 0 : EINVAL;
+    }
+    return EINVAL;
+}
+
+}  // namespace lanewise::verbs

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "verbs/proto/memory/scatter.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lanewise::verbs {
+namespace {
+
+// Calls copy(memory, done, bytes) for each run of the range [offset, offset + size) of the slices.
+template <typename Copy>
+Copied walk(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
+            std::uint64_t offset, std::size_t size, std::uint32_t access, const Copy& copy) {
+    std::size_t done = 0;
+    for (const Slice& slice : slices) {
+        if (done == size) {
+            break;
+        }
+        if (offset >= slice.length_bytes) {
+            offset -= slice.length_bytes;
+            continue;
+        }
+        const std::size_t bytes = std::min<std::size_t>(
+            size - done, slice.length_bytes - static_cast<std::size_t>(offset));
+        std::byte *at = memory.find(slice.lkey, domain, slice.address + offset, bytes, access);
+        if (at == nullptr) {
+            return Copied::forbidden;
+        }
+        copy(at, done, bytes);
+        done += bytes;
+        offset = 0;
+    }
+    return done == size ? Copied::all : Copied::too_long;
+}
+
+}  // namespace
+
+Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
+              std::uint64_t offset, std::span<std::byte> to) {
+    const auto copy = [&](const std::byte *at, std::size_t done, std::size_t bytes) {
+        std::memcpy(to.data() + done, at, bytes);
+    };
+    return walk(memory, domain, slices, offset, to.size(), 0, copy);
+}
+
+Copied borrow(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
+              std::uint64_t offset, std::size_t size, Batch& batch) {
+    const auto refer = [&](const std::byte *at, std::size_t, std::size_t bytes) {
+        batch.refer({at, bytes});
+    };
+    return walk(memory, domain, slices, offset, size, 0, refer);
+}
+
+Copied scatter(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
+               std::uint64_t offset, std::span<const std::byte> from) {
+    const auto copy = [&](std::byte *at, std::size_t done, std::size_t bytes) {
+        std::memcpy(at, from.data() + done, bytes);
+    };
+    return walk(memory, domain, slices, offset, from.size(), local_write, copy);
+}
+
+bool permitted(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
+               std::uint32_t access) {
+    return std::all_of(slices.begin(), slices.end(), [&](const Slice& slice) {
+        return slice.length_bytes == 0 || memory.find(slice.lkey, domain, slice.address,
+                                                      slice.length_bytes, access) != nullptr;
+    });
+}
+
+std::uint64_t length_bytes(std::span<const Slice> slices) {
+    std::uint64_t sum = 0;
+    for (const Slice& slice : slices) {
+        sum += slice.length_bytes;
+    }
+    return sum;
+}
+
+}  // namespace lanewise::verbs

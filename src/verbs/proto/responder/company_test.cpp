@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Acknowledgements that wait for company, and requests that gather.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "verbs/proto/testing/peer.hpp"
+#include "verbs/proto/wire/packet.hpp"
+
+namespace lanewise::verbs::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr DeviceConfig patient{.port_count = 2, .ack_delay_ns = 20'000};
+
+// What one transmission of a device holds.
+std::vector<Kind> kinds_sent(Device& device, Nanoseconds now) {
+    std::vector<std::byte> buffer(64 * 1024);
+    std::vector<Kind> kinds;
+    const auto run = device.poll_transmit(now, buffer, 64);
+    for (std::size_t i = 0; run && i < run->segments; ++i) {
+        const std::size_t from = i * run->segment_bytes;
+        const std::size_t bytes = std::min(run->segment_bytes, run->bytes - from);
+        kinds.push_back(decode(std::span(buffer).subspan(from, bytes)).packet->row.kind);
+    }
+    return kinds;
+}
+
+// A message of eight bytes on its way to b, and b's answer not yet posted.
+struct Asked {
+    explicit Asked(const DeviceConfig& config = patient) : pair({}, config) {
+        pair.b.post_receive(1, 0, 100);
+        pair.a.post_send(1, 0, 8);
+        pair.wire.run_until([&] { return pair.b.receive_queue->size() > 0; });
+    }
+    Pair pair;
+};
+
+TEST(Company, AnAcknowledgementLeavesBehindTheAnswerInOneBatch) {
+    Asked asked;
+    EXPECT_THAT(kinds_sent(*asked.pair.b.device, asked.pair.wire.now()), ElementsAre());
+
+    asked.pair.b.post_send(2, 0, 8);
+
+    EXPECT_THAT(kinds_sent(*asked.pair.b.device, asked.pair.wire.now()),
+                ElementsAre(Kind::send, Kind::acknowledge));
+}
+
+TEST(Company, InALullAnAcknowledgementGoesAlone) {
+    Asked asked;
+
+    asked.pair.b.device->on_lull();
+
+    EXPECT_THAT(kinds_sent(*asked.pair.b.device, asked.pair.wire.now()),
+                ElementsAre(Kind::acknowledge));
+}
+
+TEST(Company, AnAcknowledgementWaitsNoLongerThanItsDelay) {
+    Asked asked;
+    const Nanoseconds until = asked.pair.wire.now() + patient.ack_delay_ns;
+    EXPECT_EQ(asked.pair.b.device->next_deadline(), until);
+
+    asked.pair.b.device->on_deadline(until);
+
+    EXPECT_THAT(kinds_sent(*asked.pair.b.device, until), ElementsAre(Kind::acknowledge));
+}
+
+TEST(Company, AQuarterOfTheWindowIsAcknowledgedAtOnce) {
+    Pair pair({.mtu = Mtu::b4096}, patient);
+    const Nanoseconds start = pair.wire.now();
+
+    pair.a.post(Operation::write, 1, pair.a.slice(0, patient.window_bytes / 4), pair.b, 0);
+    pair.wire.run_until([&] { return pair.a.send_queue->size() > 0; });
+
+    EXPECT_EQ(pair.a.sends().size(), 1u);
+    EXPECT_LT(pair.wire.now() - start, patient.ack_delay_ns);
+}
+
+TEST(Company, WithoutADelayAnAcknowledgementGoesAtOnce) {
+    EXPECT_EQ(Asked(patient).pair.wire.datagrams, 1u);
+    EXPECT_EQ(Asked(DeviceConfig{.port_count = 2}).pair.wire.datagrams, 2u);
+}
+
+TEST(Gathering, TheFirstRequestGoesAndThoseBehindItWaitForABatch) {
+    Pair pair;
+    pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
+    EXPECT_FALSE(pair.a.queue_pair->gathers());
+    EXPECT_THAT(kinds_sent(*pair.a.device, 1), ElementsAre(Kind::write));
+
+    std::size_t posted = 0;
+    do {
+        pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
+        ++posted;
+    } while (pair.a.queue_pair->gathers() && posted < 1000);
+
+    EXPECT_EQ(posted, 64u);
+    EXPECT_EQ(kinds_sent(*pair.a.device, 1).size(), 64u);
+}
+
+TEST(Gathering, AReadWaitsForNothing) {
+    Pair pair;
+    pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
+    kinds_sent(*pair.a.device, 1);
+
+    pair.a.post(Operation::read, 2, pair.a.slice(0, 8), pair.b, 0);
+
+    EXPECT_FALSE(pair.a.queue_pair->gathers());
+}
+
+}  // namespace
+}  // namespace lanewise::verbs::testing
