@@ -1,31 +1,43 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Each target is enough by itself on a fresh Debian 12 or Ubuntu 24.04: it installs what is
-# missing, builds, and does its work.  A second run repeats nothing that is already done.
+# missing, builds what it needs, and does its work. A second run repeats nothing that is done.
 
-built    := release mpich smpi
-presets  := $(built) asan
+# The MPIs to build for: the one that is installed, else Open MPI. `make build MPI="openmpi mpich"`
+# builds for both, each in a tree of its own.
+installed := $(foreach mpi,openmpi mpich,$(if $(shell command -v mpirun.$(mpi)),$(mpi)))
+MPI       ?= $(firstword $(installed) openmpi)
+
+tree_openmpi := release
+tree_mpich   := mpich
+tree_smpi    := smpi
+trees        := $(foreach mpi,$(MPI),$(tree_$(mpi)))
+trees_known  := release mpich smpi asan
+
 system   := $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
 python   := .venv/bin/python
 lanewise := .venv/bin/lanewise
-stamp    := .venv/installed
 
-# Measured for the demonstration: 21 sizes of each, at most 1.5 seconds a point.
+# What the demonstration measures: 21 sizes of each operation, at most 1.5 seconds per point.
 demo_operations := pingpong scatter gather bcast allreduce
-demo_launch     := $(if $(shell command -v mpirun.openmpi),mpirun.openmpi,mpirun) --oversubscribe
+demo_mpi        := $(firstword $(MPI))
+demo_launch     := mpirun.$(demo_mpi) $(if $(filter openmpi,$(demo_mpi)),--oversubscribe)
 demo_options    := -n 4 --sizes 1:1M:x2 --repetitions 100:2000 --time-limit 1.5
 
-# Recipes speak for themselves; make V=1 shows each command.
+# Recipes print what they do in words; make V=1 shows each command.
 $(V).SILENT:
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
 help: ## Say what each target does
-	echo "Lanewise $$(cat VERSION) measures how fast data moves between MPI ranks."
+	echo "Lanewise $$(cat VERSION) measures, tunes and fault-tests the communication of parallel"
+	echo "programs, on a laptop or a cluster."
 	echo "Each of these first installs what is missing:"
 	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
-build: packages-build $(stamp) $(built:%=build-%) ## Build for Open MPI, MPICH and SMPI
+build: packages-build .venv/installed ## Build the programs for the MPI that is installed
+	for mpi in $(MPI); do packaging/bootstrap.sh $$mpi; done
+	for tree in $(trees); do $(MAKE) programs-$$tree || exit 1; done
 	echo "Built. The command is $(lanewise); try $(lanewise) doctor"
 
 demo: export OMPI_ALLOW_RUN_AS_ROOT := 1
@@ -37,54 +49,82 @@ demo: packages-demo build ## Measure, fit, tune and run a program, and write dem
 	$(lanewise) fit --measure -n 2 --samples demo/fit -o demo/platform.json
 	$(lanewise) tune scatter gather allreduce -n 4 --budget 2min -o demo/tuning.json
 	$(lanewise) run --tuning demo/tuning.json --turns 6 -o demo/frames.json -- \
-	  $(demo_launch) -n 4 build/release/bin/frames 200
+	  $(demo_launch) -n 4 build/$(firstword $(trees))/bin/frames 200
 	$(lanewise) run --tuning demo/tuning.json --turns 6 -o demo/lammps.json -- \
 	  $(demo_launch) -n 4 lmp -in examples/lammps/in.lj -log none -screen none
 	$(lanewise) report demo/samples.jsonl demo/platform.json demo/tuning.json demo/frames.json \
 	  demo/lammps.json -o demo/report.html
-	$(lanewise) suite --quick --budget 90s --kernels pingpong,streaming,allreduce,polling -o demo/suite
-	echo "The report is $(CURDIR)/demo/report.html; fabrics compared: demo/suite/report.html"
+	$(lanewise) suite --quick --budget 90s --kernels pingpong,streaming,allreduce,polling \
+	  -o demo/suite
+	echo "The report is $(CURDIR)/demo/report.html; transports compared: demo/suite/report.html"
 
-test: packages-test build build-asan ## Run every suite of every day
+test: packages-test tests ## Run every suite of every day
 	$(python) tests/run.py
 
-test-all: packages-extra build build-asan ## Also newer MPIs, Clang, threads, clang-tidy, rdma_rxe
+test-all: packages-test packages-extra tests ## Also newer MPIs, Clang, threads, a kernel's RDMA
 	$(python) tests/run.py --all
 
-bench: build ## Run the benchmarks and reproduce the papers' figures
+bench: packages-test packages-bench tests ## Run the benchmarks and reproduce the papers' figures
+	cmake --preset release -DLANEWISE_BENCHMARKS=ON >build/release.log
+	cmake --build build/release -- --quiet
 	$(python) tests/bench.py
 
-format: packages-extra $(stamp) ## Lay out C, C++ and Python sources
-	find include src examples tests -name '*.[ch]' -o -name '*.[ch]pp' | xargs clang-format -i
-	.venv/bin/ruff format -q python tests
-	.venv/bin/ruff check -q --fix python tests
+format: packages-extra .venv/installed-dev ## Lay out C, C++ and Python sources
+	git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
+	.venv/bin/ruff format -q
+	.venv/bin/ruff check -q --fix
 
 clean: ## Remove what was built and measured
 	rm -rf build .venv .venv-mpi demo bench reproduce
 
-packages-build packages-demo packages-test packages-extra: packages-%:
+packages-build packages-demo packages-extra packages-bench: packages-%:
 	packaging/bootstrap.sh $*
 
-# Configured once; ninja notices by itself when a CMake file changes.
-$(presets:%=build/%/build.ninja): build/%/build.ninja: | packages-build
-	echo "Configuring $*"
-	mkdir -p build
-	cmake --preset $* >build/$*.log 2>&1 || { cat build/$*.log >&2; exit 1; }
+packages-test:
+	packaging/bootstrap.sh build openmpi mpich smpi demo test
 
-$(presets:%=build-%): build-%: build/%/build.ninja
+# A tree without tests needs no GoogleTest and half of the time. Once a tree has tests, it keeps
+# them. Ninja notices by itself when a CMake file changes.
+define configure
+	mkdir -p build
+	echo "Configuring $*"
+	cmake --preset $* -DLANEWISE_TESTS=$(1) -DLANEWISE_BENCHMARKS=OFF >build/$*.log 2>&1 || \
+	  { cat build/$*.log >&2; exit 1; }
+endef
+
+$(trees_known:%=build/%/build.ninja): build/%/build.ninja:
+	$(call configure,OFF)
+
+$(trees_known:%=build/%/tests): build/%/tests: | packages-test
+	$(call configure,ON)
+	touch $@
+
+$(trees_known:%=programs-%): programs-%: build/%/build.ninja
 	echo "Building $*"
 	cmake --build build/$* -- --quiet
+
+$(trees_known:%=tests-%): tests-%: build/%/tests
+	echo "Building $* with its tests"
+	cmake --build build/$* -- --quiet
+
+tests: .venv/installed-dev $(trees_known:%=tests-%)
 
 .venv/pyvenv.cfg: | packages-build
 	echo "Making a virtual environment with $(system)"
 	$(system) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("Python 3.10 is needed")'
 	$(system) -m venv .venv
 
-$(stamp): pyproject.toml .venv/pyvenv.cfg
+.venv/installed: pyproject.toml .venv/pyvenv.cfg
 	echo "Installing the Python packages"
-	$(python) -m pip install -q --disable-pip-version-check -e '.[dev]'
+	$(python) -m pip install -q --disable-pip-version-check -e .
 	touch $@
 
-.PHONY: help build demo test test-all bench format clean $(presets:%=build-%) \
-  packages-build packages-demo packages-test packages-extra
+.venv/installed-dev: pyproject.toml .venv/pyvenv.cfg
+	echo "Installing the Python packages that tests need"
+	$(python) -m pip install -q --disable-pip-version-check -e '.[dev]'
+	touch $@ .venv/installed
+
+.PHONY: help build demo test test-all bench format clean tests \
+  $(trees_known:%=programs-%) $(trees_known:%=tests-%) \
+  packages-build packages-demo packages-test packages-extra packages-bench
 .NOTPARALLEL:

@@ -129,6 +129,9 @@ endfunction()
 
 # A run of a command on `ranks` ranks as a test.
 function(lw_add_mpi_run name ranks)
+  if(NOT LANEWISE_TESTS)
+    return()
+  endif()
   if(LANEWISE_MPI_FAMILY STREQUAL "smpi")
     set(launch ${LANEWISE_SMPIRUN} -np ${ranks}
       -platform ${PROJECT_SOURCE_DIR}/src/testing/switched.xml

@@ -1,30 +1,28 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Installs what a group of packaging/apt-packages.txt needs and this machine lacks.
+# Installs those packages of the named groups of packaging/apt-packages.txt that are missing here.
 #
-#     packaging/bootstrap.sh build|demo|test|extra
+#     packaging/bootstrap.sh GROUP...
 #
-# Each includes those before it.  Installs as root, else through sudo; where
-# there is neither, prints the missing packages and stops with status 2.  Where nothing is
-# missing it says nothing and asks apt nothing, so that calling it before every build is free.
+# It installs as root, else through sudo. Where neither is available, it prints the missing packages
+# and exits with status 2. Where nothing is missing it prints nothing and does not run apt, so it
+# costs nothing to call it before every build.
 set -eu
 
-group=${1:-build}
 list=$(dirname "$0")/apt-packages.txt
+groups=" $* "
 
 fail() {
     echo "bootstrap: $1" >&2
     exit 2
 }
 
-case $group in
-    build) groups=' build ' ;;
-    demo) groups=' build demo ' ;;
-    test) groups=' build demo test ' ;;
-    extra) groups=' build demo test extra ' ;;
-    *) fail "unknown group '$group'; use build, demo, test or extra" ;;
-esac
+known=$(sed -n 's/^\([a-z][a-z]*\) .*/\1/p' "$list" | sort -u | tr '\n' ' ')
+[ $# -gt 0 ] || fail "name a group: $known"
+for group in "$@"; do
+    case " $known" in *" $group "*) ;; *) fail "unknown group '$group'; use $known" ;; esac
+done
 
 if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
     echo "bootstrap: not a Debian or Ubuntu machine; $list names what the build needs" >&2
@@ -41,7 +39,7 @@ wanted() {
     done <"$list"
 }
 
-# Lists on standard output the wanted packages that are not installed.
+# Prints the wanted packages that are not installed.
 missing() {
     installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p')
     for package in $(wanted); do
@@ -53,8 +51,8 @@ have_lists() {
     ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1
 }
 
-# Passes packages on, but for those that this release does not offer.  A test that needs one of
-# them skips and says so; what the build needs is passed on regardless, for apt to complain about.
+# Drops packages that this release does not offer. A test that needs one of them skips and says so;
+# what the build needs is kept regardless, so that apt complains about it.
 offered() {
     while read -r package; do
         if grep -q "^build $package" "$list" || apt-cache show "$package" >/dev/null 2>&1; then
@@ -76,7 +74,7 @@ if [ "$(id -u)" -eq 0 ]; then
 elif command -v sudo >/dev/null 2>&1 && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
     as_root='sudo env DEBIAN_FRONTEND=noninteractive'
 else
-    fail "these packages are missing, and neither root nor sudo is at hand; ask for
+    fail "these packages are missing, and neither root nor sudo is available; ask for
     apt-get install $packages"
 fi
 
@@ -92,8 +90,8 @@ fi
 
 echo "Installing: $packages"
 install_packages || {
-    # Lists from an older day may name versions that the mirror has dropped.
+    # Package lists of an older day may name versions that the mirror has dropped.
     $as_root apt-get update -q
     install_packages
-} || fail "apt-get could not install; try it by hand:
+} || fail "apt-get could not install them; try it by hand:
     apt-get install $packages"
