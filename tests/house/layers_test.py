@@ -34,6 +34,12 @@ def test_python_packages_import_only_what_stands_below_them() -> None:
     assert not offences, "\n".join(offences)
 
 
+def test_folders_of_a_part_include_only_what_stands_below_them() -> None:
+    offences = layers.inner_offences(tree.ROOT, layers.INNER_LAYERS)
+
+    assert not offences, "\n".join(offences)
+
+
 ALLOWED = {
     "below": ("src/measure/timing/root.cpp", '#include "base/units.hpp"\n'),
     "itself": ("src/measure/timing/root.cpp", '#include "measure/pairs.hpp"\n'),
@@ -91,3 +97,70 @@ def test_imports_downwards_and_of_the_version_are_allowed(plant: Plant) -> None:
     text = "from lanewise import __version__\nfrom ..results.read import read\nimport numpy\n"
 
     assert layers.python_offences(plant({"python/lanewise/report/page.py": text})) == []
+
+
+CIRCLES = {
+    "headers": {
+        "src/base/a.hpp": '#include "base/b.hpp"\n',
+        "src/base/b.hpp": '#include "base/a.hpp"\n',
+    },
+    "folders, by different files": {
+        "src/verbs/port/a.hpp": '#include "verbs/abi/b.hpp"\n',
+        "src/verbs/abi/b.hpp": "",
+        "src/verbs/abi/c.hpp": '#include "verbs/port/d.hpp"\n',
+        "src/verbs/port/d.hpp": "",
+    },
+    "modules": {
+        "python/lanewise/cli/a.py": "from lanewise.cli.b import f\n",
+        "python/lanewise/cli/b.py": "from lanewise.cli import a\n",
+    },
+    "an import inside a function": {
+        "python/lanewise/cli/a.py": "import lanewise.cli.b\n",
+        "python/lanewise/cli/b.py": "def f():\n    from lanewise.cli.a import g\n",
+    },
+}
+
+
+@pytest.mark.parametrize("files", CIRCLES.values(), ids=CIRCLES.keys())
+def test_a_circle_is_caught(plant: Plant, files: dict[str, str]) -> None:
+    assert len(layers.circle_offences(plant(files))) == 1
+
+
+def test_a_package_that_imports_its_modules_is_no_circle(plant: Plant) -> None:
+    files = {
+        "python/lanewise/cli/__init__.py": "from lanewise.cli.a import f\n",
+        "python/lanewise/cli/a.py": "from lanewise.cli.b import f\n",
+        "python/lanewise/cli/b.py": "from lanewise.cli import __doc__\n",
+    }
+
+    assert layers.circle_offences(plant(files)) == []
+
+
+INNER = {"verbs": {"wire": set(), "device": {"wire"}, "": {"device", "wire"}}}
+INNER_FILES = {"src/verbs/wire/packet.hpp": "", "src/verbs/device/engine.hpp": ""}
+INNER_OFFENCES = {
+    "upwards": ("src/verbs/wire/psn.cpp", '#include "verbs/device/engine.hpp"\n'),
+    "from a folder without a line": ("src/verbs/odd/a.cpp", '#include "verbs/wire/packet.hpp"\n'),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), INNER_OFFENCES.values(), ids=INNER_OFFENCES.keys())
+def test_an_include_inside_a_part_is_caught(plant: Plant, name: str, text: str) -> None:
+    (offence,) = layers.inner_offences(plant({**INNER_FILES, name: text}), INNER)
+
+    assert offence.startswith(f"{name}:1: ")
+
+
+def test_an_include_downwards_inside_a_part_is_allowed(plant: Plant) -> None:
+    files = {"src/verbs/device/run.cpp": '#include "verbs/wire/packet.hpp"\n'}
+
+    assert layers.inner_offences(plant({**INNER_FILES, **files}), INNER) == []
+
+
+def test_includes_keep_their_line_and_their_kind() -> None:
+    text = '#include <mpi.h>\n\n  #  include "base/units.hpp"\n// #include "no.hpp"\n'
+
+    assert layers.includes(text) == [
+        layers.Include(1, "mpi.h", quoted=False),
+        layers.Include(3, "base/units.hpp", quoted=True),
+    ]

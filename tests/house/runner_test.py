@@ -108,6 +108,23 @@ def test_a_command_past_its_limit_is_stopped_with_its_children() -> None:
     assert (status, printed.splitlines()[-1]) == (124, "stopped after 1 s")
 
 
+def test_a_command_that_hangs_is_seen_with_its_last_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "HEARTBEAT_S", 0.5)
+    hanging = "print('test_of_a_queue', flush=True)\nwhile True: pass"
+
+    status, printed = run.run_command([sys.executable, "-c", hanging], 3)
+
+    assert status == 124
+    assert printed == "test_of_a_queue\n\nstopped after 3 s"
+    assert "s: test_of_a_queue" in capsys.readouterr().out
+
+
+def test_every_daily_suite_ends_within_its_limit() -> None:
+    assert {suite.limit_s for suite in suites.everyday()} == {suites.DAILY_LIMIT_S}
+
+
 def test_an_unknown_suite_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         run.wanted(["houses"], everything=False)

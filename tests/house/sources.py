@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every source file keeps to: its licence line, its size, its name, its text.
-
-The limits only ever go down.
-"""
+"""What every source file keeps to: its licence line, its name, its text."""
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
-import cpp
 import tree
 
-FILE_LINES_MAX = 500
-FUNCTION_LINES_MAX = 70
 LINE_CHARACTERS_MAX = 100
 
 LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
@@ -38,39 +31,6 @@ def licence_offences(root: Path) -> list[str]:
         f"{path}:1: begin with a comment that says {LICENCE}"
         for path in sources(root)
         if not any(LICENCE in line for line in tree.lines(root, path)[:LICENCE_LINES])
-    ]
-
-
-def file_length_offences(root: Path) -> list[str]:
-    """Return the sources that are too long."""
-    found = []
-    for path in sources(root):
-        length = len(tree.lines(root, path))
-        if length > FILE_LINES_MAX:
-            found.append(f"{path}:1: {length} lines, at most {FILE_LINES_MAX}; split it by noun")
-    return found
-
-
-def function_length_offences(root: Path) -> list[str]:
-    """Return the C, C++ and Python functions that do not fit a screen."""
-    found = []
-    for path in tree.files(root, *tree.CODE):
-        text = (root / path).read_text(encoding="utf-8")
-        functions = _python_functions(text) if path.suffix == ".py" else cpp.functions(text)
-        found += [
-            f"{path}:{function.first}: {function.name} has {function.length} lines, "
-            f"at most {FUNCTION_LINES_MAX}"
-            for function in functions
-            if function.length > FUNCTION_LINES_MAX
-        ]
-    return found
-
-
-def _python_functions(text: str) -> list[cpp.Function]:
-    return [
-        cpp.Function(node.name, node.lineno, node.end_lineno or node.lineno)
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
 
 

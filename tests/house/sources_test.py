@@ -18,8 +18,6 @@ PYTHON_LICENCE = f"# {sources.LICENCE}\n"
 
 RULES = {
     "has the licence line": sources.licence_offences,
-    "is of readable length": sources.file_length_offences,
-    "has functions that fit a screen": sources.function_length_offences,
     "has a name that says something": sources.name_offences,
     "has tidy lines": sources.line_offences,
 }
@@ -32,35 +30,11 @@ def test_every_source(rule: Rule) -> None:
     assert not offences, "\n".join(offences)
 
 
-def planted(lines_count: int) -> str:
-    return "int x;\n" * lines_count
-
-
 OFFENCES = {
     "no licence": (sources.licence_offences, "src/a.cpp", "int x;\n"),
     "a licence too late": (sources.licence_offences, "src/a.cpp", "\n" * 3 + LICENCE),
     "no licence in a script": (sources.licence_offences, "packaging/get.sh", "#!/bin/sh\n"),
     "no licence in CMake": (sources.licence_offences, "src/CMakeLists.txt", "project(x)\n"),
-    "a long file": (
-        sources.file_length_offences,
-        "src/a.cpp",
-        planted(sources.FILE_LINES_MAX + 1),
-    ),
-    "a long C++ function": (
-        sources.function_length_offences,
-        "src/a.cpp",
-        "void f() {\n" + planted(sources.FUNCTION_LINES_MAX - 1) + "}\n",
-    ),
-    "a long Python function": (
-        sources.function_length_offences,
-        "python/a.py",
-        "def f():\n" + "    x = 1\n" * sources.FUNCTION_LINES_MAX,
-    ),
-    "a long method": (
-        sources.function_length_offences,
-        "python/a.py",
-        "class A:\n    def f(self):\n" + "        x = 1\n" * sources.FUNCTION_LINES_MAX,
-    ),
     "a vague file": (sources.name_offences, "src/utils.cpp", ""),
     "a vague word": (sources.name_offences, "src/string_helpers.hpp", ""),
     "a vague folder": (sources.name_offences, "python/common/a.py", ""),
@@ -78,7 +52,7 @@ def test_an_offence_is_caught(plant: Plant, rule: Rule, name: str, text: str) ->
 
 
 FINE = {
-    "a C++ file": ("src/renewal.cpp", LICENCE + "void f() {\n" + planted(68) + "}\n"),
+    "a C++ file": ("src/renewal.cpp", LICENCE + "void f() {\n}\n"),
     "a script": ("packaging/get.sh", f"#!/bin/sh\n{PYTHON_LICENCE}"),
     "a Makefile": ("Makefile", f"{PYTHON_LICENCE}all:\n\ttrue\n"),
 }
