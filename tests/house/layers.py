@@ -37,7 +37,7 @@ MPI_FOLDERS = (
     "src/measure",
     "src/collectives/execute",
     "src/collectives/tuned",
-    "src/wavefront/run",
+    "src/wavefront/ranks",
     "src/testing",
     "src/tools",
 )

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "wavefront/shape.hpp"
+#include "wavefront/layout/shape.hpp"
 
 namespace lanewise::tools {
 

@@ -17,7 +17,7 @@
 #include "base/json.hpp"
 #include "base/sizes.hpp"
 #include "tools/program.hpp"
-#include "wavefront/run/ranks/rank_run.hpp"
+#include "wavefront/ranks/rank_run.hpp"
 
 namespace {
 

@@ -20,9 +20,9 @@
 #include "base/clock.hpp"
 #include "base/json.hpp"
 #include "wavefront/kernel/kernel.hpp"
+#include "wavefront/layout/layout.hpp"
 #include "wavefront/run/run.hpp"
 #include "wavefront/run/waves.hpp"
-#include "wavefront/store/layout.hpp"
 #include "wavefront/store/memory.hpp"
 #include "wavefront/store/rows_io.hpp"
 

@@ -15,7 +15,7 @@
 
 #include <lanewise/wavefront/band.hpp>
 #include "base/result.hpp"
-#include "wavefront/shape.hpp"
+#include "wavefront/layout/shape.hpp"
 
 namespace lanewise::wavefront {
 

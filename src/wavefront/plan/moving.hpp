@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "wavefront/shape.hpp"
+#include "wavefront/layout/shape.hpp"
 
 namespace lanewise::wavefront {
 

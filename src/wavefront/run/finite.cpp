@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "wavefront/store/layout.hpp"
+#include "wavefront/layout/layout.hpp"
 
 namespace lanewise::wavefront {
 namespace {

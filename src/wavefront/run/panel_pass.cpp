@@ -8,12 +8,12 @@
 #include <cstring>
 #include <map>
 
+#include "wavefront/layout/layout.hpp"
 #include "wavefront/plan/panels.hpp"
 #include "wavefront/run/finite.hpp"
 #include "wavefront/run/panel_window.hpp"
 #include "wavefront/run/waves.hpp"
 #include "wavefront/store/checksum.hpp"
-#include "wavefront/store/layout.hpp"
 
 namespace lanewise::wavefront {
 namespace {

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "wavefront/layout/layout.hpp"
 #include "wavefront/run/finite.hpp"
 #include "wavefront/run/waves.hpp"
 #include "wavefront/store/checksum.hpp"
-#include "wavefront/store/layout.hpp"
 
 namespace lanewise::wavefront {
 namespace {

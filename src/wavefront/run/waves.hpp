@@ -34,9 +34,9 @@
 #include <vector>
 
 #include "wavefront/kernel/kernel.hpp"
+#include "wavefront/layout/shape.hpp"
 #include "wavefront/plan/panels.hpp"
 #include "wavefront/run/border.hpp"
-#include "wavefront/shape.hpp"
 
 namespace lanewise::wavefront {
 

@@ -19,7 +19,7 @@
 #include <optional>
 
 #include "base/result.hpp"
-#include "wavefront/shape.hpp"
+#include "wavefront/layout/shape.hpp"
 #include "wavefront/store/memory.hpp"
 
 namespace lanewise::wavefront {

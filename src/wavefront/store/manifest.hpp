@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "wavefront/shape.hpp"
+#include "wavefront/layout/shape.hpp"
 
 namespace lanewise::wavefront {
 

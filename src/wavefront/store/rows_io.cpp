@@ -11,8 +11,8 @@
 #include <cstring>
 #include <optional>
 
+#include "wavefront/layout/layout.hpp"
 #include "wavefront/store/checksum.hpp"
-#include "wavefront/store/layout.hpp"
 #include "wavefront/store/tile_stream.hpp"
 
 namespace lanewise::wavefront {

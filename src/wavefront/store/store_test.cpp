@@ -10,7 +10,7 @@
 
 #include <fstream>
 
-#include "wavefront/store/layout.hpp"
+#include "wavefront/layout/layout.hpp"
 #include "wavefront/testing/trial.hpp"
 
 namespace lanewise::wavefront {

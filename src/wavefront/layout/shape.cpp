@@ -2,7 +2,7 @@
 //
 // See shape.hpp.
 
-#include "wavefront/shape.hpp"
+#include "wavefront/layout/shape.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "wavefront/shape.hpp"
+#include "wavefront/layout/shape.hpp"
 
 namespace lanewise::wavefront {
 

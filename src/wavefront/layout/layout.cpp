@@ -2,7 +2,7 @@
 //
 // See layout.hpp.
 
-#include "wavefront/store/layout.hpp"
+#include "wavefront/layout/layout.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -2,12 +2,12 @@
 //
 // See rank_run.hpp.
 
-#include "wavefront/run/ranks/rank_run.hpp"
+#include "wavefront/ranks/rank_run.hpp"
 
 #include <algorithm>
 
 #include "wavefront/plan/panels.hpp"
-#include "wavefront/run/ranks/mpi_frontiers.hpp"
+#include "wavefront/ranks/mpi_frontiers.hpp"
 #include "wavefront/store/rows_io.hpp"
 
 namespace lanewise::wavefront {

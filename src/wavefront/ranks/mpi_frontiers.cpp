@@ -2,7 +2,7 @@
 //
 // See mpi_frontiers.hpp.
 
-#include "wavefront/run/ranks/mpi_frontiers.hpp"
+#include "wavefront/ranks/mpi_frontiers.hpp"
 
 #include <algorithm>
 #include <chrono>

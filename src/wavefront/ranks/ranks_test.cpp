@@ -3,7 +3,7 @@
 // A sweep over parts on ranks leaves the bits of the sequential loop: random
 // shapes, waves, threads and layouts, whole rows and panels of tiles.
 
-#include "wavefront/run/ranks/rank_run.hpp"
+#include "wavefront/ranks/rank_run.hpp"
 
 #include <gtest/gtest.h>
 #include <mpi.h>
