@@ -41,8 +41,19 @@ SUBCOMMANDS = (
     "reproduce",
 )
 
-# A module called run would take the place of the function of that name below.
-MODULES = {"run": "run_tuned"}
+# Where a subcommand is not in the module of its name.  (A module called run would take the place of
+# the function of that name below.)
+MODULES = {
+    "run": "run_tuned",
+    "fit": "model.fit",
+    "predict": "model.predict",
+    "algorithms": "model.algorithms",
+    "check": "model.guidelines",
+    "hca": "rdma.run",
+    "protect": "rdma.protect",
+    "paths": "rdma.discover",
+    "scale": "suite_application",
+}
 
 # The class that all usage errors derive from has no public name in typer.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from lanewise.cli.hca import become
+from lanewise.cli.rdma.run import become
 from lanewise.errors import RequestError
 from lanewise.launch import paths
 from lanewise.launch.protect import Protection, check, variables_for

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from lanewise.cli import run
-from lanewise.cli.predict import table
+from lanewise.cli.model.predict import table
 from lanewise.model.predict import Candidate, LeftOut, Prediction, Question, read_prediction
 
 
