@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "measure/bench.hpp"
-#include "measure/pairs.hpp"
-#include "measure/trips.hpp"
+#include "measure/pair_rounds.hpp"
+#include "measure/round_trips.hpp"
 
 namespace lanewise::measure {
 

@@ -6,7 +6,7 @@
 // entry of the registry is tested by being there; one whose name the oracle
 // does not know fails.
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 #include <gtest/gtest.h>
 #include <mpi.h>

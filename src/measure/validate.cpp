@@ -10,7 +10,7 @@
 #include <map>
 
 #include "base/sizes.hpp"
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

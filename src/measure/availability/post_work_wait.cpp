@@ -10,8 +10,8 @@
 
 #include "base/sizes.hpp"
 #include "base/statistics.hpp"
-#include "measure/availability/work.hpp"
 #include "measure/validate.hpp"
+#include "measure/work.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

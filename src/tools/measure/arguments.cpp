@@ -15,7 +15,7 @@
 
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
-#include "measure/trips.hpp"
+#include "measure/round_trips.hpp"
 #include "tools/measure/buffers.hpp"
 
 namespace lanewise::tools {

@@ -2,7 +2,7 @@
 //
 // The command line read: what each word means, and what a wrong one is told.
 
-#include "measure/trips.hpp"
+#include "measure/round_trips.hpp"
 #include "tools/measure/arguments.hpp"
 
 #include <gmock/gmock.h>

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "measure/trips.hpp"
+#include "measure/round_trips.hpp"
 #include "tools/measure/arguments.hpp"
 #include "tools/measure/session.hpp"
 #include "tools/program.hpp"

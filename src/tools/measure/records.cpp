@@ -9,7 +9,7 @@
 
 #include "base/host.hpp"
 #include "base/json_lines.hpp"
-#include "measure/trips.hpp"
+#include "measure/round_trips.hpp"
 #include "tools/conditions.hpp"
 #include "tools/measure/buffers.hpp"
 

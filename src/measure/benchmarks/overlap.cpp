@@ -8,8 +8,8 @@
 
 #include <algorithm>
 
-#include "measure/availability/work.hpp"
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
+#include "measure/work.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -6,7 +6,7 @@
 // its inverse the message rate (Figs. 8 and 9). Each message has a place of its
 // own at the receiver: MPI forbids to receive several into one.
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

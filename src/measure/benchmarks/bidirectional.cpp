@@ -4,7 +4,7 @@
 // receives, then send a window. The time of one message each way; twice the
 // size by it is the bandwidth (OSU's bibw, IMB's Biband).
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -6,7 +6,7 @@
 // both at once (OSU's put_bw, get_bw and put_bibw; IMB-RMA's aggregate mode).
 // The time of one message (each way).
 
-#include "measure/kernels/one_sided.hpp"
+#include "measure/benchmarks/one_sided.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -2,7 +2,7 @@
 //
 // The kernels, one line a file.
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 

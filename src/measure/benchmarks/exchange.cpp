@@ -4,7 +4,7 @@
 // from both, as the halo of a grid does. A rank moves four messages (IMB's
 // Exchange; paper 004, Fig. 4). The first block comes from the left.
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

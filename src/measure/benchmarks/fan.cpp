@@ -5,7 +5,7 @@
 // and each answers. The window is shared out among them (OSU's bw_fan_in and
 // bw_fan_out). The time of one message.
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See trips.hpp.
+// See round_trips.hpp.
 
-#include "measure/trips.hpp"
+#include "measure/round_trips.hpp"
 
 #include <algorithm>
 #include <array>

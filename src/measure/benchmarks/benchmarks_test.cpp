@@ -4,7 +4,7 @@
 // rank and place, and an oracle that knows the kernels by name says what must
 // have arrived after one execution; a kernel that it does not know fails.
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 #include <gtest/gtest.h>
 #include <mpi.h>

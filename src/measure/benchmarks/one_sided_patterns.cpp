@@ -6,7 +6,7 @@
 // `one_*_all`, the root with every other rank; `all_*_all`, all with all others
 // (IMB-RMA's Bidir, Exchange, One_put_all, All_put_all and the like).
 
-#include "measure/kernels/one_sided.hpp"
+#include "measure/benchmarks/one_sided.hpp"
 
 namespace lanewise::measure {
 namespace {

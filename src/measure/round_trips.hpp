@@ -13,7 +13,7 @@
 // Hoefler, Lichei and Rehm, "Low-overhead LogGP parameter assessment", 2007;
 // Kielmann, Bal and Verstoep, "Fast measurement of LogP parameters", 2000.
 //
-// Adding one: two functions and a line in trips.cpp.
+// Adding one: two functions and a line in round_trips.cpp.
 
 #pragma once
 
@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "measure/bench.hpp"
-#include "measure/pairs.hpp"
+#include "measure/pair_rounds.hpp"
 
 namespace lanewise::measure {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

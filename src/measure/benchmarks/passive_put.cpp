@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "measure/availability/work.hpp"
-#include "measure/kernels/one_sided.hpp"
+#include "measure/benchmarks/one_sided.hpp"
+#include "measure/work.hpp"
 
 namespace lanewise::measure {
 namespace {

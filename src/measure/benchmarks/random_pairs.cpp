@@ -10,7 +10,7 @@
 #include <numeric>
 #include <random>
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "measure/pairs.hpp"
+#include "measure/pair_rounds.hpp"
 
 #include <gtest/gtest.h>
 

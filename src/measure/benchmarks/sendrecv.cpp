@@ -5,7 +5,7 @@
 // bidirectional bandwidth of paper 004, Fig. 3, is twice the size by the time).
 // `sendrecv_replace` does it in one buffer.
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

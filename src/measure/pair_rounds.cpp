@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See pairs.hpp.
+// See pair_rounds.hpp.
 
-#include "measure/pairs.hpp"
+#include "measure/pair_rounds.hpp"
 
 #include <algorithm>
 #include <tuple>

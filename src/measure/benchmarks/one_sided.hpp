@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 

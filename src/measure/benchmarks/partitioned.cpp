@@ -3,7 +3,7 @@
 // Partitioned: the root sends one message in parts that become ready one after
 // another (MPI 4, chapter 4); eight where the size allows, else one.
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

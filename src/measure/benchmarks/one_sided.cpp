@@ -7,7 +7,7 @@
 // lock; and flush, where the lock is held all along. What the synchronisation
 // costs is part of the time.
 
-#include "measure/kernels/one_sided.hpp"
+#include "measure/benchmarks/one_sided.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -7,7 +7,7 @@
 // is sent, those of the next execution at the end of this one; no message is
 // unexpected. The time of one message; its inverse is the rate of all.
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -3,7 +3,7 @@
 // Ping-ping: the root and the rank after it send at once, so that each message
 // meets one that comes the other way. The time of one (IMB's PingPing).
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -6,7 +6,7 @@
 // halo of IMB-P2P's Stencil3D); and on a graph where each rank sends to the next
 // two and receives from the two before.
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -4,7 +4,7 @@
 // Reported is half the round trip, the convention of NetPIPE, IMB and OSU
 // (paper 004, Figs. 1 and 2). `pingpong_any_source` does not say whom it hears.
 
-#include "measure/kernels/kernels.hpp"
+#include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {
