@@ -71,8 +71,8 @@ bench: packages-test packages-bench tests ## Run the benchmarks and reproduce th
 
 format: packages-extra .venv/installed-dev ## Lay out C, C++ and Python sources
 	git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
-	.venv/bin/ruff format -q python tests
-	.venv/bin/ruff check -q --fix python tests
+	.venv/bin/ruff format -q python experiments tests
+	.venv/bin/ruff check -q --fix python experiments tests
 
 clean: ## Remove what was built and measured
 	rm -rf build .venv .venv-mpi demo bench reproduce

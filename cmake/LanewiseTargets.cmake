@@ -35,9 +35,9 @@ function(lw_add_part name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
-# A native program: main.cpp of src/tools/<folder>, installed beside the others of its MPI. The work
-# is done in the parts; OPTIMISED is for the programs that do some themselves.
-function(lw_add_tool name)
+# A native program. The work is done in the parts; OPTIMISED is for the programs that do some
+# themselves.
+function(lw_add_program name)
   cmake_parse_arguments(ARG "OPTIMISED" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   lw_options(${name})
@@ -46,6 +46,11 @@ function(lw_add_tool name)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ${LANEWISE_TESTS_ALONE})
+endfunction()
+
+# A program of the product: main.cpp of src/tools/<folder>, installed beside the others of its MPI.
+function(lw_add_tool name)
+  lw_add_program(${name} ${ARGN})
   install(TARGETS ${name}
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/lanewise/${LANEWISE_MPI_FAMILY}/bin)
 endfunction()

@@ -63,17 +63,22 @@ def ctest(name: str, folder: str, *arguments: str, prepare: list[Command] | None
     return Suite(name, [*run, "-j", CORES, *arguments], prepare or [])
 
 
+_PYTHON_FOLDERS = ("python", "experiments", "tests")
+
+
 def everyday() -> list[Suite]:
     """Return the suites of make test, those that fail fastest first."""
     return [
         pytest("house", "tests/house"),
-        Suite("ruff", [sys.executable, "-m", "ruff", "check", "-q", "python", "tests"]),
+        Suite(
+            "ruff", [sys.executable, "-m", "ruff", "check", "-q", "python", "experiments", "tests"]
+        ),
         Suite("mypy", [sys.executable, "-m", "mypy"]),
         ctest("Open MPI", "build/release", *QUICK),
         ctest("MPICH", "build/mpich", *QUICK),
         ctest("SMPI", "build/smpi", *QUICK),
         ctest("sanitizers", "build/asan", *QUICK, *FEW_RANKS),
-        pytest("python", "python"),
+        pytest("python", "python", "experiments"),
         pytest("command", "tests/cli", "tests/report", "tests/reproduce"),
         pytest("device", "tests/hca", "tests/paths", *_THOROUGH_ONLY),
         pytest("install", "tests/install"),
@@ -101,7 +106,7 @@ def thorough() -> list[Suite]:
 
 _TIDY = ["run-clang-tidy", "-quiet"]
 # The macros of GoogleTest and Google Benchmark break rules that are meant for people.
-_NO_TESTS = r"/src/((?!_(test|bench)\.cpp).)*$"
+_NO_TESTS = r"/(src|experiments)/((?!_(test|bench)\.cpp).)*$"
 
 _CLANG = [
     "-DCMAKE_C_COMPILER=clang",

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.reproduce import hca_lossy
-from lanewise.reproduce.hca_clients import CLIENTS, MPIS, Client, Mpi, try_client, try_mpi
-from lanewise.reproduce.hca_hosts import Hosts
-from lanewise.reproduce.hca_probes import PROBES, Probe
+from experiments.hca import lossy as hca_lossy
+from experiments.hca.clients import CLIENTS, MPIS, Client, Mpi, try_client, try_mpi
+from experiments.hca.hosts import Hosts
+from experiments.hca.probes import PROBES, Probe
 from lanewise.testbed import bed
 from lanewise.testbed.bed import Source
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.reproduce.hca_hosts import Hosts
+from experiments.hca.hosts import Hosts
 from lanewise.testbed import bed, shipped
 
 # The guest is described beside the tests.

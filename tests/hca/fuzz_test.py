@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.hca import fuzz as hca_fuzz
 from lanewise.errors import RunError
-from lanewise.reproduce import hca_fuzz
 
 
 @pytest.mark.parametrize("name", hca_fuzz.FUZZERS)

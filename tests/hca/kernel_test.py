@@ -18,7 +18,7 @@ import pytest
 from guest import ADDRESS, GUEST_ADDRESS, TAP, Guest, Machine
 from initramfs import MissingError, unpacked_kernel
 
-from lanewise.reproduce.hca_hosts import LISTENER, Hosts
+from experiments.hca.hosts import LISTENER, Hosts
 from lanewise.testbed import bed, shipped
 
 CACHE = Path(__file__).parents[2] / "build" / "kernel"

@@ -21,7 +21,7 @@ from guest import ADDRESS, GUEST_ADDRESS, TAP, Machine
 from initramfs import unpacked_kernel
 from kernel_test import CACHE, PORT, PROGRAMS, Client
 
-from lanewise.reproduce.hca_hosts import LISTENER, Hosts
+from experiments.hca.hosts import LISTENER, Hosts
 from lanewise.testbed import bed, shipped
 
 CLIENTS = {

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, stop
+from experiments.hca.many import many
 from lanewise.launch.hca_status import mailboxes, text
-from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LISTENER, Hosts, stop
-from lanewise.reproduce.hca_many import many
 
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
 FORKING = """

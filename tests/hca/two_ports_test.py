@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts
+from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts
 
 PROGRAMS = Path(__file__).with_name("programs")
 MESSAGES = "200"

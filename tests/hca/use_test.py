@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts, stop
+from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hosts, stop
 
 CONFIG = """
 ports = ["lan1"]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, LISTENER, Hosts, stop
+from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, stop
 
 PROGRAMS = Path(__file__).parent / "programs"
 PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-s", "64", "-n", "200"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +31,14 @@ NATIVE_TESTING = "testing"
 # These stand on top and may include every part.
 NATIVE_TOPS = {"tools"}
 
+# The experiments use all of the product, and the product uses nothing of them.
+EXPERIMENTS = "experiments"
+# The one module that loads them, where there is a checkout.
+EXPERIMENTS_DOOR = Path("python/lanewise/cli/reproduce.py")
+
 # Folders whose files may include <mpi.h>, or a public header that does.
 MPI_FOLDERS = (
+    "experiments",
     "include/lanewise",
     "src/measure",
     "src/collectives/execute",
@@ -55,17 +61,6 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "testbed": {"errors", "toml", "launch"},
     "suite": {"errors", "results", "launch", "report", "testbed"},
     "wavefront": {"errors", "launch"},
-    "reproduce": {
-        "errors",
-        "results",
-        "toml",
-        "launch",
-        "model",
-        "plots",
-        "testbed",
-        "wavefront",
-        "suite",
-    },
 }
 PYTHON_TOPS = {"cli", "__init__", "__main__"}
 
@@ -95,10 +90,10 @@ def includes(text: str) -> list[Include]:
 
 
 def native_offences(root: Path) -> list[str]:
-    """Return each include in src/ and include/ that the tables above forbid."""
+    """Return each include in src/, include/ and experiments/ that the tables above forbid."""
     found = []
     for path in tree.files(root, *tree.NATIVE):
-        if path.parts[0] not in ("src", "include"):
+        if path.parts[0] not in ("src", "include", EXPERIMENTS):
             continue
         for include in includes((root / path).read_text(encoding="utf-8")):
             reason = _native_reason(root, path, include)
@@ -110,8 +105,8 @@ def native_offences(root: Path) -> list[str]:
 def _native_reason(root: Path, path: Path, include: Include) -> str:
     if _brings_mpi(root, include.name) and not path.as_posix().startswith(MPI_FOLDERS):
         return f"{include.name} brings MPI, which only {', '.join(MPI_FOLDERS)} may see"
-    if not include.quoted:
-        return ""
+    if not include.quoted or path.parts[0] == EXPERIMENTS:
+        return _experiment_reason(root, path, include.name.split("/"))
     if path.parts[0] == "include":
         return f'a public header says <lanewise/...>, not "{include.name}"'
     other = _part_of(root, path, include.name)
@@ -260,19 +255,38 @@ def circles(graph: Graph) -> list[str]:
 
 
 def python_offences(root: Path) -> list[str]:
-    """Return each import below python/lanewise that the table forbids."""
+    """Return each import below python/lanewise and experiments/ that the tables forbid."""
     found = []
-    package = Path("python/lanewise")
     for path in tree.files(root, ".py"):
-        if not path.is_relative_to(package):
+        if path.parts[0] not in ("python", EXPERIMENTS):
             continue
-        part = path.relative_to(package).parts[0].removesuffix(".py")
         module = ast.parse((root / path).read_text(encoding="utf-8"))
-        for line, other in _imports(module, path):
-            reason = _python_reason(part, other)
+        for line, name in _imports(module, path):
+            reason = _import_reason(root, path, name.split("."))
             if reason:
                 found.append(f"{path}:{line}: {reason}")
     return found
+
+
+def _import_reason(root: Path, path: Path, named: list[str]) -> str:
+    package = Path("python/lanewise")
+    if path.parts[0] == EXPERIMENTS:
+        return _experiment_reason(root, path, named)
+    if named[0] == EXPERIMENTS and path != EXPERIMENTS_DOOR:
+        return f"the product may not import {EXPERIMENTS}; only {EXPERIMENTS_DOOR} does"
+    if named[0] != "lanewise" or not named[1:] or not path.is_relative_to(package):
+        return ""
+    return _python_reason(path.relative_to(package).parts[0].removesuffix(".py"), named[1])
+
+
+def _experiment_reason(root: Path, path: Path, named: Sequence[str]) -> str:
+    """Say why a file of experiments/ may not use what is `named`: another experiment's file."""
+    if path.parts[0] != EXPERIMENTS:
+        return ""
+    inside = named[0] == EXPERIMENTS and len(named) > 1 and (root / EXPERIMENTS / named[1]).is_dir()
+    if not inside or len(path.parts) == 2 or path.parts[1] == named[1]:
+        return ""
+    return f"an experiment may not use another one, {named[1]}; share it in {EXPERIMENTS}/"
 
 
 def _python_reason(part: str, other: str) -> str:
@@ -286,15 +300,11 @@ def _python_reason(part: str, other: str) -> str:
 
 
 def _imports(module: ast.Module, path: Path) -> list[tuple[int, str]]:
-    """Return (line, part) of each import of a part of lanewise, absolute or relative."""
+    """Return (line, full name) of each import, absolute or relative."""
     found = []
     for node in ast.walk(module):
-        parts = (name.split(".") for name in _names_in(node, path))
-        found += [
-            (getattr(node, "lineno", 0), part[1])
-            for part in parts
-            if part[0] == "lanewise" and part[1:]
-        ]
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found += [(node.lineno, name) for name in _names_in(node, path)]
     return found
 
 

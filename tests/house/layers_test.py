@@ -16,6 +16,8 @@ HEADERS = {
     "src/base/units.hpp": "",
     "src/measure/pairs.hpp": "",
     "src/testing/wire.hpp": "",
+    "experiments/batch.hpp": "",
+    "experiments/lanes/lanes.hpp": "",
     "include/lanewise/status.h": "",
     "include/lanewise/operation.h": "#include <mpi.h>\n",
     "include/lanewise/measure.h": "#include <lanewise/operation.h>\n",
@@ -46,6 +48,8 @@ ALLOWED = {
     "beside": ("src/measure/timing.cpp", '#include "pairs.hpp"\n'),
     "tools see all": ("src/tools/measure/main.cpp", '#include "measure/pairs.hpp"\n'),
     "a test, what tests share": ("src/measure/bench_test.cpp", '#include "testing/wire.hpp"\n'),
+    "experiments see the product": ("experiments/a/a.cpp", '#include "measure/pairs.hpp"\n'),
+    "what experiments share": ("experiments/a/a.cpp", '#include "experiments/batch.hpp"\n'),
     "MPI in measure": ("src/measure/harness.cpp", "#include <mpi.h>\n"),
     "public without MPI": ("src/base/status.cpp", "#include <lanewise/status.h>\n"),
 }
@@ -66,6 +70,8 @@ FORBIDDEN = {
     "MPI in base": ("src/base/clock.cpp", "#include <mpi.h>\n"),
     "MPI through a public header": ("src/base/clock.cpp", "#include <lanewise/measure.h>\n"),
     "MPI in pure collectives": ("src/collectives/bcast/ring.cpp", "#include <mpi.h>\n"),
+    "an experiment": ("src/tools/a/main.cpp", '#include "experiments/batch.hpp"\n'),
+    "another experiment": ("experiments/a/a.cpp", '#include "experiments/lanes/lanes.hpp"\n'),
     "a private header made public": ("include/lanewise/a.h", '#include "base/units.hpp"\n'),
 }
 
@@ -84,6 +90,7 @@ FORBIDDEN_IMPORTS = {
     "relative": ("launch/job.py", "from ..results import read\n"),
     "inside a function": ("results/read.py", "def f():\n    from lanewise import report\n"),
     "past its package": ("launch/job.py", "from lanewise import read\n"),
+    "an experiment": ("cli/measure.py", "from experiments.registry import EXPERIMENTS\n"),
     "unknown package": ("gossip/talk.py", "from lanewise.results import read\n"),
 }
 
@@ -164,3 +171,26 @@ def test_includes_keep_their_line_and_their_kind() -> None:
         layers.Include(1, "mpi.h", quoted=False),
         layers.Include(3, "base/units.hpp", quoted=True),
     ]
+
+
+def test_the_command_that_reproduces_may_import_experiments(plant: Plant) -> None:
+    text = "from experiments.registry import EXPERIMENTS\n"
+
+    assert layers.python_offences(plant({"python/lanewise/cli/reproduce.py": text})) == []
+
+
+OF_EXPERIMENTS = {
+    "from experiments.workspace import Workspace\nfrom lanewise.results.read import read\n": 0,
+    "from experiments.a.sizes import SIZES\n": 0,
+    "from experiments.lanes.sites import Sites\n": 1,
+    "from experiments.lanes import sites\n": 1,
+}
+
+
+@pytest.mark.parametrize(("text", "count"), OF_EXPERIMENTS.items())
+def test_an_experiment_imports_the_product_and_what_all_share(
+    plant: Plant, text: str, count: int
+) -> None:
+    root = plant({**HEADERS, "experiments/workspace.py": "", "experiments/a/experiment.py": text})
+
+    assert len(layers.python_offences(root)) == count

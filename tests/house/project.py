@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tree
 
-ROOT_ENTRIES_MAX = 21
+ROOT_ENTRIES_MAX = 22
 
 _LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
 _HTML_LINK = re.compile(r'(?:src|href)="([^"]+)"')

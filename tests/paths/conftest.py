@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from lanewise.reproduce.hca_hosts import Hosts
-from lanewise.reproduce.two_ports import two_hosts
+from experiments.hca.hosts import Hosts
+from experiments.migration.two_ports import two_hosts
 
 
 @pytest.fixture(scope="session")

@@ -18,9 +18,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lanewise.errors import RunError
-from lanewise.reproduce.hca_hosts import CALLER, Hosts
-from lanewise.reproduce.two_ports import (
+from experiments.hca.hosts import CALLER, Hosts
+from experiments.migration.two_ports import (
     RETRIES_MS,
     await_packets,
     cut,
@@ -31,6 +30,7 @@ from lanewise.reproduce.two_ports import (
     packets,
     retry_exhaustion_ms,
 )
+from lanewise.errors import RunError
 
 SCHEMA = Path(__file__).parents[2] / "schema" / "protect.schema.json"
 ONE, TWO = "lan0", "lan1"

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from lanewise.reproduce.hca_hosts import Hosts
-from lanewise.reproduce.two_ports import exchange, slope_and_r2
+from experiments.hca.hosts import Hosts
+from experiments.migration.two_ports import exchange, slope_and_r2
 
 
 def test_queue_pairs_are_armed_and_migrate_as_often_as_they_are_told(hosts: Hosts) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.reproduce.hca_clients import CLIENTS
-from lanewise.reproduce.hca_hosts import ADDRESS, CALLER, SECOND_ADDRESS, Hosts
-from lanewise.reproduce.two_ports import await_packets, packets
+from experiments.hca.clients import CLIENTS
+from experiments.hca.hosts import ADDRESS, CALLER, SECOND_ADDRESS, Hosts
+from experiments.migration.two_ports import await_packets, packets
 
 PROTECT = [sys.executable, "-m", "lanewise", "protect"]
 

@@ -1,16 +1,53 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise reproduce`: the tables and figures of the papers, run on this machine."""
+"""`lanewise reproduce`: the tables and figures of the papers, run on this machine.
+
+The experiments lie in experiments/ of the repository and are not installed, so the command is there
+in a checkout only.  Nothing else in this package imports them.
+"""
 
 from __future__ import annotations
 
+import sys
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from pathlib import Path
 
 import typer
 
+import lanewise
+from lanewise.errors import RequestError
+
+PACKAGE = "experiments"
+
+
+def checkout() -> Path | None:
+    """Return the root of the repository that this package lies in; None where it is installed."""
+    root = Path(lanewise.__file__).resolve().parents[2]
+    return root if (root / PACKAGE / "registry.py").is_file() else None
+
 
 def register(app: typer.Typer) -> None:
-    """Add the command `reproduce` to `app`."""
-    app.command("reproduce")(reproduce)
+    """Add the command `reproduce` to `app`; where there are no experiments the help omits it."""
+    app.command("reproduce", hidden=checkout() is None)(reproduce)
+
+
+def load_experiments() -> None:
+    """Make the package `experiments` of the checkout importable; RequestError without one."""
+    root = checkout()
+    if root is None:
+        raise RequestError(
+            "the experiments are not installed; run it in a checkout of the repository, "
+            "after: make build"
+        )
+    if PACKAGE in sys.modules:
+        return
+    # Found by itself, so that the other folders of the repository do not become importable.
+    spec = PathFinder.find_spec(PACKAGE, [str(root)])
+    assert spec is not None
+    assert spec.loader is not None
+    package = module_from_spec(spec)
+    sys.modules[PACKAGE] = package
+    spec.loader.exec_module(package)
 
 
 def reproduce(
@@ -26,9 +63,10 @@ def reproduce(
     Run a table or figure of the papers here, and show the paper's numbers beside this machine's.
     Without a name, list what there is.
     """
-    from lanewise.reproduce import show
-    from lanewise.reproduce.registry import find_experiment
-    from lanewise.reproduce.run import run_experiment
+    load_experiments()
+    from experiments import show
+    from experiments.registry import find_experiment
+    from experiments.run import run_experiment
 
     if list_ or not name:
         show.print_list(as_json=json_)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Application scaling: parallel efficiency of LAMMPS with scaled work (paper 004, Figure 11).
+
+The paper ran LAMMPS on up to 128 nodes.  Here it runs on as many ranks as there are cores, over
+every fabric of the MPI that it is linked with; a Lennard-Jones liquid grows with the ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from experiments.experiment import Experiment, Outcome, Row
+from experiments.workspace import Workspace, failing_as_run, rank_count
+from lanewise.errors import RunError
+from lanewise.plots.series import Series, draw_series
+from lanewise.results.quantity import time_text
+from lanewise.suite import application, fabric, scale, start
+
+RANKS_MAX = 8
+REPETITIONS_MAX = 8
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Run LAMMPS on one rank and in doubles up to all cores, over each fabric in turns."""
+    with failing_as_run():
+        plan = application.plan_for(rank_count(RANKS_MAX))
+        candidates = [fabric.find(name) for name in fabric.shipped_names()]
+    fitting = [one for one in candidates if not application.lacking(one)]
+    if not fitting:
+        raise RunError(f"LAMMPS runs on no fabric: needs {application.lacking(candidates[0])}")
+    found = [start.find_out(one, max(plan.ranks)) for one in fitting]
+    here = [one.fabric for one in found if one.starts]
+    if not here:
+        raise RunError(f"no fabric starts: {found[0].why}")
+    plan = scale.Plan(
+        plan.command, plan.ranks, plan.work, plan.pattern,
+        repetitions_max=REPETITIONS_MAX, limit_s=application.LIMIT_S,
+    )  # fmt: skip
+    curves = scale.measure(plan, here, lambda *told: workspace.say(told_text(*told)))
+    points = {
+        one.fabric: scale.efficiencies(one.times_s, plan.work) for one in curves if one.times_s
+    }
+    if not points:
+        raise RunError(f"LAMMPS failed: {curves[0].why}")
+    return Outcome(
+        figures=figures_of(points),
+        rows=[
+            Row(
+                f"{name}, {one.ranks} ranks", "similar on all" if one.ranks > 1 else "1",
+                f"{one.value:.2f} ({time_text(one.median_s)})",
+            )
+            for name, found in points.items()
+            for one in found
+        ],
+        conditions={"ranks": list(plan.ranks), "work": plan.work, "input": "in.lj"},
+        files=draw(workspace, points),
+        notes=[f"{one.fabric} failed: {one.why}" for one in curves if one.why],
+    )  # fmt: skip
+
+
+def told_text(name: str, ranks: int, seconds: float) -> str:
+    """Write one run for the log."""
+    return f"{name}, {ranks} ranks: {seconds:.2f} s"
+
+
+def figures_of(points: Mapping[str, list[scale.Efficiency]]) -> dict[str, float]:
+    """Return the efficiency of each fabric at each number of ranks, with its interval."""
+    found = {}
+    for name, efficiencies in points.items():
+        for one in efficiencies:
+            key = f"{name}_efficiency_{one.ranks}_ranks"
+            found[key] = one.value
+            found[f"{key}_low"] = one.low
+            found[f"{key}_high"] = one.high
+    return found
+
+
+def draw(workspace: Workspace, points: Mapping[str, list[scale.Efficiency]]) -> list[Path]:
+    """Draw efficiency against ranks."""
+    series = [
+        Series(
+            name, [one.ranks for one in found], [one.value for one in found],
+            [one.low for one in found], [one.high for one in found],
+        )
+        for name, found in points.items()
+    ]  # fmt: skip
+    counts = sorted({float(one.ranks) for found in points.values() for one in found})
+    title = "Parallel efficiency, scaled work"
+    figure = draw_series([(title, series)], "ranks", lambda value: f"{value:.0f}", ticks=counts)
+    return workspace.save(figure, "application-scaling")
+
+
+EXPERIMENT = Experiment(
+    name="application-scaling",
+    paper="004 Fig. 11",
+    summary="parallel efficiency of LAMMPS with scaled work over every fabric",
+    run=run,
+)

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hca clients: real verbs programs on the software device of two hosts, and how each fares.
+
+A client is good when both its ends end well and it shows what it should; where the program can
+look at the data that came, it does. All run twice: on a clean network with two ports, and over a
+link that loses one packet in a hundred and reorders another. Transports that promise nothing wait
+for ever for what is lost, so their programs run only on the former.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.hca.hosts import ADDRESS, Hosts
+from experiments.hca.lossy import CALLER as LOSSY_CALLER
+from experiments.hca.lossy import DESCRIPTION as LOSSY
+from experiments.hca.lossy import LOSS, REORDER, device_options
+from experiments.hca.probes import PROBES
+from experiments.workspace import Workspace, failing_as_run
+from lanewise.testbed import bed, shipped
+from lanewise.testbed.bed import Source
+
+QPERF_PORT, UCX_PORT = 19765, 13337
+EXCHANGE = Path(__file__).with_name("exchange.c")
+_DEVICE = ("-d", "lanewise0")
+_MPI_LIMIT_S = 120
+
+
+@dataclass(frozen=True)
+class Client:
+    """A program with two ends; `{address}` in the caller's words is where the listener is."""
+
+    name: str
+    package: str
+    caller: tuple[str, ...]
+    shows: str
+    listener: tuple[str, ...] = ()
+    port: int = 18515
+    personality: str = "ethernet"
+    variables: Mapping[str, str] = field(default_factory=dict)
+    bears_loss: bool = True  # what it uses sends again what was lost, and needs but one port
+
+    @property
+    def listening(self) -> Sequence[str]:
+        """Return the listener's words: those of the caller without the address."""
+        return self.listener or [word for word in self.caller if "{" not in word]
+
+    @property
+    def calling(self) -> Sequence[str]:
+        """Return the caller's words."""
+        return [word.format(address=ADDRESS) for word in self.caller]
+
+
+def _pingpong(kind: str, *more: str) -> Client:
+    words = (f"ibv_{kind}_pingpong", "-g", "0", "-n", "300", *more, "{address}")
+    reliable = kind in ("rc", "srq")
+    name = f"ibv_{kind}_pingpong"
+    return Client(name, "ibverbs-utils", words, "300 iters", bears_loss=reliable)
+
+
+def _perftest(program: str, *more: str) -> Client:
+    words = (f"ib_{program}", "-x", "0", "-F", "-n", "200", *more, "{address}")
+    name = " ".join((f"ib_{program}", *more))
+    return Client(name, "perftest", words, "#bytes", bears_loss="-c" not in more)
+
+
+def _qperf(name: str, *tests: str) -> Client:
+    words = ("qperf", "-t", "1", "-mt", "1K", "{address}", *tests, "quit")
+    return Client(
+        f"qperf {name}", "qperf", words, f"{tests[-1]}:", ("qperf",), QPERF_PORT, "infiniband",
+        bears_loss=name == "rc",
+    )  # fmt: skip
+
+
+def _ucx(transports: str, test: str, *more: str) -> Client:
+    words = ("ucx_perftest", "-t", test, "-n", "300", "-w", "30", *more, "{address}")
+    variables = {"UCX_TLS": transports, "UCX_NET_DEVICES": "lanewise0:1"}
+    return Client(
+        f"ucx_perftest {test} over {transports}", "ucx-utils", words, "Final:",
+        ("ucx_perftest",), UCX_PORT, variables=variables,
+    )  # fmt: skip
+
+
+CLIENTS: tuple[Client, ...] = (
+    _pingpong("rc", "-c"),
+    _pingpong("uc", "-c"),
+    _pingpong("ud", "-s", "1024"),
+    _pingpong("srq", "-c"),
+    _perftest("send_lat"),
+    _perftest("send_lat", "-e"),
+    _perftest("send_lat", "-c", "UC"),
+    _perftest("send_lat", "-c", "UD"),
+    _perftest("send_bw"),
+    _perftest("send_bw", "-e"),
+    # Less than a receiver's socket holds: what does not fit there is lost, and nobody says so.
+    _perftest("send_bw", "-c", "UC", "-s", "4096"),
+    _perftest("send_bw", "-c", "UD"),
+    _perftest("write_lat"),
+    _perftest("write_bw"),
+    _perftest("write_bw", "-c", "UC"),
+    _perftest("write_lat", "-c", "UC"),
+    _perftest("read_lat"),
+    _perftest("read_lat", "-e"),
+    _perftest("read_bw"),
+    _perftest("read_bw", "-e"),
+    _perftest("atomic_lat"),
+    _perftest("atomic_lat", "-e"),
+    _perftest("atomic_bw"),
+    _perftest("atomic_bw", "-e"),
+    _qperf("rc", "rc_lat", "rc_rdma_read_lat", "rc_rdma_write_poll_lat"),
+    _qperf("uc, ud", "uc_lat", "ud_lat"),
+    _qperf("with an alternate path", "-ap", "2", "rc_bw"),
+    _ucx("rc_verbs,ud_verbs", "tag_lat"),
+    _ucx("rc_verbs,ud_verbs", "tag_bw", "-s", "65536"),
+    _ucx("rc_verbs,ud_verbs", "ucp_get", "-s", "65536"),
+    _ucx("ud_verbs", "tag_lat", "-s", "4096"),
+)
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An MPI and its way to the device."""
+
+    name: str
+    compiler: str
+    launcher: tuple[str, ...]
+    personality: str = "ethernet"
+
+
+_UCX = ("UCX_TLS=rc_verbs,ud_verbs,self", "UCX_NET_DEVICES=lanewise0:1")
+_ANY = ("--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any")
+MPIS: tuple[Mpi, ...] = (
+    Mpi("Open MPI through UCX", "mpicc.openmpi",
+        ("env", *_UCX, "mpirun.openmpi", "-x", "UCX_TLS", "-x", "UCX_NET_DEVICES",
+         "--mca", "pml", "ucx", "--mca", "osc", "ucx", *_ANY, "-n", "2")),
+    Mpi("Open MPI through openib", "mpicc.openmpi",
+        ("mpirun.openmpi", "--mca", "pml", "ob1", "--mca", "btl", "openib,self",
+         "--mca", "btl_openib_allow_ib", "1", "-n", "2"), "infiniband"),
+    Mpi("MPICH through UCX", "mpicc.mpich", ("env", *_UCX, "mpirun.mpich", "-n", "2")),
+)  # fmt: skip
+
+
+def try_client(hosts: Hosts, client: Client) -> str:
+    """Run a client; return why it is not good, empty where it is."""
+    options = [*hosts.options, "--personality", client.personality]
+    here = replace(hosts, options=options, variables=client.variables)
+    said = here.pair(client.listening, client.calling, client.port)
+    return "" if said.good and client.shows in said.caller else str(said)
+
+
+def try_mpi(mpi: Mpi, folder: Path, testbed: str, options: Sequence[str]) -> str:
+    """Build a program with an MPI and run it on two hosts; return why it is not good."""
+    program = folder / mpi.compiler
+    built = subprocess.run(
+        [mpi.compiler, "-O1", "-o", str(program), str(EXCHANGE)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if built.returncode != 0:
+        return built.stderr
+    lanewise = [sys.executable, "-m", "lanewise"]
+    device = [*lanewise, "hca", *options, "--personality", mpi.personality, "--"]
+    words = [*lanewise, "testbed", "run", testbed, "--", *mpi.launcher, *device, str(program)]
+    try:
+        run = subprocess.run(
+            words, capture_output=True, text=True, check=False, timeout=_MPI_LIMIT_S
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as late:
+        return f"{mpi.name} is not done after {late.timeout} s"
+    good = run.returncode == 0 and "all right" in run.stdout
+    return "" if good else run.stdout + run.stderr
+
+
+def clean_results(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """Run all on a clean network; yield names, and why they failed or nothing."""
+    with bed.raised(shipped.find("two-port")) as raised:
+        hosts = Hosts(raised)
+        for probe in PROBES:
+            workspace.say(probe.name)
+            missing = not Path(probe.file).exists()
+            yield probe.name, f"install {probe.package}" if missing else probe.why_not(hosts)
+        yield from _of_clients(workspace, hosts, CLIENTS, "")
+    yield from _of_mpis(workspace, "two-port", Hosts.options, "")
+
+
+def lossy_results(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """Run those that bear loss over a link with loss; yield the same."""
+    suffix = ", with loss"
+    options = device_options(workspace.folder)
+    with bed.raised(Source(LOSSY, "lossy", "lossy.toml")) as raised:
+        hosts = Hosts(raised, options, caller=LOSSY_CALLER)
+        bearing = [client for client in CLIENTS if client.bears_loss]
+        yield from _of_clients(workspace, hosts, bearing, suffix)
+    file = workspace.folder / "lossy.toml"
+    file.write_text(LOSSY, encoding="utf-8")
+    yield from _of_mpis(workspace, str(file), options, suffix)
+
+
+def _of_clients(
+    workspace: Workspace, hosts: Hosts, clients: Sequence[Client], suffix: str
+) -> Iterator[tuple[str, str]]:
+    for client in clients:
+        workspace.say(client.name + suffix)
+        missing = shutil.which(client.caller[0]) is None
+        why = f"install {client.package}" if missing else try_client(hosts, client)
+        yield client.name + suffix, why
+
+
+def _of_mpis(
+    workspace: Workspace, testbed: str, options: Sequence[str], suffix: str
+) -> Iterator[tuple[str, str]]:
+    for mpi in MPIS:
+        workspace.say(mpi.name + suffix)
+        missing = shutil.which(mpi.compiler) is None
+        why = f"no {mpi.compiler}" if missing else try_mpi(mpi, workspace.folder, testbed, options)
+        yield mpi.name + suffix, why
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Try every client and tell how many passed."""
+    with failing_as_run():
+        found = dict([*clean_results(workspace), *lossy_results(workspace)])
+    failed = {name: why for name, why in found.items() if why}
+    return Outcome(
+        figures={"clients": len(found), "passed": len(found) - len(failed), "failed": len(failed)},
+        rows=[Row(name, "-", "fail" if why else "pass") for name, why in found.items()],
+        conditions={
+            "loss": LOSS,
+            "reorder": REORDER,
+            "clients": {name: why.strip()[-200:] or "pass" for name, why in found.items()},
+        },
+        files=[],
+        notes=[f"{name}: {why.strip().splitlines()[-1]}" for name, why in failed.items()],
+    )
+
+
+EXPERIMENT = Experiment(
+    name="hca-clients",
+    paper="003 §2",
+    summary="verbs programs as they are, on the software device of two hosts",
+    run=run,
+    targets=(Target("failed", "<=", 0),),
+)

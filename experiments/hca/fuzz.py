@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hca fuzz: libFuzzer against the packet parser and against a whole device in the midst of work.
+
+The fuzzers are built with Clang, AddressSanitizer and UndefinedBehaviorSanitizer from the sources
+of the checkout. They start from the corpus that is kept there, and every new input is thrown away.
+Both run at the same time, each on a processor of its own where there are two.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.workspace import Workspace, failing_as_run
+from lanewise.errors import RunError
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "src" / "verbs" / "proto" / "fuzz"
+BUILD = ROOT / "build" / "fuzz"
+FUZZERS = ("packet", "engine")
+SECONDS = int(os.environ.get("LANEWISE_FUZZ_SECONDS", "240"))
+_BYTES_MAX = 400
+# An engine allocates much and frees all of it with each input; memory that rests longer than that
+# only makes the processor's caches cold.
+_SANITIZER = "quarantine_size_mb=16"
+_COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(22, 13, -1)))
+_OPTIONS = (
+    "-DLANEWISE_MPI=openmpi", "-DLANEWISE_BENCHMARKS=OFF", "-DCMAKE_BUILD_TYPE=Release",
+    "-DLANEWISE_UNIT_TESTS=OFF", "-DLANEWISE_SANITIZE=address,undefined,fuzzer-no-link",
+)  # fmt: skip
+
+
+def build() -> None:
+    """Build the fuzzers; RunError where that cannot be."""
+    compiler = next((path for name in _COMPILERS if (path := shutil.which(name))), None)
+    if compiler is None or not SOURCES.is_dir():
+        raise RunError("the fuzzers need a checkout and Clang; install clang and libclang-rt-dev")
+    compilers = (f"-DCMAKE_CXX_COMPILER={compiler}",
+                 f"-DCMAKE_C_COMPILER={compiler.replace('++', '')}")  # fmt: skip
+    targets = [f"{name}_fuzz" for name in FUZZERS]
+    _must("cmake", "-S", str(ROOT), "-B", str(BUILD), "-G", "Ninja", *_OPTIONS, *compilers)
+    _must("cmake", "--build", str(BUILD), "--target", *targets)
+
+
+def _must(*words: str) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunError(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()[-2000:]}")
+
+
+def fuzz(name: str, folder: Path, seconds: int) -> tuple[int, int, str]:
+    """Run a fuzzer; return how many inputs it tried, how many crashed it, and what it said last."""
+    found = folder / name
+    found.mkdir(parents=True, exist_ok=True)
+    words = [
+        str(BUILD / "bin" / f"{name}_fuzz"), str(found), str(SOURCES / "corpus" / name),
+        f"-max_total_time={seconds}", f"-max_len={_BYTES_MAX}", "-print_final_stats=1",
+        "-timeout=10", f"-artifact_prefix={folder}/{name}-",
+        # To weigh each feature by how rare it is takes longer than an input.
+        "-entropic=0",
+    ]  # fmt: skip
+    options = ":".join(filter(None, (_SANITIZER, os.environ.get("ASAN_OPTIONS"))))
+    done = subprocess.run(
+        words, env={**os.environ, "ASAN_OPTIONS": options}, capture_output=True, text=True,
+        errors="replace", check=False,
+    )  # fmt: skip
+    executed = re.search(r"number_of_executed_units: (\d+)", done.stderr)
+    return int(executed[1]) if executed else 0, int(done.returncode != 0), done.stderr[-2000:]
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Build the fuzzers, run each for a while, and count."""
+    with failing_as_run():
+        workspace.say("building the fuzzers")
+        build()
+        workspace.say(f"{' and '.join(FUZZERS)} for {SECONDS} s")
+        with ThreadPoolExecutor(len(FUZZERS)) as pool:
+            found = pool.map(lambda name: fuzz(name, workspace.folder, SECONDS), FUZZERS)
+            results = dict(zip(FUZZERS, found, strict=True))
+    counts = {name: inputs for name, (inputs, _, _) in results.items()}
+    crashes = sum(crashed for _, crashed, _ in results.values())
+    notes = [f"{name}: {said}" for name, (_, crashed, said) in results.items() if crashed]
+    figures = {f"{name}_inputs": float(count) for name, count in counts.items()}
+    figures = {"inputs": float(sum(counts.values())), "crashes": float(crashes), **figures}
+    return Outcome(
+        figures=figures,
+        rows=[Row(name, "-", f"{value:,.0f}") for name, value in figures.items()],
+        conditions={"seconds_each": SECONDS, "bytes_max": _BYTES_MAX},
+        files=[],
+        notes=notes,
+    )
+
+
+EXPERIMENT = Experiment(
+    name="hca-fuzz",
+    paper="003 §2",
+    summary="hostile packets against the parser and the engine of the software device",
+    run=run,
+    targets=(Target("crashes", "<=", 0.0), Target("inputs", ">=", 10_000_000.0)),
+)

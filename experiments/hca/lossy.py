@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hca lossy: reliable connections of the software device over a link that loses and reorders.
+
+Two sites are joined by a delay line that loses one packet in a hundred. Ping-pong looks at every
+byte; a stream of writes tells what gets through, and the counters what it took.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.hca.hosts import ADDRESS, Hosts
+from experiments.workspace import Workspace, failing_as_run
+from lanewise.errors import RunError
+from lanewise.testbed import bed
+from lanewise.testbed.bed import Source
+
+CALLER = "b1"
+LOSS, REORDER = "1 %", "1 %"
+SECONDS = 5
+DESCRIPTION = f"""
+[[site]]
+name = "a"
+hosts = 1
+
+[[site]]
+name = "b"
+hosts = 1
+
+[[link]]
+between = ["a", "b"]
+rate = "1 Gbit/s"
+delay = "100 us"
+loss = "{LOSS}"
+reorder = "{REORDER}"
+"""
+# LIDs follow from addresses within a network only, and each site is one.
+_DEVICE = """
+ports = ["lan0"]
+[lids]
+"10.1.0.1" = 16
+"10.2.0.1" = 17
+"""
+
+
+def device_options(folder: Path) -> list[str]:
+    """Write what the device is on either host; return the options of `lanewise hca` for it."""
+    file = folder / "device.toml"
+    file.write_text(_DEVICE, encoding="utf-8")
+    return ["--config", str(file)]
+
+
+def pingpong(hosts: Hosts, kind: str) -> bool:
+    """Tell whether a ping-pong over the link carried every byte as it was."""
+    words = [f"ibv_{kind}_pingpong", "-g", "0", "-c", "-n", "1000"]
+    listening = hosts.listen(words, 18515)
+    calling = hosts.run(CALLER, [*words, ADDRESS])
+    listening.communicate()
+    return calling.returncode == 0 and listening.returncode == 0
+
+
+def stream(hosts: Hosts) -> tuple[float, dict[str, int]]:
+    """Write for some seconds; return the goodput in Gb/s and the counters of the sender."""
+    words = ["ib_write_bw", "-x", "0", "-F", "-s", "65536", "-D", str(SECONDS), "--report_gbits"]
+    listening = hosts.listen(words, 18515)
+    calling = hosts.start(CALLER, [*words, ADDRESS])
+    time.sleep(0.8 * SECONDS)
+    counters = counters_on(hosts, CALLER)
+    said, _ = calling.communicate()
+    listening.communicate()
+    rows = re.findall(r"^ *65536 .*$", said, re.MULTILINE)
+    if calling.returncode != 0 or not rows:
+        raise RunError(f"ib_write_bw failed: {said}")
+    return float(rows[-1].split()[3]), counters
+
+
+def counters_on(hosts: Hosts, host: str) -> dict[str, int]:
+    """Return the counters of the one queue pair on a host."""
+    words = [sys.executable, "-m", "lanewise", "hca", "status", "--json"]
+    done = subprocess.run(
+        hosts.bed.line(host, words), capture_output=True, text=True, check=False
+    )  # fmt: skip
+    devices: list[dict[str, Any]] = json.loads(done.stdout or '{"devices": []}')["devices"]
+    pairs = [pair for device in devices for pair in device["queue_pairs"]]
+    if not pairs:
+        raise RunError(f"no queue pair on {host}; {done.stderr.strip()}")
+    return dict(pairs[0]["counters"])
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Validate data over the link, then measure what gets through."""
+    with failing_as_run(), bed.raised(Source(DESCRIPTION, "lossy", "lossy.toml")) as raised:
+        hosts = Hosts(raised, ["--ports", "lan0"])
+        workspace.say("ping-pong with every byte looked at")
+        validated = pingpong(hosts, "rc") and pingpong(hosts, "srq")
+        workspace.say(f"writes for {SECONDS} s")
+        goodput_gbps, counters = stream(hosts)
+    figures = {
+        "goodput_gbps": goodput_gbps,
+        "retries": float(counters["packets_resent"]),
+        "resent_percent": 100 * counters["packets_resent"] / max(1, counters["packets_sent"]),
+        "validated": float(validated),
+    }
+    return Outcome(
+        figures=figures,
+        rows=[Row(name, "-", f"{value:.3g}") for name, value in figures.items()],
+        conditions={"loss": LOSS, "reorder": REORDER, "link": "1 Gbit/s", "counters": counters},
+        files=[],
+    )
+
+
+EXPERIMENT = Experiment(
+    name="hca-lossy",
+    paper="003 §2",
+    summary="reliable connections of the software device over a link that loses 1 %",
+    run=run,
+    targets=(Target("validated", ">=", 1.0), Target("retries", ">=", 1.0)),
+)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hca many: what ten thousand queue pairs of one process take, and what it takes to sleep."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.hca.hosts import LISTENER, Hosts
+from lanewise.errors import RunError
+
+PROGRAM = Path(__file__).with_name("many.c")
+QUEUE_PAIRS = 10_000
+
+
+@dataclass(frozen=True)
+class Many:
+    """How many queue pairs were open, the bytes of each, and the share of a processor asleep."""
+
+    queue_pairs: int
+    bytes_each: int
+    idle_percent: float
+
+
+def many(hosts: Hosts, folder: Path, seconds: int) -> Many:
+    """Open the queue pairs on a host, send a message on each, then sleep for `seconds`."""
+    program = folder / "hca_many"
+    words = ["cc", "-std=gnu11", "-O1", "-o", str(program), str(PROGRAM), "-libverbs"]
+    built = subprocess.run(words, capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        raise RunError(f"{PROGRAM.name} cannot be built: {built.stderr.strip()}")
+    said = hosts.run(LISTENER, [str(program), str(QUEUE_PAIRS), str(seconds)])
+    found = re.search(r"queue_pairs (\d+) bytes_each (\d+) idle_percent ([\d.]+)", said.stdout)
+    if found is None or said.returncode != 0:
+        raise RunError(f"{QUEUE_PAIRS} queue pairs failed: {said.stdout.strip()}")
+    return Many(int(found[1]), int(found[2]), float(found[3]))

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hca probes: programs with one end on the software device, and what they should show there.
+
+Each returns why it is not good, nothing where it is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.hca.hosts import CALLER, LISTENER, Hosts, stop
+
+PYVERBS_TESTS = Path("/usr/share/doc/rdma-core/tests")
+_SYSTEM_PYTHON = "/usr/bin/python3"
+_PASSING_LEAST = 70
+_TEST = re.compile(r"\.\.\. (ok|FAIL|ERROR|skipped (?:'.*'|\".*\"))$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A program, the file without which it cannot be, and the package with that file."""
+
+    name: str
+    file: str
+    package: str
+    why_not: Callable[[Hosts], str]
+
+
+def devinfo(hosts: Hosts) -> str:
+    """Show the device: two ports that are active."""
+    shown = hosts.run(LISTENER, ["ibv_devinfo", "-v"]).stdout
+    return "" if shown.count("PORT_ACTIVE (4)") == 2 and "AUTO_PATH_MIG" in shown else shown
+
+
+def ucx_info(hosts: Hosts) -> str:
+    """Find the transports of UCX on the device."""
+    shown = hosts.run(LISTENER, ["ucx_info", "-d"]).stdout
+    found = set(re.findall(r"Transport: (\w+)", shown))
+    return "" if {"rc_verbs", "ud_verbs"} <= found else shown
+
+
+def asyncwatch(hosts: Hosts) -> str:
+    """Wait for events while a cable is pulled and put back."""
+    watching = hosts.start(CALLER, ["stdbuf", "-oL", "ibv_asyncwatch", "-d", "lanewise0"])
+    assert watching.stdout is not None
+    told = [watching.stdout.readline()]
+    if "async event FD" in told[0]:
+        hosts.pull(CALLER, "lan1")
+        told.append(watching.stdout.readline())
+        hosts.plug(CALLER, "lan1")
+        told.append(watching.stdout.readline())
+    stop(watching)
+    watching.communicate()
+    wanted = ("async event FD", "IBV_EVENT_PORT_ERR (10), port 2",
+              "IBV_EVENT_PORT_ACTIVE (9), port 2")  # fmt: skip
+    heard = len(told) == len(wanted) and all(map(str.__contains__, told, wanted))
+    return "" if heard else "".join(told)
+
+
+def pyverbs_results(hosts: Hosts) -> tuple[Counter[str], str]:
+    """Run the tests of pyverbs; return how often each ending came, and all that was printed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "tests"
+        folder.mkdir()
+        for path in PYVERBS_TESTS.iterdir():
+            if path.suffix == ".gz":
+                (folder / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
+            else:
+                shutil.copy(path, folder)
+        words = [_SYSTEM_PYTHON, str(folder / "run_tests.py"), "--dev", "lanewise0", "-v"]
+        said = hosts.run(LISTENER, words).stdout
+    return Counter(_TEST.findall(said)), said
+
+
+def pyverbs(hosts: Hosts) -> str:
+    """Run the tests of pyverbs: none may fail, and those that only ask for verbs must pass."""
+    endings, said = pyverbs_results(hosts)
+    return "" if passes(endings) else said
+
+
+def passes(endings: Counter[str]) -> bool:
+    """Tell whether the tests of pyverbs went as they should."""
+    return not endings["FAIL"] and not endings["ERROR"] and endings["ok"] >= _PASSING_LEAST
+
+
+PROBES: tuple[Probe, ...] = (
+    Probe("ibv_devinfo", "/usr/bin/ibv_devinfo", "ibverbs-utils", devinfo),
+    Probe("ibv_asyncwatch", "/usr/bin/ibv_asyncwatch", "ibverbs-utils", asyncwatch),
+    Probe("ucx_info", "/usr/bin/ucx_info", "ucx-utils", ucx_info),
+    Probe("tests of pyverbs", str(PYVERBS_TESTS), "python3-pyverbs", pyverbs),
+)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Pulls cables: takes interfaces of this network namespace down and up again while the program
+// runs, and keeps the times.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "experiments/migration/exchange/settings.hpp"
+
+namespace lanewise::exchange {
+
+struct Pulled {
+    std::int64_t from_ns = 0;  // before the kernel was asked
+    std::int64_t done_ns = 0;  // after it had done it
+};
+
+class Cuts {
+  public:
+    explicit Cuts(std::vector<Cut> cuts);
+    ~Cuts();
+    Cuts(const Cuts&) = delete;
+    Cuts& operator=(const Cuts&) = delete;
+
+    // Begins to count, if it has not yet.
+    void start();
+    // Waits until the last cable is back.
+    const std::vector<Pulled>& finish();
+    // The n-th that was pulled, where count() is above n.
+    const Pulled& pulled(std::size_t number) const { return pulled_[number]; }
+    // How many have been pulled so far.
+    std::size_t count() const { return count_.load(std::memory_order_acquire); }
+
+  private:
+    void run();
+
+    std::vector<Cut> cuts_;
+    std::vector<Pulled> pulled_;
+    std::atomic<std::size_t> count_{0};
+    std::thread thread_;
+};
+
+std::int64_t now_ns();
+
+}  // namespace lanewise::exchange

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// lanewise-exchange: two programs that exchange checked messages over verbs. They know nothing of
+// paths: under `lanewise protect` the traffic outlives the cuts that they are told to make. With
+// --transitions they call the modules of lanewise/paths.h themselves and time them. Each ends with
+// one line of JSON.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <optional>
+
+#include "experiments/migration/exchange/traffic.hpp"
+#include "experiments/migration/exchange/transitions.hpp"
+
+namespace {
+
+using namespace lanewise::exchange;
+
+Cut read_cut(const std::string& text) {
+    Cut made;
+    const std::size_t first = text.find(':');
+    const std::size_t second = text.find(':', first + 1);
+    if (second == std::string::npos) {
+        throw CLI::ValidationError("--cut " + text, "say INTERFACE:AT_S:FOR_S");
+    }
+    made.interface = text.substr(0, first);
+    made.at_s = std::stod(text.substr(first + 1));
+    made.for_s = std::stod(text.substr(second + 1));
+    return made;
+}
+
+void print(const Found& found) {
+    fmt::print(R"({{"sent": {}, "received": {}, "lost": {}, "duplicated": {}, "corrupted": {}, )"
+               R"("atomics": {}, "atomics_wrong": {}, "longest_gap_ns": {}, "resumed_ns": [{}]}})"
+               "\n",
+               found.sent, found.received, found.lost, found.duplicated, found.corrupted,
+               found.atomics, found.atomics_wrong, found.longest_gap_ns,
+               fmt::join(found.resumed_ns, ", "));
+}
+
+void print(const Transition& one) {
+    fmt::print(R"({{"queue_pairs": {}, "armed_s": {}, "migrated_s": {}, "usual_latency_s": {}, )"
+               R"("arming_latency_s": {}, "migrating_latency_s": {}}})"
+               "\n",
+               one.queue_pairs, one.armed_s, one.migrated_s, one.usual_latency_s,
+               one.arming_latency_s, one.migrating_latency_s);
+}
+
+void run(Settings settings) {
+    Meeting meeting(settings);
+    if (settings.transitions.empty()) {
+        Cuts cuts(settings.cuts);
+        if (settings.cuts_early) cuts.start();
+        Endpoint endpoint(settings, meeting, traffic_memory_bytes(settings));
+        print(exchange(settings, meeting, endpoint, cuts));
+        return;
+    }
+    for (const int count : settings.transitions) {
+        settings.queue_pairs = count;
+        Endpoint endpoint(settings, meeting, static_cast<std::size_t>(settings.message_bytes));
+        const Transition found = time_transitions(settings, meeting, endpoint);
+        meeting.swap({4});
+        if (!settings.listens) print(found);
+        std::fflush(stdout);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    Settings settings;
+    std::string role;
+    std::vector<std::string> cuts;
+    CLI::App app{"Exchange checked messages over verbs"};
+    app.add_option("role", role)->required()->check(CLI::IsMember({"listen", "call"}));
+    app.add_option("address", settings.address, "of the listener")->required();
+    app.add_option("--tcp-port", settings.tcp_port);
+    app.add_option("--device", settings.device);
+    app.add_option("--port", settings.port);
+    app.add_option("--gid-index", settings.gid_index);
+    app.add_option("--queue-pairs", settings.queue_pairs)->check(CLI::Range(1, 4096));
+    app.add_option("--window", settings.window)->check(CLI::Range(1, 1024));
+    app.add_option("--message-bytes", settings.message_bytes)->check(CLI::Range(32, 1 << 20));
+    app.add_option("--seconds", settings.seconds);
+    app.add_option("--timeout", settings.timeout)->check(CLI::Range(0, 31));
+    app.add_option("--cut", cuts, "INTERFACE:AT_S:FOR_S")->expected(-1);
+    app.add_flag("--early", settings.cuts_early, "Count the cuts from before the connection");
+    app.add_option("--transitions", settings.transitions, "Time N queue pairs")->delimiter(',');
+    app.add_option("--rounds", settings.rounds);
+    try {
+        app.parse(argc, argv);
+        for (const std::string& cut : cuts) settings.cuts.push_back(read_cut(cut));
+        settings.listens = role == "listen";
+        run(settings);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    } catch (const Broken& broken) {
+        std::fprintf(stderr, "lanewise-exchange: %s\n", broken.what());
+        return 1;
+    }
+    return 0;
+}

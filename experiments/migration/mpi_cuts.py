@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPI cuts: applications on two hosts, over several transports, with a cable pulled in mid-run.
+
+Each application checks its result: the integer sort (examples/integer_sort.c, the NAS kernel IS)
+the order of its keys, HPCC its residuals, LAMMPS ends with the very numbers of an undisturbed run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.workspace import Workspace, failing_as_run
+from lanewise.errors import RunError
+from lanewise.launch.native import find_builds
+from lanewise.suite.application import input_file
+
+CABLE = "a2.lan0"
+SORT_TRIAL = 30  # iterations
+TRIAL_LIMIT_S = 150.0
+_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+_FAULT = '{"event": "fault"'
+_LANEWISE = (sys.executable, "-m", "lanewise")
+_OVER_UCX = ("env", "UCX_TLS=rc_verbs,ud_verbs,self", "UCX_NET_DEVICES=lanewise0:1")
+_UCX = (*_OVER_UCX, "mpirun.openmpi", "-x", "UCX_TLS", "-x", "UCX_NET_DEVICES",
+        "--mca", "pml", "ucx", "--mca", "osc", "ucx", "--mca", "pml_ucx_tls", "any",
+        "--mca", "pml_ucx_devices", "any")  # fmt: skip
+_OPENIB = ("mpirun.openmpi", "--mca", "pml", "ob1", "--mca", "btl", "openib,self",
+           "--mca", "btl_openib_allow_ib", "1",
+           "--mca", "btl_openib_enable_apm_over_ports", "1")  # fmt: skip
+_TCP = ("mpirun.openmpi", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self")
+# The second path of MPTCP is one that each host announces; Open MPI itself keeps to the first.
+_ANNOUNCE = (
+    "ip mptcp limits set subflows 4 add_addr_accepted 4; "
+    'for a in $(ip -4 -o address show dev lan1 | awk \'{ sub("/.*", "", $4); print $4 }\'); '
+    'do ip mptcp endpoint add $a dev lan1 signal; done; exec mptcpize run "$0" "$@"'
+)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A transport: its launcher, the personality of the device ("" for none), and protection."""
+
+    name: str
+    launcher: tuple[str, ...]
+    personality: str = "ethernet"
+    protected: bool = False
+    wrapper: tuple[str, ...] = ()  # around the program
+    mpi: str = "openmpi"
+    needs: str = "mpirun.openmpi"
+
+    def available(self) -> bool:
+        """Tell whether what it needs is installed."""
+        return shutil.which(self.needs) is not None
+
+
+PROTECTED = Way("UCX, protected", _UCX, protected=True)
+MPICH = Way("MPICH over UCX, protected", (*_OVER_UCX, "mpirun.mpich"), protected=True,
+            mpi="mpich", needs="mpirun.mpich")  # fmt: skip
+NONE = Way("UCX, not protected", _UCX)
+OPENIB = Way("openib with its own APM", _OPENIB, "infiniband")
+TCP = Way("TCP", _TCP, "")
+MPTCP = Way("TCP with MPTCP", (*_TCP, "--mca", "btl_tcp_if_include", "lan0"), "",
+            wrapper=("sh", "-c", _ANNOUNCE), needs="mptcpize")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Application:
+    """A program, and what tells of a good run: how long it took and what came out, or None."""
+
+    name: str
+    words: tuple[str, ...]
+    judge: Callable[[str, Path], tuple[float, str] | None]
+    needs: str = ""
+    prepare: Callable[[Path], None] | None = None
+
+    def available(self) -> bool:
+        """Tell whether it is installed."""
+        return not self.needs or shutil.which(self.needs) is not None
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What became of a run: seconds are None where its result was not right or not there."""
+
+    seconds: float | None
+    result: str
+    ended_s: float  # when its last words came, from the begin of the launch
+    wall_s: float  # when all was over, the cable mended too
+    migrations: int
+    last_words: str
+
+
+@dataclass(frozen=True)
+class Pull:
+    """When the cable is pulled, from the begin of the launch, and for how long."""
+
+    at_s: float
+    for_s: float
+
+
+def integer_sort(mpi: str, log2_keys: int, iterations: int) -> Application:
+    """Return the sort of so many keys, built for an MPI."""
+    with failing_as_run():
+        programs = [
+            build.programs / "integer_sort"
+            for build in find_builds(os.environ) if build.mpi == mpi
+        ]  # fmt: skip
+    found = next((path for path in programs if path.is_file()), None)
+    if found is None:
+        raise RunError(f"integer_sort is not built for {mpi}; build it with: make build")
+    return Application("integer sort", (str(found), str(log2_keys), str(iterations)), _sorted)
+
+
+def _sorted(text: str, _: Path) -> tuple[float, str] | None:
+    found = re.search(r"^verified, ([0-9.]+) s$", text, re.MULTILINE)
+    return (float(found[1]), "") if found else None
+
+
+def lammps(steps: int) -> Application:
+    """Return a Lennard-Jones liquid that runs for so many steps."""
+    with failing_as_run():
+        script = str(input_file())
+    words = ("lmp", "-in", script, "-log", "none",
+             "-var", "ranks", "2", "-var", "cells", "12", "-var", "steps", str(steps))  # fmt: skip
+    return Application("LAMMPS", words, _melted, "lmp")
+
+
+def _melted(text: str, _: Path) -> tuple[float, str] | None:
+    took = re.search(r"^Loop time of ([0-9.]+) on", text, re.MULTILINE)
+    if took is None:
+        return None
+    return float(took[1]), text[: took.start()].strip().splitlines()[-1]
+
+
+def hpcc(order: int) -> Application:
+    """Return the HPC Challenge on a matrix of this order."""
+    return Application(
+        "HPCC", ("hpcc",), _challenged, "hpcc", lambda folder: _write_challenge(folder, order)
+    )
+
+
+def _write_challenge(folder: Path, order: int) -> None:
+    (folder / "hpccoutf.txt").unlink(missing_ok=True)
+    values = ("HPL.out file", "8 device", "1 sizes", f"{order} Ns", "1 blockings", "80 NBs",
+              "0 PMAP", "1 grids", "1 Ps", "2 Qs", "16.0 threshold", "1", "2 PFACTs", "1",
+              "4 NBMINs", "1", "2 NDIVs", "1", "1 RFACTs", "1", "1 BCASTs", "1", "1 DEPTHs",
+              "2 SWAP", "64", "0 L1", "0 U", "1 equilibration", "8 alignment", "separator",
+              "0 PTRANS sizes", "1200", "0 PTRANS blockings", "40")  # fmt: skip
+    lines = ["What HPCC is to do", "for Lanewise", *values]
+    (folder / "hpccinf.txt").write_text("\n".join(lines) + "\n", encoding="ascii")
+
+
+# It times itself in whole seconds only.
+def _challenged(_: str, folder: Path) -> tuple[float, str] | None:
+    try:
+        text = (folder / "hpccoutf.txt").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    moments = [int(word) for word in re.findall(r"Current time \(([0-9]+)\)", text)]
+    if "Success=1" not in text or "FAILED" in text or len(moments) < 2:
+        return None
+    return float(moments[-1] - moments[0]), ""
+
+
+def launch(
+    workspace: Workspace, way: Way, what: Application, limit_s: float, pull: Pull | None = None
+) -> Ran:
+    """Run on two hosts; a run that does not end within `limit_s` has failed."""
+    folder = workspace.folder.resolve()
+    report = folder / "protect.jsonl"
+    report.unlink(missing_ok=True)
+    if what.prepare is not None:
+        what.prepare(folder)
+    protect = [*_LANEWISE, "protect", "--report", str(report), "--"] if way.protected else []
+    ports = ["--ports", "lan0,lan1", "--personality", way.personality]
+    device = [*_LANEWISE, "hca", *ports, "--"] if way.personality else []
+    line = [*_LANEWISE, "testbed", "run", "two-port", *_script(folder, pull), "--",
+            *way.launcher, "-n", "2", *device, *protect, *way.wrapper, *what.words]  # fmt: skip
+    environment = {**os.environ, **(_ROOT if os.getuid() == 0 else {})}
+    begin_s = time.monotonic()
+    heard = _run(line, environment, limit_s, folder)
+    wall_s = time.monotonic() - begin_s
+    seconds, result = what.judge("".join(words for _, words in heard), folder) or (None, "")
+    said = [(at_s, words.strip()) for at_s, words in heard if not words.startswith(_FAULT)]
+    ended_s, last_words = next((one for one in reversed(said) if one[1]), (0.0, "nothing was said"))
+    return Ran(seconds, result, ended_s, wall_s, _migrations(report), last_words)
+
+
+def scaled(
+    workspace: Workspace, application: Callable[[int], Application], amount: int, wanted_s: float
+) -> int:
+    """Return how much of an application takes so long, by protected runs of `amount` and more."""
+    while True:
+        what = application(amount)
+        workspace.say(f"{what.name}: how long it takes")
+        took_s = good(launch(workspace, PROTECTED, what, TRIAL_LIMIT_S), what.name)
+        if took_s >= wanted_s / 5:  # the beginning no longer counts for much
+            return round(amount * wanted_s / took_s)
+        amount = round(amount * max(2, wanted_s / 3 / took_s))
+
+
+def pull_into(whole: Ran, for_s: float) -> Pull:
+    """Return a pull a third into the work, as far as a run without one tells."""
+    working_s = whole.seconds or 0.0
+    return Pull(at_s=max(1.0, whole.wall_s - 2 * working_s / 3), for_s=for_s)
+
+
+def good(done: Ran, what: str, like: Ran | None = None) -> float:
+    """Return the time of a run that has to be right; RunError where it is not."""
+    if done.seconds is None:
+        raise RunError(f"{what} was not verified: {done.last_words}")
+    if like is not None and done.result != like.result:
+        raise RunError(f"{what} ended with {done.result} and not with {like.result}")
+    return done.seconds
+
+
+def _script(folder: Path, pull: Pull | None) -> list[str]:
+    if pull is None:
+        return []
+    path = folder / "cut.toml"
+    path.write_text(
+        f'[[fault]]\nat = "{pull.at_s:g} s"\ncut = "{CABLE}"\nfor = "{pull.for_s:g} s"\n',
+        encoding="utf-8",
+    )
+    return ["--faults", str(path)]
+
+
+# The testbed lives on to mend what it has cut, so what was said when is kept.
+def _run(
+    line: Sequence[str], environment: Mapping[str, str], limit_s: float, folder: Path
+) -> list[tuple[float, str]]:
+    begin_s = time.monotonic()
+    heard: list[tuple[float, str]] = []
+    with subprocess.Popen(
+        line, env=environment, text=True, cwd=folder,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        stop = threading.Timer(limit_s, process.terminate)  # the testbed ends with it
+        stop.start()
+        heard.extend((time.monotonic() - begin_s, words) for words in process.stdout)
+        stop.cancel()
+    if time.monotonic() - begin_s >= limit_s:
+        heard.append((limit_s, f"it had not ended after {limit_s:g} s\n"))
+    return heard
+
+
+def _migrations(report: Path) -> int:
+    if not report.is_file():
+        return 0
+    lines = report.read_text(encoding="utf-8").splitlines()
+    return sum(int(json.loads(line)["migrations"]) for line in lines)

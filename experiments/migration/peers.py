@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Migration peers: who survives a pulled cable (paper 003, section 5).
+
+The same sort over each transport; the cable stays out for ten seconds.  One that waits for it has
+survived, ten seconds late.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.migration.mpi_cuts import (
+    MPTCP,
+    NONE,
+    OPENIB,
+    PROTECTED,
+    SORT_TRIAL,
+    TCP,
+    Pull,
+    Ran,
+    integer_sort,
+    launch,
+    pull_into,
+    scaled,
+)
+from experiments.workspace import Workspace
+from lanewise.errors import RunError
+from lanewise.plots import Bar, draw_bars
+from lanewise.results.quantity import time_text
+
+WAYS = (PROTECTED, NONE, OPENIB, TCP, MPTCP)
+LOG2_KEYS = 21
+SORT_S = 8.0
+CUT_S = 10.0
+LIMIT_S = 90.0  # a run that hangs has failed
+ENDING_S = 1.0  # at most, from the end of the sorting to the last words
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Run each way without and with the cut."""
+    sorter = partial(integer_sort, "openmpi", LOG2_KEYS)
+    iterations = scaled(workspace, sorter, SORT_TRIAL, SORT_S)
+    sort = sorter(iterations)
+    figures: dict[str, float] = {}
+    rows: list[Row] = []
+    bars: list[Bar] = []
+    for way in WAYS:
+        if not way.available():
+            rows.append(Row(way.name, "", f"{way.needs} is not installed"))
+            continue
+        workspace.say(way.name)
+        whole = launch(workspace, way, sort, LIMIT_S)
+        if whole.seconds is None:
+            rows.append(Row(way.name, "", f"does not run here: {whole.last_words}"))
+            continue
+        pull = pull_into(whole, CUT_S)
+        cut = launch(workspace, way, sort, LIMIT_S, pull)
+        key = re.sub("[^a-z]+", "_", way.name.lower())
+        figures[f"{key}_survives"] = float(cut.seconds is not None)
+        figures[f"{key}_whole_s"] = whole.seconds
+        if cut.seconds is None:
+            rows.append(Row(way.name, "", f"fails: {cut.last_words}"))
+            continue
+        if not fell_into(pull, cut):
+            raise RunError(f"{way.name}: the cut did not fall into the sorting")
+        late_s = cut.seconds - whole.seconds
+        figures[f"{key}_delay_s"] = late_s
+        rows.append(Row(way.name, "", f"survives, {late_s:+.2f} s to {whole.seconds:.2f} s"))
+        bars.append(Bar(way.name, cut.seconds))
+    return Outcome(
+        figures=figures,
+        rows=rows,
+        conditions={
+            "ranks": 2,
+            "hosts": 2,
+            "cut_s": CUT_S,
+            "cable": "the caller's first",
+            "iterations": iterations,
+        },
+        files=workspace.save(
+            draw_bars([("Time with a cable out for ten seconds", bars)], time_text),
+            "migration-peers",
+        ),
+    )
+
+
+def fell_into(pull: Pull, ran: Ran) -> bool:
+    """Tell whether a cable was pulled while a run worked that has ended well."""
+    assert ran.seconds is not None
+    return ran.ended_s - ran.seconds - ENDING_S < pull.at_s < ran.ended_s
+
+
+EXPERIMENT = Experiment(
+    name="migration-peers",
+    paper="003 §5",
+    summary="which transports of Open MPI survive a pulled cable",
+    run=run,
+    targets=(Target("ucx_protected_survives", ">=", 1.0),),
+)

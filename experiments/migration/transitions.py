@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Migration transitions: loading and migrating N queue pairs at once (paper 003, Figs 5 and 6).
+
+The caller asks for all of them and counts until the last is armed, and until the last event of a
+migration is there, while RDMA writes go round over them.  The paper finds a line; its figures are
+drawn without numbers, so what can be compared is how the two lines lie to each other.
+"""
+
+from __future__ import annotations
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.migration.two_ports import exchange, slope_and_r2, two_hosts
+from experiments.workspace import Workspace
+from lanewise.plots.series import Series, draw_series
+
+COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+ROUNDS = 5
+MESSAGE_BYTES = 128
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Time both transitions for 1 to 512 queue pairs."""
+    workspace.say(f"{COUNTS[0]} to {COUNTS[-1]} queue pairs, {ROUNDS} rounds each")
+    words = ["--transitions", ",".join(map(str, COUNTS)), "--rounds", str(ROUNDS),
+             "--message-bytes", str(MESSAGE_BYTES)]  # fmt: skip
+    with two_hosts() as raised:
+        found = exchange(raised, words).caller
+    counts = [float(one["queue_pairs"]) for one in found]
+    armed = [float(one["armed_s"]) for one in found]
+    migrated = [float(one["migrated_s"]) for one in found]
+    figures: dict[str, float] = {}
+    for count, arming, migrating in zip(counts, armed, migrated, strict=True):
+        figures[f"migrated_armed_us_{count:.0f}"] = 1e6 * arming
+        figures[f"armed_migrated_us_{count:.0f}"] = 1e6 * migrating
+    slope_armed, r2_armed = slope_and_r2(counts, armed)
+    slope_migrated, r2_migrated = slope_and_r2(counts, migrated)
+    figures |= {
+        "migrated_armed_us_each": 1e6 * slope_armed, "migrated_armed_r2": r2_armed,
+        "armed_migrated_us_each": 1e6 * slope_migrated, "armed_migrated_r2": r2_migrated,
+        "r2": min(r2_armed, r2_migrated),
+    }  # fmt: skip
+    series = [Series("MIGRATED to ARMED", counts, [1e3 * one for one in armed]),
+              Series("ARMED to MIGRATED", counts, [1e3 * one for one in migrated])]  # fmt: skip
+    figure = draw_series(
+        [("Milliseconds until the last has made it", series)], "queue pairs",
+        lambda value: f"{value:.0f}", ticks=COUNTS[6:], scale="linear",
+    )  # fmt: skip
+    return Outcome(
+        figures=figures,
+        rows=_rows(figures),
+        conditions={"rounds": ROUNDS, "message_bytes": MESSAGE_BYTES, "ports": 2},
+        files=workspace.save(figure, "migration-transitions"),
+    )
+
+
+def _rows(figures: dict[str, float]) -> list[Row]:
+    rows = [
+        Row(
+            f"{count} queue pairs, load and migrate", "",
+            f"{figures[f'migrated_armed_us_{count}']:.0f} us, "
+            f"{figures[f'armed_migrated_us_{count}']:.0f} us",
+        )
+        for count in COUNTS
+    ]  # fmt: skip
+    return [
+        *rows,
+        Row("R2 of the line, load", "linear", f"{figures['migrated_armed_r2']:.4f}"),
+        Row("R2 of the line, migrate", "linear", f"{figures['armed_migrated_r2']:.4f}"),
+    ]
+
+
+EXPERIMENT = Experiment(
+    name="migration-transitions",
+    paper="003 Fig. 5, 6",
+    summary="the time to arm and to migrate 1 to 512 queue pairs",
+    run=run,
+    targets=(Target("r2", ">=", 0.95),),
+)

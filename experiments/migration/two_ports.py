@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two hosts with two ports each, and a pair of programs that exchange messages between them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from experiments.workspace import failing_as_run
+from lanewise.errors import RunError
+from lanewise.launch.native import find_program
+from lanewise.testbed import bed, shipped
+from lanewise.testbed.bed import Bed, Source
+
+PORTS = ("lan0", "lan1")
+LISTENER, CALLER = "a1", "a2"
+ADDRESS = "10.1.0.1"
+LIMIT_S = "550"
+PROGRAM = "lanewise-exchange"
+# What lanewise-exchange asks for: a timeout of 4.096 us * 2^14, and 7 retries after the first.
+RETRIES_MS = 8 * 4.096e-3 * 2**14
+_tcp_ports = count(18800)
+_RATE_BITS_PER_S = 10e9
+_DELAYED = """
+[[site]]
+name = "a"
+hosts = 2
+
+[[site.lan]]
+rate = "10 Gbit/s"
+latency = "40 us"
+
+[[site.lan]]
+rate = "10 Gbit/s"
+latency = "40 us"
+"""
+
+
+@dataclass(frozen=True)
+class Said:
+    """The lines of JSON that each side printed."""
+
+    listener: list[dict[str, Any]]
+    caller: list[dict[str, Any]]
+
+
+@contextmanager
+def two_hosts() -> Iterator[Bed]:
+    """Raise the hosts for as long as the block lasts."""
+    with failing_as_run(), bed.raised(shipped.find("two-port")) as raised:
+        yield raised
+
+
+@contextmanager
+def delayed_hosts() -> Iterator[Bed]:
+    """Raise two hosts whose cables can lose packets and be slow (see `degraded`)."""
+    with failing_as_run(), bed.raised(Source(_DELAYED, "two-port-delayed", "two-port")) as raised:
+        yield raised
+
+
+@contextmanager
+def degraded(
+    raised: Bed, host: str, interface: str, direction: int | None = None, **settings: float
+) -> Iterator[None]:
+    """Change a cable of delayed hosts for as long as the block lasts.
+
+    Direction 0 is what the host sends, 1 what it gets, None both.  The settings are those of the
+    delay line: loss (a fraction), rate_bits_per_s.
+    """
+    usual = {"loss": 0.0, "rate_bits_per_s": _RATE_BITS_PER_S}
+    change: dict[str, Any] = {"link": f"{host}.{interface}"}
+    if direction is not None:
+        change["direction"] = direction
+    raised.ask(f"a.{interface}.line", {**change, "settings": settings})
+    try:
+        yield
+    finally:
+        restored = {key: usual[key] for key in settings}
+        raised.ask(f"a.{interface}.line", {**change, "settings": restored})
+
+
+def cut(interface: str, at_s: float, for_s: float) -> list[str]:
+    """Return the option that pulls a cable, in seconds from the begin of the traffic."""
+    return ["--cut", f"{interface}:{at_s:.4f}:{for_s:.4f}"]
+
+
+def faults_of(said: Said) -> dict[str, float]:
+    """Return what did not arrive exactly once, whole and in order; all zeros where all is well."""
+    mine, theirs = said.caller[0], said.listener[0]
+    faults = {
+        key: float(mine[key] + theirs[key])
+        for key in ("lost", "duplicated", "corrupted", "atomics_wrong")
+    }
+    faults["lost"] += abs(mine["sent"] - theirs["received"])
+    faults["lost"] += abs(theirs["sent"] - mine["received"])
+    return faults
+
+
+def exchange(
+    raised: Bed,
+    words: Sequence[str],
+    *,
+    protect: Sequence[str] | None = None,
+    at_caller: Sequence[str] = (),
+    at_listener: Sequence[str] = (),
+) -> Said:
+    """Run lanewise-exchange on both hosts, under `lanewise protect` with options where given."""
+    with failing_as_run():
+        program = str(find_program(PROGRAM, os.environ))
+    common = [*words, "--tcp-port", str(next(_tcp_ports))]
+    listening = _start(
+        raised, LISTENER, protect, [program, "listen", ADDRESS, *common, *at_listener]
+    )
+    calling = _start(raised, CALLER, protect, [program, "call", ADDRESS, *common, *at_caller])
+    said, complaint = calling.communicate()
+    if calling.returncode != 0:
+        listening.terminate()
+    heard, _ = listening.communicate()
+    if calling.returncode != 0:
+        own = [line for line in complaint.splitlines() if line.startswith(PROGRAM)]
+        raise RunError(own[0] if own else f"{PROGRAM} failed: {complaint.strip()}")
+    return Said(_objects(heard), _objects(said))
+
+
+def packets(raised: Bed, interface: str) -> int:
+    """Return how many packets the caller has sent through an interface."""
+    show = raised.line(CALLER, ["cat", "/proc/net/dev"])
+    table = subprocess.run(show, capture_output=True, text=True, check=True).stdout
+    for line in table.splitlines():
+        name, _, numbers = line.partition(":")
+        if name.strip() == interface:
+            return int(numbers.split()[9])
+    raise RunError(f"{CALLER} has no interface {interface}")
+
+
+def await_packets(raised: Bed, interface: str, count: int, limit_s: float = 60.0) -> None:
+    """Wait until the caller has sent so many packets through an interface."""
+    until_s = time.monotonic() + limit_s
+    while packets(raised, interface) < count and time.monotonic() < until_s:
+        pass
+
+
+def retry_exhaustion_ms(raised: Bed) -> float:
+    """Return how long an unprotected queue pair tries after its last answer before it fails."""
+    try:
+        exchange(raised, ["--seconds", "4"], at_caller=cut(PORTS[0], 0.5, 3.0))
+    except RunError as error:
+        found = re.search(r"retry counter exceeded, ([0-9.]+) ms after", str(error))
+        if found is None:
+            raise
+        return float(found[1])
+    raise RunError("a cut did not end an unprotected program")
+
+
+def _start(
+    raised: Bed, host: str, protect: Sequence[str] | None, words: Sequence[str]
+) -> subprocess.Popen[str]:
+    lanewise = [sys.executable, "-m", "lanewise"]
+    device = [*lanewise, "hca", "--ports", ",".join(PORTS), "--"]
+    protected = [] if protect is None else [*lanewise, "protect", *protect, "--"]
+    line = ["timeout", "-k", "5", LIMIT_S, *device, *protected, *words]
+    return subprocess.Popen(
+        raised.line(host, line),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def _objects(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def slope_and_r2(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+    """Return the slope of the line through the points, and how much of the variance it explains."""
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    sxx = sum((a - mean_x) ** 2 for a in x)
+    sxy = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    syy = sum((b - mean_y) ** 2 for b in y)
+    if sxx == 0 or syy == 0:
+        return 0.0, 0.0
+    return sxy / sxx, sxy * sxy / (sxx * syy)

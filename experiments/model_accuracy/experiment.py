@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Model accuracy: fitted parameters and predicted times against a cluster that is known exactly.
+
+Paper 000, section 4, estimates its models on a real cluster, where nobody knows the truth.  Here
+the cluster is simulated: what `lanewise fit --measure` finds is held against what was put in, and
+what each model predicts for linear, binomial and chain algorithms against what they take there.
+The best model is the one that the fit itself calls best, without having seen any of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.model_accuracy.known_clusters import KnownCluster, heterogeneous, homogeneous
+from experiments.workspace import SIMULATED, Workspace
+from lanewise.plots import Bar, draw_bars
+from lanewise.results.quantity import percent_text
+
+RANKS = 8
+MODELS = ("hockney", "loggp", "plogp", "lmo")
+# None of these sizes is measured for the fit.
+SIZES = "100,3000,50000,300000"
+ALGORITHMS = {
+    "scatter": ("linear", "binomial"),
+    "gather": ("linear", "binomial"),
+    "bcast": ("linear", "binomial", "chain"),
+}
+REPETITIONS = ("--repetitions", "10")
+
+Key = tuple[str, str, int]
+Errors = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came out of one cluster: the worst errors by model, and the model called best."""
+
+    best: str
+    parameters: Errors
+    predictions: Errors
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Measure, fit and predict on both clusters."""
+    found = {
+        cluster.name: examine(workspace, cluster)
+        for cluster in (homogeneous(RANKS), heterogeneous(RANKS))
+    }
+    figures = figures_of(found)
+    return Outcome(
+        figures=figures,
+        rows=list(_rows(found)),
+        conditions={"ranks": RANKS, "time": "simulated", "sizes": SIZES},
+        files=_draw(workspace, found),
+    )
+
+
+def figures_of(found: Mapping[str, Found]) -> dict[str, float]:
+    """Return the worst errors over the clusters."""
+    figures = {}
+    for what in ("parameter", "prediction"):
+        for model in MODELS:
+            errors = [getattr(one, f"{what}s") for one in found.values()]
+            known = [error[model] for error in errors if model in error]
+            if known:
+                figures[f"{what}_error_{model}"] = max(known)
+    parameters = [error for one in found.values() for error in one.parameters.values()]
+    best = [one.predictions[one.best] for one in found.values()]
+    return {
+        "parameter_error_worst": max(parameters),
+        **figures,
+        "prediction_error_worst_of_best": max(best),
+    }
+
+
+def examine(workspace: Workspace, cluster: KnownCluster) -> Found:
+    """Fit the models on `cluster` and hold them against it."""
+    platform_file = workspace.folder / f"{cluster.name}.json"
+    files = [str(path) for path in _measured(workspace, cluster)]
+    platform = workspace.ask("lanewise-fit", arguments=[*files, "-o", str(platform_file), "--json"])
+    models = platform["models"]
+    taken = _taken(workspace, cluster)
+    return Found(
+        best=platform["best"],
+        parameters={
+            model: max(relative(value, truth) for value, truth in pairs)
+            for model, pairs in parameters(models, cluster).items()
+        },
+        predictions={
+            model: max(
+                relative(told, taken[key])
+                for key, told in _told(workspace, platform_file, model).items()
+            )
+            for model in models
+        },
+    )
+
+
+def relative(value: float, truth: float) -> float:
+    """Return how far `value` is off, as a share of the truth."""
+    return abs(value - truth) / truth
+
+
+def parameters(
+    models: Mapping[str, Any], cluster: KnownCluster
+) -> dict[str, list[tuple[float, float]]]:
+    """Return by model the pairs (fitted, true) of all parameters that have a true value here.
+
+    LogGP and PLogP have one set of numbers, which only a homogeneous cluster has, too.
+    """
+    pairs = {
+        "hockney": list(_hockney(models["hockney"], cluster)),
+        "lmo": list(_lmo(models["lmo"], cluster)),
+    }
+    if len(set(cluster.processors)) == 1 and len(set(cluster.wires.values())) == 1:
+        pairs["loggp"] = list(_loggp(models["loggp"], cluster))
+        pairs["plogp"] = list(_plogp(models["plogp"], cluster))
+    return pairs
+
+
+def _value(entry: Mapping[str, Any], key: str) -> float:
+    return float(entry[key]["value"])
+
+
+def _hockney(model: Mapping[str, Any], cluster: KnownCluster) -> Iterator[tuple[float, float]]:
+    for link in model["links"]:
+        low, high = link["ranks"]
+        ends = cluster.processors[low], cluster.processors[high]
+        fixed_s = sum(end.fixed_s for end in ends) + cluster.latency_s((low, high))
+        s_per_byte = sum(end.s_per_byte for end in ends) + cluster.wires[low, high].s_per_byte
+        yield _value(link, "latency_s"), fixed_s
+        yield _value(link, "s_per_byte"), s_per_byte
+
+
+def _lmo(model: Mapping[str, Any], cluster: KnownCluster) -> Iterator[tuple[float, float]]:
+    for entry, processor in zip(model["processors"], cluster.processors, strict=True):
+        yield _value(entry, "fixed_s"), processor.fixed_s
+        yield _value(entry, "s_per_byte"), processor.s_per_byte
+    for link in model["links"]:
+        low, high = link["ranks"]
+        yield _value(link, "latency_s"), cluster.latency_s((low, high))
+        yield _value(link, "s_per_byte"), cluster.wires[low, high].s_per_byte
+
+
+def _loggp(model: Mapping[str, Any], cluster: KnownCluster) -> Iterator[tuple[float, float]]:
+    # Messages follow each other as fast as a processor makes them: o and g are one.
+    processor = cluster.processors[0]
+    yield _value(model, "latency_s"), cluster.latency_s((0, 1))
+    yield _value(model, "overhead_s"), processor.fixed_s
+    yield _value(model, "gap_s"), processor.fixed_s + processor.s_per_byte
+    yield _value(model, "gap_s_per_byte"), processor.s_per_byte
+
+
+def _plogp(model: Mapping[str, Any], cluster: KnownCluster) -> Iterator[tuple[float, float]]:
+    # L and g(0) make half a round trip, which has both processors in it; g(0) is one of them.
+    processor = cluster.processors[0]
+    yield _value(model, "latency_s"), cluster.latency_s((0, 1)) + processor.fixed_s
+    for size in model["sizes"]:
+        truth = processor.fixed_s + size["message_bytes"] * processor.s_per_byte
+        for key in ("send_s", "receive_s", "gap_s"):
+            yield _value(size, key), truth
+
+
+def _measured(workspace: Workspace, cluster: KnownCluster) -> Iterator[Path]:
+    runs = workspace.ask("lanewise-fit", arguments=["--experiments", str(cluster.ranks)])
+    for experiment in runs["experiments"]:
+        name = experiment["name"]
+        words = experiment["arguments"].split()
+        samples = workspace.measure(
+            f"{cluster.name}-{name}",
+            [experiment["operation"], *words, *([] if "--repetitions" in words else REPETITIONS)],
+            cluster.ranks,
+            fabric=SIMULATED,
+            cluster=cluster.simulated(),
+        )
+        yield samples.path
+
+
+def _taken(workspace: Workspace, cluster: KnownCluster) -> dict[Key, float]:
+    names = [f"{collective}:{name}" for collective, all_ in ALGORITHMS.items() for name in all_]
+    answer = workspace.ask(
+        "lanewise-simulated-times",
+        cluster.ranks,
+        arguments=[SIZES, *names],
+        fabric=SIMULATED,
+        cluster=cluster.simulated(),
+    )
+    return {
+        (one["collective"], one["algorithm"], one["message_bytes"]): one["time_s"]
+        for one in answer["times"]
+    }
+
+
+def _told(workspace: Workspace, platform_file: Path, model: str) -> dict[Key, float]:
+    told = {}
+    for collective, names in ALGORITHMS.items():
+        question = [collective, "--platform", str(platform_file), "--model", model]
+        question += [f"--algorithm={name}" for name in names] + ["--sizes", SIZES]
+        answer = workspace.ask("lanewise-predict", arguments=question)
+        for candidate in answer["candidates"]:
+            for size, time_s in zip(answer["message_bytes"], candidate["predicted_s"], strict=True):
+                told[collective, candidate["algorithm"], size] = time_s
+    return told
+
+
+def _rows(found: Mapping[str, Found]) -> Iterator[Row]:
+    for cluster, one in found.items():
+        for model, error in one.parameters.items():
+            yield Row(f"{cluster}: {model}, worst parameter", "", percent_text(error))
+        for model, error in one.predictions.items():
+            mark = ", called best" if model == one.best else ""
+            yield Row(f"{cluster}: {model}, worst prediction{mark}", "", percent_text(error))
+
+
+def _draw(workspace: Workspace, found: Mapping[str, Found]) -> list[Path]:
+    panels = [
+        (f"Worst prediction, {cluster}", [Bar(model, error, model) for model, error in one.items()])
+        for cluster, one in ((name, both.predictions) for name, both in found.items())
+    ]
+    return workspace.save(draw_bars(panels, percent_text), "model-accuracy")
+
+
+EXPERIMENT = Experiment(
+    name="model-accuracy",
+    paper="000 §4",
+    summary="fitted parameters and predicted times on simulated clusters that are known exactly",
+    run=run,
+    targets=(
+        Target("parameter_error_worst", "<=", 0.05),
+        Target("prediction_error_worst_of_best", "<=", 0.10),
+    ),
+)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The arithmetic of model-accuracy, and the clusters that it is done on."""
+
+import math
+from xml.etree import ElementTree
+
+import pytest
+
+from experiments.model_accuracy.experiment import Found, figures_of, parameters, relative
+from experiments.model_accuracy.known_clusters import KnownCluster, heterogeneous, homogeneous
+
+
+@pytest.mark.parametrize("cluster", [homogeneous(4), heterogeneous(5)], ids=lambda c: c.name)
+def test_a_platform_has_each_host_and_one_route_a_pair(cluster: KnownCluster) -> None:
+    platform = ElementTree.fromstring(cluster.simulated().platform.split("\n", 2)[2])
+
+    hosts = [host.attrib["id"] for host in platform.iter("host")]
+    routes = {(route.attrib["src"], route.attrib["dst"]) for route in platform.iter("route")}
+
+    assert hosts == [f"host{rank}" for rank in range(cluster.ranks)]
+    assert len(routes) == cluster.ranks * (cluster.ranks - 1) // 2
+
+
+def test_errors_are_shares_of_the_truth() -> None:
+    cluster = homogeneous(2)
+    processor, wire = cluster.processors[0], cluster.wires[0, 1]
+    whole_s = 2 * processor.fixed_s + wire.fixed_s + 16 * wire.s_per_byte
+    link = {
+        "ranks": [0, 1],
+        "latency_s": {"value": 1.1 * whole_s},
+        "s_per_byte": {"value": 2 * processor.s_per_byte + wire.s_per_byte},
+    }
+    nothing = {"value": 1.0}
+    models = {
+        "hockney": {"links": [link]},
+        "lmo": {"processors": [{"fixed_s": nothing, "s_per_byte": nothing}] * 2, "links": [link]},
+        "loggp": dict.fromkeys(("latency_s", "overhead_s", "gap_s", "gap_s_per_byte"), nothing),
+        "plogp": {"latency_s": nothing, "sizes": []},
+    }
+
+    errors = [relative(*pair) for pair in parameters(models, cluster)["hockney"]]
+
+    assert math.isclose(errors[0], 0.1)
+    assert math.isclose(errors[1], 0.0, abs_tol=1e-12)
+
+
+def test_figures_are_the_worst_over_the_clusters_and_of_what_each_calls_best() -> None:
+    figures = figures_of(
+        {
+            "a": Found("lmo", {"lmo": 0.01, "loggp": 0.02}, {"lmo": 0.03, "loggp": 0.5}),
+            "b": Found("loggp", {"lmo": 0.04}, {"lmo": 0.9, "loggp": 0.05}),
+        }
+    )
+
+    assert figures == {
+        "parameter_error_worst": 0.04,
+        "parameter_error_loggp": 0.02,
+        "parameter_error_lmo": 0.04,
+        "prediction_error_loggp": 0.5,
+        "prediction_error_lmo": 0.9,
+        "prediction_error_worst_of_best": 0.05,
+    }

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Multilane scatter and gather between two sites (paper 001, Figs 4, 5, 9 and 10).
+
+Two sites of four hosts are raised here; one host fills a quarter of what the link between them
+carries.  In one run: the MPI's default, MagPIe's single lane, the paper's three steps and the
+pipelined lanes for each number of lanes P, over message sizes.  P is then chosen as a user's
+tuner would: by the better of the paper's T(P) and the priced schedule, verified by the first half
+of the turns; the second half judges the choice.  Beside it what else might fill the link: BBR and
+CUBIC, each with large buffers, and several TCP connections a pair of ranks.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.multilane.two_sites import OWN, Contest, Sites, Times
+from experiments.workspace import Workspace, failing_as_run
+from lanewise.plots import Curve, draw_curves
+from lanewise.plots.series import Series, draw_series
+from lanewise.results.quantity import size_text, time_text
+from lanewise.testbed import bed, shipped
+from lanewise.testbed.bed import Source
+
+RANKS = 8
+REMOTE = 4
+LANES = (1, 2, 3, 4)
+SIZES = ("64K", "256K", "1M", "4M", "16M")
+MEDIUM, LARGE = 4 << 20, 16 << 20
+TURNS = 3
+SIDE_TURNS = 1
+SIDE_SIZES = ("16M",)
+LAN_BITS_PER_S, NIC_BITS_PER_S, LINK_BITS_PER_S, DELAY_S = 10e9, 250e6, 1e9, 5e-3
+BUFFER = "64 MiB"
+CONGESTION = {"bbr": "BBR", "cubic": "CUBIC"}
+SIDES = {
+    "links": f"btl_tcp_links={REMOTE}",
+    **{name: f"{title}, {BUFFER} buffers" for name, title in CONGESTION.items()},
+}
+KERNEL_TCP = ("tcp_congestion_control", "tcp_rmem", "tcp_wmem")
+
+
+def lanes_way(lanes: int, form: str = "multilane") -> str:
+    """Return the name of the race's way over so many lanes."""
+    return f"{form}:{OWN}:{lanes}"
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Seconds by P at one size: of the paper's cost model, and of the priced schedule."""
+
+    model_s: Mapping[int, float]
+    priced_s: Mapping[int, float]
+
+    def lanes(self) -> tuple[int, int]:
+        """Return the P that is best for either."""
+        return (
+            min(self.model_s, key=lambda lanes: self.model_s[lanes]),
+            min(self.priced_s, key=lambda lanes: self.priced_s[lanes]),
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that was measured in one testbed, before figures are made of it."""
+
+    times_s: Mapping[int, Times]
+    side_s: Mapping[str, Mapping[int, Times]]
+    predicted: Mapping[int, Predicted]
+    lanes_Bps: Sequence[float]  # noqa: N815 - the unit is bytes a second
+    latency_s: float
+
+
+def run_scatter(workspace: Workspace) -> Outcome:
+    """Race scatters between two sites."""
+    return _run(workspace, "scatter", ("a", "b"))
+
+
+def run_gather(workspace: Workspace) -> Outcome:
+    """Race gathers between two sites."""
+    return _run(workspace, "gather", ("b", "a"))
+
+
+def _run(workspace: Workspace, collective: str, direction: tuple[str, str]) -> Outcome:
+    found = measured(workspace, collective, direction)
+    choices = {size: choose(found.times_s[size], found.predicted[size]) for size in found.times_s}
+    figures = figures_of(found, choices)
+    return Outcome(
+        figures=figures,
+        rows=rows_of(found, choices, figures),
+        conditions={
+            "ranks": RANKS,
+            "hosts": "2 sites of 4, LAN 10 Gb/s, WAN 250 Mb/s a host, 1 Gb/s in all, 5 ms",
+            "turns": TURNS,
+            **{name: kernel_setting(name) for name in KERNEL_TCP},
+            "mptcp": "each host has one address and one way out: no second path for MPTCP",
+        },
+        files=_draw(workspace, collective, found, choices),
+    )
+
+
+def measured(workspace: Workspace, collective: str, direction: tuple[str, str]) -> Found:
+    """Raise the sites, measure lanes, ask for predictions, and race."""
+    source = shipped.find("two-site")
+    base = ("default", "single_lane")
+    ways = [*base, *(lanes_way(each) for each in LANES), lanes_way(REMOTE, "three_step")]
+    side: dict[str, Mapping[int, Times]] = {}
+    with failing_as_run():
+        with bed.raised(source) as raised:
+            sites = Sites(raised, workspace, RANKS)
+            platform = sites.lane_rates(f"multilane-{collective}-platform")
+            times_s = sites.race(Contest(collective, SIZES, TURNS, ways))
+            settings = {"OMPI_MCA_btl_tcp_links": str(REMOTE)}
+            contest = Contest(collective, SIDE_SIZES, SIDE_TURNS, base, settings)
+            side["links"] = sites.race(contest)
+        contest = Contest(collective, SIDE_SIZES, SIDE_TURNS, ["single_lane", lanes_way(REMOTE)])
+        for congestion in CONGESTION:
+            tcp = f'\n[tcp]\ncongestion = "{congestion}"\nbuffer = "{BUFFER}"\n'
+            large = Source(source.text + tcp, f"two-site-{congestion}", source.where)
+            with bed.raised(large) as raised:
+                side[congestion] = Sites(raised, workspace, RANKS).race(contest)
+    predicted = predictions(workspace, collective, platform, list(times_s))
+    lanes, latency_s = curve_of(platform, direction)
+    return Found(times_s, side, predicted, lanes, latency_s)
+
+
+def kernel_setting(name: str) -> str:
+    """Return what the kernel gives TCP where a testbed says nothing else."""
+    return Path("/proc/sys/net/ipv4", name).read_text(encoding="utf-8").strip()
+
+
+def curve_of(platform: Path, direction: tuple[str, str]) -> tuple[list[float], float]:
+    """Return what 1, 2, ... lanes carry from one site to another, and the latency."""
+    curves = json.loads(platform.read_text(encoding="utf-8"))["lanes"]
+    curve = next(each for each in curves if (each["from"], each["to"]) == direction)
+    return list(curve["bandwidth_Bps"]), float(curve["latency_s"])
+
+
+def predictions(
+    workspace: Workspace, collective: str, platform: Path, sizes: Sequence[int]
+) -> dict[int, Predicted]:
+    """Return what the cost model and the priced schedules say, by size."""
+    words = [collective, "--platform", str(platform), "--model", "lanes"]
+    words += ["--sizes", ",".join(map(str, sizes))]
+    words += [f"--algorithm={lanes_way(lanes)}" for lanes in LANES]
+    answer = workspace.ask("lanewise-predict", arguments=words)
+    by_lanes = {entry["lanes"]: entry for entry in answer["candidates"]}
+    return {
+        size: Predicted(
+            {lanes: entry["cost_model_s"][i] for lanes, entry in by_lanes.items()},
+            {lanes: entry["predicted_s"][i] for lanes, entry in by_lanes.items()},
+        )
+        for i, size in enumerate(sizes)
+    }
+
+
+def halves(times_s: Sequence[float]) -> tuple[float, float]:
+    """Return the medians of the turns that choose and of those that judge."""
+    middle = len(times_s) // 2
+    return statistics.median(times_s[:middle]), statistics.median(times_s[middle:])
+
+
+def choose(times_s: Times, predicted: Predicted) -> int:
+    """Return P: the better of two predictions, or what the turns show to be 5 % better still."""
+    seen = {lanes: halves(times_s[lanes_way(lanes)])[0] for lanes in LANES}
+    told = min(predicted.lanes(), key=lambda lanes: seen[lanes])
+    best = min(seen, key=lambda lanes: seen[lanes])
+    return best if seen[told] > 1.05 * seen[best] else told
+
+
+def figures_of(found: Found, choices: Mapping[int, int]) -> dict[str, float]:
+    """Return the figures under the keys that the issue names."""
+
+    def median_s(size: int, way: str) -> float:
+        return statistics.median(found.times_s[size][way])
+
+    def chosen_s(size: int) -> float:
+        return median_s(size, lanes_way(choices[size]))
+
+    judged = {lanes: halves(found.times_s[LARGE][lanes_way(lanes)])[1] for lanes in LANES}
+    model, priced = found.predicted[LARGE].lanes()
+    bound_s = bound(found, LARGE)
+    figures = {
+        "speedup_over_single_lane": median_s(LARGE, "single_lane") / chosen_s(LARGE),
+        "speedup_over_default": median_s(LARGE, "default") / chosen_s(LARGE),
+        "fraction_of_bound": bound_s / chosen_s(LARGE),
+        "bound_s": bound_s,
+        "physical_bound_s": physical_bound(LARGE),
+        "speedup_4MB": median_s(MEDIUM, "single_lane") / chosen_s(MEDIUM),
+        "fraction_of_bound_4MB": bound(found, MEDIUM) / chosen_s(MEDIUM),
+        "chosen_over_best": judged[choices[LARGE]] / min(judged.values()),
+        "lanes_chosen": choices[LARGE],
+        "lanes_by_cost_model": model,
+        "lanes_by_priced_schedule": priced,
+        "three_step_s": median_s(LARGE, lanes_way(REMOTE, "three_step")),
+        "default_s": median_s(LARGE, "default"),
+        "single_lane_s": median_s(LARGE, "single_lane"),
+    }
+    figures |= {f"lanes_{each}_s": median_s(LARGE, lanes_way(each)) for each in LANES}
+    for name, points in found.side_s.items():
+        for way, times in points[LARGE].items():
+            figures[f"{way.partition(':')[0]}_{name}_s"] = statistics.median(times)
+    return figures
+
+
+def bound(found: Found, size: int) -> float:
+    """Return the least time: what all lanes carry together, and the way of the last byte."""
+    return REMOTE * size / max(found.lanes_Bps) + found.latency_s
+
+
+def physical_bound(size: int) -> float:
+    """Return the same from the description: the link, all lanes and the root's LAN as they are."""
+    lanes = REMOTE * NIC_BITS_PER_S
+    local = (RANKS - REMOTE - 1) * size + REMOTE * size * (REMOTE - 1) / REMOTE
+    needed_s = max(8 * REMOTE * size / min(LINK_BITS_PER_S, lanes), 8 * local / LAN_BITS_PER_S)
+    return needed_s + DELAY_S
+
+
+def rows_of(found: Found, choices: Mapping[int, int], figures: Mapping[str, float]) -> list[Row]:
+    """Return the table: every way at the largest size, and what else fills the link."""
+    rows = [
+        Row(way, "", time_text(statistics.median(times)))
+        for way, times in found.times_s[LARGE].items()
+    ]
+    for name, points in found.side_s.items():
+        rows += [
+            Row(f"{way}, {SIDES[name]}", "", time_text(statistics.median(times)))
+            for way, times in points[LARGE].items()
+        ]
+    paper = "1.5 to 2.0"
+    rows += [
+        Row("bound", "", time_text(figures["bound_s"])),
+        Row("single lane / lanes chosen", paper, f"{figures['speedup_over_single_lane']:.2f}"),
+        Row("bound / lanes chosen", "", f"{figures['fraction_of_bound']:.2f}"),
+    ]
+    chosen = ", ".join(f"{size_text(size)}: {lanes}" for size, lanes in choices.items())
+    return [*rows, Row("lanes chosen", "", chosen)]
+
+
+def _draw(
+    workspace: Workspace, collective: str, found: Found, choices: Mapping[int, int]
+) -> list[Path]:
+    sizes = list(found.times_s)
+
+    def curve(label: str, way_at: Callable[[int], str]) -> Curve:
+        times = [statistics.median(found.times_s[size][way_at(size)]) for size in sizes]
+        return Curve(label, [float(size) for size in sizes], times)
+
+    over_sizes = [
+        curve("MPI's default", lambda _: "default"),
+        curve("single lane", lambda _: "single_lane"),
+        curve("three steps, 4 lanes", lambda _: lanes_way(REMOTE, "three_step")),
+        curve("lanes chosen", lambda size: lanes_way(choices[size])),
+        Curve("bound", [float(size) for size in sizes], [bound(found, size) for size in sizes]),
+    ]
+    panel = (f"{collective}, 2 x 4 hosts", over_sizes)
+    over_lanes = draw_series(
+        [(f"{collective}, {size_text(LARGE)}", _over_lanes(found))],
+        "lanes",
+        lambda lanes: f"{lanes:g}",
+        ticks=[float(lanes) for lanes in LANES],
+        scale="linear",
+    )
+    return [
+        *workspace.save(draw_curves([panel]), f"multilane-{collective}"),
+        *workspace.save(over_lanes, f"multilane-{collective}-lanes"),
+    ]
+
+
+def _over_lanes(found: Found) -> list[Series]:
+    measured_s = {
+        lanes: statistics.median(found.times_s[LARGE][lanes_way(lanes)]) for lanes in LANES
+    }
+    predicted = found.predicted[LARGE]
+    curves = {
+        "measured": measured_s,
+        "T(P) of the paper": predicted.model_s,
+        "priced schedule": predicted.priced_s,
+    }
+    return [
+        Series(label, [float(lanes) for lanes in LANES], [times_s[lanes] for lanes in LANES])
+        for label, times_s in curves.items()
+    ]
+
+
+def _experiment(collective: str, figures: str, run: Callable[[Workspace], Outcome]) -> Experiment:
+    return Experiment(
+        name=f"multilane-{collective}",
+        paper=f"001 {figures}",
+        summary=f"{collective} between two sites: default, single lane and lanes",
+        run=run,
+        targets=(
+            Target("speedup_over_single_lane", ">=", 3.5),
+            Target("fraction_of_bound", ">=", 0.9),
+            Target("speedup_4MB", ">=", 2.5),
+            Target("chosen_over_best", "<=", 1.05),
+        ),
+    )
+
+
+SCATTER = _experiment("scatter", "Fig. 4 and 9", run_scatter)
+GATHER = _experiment("gather", "Fig. 5 and 10", run_gather)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Use of the WAN over time, on one lane and on several (paper 001, Figs 7 and 8).
+
+Two sites 20 ms apart; scatter and gather of 4 MB blocks as in the paper.  The counters of the
+link between the sites are read some hundred times a second while the collectives run.
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from experiments.experiment import Experiment, Outcome, Row
+from experiments.multilane.two_sites import Contest, Sites
+from experiments.workspace import Workspace, failing_as_run
+from lanewise.plots import draw_rates
+from lanewise.testbed import bed, fault, shipped
+from lanewise.testbed.bed import Bed
+
+RANKS = 8
+DELAY = "20 ms"
+LINK_BPS = 1e9
+SIZE = "4M"
+TURNS = 4
+WAYS = {"single lane": "single_lane", "4 lanes": "multilane:0:4"}
+# Toward the remote site in a scatter, from it in a gather.
+COLLECTIVES = {"scatter": 0, "gather": 1}
+INTERVAL_S = 0.01
+BUSY_SHARE = 0.02
+
+
+@dataclass
+class Sampled:
+    """What a link had delivered in one direction, and when."""
+
+    times_s: list[float] = field(default_factory=list)
+    delivered_bytes: list[int] = field(default_factory=list)
+
+    def rates(self, step_s: float) -> tuple[list[float], list[float]]:
+        """Return times and bits a second between points at least `step_s` apart."""
+        times, rates = [], []
+        at = 0
+        for i in range(1, len(self.times_s)):
+            passed_s = self.times_s[i] - self.times_s[at]
+            if passed_s < step_s:
+                continue
+            carried = self.delivered_bytes[i] - self.delivered_bytes[at]
+            times.append(self.times_s[i] - self.times_s[0])
+            rates.append(8 * carried / passed_s)
+            at = i
+        return times, rates
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Watch the link while one lane is used, then four."""
+    sampled: dict[tuple[str, str], Sampled] = {}
+    with failing_as_run(), bed.raised(shipped.find("two-site")) as raised:
+        plan = raised.plan()
+        words = {"delay": DELAY, "queue": "5 MB"}
+        fault.bring_about(raised, plan, fault.single("degrade", "a-b", words, plan))
+        sites = Sites(raised, workspace, RANKS)
+        for collective, direction in COLLECTIVES.items():
+            for label, way in WAYS.items():
+                with watched(raised, direction) as found:
+                    sites.race(Contest(collective, (SIZE,), TURNS, (way,)))
+                sampled[collective, label] = found
+    figures = figures_of(sampled)
+    return Outcome(
+        figures=figures,
+        rows=[
+            Row(
+                f"{collective}, {label}",
+                _PAPER[collective, label],
+                f"{figures[_key(collective, label)]:.0f} Mb/s",
+            )
+            for collective, label in sampled
+        ],
+        conditions={
+            "ranks": RANKS,
+            "delay": DELAY,
+            "message": SIZE,
+            "turns": TURNS,
+            "link": "1 Gb/s, 250 Mb/s a host",
+        },
+        files=_draw(workspace, sampled),
+    )
+
+
+_PAPER = {
+    ("scatter", "single lane"): "125 Mb/s of 1 Gb/s",
+    ("scatter", "4 lanes"): "250 Mb/s",
+    ("gather", "single lane"): "65 to 70 Mb/s",
+    ("gather", "4 lanes"): "1 Gb/s",
+}
+
+
+def _key(collective: str, label: str) -> str:
+    return f"{collective}_{label.replace(' ', '_')}_mbps"
+
+
+def figures_of(sampled: Mapping[tuple[str, str], Sampled]) -> dict[str, float]:
+    """Return the median rate while the link is busy, in Mb/s."""
+    figures = {}
+    for (collective, label), found in sampled.items():
+        busy = [rate for rate in found.rates(5 * INTERVAL_S)[1] if rate > BUSY_SHARE * LINK_BPS]
+        figures[_key(collective, label)] = statistics.median(busy) / 1e6 if busy else 0.0
+    return figures
+
+
+@contextmanager
+def watched(raised: Bed, direction: int) -> Iterator[Sampled]:
+    """Read the counters of the only link meanwhile."""
+    found = Sampled()
+    ended = threading.Event()
+    line = raised.plan().delay_lines[0].name
+
+    def sample() -> None:
+        while not ended.wait(INTERVAL_S):
+            link = raised.ask(f"{line}.line", {"status": True})["links"][0]
+            found.times_s.append(time.monotonic())
+            found.delivered_bytes.append(link["directions"][direction]["delivered_bytes"])
+
+    thread = threading.Thread(target=sample, daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _draw(workspace: Workspace, sampled: Mapping[tuple[str, str], Sampled]) -> list[Path]:
+    panels = [
+        (f"{collective}, {label}", *found.rates(5 * INTERVAL_S))
+        for (collective, label), found in sampled.items()
+    ]
+    return workspace.save(draw_rates(panels, LINK_BPS), "multilane-utilisation")
+
+
+EXPERIMENT = Experiment(
+    name="multilane-utilisation",
+    paper="001 Fig. 7 and 8",
+    summary="use of the WAN over time, on one lane and on four",
+    run=run,
+)

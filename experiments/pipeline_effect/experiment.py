@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pipeline effect: repetitions that are not isolated overlap (paper 000, Figure 1).
+
+The paper shows IMB's times on 16 nodes for one repetition and for a series: in
+a series the root runs ahead, so that for small and large messages an operation
+seems faster than it is.  Here each operation is measured isolated and in
+series of a hundred, with the same clock and the same sizes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.experiment import Experiment, Outcome, Row
+from experiments.workspace import Workspace, rank_count
+from lanewise.errors import RunError
+from lanewise.plots import curve_of, draw_curves
+from lanewise.results.quantity import three_digits
+from lanewise.results.read import Samples
+
+OPERATIONS = ("scatter", "gather", "bcast")
+SERIES_LENGTH = 100
+PAPER_RANKS = 16
+
+# The first entry of the paper's figure is the one that the short key names.
+KEY = "isolated_over_pipelined_8B"
+
+Runs = dict[str, tuple[Samples, Samples]]
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Measure every operation isolated and in series."""
+    ranks = rank_count(PAPER_RANKS)
+    runs = {operation: _both(workspace, ranks, operation) for operation in OPERATIONS}
+    ratios = {operation: ratio_at(*both, 8) for operation, both in runs.items()}
+    figures = {KEY: ratios["scatter"]}
+    figures.update({f"{KEY}_{operation}": ratio for operation, ratio in ratios.items()})
+    rows = [
+        Row(f"{operation}, 8 B: isolated / series", _paper_words(operation), three_digits(ratio))
+        for operation, ratio in ratios.items()
+    ]
+    return Outcome(
+        figures=figures,
+        rows=rows,
+        conditions={
+            "ranks": ranks,
+            "mpi": runs["scatter"][0].context.mpi.get("library", ""),
+            "pipeline_length": SERIES_LENGTH,
+        },
+        files=_draw(workspace, runs),
+    )
+
+
+def _both(workspace: Workspace, ranks: int, operation: str) -> tuple[Samples, Samples]:
+    sizes = [operation, "--sizes", "1:128K:x2", "--time-limit", "2"]
+    isolated = workspace.measure(f"{operation}-isolated", [*sizes, "--pipeline", "1"], ranks)
+    series = ["--pipeline", str(SERIES_LENGTH), "--repetitions", "10:100"]
+    return isolated, workspace.measure(f"{operation}-pipelined", [*sizes, *series], ranks)
+
+
+def ratio_at(isolated: Samples, pipelined: Samples, message_bytes: int) -> float:
+    """Return the isolated median over the pipelined one at a size; RunError without a point."""
+    medians = [
+        next((p.median_s for p in run.points if p.message_bytes == message_bytes), 0.0)
+        for run in (isolated, pipelined)
+    ]
+    if min(medians) <= 0:
+        raise RunError(f"no positive median at {message_bytes} B in {pipelined.path}")
+    return medians[0] / medians[1]
+
+
+def _paper_words(operation: str) -> str:
+    return {"scatter": "above 1 (Fig. 1)", "gather": "shown (Fig. 1)"}.get(operation, "not shown")
+
+
+def _draw(workspace: Workspace, runs: Runs) -> list[Path]:
+    panels = [
+        (
+            operation.capitalize(),
+            [
+                curve_of("isolated", runs[operation][0].points),
+                curve_of(f"in series of {SERIES_LENGTH}", runs[operation][1].points),
+            ],
+        )
+        for operation in OPERATIONS
+    ]
+    return workspace.save(draw_curves(panels), "pipeline-effect")
+
+
+EXPERIMENT = Experiment(
+    name="pipeline-effect",
+    paper="000 Fig. 1",
+    summary="how much faster an operation seems when repetitions overlap",
+    run=run,
+)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run: one experiment in its own folder, with the object it prints kept beside its plots."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.experiment import Experiment, Outcome
+from experiments.workspace import Workspace, machine_conditions
+from lanewise.errors import RequestError
+
+
+@dataclass(frozen=True)
+class Finished:
+    """An experiment and what it gave."""
+
+    experiment: Experiment
+    outcome: Outcome
+
+
+def run_experiment(experiment: Experiment, folder: Path) -> Finished:
+    """Run `experiment`, writing into `folder`; conditions of the machine are added to its own.
+
+    Raises RequestError where the folder cannot be written, RunError where the
+    experiment cannot run here.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(f"cannot write {folder}: {error.strerror}; name another -o") from error
+    started = time.monotonic()
+    outcome = experiment.run(Workspace(folder))
+    conditions = {
+        **machine_conditions(),
+        **outcome.conditions,
+        "took_s": round(time.monotonic() - started, 1),
+    }
+    return Finished(
+        experiment,
+        Outcome(outcome.figures, outcome.rows, conditions, outcome.files, outcome.notes),
+    )

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Testbed accuracy: whether emulated links are what they are said to be (paper 001, Fig. 6).
+
+The paper had an appliance between its sites (GtrcNET-1); here the link is a process.  Probes cross
+it while another connection sends 1 Gb/s through it: their time on the way should be the delay
+asked for.  Then connections fill it at several rates, which are changed while it is up, and at
+one that this machine cannot reach.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.workspace import Workspace, failing_as_run
+from lanewise.errors import RunError
+from lanewise.plots import Strip, draw_strips
+from lanewise.results.quantity import time_tick
+from lanewise.testbed import bed, fault
+from lanewise.testbed.bed import Bed, Source
+from lanewise.toml.quantities import rate_text
+
+DELAY_MS = 5.0
+PROBES = 1000
+SECONDS = 4.0
+STREAMS = 4
+RATES_BITS_PER_S = (100e6, 1e9)
+# What of a packet of 1500 bytes TCP hands on: all but the headers of IP and TCP with timestamps.
+PAYLOAD_SHARE = 1448 / 1500
+
+DESCRIPTION = f"""
+[[site]]
+name = "a"
+hosts = 2
+
+[[site]]
+name = "b"
+hosts = 2
+
+[[link]]
+between = ["a", "b"]
+rate = "10 Gbit/s"
+delay = "{DELAY_MS} ms"
+queue = "16 MiB"
+
+[[host]]
+name = "a2"
+lan = {{ rate = "1 Gbit/s" }}
+
+[tcp]
+congestion = "cubic"
+buffer = "64 MiB"
+"""
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Raise two sites and measure delay, rate and throughput of the link between them."""
+    workspace.say(f"two sites, {DELAY_MS:g} ms apart")
+    with failing_as_run(), bed.raised(Source(DESCRIPTION, "accuracy", "accuracy.toml")) as raised:
+        idle_ms = delays_ms(raised)
+        with pouring(raised, "a2", "b2", 1) as loads:
+            loaded_ms = delays_ms(raised)
+        throughput = filled_at(raised, workspace, STREAMS)
+        measured = {}
+        for rate in RATES_BITS_PER_S:
+            change_rate(raised, rate)
+            measured[rate] = filled_at(raised, workspace, STREAMS)
+    figures = figures_of(idle_ms, loaded_ms, measured, throughput)
+    return Outcome(
+        figures={**figures, "load_gbps": loads[0] / 1e9},
+        rows=_rows(figures, measured),
+        conditions={"delay_ms": DELAY_MS, "streams": STREAMS, "probes": PROBES},
+        files=_draw(workspace, {"idle": idle_ms, "under 1 Gb/s": loaded_ms}),
+    )
+
+
+def figures_of(
+    idle_ms: Sequence[float],
+    loaded_ms: Sequence[float],
+    measured: dict[float, float],
+    throughput_bits_per_s: float,
+) -> dict[str, float]:
+    """Return the figures: errors of the median and of the worst but one in a hundred."""
+    rate_errors = [abs(found / (rate * PAYLOAD_SHARE) - 1) for rate, found in measured.items()]
+    return {
+        "delay_error_ms": abs(statistics.median(loaded_ms) - DELAY_MS),
+        "delay_error_idle_ms": abs(statistics.median(idle_ms) - DELAY_MS),
+        "delay_error_ms_p99": statistics.quantiles(loaded_ms, n=100)[98] - DELAY_MS,
+        "rate_error_percent": 100 * max(rate_errors),
+        "throughput_gbps": throughput_bits_per_s / 1e9,
+    }
+
+
+def delays_ms(raised: Bed) -> list[float]:
+    """Return the time that each probe was on the way from site a to site b."""
+    with (
+        probing(raised, "b1", "stamp", PROBES) as receiver,
+        probing(raised, "a1", "probe", "b1", PROBES),
+    ):
+        answer = answer_of(receiver)
+    delays = [delay_ns / 1e6 for delay_ns in answer["delays_ns"]]
+    if len(delays) < PROBES:
+        raise RunError(f"{PROBES - len(delays)} of {PROBES} probes were lost")
+    return delays
+
+
+def filled_at(raised: Bed, workspace: Workspace, streams: int) -> float:
+    """Return the bits a second that several connections carry together."""
+    workspace.say(f"{streams} connections for {SECONDS:g} s")
+    with pouring(raised, "a1", "b1", streams) as found:
+        pass
+    return found[0]
+
+
+@contextmanager
+def pouring(raised: Bed, source: str, target: str, streams: int) -> Iterator[list[float]]:
+    """Send from host to host meanwhile; the list has the rate in bits a second afterwards."""
+    found: list[float] = []
+    with (
+        probing(raised, target, "drain", streams, SECONDS) as receiver,
+        probing(raised, source, "pour", target, streams),
+    ):
+        yield found
+        answer = answer_of(receiver)
+    found.append(8 * answer["received_bytes"] / answer["elapsed_s"])
+
+
+@contextmanager
+def probing(raised: Bed, host: str, *words: object) -> Iterator[subprocess.Popen[str]]:
+    """Run one end of a probe on a host; one that receives is ready when this returns."""
+    command = [sys.executable, "-m", "lanewise.testbed.probe", *map(str, words)]
+    with subprocess.Popen(
+        raised.line(host, command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            if words[0] in ("stamp", "drain"):
+                answer_of(process)
+            yield process
+        finally:
+            process.kill()
+
+
+def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """Return the next line of a probe."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line.startswith("{"):
+        raise RunError("a probe in the testbed ended early")
+    return dict(json.loads(line))
+
+
+def change_rate(raised: Bed, rate_bits_per_s: float) -> None:
+    """Let the link have another rate, and a queue of a round trip at it."""
+    queue = f"{round(rate_bits_per_s / 8 * 2 * DELAY_MS / 1e3)} B"
+    words = {"rate": f"{rate_bits_per_s:.0f} bit/s", "queue": queue}
+    plan = raised.plan()
+    fault.bring_about(raised, plan, fault.single("degrade", "a-b", words, plan))
+
+
+def _rows(figures: dict[str, float], measured: dict[float, float]) -> list[Row]:
+    return [
+        Row("delay, error of the median, idle", "", f"{figures['delay_error_idle_ms']:.3f} ms"),
+        Row("delay, error of the median, 1 Gb/s", "", f"{figures['delay_error_ms']:.3f} ms"),
+        Row("delay, error of 99 in 100, 1 Gb/s", "", f"{figures['delay_error_ms_p99']:.3f} ms"),
+        *(
+            Row(f"payload at {rate_text(rate)}", "", f"{found / rate / PAYLOAD_SHARE:.2%}")
+            for rate, found in measured.items()
+        ),
+        Row("most that goes through", "", f"{figures['throughput_gbps']:.2f} Gbit/s"),
+    ]
+
+
+def _draw(workspace: Workspace, delays: dict[str, list[float]]) -> list[Path]:
+    strips = [
+        Strip(name, [(each - DELAY_MS) / 1e3 for each in found]) for name, found in delays.items()
+    ]
+    title = f"Time on the way beyond {DELAY_MS:g} ms, each probe"
+    return workspace.save(draw_strips(title, strips, time_tick, limit=2e-4), "testbed-accuracy")
+
+
+EXPERIMENT = Experiment(
+    name="testbed-accuracy",
+    paper="001 Fig. 6",
+    summary="delay, rate and throughput of an emulated link between two sites",
+    run=run,
+    targets=(Target("delay_error_ms", "<=", 0.2), Target("throughput_gbps", ">=", 5.0)),
+)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Timing methods: what each costs, and whether they agree (paper 000, Table 1 and Figure 2).
+
+The paper ran scatter and gather once for each of 101 sizes from 0 to 100 KB on
+16 nodes, timed in three ways, and found that global timing costs up to 36 times
+as much as the other two while the curves agree.  Here the same sweep is run on
+this machine for the costs, a second one with many repetitions for the
+agreement.  Ranks on one host share a clock, so that global timing would come for
+nothing; they are given skewed, drifting clocks, as the paper's nodes had.  A
+third figure is Lanewise's own: the `max` method with its one reduction after
+the loop against the scheme of the paper's library (two reductions and a
+broadcast after each repetition), and against one maximum after each.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from pathlib import Path
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.workspace import Workspace, rank_count
+from lanewise.errors import RunError
+from lanewise.plots import Bar, curve_of, draw_bars, draw_curves
+from lanewise.results.quantity import three_digits, time_text
+from lanewise.results.read import Samples
+
+OPERATIONS = ("scatter", "gather")
+METHODS = ("global", "max", "root")
+PAPER_COST_S = {
+    ("scatter", "global"): 28.7,
+    ("scatter", "max"): 0.8,
+    ("scatter", "root"): 0.8,
+    ("gather", "global"): 44.7,
+    ("gather", "max"): 15.6,
+    ("gather", "root"): 15.7,
+}
+PAPER_RANKS = 16
+OWN_CLOCKS = ("--clock", "skewed", "--skew-offset", "1", "--skew-drift", "50e-6")
+
+Runs = dict[tuple[str, str], Samples]
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Measure costs, agreement and the deferred reduction."""
+    ranks = rank_count(PAPER_RANKS)
+    costs = _sweep(workspace, ranks, "cost", ("0:100K:1K", "--repetitions", "1", "--warmup", "0"))
+    curves = _sweep(workspace, ranks, "curve", ("0:100K:4K", "--repetitions", "100"))
+    deferred = workspace.ask("lanewise-timing-cost", ranks=2)
+    cost_s = {key: _elapsed_s(samples) for key, samples in costs.items()}
+    figures = {
+        "global_over_max_cost_ratio": _total(cost_s, "global") / _total(cost_s, "max"),
+        "root_over_max_cost_ratio": _total(cost_s, "root") / _total(cost_s, "max"),
+        "methods_agree_percent": deviation_percent(curves),
+        "deferred_max_cost_ratio": float(deferred["ratio"]),
+        "deferred_over_one_maximum_ratio": float(deferred["one_maximum"]["ratio"]),
+    }
+    return Outcome(
+        figures=figures,
+        rows=_rows(cost_s, figures),
+        conditions={
+            "ranks": ranks,
+            "clock": " ".join(OWN_CLOCKS),
+            "mpi": next(iter(costs.values())).context.mpi.get("library", ""),
+            "deferred": deferred,
+        },
+        files=_draw(workspace, cost_s, curves),
+    )
+
+
+def _sweep(workspace: Workspace, ranks: int, name: str, sizes: tuple[str, ...]) -> Runs:
+    return {
+        (operation, method): workspace.measure(
+            f"{name}-{operation}-{method}",
+            [operation, "--method", method, *OWN_CLOCKS, "--sizes", *sizes],
+            ranks,
+        )
+        for operation in OPERATIONS
+        for method in METHODS
+    }
+
+
+def _elapsed_s(samples: Samples) -> float:
+    if samples.end is None:
+        raise RunError(f"{samples.path} has no end; the measurement was interrupted")
+    return samples.end.elapsed_s
+
+
+def _total(cost_s: Mapping[tuple[str, str], float], method: str) -> float:
+    return sum(cost_s[operation, method] for operation in OPERATIONS)
+
+
+def deviation_percent(curves: Runs) -> float:
+    """Return by how much root and global medians miss those of max: median over sizes, percent."""
+    misses = []
+    for operation in OPERATIONS:
+        reference = {p.message_bytes: p.median_s for p in curves[operation, "max"].points}
+        for method in ("root", "global"):
+            for point in curves[operation, method].points:
+                median_s = reference.get(point.message_bytes, 0.0)
+                if median_s > 0:
+                    misses.append(abs(point.median_s - median_s) / median_s)
+    if not misses:
+        raise RunError("no size was measured by all methods")
+    return 100 * statistics.median(misses)
+
+
+def _rows(cost_s: Mapping[tuple[str, str], float], figures: Mapping[str, float]) -> list[Row]:
+    rows = [
+        Row(f"{operation}, {method}: cost of the sweep", time_text(paper_s), time_text(here_s))
+        for (operation, method), paper_s in PAPER_COST_S.items()
+        for here_s in [cost_s[operation, method]]
+    ]
+    paper_ratio = _total(PAPER_COST_S, "global") / _total(PAPER_COST_S, "max")
+    ratio = figures["global_over_max_cost_ratio"]
+    agree = f"{figures['methods_agree_percent']:.1f} %"
+    deferred = three_digits(figures["deferred_max_cost_ratio"])
+    over_one = three_digits(figures["deferred_over_one_maximum_ratio"])
+    return [
+        *rows,
+        Row("global over max, both operations", three_digits(paper_ratio), three_digits(ratio)),
+        Row("root and global medians off those of max", "agree (Fig. 2)", agree),
+        Row("max, deferred over the scheme of MPIBlib, 8 B", "not reported", deferred),
+        Row("max, deferred over one maximum a repetition, 8 B", "not reported", over_one),
+    ]
+
+
+def _draw(workspace: Workspace, cost_s: Mapping[tuple[str, str], float], runs: Runs) -> list[Path]:
+    bars = [
+        (
+            operation.capitalize(),
+            [
+                Bar(f"{method}, {where}", seconds[operation, method], where)
+                for method in METHODS
+                for where, seconds in (("paper", PAPER_COST_S), ("here", cost_s))
+            ],
+        )
+        for operation in OPERATIONS
+    ]
+    curves = [
+        (
+            operation.capitalize(),
+            [curve_of(method, runs[operation, method].points) for method in METHODS],
+        )
+        for operation in OPERATIONS
+    ]
+    return [
+        *workspace.save(draw_bars(bars, time_text, scale="log"), "costs"),
+        *workspace.save(draw_curves(curves, "linear"), "methods"),
+    ]
+
+
+EXPERIMENT = Experiment(
+    name="timing-methods",
+    paper="000 Table 1, Fig. 2",
+    summary="what max, root and global timing cost, and whether they agree",
+    run=run,
+    targets=(Target("deferred_max_cost_ratio", "<=", 0.5),),
+)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""CPU availability against the polling interval, messages of 100 kB (paper 004, Figure 10).
+
+A network interface that moves data itself leaves the processor to the application; one that makes
+the host copy takes it away.  All fabrics here copy, so what is left at short intervals tells how
+much, and the bandwidth beside it what was got for it.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.transports.transports import AVAILABILITY_BYTES, measured
+from experiments.workspace import Workspace
+from lanewise.errors import RunError
+from lanewise.plots.series import Series, draw_series
+from lanewise.results.quantity import rate_text, time_text, time_tick
+from lanewise.suite.kernels import POLLING, WAITING
+from lanewise.suite.pool import median_interval
+from lanewise.suite.processor import Polled, host_rows, polled
+
+BUDGET_S = 200.0
+
+Points = dict[str, list[Polled]]
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Measure both methods of COMB on every fabric that starts here."""
+    runs, _ = measured(workspace, (POLLING, WAITING), BUDGET_S)
+    points = {
+        name: found for (name, size), found in polled(runs).items() if size == AVAILABILITY_BYTES
+    }
+    if not points:
+        raise RunError("no fabric was measured; lanewise suite --list says which start")
+    figures = {"fabrics": float(len(points))}
+    rows = []
+    for name, found in points.items():
+        for one in found:
+            label = f"{name}_at_{one.interval_s * 1e6:.0f}us"
+            figures.update(with_interval(f"cpu_availability_100KB_{label}", one.availability, 1.0))
+            figures.update(with_interval(f"bandwidth_MBps_{label}", one.rate_bytes_per_s, 1e-6))
+        shortest = found[0]
+        rows.append(
+            Row(
+                f"{name}, looking each {time_text(shortest.interval_s)}", "0.5 to nearly 1",
+                f"{statistics.median(shortest.availability):.2f} at "
+                f"{rate_text(statistics.median(shortest.rate_bytes_per_s))}",
+            )
+        )  # fmt: skip
+    notes = [
+        f"{row['fabric']} {row['size']}: exchange {row['base']}, overhead {row['overhead']}, "
+        f"availability {row['availability']}, independent progress {row['progress']}"
+        for row in host_rows(runs, list(points))
+    ]
+    return Outcome(
+        figures=figures,
+        rows=rows,
+        conditions={"ranks": 2, "message_bytes": AVAILABILITY_BYTES, "fabrics": list(points)},
+        files=draw(workspace, points),
+        notes=notes,
+    )
+
+
+def with_interval(key: str, values: Sequence[float], scale: float) -> dict[str, float]:
+    """Return the median of some values under `key`, and the ends of its interval where it has one.
+
+    Below six values there is none.
+    """
+    low, high = median_interval(values)
+    found = {key: statistics.median(values), f"{key}_low": low, f"{key}_high": high}
+    return {name: scale * value for name, value in found.items() if math.isfinite(value)}
+
+
+def ends_of(values: Sequence[float], scale: float) -> tuple[float, float]:
+    """Return the interval to draw, the median itself where there are too few values for one."""
+    ends = median_interval(values)
+    low, high = ends if math.isfinite(ends[0]) else (statistics.median(values),) * 2
+    return scale * low, scale * high
+
+
+def draw(workspace: Workspace, points: Points) -> list[Path]:
+    """Draw availability and bandwidth against the polling interval."""
+    panels = []
+    for title, key in (("CPU availability, 100 kB", "availability"),
+                       ("Bandwidth, both ways (MB/s)", "rate_bytes_per_s")):  # fmt: skip
+        scale = 1.0 if key == "availability" else 1e-6
+        series = [
+            Series(
+                name,
+                [one.interval_s for one in found],
+                [scale * statistics.median(getattr(one, key)) for one in found],
+                [ends_of(getattr(one, key), scale)[0] for one in found],
+                [ends_of(getattr(one, key), scale)[1] for one in found],
+            )
+            for name, found in points.items()
+        ]
+        panels.append((title, series))
+    figure = draw_series(panels, "work between two looks", time_tick)
+    return workspace.save(figure, "cpu-availability")
+
+
+EXPERIMENT = Experiment(
+    name="cpu-availability",
+    paper="004 Fig. 10",
+    summary="share of the processor left for work, by polling interval, on every fabric",
+    run=run,
+    targets=(Target("fabrics", ">=", 3.0),),
+)

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fabrics: latency, bandwidth, message rate and CPU availability side by side (paper 004).
+
+The paper compared four machines, each with its own network.  Here one machine has several fabrics,
+an MPI over a transport each, which take turns in rounds; every difference comes with its interval.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from experiments.experiment import Experiment, Outcome, Row
+from experiments.workspace import Workspace, failing_as_run
+from lanewise.plots import Bar, draw_bars
+from lanewise.results.compare import ratio_interval
+from lanewise.results.quantity import rate_text, time_text
+from lanewise.results.read import Samples
+from lanewise.suite import fabric, figures, page, processor, state
+from lanewise.suite.conduct import Request, conduct
+from lanewise.suite.execute import Step
+from lanewise.suite.kernels import POLLING
+from lanewise.suite.pool import Key, Pool, files_of, median_interval, pool
+
+BUDGET_S = 240.0
+KERNELS = ("pingpong", "streaming", POLLING)
+AVAILABILITY_BYTES = 100_000
+# What the text of the paper says of its machines, section 4; its curves have no numbers.
+PAPER = {
+    "latency_8B_us": "InfiniBand 3 times the others",
+    "bandwidth_1MiB_MBps": "1.3 GB/s (XD1)",
+    "streaming_8B_msgps": "the best 10 times InfiniBand",
+    "cpu_availability_100KB": "0.5 (InfiniPath) to nearly 1",
+}
+DIFFERENCES = (
+    ("latency_8B", "pingpong", 8),
+    ("bandwidth_1MiB", "pingpong", 1 << 20),
+    ("streaming_8B", "streaming", 8),
+)
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Measure every fabric that starts here."""
+    runs, known = measured(workspace, KERNELS, BUDGET_S)
+    points = pool(runs)
+    names = [name for name, found in known.fabrics.items() if not found.why]
+    values = {name: values_of(points, runs, name) for name in names}
+    figures_here = {f"{name}_{key}": value for name in names for key, value in values[name].items()}
+    ends = {name: intervals_of(points, runs, name) for name in names}
+    figures_here |= {f"{name}_{key}": value for name in names for key, value in ends[name].items()}
+    figures_here.update(differences(points, names))
+    written = page.write_page(workspace.folder / "suite", known)
+    return Outcome(
+        figures={**figures_here, "fabrics": float(len(names))},
+        rows=rows_of(values),
+        conditions={
+            "ranks": known.asked.ranks,
+            "rounds": known.asked.rounds,
+            "fabrics": names,
+            "missing": page.gaps_of(known),
+        },
+        files=[*draw(workspace, values, ends), written.path],
+        notes=page.gaps_of(known),
+    )
+
+
+def measured(
+    workspace: Workspace, kernels: Sequence[str], budget_s: float, only: Sequence[str] = ()
+) -> tuple[list[Samples], state.State]:
+    """Run a suite of these kernels on every fabric and return its files and its state."""
+    folder = workspace.folder / "suite"
+    clear(folder)
+    names = only or fabric.shipped_names()
+    request = Request(
+        fabrics=[fabric.find(name) for name in names], kernels=kernels, budget_s=budget_s
+    )
+
+    def tell(step: Step) -> None:
+        workspace.say(f"{step.number}/{step.total} {step.launch.name}")
+
+    with failing_as_run():
+        known = conduct(request, folder, workspace.say, tell)
+        return files_of(folder, known.launches), known
+
+
+def clear(folder: Path) -> None:
+    """Remove what an earlier run of the experiment wrote."""
+    for pattern in ("suite.json", "report.html", "samples/*"):
+        for path in folder.glob(pattern):
+            path.unlink()
+
+
+def values_of(points: Pool, runs: Sequence[Samples], name: str) -> dict[str, float]:
+    """Return the numbers of one fabric; those that were not measured are left out."""
+    found = {
+        "latency_8B_us": scaled(figures.figure_value(points, "latency", name, 8), 1e6),
+        "bandwidth_1MiB_MBps": scaled(
+            figures.figure_value(points, "bandwidth", name, 1 << 20), 1e-6
+        ),
+        "streaming_8B_msgps": scaled(figures.figure_value(points, "rate", name, 8), 1.0),
+        "cpu_availability_100KB": availability(runs, name),
+    }
+    return {key: value for key, value in found.items() if math.isfinite(value)}
+
+
+def intervals_of(points: Pool, runs: Sequence[Samples], name: str) -> dict[str, float]:
+    """Return the ends of the interval of each number of a fabric, under its key and low or high."""
+    found: dict[str, float] = {}
+    for key, figure, size, scale in (
+        ("latency_8B_us", "latency", 8, 1e6),
+        ("bandwidth_1MiB_MBps", "bandwidth", 1 << 20, 1e-6),
+        ("streaming_8B_msgps", "rate", 8, 1.0),
+    ):
+        ends = [scale * end for end in figures.figure_interval(points, figure, name, size)]
+        found.update(zip((f"{key}_low", f"{key}_high"), sorted(ends), strict=False))
+    best = busiest(runs, name)
+    if best is not None:
+        low, high = median_interval(best.availability)
+        found["cpu_availability_100KB_low"] = low
+        found["cpu_availability_100KB_high"] = high
+    return {key: value for key, value in found.items() if math.isfinite(value)}
+
+
+def scaled(value: float | None, scale: float) -> float:
+    """Return a value in another unit, NaN where there is none."""
+    return math.nan if value is None else value * scale
+
+
+def availability(runs: Sequence[Samples], name: str) -> float:
+    """Return the availability at the polling interval that carries most, as the paper reads it."""
+    best = busiest(runs, name)
+    return math.nan if best is None else statistics.median(best.availability)
+
+
+def busiest(runs: Sequence[Samples], name: str) -> processor.Polled | None:
+    """Return the polling interval that carries most, None where there is none."""
+    found = processor.polled(runs).get((name, AVAILABILITY_BYTES), [])
+    rates = {id(one): statistics.median(one.rate_bytes_per_s) for one in found}
+    return max(found, key=lambda one: rates[id(one)], default=None)
+
+
+def differences(points: Pool, names: Sequence[str]) -> dict[str, float]:
+    """Return how many times as long as the fastest each fabric takes, with the interval."""
+    found = {}
+    for key, kernel, size in DIFFERENCES:
+        pooled = {name: points[Key(name, kernel, size)] for name in names
+                  if Key(name, kernel, size) in points}  # fmt: skip
+        if not pooled:
+            continue
+        best = min(pooled.values(), key=lambda one: one.median_s)
+        for name, one in pooled.items():
+            low, high = ratio_interval(best.samples_s, one.samples_s, 0.95)
+            found[f"{name}_{key}_over_best"] = one.median_s / best.median_s
+            found[f"{name}_{key}_over_best_low"] = low
+            found[f"{name}_{key}_over_best_high"] = high
+    return found
+
+
+def rows_of(values: Mapping[str, Mapping[str, float]]) -> list[Row]:
+    """Return a row for each number of each fabric, beside the range of the paper's machines."""
+    return [
+        Row(f"{name}: {key}", PAPER[key], number_text(key, value))
+        for name, found in values.items()
+        for key, value in found.items()
+    ]
+
+
+def number_text(key: str, value: float) -> str:
+    """Write a number with its unit."""
+    if key.endswith("_us"):
+        return time_text(value * 1e-6)
+    if key.endswith("_MBps"):
+        return rate_text(value * 1e6)
+    if key.endswith("_msgps"):
+        return figures.count_text(value)
+    return f"{value:.2f}"
+
+
+Numbers = Mapping[str, Mapping[str, float]]
+
+
+def draw(workspace: Workspace, values: Numbers, ends: Numbers) -> list[Path]:
+    """Draw one panel a number, a bar a fabric with its interval."""
+    files: list[Path] = []
+    for key in PAPER:
+        bars = [
+            Bar(
+                name, found[key],
+                low=ends[name].get(f"{key}_low"), high=ends[name].get(f"{key}_high"),
+            )
+            for name, found in values.items()
+            if key in found
+        ]  # fmt: skip
+        if not bars:
+            continue
+        panels = [(key, bars)]
+        write = partial(number_text, key)
+        plot = (
+            draw_bars(panels, write)
+            if key.startswith("cpu")
+            else draw_bars(panels, write, scale="log")
+        )
+        files += workspace.save(plot, f"fabrics-{key.lower().replace('_', '-')}")
+    return files
+
+
+EXPERIMENT = Experiment(
+    name="fabrics",
+    paper="004 Fig. 1",
+    summary="latency, bandwidth, message rate and CPU availability of every fabric here",
+    run=run,
+)

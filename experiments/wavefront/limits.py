@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Wavefront limits: how near a sweep over the disk comes to disk and memory (paper 002).
+
+With one wave per pass a sweep can be no faster than the disk, which fio
+measures beside it; with enough waves no faster than the same kernel on the same
+threads in memory.  The rate of a shared disk swings by a factor of two within
+minutes, so each run stands between two looks at its yardstick and is compared
+with their mean; the median of the turns counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from typing import Any
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.wavefront import sweeps
+from experiments.workspace import Workspace
+from lanewise.plots import Bar, draw_bars
+from lanewise.results.quantity import percent_text, rate_text, three_digits
+
+SIDE = 4096
+WAVES_FIRST, WAVES_MIN, WAVES_MAX = 64, 32, 128
+OVER_BREAK_EVEN = 2  # as the plan does: the disk may slow down without harm
+PASSES = 2
+TURNS = 5
+FIO_S = 2
+MEMORY = "768MiB"
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Measure disk, one wave, memory and many waves in turns; count bytes; compare bits."""
+    disk, one, memory, many = [], [], [], []
+    with sweeps.store(workspace, SIDE) as store:
+        workspace.say("how many waves hide this disk")
+        first_disk = sweeps.disk_rate(workspace.folder, FIO_S)
+        first_memory = sweeps.rates_in_memory(SIDE, WAVES_FIRST)["simd_chained_cells_per_s"]
+        waves = waves_for(first_disk, first_memory)
+        for turn in range(TURNS):
+            workspace.say(f"turn {turn + 1} of {TURNS}: disk, one wave, memory, {waves} waves")
+            if turn == 0:
+                disk.append(sweeps.disk_rate(workspace.folder, FIO_S))
+                memory.append(sweeps.rates_in_memory(SIDE, waves))
+            one.append(sweeps.iterate(store, 4, "--waves", "1", "--memory", MEMORY))
+            disk.append(sweeps.disk_rate(workspace.folder, FIO_S))
+            options = ("--waves", str(waves), "--memory", MEMORY)
+            many.append(sweeps.iterate(store, PASSES * waves, *options))
+            memory.append(sweeps.rates_in_memory(SIDE, waves))
+    bits = _same_bits(workspace)
+    figures = figures_of(disk, one, memory, many)
+    figures["bits_equal"] = float(bits and all(found["bits_equal"] for found in memory))
+    return Outcome(
+        figures=figures,
+        rows=_rows(figures, waves),
+        conditions={"rows": SIDE, "columns": SIDE, "waves": waves, "threads": many[0]["threads"],
+                    "memory": MEMORY, "simd": many[0]["simd"], "io": many[0]["io"]},
+        files=workspace.save(
+            draw_bars([("Share of the limit", _bars(figures, waves))], percent_text, target=0.85),
+            "wavefront-limits",
+        ),
+    )  # fmt: skip
+
+
+def waves_for(disk_bytes_per_s: float, cells_per_s: float) -> int:
+    """Return twice K* = F 56 / (rate of the disk), in whole groups of 16 waves."""
+    break_even = cells_per_s * sweeps.BYTES_PER_CELL / disk_bytes_per_s
+    whole = 16 * math.ceil(OVER_BREAK_EVEN * break_even / 16)
+    return min(max(whole, WAVES_MIN), WAVES_MAX)
+
+
+def figures_of(
+    disk: list[float],
+    one: list[dict[str, Any]],
+    memory: list[dict[str, Any]],
+    many: list[dict[str, Any]],
+) -> dict[str, float]:
+    """Return the figures from the ends of the runs, each between two of its yardsticks."""
+    moved = [(end["read_bytes"] + end["written_bytes"]) / end["elapsed_s"] for end in one]
+    # The pipeline fills and drains within the elapsed time: it counts against the sweep.
+    reached = [end["cells_per_s"] for end in many]
+    in_memory = [found["simd_chained_cells_per_s"] for found in memory]
+    expected = sweeps.BYTES_PER_CELL * SIDE * SIDE * many[0]["iterations"] / many[0]["waves"]
+    return {
+        "k1_fraction_of_disk": statistics.median(shares(moved, disk)),
+        "kstar_fraction_of_memory": statistics.median(shares(reached, in_memory)),
+        "k1_fraction_worst": min(shares(moved, disk)),
+        "kstar_fraction_worst": min(shares(reached, in_memory)),
+        "simd_speedup": statistics.median(found["simd_speedup"] for found in memory),
+        "io_bytes_ratio": (many[0]["read_bytes"] + many[0]["written_bytes"]) / expected,
+        "disk_bytes_per_s": statistics.median(disk),
+        "k1_bytes_per_s": statistics.median(moved),
+        "memory_cells_per_s": statistics.median(in_memory),
+        "kstar_cells_per_s": statistics.median(reached),
+    }
+
+
+def shares(rates: list[float], yardsticks: list[float]) -> list[float]:
+    """Return each rate over the mean of the yardsticks before and after it."""
+    around = itertools.pairwise(yardsticks)
+    return [2 * rate / sum(pair) for rate, pair in zip(rates, around, strict=True)]
+
+
+def _same_bits(workspace: Workspace) -> bool:
+    """Iterate wave by wave, with some waves chained and with all, from the same contents."""
+    sums = set()
+    for waves in (1, 5, 12, 64):
+        with sweeps.store(workspace, 1000) as store:
+            sweeps.iterate(store, 64, "--waves", str(waves))
+            sums.add(sweeps.sums_of(store))
+    return len(sums) == 1
+
+
+def _rows(figures: dict[str, float], waves: int) -> list[Row]:
+    million = 1e6
+    return [
+        Row("disk, fio, 6 read : 1 written", "", rate_text(figures["disk_bytes_per_s"])),
+        Row("one wave a pass", "", rate_text(figures["k1_bytes_per_s"])),
+        Row("share of the disk", "", percent_text(figures["k1_fraction_of_disk"])),
+        Row("kernel in memory, Mcells/s", "", f"{figures['memory_cells_per_s'] / million:.0f}"),
+        Row(f"{waves} waves a pass, Mcells/s", "", f"{figures['kstar_cells_per_s'] / million:.0f}"),
+        Row("share of memory", "", percent_text(figures["kstar_fraction_of_memory"])),
+        Row("SIMD and threads over the naive loop", "", three_digits(figures["simd_speedup"])),
+        Row("bytes moved over 56 N M / K", "", f"{figures['io_bytes_ratio']:.4f}"),
+        Row("same bits", "", "yes" if figures["bits_equal"] else "no"),
+    ]
+
+
+def _bars(figures: dict[str, float], waves: int) -> list[Bar]:
+    return [
+        Bar("one wave, of the disk", figures["k1_fraction_of_disk"]),
+        Bar(f"{waves} waves, of memory", figures["kstar_fraction_of_memory"]),
+    ]
+
+
+EXPERIMENT = Experiment(
+    name="wavefront-limits",
+    paper="002 §6",
+    summary="a sweep over the disk against the disk itself and against memory",
+    run=run,
+    targets=(
+        Target("k1_fraction_of_disk", ">=", 0.9),
+        Target("kstar_fraction_of_memory", ">=", 0.85),
+        Target("simd_speedup", ">=", 4.0),
+        Target("io_bytes_ratio", "<=", 1.01),
+        Target("bits_equal", ">=", 1.0),
+    ),
+)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Livermore loop 23 over numpy.memmap with Numba: a yardstick for wavefront-peers.
+
+    python experiments/wavefront/memmap_sweep.py FOLDER SIDE ITERATIONS
+
+FOLDER holds data.raw and the five coefficients; data.raw is updated in place.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+COEFFICIENTS = ("zb", "zv", "zu", "zr", "zz")
+
+
+def sweep(d: Any, zb: Any, zv: Any, zu: Any, zr: Any, zz: Any) -> None:  # noqa: PLR0913, PLR0917
+    """Update `d` once, in place; all are of one shape."""
+    rows, columns = d.shape
+    for i in range(1, rows - 1):
+        for j in range(1, columns - 1):
+            q = (
+                d[i - 1, j] * zb[i, j]
+                + d[i, j - 1] * zv[i, j]
+                + d[i, j + 1] * zu[i, j]
+                + d[i + 1, j] * zr[i, j]
+                + zz[i, j]
+                - d[i, j]
+            )
+            d[i, j] += 0.175 * q
+
+
+def compiled() -> Any:
+    """Return `sweep` compiled by Numba, compilation done."""
+    import numba  # noqa: PLC0415
+
+    function = numba.njit(sweep)
+    small = [np.zeros((3, 3)) for _ in range(6)]
+    function(*small)
+    return function
+
+
+def main(folder: Path, side: int, iterations: int) -> None:
+    """Sweep and print the seconds it took, compilation left out."""
+
+    def mapped(name: str, mode: Any) -> np.ndarray[Any, Any]:
+        # As a plain array: Numba knows no memmap, the pages are the same.
+        return np.asarray(np.memmap(folder / f"{name}.raw", "float64", mode, shape=(side, side)))
+
+    function = compiled()
+    data = np.memmap(folder / "data.raw", "float64", "r+", shape=(side, side))
+    # Numba compiles anew for read-only arrays, so the coefficients are copy-on-write.
+    matrices = [np.asarray(data), *(mapped(name, "c") for name in COEFFICIENTS)]
+    began_s = time.monotonic()
+    for _ in range(iterations):
+        function(*matrices)
+    data.flush()
+    sys.stdout.write(json.dumps({"elapsed_s": time.monotonic() - began_s}) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
