@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "collectives/execute/communicator_state.hpp"
 #include "collectives/execute/datatype.hpp"
 #include "collectives/execute/execute.hpp"
 #include "collectives/execute/program.hpp"
-#include "collectives/execute/state.hpp"
 
 namespace lanewise::collectives {
 

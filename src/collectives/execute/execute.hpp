@@ -15,9 +15,9 @@
 #include <memory>
 #include <string>
 
+#include "collectives/execute/cached_call.hpp"
 #include "collectives/execute/call.hpp"
 #include "collectives/execute/program.hpp"
-#include "collectives/execute/rehearsed.hpp"
 
 namespace lanewise::collectives {
 

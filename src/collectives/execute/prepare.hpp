@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "collectives/execute/arrangement.hpp"
+#include "collectives/execute/communicator_state.hpp"
 #include "collectives/execute/execute.hpp"
-#include "collectives/execute/state.hpp"
 
 namespace lanewise::collectives {
 

@@ -5,9 +5,9 @@
 
 #include <mpi.h>
 
-#include "collectives/tuned/attend.hpp"
-#include "collectives/tuned/below.hpp"
 #include "collectives/tuned/functions.hpp"
+#include "collectives/tuned/intercept.hpp"
+#include "collectives/tuned/next_mpi.hpp"
 
 #define LANEWISE_PARAMETER(name) LANEWISE_PARAMETER_##name
 #define LANEWISE_PARAMETER_send const void *send

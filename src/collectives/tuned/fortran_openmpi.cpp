@@ -12,9 +12,9 @@
 
 #include <cstdlib>
 
-#include "collectives/tuned/attend.hpp"
+#include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/functions.hpp"
-#include "collectives/tuned/settings.hpp"
+#include "collectives/tuned/intercept.hpp"
 
 namespace lanewise::tuned {
 namespace {

@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "collectives/execute/execute.hpp"
-#include "collectives/tuned/below.hpp"
-#include "collectives/tuned/settings.hpp"
-#include "collectives/tuned/standing.hpp"
+#include "collectives/tuned/agreement.hpp"
+#include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/next_mpi.hpp"
 
 namespace lanewise::tuned {
 namespace {

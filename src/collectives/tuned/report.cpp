@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "collectives/tuned/settings.hpp"
-#include "collectives/tuned/standing.hpp"
+#include "collectives/tuned/agreement.hpp"
+#include "collectives/tuned/environment.hpp"
 
 namespace lanewise::tuned {
 namespace {

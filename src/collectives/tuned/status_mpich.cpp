@@ -8,8 +8,8 @@
 
 #include "collectives/execute/progress.hpp"
 #include "collectives/execute/request.hpp"
+#include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/functions.hpp"
-#include "collectives/tuned/standing.hpp"
 
 namespace {
 

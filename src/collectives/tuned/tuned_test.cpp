@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "collectives/execute/testing/calls.hpp"
-#include "collectives/tuned/attend.hpp"
-#include "collectives/tuned/standing.hpp"
+#include "collectives/tuned/agreement.hpp"
+#include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/testing/prepared.hpp"
 
 namespace lanewise::tuned {

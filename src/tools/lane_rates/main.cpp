@@ -28,7 +28,7 @@
 
 #include "base/host.hpp"
 #include "base/json.hpp"
-#include "collectives/execute/located.hpp"
+#include "collectives/execute/rank_placement.hpp"
 #include "collectives/lanes/sites.hpp"
 #include "collectives/whereabouts.hpp"
 #include "measure/harness.hpp"

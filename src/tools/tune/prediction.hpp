@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "collectives/execute/located.hpp"
+#include "collectives/execute/rank_placement.hpp"
 #include "model/network.hpp"
 #include "tools/tune/candidates.hpp"
 

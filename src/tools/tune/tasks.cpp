@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "collectives/execute/execute.hpp"
-#include "collectives/execute/located.hpp"
+#include "collectives/execute/rank_placement.hpp"
 #include "collectives/execute/request.hpp"
 #include "collectives/lanes/plan.hpp"
 #include "model/platform.hpp"

@@ -10,7 +10,7 @@
 
 #include "base/json.hpp"
 #include "collectives/execute/request.hpp"
-#include "collectives/tuned/below.hpp"
+#include "collectives/tuned/next_mpi.hpp"
 
 namespace lanewise::tuned::testing {
 namespace {

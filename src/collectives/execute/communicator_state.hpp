@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "collectives/algorithm.hpp"
-#include "collectives/execute/located.hpp"
+#include "collectives/execute/cached_call.hpp"
 #include "collectives/execute/program.hpp"
-#include "collectives/execute/rehearsed.hpp"
+#include "collectives/execute/rank_placement.hpp"
 
 namespace lanewise::collectives {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "collectives/execute/located.hpp"
+#include "collectives/execute/rank_placement.hpp"
 
 #include <algorithm>
 #include <cstdint>

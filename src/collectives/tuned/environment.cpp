@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "collectives/tuned/settings.hpp"
+#include "collectives/tuned/environment.hpp"
 
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "collectives/execute/state.hpp"
+#include "collectives/execute/communicator_state.hpp"
 
 #include <algorithm>
 #include <atomic>

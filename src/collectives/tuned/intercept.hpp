@@ -12,8 +12,8 @@
 
 #include "collectives/choose.hpp"
 #include "collectives/execute/execute.hpp"
+#include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/report.hpp"
-#include "collectives/tuned/standing.hpp"
 
 namespace lanewise::tuned {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "collectives/tuned/standing.hpp"
+#include "collectives/tuned/agreement.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "collectives/execute/execute.hpp"
+#include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/report.hpp"
-#include "collectives/tuned/settings.hpp"
 
 namespace lanewise::tuned {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "collectives/tuned/attend.hpp"
+#include "collectives/tuned/intercept.hpp"
 
 #include <mutex>
 #include <new>
 
 #include "collectives/execute/request.hpp"
-#include "collectives/tuned/settings.hpp"
+#include "collectives/tuned/environment.hpp"
 
 namespace lanewise::tuned {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "collectives/execute/execute.hpp"
-#include "collectives/execute/located.hpp"
+#include "collectives/execute/rank_placement.hpp"
 
 namespace lanewise::collectives {
 namespace {

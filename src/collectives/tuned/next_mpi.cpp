@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "collectives/tuned/below.hpp"
+#include "collectives/tuned/next_mpi.hpp"
 
 #include <dlfcn.h>
 
