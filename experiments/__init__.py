@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reproduce: each table and figure of the papers, run again on this machine.
+"""Experiments: each table and figure of the papers, run again on this machine.
 
-An experiment is one file: what the paper reports, how it is run here, the
-numbers that come out under fixed keys, and the targets they are held to.  The
-registry lists them, one line each; `run` runs one in its own folder; `show`
-prints paper and here side by side, or as one JSON object.
+One folder per experiment, or per family of experiments that share a program: `experiment.py`
+defines EXPERIMENT or EXPERIMENTS, and beside it lie the native program, its CMakeLists.txt and the
+tests.  The registry finds the folders by itself.  `run` runs one experiment in a folder of its own,
+`results` keeps what it measured, and `show` prints paper and here side by side, or one JSON object.
+
+Nothing of this is installed: `lanewise reproduce` finds it in a checkout of the repository.
 """

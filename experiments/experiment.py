@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Experiment: what a paper shows, and what came out here.
 
-An `Experiment` is data and one function `run(workspace) -> Outcome`.  Figures
-are numbers under the keys that the issues name; a target holds one figure to
-a bound.  A missed target is said plainly and is no error: the experiment ran.
+An `Experiment` is data and one function `run(workspace) -> Outcome`.  Figures are numbers under
+keys that do not change, so that runs of different days can be compared; a target holds one figure
+to a bound.  An experiment that misses a target did run: its outcome is kept and shown, and the
+command ends with status 1.
 """
 
 from __future__ import annotations
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
     from experiments.workspace import Workspace
 
 Relation = Literal["<=", ">="]
+
+# How people know the papers; the keys stand in Experiment.paper.
+PAPERS = {
+    "000": "MPIBlib 2008",
+    "001": "multilane Scatter/Gather 2008",
+    "002": "out-of-core wavefront 2008",
+    "003": "automatic path migration 2007",
+    "004": "InfiniPath and XD1 2006",
+}
 
 _RELATIONS: dict[Relation, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -60,10 +70,20 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One table or figure of a paper; `paper` names both, as in `000 Table 1`."""
+    """One table or figure of a paper; `paper` is the key of the paper and the place: 000 Table 1.
+
+    `old_names` are still accepted on the command line.
+    """
 
     name: str
     paper: str
     summary: str
     run: Callable[[Workspace], Outcome]
     targets: tuple[Target, ...] = ()
+    old_names: tuple[str, ...] = ()
+
+    @property
+    def citation(self) -> str:
+        """Return the paper by its name, and the place: MPIBlib 2008, Table 1."""
+        key, _, place = self.paper.partition(" ")
+        return f"{PAPERS[key]}, {place}"

@@ -19,6 +19,11 @@ class Finished:
     experiment: Experiment
     outcome: Outcome
 
+    @property
+    def met(self) -> bool:
+        """Tell whether every target was met."""
+        return all(target.met_by(self.outcome.figures) for target in self.experiment.targets)
+
 
 def run_experiment(experiment: Experiment, folder: Path) -> Finished:
     """Run `experiment`, writing into `folder`; conditions of the machine are added to its own.

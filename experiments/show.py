@@ -26,7 +26,7 @@ def print_list(*, as_json: bool) -> None:
     for heading in ("name", "paper", "what it shows"):
         table.add_column(heading, no_wrap=heading == "name")
     for experiment in EXPERIMENTS:
-        table.add_row(experiment.name, experiment.paper, experiment.summary)
+        table.add_row(experiment.name, experiment.citation, experiment.summary)
     _console().print(table)
 
 
@@ -36,7 +36,7 @@ def print_json(finished: Finished) -> None:
 
 
 def as_object(finished: Finished) -> dict[str, object]:
-    """Return the outcome as plain data, in the form that DESIGN §6 gives."""
+    """Return the outcome as plain data, under keys that stay the same."""
     experiment, outcome = finished.experiment, finished.outcome
     return {
         "name": experiment.name,
@@ -62,7 +62,7 @@ def print_outcome(finished: Finished) -> None:
     """Print paper and here side by side, each target, and where the plot is."""
     experiment, outcome = finished.experiment, finished.outcome
     console = _console()
-    console.print(f"{experiment.name}: {experiment.summary} (paper {experiment.paper})\n")
+    console.print(f"{experiment.name}: {experiment.summary} ({experiment.citation})\n")
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("", overflow="fold")
     table.add_column("paper", justify="right")

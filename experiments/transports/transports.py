@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fabrics: latency, bandwidth, message rate and CPU availability side by side (paper 004).
+"""Transports: latency, bandwidth, message rate and CPU availability side by side.
 
-The paper compared four machines, each with its own network.  Here one machine has several fabrics,
-an MPI over a transport each, which take turns in rounds; every difference comes with its interval.
+InfiniPath and XD1 (2006) compared four machines, each with its own network.  Here one machine has
+several transports, each an MPI over a network, which are measured in interleaved rounds; every
+difference comes with its interval.
 """
 
 from __future__ import annotations
@@ -203,13 +204,14 @@ def draw(workspace: Workspace, values: Numbers, ends: Numbers) -> list[Path]:
             if key.startswith("cpu")
             else draw_bars(panels, write, scale="log")
         )
-        files += workspace.save(plot, f"fabrics-{key.lower().replace('_', '-')}")
+        files += workspace.save(plot, f"transports-{key.lower().replace('_', '-')}")
     return files
 
 
 EXPERIMENT = Experiment(
-    name="fabrics",
+    name="transports",
     paper="004 Fig. 1",
-    summary="latency, bandwidth, message rate and CPU availability of every fabric here",
+    summary="latency, bandwidth, message rate and CPU availability of every transport here",
     run=run,
+    old_names=("fabrics",),
 )

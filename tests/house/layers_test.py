@@ -184,6 +184,7 @@ OF_EXPERIMENTS = {
     "from experiments.a.sizes import SIZES\n": 0,
     "from experiments.lanes.sites import Sites\n": 1,
     "from experiments.lanes import sites\n": 1,
+    "from experiments.lanes.experiment import EXPERIMENTS as OTHERS\n": 1,
 }
 
 

@@ -31,13 +31,18 @@ def require(fabric: str) -> None:
 
 def reproduce(name: str, folder: Path) -> dict[str, Any]:
     """Run an experiment by the command and return the object on its last line."""
+    folders = ["-o", str(folder), "--results", str(folder / "results")]
     done = subprocess.run(
-        [sys.executable, "-m", "lanewise", "reproduce", name, "--json", "-o", str(folder)],
+        [sys.executable, "-m", "lanewise", "reproduce", name, "--json", *folders],
         capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.stdout, done.stderr
     printed = json.loads(done.stdout.splitlines()[-1])
     assert isinstance(printed, dict)
+    met = all(target["met"] for target in printed["targets"].values())
+    assert done.returncode == (0 if met else 1), done.stderr
+    (line,) = (folder / "results" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["figures"] == printed["figures"]
     return printed
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import typer
 
 import lanewise
-from lanewise.errors import RequestError
+from lanewise.errors import RunError
 
 PACKAGE = "experiments"
 
@@ -32,10 +32,10 @@ def register(app: typer.Typer) -> None:
 
 
 def load_experiments() -> None:
-    """Make the package `experiments` of the checkout importable; RequestError without one."""
+    """Make the package `experiments` of the checkout importable; RunError without one."""
     root = checkout()
     if root is None:
-        raise RequestError(
+        raise RunError(
             "the experiments are not installed; run it in a checkout of the repository, "
             "after: make build"
         )
@@ -57,22 +57,33 @@ def reproduce(
     output: Path = typer.Option(
         Path("reproduce"), "-o", "--output", help="The folder for plots and result files."
     ),
+    results_folder: Path | None = typer.Option(
+        None,
+        "--results",
+        help="The folder where the outcome is appended to NAME.jsonl; without it, "
+        "experiments/results of the checkout.",
+    ),
 ) -> None:
     """$ lanewise reproduce timing-methods
 
     Run a table or figure of the papers here, and show the paper's numbers beside this machine's.
-    Without a name, list what there is.
+    Without a name, list what there is. What was measured is appended to experiments/results; a
+    missed target ends with status 1.
     """
     load_experiments()
-    from experiments import show
+    from experiments import results, show
     from experiments.registry import find_experiment
     from experiments.run import run_experiment
 
     if list_ or not name:
         show.print_list(as_json=json_)
         return
-    outcome = run_experiment(find_experiment(name), output / name)
+    experiment = find_experiment(name)
+    finished = run_experiment(experiment, output / experiment.name)
+    results.append(show.as_object(finished), results_folder or results.FOLDER)
     if json_:
-        show.print_json(outcome)
+        show.print_json(finished)
     else:
-        show.print_outcome(outcome)
+        show.print_outcome(finished)
+    if not finished.met:
+        raise typer.Exit(1)

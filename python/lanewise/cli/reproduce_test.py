@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise reproduce` lists what there is, and says in one line what it cannot run."""
+"""`lanewise reproduce` lists what a checkout has, and says in one line what it cannot run."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+import lanewise
+from experiments import registry
+from experiments.experiment import Experiment, Outcome, Row, Target
 from lanewise.cli import run
 
 
@@ -35,3 +38,72 @@ def test_an_experiment_that_cannot_run_here_has_failed(
     assert run(["reproduce", "interval-coverage", "-o", str(tmp_path / "out")]) == 1
 
     assert "name a build folder" in capsys.readouterr().err
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put an experiment in the registry that measures a speedup of 3 and should reach 4."""
+    outcome = Outcome({"speedup": 3.0}, [Row("speedup", "4", "3")], conditions={}, files=[])
+    targets = (Target("speedup", ">=", 4.0),)
+    stub = Experiment("stub", "000 §1", "a stub", lambda _workspace: outcome, targets)
+    monkeypatch.setattr(registry, "EXPERIMENTS", (stub,))
+
+
+@pytest.mark.usefixtures("stub")
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_missed_target_ends_with_status_1_and_is_shown(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = ["-o", str(tmp_path), "--results", str(tmp_path / "results")]
+
+    assert run(["reproduce", "stub", *options, *folders]) == 1
+
+    printed = capsys.readouterr().out
+    if options:
+        assert json.loads(printed)["targets"]["speedup"]["met"] is False
+    else:
+        assert "MISSED" in printed
+
+
+@pytest.mark.usefixtures("stub")
+def test_what_was_measured_is_kept(tmp_path: Path) -> None:
+    folders = ["-o", str(tmp_path), "--results", str(tmp_path / "results")]
+
+    for _ in range(2):
+        run(["reproduce", "stub", *folders])
+
+    lines = (tmp_path / "results" / "stub.jsonl").read_text().splitlines()
+    assert [json.loads(line)["figures"] for line in lines] == [{"speedup": 3.0}] * 2
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the package look as if it were installed, with no checkout around it."""
+    monkeypatch.setattr(lanewise, "__file__", str(tmp_path / "lib/lanewise/__init__.py"))
+
+
+@pytest.mark.usefixtures("installed")
+def test_without_a_checkout_one_line_says_what_is_needed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["reproduce", "pipeline-effect"]) == 1
+
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "not installed; run it in a checkout" in printed.err
+    assert len(printed.err.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("installed")
+def test_without_a_checkout_the_help_leaves_the_command_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run(["--help"])
+
+    assert "reproduce" not in capsys.readouterr().out
+
+
+def test_in_a_checkout_the_help_has_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["--help"])
+
+    assert "reproduce" in capsys.readouterr().out

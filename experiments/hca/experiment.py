@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The software RDMA device: who runs on it, how fast it is, and what it survives."""
+
+from experiments.hca import clients, fuzz, lossy, speed
+
+EXPERIMENTS = (
+    clients.EXPERIMENT,
+    speed.LATENCY,
+    speed.BANDWIDTH,
+    speed.MESSAGE_RATE,
+    lossy.EXPERIMENT,
+    fuzz.EXPERIMENT,
+)

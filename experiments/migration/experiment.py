@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Connections that move to another path: what moving takes, and what survives a pulled cable."""
+
+from experiments.migration import cost, failover, latency, mpi, peers, transitions
+
+EXPERIMENTS = (
+    transitions.EXPERIMENT,
+    latency.EXPERIMENT,
+    failover.EXPERIMENT,
+    cost.EXPERIMENT,
+    mpi.EXPERIMENT,
+    peers.EXPERIMENT,
+)

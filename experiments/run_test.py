@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run has a folder of its own, and says what it ran on and whether targets were met."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.experiment import Experiment, Outcome, Target
+from experiments.run import Finished, run_experiment
+from experiments.workspace import Workspace
+from lanewise.errors import RequestError, RunError
+
+OUTCOME = Outcome({"speedup": 3.9}, rows=[], conditions={"ranks": 8}, files=[])
+TARGETS = (Target("speedup", ">=", 3.5),)
+EXPERIMENT = Experiment("pairs", "000 §5", "all at once", lambda _workspace: OUTCOME, TARGETS)
+
+
+def test_a_run_adds_the_conditions_of_the_machine(tmp_path: Path) -> None:
+    finished = run_experiment(EXPERIMENT, tmp_path / "new")
+
+    assert finished.outcome.conditions["ranks"] == 8
+    assert {"cores", "kernel", "governor", "took_s"} <= finished.outcome.conditions.keys()
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(RequestError, match="name another -o"):
+        run_experiment(EXPERIMENT, tmp_path / "file" / "pairs")
+
+
+def test_a_missing_native_build_is_a_failure_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANEWISE_NATIVE", str(tmp_path))
+
+    with pytest.raises(RunError, match="name a build folder"):
+        Workspace(tmp_path).measure("x", ["scatter"], 2)
+
+
+def test_a_run_that_misses_a_target_says_so() -> None:
+    missed = Outcome({"speedup": 3.4}, rows=[], conditions={}, files=[])
+
+    assert Finished(EXPERIMENT, OUTCOME).met
+    assert not Finished(EXPERIMENT, missed).met

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sweeps over matrices on disk: the paper's layouts and blocks, chained waves, and peers."""
+
+from experiments.wavefront import blocks, chaining, limits, overhead, peers, preprocess
+
+EXPERIMENTS = (
+    overhead.EXPERIMENT,
+    preprocess.EXPERIMENT,
+    blocks.EXPERIMENT,
+    chaining.EXPERIMENT,
+    limits.EXPERIMENT,
+    peers.EXPERIMENT,
+)
