@@ -164,7 +164,7 @@ def try_mpi(mpi: Mpi, folder: Path, testbed: str, options: Sequence[str]) -> str
     if built.returncode != 0:
         return built.stderr
     lanewise = [sys.executable, "-m", "lanewise"]
-    device = [*lanewise, "hca", *options, "--personality", mpi.personality, "--"]
+    device = [*lanewise, "rdma", "run", *options, "--personality", mpi.personality, "--"]
     words = [*lanewise, "testbed", "run", testbed, "--", *mpi.launcher, *device, str(program)]
     try:
         run = subprocess.run(

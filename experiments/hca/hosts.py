@@ -42,7 +42,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Hosts:
-    """The hosts, and the options of `lanewise hca` on them."""
+    """The hosts, and the options of `lanewise rdma run` on them."""
 
     bed: Bed
     options: Sequence[str] = ("--ports", "lan0,lan1")
@@ -52,7 +52,7 @@ class Hosts:
 
     def start(self, host: str, words: Sequence[str]) -> subprocess.Popen[str]:
         """Start a program on a host, on its device where there is to be one."""
-        device = [sys.executable, "-m", "lanewise", "hca", *self.options, "--"]
+        device = [sys.executable, "-m", "lanewise", "rdma", "run", *self.options, "--"]
         settings = [f"{name}={value}" for name, value in self.variables.items()]
         limited = ["timeout", "-k", "5", str(LIMIT_S), "env", *settings]
         return subprocess.Popen(

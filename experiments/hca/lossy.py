@@ -51,7 +51,7 @@ ports = ["lan0"]
 
 
 def device_options(folder: Path) -> list[str]:
-    """Write what the device is on either host; return the options of `lanewise hca` for it."""
+    """Write what the device is on either host; return the options of `lanewise rdma run` for it."""
     file = folder / "device.toml"
     file.write_text(_DEVICE, encoding="utf-8")
     return ["--config", str(file)]
@@ -83,7 +83,7 @@ def stream(hosts: Hosts) -> tuple[float, dict[str, int]]:
 
 def counters_on(hosts: Hosts, host: str) -> dict[str, int]:
     """Return the counters of the one queue pair on a host."""
-    words = [sys.executable, "-m", "lanewise", "hca", "status", "--json"]
+    words = [sys.executable, "-m", "lanewise", "rdma", "status", "--json"]
     done = subprocess.run(
         hosts.bed.line(host, words), capture_output=True, text=True, check=False
     )  # fmt: skip

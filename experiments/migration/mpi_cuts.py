@@ -181,9 +181,11 @@ def launch(
     report.unlink(missing_ok=True)
     if what.prepare is not None:
         what.prepare(folder)
-    protect = [*_LANEWISE, "protect", "--report", str(report), "--"] if way.protected else []
+    protect = (
+        [*_LANEWISE, "rdma", "protect", "--report", str(report), "--"] if way.protected else []
+    )
     ports = ["--ports", "lan0,lan1", "--personality", way.personality]
-    device = [*_LANEWISE, "hca", *ports, "--"] if way.personality else []
+    device = [*_LANEWISE, "rdma", "run", *ports, "--"] if way.personality else []
     line = [*_LANEWISE, "testbed", "run", "two-port", *_script(folder, pull), "--",
             *way.launcher, "-n", "2", *device, *protect, *way.wrapper, *what.words]  # fmt: skip
     environment = {**os.environ, **(_ROOT if os.getuid() == 0 else {})}

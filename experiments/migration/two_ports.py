@@ -113,7 +113,7 @@ def exchange(
     at_caller: Sequence[str] = (),
     at_listener: Sequence[str] = (),
 ) -> Said:
-    """Run lanewise-exchange on both hosts, under `lanewise protect` with options where given."""
+    """Run lanewise-exchange on both hosts, under `lanewise rdma protect` if options are given."""
     with failing_as_run():
         program = str(find_program(PROGRAM, os.environ))
     common = [*words, "--tcp-port", str(next(_tcp_ports))]
@@ -165,8 +165,8 @@ def _start(
     raised: Bed, host: str, protect: Sequence[str] | None, words: Sequence[str]
 ) -> subprocess.Popen[str]:
     lanewise = [sys.executable, "-m", "lanewise"]
-    device = [*lanewise, "hca", "--ports", ",".join(PORTS), "--"]
-    protected = [] if protect is None else [*lanewise, "protect", *protect, "--"]
+    device = [*lanewise, "rdma", "run", "--ports", ",".join(PORTS), "--"]
+    protected = [] if protect is None else [*lanewise, "rdma", "protect", *protect, "--"]
     line = ["timeout", "-k", "5", LIMIT_S, *device, *protected, *words]
     return subprocess.Popen(
         raised.line(host, line),

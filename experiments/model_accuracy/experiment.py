@@ -2,8 +2,9 @@
 """Model accuracy: fitted parameters and predicted times against a cluster that is known exactly.
 
 Paper 000, section 4, estimates its models on a real cluster, where nobody knows the truth.  Here
-the cluster is simulated: what `lanewise fit --measure` finds is held against what was put in, and
-what each model predicts for linear, binomial and chain algorithms against what they take there.
+the cluster is simulated: what `lanewise model fit --measure` finds is held against what was put
+in, and what each model predicts for linear, binomial and chain algorithms against what they take
+there.
 The best model is the one that the fit itself calls best, without having seen any of these.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise algorithms`: every algorithm is listed and can be looked at."""
+"""`lanewise model algorithms`: every algorithm is listed and can be looked at."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def listed() -> list[dict[str, Any]]:
 
 
 def test_each_algorithm_says_what_it_is_from_and_what_it_costs(lanewise: Lanewise) -> None:
-    _, told, _ = lanewise("algorithms")
+    _, told, _ = lanewise("model", "algorithms")
 
     for one in listed():
         assert f"# {one['collective']}\n" in told
@@ -57,7 +57,9 @@ def test_each_algorithm_says_what_it_is_from_and_what_it_costs(lanewise: Lanewis
 
 
 def test_the_rounds_of_a_binomial_scatter_are_those_of_the_literature(lanewise: Lanewise) -> None:
-    _, told, _ = lanewise("algorithms", "scatter", "binomial", "--ranks", "4", "--size", "2K")
+    _, told, _ = lanewise(
+        "model", "algorithms", "scatter", "binomial", "--ranks", "4", "--size", "2K"
+    )
 
     assert [match.groups() for match in ROUND.finditer(told)] == [
         ("1", "0->2 4 KiB"),
@@ -69,7 +71,7 @@ def test_the_picture_is_there_whole_or_not_at_all(lanewise: Lanewise, tmp_path: 
     picture = tmp_path / "rounds.svg"
     words = ["bcast", "pipeline", "--segment", "256", "--svg", str(picture)]
 
-    status, _, _ = lanewise("algorithms", *words)
+    status, _, _ = lanewise("model", "algorithms", *words)
 
     assert status == 0
     assert picture.read_text(encoding="utf-8").rstrip().endswith("</svg>")
@@ -92,7 +94,7 @@ WRONG = {
 def test_bad_input_gets_one_line_with_its_remedy(
     lanewise: Lanewise, words: list[str], sentence: str
 ) -> None:
-    status, _, complaint = lanewise("algorithms", *words)
+    status, _, complaint = lanewise("model", "algorithms", *words)
 
     assert status == 2
     assert sentence in complaint

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""lanewise fit on a simulated cluster: measured, fitted, written, read again and asked."""
+"""lanewise model fit on a simulated cluster: measured, fitted, written, read again and asked."""
 
 import json
 import subprocess
@@ -38,7 +38,7 @@ def without_time(values: dict[str, Any]) -> dict[str, Any]:
 def test_measures_what_the_models_need_and_goes_on_where_it_was_stopped(
     lanewise: Command, smpi: str, tmp_path: Path
 ) -> None:
-    words = ["fit", "--measure", "-n", 3, "--fabric", smpi, "-o", "platform.json"]
+    words = ["model", "fit", "--measure", "-n", 3, "--fabric", smpi, "-o", "platform.json"]
 
     done = lanewise(*words)
     assert done.returncode == 0, done.stderr
@@ -76,7 +76,7 @@ def test_a_real_mpi_has_times_of_what_loggp_and_plogp_need(
 def test_says_what_is_lacking_and_the_command_that_measures_it(
     lanewise: Command, smpi: str, tmp_path: Path
 ) -> None:
-    done = lanewise("fit", pairs_file(lanewise, tmp_path))
+    done = lanewise("model", "fit", pairs_file(lanewise, tmp_path))
 
     assert done.returncode == 0, done.stderr
     assert "not fitted: lmo: no triplets" in done.stdout
@@ -126,7 +126,7 @@ def test_refuses_in_one_line_what_it_cannot_fit(
         ([pairs, "-n", 3], "add --measure"),
         (["--measure", "-n", "many"], "-n many"),
     ):
-        done = lanewise("fit", *words)
+        done = lanewise("model", "fit", *words)
         assert done.returncode in (1, 2)
         assert sentence in done.stderr
         assert done.stderr.count("\n") == 1

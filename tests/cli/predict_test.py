@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise predict` for real, on a platform written by hand."""
+"""`lanewise model predict` for real, on a platform written by hand."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def answer(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 def test_the_times_are_hockneys(lanewise: Lanewise, platform: Path) -> None:
     found = answer(
-        lanewise("predict", "scatter", "--platform", platform, "--sizes", "1K", "--json")
+        lanewise("model", "predict", "scatter", "--platform", platform, "--sizes", "1K", "--json")
     )
 
     times = {one["algorithm"]: one["predicted_s"] for one in found["candidates"]}
@@ -37,7 +37,9 @@ def test_the_times_are_hockneys(lanewise: Lanewise, platform: Path) -> None:
 
 
 def test_more_ranks_than_were_measured_are_predicted(lanewise: Lanewise, platform: Path) -> None:
-    done = lanewise("predict", "scatter", "--ranks", 4096, "--algorithm", "binomial,linear")
+    done = lanewise(
+        "model", "predict", "scatter", "--ranks", 4096, "--algorithm", "binomial,linear"
+    )
 
     assert done.returncode == 0, done.stderr
     assert "# scatter on 4096 ranks, model hockney" in done.stdout
@@ -46,7 +48,7 @@ def test_more_ranks_than_were_measured_are_predicted(lanewise: Lanewise, platfor
 
 def test_a_segment_is_part_of_the_question(lanewise: Lanewise, platform: Path) -> None:
     asked = ["--algorithm", "pipeline:4K", "--algorithm", "pipeline:1M"]
-    found = answer(lanewise("predict", "bcast", *asked, "--sizes", "1M", "--json"))
+    found = answer(lanewise("model", "predict", "bcast", *asked, "--sizes", "1M", "--json"))
 
     small, large = found["candidates"]
     assert (small["segment_bytes"], large["segment_bytes"]) == (4096, 1 << 20)
@@ -55,14 +57,16 @@ def test_a_segment_is_part_of_the_question(lanewise: Lanewise, platform: Path) -
 
 def test_every_collective_can_be_asked_for(lanewise: Lanewise, platform: Path) -> None:
     for collective in ("barrier", "bcast", "gatherv", "allgather", "alltoall"):
-        found = answer(lanewise("predict", collective, "--json"))
+        found = answer(lanewise("model", "predict", collective, "--json"))
 
         assert all(time > 0 for one in found["candidates"] for time in one["predicted_s"])
         assert found["candidates"]
 
 
 def test_a_drawing_is_an_svg(lanewise: Lanewise, platform: Path, tmp_path: Path) -> None:
-    done = lanewise("predict", "scatter", "--algorithm", "binomial", "--svg", "drawing.svg")
+    done = lanewise(
+        "model", "predict", "scatter", "--algorithm", "binomial", "--svg", "drawing.svg"
+    )
 
     assert done.returncode == 0, done.stderr
     assert ElementTree.parse(tmp_path / "drawing.svg").getroot().tag.endswith("svg")
@@ -85,17 +89,17 @@ def test_a_drawing_is_an_svg(lanewise: Lanewise, platform: Path, tmp_path: Path)
 def test_bad_input_is_refused_in_one_line(
     arguments: list[str], named: list[str], lanewise: Lanewise, platform: Path, tmp_path: Path
 ) -> None:
-    done = lanewise("predict", *arguments)
+    done = lanewise("model", "predict", *arguments)
 
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    assert done.stderr.startswith("lanewise predict: ")
+    assert done.stderr.startswith("lanewise model predict: ")
     assert done.stderr.count("\n") == 1
     assert all(word in done.stderr for word in named), done.stderr
     assert list(tmp_path.iterdir()) == [platform]
 
 
 def test_a_platform_that_is_not_there_is_named(lanewise: Lanewise) -> None:
-    done = lanewise("predict", "scatter", "--platform", "none.json")
+    done = lanewise("model", "predict", "scatter", "--platform", "none.json")
 
     assert done.returncode != 0
     assert "none.json" in done.stderr

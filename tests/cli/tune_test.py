@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise tune` and `lanewise check` for real, with few repetitions of small messages."""
+"""`lanewise tune` and `lanewise model guidelines` for real, on a few small messages."""
 
 import json
 import os
@@ -219,7 +219,8 @@ def test_a_file_that_hangs_programs_is_found_out(
 
 def test_checking_reports_each_guideline(lanewise: Lanewise, real_mpi: str) -> None:
     done = lanewise(
-        "check", "bcast", "gather", "-n", 2, "--sizes", "8,1K", "--repetitions", "10:20",
+        "model", "guidelines", "bcast", "gather", "-n", 2, "--sizes", "8,1K",
+        "--repetitions", "10:20",
         "--fabric", real_mpi, "--json",
     )  # fmt: skip
 
@@ -233,7 +234,7 @@ def test_checking_reports_each_guideline(lanewise: Lanewise, real_mpi: str) -> N
 
 def test_a_strict_check_fails_only_where_a_guideline_is_broken(lanewise: Lanewise) -> None:
     done = lanewise(
-        "check", "scatter", "-n", 2, "--sizes", "8", "--repetitions", "10:20",
+        "model", "guidelines", "scatter", "-n", 2, "--sizes", "8", "--repetitions", "10:20",
         "--fabric", "openmpi", "--strict",
     )  # fmt: skip
 
@@ -242,7 +243,7 @@ def test_a_strict_check_fails_only_where_a_guideline_is_broken(lanewise: Lanewis
 
 
 def test_checking_refuses_what_it_cannot_check(lanewise: Lanewise) -> None:
-    done = lanewise("check", "barrier", "-n", 2, "--fabric", "openmpi")
+    done = lanewise("model", "guidelines", "barrier", "-n", 2, "--fabric", "openmpi")
 
     assert done.returncode == 2
     assert "no guideline concerns these collectives" in done.stderr

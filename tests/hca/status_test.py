@@ -37,7 +37,7 @@ print("parent works")
 
 
 def status_on(hosts: Hosts, host: str) -> list[dict[str, Any]]:
-    words = [sys.executable, "-m", "lanewise", "hca", "status", "--json"]
+    words = [sys.executable, "-m", "lanewise", "rdma", "status", "--json"]
     done = subprocess.run(hosts.bed.line(host, words), capture_output=True, text=True, check=True)
     devices = json.loads(done.stdout)["devices"]
     assert isinstance(devices, list)

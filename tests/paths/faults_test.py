@@ -161,7 +161,7 @@ def test_a_cut_leads_to_a_port_that_is_slow(delayed: Hosts) -> None:
 
 def test_nothing_is_left_behind(hosts: Hosts) -> None:
     run(hosts, 0.5, at_caller=cut(ONE, 0.2, 0.1))
-    words = [sys.executable, "-m", "lanewise", "hca", "status", "--json"]
+    words = [sys.executable, "-m", "lanewise", "rdma", "status", "--json"]
     shown = subprocess.run(hosts.bed.line(CALLER, words), capture_output=True, text=True,
                            check=False).stdout  # fmt: skip
     assert not json.loads(shown or '{"devices": []}')["devices"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs of others under `lanewise protect`: they go on when their cable is pulled."""
+"""Programs of others under `lanewise rdma protect`: they go on when their cable is pulled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from experiments.hca.clients import CLIENTS
 from experiments.hca.hosts import ADDRESS, CALLER, SECOND_ADDRESS, Hosts
 from experiments.migration.two_ports import await_packets, packets
 
-PROTECT = [sys.executable, "-m", "lanewise", "protect"]
+PROTECT = [sys.executable, "-m", "lanewise", "rdma", "protect"]
 
 
 def needed(program: str, packages: str) -> None:
@@ -159,7 +159,7 @@ def test_strict_refuses_a_type_without_paths(hosts: Hosts) -> None:
 def test_discovered_files_of_both_hosts_lead_to_the_peer(hosts: Hosts, tmp_path: Path) -> None:
     needed("ibv_rc_pingpong", "ibverbs-utils")
     name = tmp_path / "paths.json"
-    discover = [sys.executable, "-m", "lanewise", "paths", "discover", "-o", str(name)]
+    discover = [sys.executable, "-m", "lanewise", "rdma", "discover", "-o", str(name)]
     for host in ("a1", "a2"):
         assert hosts.run(host, [*discover, "--name", host]).returncode == 0
     assert SECOND_ADDRESS in name.read_text(encoding="utf-8")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command `lanewise`: one file a subcommand.
+"""The command `lanewise`: one module per command, and one folder per group of commands.
 
-Each subcommand's module has a function `register(app: typer.Typer) -> None` that adds its
-command.  The first paragraph of a command's docstring is its example, a line `$ lanewise ...`;
-the help opens with it.
+Each module or folder named in `COMMANDS` has a function `register(app: typer.Typer) -> None` that
+adds its command.  The first paragraph of a command's docstring is its example, a line
+`$ lanewise ...`; the help opens with it.
 """
 
 from __future__ import annotations
@@ -16,59 +16,47 @@ import typer
 
 from lanewise import __version__
 from lanewise.cli.example import ExampleTyper
+from lanewise.cli.renamed import translate
 from lanewise.errors import LanewiseError
 
-SUBCOMMANDS = (
-    "measure",
-    "doctor",
-    "show",
-    "compare",
-    "export",
-    "report",
-    "fit",
-    "predict",
-    "algorithms",
-    "tune",
-    "check",
-    "run",
-    "testbed",
-    "wavefront",
-    "hca",
-    "suite",
-    "scale",
-    "protect",
-    "paths",
-    "reproduce",
-)
-
-# Where a subcommand is not in the module of its name.  (A module called run would take the place of
-# the function of that name below.)
-MODULES = {
-    "run": "run_tuned",
-    "fit": "model.fit",
-    "predict": "model.predict",
-    "algorithms": "model.algorithms",
-    "check": "model.guidelines",
-    "hca": "rdma.run",
-    "protect": "rdma.protect",
-    "paths": "rdma.discover",
-    "scale": "suite_application",
+# The commands by purpose, in the order of the help, each with the module that adds it.  (A module
+# called run would take the place of the function of that name below.)
+PURPOSES: dict[str, dict[str, str]] = {
+    "Measure": {
+        "doctor": "doctor",
+        "measure": "measure",
+        "compare": "compare",
+        "report": "report",
+        "suite": "suite",
+    },
+    "Tune": {"tune": "tune", "run": "run_tuned", "model": "model"},
+    "Test against faults": {"testbed": "testbed", "rdma": "rdma"},
+    "Sweep matrices larger than memory": {"wavefront": "wavefront"},
 }
+COMMANDS: dict[str, str] = {
+    name: module for group in PURPOSES.values() for name, module in group.items()
+}
+# Commands that are groups of commands.
+GROUPS = ("model", "testbed", "rdma")
+# Commands that the help does not list: for those who work on Lanewise itself.
+HIDDEN: dict[str, str] = {"reproduce": "reproduce", "scale": "suite_application"}
+# A command below one that takes arguments of its own; it is found by its two words.
+BELOW: dict[str, str] = {}
 
 # The class that all usage errors derive from has no public name in typer.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 
 
 def version_wanted(wanted: bool) -> None:
-    """Print the version and stop, where `--version` was given."""
+    """Print the version and stop, if `--version` was given."""
     if wanted:
         typer.echo(f"lanewise {__version__}")
         raise typer.Exit
 
 
-def make_app(names: Sequence[str] = SUBCOMMANDS) -> typer.Typer:
+def make_app(names: Sequence[str] = tuple(COMMANDS)) -> typer.Typer:
     """Build the command with the subcommands called `names`."""
-    app = ExampleTyper(name="lanewise")
+    app = ExampleTyper(name="lanewise", purposes=PURPOSES)
 
     @app.callback()
     def lanewise(
@@ -78,11 +66,20 @@ def make_app(names: Sequence[str] = SUBCOMMANDS) -> typer.Typer:
     ) -> None:
         """$ lanewise measure scatter gather -n 4 --sizes 1:1M:x2 -o samples.jsonl
 
-        Measure how fast data moves between the ranks of a parallel job.
+        Measure, tune and fault-test the communication of parallel programs, on a laptop or a
+        cluster.
         """
 
     for name in names:
-        import_module(f"lanewise.cli.{MODULES.get(name, name)}").register(app)
+        import_module(f"lanewise.cli.{({**COMMANDS, **HIDDEN})[name]}").register(app)
+    return app
+
+
+def make_app_below(name: str) -> typer.Typer:
+    """Build the command above `name`, two words, with nothing but the second."""
+    app = ExampleTyper(name=name.partition(" ")[0])
+    app.callback()(lambda: None)
+    import_module(f"lanewise.cli.{BELOW[name]}").register(app)
     return app
 
 
@@ -95,17 +92,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run `lanewise` with `arguments` and return the exit status.
+    """Run `lanewise` with `arguments`, which may begin with an old name; return the exit status."""
+    translated, advice = translate(arguments)
+    if advice:
+        sys.stderr.write(f"lanewise: {advice}\n")
+    return max(run_one(words) for words in translated)
+
+
+def run_one(arguments: list[str]) -> int:
+    """Run one command and return its exit status.
 
     Only the subcommand that is named is imported, because some import slowly.
     """
+    below = " ".join(arguments[:2])
+    if below in BELOW:
+        return execute(make_app_below(below), arguments[1:], f"lanewise {arguments[0]}", below)
     asked = [word for word in arguments if not word.startswith("-")][:1]
-    known = [word for word in asked if word in SUBCOMMANDS]
-    name = " ".join(["lanewise", *known])
-    command = typer.main.get_command(make_app(known or SUBCOMMANDS))
+    known = [word for word in asked if word in COMMANDS or word in HIDDEN]
+    app = make_app(known or tuple(COMMANDS))
+    in_group = arguments[1:2] if known and known[0] in GROUPS else []
+    named = [word for word in in_group if not word.startswith("-")]
+    bare = not arguments or (arguments == known and known[0] in GROUPS)
+    return execute(app, [*arguments, "--help"] if bare else arguments, "lanewise", *known, *named)
+
+
+def execute(app: typer.Typer, arguments: list[str], program: str, *command: str) -> int:
+    """Run `app`, turning each expected failure into one line and a status."""
+    name = " ".join(["lanewise", *command])
     try:
-        status = command.main(
-            args=arguments or ["--help"], prog_name="lanewise", standalone_mode=False
+        status = typer.main.get_command(app).main(
+            args=arguments, prog_name=program, standalone_mode=False
         )
     except LanewiseError as error:
         return complain(name, str(error), error.exit_status)

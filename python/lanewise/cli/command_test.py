@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import lanewise
-from lanewise.cli import SUBCOMMANDS, run
+from lanewise.cli import BELOW, COMMANDS, run
 from lanewise.results import specimen
 
 Capture = pytest.CaptureFixture[str]
@@ -27,10 +27,17 @@ def one_line(capsys: Capture) -> str:
     return shown.err.rstrip("\n")
 
 
-@pytest.mark.parametrize("name", SUBCOMMANDS)
+GROUPS = {
+    "model": ("fit", "predict", "algorithms", "guidelines"),
+    "rdma": ("run", "status", "protect", "discover"),
+}
+BELOW_GROUPS = [f"{group} {name}" for group, names in GROUPS.items() for name in names]
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *BELOW_GROUPS, *BELOW])
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help_opens_with_an_example_of_the_command(name: str, option: str, capsys: Capture) -> None:
-    assert run([name, option]) == 0
+    assert run([*name.split(), option]) == 0
 
     assert capsys.readouterr().out.startswith(f"Example:\n  $ lanewise {name}")
 
@@ -41,7 +48,17 @@ def test_the_help_of_the_whole_opens_with_an_example(arguments: list[str], capsy
 
     shown = capsys.readouterr().out
     assert shown.startswith("Example:\n  $ lanewise measure")
-    assert all(f"  {name} " in shown for name in SUBCOMMANDS)
+    assert all(f"  {name} " in shown for name in COMMANDS)
+    assert "reproduce" not in shown
+
+
+@pytest.mark.parametrize("arguments", [[], ["model"], ["rdma"], ["testbed"]])
+def test_a_summary_of_a_command_fits_its_line(arguments: list[str], capsys: Capture) -> None:
+    assert run(arguments) == 0
+
+    shown = capsys.readouterr().out.splitlines()
+    assert not [line for line in shown if line.endswith("...") and not line.startswith("Usage")]
+    assert max(map(len, shown)) <= 80
 
 
 def test_the_version_is_that_of_the_file(capsys: Capture) -> None:
@@ -72,11 +89,11 @@ def test_a_missing_argument_names_it_and_the_help(capsys: Capture) -> None:
     )
 
 
-def test_show_prints_conditions_table_and_cautions(samples: Path, capsys: Capture) -> None:
+def test_the_text_has_conditions_table_and_cautions(samples: Path, capsys: Capture) -> None:
     text = samples.read_text().replace('"cores": 4', '"cores": 2')
     samples.write_text(text)
 
-    assert run(["show", str(samples)]) == 0
+    assert run(["report", "--format", "text", str(samples)]) == 0
 
     shown = capsys.readouterr().out
     assert "# mpi       Open MPI v4.1.4" in shown
@@ -84,19 +101,22 @@ def test_show_prints_conditions_table_and_cautions(samples: Path, capsys: Captur
     assert "\n! 4 ranks share 2 cores" in shown
 
 
-def test_show_says_that_a_file_is_cut_off_and_shows_the_rest(
+def test_the_text_says_that_a_file_is_cut_off_and_shows_the_rest(
     samples: Path, capsys: Capture
 ) -> None:
     samples.write_text(samples.read_text()[:-10])
 
-    assert run(["show", str(samples)]) == 0
+    assert run(["report", "--format", "text", str(samples)]) == 0
 
     shown = capsys.readouterr().out
     assert "the last line is cut off; read up to line 9" in shown
     assert "\n1024 " in shown
 
 
-@pytest.mark.parametrize("command", [["show"], ["export", "--csv", "-"], ["compare", "{file}"]])
+@pytest.mark.parametrize(
+    "command",
+    [["report", "--format", "text"], ["report", "--format", "csv"], ["compare", "{file}"]],
+)
 def test_a_newer_file_is_refused_everywhere(
     command: list[str], tmp_path: Path, capsys: Capture
 ) -> None:
@@ -145,16 +165,48 @@ def test_a_confidence_outside_its_range_is_refused_by_value(
     assert f"confidence {confidence}" in one_line(capsys)
 
 
-def test_export_without_a_target_is_refused(samples: Path, capsys: Capture) -> None:
-    assert run(["export", str(samples)]) == 2
+def test_compare_prints_the_same_as_json(samples: Path, capsys: Capture) -> None:
+    assert run(["compare", str(samples), str(samples), "--json"]) == 0
 
-    assert "add --csv OUT or --parquet OUT" in one_line(capsys)
+    found = json.loads(capsys.readouterr().out)
+    assert found["ratios"][0]["ratio"] == 1.0
+    assert found["overall"][0]["operation"] == "scatter"
 
 
-def test_export_writes_csv_to_standard_output(samples: Path, capsys: Capture) -> None:
-    assert run(["export", str(samples), "--csv", "-"]) == 0
+def test_a_report_is_csv_on_standard_output(samples: Path, capsys: Capture) -> None:
+    assert run(["report", str(samples), "--format", "csv"]) == 0
 
     assert len(capsys.readouterr().out.splitlines()) == 9
+
+
+def test_a_report_is_json_with_an_object_for_each_point(samples: Path, capsys: Capture) -> None:
+    assert run(["report", str(samples), "--json"]) == 0
+
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert [point["message_bytes"] for point in points][:2] == [8, 16]
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out.csv", "out.json", "out.parquet", "out.html"])
+def test_the_suffix_of_a_report_says_its_format(
+    name: str, samples: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    assert run(["report", str(samples), "-o", str(tmp_path / name)]) == 0
+
+    assert (tmp_path / name).stat().st_size > 0
+
+
+def test_a_suffix_that_says_nothing_is_refused(samples: Path, capsys: Capture) -> None:
+    assert run(["report", str(samples), "-o", "out.xyz"]) == 2
+
+    assert "out.xyz does not say what to write" in one_line(capsys)
+
+
+def test_an_old_name_works_with_one_line_of_advice(samples: Path, capsys: Capture) -> None:
+    assert run(["show", str(samples)]) == 0
+
+    shown = capsys.readouterr()
+    assert "\n1024 " in shown.out
+    assert shown.err == "lanewise: 'show' is now 'lanewise report --format text'\n"
 
 
 def test_doctor_tells_what_it_found_as_json(capsys: Capture) -> None:
@@ -181,7 +233,8 @@ def test_doctor_names_the_remedy_where_nothing_is_installed(
 
 
 @pytest.mark.parametrize(
-    "command", [["-h"], ["doctor"], ["show", "{file}"], ["compare", "{file}", "{file}"]]
+    "command",
+    [["-h"], ["doctor"], ["report", "--format", "text", "{file}"], ["compare", "{file}", "{file}"]],
 )
 def test_no_command_colours_its_output(
     command: list[str], samples: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture

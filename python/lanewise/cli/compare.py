@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,9 +30,12 @@ def compare_files(
     first: Path = typer.Argument(..., metavar="A", help="The run to compare with."),
     second: Path = typer.Argument(..., metavar="B", help="The run that is judged."),
     fail_if_slower: str = typer.Option(
-        "", metavar="5%", help="End with status 1 if B is slower by more, beyond doubt."
+        "", metavar="5%", help="End with status 1 if B is slower by more, significantly."
     ),
-    confidence: str = typer.Option("0.95", metavar="P", help="Confidence of the ratio's interval."),
+    confidence: str = typer.Option(
+        "0.95", metavar="P", help="Confidence of each ratio's interval (default: 0.95)."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
     """$ lanewise compare before.jsonl after.jsonl --fail-if-slower 5%
 
@@ -44,7 +49,7 @@ def compare_files(
 
     limit = percentage(fail_if_slower) if fail_if_slower else math.inf
     found = compare(load(first), load(second), positive_number("--confidence", confidence, "0.95"))
-    typer.echo("\n".join(text_of(found)))
+    typer.echo(json.dumps(as_object(found)) if as_json else "\n".join(text_of(found)))
     losers = slower(found.ratios, limit)
     if losers:
         names = ", ".join(name_of(ratio) for ratio in losers[:3])
@@ -53,6 +58,12 @@ def compare_files(
             f"lanewise compare: slower by more than {fail_if_slower}: {names}{more}", err=True
         )
         raise typer.Exit(1)
+
+
+def as_object(found: Comparison) -> dict[str, object]:
+    """Return a comparison as plain data; a number that does not exist becomes null."""
+    plain: dict[str, object] = json.loads(json.dumps(asdict(found)), parse_constant=lambda _: None)
+    return plain
 
 
 def percentage(text: str) -> float:

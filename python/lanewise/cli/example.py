@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Help that opens with an example.
+"""Help that opens with an example, and that lists commands by their purpose.
 
 A reader of help wants a line to copy before a list of options, so the first paragraph of a
 command's docstring, when it begins with `$ `, is printed before the usage.
@@ -7,6 +7,7 @@ command's docstring, when it begins with `$ `, is printed before the usage.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import typer
@@ -43,11 +44,27 @@ class ExampleCommand(TyperCommand):
 
 
 class ExampleGroup(TyperGroup):
-    """A group of commands whose help opens with its example."""
+    """A group of commands whose help opens with its example, and lists them by purpose."""
+
+    # For each purpose the names of its commands; without any, commands are listed in one block.
+    purposes: Mapping[str, Iterable[str]] = {}
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.example, self.help = split_example(self.help or "")
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write one block of commands for each purpose."""
+        if not self.purposes:
+            super().format_commands(ctx, formatter)
+            return
+        room = formatter.width - 6 - max(len(name) for name in self.commands)
+        for purpose, names in self.purposes.items():
+            present = [self.commands[name] for name in names if name in self.commands]
+            rows = [(str(one.name), one.get_short_help_str(room)) for one in present]
+            if rows:
+                with formatter.section(purpose):
+                    formatter.write_dl(rows)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the example, then the usual help."""
@@ -61,15 +78,19 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 class ExampleTyper(typer.Typer):
     """A `typer.Typer` whose commands show their example first, with `-h` as well as `--help`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self, name: str, purposes: Mapping[str, Iterable[str]] | None = None, **named: Any
+    ) -> None:
+        listed = type("ListedGroup", (ExampleGroup,), {"purposes": purposes or {}})
+        settings = {"no_args_is_help": True, **named}
         super().__init__(
             name=name,
-            cls=ExampleGroup,
+            cls=listed,
             context_settings=SETTINGS,
-            no_args_is_help=True,
             add_completion=True,
             rich_markup_mode=None,
             pretty_exceptions_enable=False,
+            **settings,
         )
 
     def command(self, name: str | None = None, **named: Any) -> Any:

@@ -1,11 +1,51 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise report`: one page from any number of result files."""
+"""`lanewise report`: result files as a page, as text, or as a table for other programs."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import typer
+
+from lanewise.errors import RequestError
+
+FORMATS = ("html", "text", "csv", "parquet", "json")
+SUFFIXES = {".html": "html", ".txt": "text", ".csv": "csv", ".parquet": "parquet", ".json": "json"}
+STANDARD_OUTPUT = "-"
+
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE...", help="Files of measure, model fit and tune.")
+]
+Output = Annotated[
+    str,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="The file to write, - for standard output (default: report.html).",
+    ),
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="|".join(FORMATS),
+        help="What to write (default: what the suffix of OUT says).",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Same as --format json.")]
+Raw = Annotated[
+    bool, typer.Option("--raw", help="csv and json: one row per repetition, not per point.")
+]
+Definition = Annotated[
+    str,
+    typer.Option(
+        "--as", "--definition", metavar="imb|osu", help="text: numbers as that suite defines them."
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -14,15 +54,100 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    samples: list[Path] = typer.Argument(..., help="Files of measure, fit and tune."),
-    output: Path = typer.Option(Path("report.html"), "-o", "--output", help="The page to write."),
+    files: Files,
+    output: Output = "",
+    format_: Format = "",
+    as_json: AsJson = False,
+    raw: Raw = False,
+    definition: Definition = "",
 ) -> None:
     """$ lanewise report openmpi.jsonl mpich.jsonl -o report.html
 
-    Write one self-contained page: curves with their intervals, the samples behind each point,
-    tables, warnings, and all that is known of the machine.  It works offline.
+    Show result files as a page, as text, or as CSV.
+
+    The page holds curves with their intervals, the samples behind each point, tables, warnings, and
+    all that is known of the machine; it is one file and works offline.  `--format text` prints
+    a table for each operation, with the conditions above and the cautions below.  `csv`, `parquet`
+    and `json` are for other programs.
     """
+    chosen = format_of(format_ or ("json" if as_json else ""), output)
+    if raw and chosen not in ("csv", "json"):
+        raise RequestError(f"--raw is for csv and json; leave it out for {chosen}")
+    if definition and chosen != "text":
+        raise RequestError(f"--as is for text; add --format text, or leave it out for {chosen}")
+    if chosen == "html":
+        write_page(files, output or "report.html")
+    elif chosen == "text":
+        write_text(text_of(files, definition), output)
+    else:
+        write_rows(files, chosen, output, summarised=not raw)
+
+
+def format_of(named: str, output: str) -> str:
+    """Return the format that is asked for by name, else by the suffix of the file to write."""
+    if named and named not in FORMATS:
+        raise RequestError(f"no format '{named}'; use one of {', '.join(FORMATS)}")
+    if named:
+        return named
+    if output == STANDARD_OUTPUT:
+        return "text"
+    suffix = Path(output or "report.html").suffix
+    if suffix not in SUFFIXES:
+        raise RequestError(
+            f"{output} does not say what to write; end it with {', '.join(SUFFIXES)}, "
+            "or add --format"
+        )
+    return SUFFIXES[suffix]
+
+
+def write_page(files: Sequence[Path], output: str) -> None:
+    """Write the page and say what is on it."""
     from lanewise.report.write import write_report
 
-    page = write_report(samples, output)
+    if output == STANDARD_OUTPUT:
+        raise RequestError("the page is a file; name it, -o report.html")
+    page = write_report(files, Path(output))
     typer.echo(f"{page.path}  {page.figures} figures, {page.curves} curves")
+
+
+def text_of(files: Sequence[Path], definition: str) -> str:
+    """Return the tables of all files."""
+    from lanewise.cli import samples_text
+    from lanewise.results.read import load
+
+    loaded = [load(path) for path in files]
+    if not definition:
+        return "\n\n".join("\n".join(samples_text.text_of(samples)) for samples in loaded) + "\n"
+    from lanewise.suite import parity
+
+    known = next((one for one in parity.DEFINITIONS if one == definition), None)
+    if known is None:
+        raise RequestError(f"no definition '{definition}'; use {' or '.join(parity.DEFINITIONS)}")
+    return "".join(f"{line}\n" for samples in loaded for line in parity.rows_of(samples, known))
+
+
+def write_text(text: str, output: str) -> None:
+    """Write `text` to a file, or to standard output."""
+    if output in ("", STANDARD_OUTPUT):
+        sys.stdout.write(text)
+        return
+    from lanewise.results.export import whole_file
+
+    with whole_file(Path(output)) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def write_rows(files: Sequence[Path], format_: str, output: str, *, summarised: bool) -> None:
+    """Write points, or repetitions, as rows."""
+    from lanewise.results.export import json_of, repetitions, summary, write_csv, write_parquet
+    from lanewise.results.frame import read
+
+    frame = read(*files)
+    if format_ == "parquet":
+        write_parquet(frame, output or STANDARD_OUTPUT)
+        return
+    rows = summary(frame) if summarised else repetitions(frame)
+    if format_ == "csv":
+        write_csv(rows, output or STANDARD_OUTPUT)
+    else:
+        write_text(json_of(rows), output)

@@ -58,10 +58,10 @@ def run_tuned(
 ) -> None:
     """$ lanewise run --tuning tuning.json -- mpirun -n 4 ./app
 
-    Run a program, as it is, on the algorithms that lanewise tune chose.
+    Run an unmodified program with tuned collectives.
 
     Works with programs in C, C++, Fortran and Python.  What the tuning file has no rule for is left
-    to the MPI.  Ends with the program's own status.  With --turns 6 the program runs six times
+    to the MPI.  The exit status is the program's.  With --turns 6 the program runs six times
     plain and six times tuned, and the times are compared.
     """
     words = list(line or [])
@@ -75,7 +75,7 @@ def run_tuned(
         existing(tuning, "tune"),
         new_file(report),
         strict,
-        existing(platform, "fit") if platform else None,
+        existing(platform, "model fit") if platform else None,
     )
     fabric = tuned.fabric_of(words[0], os.environ)
     family = mpi or tuned.family_of(words, fabric, os.environ)

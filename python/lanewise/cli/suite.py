@@ -45,7 +45,9 @@ def suite(
 ) -> None:
     """$ lanewise suite --quick -o suite
 
-    Compare fabrics: each kernel on each, taking turns, into samples and one report.html.
+    Compare transports side by side, in one report.
+
+    Each benchmark runs over each transport, in interleaved rounds, into samples and report.html.
     """
     from lanewise.suite import conduct, plan
     from lanewise.suite import fabric as fabric_part

@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
     def about() -> None:
         """$ lanewise testbed run two-site -- mpirun -n 8 hostname
 
-        Hosts and sites on this machine, with links as slow as real ones.
+        Create hosts and sites on this machine, with slow links.
         """
 
     for command in (check, up, run, fault, status, down):
@@ -38,7 +38,7 @@ def check(
 ) -> None:
     """$ lanewise testbed check two-site
 
-    Read a description and show its hosts and links; without one, list those that are shipped.
+    Show a description, or list those that are shipped.
     """
     from lanewise.testbed import shipped, show
     from lanewise.testbed.read import read
@@ -54,7 +54,7 @@ def check(
 def up(file: File) -> None:
     """$ lanewise testbed up two-site
 
-    Raise a testbed that stays until it is taken down.
+    Create a testbed that stays until it is taken down.
     """
     from lanewise.testbed import bed, shipped
 
@@ -80,9 +80,12 @@ def run(
 ) -> None:
     """$ lanewise testbed run two-site -- mpirun -n 8 hostname
 
-    Run a command in a testbed: the one that is up under this name, else one raised for this run.
-    The command runs on the first host; a launcher of Open MPI or MPICH in it spreads its ranks
-    over all.  LANEWISE_PLACEMENT names a file that says which rank is on which host and site.
+    Run a command in a testbed.
+
+    It is the testbed that is up under this name, else one created for this run and removed
+    afterwards.  The command runs on the first host; a launcher of Open MPI or MPICH in it spreads
+    its ranks over all.  LANEWISE_PLACEMENT names a file that says which rank is on which host and
+    site.
     """
     from lanewise.testbed import bed, running, shipped
 
@@ -115,8 +118,10 @@ def fault(
 ) -> None:
     """$ lanewise testbed fault two-site cut a-b
 
-    Cut, mend or degrade a link of a testbed, pull a cable, kill a host, or play a script of these.
-    Each fault is logged as a line of JSON with its time.
+    Cut, mend or degrade a link, or kill a host.
+
+    A TOML file of such faults is played as a script.  Each fault is logged as a line of JSON with
+    its time.
     """
     import threading
     from pathlib import Path
@@ -142,7 +147,7 @@ def fault(
 def status(json_: AsJson = False) -> None:
     """$ lanewise testbed status
 
-    Show the testbeds that are up, their links, and what these have carried and dropped.
+    Show the testbeds that are up, and what their links did.
     """
     from lanewise.testbed import bed, show
 
@@ -159,7 +164,7 @@ def down(
 ) -> None:
     """$ lanewise testbed down two-site
 
-    Take a testbed down with all that runs in it.
+    Remove a testbed with all that runs in it.
     """
     from lanewise.testbed import bed
 

@@ -62,11 +62,12 @@ def tune(
 ) -> None:
     """$ lanewise tune scatter bcast -n 4 --budget 5min -o tuning.json
 
-    Find where an algorithm is faster than the MPI's default.
+    Find algorithms faster than the MPI's default.
 
-    Every candidate and the default take turns in one run.  A rule is written only where a
-    candidate was faster beyond doubt, and was so again in a second series; the evidence stays
-    in the file.  `lanewise tune --emit openmpi tuning.json` writes the same for the MPI itself.
+    Every candidate and the default are measured interleaved in one run.  A rule is written only
+    where a candidate was significantly faster, and was so again in a second series; the
+    measurements stay in the file.  `lanewise tune --emit openmpi tuning.json` writes the same for
+    the MPI itself.
     """
     values = context.params
     if len(collectives or []) == 1 and (collectives or [""])[0].endswith(".json"):
@@ -97,7 +98,9 @@ def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     arguments += options.native_arguments(values)
     if values["platform"] is not None:
         if not Path(values["platform"]).is_file():
-            raise RequestError(f"{values['platform']} does not exist; lanewise fit writes one")
+            raise RequestError(
+                f"{values['platform']} does not exist; lanewise model fit writes one"
+            )
         arguments.append(f"--platform={values['platform']}")
     if values["output"] is not None:
         arguments += ["-o", str(evidence_path(Path(values["output"])))]

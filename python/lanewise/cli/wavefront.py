@@ -50,7 +50,9 @@ def register(app: typer.Typer) -> None:
 def wavefront(words: Words = None) -> None:
     """$ lanewise wavefront run demo --iterations 64 --memory 512MiB
 
-    Iterate over matrices larger than memory, with the bits of the sequential loop.
+    Sweep over matrices larger than memory.
+
+    The results have the bits of the sequential loop.
 
     First make a store: lanewise wavefront create demo --rows 8192 --cols 8192.
     COMMAND is one of: create, import, export, convert, split, join, run, resume, verify, info,

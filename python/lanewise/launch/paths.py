@@ -31,7 +31,7 @@ def host_here(
     if not found:
         raise RequestError(
             "there is no RDMA device here; for the software device say: "
-            "lanewise hca --ports eth0,eth1 -- lanewise paths discover"
+            "lanewise rdma run --ports eth0,eth1 -- lanewise rdma discover"
         )
     ports = [entry for one in found if (entry := _port(one, rails))]
     unknown = set(rails) - {f"{one['device']}:{one['port']}" for one in found}
@@ -66,9 +66,9 @@ def read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:
-        raise RequestError(f"{path} is not JSON; write it with: lanewise paths discover") from None
+        raise RequestError(f"{path} is not JSON; write it with: lanewise rdma discover") from None
     if not isinstance(known, dict) or known.get("schema") != "lanewise-paths":
-        raise RequestError(f"{path} is no path file; write one with: lanewise paths discover")
+        raise RequestError(f"{path} is no path file; write one with: lanewise rdma discover")
     return known
 
 

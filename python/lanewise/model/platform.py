@@ -33,7 +33,7 @@ MEETING = ("peer", "second_peer", "reply_bytes")
 
 @dataclass(frozen=True)
 class Platform:
-    """A fitted platform: `values` is platform.json, `text` the tables that lanewise fit prints."""
+    """A fitted platform: `values` is platform.json, `text` what lanewise model fit prints."""
 
     values: dict[str, Any]
     text: str = ""
@@ -95,11 +95,13 @@ def fit(samples: Samples) -> Platform:
 
 
 def read_platform(path: str | Path) -> Platform:
-    """Read a platform that `lanewise fit` wrote."""
+    """Read a platform that `lanewise model fit` wrote."""
     try:
         return Platform(json.loads(Path(path).read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
-        raise RequestError(f"{path} cannot be read: {error}; lanewise fit -o writes it") from None
+        raise RequestError(
+            f"{path} cannot be read: {error}; lanewise model fit -o writes it"
+        ) from None
 
 
 def files_of(samples: Samples, folder: Path) -> list[str]:

@@ -69,10 +69,15 @@ def write_csv(frame: pd.DataFrame, target: str) -> None:
         frame.to_csv(path, index=False, float_format="%.9g")
 
 
+def json_of(frame: pd.DataFrame) -> str:
+    """Return `frame` as one JSON object, `points` being a list with an object for each row."""
+    return '{"points": ' + frame.to_json(orient="records") + "}\n"
+
+
 def write_parquet(frame: pd.DataFrame, target: str) -> None:
     """Write `frame`, repetitions as a list column, as Parquet to the file `target`."""
     if target == "-":
-        raise RequestError("Parquet is binary; name a file instead of -")
+        raise RequestError("Parquet is a binary file; name it, -o samples.parquet")
     with whole_file(Path(target)) as path:
         plain = frame.copy()
         plain.attrs = {}

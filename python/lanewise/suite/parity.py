@@ -4,7 +4,8 @@
 The definitions are those of the guide of the Intel MPI Benchmarks 2021 and of the README of the
 OSU micro-benchmarks 7.  Both average over a loop of repetitions on each rank and show the mean over
 ranks or the slowest rank's mean; a sample of ours is the slowest rank of one isolated repetition
-(with --pipeline N: of N).  `lanewise show --definition` applies their formula to our samples.
+(with --pipeline N: of N).  `lanewise report --format text --as` applies
+their formula to our samples.
 """
 
 from __future__ import annotations

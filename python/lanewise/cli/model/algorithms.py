@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise algorithms`: what there is for each collective, and a picture of a schedule."""
+"""`lanewise model algorithms`: what there is for each collective, and a picture of a schedule."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
@@ -25,26 +27,55 @@ WORDS = {
 }
 
 CollectiveName = Annotated[
-    str, typer.Argument(metavar="[COLLECTIVE", help="scatter, bcast, ...; default all of them.")
+    str, typer.Argument(metavar="[COLLECTIVE]", help="scatter, bcast, ...; default all of them.")
 ]
 AlgorithmName = Annotated[
-    str, typer.Argument(metavar="[ALGORITHM]]", help="Show the rounds of this one.")
+    str, typer.Argument(metavar="[ALGORITHM]", help="Show the rounds of this one.")
 ]
-Ranks = Annotated[int, typer.Option("--ranks", "-n", metavar="N", min=1, help="How many.")]
-Root = Annotated[int, typer.Option("--root", metavar="RANK", min=0, help="Of rooted collectives.")]
-Size = Annotated[str, typer.Option("--size", metavar="BYTES", help="Of a block, or of the vector.")]
+Ranks = Annotated[
+    int,
+    typer.Option(
+        "--ranks", "-n", metavar="N", min=1, help="Number of ranks of the schedule (default: 8)."
+    ),
+]
+Root = Annotated[
+    int,
+    typer.Option("--root", metavar="RANK", min=0, help="Root of a rooted collective (default: 0)."),
+]
+Size = Annotated[
+    str,
+    typer.Option(
+        "--size", metavar="BYTES", help="Size of one block, or of the vector (default: 1K)."
+    ),
+]
 Segment = Annotated[
-    str, typer.Option("--segment", metavar="BYTES", help="Default the algorithm's own choice.")
+    str,
+    typer.Option(
+        "--segment", metavar="BYTES", help="Segment size (default: what the algorithm chooses)."
+    ),
 ]
 SiteCount = Annotated[
-    int, typer.Option("--sites", metavar="N", min=1, help="Of equal size, for those over lanes.")
+    int,
+    typer.Option(
+        "--sites",
+        metavar="N",
+        min=1,
+        help="Number of equal sites, for algorithms over lanes (default: 2).",
+    ),
 ]
-Lanes = Annotated[int, typer.Option("--lanes", metavar="P", min=1, help="Between two sites.")]
+Lanes = Annotated[
+    int, typer.Option("--lanes", metavar="P", min=1, help="Lanes between two sites (default: 1).")
+]
 PlatformFile = Annotated[
-    str, typer.Option("--platform", metavar="FILE", help="For those that ask for one.")
+    str,
+    typer.Option(
+        "--platform", metavar="FILE", help="A platform.json, for algorithms that need one."
+    ),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Drawing = Annotated[
-    Path | None, typer.Option("--svg", metavar="FILE", help="Draw the rounds instead.")
+    Path | None,
+    typer.Option("--svg", metavar="FILE", help="Draw the rounds instead of printing them."),
 ]
 
 
@@ -64,12 +95,13 @@ def algorithms(
     lanes: Lanes = 1,
     platform: PlatformFile = "",
     svg: Drawing = None,
+    as_json: AsJson = False,
 ) -> None:
-    """$ lanewise algorithms scatter binomial --ranks 8 --svg binomial.svg
+    """$ lanewise model algorithms scatter binomial --ranks 8 --svg binomial.svg
 
-    List the algorithms of a collective, or show round by round how one of them works.
+    List algorithms, or show the rounds of one of them.
 
-    n ranks, M bytes, latency a, time b to move a byte and g to combine one.
+    Costs are for n ranks and M bytes, with latency a, time b to move a byte and g to combine one.
     """
     listed = read_algorithms()
     if collective:
@@ -78,10 +110,13 @@ def algorithms(
     if not algorithm:
         if svg is not None:
             raise RequestError(
-                "--svg draws one algorithm; name it: lanewise algorithms "
+                "--svg draws one algorithm; name it: lanewise model algorithms "
                 f"{collective or 'scatter'} {listed[0].name} --svg {svg}"
             )
-        typer.echo("\n".join(table(listed)))
+        if as_json:
+            typer.echo(json.dumps({"algorithms": [asdict(one) for one in listed]}))
+        else:
+            typer.echo("\n".join(table(listed)))
         return
     check_name(f"{collective} algorithm", algorithm, [one.name for one in listed])
     chosen = next(one for one in listed if one.name == algorithm)
@@ -94,7 +129,10 @@ def algorithms(
         **({"--platform": platform} if platform else {}),
     }  # fmt: skip
     messages = messages_of(read_schedules(options))
-    if svg is None:
+    if as_json:
+        told = {**asdict(chosen), "messages": [asdict(one) for one in messages]}
+        typer.echo(json.dumps(told))
+    elif svg is None:
         typer.echo("\n".join([*description(chosen), *rounds(messages)]))
     else:
         typer.echo(draw(f"{collective}, {algorithm}, {ranks} ranks", ranks, messages, svg))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise fit`: communication models from samples, and the measuring of what they lack.
+"""`lanewise model fit`: communication models from samples, and the measuring of what they lack.
 
 The native program knows the models, the experiments that they need and the arithmetic; here its
 experiments are run one after another by `lanewise measure`, which goes on where it was stopped.
@@ -51,13 +51,14 @@ def fit(
     launcher_args: LauncherArguments = "",
     as_json: ShownAsJson = False,
 ) -> None:
-    """$ lanewise fit pairs.jsonl triplets.jsonl -o platform.json
+    """$ lanewise model fit pairs.jsonl triplets.jsonl -o platform.json
 
-    Fit Hockney, LogGP, PLogP and LMO to samples and say which describes this machine best.
+    Fit communication models to samples.
 
-    `lanewise fit --measure -n 4 -o platform.json` measures all that the models need first; the
-    same command goes on where it was stopped.  What the samples given lack is named, with the
-    command that measures it.
+    The models are Hockney, LogGP, PLogP and LMO; the one that describes this machine best is named.
+    `lanewise model fit --measure -n 4 -o platform.json` first measures all that the models need;
+    the same command continues where it was stopped.  What the given samples lack is named, with
+    the command that measures it.
     """
     paths = list(files or [])
     if measure:

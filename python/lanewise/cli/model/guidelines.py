@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise check`: where the MPI breaks its own performance guidelines."""
+"""`lanewise model guidelines`: where the MPI breaks its own performance guidelines."""
 
 from __future__ import annotations
 
@@ -32,15 +32,20 @@ Collectives = Annotated[
     list[str] | None, typer.Argument(metavar="COLLECTIVE...", help="scatter, bcast, ... (all).")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="All guidelines as JSON on one line.")]
-Strict = Annotated[bool, typer.Option("--strict", help="End with status 1 where one is broken.")]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--fail-on-violation", "--strict", help="End with status 1 if a guideline is broken."
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command `check` to `app`."""
-    app.command("check")(check)
+    """Add the command `guidelines` to `app`."""
+    app.command("guidelines")(guidelines)
 
 
-def check(
+def guidelines(
     context: typer.Context,
     collectives: Collectives = None,
     ranks: launching.Ranks = "",
@@ -63,13 +68,14 @@ def check(
     print_command: launching.PrintCommand = False,
     quiet: launching.Quiet = False,
 ) -> None:
-    """$ lanewise check bcast gather -n 4 --sizes 1K,64K
+    """$ lanewise model guidelines bcast gather -n 4 --sizes 1K,64K
 
     Find where the MPI is slower than its own parts.
 
     A broadcast should not be slower than a scatter and an allgather, a gather not slower than
-    an allgather, no collective slower than with more data.  Both sides take turns in one run;
-    a guideline counts as broken only where the intervals say so twice.
+    an allgather, no collective slower than with more data (self-consistent performance
+    guidelines).  Both sides are measured interleaved in one run; a guideline counts as violated
+    only if the intervals say so twice.
     """
     values = context.params
     choice = choose(fabric, os.environ)
@@ -109,12 +115,13 @@ def hold(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> Co
         with contest_progress(seen, "quiet" if quiet else "shown") as on_event:
             outcome = run(choice.fabric.command(job), choice.fabric.environment(job), on_event)
     except KeyboardInterrupt:
-        sys.stderr.write(f"lanewise check: stopped after {seen.done} of {seen.points}\n")
+        sys.stderr.write(f"lanewise model guidelines: stopped after {seen.done} of {seen.points}\n")
         raise typer.Exit(130) from None
     if outcome.status == 0 and (seen.ended or seen.out_of_budget):
         if seen.out_of_budget:
             sys.stderr.write(
-                f"lanewise check: the budget is used up after {seen.done} of {seen.points}\n"
+                f"lanewise model guidelines: the budget is used up "
+                f"after {seen.done} of {seen.points}\n"
             )
         return seen
     sentence = sentence_in(list(outcome.output))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise predict`: a table of predicted times, or a picture of one schedule in time."""
+"""`lanewise model predict`: a table of predicted times, or a picture of one schedule in time."""
 
 from __future__ import annotations
 
@@ -21,23 +21,42 @@ DRAWN_RANKS = 64
 
 Collective = Annotated[str, typer.Argument(metavar="COLLECTIVE", help="scatter, bcast, ...")]
 PlatformFile = Annotated[
-    str, typer.Option("--platform", metavar="FILE", help="What lanewise fit wrote.")
+    str, typer.Option("--platform", metavar="FILE", help="What lanewise model fit wrote.")
 ]
 Ranks = Annotated[
-    int | None, typer.Option("--ranks", "-n", metavar="N", min=1, help="As many as fitted.")
+    int | None,
+    typer.Option(
+        "--ranks",
+        "-n",
+        metavar="N",
+        min=1,
+        help="Number of ranks (default: as many as were fitted).",
+    ),
 ]
 Algorithms = Annotated[
     list[str] | None,
     typer.Option(
-        "--algorithm", metavar="NAME[:SEGMENT[:LANES]]", help="Repeatable; default all of them."
+        "--algorithm",
+        metavar="NAME[:SEGMENT[:LANES]]",
+        help="An algorithm to price; repeatable (default: all).",
     ),
 ]
-Sizes = Annotated[str, typer.Option("--sizes", metavar="GRAMMAR", help="8,1K,64K or 1:4M:x2.")]
-Model = Annotated[
-    str, typer.Option("--model", metavar="NAME", help="hockney, loggp, plogp, lmo; default best.")
+Sizes = Annotated[
+    str, typer.Option("--sizes", metavar="GRAMMAR", help="Message sizes: 8,1K,64K or 1:4M:x2.")
 ]
-Root = Annotated[int, typer.Option("--root", metavar="RANK", min=0, help="Of rooted collectives.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+Model = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="hockney, loggp, plogp, lmo or lanes (default: the best fit).",
+    ),
+]
+Root = Annotated[
+    int,
+    typer.Option("--root", metavar="RANK", min=0, help="Root of a rooted collective (default: 0)."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Drawing = Annotated[
     Path | None,
     typer.Option("--svg", metavar="FILE", help="Draw one algorithm at one size, rank by rank."),
@@ -60,11 +79,12 @@ def predict(
     as_json: AsJson = False,
     svg: Drawing = None,
 ) -> None:
-    """$ lanewise predict scatter --platform platform.json --ranks 4096
+    """$ lanewise model predict scatter --platform platform.json --ranks 4096
 
-    Predict how long a collective takes by each algorithm, the best marked.
+    Predict the time of a collective by each algorithm.
 
-    The schedules that would run are priced on the platform, at any number of ranks.
+    The schedules that would run are priced on the platform, at any number of ranks; the fastest is
+    marked.
     """
     if svg is not None and as_json:
         raise RequestError("--svg and --json: give one of them")

@@ -81,7 +81,7 @@ def test_defaults_are_left_to_the_native_program() -> None:
 def test_bad_input_is_refused_in_one_line(
     arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["predict", "scatter", *arguments]) == 2
+    assert run(["model", "predict", "scatter", *arguments]) == 2
 
     shown = capsys.readouterr()
     assert shown.out == ""

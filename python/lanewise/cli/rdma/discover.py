@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise paths`: files that say which ports reach each other."""
+"""`lanewise rdma discover`: files that say which ports reach each other."""
 
 from __future__ import annotations
 
@@ -11,24 +11,13 @@ from typing import Annotated
 
 import typer
 
-from lanewise.cli.example import ExampleTyper
 from lanewise.errors import RequestError
 from lanewise.launch import paths as path_files
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command `paths` to `app`."""
-    paths = ExampleTyper(name="paths")
-
-    @paths.callback()
-    def about() -> None:
-        """$ lanewise paths discover -o paths.json
-
-        Path files, for hosts that do not number their ports alike.
-        """
-
-    paths.command("discover")(discover)
-    app.add_typer(paths, name="paths")
+    """Add the command `discover` to `app`."""
+    app.command("discover")(discover)
 
 
 def discover(
@@ -42,11 +31,12 @@ def discover(
         typer.Option(metavar="DEVICE:PORT=NAME", help="Ports of one rail reach each other."),
     ] = None,
 ) -> None:
-    """$ lanewise paths discover -o paths.json
+    """$ lanewise rdma discover -o paths.json
 
-    Write down the ports of this host; run it on each host with the same file.
+    Write down which ports of this host reach which.
 
-    A port lies on the rail of its number, unless --rail says otherwise.
+    Run it on each host with the same file.  A port lies on the rail of its number, unless --rail
+    says otherwise.
     """
     host = path_files.host_here(name or socket.gethostname(), _rails(rail or []), os.environ)
     known = path_files.read(output) if output and output.exists() else None

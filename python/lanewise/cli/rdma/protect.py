@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise protect`: a verbs program as it is, whose queue pairs outlive a cut cable."""
+"""`lanewise rdma protect`: a verbs program as it is, whose queue pairs outlive a cut cable."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 def protect(
     program: Program = None,
     path_file: Annotated[
-        Path | None, typer.Option("--paths", metavar="FILE", help="Of lanewise paths discover.")
+        Path | None, typer.Option("--paths", metavar="FILE", help="Of lanewise rdma discover.")
     ] = None,
     policy: Annotated[
         str, typer.Option(metavar="back|stay|balance", help="Where queue pairs belong.")
@@ -47,15 +47,17 @@ def protect(
         bool, typer.Option("--strict", help="Refuse queue pairs that cannot be protected.")
     ] = False,
 ) -> None:
-    """$ lanewise protect -- ib_write_bw 10.0.0.2
+    """$ lanewise rdma protect -- ib_write_bw 10.0.0.2
 
-    Give every queue pair of a program an alternate path, and move it there when its port dies.
+    Keep a verbs program running when a link fails.
 
-    The program is not changed; both ends are to be protected.  Ends with the program's own status.
-    On the device in software: lanewise hca --ports eth0,eth1 -- lanewise protect -- PROGRAM
+    Every queue pair gets an alternate path and moves there when its port dies (automatic path
+    migration).  The program is not changed; protect both ends.  The exit status is the program's.
+    On the software device:
+    lanewise rdma run --ports eth0,eth1 -- lanewise rdma protect -- PROGRAM
     """
     if not program:
-        raise RequestError("no program; say: lanewise protect -- ibv_rc_pingpong 10.0.0.2")
+        raise RequestError("no program; say: lanewise rdma protect -- ibv_rc_pingpong 10.0.0.2")
     if path_file is not None:
         paths.read(path_file)
         path_file = path_file.resolve()

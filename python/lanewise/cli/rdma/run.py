@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise hca`: run a verbs program on the software RDMA device.
+"""`lanewise rdma run`: run a verbs program on the software RDMA device.
 
 The program becomes this process, so its exit status, its signals and its terminal are its own; only
 the environment differs: two libraries are preloaded, and LANEWISE_HCA_* say what the device is.
@@ -7,7 +7,6 @@ the environment differs: two libraries are preloaded, and LANEWISE_HCA_* say wha
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -19,12 +18,8 @@ from typing import Annotated
 import typer
 
 from lanewise.errors import RequestError
-from lanewise.launch import hca_status as status
 from lanewise.launch.hca import PERSONALITIES, Device, environment_for
 from lanewise.launch.hca_config import read_file
-
-# Not the name of a program that uses verbs; one that is called so can be given with its path.
-STATUS = "status"
 
 Program = Annotated[
     list[str] | None, typer.Argument(metavar="-- PROGRAM ...", help="The program and its words.")
@@ -32,12 +27,12 @@ Program = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command `hca` to `app`."""
+    """Add the command `run` to `app`."""
     passing_on = {"ignore_unknown_options": False, "allow_interspersed_args": False}
-    app.command("hca", context_settings=passing_on, no_args_is_help=True)(hca)
+    app.command("run", context_settings=passing_on, no_args_is_help=True)(run_on_device)
 
 
-def hca(
+def run_on_device(
     program: Program = None,
     ports: str | None = typer.Option(
         None, metavar="NAME[,NAME]", help="The network interface of port 1, and of port 2; or lo."
@@ -53,18 +48,15 @@ def hca(
         None, metavar="FILE", help="A device in TOML; options given here count more."
     ),
 ) -> None:
-    """$ lanewise hca --ports eth0,eth1 -- ib_send_lat -d lanewise0
+    """$ lanewise rdma run --ports eth0,eth1 -- ib_send_lat -d lanewise0
 
-    Run a verbs program on a software RDMA device.
+    Run a verbs program on the software RDMA device.
 
     The device is called lanewise0. It needs no kernel module and no root, and speaks RoCE v2.
-    `lanewise hca status [--json]` shows the devices of running programs with their counters.
+    `lanewise rdma status` shows the devices of running programs with their counters.
     """
     if not program:
-        raise RequestError("no program; say: lanewise hca -- ibv_devinfo")
-    if program[0] == STATUS:
-        show_status(program[1:])
-        return
+        raise RequestError("no program; say: lanewise rdma run -- ibv_devinfo")
     device = read_file(config) if config else Device()
     if ports is not None:
         device = replace(device, interfaces=tuple(name for name in ports.split(",") if name))
@@ -79,17 +71,6 @@ def hca(
     if found is None:
         raise RequestError(f"no program {program[0]}; install it or give its path")
     become(found, program, environment)
-
-
-def show_status(words: list[str]) -> None:
-    """Show the devices of the programs that run in this network namespace."""
-    if words not in ([], ["--json"]):
-        raise RequestError(f"status does not know {' '.join(words)}; say: lanewise hca status")
-    found = status.ask()
-    if words:
-        sys.stdout.write(json.dumps({"devices": found}) + "\n")
-    else:
-        sys.stdout.write(status.text(found))
 
 
 def become(found: str, program: list[str], environment: Mapping[str, str]) -> None:

@@ -1,54 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise show`: the tables of result files, the conditions above and the cautions below."""
+"""A result file as text: its conditions, one table per operation, and cautions."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import typer
-
 from lanewise.cli.cost_table import cost_lines
-from lanewise.errors import RequestError
 from lanewise.results.cautions import cautions_of
-from lanewise.results.read import Samples, load
+from lanewise.results.read import Samples
 from lanewise.results.table import line, microseconds, tables
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command `show` to `app`."""
-    app.command("show")(show)
-
-
-def show(
-    files: list[Path] = typer.Argument(..., metavar="FILE...", help="Results of lanewise measure."),
-    definition: str = typer.Option("", "--definition", help="Numbers as imb or osu define them."),
-) -> None:
-    """$ lanewise show samples.jsonl
-
-    Print the tables of result files.
-
-    A table an operation, under what conditions it was measured, and what makes its
-    numbers less certain.
-    """
-    loaded = [load(path) for path in files]
-    if definition:
-        show_by(definition, loaded)
-        return
-    for number, samples in enumerate(loaded):
-        if number:
-            typer.echo("")
-        typer.echo("\n".join(text_of(samples)))
-
-
-def show_by(definition: str, loaded: list[Samples]) -> None:
-    """Print tables by the formula of another suite."""
-    from lanewise.suite import parity
-
-    known = next((one for one in parity.DEFINITIONS if one == definition), None)
-    if known is None:
-        raise RequestError(f"no definition '{definition}'; use {' or '.join(parity.DEFINITIONS)}")
-    for samples in loaded:
-        typer.echo("\n".join(parity.rows_of(samples, known)))
 
 
 def text_of(samples: Samples) -> list[str]:

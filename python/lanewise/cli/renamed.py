@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The old names of commands: each works for one more release, with one line of advice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+# What a command line began with, and what it begins with now.
+RENAMED: dict[str, str] = {
+    "show": "report --format text",
+    "fit": "model fit",
+    "predict": "model predict",
+    "algorithms": "model algorithms",
+    "check": "model guidelines",
+    "hca status": "rdma status",
+    "hca": "rdma run",
+    "protect": "rdma protect",
+    "paths discover": "rdma discover",
+    "paths": "rdma discover",
+}
+EXPORT = "export"
+
+
+def translate(arguments: Sequence[str]) -> tuple[list[list[str]], str]:
+    """Return the command lines that `arguments` mean today, and advice where they are old.
+
+    It is one command line for all old names but `export`, which could write two files at once.
+    """
+    if list(arguments[:1]) == [EXPORT]:
+        lines = _reports(list(arguments[1:]))
+        return lines, f"'{EXPORT}' is now '{' '.join(['lanewise', *lines[0]])}'"
+    for old, new in RENAMED.items():
+        words = old.split()
+        if list(arguments[: len(words)]) == words:
+            return [[*new.split(), *arguments[len(words) :]]], f"'{old}' is now 'lanewise {new}'"
+    return [list(arguments)], ""
+
+
+def _reports(words: list[str]) -> list[list[str]]:
+    """Return the reports that stand for an `export`: one per file that it was to write."""
+    targets: dict[str, str] = {}
+    rest: list[str] = []
+    while words:
+        option, _, value = words.pop(0).partition("=")
+        if option in ("--csv", "--parquet"):
+            targets[option[2:]] = value or (words.pop(0) if words else "")
+        else:
+            rest.append(option + (f"={value}" if value else ""))
+    return [
+        ["report", "--format", kind, "-o", target, *rest] for kind, target in targets.items()
+    ] or [["report", "--format", "csv", *rest]]
