@@ -248,9 +248,9 @@ Result<double> copy_s(const Store& from, const std::string& folder, const Shape&
 Outcome measure_stores(const Store& rows, const std::string& folder, std::uint64_t block,
                        Measured& measured) {
     const auto& shape = rows.shape();
-    for (const auto layout : {Layout::row_major, Layout::skewed, Layout::block, Layout::frontier}) {
+    for (const auto *const layout : store_layouts()) {
         auto other = with_layout(shape, layout);
-        if (layout == Layout::block || layout == Layout::frontier) other.strip_rows = block;
+        if (layout != &layouts::row_major && layout != &layouts::skewed) other.strip_rows = block;
         const auto there_s = copy_s(rows, folder + "/there", other);
         if (!there_s) return there_s.failure();
         const auto there = Store::open(folder + "/there", Access::reading);
@@ -259,7 +259,7 @@ Outcome measure_stores(const Store& rows, const std::string& folder, std::uint64
         if (!back_s) return back_s.failure();
         const auto again = Store::open(folder + "/again", Access::reading);
         if (!again) return again.failure();
-        const auto name = std::string("store-") + layout_name(layout);
+        const auto name = std::string("store-") + layout->name;
         measured.seconds[name + "_preprocess_s"].push_back(*there_s);
         measured.seconds[name + "_postprocess_s"].push_back(*back_s);
         measured.bits_equal = measured.bits_equal && again->manifest().matrices[0].sums ==

@@ -20,7 +20,6 @@
 #include "base/clock.hpp"
 #include "base/json.hpp"
 #include "wavefront/kernel/kernel.hpp"
-#include "wavefront/layout/layout.hpp"
 #include "wavefront/run/run.hpp"
 #include "wavefront/run/waves.hpp"
 #include "wavefront/store/memory.hpp"
@@ -56,7 +55,7 @@ Result<Problem> make_problem(std::uint64_t side) {
     problem.shape = {.rows = side,
                      .columns = side,
                      .coefficient_count = matrices - 1,
-                     .layout = Layout::skewed,
+                     .layout = &layouts::skewed,
                      .strip_rows = skew_lanes};
     auto rows = Memory::reserve(matrices * problem.matrix_bytes());
     auto strips =
@@ -159,7 +158,7 @@ int main(int argc, char **argv) {
     const auto waves = argument(argc, argv, 2, 16);
     const auto threads = static_cast<std::uint32_t>(argument(argc, argv, 3, processor_count()));
     auto problem = make_problem(side);
-    const auto kernel = make_kernel("livermore23", {}, Element::f64, Layout::skewed);
+    const auto kernel = make_kernel("livermore23", {}, Element::f64, &layouts::skewed);
     if (!problem || !kernel || side < 3 || waves < 1 || threads < 1) {
         std::fputs(
             "lanewise-wavefront-rates: SIDE from 3 up that fits into memory, WAVES and "

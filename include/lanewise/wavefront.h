@@ -39,17 +39,16 @@ typedef enum lw_element {
     LW_ELEMENT_C128
 } lw_element;
 
-typedef enum lw_layout {
-    LW_LAYOUT_ROW_MAJOR, /* for kernels of your own, and for Jacobi */
-    LW_LAYOUT_SKEWED,    /* eight rows a vector: for the built-in in-place kernels */
-    LW_LAYOUT_BLOCK,     /* squares side by side, as other programs may have them */
-    LW_LAYOUT_FRONTIER,  /* the same with top, left, interior, right and bottom apart */
-} lw_layout;
+/* Names of layouts; others are refused with those that there are. */
+#define LW_LAYOUT_ROW_MAJOR "row-major" /* for kernels of your own, and for Jacobi */
+#define LW_LAYOUT_SKEWED "skewed"       /* eight rows per vector: for built-in in-place kernels */
+#define LW_LAYOUT_BLOCK "block"         /* squares side by side, as other programs have them */
+#define LW_LAYOUT_FRONTIER "frontier"   /* the same with their frontiers apart */
 
 typedef struct lw_wavefront_shape {
     uint32_t struct_size; /* sizeof(lw_wavefront_shape); lets fields be added */
     lw_element element;
-    lw_layout layout;
+    const char *layout;  /* its name; NULL: row-major */
     uint32_t data_count; /* matrices that the sweep updates */
     uint32_t coefficient_count;
     uint64_t rows;

@@ -375,6 +375,7 @@ BAD = [
     (["create", "t", "--rows", 0, "--cols", 8], ["0 x 8"]),
     (["create", "t", "--rows", 8, "--cols", 8, "--element", "f16"], ["f16", "f32"]),
     (["create", "t", "--rows", 8, "--cols", 8, "--layout", "tiled"], ["tiled", "skewed"]),
+    (["create", "t", "--rows", 8, "--cols", 8, "--layout", "skewd"], ["did you mean skewed?"]),
     (["create", "t", "--rows", 8, "--cols", 8, "--strip-rows", 12], ["12", "8"]),
     (["import", "s", "dada", "wrong.npy"], ["dada", "data"]),
     (["import", "s", "data", "none.npy"], ["none.npy"]),

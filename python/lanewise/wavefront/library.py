@@ -29,7 +29,6 @@ NAME = "liblanewise.so"
 USAGE_STATUSES = (1, 2, 6, 7)  # argument, limit, not found, unsupported
 
 ELEMENTS = ("float32", "float64", "complex64", "complex128")
-LAYOUTS = ("row-major", "skewed", "block", "frontier")
 
 Report = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 MoveRows = CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_void_p)
@@ -41,7 +40,7 @@ class Shape(Structure):
     _fields_ = (
         ("struct_size", c_uint32),
         ("element", c_int),
-        ("layout", c_int),
+        ("layout", c_char_p),
         ("data_count", c_uint32),
         ("coefficient_count", c_uint32),
         ("rows", c_uint64),

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from lanewise.errors import RequestError, RunError
 from lanewise.wavefront.library import (
     ELEMENTS,
-    LAYOUTS,
     Failures,
     MoveRows,
     Shape,
@@ -61,10 +60,8 @@ class Store:
         kind = np.dtype(dtype)
         if kind.name not in ELEMENTS or not kind.isnative:
             raise RequestError(f"dtype {kind} cannot be stored; use one of {', '.join(ELEMENTS)}")
-        if layout not in LAYOUTS:
-            raise RequestError(f"layout {layout!r} is unknown; use one of {', '.join(LAYOUTS)}")
         shape = Shape(
-            ctypes.sizeof(Shape), ELEMENTS.index(kind.name), LAYOUTS.index(layout),
+            ctypes.sizeof(Shape), ELEMENTS.index(kind.name), layout.encode(),
             data, coefficients, rows, columns, strip_rows, tile_columns,
         )  # fmt: skip
         handle, failures = ctypes.c_void_p(), Failures()

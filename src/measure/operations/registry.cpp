@@ -1,31 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The list of all operations, and the closest name to a mistyped one.
+// The list of all operations.
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 
+#include "base/nearest.hpp"
 #include "measure/benchmarks/benchmark.hpp"
 
 namespace lanewise::measure {
 namespace {
-
-// Levenshtein's distance: fewest insertions, deletions and replacements.
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const auto replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-        }
-    }
-    return row.back();
-}
 
 std::vector<Entry> build() {
     std::vector<Entry> all;
@@ -70,15 +54,9 @@ const Entry *find_entry(const std::string& name) {
 }
 
 std::string suggest_operation(const std::string& name) {
-    std::string best;
-    std::size_t nearest = name.size() / 3 + 2;
-    for (const auto& entry : registry()) {
-        const auto far = distance(name, entry.name);
-        if (far >= nearest) continue;
-        nearest = far;
-        best = entry.name;
-    }
-    return best;
+    std::vector<std::string> known;
+    for (const auto& entry : registry()) known.emplace_back(entry.name);
+    return nearest_name(name, known);
 }
 
 }  // namespace lanewise::measure

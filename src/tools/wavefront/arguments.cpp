@@ -12,7 +12,7 @@
 namespace lanewise::tools {
 namespace {
 
-using wavefront::Layout;
+namespace layouts = wavefront::layouts;
 
 struct Texts {
     std::string element = "f64";
@@ -35,7 +35,7 @@ void declare_shape(CLI::App *command, Texts& texts, WavefrontArguments& argument
     command->add_option("--rows", arguments.shape.rows, "rows of each matrix");
     command->add_option("--cols,--columns", arguments.shape.columns, "columns of each matrix");
     command->add_option("--element", texts.element, "f32, f64, c64 or c128 (f64)");
-    command->add_option("--layout", texts.layout, "skewed, row-major, block or frontier (chosen)");
+    command->add_option("--layout", texts.layout, wavefront::store_layout_names() + " (chosen)");
     command->add_option("--strip-rows", texts.strip_rows,
                         "rows that move together (1 MiB of them)");
     command->add_option("--tile-columns", texts.tile_columns,
@@ -112,8 +112,7 @@ void declare(CLI::App& app, Texts& texts, WavefrontArguments& arguments) {
     auto *convert =
         declare_store(command("convert", "copy into another layout", Command::convert), arguments);
     convert->add_option("target", arguments.target, "the new store's folder")->required();
-    convert->add_option("--layout", texts.layout, "skewed, row-major, block or frontier")
-        ->required();
+    convert->add_option("--layout", texts.layout, wavefront::store_layout_names())->required();
     convert->add_option("--strip-rows", arguments.shape.strip_rows, "as in the old store");
     convert->add_option("--tile-columns", arguments.shape.tile_columns,
                         "cut long rows into tiles of so many columns (0: no)");
@@ -152,7 +151,7 @@ Outcome read_shape(const Texts& texts, WavefrontArguments& arguments) {
                                            : info->coefficient_count;
     const bool real =
         shape.element == wavefront::Element::f32 || shape.element == wavefront::Element::f64;
-    shape.layout = info->skew > 0 && real && !own_counts ? Layout::skewed : Layout::row_major;
+    shape.layout = info->skew > 0 && real && !own_counts ? &layouts::skewed : &layouts::row_major;
     if (!texts.layout.empty()) {
         const auto layout = wavefront::layout_named(texts.layout);
         if (!layout) return layout.failure();

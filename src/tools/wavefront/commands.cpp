@@ -137,7 +137,7 @@ std::function<void(const RunProgress&)> progress_printer(const Shape& shape) {
 }
 
 const char *instructions(const Kernel& kernel) {
-    return kernel.layout == Layout::skewed ? skewed_instructions() : "scalar";
+    return kernel.layout == &layouts::skewed ? skewed_instructions() : "scalar";
 }
 
 void show_report(const RunReport& report, const Store& store, const char *simd, bool json) {
@@ -227,8 +227,7 @@ Outcome info(const WavefrontArguments& arguments) {
     }
     const auto& shape = manifest->shape;
     fmt::print("{} x {} {}, {}, strips of {} rows{}, {} iterations done\n", shape.rows,
-               shape.columns, element_name(shape.element), layout_name(shape.layout),
-               shape.strip_rows,
+               shape.columns, element_name(shape.element), shape.layout->name, shape.strip_rows,
                shape.tile_columns ? fmt::format(" in tiles of {} columns", shape.tile_columns) : "",
                manifest->iterations);
     for (std::size_t m = 0; m < manifest->matrices.size(); ++m) {
@@ -264,15 +263,14 @@ Outcome convert(const WavefrontArguments& arguments) {
         shape.matrix_count() * shape.rows * shape.columns * element_bytes(shape.element);
     if (arguments.json)
         print({{"event", "convert"},
-               {"from", layout_name(from->shape().layout)},
-               {"to", layout_name(shape.layout)},
+               {"from", from->shape().layout->name},
+               {"to", shape.layout->name},
                {"bytes", bytes},
                {"stored_bytes", shape.matrix_count() * shape.tile_count() * tile_bytes(shape)},
                {"elapsed_s", elapsed_s}});
     else
-        fmt::print("{} to {}: {:.0f} MiB in {:.2f} s, {:.0f} MiB/s\n",
-                   layout_name(from->shape().layout), layout_name(shape.layout),
-                   static_cast<double>(bytes) / mebibyte, elapsed_s,
+        fmt::print("{} to {}: {:.0f} MiB in {:.2f} s, {:.0f} MiB/s\n", from->shape().layout->name,
+                   shape.layout->name, static_cast<double>(bytes) / mebibyte, elapsed_s,
                    static_cast<double>(bytes) / mebibyte / elapsed_s);
     return Done{};
 }

@@ -118,7 +118,7 @@ void sweep_once(const Update& update, testing::Matrices<Real>& m) {
 }
 
 template <typename Update>
-store fill_store(const Folder& folder, lw_layout layout, std::uint64_t rows,
+store fill_store(const Folder& folder, const char *layout, std::uint64_t rows,
                  std::uint64_t columns) {
     using Real = typename detail::real_of<Update>::type;
     lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
@@ -137,7 +137,7 @@ store fill_store(const Folder& folder, lw_layout layout, std::uint64_t rows,
 }
 
 template <typename Update>
-void expect_the_loop(lw_layout layout, const options& wanted) {
+void expect_the_loop(const char *layout, const options& wanted) {
     using Real = typename detail::real_of<Update>::type;
     for (const auto& [rows, columns] : {std::pair{75u, 64u}, std::pair{16u, 9u}}) {
         const Folder folder(Medium::memory);

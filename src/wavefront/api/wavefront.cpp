@@ -55,14 +55,14 @@ Result<Shape> shape_from(const lw_wavefront_shape *given) {
         return Failure{LW_ERR_ARGUMENT, "no shape, or one of another size; use LW_WAVEFRONT_SHAPE"};
     if (given->element < LW_ELEMENT_F32 || given->element > LW_ELEMENT_C128)
         return Failure{LW_ERR_ARGUMENT, "unknown element " + std::to_string(given->element)};
-    if (given->layout < LW_LAYOUT_ROW_MAJOR || given->layout > LW_LAYOUT_FRONTIER)
-        return Failure{LW_ERR_ARGUMENT, "unknown layout " + std::to_string(given->layout)};
+    const auto layout = layout_named(given->layout ? given->layout : LW_LAYOUT_ROW_MAJOR);
+    if (!layout) return layout.failure();
     Shape shape{.rows = given->rows,
                 .columns = given->columns,
                 .data_count = given->data_count,
                 .coefficient_count = given->coefficient_count,
                 .element = static_cast<Element>(given->element),
-                .layout = static_cast<Layout>(given->layout),
+                .layout = *layout,
                 .strip_rows = given->strip_rows,
                 .tile_columns = given->tile_columns};
     if (shape.strip_rows == 0) shape.strip_rows = default_strip_rows(shape);
@@ -168,14 +168,10 @@ lw_status lw_wavefront_query(const lw_wavefront *store, lw_wavefront_shape *shap
     if (!store) return LW_ERR_ARGUMENT;
     const auto& held = store->store.shape();
     if (shape)
-        *shape = {sizeof *shape,
-                  static_cast<lw_element>(held.element),
-                  static_cast<lw_layout>(held.layout),
-                  held.data_count,
-                  held.coefficient_count,
-                  held.rows,
-                  held.columns,
-                  held.strip_rows,
+        *shape = {sizeof *shape,          static_cast<lw_element>(held.element),
+                  held.layout->name,      held.data_count,
+                  held.coefficient_count, held.rows,
+                  held.columns,           held.strip_rows,
                   held.tile_columns};
     if (iterations) *iterations = store->store.manifest().iterations;
     return LW_OK;

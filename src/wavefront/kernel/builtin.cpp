@@ -136,7 +136,7 @@ Result<KernelInfo> kernel_info(const std::string& name) {
 }
 
 Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& given,
-                           Element element, Layout layout) {
+                           Element element, const Layout *layout) {
     const auto info = kernel_info(name);
     if (!info) return info.failure();
     const auto& parameters = given.empty() ? info->defaults : given;
@@ -144,13 +144,13 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     if (!sound) return sound.failure();
     if (element != Element::f32 && element != Element::f64)
         return refuse(name + " works on f32 and f64, not " + element_name(element));
-    if (layout == Layout::skewed && info->skew == 0)
+    if (layout == &layouts::skewed && info->skew == 0)
         return refuse(name + " has no skewed form: it goes row by row on any layout");
 
     Kernel kernel{.name = name,
                   .thickness = info->thickness,
                   .layout = layout,
-                  .skew = layout == Layout::skewed ? info->skew : 1,
+                  .skew = layout == &layouts::skewed ? info->skew : 1,
                   .element = element,
                   .coefficient_count = info->coefficient_count,
                   .parameters = parameters};
@@ -161,7 +161,7 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     const bool single = element == Element::f32;
     const auto cell =
         single ? cell_values<float>(name, parameters) : cell_values<double>(name, parameters);
-    if (layout == Layout::skewed) {
+    if (layout == &layouts::skewed) {
         const auto *skewed = skewed_functions(name);
         const auto advance = [&](StepFunction f) {
             return [cell, f](const Step& step) { f(cell.get(), step); };
@@ -178,19 +178,19 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     };
     kernel.advance = advance(functions.update);
     kernel.advance_and_measure = advance(functions.measure);
-    if (layout == Layout::slanted) slant(kernel);
+    if (layout == &layouts::slanted) slant(kernel);
     return kernel;
 }
 
 bool suits_skewed(const Shape& shape) {
-    return (shape.layout != Layout::row_major || shape.tile_columns) &&
-           bool(check_shape(with_layout(shape, Layout::skewed)));
+    return (shape.layout != &layouts::row_major || shape.tile_columns) &&
+           bool(check_shape(with_layout(shape, &layouts::skewed)));
 }
 
 // What a row reads of those above, up to `thickness` columns further right, is done once each row
 // works so much further left.
 void slant(Kernel& kernel) {
-    kernel.layout = Layout::slanted;
+    kernel.layout = &layouts::slanted;
     kernel.skew = kernel.thickness;
     kernel.scratch_rows = 0;
     kernel.twins = kernel.reading == Reading::previous ? kernel.data_count : 0;
@@ -198,7 +198,7 @@ void slant(Kernel& kernel) {
 
 Shape working_shape(const Kernel& kernel, const Shape& stored) {
     auto shape = with_layout(stored, kernel.layout, kernel.skew);
-    if (kernel.layout == Layout::slanted)
+    if (kernel.layout == &layouts::slanted)
         shape.band_rows = slanted_band_rows(stored, kernel.thickness);
     return shape;
 }
@@ -208,8 +208,8 @@ Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double
     const auto info = kernel_info(name);
     if (!info) return info.failure();
     const bool skewed = info->skew > 0 && suits_skewed(shape);
-    const auto by_rows = shape.tile_columns ? Layout::slanted : Layout::row_major;
-    return make_kernel(name, parameters, shape.element, skewed ? Layout::skewed : by_rows);
+    const auto by_rows = shape.tile_columns ? &layouts::slanted : &layouts::row_major;
+    return make_kernel(name, parameters, shape.element, skewed ? &layouts::skewed : by_rows);
 }
 
 const char *skewed_instructions() {

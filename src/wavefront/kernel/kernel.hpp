@@ -32,7 +32,7 @@ struct Kernel {
     std::string name;
     Origin origin = Origin::built_in;
     std::uint32_t thickness = 1;
-    Layout layout = Layout::row_major;
+    const Layout *layout = &layouts::row_major;
     std::uint64_t skew = 1; /* of the skewed or slanted layout that it works on */
     Element element = Element::f64;
     std::uint32_t data_count = 1;
@@ -81,7 +81,7 @@ Result<KernelInfo> kernel_info(const std::string& name);
 
 /* The built-in kernel `name`; empty parameters mean its defaults. */
 Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& parameters,
-                           Element element, Layout layout);
+                           Element element, const Layout *layout);
 
 /* The same, on the layout in memory that suits it best for a store of `shape`: skewed where kernel
  * and shape allow it, unless the store is row-major, which then need not be rearranged; row by row

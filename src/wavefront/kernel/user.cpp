@@ -189,7 +189,7 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape) {
     Kernel kernel{.name = user.name,
                   .origin = Origin::own,
                   .thickness = user.thickness,
-                  .layout = skewed ? Layout::skewed : Layout::row_major,
+                  .layout = skewed ? &layouts::skewed : &layouts::row_major,
                   .skew = skewed ? user.skew : 1,
                   .element = shape.element,
                   .data_count = shape.data_count,
@@ -230,13 +230,13 @@ Outcome check_kernel(const Kernel& kernel, const Shape& shape) {
     if (kernel.element != shape.element)
         return refuse(std::string("was made for ") + element_name(kernel.element) +
                       "; the store holds " + element_name(shape.element));
-    if (kernel.layout == Layout::slanted && shape.strip_rows <= kernel.thickness)
+    if (kernel.layout == &layouts::slanted && shape.strip_rows <= kernel.thickness)
         return refuse(
             "looks " + std::to_string(kernel.thickness) +
             " rows far; tiles of so few rows cannot be swept in panels, convert the store "
             "with --strip-rows " +
             std::to_string(kernel.thickness + 1) + " or more");
-    if (shape.tile_columns && kernel.layout == Layout::row_major)
+    if (shape.tile_columns && kernel.layout == &layouts::row_major)
         return refuse("was made for whole rows; the store is cut into tiles of " +
                       std::to_string(shape.tile_columns) + " columns");
     return check_shape(working_shape(kernel, shape));

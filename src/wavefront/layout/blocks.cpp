@@ -127,4 +127,13 @@ void unpack_band(const BlockShape& shape, const void *band, std::uint64_t row_co
     });
 }
 
+BlockShape strip_in_blocks(const Shape& shape, BlockLayout layout) {
+    return {.rows = shape.strip_rows,
+            .columns = shape.columns,
+            .block_rows = shape.strip_rows,
+            .block_columns = std::min(shape.strip_rows, shape.columns),
+            .layout = layout,
+            .element_bytes = element_bytes(shape.element)};
+}
+
 }  // namespace lanewise::wavefront

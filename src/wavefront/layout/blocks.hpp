@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "base/result.hpp"
+#include "wavefront/layout/shape.hpp"
 
 namespace lanewise::wavefront {
 
@@ -44,5 +45,26 @@ std::uint64_t band_elements(const BlockShape& shape, std::uint64_t first_row);
 std::uint64_t pack_band(const BlockShape& shape, const void *rows, std::uint64_t row_count,
                         void *band);
 void unpack_band(const BlockShape& shape, const void *band, std::uint64_t row_count, void *rows);
+
+/* A strip of a store as one row of blocks, squares as high as the strip. */
+BlockShape strip_in_blocks(const Shape& shape, BlockLayout layout);
+
+/* The layout of a store whose strips are such rows of blocks. */
+template <BlockLayout layout>
+constexpr Layout layout_in_blocks(const char *name) {
+    return {.name = name,
+            .strip_elements =
+                [](const Shape& shape) { return band_elements(strip_in_blocks(shape, layout), 0); },
+            .pack =
+                [](const Shape& shape, const std::byte *rows, std::uint64_t row_count,
+                   std::byte *strip) {
+                    return pack_band(strip_in_blocks(shape, layout), rows, row_count, strip);
+                },
+            .unpack =
+                [](const Shape& shape, const std::byte *strip, std::uint64_t row_count,
+                   std::byte *rows) {
+                    unpack_band(strip_in_blocks(shape, layout), strip, row_count, rows);
+                }};
+}
 
 }  // namespace lanewise::wavefront

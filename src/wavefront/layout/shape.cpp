@@ -5,7 +5,7 @@
 #include "wavefront/layout/shape.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <cstring>
 
 namespace lanewise::wavefront {
 namespace {
@@ -24,9 +24,6 @@ constexpr ElementInfo elements[] = {{Element::f32, "f32", 4},
                                     {Element::f64, "f64", 8},
                                     {Element::c64, "c64", 8},
                                     {Element::c128, "c128", 16}};
-
-constexpr const char *layout_names[] = {"row-major", "skewed", "block", "frontier", "slanted"};
-constexpr std::size_t layouts_on_disk = 4;
 
 const ElementInfo& info(Element element) {
     return elements[static_cast<std::size_t>(element)];
@@ -56,23 +53,9 @@ Result<Element> element_named(const std::string& name) {
     return refuse("unknown element \"" + name + "\"; use f32, f64, c64 or c128");
 }
 
-const char *layout_name(Layout layout) {
-    return layout_names[static_cast<std::size_t>(layout)];
-}
-
-Result<Layout> layout_named(const std::string& name) {
-    const auto *const end = layout_names + layouts_on_disk;
-    const auto *const found =
-        std::find_if(layout_names, end, [&](const char *known) { return name == known; });
-    if (found != end) return static_cast<Layout>(found - std::begin(layout_names));
-    return refuse("unknown layout \"" + name + "\"; use row-major, skewed, block or frontier");
-}
-
 std::uint64_t strip_bytes(const Shape& shape) {
-    const bool blocks = shape.layout == Layout::block || shape.layout == Layout::frontier;
-    const auto count =
-        blocks ? band_elements(blocks_of(shape), 0) : shape.strip_rows * shape.row_elements();
-    return round_up(count * element_bytes(shape.element), disk_block_bytes);
+    return round_up(shape.layout->strip_elements(shape) * element_bytes(shape.element),
+                    disk_block_bytes);
 }
 
 Shape tile_of(const Shape& shape) {
@@ -86,15 +69,6 @@ std::uint64_t tile_bytes(const Shape& shape) {
     return strip_bytes(tile_of(shape));
 }
 
-BlockShape blocks_of(const Shape& shape) {
-    return {.rows = shape.strip_rows,
-            .columns = shape.columns,
-            .block_rows = shape.strip_rows,
-            .block_columns = std::min(shape.strip_rows, shape.columns),
-            .layout = shape.layout == Layout::block ? BlockLayout::block : BlockLayout::frontier,
-            .element_bytes = element_bytes(shape.element)};
-}
-
 std::uint64_t slanted_band_rows(const Shape& shape, std::uint64_t thickness) {
     const auto least = std::max(skew_lanes, thickness + 1);
     for (auto rows = least; rows < shape.strip_rows; ++rows) {
@@ -103,7 +77,7 @@ std::uint64_t slanted_band_rows(const Shape& shape, std::uint64_t thickness) {
     return shape.strip_rows;
 }
 
-Shape with_layout(Shape shape, Layout layout, std::uint64_t skew) {
+Shape with_layout(Shape shape, const Layout *layout, std::uint64_t skew) {
     shape.layout = layout;
     shape.skew = skew;
     return shape;
@@ -141,14 +115,19 @@ Outcome check_shape(const Shape& shape) {
     if (shape.tile_columns > shape.columns)
         return refuse("tiles of " + std::to_string(shape.tile_columns) +
                       " columns are wider than a row of " + std::to_string(shape.columns));
-    if (shape.layout != Layout::skewed) return Done{};
-    if (shape.strip_rows % skew_lanes != 0)
-        return refuse("skewed strips are multiples of 8 rows, not " +
-                      std::to_string(shape.strip_rows));
-    if (shape.element != Element::f32 && shape.element != Element::f64)
-        return refuse(std::string("the skewed layout holds f32 or f64, not ") +
-                      element_name(shape.element) + "; use the row-major layout");
-    return Done{};
+    return shape.layout->check ? shape.layout->check(shape) : Outcome(Done{});
+}
+
+void pack_strip(const Shape& shape, const std::byte *rows, std::uint64_t row_count,
+                std::byte *strip) {
+    const auto used =
+        shape.layout->pack(shape, rows, row_count, strip) * element_bytes(shape.element);
+    std::memset(strip + used, 0, strip_bytes(shape) - used);
+}
+
+void unpack_strip(const Shape& shape, const std::byte *strip, std::uint64_t row_count,
+                  std::byte *rows) {
+    shape.layout->unpack(shape, strip, row_count, rows);
 }
 
 }  // namespace lanewise::wavefront

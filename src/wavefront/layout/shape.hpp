@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Shape: what a sweep works on, and how its bytes lie.
+// Shape: what a sweep works on.
 //
 // A problem is a few matrices of one shape: data matrices, which the sweep
 // updates, and coefficient matrices, which it only reads. Rows move in strips,
 // the unit of disk transfers and checksums; inside a strip a wave advances band
-// by band. In the row-major layout a band is any number of rows. In the skewed
-// layout it is eight rows, and element (l, j) of a band lies in lane l of vector
-// j + l (in memory also j + s l, for kernels that look further), so that eight rows of a
-// Gauss-Seidel sweep are updated by one instruction (research by Yuan et al., arXiv 2010.04868, on
-// disk here too). The block and frontier layouts of paper 002 cut a strip into squares, as other
-// programs may want to find it; waves see such a strip as rows or bands.
+// by band: eight rows in the skewed layout, any number of rows in others. How the
+// rows of a strip lie is up to its layout.
 
 #pragma once
 
@@ -19,14 +15,11 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "wavefront/layout/blocks.hpp"
+#include "wavefront/layout/layout.hpp"
 
 namespace lanewise::wavefront {
 
 enum class Element { f32, f64, c64, c128 };
-/* slanted is of memory only: bands of rows, each beginning `skew` columns further right than the
- * one above, for kernels that go row by row over panels. */
-enum class Layout { row_major, skewed, block, frontier, slanted };
 
 inline constexpr std::uint64_t skew_lanes = 8;
 /* Offsets and lengths of direct I/O are multiples of this. */
@@ -38,7 +31,7 @@ struct Shape {
     std::uint32_t data_count = 1;
     std::uint32_t coefficient_count = 0;
     Element element = Element::f64;
-    Layout layout = Layout::row_major;
+    const Layout *layout = &layouts::row_major;
     std::uint64_t strip_rows = 0;
     std::uint64_t tile_columns = 0; /* a strip is cut into tiles of so many columns; 0: it is one */
     std::uint64_t skew = 1;         /* vectors by which a row of a band lags; on disk always 1 */
@@ -53,8 +46,7 @@ struct Shape {
     std::uint64_t tile_count() const { return strip_count() * tiles_in_strip(); }
     /* Elements between the starts of two rows, seen from whole bands. */
     std::uint64_t row_elements() const {
-        const bool lagging = layout == Layout::skewed || layout == Layout::slanted;
-        return lagging ? columns + (band_rows - 1) * skew : columns;
+        return layout->rows_lag ? columns + (band_rows - 1) * skew : columns;
     }
 };
 
@@ -62,22 +54,17 @@ std::uint64_t element_bytes(Element element);
 const char *element_name(Element element);
 Result<Element> element_named(const std::string& name);
 
-const char *layout_name(Layout layout);
-Result<Layout> layout_named(const std::string& name);
-
 /* One strip of one matrix on disk and in memory, padding to whole disk blocks included, where it
  * is not cut into tiles. */
 std::uint64_t strip_bytes(const Shape& shape);
 /* One tile by itself, a strip of fewer columns; the last of a strip is as wide as the others. */
 Shape tile_of(const Shape& shape);
 std::uint64_t tile_bytes(const Shape& shape);
-/* A strip in the block and frontier layouts: squares side by side. */
-BlockShape blocks_of(const Shape& shape);
 /* The height of slanted bands: one that divides a strip, above eight rows as little as can be, and
  * more than a kernel's thickness, so that a panel has what a wave reads below. */
 std::uint64_t slanted_band_rows(const Shape& shape, std::uint64_t thickness);
 /* The same matrices in another layout. */
-Shape with_layout(Shape shape, Layout layout, std::uint64_t skew = 1);
+Shape with_layout(Shape shape, const Layout *layout, std::uint64_t skew = 1);
 /* Whether strips of one lie as strips of the other. */
 bool lie_alike(const Shape& one, const Shape& other);
 /* Memory for a strip that lies on disk as in `stored` and is worked on as in `worked`. */

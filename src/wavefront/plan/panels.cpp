@@ -183,7 +183,7 @@ std::uint64_t carried_bytes(const PanelGeometry& geometry, std::uint64_t vectors
     return round_up(geometry.strip_window_bytes(vectors), disk_block_bytes);
 }
 
-PanelMemory panel_memory(const Shape& shape, Layout disk_layout, std::uint32_t twins,
+PanelMemory panel_memory(const Shape& shape, const Layout *disk_layout, std::uint32_t twins,
                          const PanelGeometry& geometry) {
     const auto tile = tile_bytes(with_layout(shape, disk_layout));
     const auto carried =

@@ -71,7 +71,7 @@ class PanelGeometry {
     std::uint64_t bands_in_strip() const { return shape_.strip_rows / shape_.band_rows; }
     /* Vectors of a skewed band lie in one piece, those of a slanted one row by row. */
     std::uint64_t pieces_in_strip() const {
-        return shape_.layout == Layout::slanted ? shape_.strip_rows : bands_in_strip();
+        return shape_.layout == &layouts::slanted ? shape_.strip_rows : bands_in_strip();
     }
     std::uint64_t piece_bytes(std::uint64_t vectors) const {
         return strip_window_bytes(vectors) / pieces_in_strip();
@@ -106,7 +106,7 @@ struct PanelMemory {
 };
 /* Of one strip of one matrix on disk, in whole disk blocks. */
 std::uint64_t carried_bytes(const PanelGeometry& geometry, std::uint64_t vectors);
-PanelMemory panel_memory(const Shape& shape, Layout disk_layout, std::uint32_t twins,
+PanelMemory panel_memory(const Shape& shape, const Layout *disk_layout, std::uint32_t twins,
                          const PanelGeometry& geometry);
 
 /* The plan of a store in tiles. */

@@ -19,7 +19,7 @@ Request long_rows(std::uint64_t rows, std::uint64_t columns, std::uint64_t memor
     request.shape = {.rows = rows,
                      .columns = columns,
                      .coefficient_count = 5,
-                     .layout = Layout::skewed,
+                     .layout = &layouts::skewed,
                      .strip_rows = 8,
                      .tile_columns = 1024};
     request.iterations = 64;
@@ -37,7 +37,7 @@ TEST(PanelsTest, WindowsOfNeighbouringPanelsFitTogether) {
     for (int trial = 0; trial < 300; ++trial) {
         const Shape shape{.rows = between(1, 200),
                           .columns = between(1, 300),
-                          .layout = Layout::skewed,
+                          .layout = &layouts::skewed,
                           .strip_rows = 8 * between(1, 4),
                           .tile_columns = between(1, 64),
                           .skew = between(1, 3)};

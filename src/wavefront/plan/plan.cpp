@@ -39,7 +39,7 @@ Failure refuse(const std::string& sentence) {
 // short bands keep waves close together, long ones make hand-offs rare.
 std::uint64_t choose_band_rows(const Request& request) {
     const auto& shape = request.shape;
-    if (shape.layout == Layout::skewed) return skew_lanes;
+    if (shape.layout == &layouts::skewed) return skew_lanes;
     const auto least =
         std::max<std::uint64_t>(request.thickness, std::min(shape.strip_rows, skew_lanes));
     for (auto rows = least; rows < shape.strip_rows; ++rows) {
@@ -198,7 +198,7 @@ Failure too_small(const Request& request, std::uint64_t needed_bytes) {
 }
 
 std::uint64_t columns_a_round(const Shape& shape, std::uint64_t thickness) {
-    if (shape.layout == Layout::slanted) return shape.band_rows * shape.skew;
+    if (shape.layout == &layouts::slanted) return shape.band_rows * shape.skew;
     const auto needed = (skew_lanes - 1) * shape.skew + thickness;
     return (needed + 7) / 8 * 8;
 }

@@ -44,8 +44,8 @@ struct PanelPlace {
 };
 
 struct Request {
-    Shape shape;                            /* as the kernel works on it */
-    Layout disk_layout = Layout::row_major; /* as it lies on disk */
+    Shape shape;                                     /* as the kernel works on it */
+    const Layout *disk_layout = &layouts::row_major; /* as it lies on disk */
     std::uint32_t thickness = 1;
     std::uint64_t iterations = 1;
     std::uint64_t memory_bytes = 0;

@@ -57,12 +57,12 @@ Trial draw(std::uint64_t seed, int ranks) {
     const auto& info = kernel_infos()[seed % kernel_infos().size()];
     Trial trial;
     trial.kernel = info.name;
-    const auto layout = static_cast<Layout>(between(0, 3));
+    const auto *const layout = store_layouts()[between(0, store_layouts().size() - 1)];
     trial.shape = {.rows = between(5 * static_cast<std::uint64_t>(ranks), 150),
                    .columns = between(1, 40),
                    .coefficient_count = info.coefficient_count,
                    .layout = layout,
-                   .strip_rows = layout == Layout::skewed ? 8 * between(1, 3) : between(2, 20)};
+                   .strip_rows = layout == &layouts::skewed ? 8 * between(1, 3) : between(2, 20)};
     trial.run.kernel = trial.kernel;
     trial.run.options.iterations = between(1, 25);
     trial.run.options.waves = between(1, 9);

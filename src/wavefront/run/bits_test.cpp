@@ -32,7 +32,7 @@ struct Trial {
 
 std::string describe(const Trial& trial) {
     const auto& s = trial.shape;
-    return trial.kernel + " " + element_name(s.element) + " " + layout_name(s.layout) + " " +
+    return trial.kernel + " " + element_name(s.element) + " " + s.layout->name + " " +
            std::to_string(s.rows) + "x" + std::to_string(s.columns) + " strips of " +
            std::to_string(s.strip_rows) + " tiles of " + std::to_string(s.tile_columns) + ", " +
            std::to_string(trial.options.iterations) + " iterations, K " +
@@ -52,8 +52,8 @@ Trial draw(std::uint64_t seed) {
     if (seed % 8 == 0) trial.medium = Medium::disk;
     trial.kernel = kernels[between(0, kernels.size() - 1)].name;
     const std::uint64_t thickness = kernel_info(trial.kernel)->thickness;
-    const auto layout = static_cast<Layout>(between(0, 3));
-    const bool skewed = layout == Layout::skewed;
+    const auto *const layout = store_layouts()[between(0, store_layouts().size() - 1)];
+    const bool skewed = layout == &layouts::skewed;
     trial.shape = {.rows = between(1, 120),
                    .columns = between(1, 90),
                    .coefficient_count = kernel_info(trial.kernel)->coefficient_count,

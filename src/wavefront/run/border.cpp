@@ -77,9 +77,9 @@ std::byte *Border::cell(std::uint64_t row, std::uint64_t column, const Locate& l
     const auto in_strip = row % shape.strip_rows;
     const auto lane = in_strip % set_.band_rows;
     auto *const band = locate(row / shape.strip_rows) + in_strip / set_.band_rows * set_.band_bytes;
-    if (shape.layout == Layout::skewed)
+    if (shape.layout == &layouts::skewed)
         return band + ((column + shape.skew * lane) * set_.band_rows + lane) * bytes;
-    const auto lag = shape.layout == Layout::slanted ? shape.skew * lane : 0;
+    const auto lag = shape.layout == &layouts::slanted ? shape.skew * lane : 0;
     return band + lane * (set_.band_bytes / set_.band_rows) + (column + lag) * bytes;
 }
 

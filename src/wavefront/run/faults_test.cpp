@@ -95,7 +95,7 @@ class FaultsTest : public ::testing::Test {
         fill({.rows = 90,
               .columns = 40,
               .coefficient_count = 5,
-              .layout = Layout::skewed,
+              .layout = &layouts::skewed,
               .strip_rows = 8});
     }
 
@@ -103,7 +103,7 @@ class FaultsTest : public ::testing::Test {
         auto store = Store::create(folder_ / "s", shape, {"u", "a", "b", "c", "d", "e"}, {});
         ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
         store_.emplace(std::move(*store));
-        kernel_ = *make_kernel("livermore23", {}, Element::f64, Layout::skewed);
+        kernel_ = *make_kernel("livermore23", {}, Element::f64, &layouts::skewed);
         before_ = testing::load<double>(*store_).values;
     }
 
@@ -149,7 +149,7 @@ class FaultsInPanelsTest : public FaultsTest {
         fill({.rows = 40,
               .columns = 130,
               .coefficient_count = 5,
-              .layout = Layout::row_major,
+              .layout = &layouts::row_major,
               .strip_rows = 8,
               .tile_columns = 16});
         panel_vectors_ = 16;

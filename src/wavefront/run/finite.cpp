@@ -7,8 +7,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "wavefront/layout/layout.hpp"
-
 namespace lanewise::wavefront {
 namespace {
 
@@ -28,7 +26,8 @@ std::string find(const Shape& shape, const Cell& corner, const std::byte *bytes)
     const auto parts = element_bytes(shape.element) / sizeof(Real);
     for (std::uint64_t row = 0; row < shape.rows; ++row) {
         for (std::uint64_t column = 0; column < shape.columns; ++column) {
-            const auto *value = bytes + offset_in_strip(shape, row, column);
+            const auto *value =
+                bytes + shape.layout->offset(shape, row, column) * element_bytes(shape.element);
             for (std::uint64_t part = 0; part < parts; ++part) {
                 Real number;
                 std::memcpy(&number, value + part * sizeof(Real), sizeof(Real));

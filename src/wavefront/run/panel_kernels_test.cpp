@@ -107,7 +107,7 @@ Trial draw(std::uint64_t seed, Element element) {
                    .data_count = 2,
                    .coefficient_count = 1,
                    .element = element,
-                   .layout = between(0, 1) ? Layout::row_major : Layout::block,
+                   .layout = between(0, 1) ? &layouts::row_major : *layout_named("block"),
                    .strip_rows = between(thickness + 1, 24)};
     // Every fourth goes over whole rows.
     if (between(0, 3)) trial.shape.tile_columns = between(1, trial.shape.columns);

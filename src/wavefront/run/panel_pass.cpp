@@ -8,7 +8,6 @@
 #include <cstring>
 #include <map>
 
-#include "wavefront/layout/layout.hpp"
 #include "wavefront/plan/panels.hpp"
 #include "wavefront/run/finite.hpp"
 #include "wavefront/run/panel_window.hpp"
@@ -339,7 +338,7 @@ class PanelPass {
                          std::uint64_t rows) const {
         if (request_.finite == Finite::assumed) return Done{};
         auto cut = tile_of(disk_);
-        cut.layout = Layout::row_major;
+        cut.layout = &layouts::row_major;
         cut.rows = rows;
         const auto cell = cell_not_finite(
             cut, {strip * disk_.strip_rows, tile * disk_.tile_columns}, tile_rows_.data());

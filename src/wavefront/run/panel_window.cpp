@@ -21,7 +21,7 @@ void each(const Shape& shape, const WindowPlace& window, std::uint64_t tile,
     const auto begin = tile * shape.tile_columns;
     const auto end = std::min(begin + shape.tile_columns, shape.columns);
     const auto lanes = shape.band_rows;
-    const bool by_rows = shape.layout == Layout::slanted;
+    const bool by_rows = shape.layout == &layouts::slanted;
     const auto vector_words = by_rows ? 1 : lanes;
     const auto lane_words = by_rows ? window.band_bytes / sizeof(Word) / lanes : 1;
     for (std::uint64_t row = 0; row < row_count; ++row) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "wavefront/layout/layout.hpp"
 #include "wavefront/run/finite.hpp"
 #include "wavefront/run/waves.hpp"
 #include "wavefront/store/checksum.hpp"

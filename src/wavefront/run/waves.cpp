@@ -65,7 +65,7 @@ Waves::Waves(WaveSet set)
                                   : set_.band_rows * set_.shape.row_elements() *
                                         element_bytes(set_.shape.element)),
       row_bytes_(band_bytes_ / set_.band_rows),
-      slant_(set_.shape.layout == Layout::slanted ? set_.shape.skew : 0),
+      slant_(set_.shape.layout == &layouts::slanted ? set_.shape.skew : 0),
       twins_(set_.kernel->twins ? set_.shape.matrix_count() : 0),
       scratch_bytes_(set_.kernel->scratch_rows * set_.shape.columns *
                      element_bytes(set_.shape.element) * set_.shape.data_count),

@@ -167,7 +167,7 @@ Json to_json(const Manifest& manifest) {
             {"coefficient_count", shape.coefficient_count},
             {"element", element_name(shape.element)},
             {"byte_order", "little"},
-            {"layout", layout_name(shape.layout)},
+            {"layout", shape.layout->name},
             {"strip_rows", shape.strip_rows},
             {"tile_columns", shape.tile_columns},
             {"iterations", manifest.iterations},

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <optional>
 
-#include "wavefront/layout/layout.hpp"
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/tile_stream.hpp"
 

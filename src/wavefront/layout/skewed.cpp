@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See layout.hpp.
-
-#include "wavefront/layout/layout.hpp"
+// The skewed layout: bands of eight rows, so that eight rows of a Gauss-Seidel
+// sweep are updated by one instruction. Element (l, j) of a band lies in lane l of
+// vector j + l (in memory j + s l, for kernels that look further); Yuan et al.,
+// arXiv 2010.04868, have it in memory, here it is on disk too.
 
 #include <algorithm>
-#include <cstring>
+
+#include "wavefront/layout/shape.hpp"
 
 namespace lanewise::wavefront {
 namespace {
@@ -62,49 +64,50 @@ void unskew_strip(const Shape& shape, const std::byte *strip, std::uint64_t row_
     }
 }
 
-// Returns the elements that it fills, which lie at the beginning of the strip.
-std::uint64_t pack_rows(const Shape& shape, const std::byte *rows, std::uint64_t row_count,
-                        std::byte *strip) {
-    if (shape.layout == Layout::row_major) {
-        std::memcpy(strip, rows, row_count * shape.columns * element_bytes(shape.element));
-        return row_count * shape.columns;
-    }
-    if (shape.layout != Layout::skewed) return pack_band(blocks_of(shape), rows, row_count, strip);
+std::uint64_t strip_elements(const Shape& shape) {
+    return shape.strip_rows * shape.row_elements();
+}
+
+std::uint64_t pack(const Shape& shape, const std::byte *rows, std::uint64_t row_count,
+                   std::byte *strip) {
     return element_bytes(shape.element) == sizeof(std::uint32_t)
                ? skew_strip<std::uint32_t>(shape, rows, row_count, strip)
                : skew_strip<std::uint64_t>(shape, rows, row_count, strip);
 }
 
-}  // namespace
-
-void pack_strip(const Shape& shape, const std::byte *rows, std::uint64_t row_count,
-                std::byte *strip) {
-    const auto used = pack_rows(shape, rows, row_count, strip) * element_bytes(shape.element);
-    std::memset(strip + used, 0, strip_bytes(shape) - used);
-}
-
-void unpack_strip(const Shape& shape, const std::byte *strip, std::uint64_t row_count,
-                  std::byte *rows) {
-    const auto bytes = element_bytes(shape.element);
-    if (shape.layout == Layout::row_major) {
-        std::memcpy(rows, strip, row_count * shape.columns * bytes);
-        return;
-    }
-    if (shape.layout != Layout::skewed)
-        return unpack_band(blocks_of(shape), strip, row_count, rows);
-    if (bytes == sizeof(std::uint32_t))
+void unpack(const Shape& shape, const std::byte *strip, std::uint64_t row_count, std::byte *rows) {
+    if (element_bytes(shape.element) == sizeof(std::uint32_t))
         unskew_strip<std::uint32_t>(shape, strip, row_count, rows);
     else
         unskew_strip<std::uint64_t>(shape, strip, row_count, rows);
 }
 
-std::uint64_t offset_in_strip(const Shape& shape, std::uint64_t row, std::uint64_t column) {
-    const auto bytes = element_bytes(shape.element);
-    if (shape.layout == Layout::row_major) return (row * shape.columns + column) * bytes;
+std::uint64_t offset(const Shape& shape, std::uint64_t row, std::uint64_t column) {
     const auto lane = row % skew_lanes;
     const auto band = row / skew_lanes;
     const auto vector = column + shape.skew * lane;
-    return (band * skew_lanes * shape.row_elements() + vector * skew_lanes + lane) * bytes;
+    return band * skew_lanes * shape.row_elements() + vector * skew_lanes + lane;
 }
+
+Outcome check(const Shape& shape) {
+    if (shape.strip_rows % skew_lanes != 0)
+        return Failure{LW_ERR_ARGUMENT, "skewed strips are multiples of 8 rows, not " +
+                                            std::to_string(shape.strip_rows)};
+    if (shape.element != Element::f32 && shape.element != Element::f64)
+        return Failure{LW_ERR_ARGUMENT, std::string("the skewed layout holds f32 or f64, not ") +
+                                            element_name(shape.element) +
+                                            "; use the row-major layout"};
+    return Done{};
+}
+
+}  // namespace
+
+const Layout layouts::skewed{.name = "skewed",
+                             .rows_lag = true,
+                             .strip_elements = strip_elements,
+                             .pack = pack,
+                             .unpack = unpack,
+                             .offset = offset,
+                             .check = check};
 
 }  // namespace lanewise::wavefront
