@@ -64,12 +64,12 @@ Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
 DeviceConfig Adapter::engine_config() const {
     DeviceConfig made;
     made.window_bytes = window_bytes(wire_);
-    made.early_bytes = made.window_bytes;
+    made.reassembly_bytes = made.window_bytes;
     made.port_count = static_cast<std::uint8_t>(config_.interfaces.size());
     made.ack_delay_ns = ack_delay_ns;
     made.reorder_ns = reorder_ns;
     made.probe_ns = probe_ns;
-    made.grace_ns = Nanoseconds{config_.grace_ms} * 1'000'000;
+    made.retry_window_ns = Nanoseconds{config_.retry_window_ms} * 1'000'000;
     return made;
 }
 
@@ -118,7 +118,7 @@ bool Adapter::progress_towards(const CompletionQueue& queue, Nanoseconds time) {
         if (queue.size() > 0) break;
         send(time);
     }
-    if (batches == 0) engine_->on_lull();
+    if (batches == 0) engine_->send_delayed_acks();
     finish_turn(time);
     return batches > 0;
 }
@@ -129,7 +129,7 @@ void Adapter::transmit(Nanoseconds time) {
 }
 
 void Adapter::send_all(Nanoseconds time) {
-    engine_->on_lull();
+    engine_->send_delayed_acks();
     transmit(time);
 }
 

@@ -104,8 +104,8 @@ Result<Config> read_config(const Settings& settings) {
                                    "infiniband",
                                    wanted)};
     }
-    const std::string_view grace = settings.grace_ms ? settings.grace_ms : "";
-    const auto read = std::from_chars(grace.begin(), grace.end(), config.grace_ms);
+    const std::string_view grace = settings.retry_window_ms ? settings.retry_window_ms : "";
+    const auto read = std::from_chars(grace.begin(), grace.end(), config.retry_window_ms);
     if (!grace.empty() && (read.ec != std::errc{} || read.ptr != grace.end())) {
         return Failure{LW_ERR_ARGUMENT,
                        fmt::format("LANEWISE_HCA_GRACE_MS={} is no number of milliseconds", grace)};
@@ -120,7 +120,7 @@ Result<Config> read_config() {
                         .lids = std::getenv("LANEWISE_HCA_LIDS"),
                         .mtu = std::getenv("LANEWISE_HCA_MTU"),
                         .pcap = std::getenv("LANEWISE_HCA_PCAP"),
-                        .grace_ms = std::getenv("LANEWISE_HCA_GRACE_MS")});
+                        .retry_window_ms = std::getenv("LANEWISE_HCA_GRACE_MS")});
 }
 
 }  // namespace lanewise::verbs::abi

@@ -42,7 +42,7 @@ struct Config {
     Personality personality = Personality::ethernet;
     LidPlan lids;
     Mtu mtu_max = Mtu::b4096;
-    std::uint32_t grace_ms = 0;  // 0: as the standard says
+    std::uint32_t retry_window_ms = 0;  // 0: as the standard says
     std::string pcap;            // a file for the packets that come and go; empty: none
 };
 
@@ -54,7 +54,7 @@ struct Settings {
     const char *lids = nullptr;
     const char *mtu = nullptr;
     const char *pcap = nullptr;
-    const char *grace_ms = nullptr;
+    const char *retry_window_ms = nullptr;
 };
 
 Result<Config> read_config(const Settings& settings);

@@ -47,7 +47,7 @@ TEST_P(Captures, HoldPacketsWithTheRightChecksum) {
 }
 
 bool is_acknowledgement(const Packet& packet) {
-    return packet.row.kind == Kind::acknowledge;
+    return packet.row.kind == PacketKind::acknowledge;
 }
 
 using Datagrams = std::vector<std::vector<std::byte>>;

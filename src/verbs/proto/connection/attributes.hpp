@@ -67,7 +67,7 @@ struct Attributes {
     State state = State::reset;
     State current_state = State::reset;
     bool drained_notice = false;
-    bool draining = false;  // only told by a query
+    bool draining = false;  // only set by a query
     std::uint32_t access = 0;
     std::uint8_t port = 1;
     std::uint32_t qkey = 0;

@@ -1,33 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the requester and the responder of a queue pair share: its attributes, its paths, and how
-// it fails.
+// What the requester and the responder of a queue pair share: its attributes, its paths, its
+// counters, and how it fails.
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "verbs/proto/connection/attributes.hpp"
 #include "verbs/proto/connection/counters.hpp"
-#include "verbs/proto/connection/device_parts.hpp"
+#include "verbs/proto/connection/device_context.hpp"
+#include "verbs/proto/queues/completion_queue.hpp"
 #include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs {
 
-struct Connection {
-    Connection(DeviceParts& owner, const QueuePairInit& chosen) : device(owner), init(chosen) {}
+// The size and destination of the packet that would be sent next.
+struct NextPacket {
+    std::size_t bytes = 0;
+    const AddressVector *to = nullptr;
+};
 
-    DeviceParts& device;
+struct Connection {
+    Connection(DeviceContext& context, const QueuePairInit& chosen, QueuePair *owner)
+        : device(context), init(chosen), handle(owner) {}
+
+    DeviceContext& device;
     QueuePairInit init;
-    QueuePair *handle = nullptr;
+    QueuePair *handle;  // for events
     Attributes attributes;
     QueuePairCounters counters;
     bool alternate_loaded = false;
-    bool migration_error_told = false;
-    bool established_told = false;
-    // The path that was left last. Packets that were on their way there still count.
-    std::optional<Path> retired;
+    bool migration_error_reported = false;
+    bool established_reported = false;
+    // The path before the last migration. Packets that were in flight on it are still accepted.
+    std::optional<Path> previous_path;
 
     bool reliable() const { return init.transport == Transport::rc; }
     bool connected() const { return init.transport != Transport::ud; }
@@ -40,25 +49,24 @@ struct Connection {
         return state() == State::ready_to_send || state() == State::send_queue_drained;
     }
 
-    void tell(EventKind kind) { device.events.push_back({.kind = kind, .queue_pair = handle}); }
+    void report(EventKind kind) { device.events.push_back({.kind = kind, .queue_pair = handle}); }
 
-    // The state of a queue pair that can no longer do what it was asked to.
     void fail() { attributes.state = State::error; }
 
-    // A completion goes in, and the queue pair out where the queue is full.
+    // Adds a completion; the queue pair fails if the queue is full.
     void complete(CompletionQueue *queue, const Completion& completion) {
         if (!queue->push(completion) && state() != State::error) {
             fail();
-            tell(EventKind::qp_fatal);
+            report(EventKind::qp_fatal);
         }
     }
 
-    const OpcodeRow& row(Kind kind, Part part, bool immediate) const {
+    const OpcodeRow& row(PacketKind kind, Part part, bool immediate) const {
         return opcode_row(opcode_of(init.transport, kind, part, immediate));
     }
 
-    // A packet to the peer with everything that the queue pair knows filled in.
-    Packet packet(Kind kind, Part part, bool immediate) const {
+    // A packet to the peer with the fields filled in that all packets of this queue pair share.
+    Packet packet(PacketKind kind, Part part, bool immediate) const {
         Packet made;
         made.transport = init.transport;
         made.base.opcode = opcode_of(init.transport, kind, part, immediate);

@@ -12,71 +12,71 @@ bool on_path(const Path& path, const Arrival& from) {
            path.address.source == from.destination;
 }
 
-bool has_way_out(const Connection& connection) {
+bool has_usable_alternate(const Connection& connection) {
     const Migration migration = connection.attributes.migration;
-    const bool patient = connection.device.config.grace_ns != 0;
-    return migration == Migration::armed || (patient && migration == Migration::rearm);
+    const bool loaded_is_enough = connection.device.config.retry_window_ns != 0;
+    return migration == Migration::armed || (loaded_is_enough && migration == Migration::rearm);
 }
 
-void tell_error_once(Connection& connection) {
-    if (!connection.migration_error_told) {
-        connection.migration_error_told = true;
-        connection.tell(EventKind::path_migration_error);
+void report_error_once(Connection& connection) {
+    if (!connection.migration_error_reported) {
+        connection.migration_error_reported = true;
+        connection.report(EventKind::path_migration_error);
     }
 }
 
 }  // namespace
 
-Passage admit(Connection& connection, const Packet& packet, const Arrival& from) {
+Admission admit(Connection& connection, const Packet& packet, const Arrival& from) {
     Attributes& attributes = connection.attributes;
     if (!connection.connected()) {
-        return attributes.port == from.port ? Passage::usual : Passage::foreign;
+        return attributes.port == from.port ? Admission::on_path : Admission::foreign;
     }
     const bool peer_migrated = packet.base.migration_request;
-    if (peer_migrated && has_way_out(connection) && on_path(attributes.alternate, from)) {
+    if (peer_migrated && has_usable_alternate(connection) && on_path(attributes.alternate, from)) {
         migrate(connection);
-        return Passage::followed;
+        return Admission::followed;
     }
     if (peer_migrated && attributes.migration == Migration::armed) {
-        tell_error_once(connection);
-        return Passage::foreign;
+        report_error_once(connection);
+        return Admission::foreign;
     }
     if (on_path(attributes.primary, from)) {
         if (attributes.migration == Migration::rearm && !peer_migrated) {
             attributes.migration = Migration::armed;
         }
-        return Passage::usual;
+        return Admission::on_path;
     }
-    const bool late = connection.retired && on_path(*connection.retired, from);
-    return late ? Passage::usual : Passage::foreign;
+    const bool late = connection.previous_path && on_path(*connection.previous_path, from);
+    return late ? Admission::on_path : Admission::foreign;
 }
 
 void migrate(Connection& connection) {
     Attributes& attributes = connection.attributes;
-    connection.retired = attributes.primary;
+    connection.previous_path = attributes.primary;
     attributes.primary = attributes.alternate;
     attributes.port = attributes.primary.address.port;
     attributes.migration = Migration::migrated;
     ++connection.counters.migrations;
-    connection.tell(EventKind::path_migrated);
+    connection.report(EventKind::path_migrated);
 }
 
-bool may_leave(const Connection& connection) {
+bool may_migrate(const Connection& connection) {
     const std::uint8_t other = connection.attributes.alternate.address.port;
-    const bool strict = connection.device.config.grace_ns == 0;
-    return has_way_out(connection) &&
+    const bool strict = connection.device.config.retry_window_ns == 0;
+    return has_usable_alternate(connection) &&
            (strict || connection.device.port(other).state == PortState::active);
 }
 
-bool leaves_port(Connection& connection, std::uint8_t port) {
+bool must_leave_port(Connection& connection, std::uint8_t port) {
     const Attributes& attributes = connection.attributes;
-    if (!connection.connected() || !connection.receives() || !has_way_out(connection) ||
+    if (!connection.connected() || !connection.receives() || !has_usable_alternate(connection) ||
         attributes.primary.address.port != port) {
         return false;
     }
     const std::uint8_t other = attributes.alternate.address.port;
     if (other == port || connection.device.port(other).state != PortState::active) {
-        tell_error_once(connection);
+        report_error_once(connection);
         return false;
     }
     return true;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Automatic path migration (IBA 1, 17.2.8; paper 003, section 2.2), for RC and UC. A queue pair is
-// MIGRATED until the program loads an alternate path and asks it to REARM; it is ARMED by the first
-// packet of the peer that says the peer is not migrated. An armed queue pair leaves for its
-// alternate path when told to, when retries are exhausted, when its port loses the carrier, and
-// when the peer has left. Sequence numbers and work are of the queue pair, not of a path, so a
-// migration moves none of them.
+// Automatic path migration (IBA 1, 17.2.8; Vishnu, Mamidala, Narravula and Panda 2007), for RC and
+// UC. A queue pair is MIGRATED until the program loads an alternate path and asks it to REARM; the
+// first packet in which the peer says that it is not migrated makes it ARMED. An armed queue pair
+// migrates to its alternate path when the program asks, when its retries are exhausted, when its
+// port loses the carrier, and when the peer has migrated. Sequence numbers and work belong to the
+// queue pair, not to a path, so a migration moves none of them.
 
 #pragma once
 
@@ -13,28 +13,27 @@
 
 namespace lanewise::verbs {
 
-enum class Passage : std::uint8_t {
-    usual,     // on a path of the queue pair
+enum class Admission : std::uint8_t {
+    on_path,   // on a path of the queue pair
     followed,  // the peer had migrated, and so has the queue pair, just now
-    foreign,   // from elsewhere; to be dropped
+    foreign,   // from any other address; to be dropped
 };
 
 // Looks at the addresses and the MigReq bit of a packet.
-Passage admit(Connection& connection, const Packet& packet, const Arrival& from);
+Admission admit(Connection& connection, const Packet& packet, const Arrival& from);
 
-// The alternate path becomes the primary one, and the program is told.
+// Makes the alternate path the primary one, and reports IBV_EVENT_PATH_MIG.
 void migrate(Connection& connection);
 
-// Whether retries that are exhausted make the queue pair leave for its alternate path: it is armed.
-// With a time of grace (DeviceConfig) it is enough that the alternate is loaded, but its port must
-// have a carrier.
-bool may_leave(const Connection& connection);
+// Whether a queue pair whose retries are exhausted migrates: it must be armed. With a retry window
+// (DeviceConfig) it is enough that the alternate is loaded, but its port must have a carrier.
+bool may_migrate(const Connection& connection);
 
-// Whether to leave a port that lost its carrier: only an armed queue pair can, and only to a port
-// that has one.
-bool leaves_port(Connection& connection, std::uint8_t port);
+// Whether a queue pair migrates away from a port that lost its carrier: only an armed one can, and
+// only to a port that has a carrier.
+bool must_leave_port(Connection& connection, std::uint8_t port);
 
-// 0 where ibv_modify_qp(3) may ask for `wanted`, else EINVAL.
+// 0 if ibv_modify_qp(3) may ask for `wanted`, else EINVAL.
 int check_migration(const Connection& connection, Migration wanted, State next,
                     bool alternate_given);
 

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
-#include "verbs/proto/connection/device_parts.hpp"
-#include "verbs/proto/queue_pair/queue_pair_parts.hpp"
 #include "verbs/proto/wire/icrc.hpp"
 #include "verbs/proto/wire/packet.hpp"
 
@@ -32,48 +31,39 @@ bool makes_sense(const DeviceConfig& config, const QueuePairInit& init) {
 }  // namespace
 
 Device::Device(const DeviceConfig& config, OriginOf origin_of)
-    : parts_(std::make_unique<DeviceParts>()) {
-    parts_->given_origin_of = std::move(origin_of);
-    parts_->config = config;
-    parts_->ports.resize(config.port_count);
-}
-
-Device::~Device() = default;
-
-const DeviceConfig& Device::config() const {
-    return parts_->config;
-}
-
-MemoryTable& Device::memory() {
-    return parts_->memory;
-}
+    : context_{.config = config,
+               .given_origin_of = std::move(origin_of),
+               .memory = {},
+               .ports = std::vector<DevicePort>(config.port_count),
+               .events = {},
+               .scheduler = {}} {}
 
 CompletionQueue *Device::create_completion_queue(std::uint32_t capacity, void *cookie) {
-    auto& queues = parts_->completion_queues;
-    queues.push_back(std::make_unique<CompletionQueue>(capacity, parts_->events, cookie));
+    auto& queues = completion_queues_;
+    queues.push_back(std::make_unique<CompletionQueue>(capacity, context_.events, cookie));
     return queues.back().get();
 }
 
 SharedReceiveQueue *Device::create_shared_receive_queue(ProtectionDomain domain,
                                                         std::uint32_t requests_max,
                                                         std::uint32_t slices_max, void *cookie) {
-    auto& queues = parts_->shared_receive_queues;
+    auto& queues = shared_receive_queues_;
     queues.push_back(std::make_unique<SharedReceiveQueue>(domain, requests_max, slices_max,
-                                                          parts_->events, cookie));
+                                                          context_.events, cookie));
     return queues.back().get();
 }
 
 QueuePair *Device::create_queue_pair(const QueuePairInit& init) {
-    if (!makes_sense(parts_->config, init)) {
+    if (!makes_sense(context_.config, init)) {
         errno = EINVAL;
         return nullptr;
     }
-    auto& slot = parts_->queue_pairs[init.number];
+    auto& slot = queue_pairs_[init.number];
     if (slot != nullptr) {
         errno = EEXIST;
         return nullptr;
     }
-    slot = std::make_unique<QueuePair>(std::make_unique<QueuePairParts>(*parts_, init));
+    slot = std::make_unique<QueuePair>(context_, init);
     ++init.send_queue->users;
     ++init.receive_queue->users;
     if (init.shared_receive_queue != nullptr) {
@@ -86,9 +76,9 @@ int Device::destroy(CompletionQueue *queue) {
     if (queue->users > 0) {
         return EBUSY;
     }
-    std::erase_if(parts_->events,
+    std::erase_if(context_.events,
                   [&](const Event& event) { return event.completion_queue == queue; });
-    erase_object(parts_->completion_queues, queue);
+    erase_object(completion_queues_, queue);
     return 0;
 }
 
@@ -96,16 +86,16 @@ int Device::destroy(SharedReceiveQueue *queue) {
     if (queue->users > 0) {
         return EBUSY;
     }
-    std::erase_if(parts_->events,
+    std::erase_if(context_.events,
                   [&](const Event& event) { return event.shared_receive_queue == queue; });
-    erase_object(parts_->shared_receive_queues, queue);
+    erase_object(shared_receive_queues_, queue);
     return 0;
 }
 
 int Device::destroy(QueuePair *queue_pair) {
     const QueuePairInit init = queue_pair->init();
-    parts_->agenda.forget(queue_pair->parts());
-    std::erase_if(parts_->events,
+    context_.scheduler.forget(queue_pair->schedule_slot());
+    std::erase_if(context_.events,
                   [&](const Event& event) { return event.queue_pair == queue_pair; });
     --init.send_queue->users;
     --init.receive_queue->users;
@@ -114,18 +104,18 @@ int Device::destroy(QueuePair *queue_pair) {
     if (init.shared_receive_queue != nullptr) {
         --init.shared_receive_queue->users;
     }
-    parts_->queue_pairs.erase(init.number);
+    queue_pairs_.erase(init.number);
     return 0;
 }
 
 QueuePair *Device::find(std::uint32_t number) {
-    const auto found = parts_->queue_pairs.find(number);
-    return found == parts_->queue_pairs.end() ? nullptr : found->second.get();
+    const auto found = queue_pairs_.find(number);
+    return found == queue_pairs_.end() ? nullptr : found->second.get();
 }
 
 std::vector<const QueuePair *> Device::queue_pairs() const {
     std::vector<const QueuePair *> found;
-    for (const auto& [number, queue_pair] : parts_->queue_pairs) found.push_back(queue_pair.get());
+    for (const auto& [number, queue_pair] : queue_pairs_) found.push_back(queue_pair.get());
     std::sort(found.begin(), found.end(), [](const QueuePair *one, const QueuePair *other) {
         return one->number() < other->number();
     });
@@ -133,10 +123,10 @@ std::vector<const QueuePair *> Device::queue_pairs() const {
 }
 
 void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from, Nanoseconds now) {
-    if (!parts_->has_port(from.port)) {
+    if (!context_.has_port(from.port)) {
         return;
     }
-    PortCounters& counters = parts_->port(from.port).counters;
+    PortCounters& counters = context_.port(from.port).counters;
     ++counters.packets_received;
     counters.bytes_received += datagram.size();
     const Decoded decoded = decode(datagram);
@@ -153,7 +143,7 @@ void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from,
         ++counters.icrc_errors;
         return;
     }
-    queue_pair->parts().on_packet(*decoded.packet, from, now);
+    queue_pair->on_packet(*decoded.packet, from, now);
 }
 
 std::optional<Transmission> Device::poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
@@ -169,9 +159,9 @@ std::optional<Transmission> Device::poll_transmit(Nanoseconds now, std::span<std
 
 std::optional<Transmission> Device::transmit(Nanoseconds now, Batch batch,
                                              std::size_t segments_max) {
-    while (QueuePairParts *next = parts_->agenda.take_ready()) {
+    while (QueuePair *next = context_.scheduler.take_ready()) {
         if (auto run = next->transmit(batch, segments_max, now)) {
-            PortCounters& counters = parts_->port(run->port).counters;
+            PortCounters& counters = context_.port(run->port).counters;
             counters.packets_sent += run->segments;
             counters.bytes_sent += run->bytes;
             return run;
@@ -180,65 +170,59 @@ std::optional<Transmission> Device::transmit(Nanoseconds now, Batch batch,
     return std::nullopt;
 }
 
-void Device::on_lull() {
-    while (QueuePairParts *waiting = parts_->agenda.take_waiting()) {
-        waiting->responder.hurry();
-        parts_->agenda.offer(*waiting);
+void Device::send_delayed_acks() {
+    while (QueuePair *delaying = context_.scheduler.take_delayed_ack()) {
+        delaying->send_delayed_ack();
     }
 }
 
 Nanoseconds Device::next_deadline() {
-    return parts_->agenda.next_deadline();
+    return context_.scheduler.next_deadline();
 }
 
 void Device::on_deadline(Nanoseconds now) {
-    while (QueuePairParts *due = parts_->agenda.take_due(now)) {
+    while (QueuePair *due = context_.scheduler.take_due(now)) {
         due->on_deadline(now);
     }
 }
 
 void Device::on_port_state(std::uint8_t port, PortState state) {
-    if (!parts_->has_port(port) || parts_->port(port).state == state) {
+    if (!context_.has_port(port) || context_.port(port).state == state) {
         return;
     }
-    parts_->port(port).state = state;
+    context_.port(port).state = state;
     const bool active = state == PortState::active;
-    parts_->events.push_back(
+    context_.events.push_back(
         {.kind = active ? EventKind::port_active : EventKind::port_error, .port = port});
     if (active) {
         return;
     }
-    for (const auto& [number, queue_pair] : parts_->queue_pairs) {
-        queue_pair->parts().on_port_down(port);
+    for (const auto& [number, queue_pair] : queue_pairs_) {
+        queue_pair->on_port_down(port);
     }
 }
 
 void Device::on_address_change(std::uint8_t port, const Address& from, const Address& to) {
-    for (const auto& [number, queue_pair] : parts_->queue_pairs) {
-        Attributes& attributes = queue_pair->parts().connection.attributes;
-        for (Path *path : {&attributes.primary, &attributes.alternate}) {
-            if (path->address.port == port && path->address.source == from) {
-                path->address.source = to;
-            }
-        }
+    for (const auto& [number, queue_pair] : queue_pairs_) {
+        queue_pair->on_address_change(port, from, to);
     }
 }
 
 PortState Device::port_state(std::uint8_t port) const {
-    return parts_->has_port(port) ? parts_->port(port).state : PortState::down;
+    return context_.has_port(port) ? context_.port(port).state : PortState::down;
 }
 
 std::optional<Event> Device::poll_event() {
-    if (parts_->events.empty()) {
+    if (context_.events.empty()) {
         return std::nullopt;
     }
-    const Event event = parts_->events.front();
-    parts_->events.pop_front();
+    const Event event = context_.events.front();
+    context_.events.pop_front();
     return event;
 }
 
 const PortCounters& Device::counters(std::uint8_t port) const {
-    return parts_->port(port).counters;
+    return context_.port(port).counters;
 }
 
 }  // namespace lanewise::verbs

@@ -3,10 +3,10 @@
 #include "verbs/proto/queue_pair/queue_pair.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <cerrno>
 
 #include "verbs/proto/connection/migration.hpp"
-#include "verbs/proto/queue_pair/queue_pair_parts.hpp"
+#include "verbs/proto/queue_pair/transitions.hpp"
 
 namespace lanewise::verbs {
 namespace {
@@ -22,164 +22,286 @@ bool same_partition(std::uint16_t a, std::uint16_t b) {
 
 }  // namespace
 
-QueuePair::QueuePair(std::unique_ptr<QueuePairParts> parts) : parts_(std::move(parts)) {
-    parts_->connection.handle = this;
-}
-
-QueuePair::~QueuePair() = default;
-
-const QueuePairInit& QueuePair::init() const {
-    return parts_->connection.init;
-}
-
-State QueuePair::state() const {
-    return parts_->connection.state();
-}
-
-const QueuePairCounters& QueuePair::counters() const {
-    return parts_->connection.counters;
+QueuePair::QueuePair(DeviceContext& device, const QueuePairInit& init)
+    : connection_(device, init, this), requester_(connection_), responder_(connection_) {
+    slot_.queue_pair = this;
 }
 
 int QueuePair::post_send(const SendRequest& request) {
-    const int refused = parts_->requester.post(request);
-    if (refused == 0) {
-        parts_->settle();
+    const int error = requester_.post(request);
+    if (error == 0) {
+        settle();
     }
-    return refused;
+    return error;
 }
 
 int QueuePair::post_receive(const ReceiveRequest& request) {
-    const int refused = parts_->responder.post(request);
-    if (refused == 0 && state() == State::error) {
-        parts_->settle();
+    const int error = responder_.post(request);
+    if (error == 0 && state() == State::error) {
+        settle();
     }
-    return refused;
+    return error;
 }
 
-bool QueuePair::gathers() const {
-    return parts_->requester.gathers();
+bool QueuePair::has_valid_values(const Attributes& wanted, std::uint32_t mask) const {
+    const DeviceContext& device = connection_.device;
+    const auto given = [&](std::uint32_t attribute) { return (mask & attribute) != 0; };
+    const auto most = device.config.read_atomic_max;
+    const bool wrong =
+        (given(port_attribute) && !device.has_port(wanted.port)) ||
+        (given(pkey_index_attribute) && wanted.primary.pkey_index != 0) ||
+        (given(address_attribute) && !device.has_port(wanted.primary.address.port)) ||
+        (given(path_mtu_attribute) &&
+         (wanted.path_mtu < Mtu::b256 || wanted.path_mtu > Mtu::b4096)) ||
+        (given(timeout_attribute) && wanted.primary.timeout > 31) ||
+        (given(retry_count_attribute) && wanted.retry_count > 7) ||
+        (given(rnr_retry_attribute) && wanted.rnr_retry > 7) ||
+        (given(rnr_timer_attribute) && wanted.rnr_timer > 31) ||
+        (given(read_atomic_attribute) && wanted.read_atomic_max > most) ||
+        (given(destination_read_atomic_attribute) && wanted.destination_read_atomic_max > most) ||
+        (given(destination_qpn_attribute) && wanted.destination_qpn > Psn::mask) ||
+        (given(alternate_path_attribute) &&
+         (!device.has_port(wanted.alternate.address.port) || wanted.alternate.pkey_index != 0 ||
+          wanted.alternate.timeout > 31)) ||
+        (given(current_state_attribute) && wanted.current_state != connection_.state());
+    return !wrong;
+}
+
+void QueuePair::take_values(const Attributes& wanted, std::uint32_t mask) {
+    Attributes& now = connection_.attributes;
+    const auto take = [&](std::uint32_t attribute, auto member) {
+        if ((mask & attribute) != 0) {
+            now.*member = wanted.*member;
+        }
+    };
+    take(access_attribute, &Attributes::access);
+    take(port_attribute, &Attributes::port);
+    take(qkey_attribute, &Attributes::qkey);
+    take(path_mtu_attribute, &Attributes::path_mtu);
+    take(destination_qpn_attribute, &Attributes::destination_qpn);
+    take(receive_psn_attribute, &Attributes::receive_psn);
+    take(send_psn_attribute, &Attributes::send_psn);
+    take(read_atomic_attribute, &Attributes::read_atomic_max);
+    take(destination_read_atomic_attribute, &Attributes::destination_read_atomic_max);
+    take(retry_count_attribute, &Attributes::retry_count);
+    take(rnr_retry_attribute, &Attributes::rnr_retry);
+    take(rnr_timer_attribute, &Attributes::rnr_timer);
+    take(drained_notice_attribute, &Attributes::drained_notice);
+    if ((mask & address_attribute) != 0) {
+        now.primary.address = wanted.primary.address;
+        now.port = now.primary.address.port;
+    }
+    if ((mask & timeout_attribute) != 0) {
+        now.primary.timeout = wanted.primary.timeout;
+    }
+    if ((mask & alternate_path_attribute) != 0) {
+        now.alternate = wanted.alternate;
+        connection_.alternate_loaded = true;
+    }
+}
+
+void QueuePair::reset() {
+    // A program that reuses the queue pair must not find completions of earlier work.
+    connection_.init.send_queue->forget(connection_.init.number);
+    connection_.init.receive_queue->forget(connection_.init.number);
+    requester_.reset();
+    responder_.reset();
+    connection_.attributes = {};
+    connection_.alternate_loaded = false;
+    connection_.established_reported = false;
+    connection_.previous_path.reset();
+    flushed_ = false;
+    announcements_left_ = 0;
+    announce_at_ = never;
+}
+
+void QueuePair::change_migration_state(Migration wanted) {
+    if (wanted == Migration::rearm) {
+        connection_.attributes.migration = Migration::rearm;
+        connection_.migration_error_reported = false;
+        return;
+    }
+    if (connection_.attributes.migration == Migration::armed) {
+        leave_path();
+    }
+}
+
+void QueuePair::enter(State from, State to) {
+    Attributes& attributes = connection_.attributes;
+    attributes.state = to;
+    if (from == State::init && to == State::ready_to_receive) {
+        // Datagrams have no path; they may be as long as the port allows.
+        attributes.path_mtu =
+            connection_.connected() ? attributes.path_mtu : connection_.device.config.mtu;
+        responder_.start(Psn(attributes.receive_psn));
+    }
+    if (from == State::ready_to_receive && to == State::ready_to_send) {
+        requester_.start(Psn(attributes.send_psn));
+    }
+    if (to == State::send_queue_drained && from == State::ready_to_send) {
+        drained_reported_ = false;
+    }
+}
+
+int QueuePair::modify(const Attributes& wanted, std::uint32_t mask) {
+    const State from = state();
+    const State to = (mask & state_attribute) != 0 ? wanted.state : from;
+    const bool migrates = (mask & migration_attribute) != 0;
+    if (!may_change(connection_.init.transport, from, to, mask) ||
+        !has_valid_values(wanted, mask)) {
+        return EINVAL;
+    }
+    if (migrates && check_migration(connection_, wanted.migration, to,
+                                    (mask & alternate_path_attribute) != 0) != 0) {
+        return EINVAL;
+    }
+    if (to == State::reset) {
+        reset();
+        settle();
+        return 0;
+    }
+    take_values(wanted, mask);
+    enter(from, to);
+    if (migrates) {
+        change_migration_state(wanted.migration);
+    }
+    settle();
+    return 0;
 }
 
 Attributes QueuePair::query() const {
-    Attributes attributes = parts_->connection.attributes;
+    Attributes attributes = connection_.attributes;
     attributes.current_state = attributes.state;
-    attributes.draining =
-        attributes.state == State::send_queue_drained && !parts_->requester.idle();
+    attributes.draining = attributes.state == State::send_queue_drained && !requester_.idle();
     return attributes;
 }
 
-void QueuePairParts::on_packet(const Packet& packet, const Arrival& from, Nanoseconds now) {
-    if (!connection.receives() || packet.transport != connection.init.transport) {
-        ++connection.counters.dropped;
+void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds now) {
+    if (!connection_.receives() || packet.transport != connection_.init.transport) {
+        ++connection_.counters.dropped;
         return;
     }
-    if (!same_partition(packet.base.pkey, connection.device.config.pkey)) {
-        ++connection.device.port(from.port).counters.pkey_violations;
-        ++connection.counters.dropped;
+    if (!same_partition(packet.base.pkey, connection_.device.config.pkey)) {
+        ++connection_.device.port(from.port).counters.pkey_violations;
+        ++connection_.counters.dropped;
         return;
     }
-    const Passage passage = admit(connection, packet, from);
-    if (passage == Passage::foreign) {
-        ++connection.counters.foreign_packets;
+    const Admission admission = admit(connection_, packet, from);
+    if (admission == Admission::foreign) {
+        ++connection_.counters.foreign_packets;
         return;
     }
-    if (passage == Passage::followed && connection.reliable()) {
-        requester.go_back();
+    if (admission == Admission::followed && connection_.reliable()) {
+        requester_.go_back();
     }
     if (packet.base.migration_request) {  // it has followed, or was there before
-        announcements_left = 0;
-        announce_at = never;
+        announcements_left_ = 0;
+        announce_at_ = never;
     }
-    ++connection.counters.packets_received;
-    connection.counters.bytes_received += packet.payload.size();
-    if (connection.state() == State::ready_to_receive && !connection.established_told) {
-        connection.established_told = true;
-        connection.tell(EventKind::communication_established);
+    ++connection_.counters.packets_received;
+    connection_.counters.bytes_received += packet.payload.size();
+    if (connection_.state() == State::ready_to_receive && !connection_.established_reported) {
+        connection_.established_reported = true;
+        connection_.report(EventKind::communication_established);
     }
-    if (!connection.connected()) {
-        responder.on_datagram(packet, from);
-    } else if (!connection.reliable()) {
-        responder.on_unreliable(packet);
+    if (!connection_.connected()) {
+        responder_.on_datagram(packet, from);
+    } else if (!connection_.reliable()) {
+        responder_.on_unreliable(packet);
     } else if (!packet.row.is_response()) {
-        responder.on_request(packet, now);
-    } else if (connection.sends()) {
-        requester.on_response(packet, now);
+        responder_.on_request(packet, now);
+    } else if (connection_.sends()) {
+        requester_.on_response(packet, now);
     }
     settle();
 }
 
-void QueuePairParts::on_deadline(Nanoseconds now) {
-    if (announce_at <= now) {
-        announce_at = never;
-        --announcements_left;
-        responder.announce();
+void QueuePair::on_deadline(Nanoseconds now) {
+    if (announce_at_ <= now) {
+        announce_at_ = never;
+        --announcements_left_;
+        responder_.announce();
     }
-    requester.on_deadline(now);
-    responder.on_deadline(now);
+    requester_.on_deadline(now);
+    responder_.on_deadline(now);
     settle();
 }
 
-void QueuePairParts::on_port_down(std::uint8_t port) {
-    if (leaves_port(connection, port)) {
+void QueuePair::on_port_down(std::uint8_t port) {
+    if (must_leave_port(connection_, port)) {
         leave_path();
         settle();
     }
 }
 
-void QueuePairParts::leave_path() {
-    migrate(connection);
-    if (connection.reliable()) {
-        requester.go_back();
-        responder.announce();
-        announcements_left = announcements_max;
+void QueuePair::on_address_change(std::uint8_t port, const Address& from, const Address& to) {
+    Attributes& attributes = connection_.attributes;
+    for (Path *path : {&attributes.primary, &attributes.alternate}) {
+        if (path->address.port == port && path->address.source == from) {
+            path->address.source = to;
+        }
     }
 }
 
-// An announcement may be lost, and a peer that only sends would learn of it no earlier than by its
-// timeout. They come less and less often.
-void QueuePairParts::keep_announcing(Nanoseconds now) {
-    const Nanoseconds pause = connection.device.config.probe_ns;
-    if (announcements_left > 0 && announce_at == never && pause > 0) {
-        announce_at = now + (pause << (announcements_max - announcements_left));
+void QueuePair::send_delayed_ack() {
+    responder_.cancel_ack_delay();
+    connection_.device.scheduler.add_ready(slot_);
+}
+
+void QueuePair::leave_path() {
+    migrate(connection_);
+    if (connection_.reliable()) {
+        requester_.go_back();
+        responder_.announce();
+        announcements_left_ = announcements_max;
     }
 }
 
-void QueuePairParts::settle() {
-    const State state = connection.state();
+// Announcements are repeated, at growing intervals, because one may be lost, and a peer that only
+// sends would otherwise notice the migration no earlier than its ack timeout.
+void QueuePair::schedule_announcement(Nanoseconds now) {
+    const Nanoseconds pause = connection_.device.config.probe_ns;
+    if (announcements_left_ > 0 && announce_at_ == never && pause > 0) {
+        announce_at_ = now + (pause << (announcements_max - announcements_left_));
+    }
+}
+
+void QueuePair::settle() {
+    const State state = connection_.state();
     if (state == State::error || state == State::send_queue_error) {
-        requester.flush();
+        requester_.flush();
     }
     if (state == State::error) {
-        if (!flushed || connection.init.shared_receive_queue == nullptr) {
-            responder.flush();
+        if (!flushed_ || connection_.init.shared_receive_queue == nullptr) {
+            responder_.flush();
         }
-        flushed = true;
+        flushed_ = true;
     }
-    if (state == State::send_queue_drained && requester.idle() && !drained_told) {
-        drained_told = true;
-        if (connection.attributes.drained_notice) {
-            connection.tell(EventKind::send_queue_drained);
+    if (state == State::send_queue_drained && requester_.idle() && !drained_reported_) {
+        drained_reported_ = true;
+        if (connection_.attributes.drained_notice) {
+            connection_.report(EventKind::send_queue_drained);
         }
     }
-    const Nanoseconds deadline = std::min(requester.deadline(), announce_at);
-    connection.device.agenda.schedule(
-        *this, std::min(connection.sends() ? deadline : never, responder.deadline()));
-    if (responder.waits()) {
-        connection.device.agenda.wait(*this);
+    const Nanoseconds deadline = std::min(requester_.deadline(), announce_at_);
+    connection_.device.scheduler.set_deadline(
+        slot_, std::min(connection_.sends() ? deadline : never, responder_.deadline()));
+    if (responder_.delays_ack()) {
+        connection_.device.scheduler.add_delayed_ack(slot_);
     }
-    connection.device.agenda.offer(*this);
+    connection_.device.scheduler.add_ready(slot_);
 }
 
-std::optional<Transmission> QueuePairParts::transmit(Batch& batch, std::size_t segments_max,
-                                                     Nanoseconds now) {
+std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segments_max,
+                                                Nanoseconds now) {
     std::optional<Transmission> run;
     AddressVector to;
     bool open = true;
     while (open && (!run || run->segments < segments_max)) {
-        const auto answer = responder.peek();
-        const auto request = answer && !responder.waits() ? std::nullopt : requester.peek();
+        const auto answer = responder_.peek();
+        const auto request = answer && !responder_.delays_ack() ? std::nullopt : requester_.peek();
         const auto next = request ? request : answer;
-        if (!next || (!request && responder.waits() && !run)) {
+        if (!next || (!request && responder_.delays_ack() && !run)) {
             break;
         }
         const std::size_t used = run ? run->bytes : 0;
@@ -189,12 +311,12 @@ std::optional<Transmission> QueuePairParts::transmit(Batch& batch, std::size_t s
         }
         to = *next->to;
         batch.begin();
-        if (!(request ? requester.write_next(batch, now) : responder.write_next(batch))) {
+        if (!(request ? requester_.write_next(batch, now) : responder_.write_next(batch))) {
             batch.drop();
             settle();
             continue;
         }
-        const Origin origin = run ? run->origin : connection.device.origin_of(to);
+        const Origin origin = run ? run->origin : connection_.device.origin_of(to);
         const auto ip_id = static_cast<std::uint16_t>(origin.ip_id + (run ? run->segments : 0));
         const std::size_t bytes =
             batch.finish({to.source, to.destination, origin.source_udp_port}, ip_id);
@@ -213,9 +335,9 @@ std::optional<Transmission> QueuePairParts::transmit(Batch& batch, std::size_t s
         open = bytes == run->segment_bytes;
     }
     if (run) {
-        connection.counters.packets_sent += run->segments;
-        connection.counters.bytes_sent += run->bytes;
-        keep_announcing(now);
+        connection_.counters.packets_sent += run->segments;
+        connection_.counters.bytes_sent += run->bytes;
+        schedule_announcement(now);
         settle();
     }
     return run;

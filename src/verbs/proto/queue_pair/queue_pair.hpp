@@ -1,47 +1,81 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A queue pair as its owner sees it: post work, modify, query. What happens between is in the
-// requester (sends, and what comes back), the responder (what the peer asks for) and the
-// migration of paths; the device brings packets and time.
+// A queue pair. A program posts work to it, modifies and queries it; the device brings packets and
+// time, and asks for what is to be sent. The requester handles sends and the responses to them, the
+// responder what the peer requests, and connection/migration.hpp the paths.
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 
 #include "verbs/proto/connection/attributes.hpp"
+#include "verbs/proto/connection/connection.hpp"
 #include "verbs/proto/connection/counters.hpp"
+#include "verbs/proto/connection/scheduler.hpp"
 #include "verbs/proto/queues/work_request.hpp"
+#include "verbs/proto/requester/requester.hpp"
+#include "verbs/proto/responder/responder.hpp"
+#include "verbs/proto/wire/batch.hpp"
 
 namespace lanewise::verbs {
 
-struct QueuePairParts;  // queue_pair_parts.hpp; for the engine's own files
-
 class QueuePair {
   public:
-    explicit QueuePair(std::unique_ptr<QueuePairParts> parts);
-    ~QueuePair();
+    QueuePair(DeviceContext& device, const QueuePairInit& init);
+    QueuePair(const QueuePair&) = delete;
+    QueuePair& operator=(const QueuePair&) = delete;
 
     // 0, or EINVAL (state, operation, flags, slices), ENOMEM (queue full).
     int post_send(const SendRequest& request);
     int post_receive(const ReceiveRequest& request);
-    // Whether requests that were posted may wait for more to go with them: others are under way,
-    // and those that wait do not fill a batch.
-    bool gathers() const;
+    // Whether posted requests may wait for more to be sent with them: others are in flight, and
+    // those that wait do not fill a batch.
+    bool gathers() const { return requester_.gathers(); }
 
     // 0, or EINVAL, and then nothing has changed (ibv_modify_qp(3)). `mask` is of Attribute.
-    int modify(const Attributes& attributes, std::uint32_t mask);
+    int modify(const Attributes& wanted, std::uint32_t mask);
     Attributes query() const;
 
-    const QueuePairInit& init() const;
+    const QueuePairInit& init() const { return connection_.init; }
     std::uint32_t number() const { return init().number; }
-    State state() const;
-    const QueuePairCounters& counters() const;
+    State state() const { return connection_.state(); }
+    const QueuePairCounters& counters() const { return connection_.counters; }
 
-    QueuePairParts& parts() { return *parts_; }
+    // The rest is for the device.
+
+    // A packet for this queue pair, intact and from a port of the device.
+    void on_packet(const Packet& packet, const Arrival& from, Nanoseconds now);
+    std::optional<Transmission> transmit(Batch& batch, std::size_t segments_max, Nanoseconds now);
+    void on_deadline(Nanoseconds now);
+    void on_port_down(std::uint8_t port);
+    void on_address_change(std::uint8_t port, const Address& from, const Address& to);
+    void send_delayed_ack();
+    const ScheduleSlot& schedule_slot() const { return slot_; }
 
   private:
-    std::unique_ptr<QueuePairParts> parts_;
+    bool has_valid_values(const Attributes& wanted, std::uint32_t mask) const;
+    void take_values(const Attributes& wanted, std::uint32_t mask);
+    void reset();
+    void change_migration_state(Migration wanted);
+    void enter(State from, State to);
+    // Leaves the primary path at once; unacknowledged packets are sent again on the other one.
+    void leave_path();
+    void schedule_announcement(Nanoseconds now);
+    // Does what follows from the state that the last call left: flushes queues, reports events,
+    // updates the scheduler. Every call that changes something ends with it.
+    void settle();
+
+    Connection connection_;
+    Requester requester_;
+    Responder responder_;
+    ScheduleSlot slot_;
+    bool flushed_ = false;
+    bool drained_reported_ = false;
+    // After a migration, how many more times the peer is told of it, until it has followed.
+    unsigned announcements_left_ = 0;
+    Nanoseconds announce_at_ = never;
 };
 
 }  // namespace lanewise::verbs

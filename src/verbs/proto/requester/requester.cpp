@@ -3,28 +3,98 @@
 #include "verbs/proto/requester/requester.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
+#include "verbs/proto/connection/migration.hpp"
 #include "verbs/proto/memory/scatter.hpp"
-#include "verbs/proto/requester/window.hpp"
 
 namespace lanewise::verbs {
 namespace {
 
-Kind kind_of(Operation operation) {
+bool supports(const Connection& connection, Operation operation) {
+    switch (operation) {
+        case Operation::send:
+        case Operation::send_immediate:
+            return true;
+        case Operation::write:
+        case Operation::write_immediate:
+            return connection.connected();
+        case Operation::read:
+        case Operation::compare_swap:
+        case Operation::fetch_add:
+            return connection.reliable() && connection.attributes.read_atomic_max > 0;
+    }
+    return false;
+}
+
+bool is_atomic(Operation operation) {
+    return operation >= Operation::compare_swap;
+}
+
+std::uint64_t length_of(const SendRequest& request) {
+    if (request.inline_bytes.empty()) {
+        return length_bytes(request.slices);
+    }
+    std::uint64_t sum = 0;
+    for (const auto& run : request.inline_bytes) {
+        sum += run.size();
+    }
+    return sum;
+}
+
+int check(const Connection& connection, const SendRequest& request) {
+    const State state = connection.state();
+    if (state < State::ready_to_send || !supports(connection, request.operation)) {
+        return EINVAL;
+    }
+    const std::uint64_t length = length_of(request);
+    const bool is_inline = (request.flags & inline_data) != 0;
+    const bool takes_data = request.operation == Operation::read || is_atomic(request.operation);
+    if (is_inline && (takes_data || length > connection.init.inline_bytes_max)) {
+        return EINVAL;
+    }
+    if (request.slices.size() > connection.init.send_slices_max ||
+        length > connection.device.config.message_bytes_max) {
+        return EINVAL;
+    }
+    if (is_atomic(request.operation) && length != sizeof(std::uint64_t)) {
+        return EINVAL;
+    }
+    const bool addressed = connection.connected() || request.address != nullptr;
+    return addressed && (connection.connected() || length <= connection.mtu()) ? 0 : EINVAL;
+}
+
+// Inline data may lie in memory that is not registered.
+void copy_inline(SendEntry& entry, const SendRequest& request) {
+    entry.inline_bytes.clear();
+    for (const auto& run : request.inline_bytes) {
+        entry.inline_bytes.insert(entry.inline_bytes.end(), run.begin(), run.end());
+    }
+    if (!request.inline_bytes.empty()) {
+        return;
+    }
+    for (const Slice& slice : request.slices) {
+        const auto *from = reinterpret_cast<const std::byte *>(slice.address);
+        entry.inline_bytes.insert(entry.inline_bytes.end(), from, from + slice.length_bytes);
+    }
+}
+
+PacketKind kind_of(Operation operation) {
     switch (operation) {
         case Operation::write:
         case Operation::write_immediate:
-            return Kind::write;
+            return PacketKind::write;
         case Operation::read:
-            return Kind::read_request;
+            return PacketKind::read_request;
         case Operation::compare_swap:
-            return Kind::compare_swap;
+            return PacketKind::compare_swap;
         case Operation::fetch_add:
-            return Kind::fetch_add;
+            return PacketKind::fetch_add;
         default:
-            return Kind::send;
+            return PacketKind::send;
     }
 }
 
@@ -37,28 +107,102 @@ bool later_message(std::uint32_t a, std::uint32_t b) {
     return before(Psn(b), Psn(a));
 }
 
+CompletedWork completed_work(Operation operation) {
+    switch (operation) {
+        case Operation::write:
+        case Operation::write_immediate:
+            return CompletedWork::rdma_write;
+        case Operation::read:
+            return CompletedWork::rdma_read;
+        case Operation::compare_swap:
+            return CompletedWork::compare_swap;
+        case Operation::fetch_add:
+            return CompletedWork::fetch_add;
+        default:
+            return CompletedWork::send;
+    }
+}
+
+bool is_gap(const Packet& packet) {
+    return packet.row.kind == PacketKind::acknowledge &&
+           packet.ack.syndrome == syndrome(NakCode::psn_sequence);
+}
+
+Status status_of(NakCode code) {
+    switch (code) {
+        case NakCode::remote_access:
+            return Status::remote_access_error;
+        case NakCode::remote_operational:
+            return Status::remote_operation_error;
+        default:
+            return Status::remote_invalid_request;
+    }
+}
+
 }  // namespace
 
+// Posting: what ibv_post_send(3) refuses, and how a request becomes an entry.
+
+int Requester::post(const SendRequest& request) {
+    const int refused = check(connection_, request);
+    if (refused != 0) {
+        return refused;
+    }
+    if (entries_.size() >= connection_.init.send_requests_max) {
+        return ENOMEM;
+    }
+    SendEntry& entry = entries_.push();
+    entry.id = request.id;
+    entry.operation = request.operation;
+    entry.flags = request.flags;
+    entry.immediate = request.immediate;
+    entry.rkey = request.rkey;
+    entry.remote_address = request.remote_address;
+    entry.compare_add = request.compare_add;
+    entry.swap = request.swap;
+    entry.remote_qpn = request.remote_qpn;
+    entry.remote_qkey = request.remote_qkey;
+    entry.length_bytes = length_of(request);
+    if (request.address != nullptr) {
+        entry.address = *request.address;
+    }
+    entry.slices.assign(request.slices.begin(), request.slices.end());
+    if ((request.flags & inline_data) != 0) {
+        copy_inline(entry, request);
+    }
+    const std::uint64_t mtu = connection_.mtu();
+    entry.packets = entry.is_atomic() ? 1
+                                      : static_cast<std::uint32_t>(std::max<std::uint64_t>(
+                                            1, (entry.length_bytes + mtu - 1) / mtu));
+    entry.first = next_;
+    next_ = next_ + entry.packets;
+    sequence_ += messages_of(entry);
+    entry.sequence = sequence_ & Psn::mask;
+    return 0;
+}
+
+// Sending.
+
 void Requester::start(Psn first) {
-    forget_everything();
+    reset();
     window_.open(connection_.device.config.window_bytes);
-    peer_drops_early_ = false;
+    peer_drops_out_of_order_ = false;
     unacked_ = cursor_ = highest_ = next_ = first;
     sequence_ = credit_limit_ = 0;
     credits_unlimited_ = false;
     retries_left_ = connection_.attributes.retry_count;
-    patient_until_ = never;
+    retry_window_end_ = never;
     rnr_retries_left_ = connection_.attributes.rnr_retry;
 }
 
-void Requester::forget_everything() {
+void Requester::reset() {
     entries_.clear();
     reads_.clear();
     cursor_entry_ = 0;
     unrequested_ = 0;
     went_back_to_.reset();
-    mended_.reset();
-    round_trip_.forget();
+    selective_.reset();
+    rtt_.discard_sample();
     local_error_ = Status::success;
     unacked_ = cursor_ = highest_ = next_;
     stop_timers();
@@ -68,7 +212,7 @@ void Requester::flush() {
     while (!entries_.empty()) {
         complete_front(Status::flushed);
     }
-    forget_everything();
+    reset();
 }
 
 std::uint32_t Requester::read_packets() const {
@@ -85,7 +229,7 @@ Requester::Plan Requester::plan_at(std::size_t at, Psn psn) const {
               .index = static_cast<std::uint32_t>(distance(entry.first, psn)),
               .kind = kind_of(entry.operation)};
     if (entry.is_read()) {
-        // Pieces begin at multiples of a fixed length, also when a part is asked for again, so that
+        // Pieces begin at multiples of a fixed length, also when a part is requested again, so that
         // the peer counts the same messages.
         const std::uint32_t end = (plan.index / read_packets() + 1) * read_packets();
         plan.packets = std::min(end, entry.packets) - plan.index;
@@ -107,7 +251,7 @@ Requester::Plan Requester::plan_at(std::size_t at, Psn psn) const {
 bool Requester::fits_window(const Plan& plan) const {
     const auto ahead = static_cast<std::uint32_t>(distance(unacked_, cursor_));
     const std::size_t bytes =
-        plan.kind == Kind::read_request ? connection_.mtu() : plan.payload_bytes;
+        plan.kind == PacketKind::read_request ? connection_.mtu() : plan.payload_bytes;
     return ahead == 0 || ahead + plan.packets <= window_.packets(bytes);
 }
 
@@ -125,7 +269,7 @@ bool Requester::may_begin(const SendEntry& entry, const Plan& plan) const {
     if (entry.awaits_data() && reads_.size() >= connection_.attributes.read_atomic_max) {
         return false;
     }
-    // One message may go beyond the credits: its answer brings new ones.
+    // One message may exceed the credits: its acknowledgement brings new ones.
     if (plan.index == 0 && entry.takes_receive() && !credits_unlimited_ &&
         later_message(entry.sequence, credit_limit_ + 1)) {
         return false;
@@ -152,7 +296,7 @@ std::optional<Requester::Plan> Requester::plan() const {
     return plan;
 }
 
-std::optional<Outgoing> Requester::peek() {
+std::optional<NextPacket> Requester::peek() {
     const auto next = plan();
     if (!next) {
         return std::nullopt;
@@ -161,7 +305,7 @@ std::optional<Outgoing> Requester::peek() {
     const OpcodeRow& row = connection_.row(next->kind, next->part, next->immediate);
     const AddressVector *to =
         connection_.connected() ? &connection_.attributes.primary.address : &entry.address;
-    return Outgoing{datagram_bytes(row, next->payload_bytes), to};
+    return NextPacket{datagram_bytes(row, next->payload_bytes), to};
 }
 
 Packet Requester::packet_of(const SendEntry& entry, const Plan& plan) const {
@@ -234,7 +378,7 @@ bool Requester::gathers() const {
     }
     const auto waiting = static_cast<std::uint32_t>(distance(cursor_, next_));
     const std::size_t bytes = std::min<std::uint64_t>(newest.length_bytes, connection_.mtu());
-    return waiting * weight_bytes(bytes) < batch_bytes;
+    return waiting * socket_buffer_bytes(bytes) < batch_bytes;
 }
 
 bool Requester::write_next(Batch& batch, Nanoseconds now) {
@@ -256,7 +400,7 @@ bool Requester::write_next(Batch& batch, Nanoseconds now) {
     batch.pad(packet.base.pad_bytes);
     unrequested_ = packet.base.ack_request ? 0 : unrequested_ + 1;
     if (packet.base.ack_request && !next->probe && !before(cursor_, highest_)) {
-        round_trip_.on_sent(packet.base.psn, now);
+        rtt_.on_sent(packet.base.psn, now);
     }
     sent(*next, now);
     return true;
@@ -265,7 +409,7 @@ bool Requester::write_next(Batch& batch, Nanoseconds now) {
 void Requester::sent(const Plan& plan, Nanoseconds now) {
     if (plan.probe) {
         probe_wanted_ = false;
-        round_trip_.forget();
+        rtt_.discard_sample();
         ++connection_.counters.packets_resent;
         return;
     }
@@ -288,6 +432,365 @@ void Requester::sent(const Plan& plan, Nanoseconds now) {
             complete_front(Status::success);
         }
     }
+}
+
+// Responses: acknowledgements, refusals, data of reads and atomics (IBA 1, 9.7.5 and 9.9.2). A
+// response with number n acknowledges everything before n as well, except that a read or atomic is
+// done only when its data have arrived: a response to a later packet shows that they were lost.
+
+void Requester::complete_front(Status status) {
+    const SendEntry& entry = entries_.front();
+    const bool wanted = (entry.flags & signaled) != 0 || connection_.init.signal_all;
+    const Completion completion{.id = entry.id,
+                                .status = status,
+                                .work = completed_work(entry.operation),
+                                .length_bytes = static_cast<std::uint32_t>(entry.length_bytes),
+                                .qpn = connection_.init.number};
+    entries_.pop();
+    cursor_entry_ -= cursor_entry_ > 0 ? 1 : 0;
+    if (wanted || status != Status::success) {
+        connection_.complete(connection_.init.send_queue, completion);
+    }
+}
+
+// After this error RC fails as a whole; the other transports lose only their send queue.
+void Requester::fail_front(Status status) {
+    complete_front(status);
+    stop_timers();
+    connection_.attributes.state = connection_.reliable() ? State::error : State::send_queue_error;
+}
+
+void Requester::advance_to(Psn psn, Nanoseconds now) {
+    if (!before(unacked_, psn)) {
+        return;
+    }
+    rtt_.on_acknowledged(psn, now);
+    window_.on_progress(static_cast<std::uint32_t>(distance(unacked_, psn)), connection_.mtu());
+    unacked_ = psn;
+    while (!reads_.empty() && before(reads_.front(), unacked_)) {
+        reads_.pop();
+    }
+    while (!entries_.empty() && before(entries_.front().last(), unacked_)) {
+        complete_front(Status::success);
+    }
+    if (before(cursor_, unacked_)) {  // acknowledged before it was sent again
+        cursor_ = unacked_;
+        cursor_entry_ = 0;
+    }
+    retries_left_ = connection_.attributes.retry_count;
+    retry_window_end_ = never;
+    rnr_retries_left_ = connection_.attributes.rnr_retry;
+    went_back_to_.reset();
+    restart_timers(now);
+    if (local_error_ != Status::success && cursor_entry_ == 0 && !entries_.empty() &&
+        connection_.state() != State::error) {
+        fail_front(local_error_);
+    }
+}
+
+// Acknowledges everything before `psn`. False if that would skip read data that did not arrive;
+// then they are requested again.
+bool Requester::acknowledge_before(Psn psn, Nanoseconds now) {
+    for (std::size_t i = 0; i < entries_.size() && before(entries_[i].first, psn); ++i) {
+        const SendEntry& entry = entries_[i];
+        if (entry.awaits_data()) {
+            const Psn missing = before(unacked_, entry.first) ? entry.first : unacked_;
+            if (missing == psn) {
+                break;
+            }
+            advance_to(missing, now);
+            retry_once();
+            return false;
+        }
+    }
+    advance_to(psn, now);
+    return true;
+}
+
+void Requester::take_credits(const AckHeader& ack) {
+    const std::uint8_t code = value_of(ack.syndrome);
+    if (code == credits_unlimited) {
+        credits_unlimited_ = true;
+        return;
+    }
+    const Psn limit(ack.msn + credits_of(code));
+    if (before(Psn(credit_limit_), limit)) {
+        credit_limit_ = limit.value();
+    }
+}
+
+void Requester::on_response(const Packet& packet, Nanoseconds now) {
+    const Psn psn = packet.base.psn;
+    if (before(psn, unacked_ - 1) || !before(psn, highest_)) {
+        ++connection_.counters.duplicates;
+        return;
+    }
+    const bool answered_probe = probes_ > 0 && !is_gap(packet);
+    switch (packet.row.kind) {
+        case PacketKind::read_response:
+            on_read_data(packet, now);
+            break;
+        case PacketKind::atomic_acknowledge:
+            on_atomic_data(packet, now);
+            break;
+        default:
+            on_acknowledge(packet, now);
+    }
+    // This is the first response after a long pause: what it does not cover was lost.
+    if (answered_probe && probes_ == 0 && connection_.sends() && rnr_until_ == never &&
+        before(unacked_, cursor_) && reads_.empty()) {
+        go_back();
+    }
+}
+
+void Requester::on_acknowledge(const Packet& packet, Nanoseconds now) {
+    const Psn psn = packet.base.psn;
+    const std::uint8_t value = value_of(packet.ack.syndrome);
+    const Acknowledgement what = acknowledgement_of(packet.ack.syndrome);
+    if (what == Acknowledgement::ack) {
+        take_credits(packet.ack);
+        if (acknowledge_before(psn + 1, now)) {
+            on_selective_acknowledged(psn);
+        }
+        return;
+    }
+    if (before(psn, unacked_) || !acknowledge_before(psn, now)) {
+        return;
+    }
+    if (what == Acknowledgement::rnr_nak) {
+        on_receiver_not_ready(value, now);
+    } else if (what == Acknowledgement::nak) {
+        on_nak(static_cast<NakCode>(value));
+    }
+}
+
+void Requester::on_nak(NakCode code) {
+    if (code == NakCode::psn_sequence) {
+        ++connection_.counters.sequence_naks_received;
+        retransmit_oldest();
+        return;
+    }
+    ++connection_.counters.error_naks_received;
+    if (code <= NakCode::invalid_rd_request && !entries_.empty() &&
+        connection_.state() != State::error) {
+        fail_front(status_of(code));
+    }
+}
+
+// If the acknowledgement covers only the packet that was retransmitted, either the next one is
+// missing as well, or the peer drops out-of-order packets. Several such acknowledgements in a row
+// mean the latter.
+void Requester::on_selective_acknowledged(Psn acknowledged) {
+    constexpr unsigned in_a_row_max = 3;
+    if (!selective_ || before(acknowledged, selective_->psn)) {
+        return;
+    }
+    const bool nothing_behind =
+        acknowledged == selective_->psn && before(unacked_, selective_->cursor);
+    if (!nothing_behind || !connection_.sends()) {
+        selective_.reset();
+        return;
+    }
+    if (++selective_->in_a_row == in_a_row_max) {
+        peer_drops_out_of_order_ = true;
+        go_back();
+        return;
+    }
+    selective_->psn = unacked_;
+    went_back_to_ = unacked_;
+    probe_wanted_ = true;
+}
+
+void Requester::on_read_data(const Packet& packet, Nanoseconds now) {
+    const Psn psn = packet.base.psn;
+    if (before(psn, unacked_) || !acknowledge_before(psn, now) || entries_.empty() ||
+        connection_.state() == State::error) {
+        return;
+    }
+    const SendEntry& entry = entries_.front();
+    if (!entry.is_read() || psn != unacked_) {
+        ++connection_.counters.dropped;
+        return;
+    }
+    const std::uint64_t offset =
+        std::uint64_t{connection_.mtu()} * static_cast<std::uint64_t>(distance(entry.first, psn));
+    const std::uint64_t expected =
+        std::min<std::uint64_t>(connection_.mtu(), entry.length_bytes - offset);
+    if (packet.payload.size() != expected) {
+        fail_front(Status::bad_response);
+        return;
+    }
+    const Copied copied = scatter(connection_.device.memory, connection_.init.domain, entry.slices,
+                                  offset, packet.payload);
+    if (copied != Copied::all) {
+        fail_front(Status::local_protection_error);
+        return;
+    }
+    if ((packet.row.extensions & has_aeth) != 0) {
+        take_credits(packet.ack);
+    }
+    advance_to(psn + 1, now);
+}
+
+void Requester::on_atomic_data(const Packet& packet, Nanoseconds now) {
+    const Psn psn = packet.base.psn;
+    if (before(psn, unacked_) || !acknowledge_before(psn, now) || entries_.empty() ||
+        connection_.state() == State::error) {
+        return;
+    }
+    const SendEntry& entry = entries_.front();
+    if (!entry.is_atomic() || psn != unacked_) {
+        ++connection_.counters.dropped;
+        return;
+    }
+    const auto value = std::bit_cast<std::array<std::byte, 8>>(packet.atomic_result);
+    if (scatter(connection_.device.memory, connection_.init.domain, entry.slices, 0, value) !=
+        Copied::all) {
+        fail_front(Status::local_protection_error);
+        return;
+    }
+    take_credits(packet.ack);
+    advance_to(psn + 1, now);
+}
+
+// Retransmission, and when the requester gives up (IBA 1, 9.7.5.1, 9.7.6). A timeout, a sequence
+// NAK and a lost read response each use up one retry; any progress restores all of them. A queue
+// pair without retries left migrates to its alternate path if it is armed, and fails otherwise.
+
+void Requester::restart_timers(Nanoseconds now) {
+    probes_ = 0;
+    probe_wanted_ = false;
+    rnr_until_ = never;
+    if (unacked_ == cursor_) {
+        stop_timers();
+        return;
+    }
+    const Nanoseconds timeout = ack_timeout_ns(connection_.attributes.primary.timeout);
+    timeout_at_ = timeout == never ? never : now + timeout;
+    const Nanoseconds probe = connection_.device.config.probe_ns;
+    probe_at_ = probe == 0 ? never : now + rtt_.probe_timeout_ns(probe);
+}
+
+void Requester::stop_timers() {
+    timeout_at_ = rnr_until_ = probe_at_ = never;
+    probes_ = 0;
+    probe_wanted_ = false;
+}
+
+Nanoseconds Requester::deadline() const {
+    return std::min({timeout_at_, rnr_until_, probe_at_});
+}
+
+void Requester::on_deadline(Nanoseconds now) {
+    if (rnr_until_ <= now) {
+        rnr_until_ = never;
+    }
+    if (timeout_at_ <= now) {
+        ++connection_.counters.timeouts;
+        extend_retries(now);
+        retry();
+        return;
+    }
+    if (probe_at_ <= now) {
+        constexpr unsigned doublings_max = 8;
+        probe_wanted_ = true;
+        selective_.reset();  // an acknowledgement of the probe says nothing of later packets
+        ++connection_.counters.probes;
+        probes_ = std::min(probes_ + 1, doublings_max);
+        probe_at_ = now + (rtt_.probe_timeout_ns(connection_.device.config.probe_ns) << probes_);
+    }
+}
+
+void Requester::go_back() {
+    cursor_ = unacked_;
+    cursor_entry_ = 0;
+    reads_.clear();
+    selective_.reset();
+    rtt_.discard_sample();
+    local_error_ = Status::success;
+    went_back_to_.reset();
+    stop_timers();
+}
+
+void Requester::retry() {
+    if (retries_left_ == 0) {
+        on_retries_exhausted(Status::retry_exceeded);
+        return;
+    }
+    --retries_left_;
+    window_.on_loss(unacked_, highest_, connection_.mtu());
+    go_back();
+}
+
+// Each response behind a gap may report it; only the first makes the requester go back.
+void Requester::retry_once() {
+    if (went_back_to_ != unacked_) {
+        retry();
+        went_back_to_ = unacked_;
+    }
+}
+
+// The peer lacks the oldest packet. It alone is sent again, unless the peer is known to drop
+// out-of-order packets.
+void Requester::retransmit_oldest() {
+    if (peer_drops_out_of_order_) {
+        retry_once();
+        return;
+    }
+    if (went_back_to_ == unacked_) {
+        return;
+    }
+    if (retries_left_ == 0) {
+        on_retries_exhausted(Status::retry_exceeded);
+        return;
+    }
+    --retries_left_;
+    window_.on_loss(unacked_, highest_, connection_.mtu());
+    went_back_to_ = unacked_;
+    probe_wanted_ = true;
+    selective_ = SelectiveRetransmission{unacked_, cursor_};
+}
+
+// While the retry window (DeviceConfig) is open, the last retry is restored.
+void Requester::extend_retries(Nanoseconds now) {
+    const Nanoseconds window = connection_.device.config.retry_window_ns;
+    if (window == 0 || retries_left_ > 0 || may_migrate(connection_)) {
+        return;
+    }
+    if (retry_window_end_ == never) {
+        retry_window_end_ = now + window;
+    }
+    retries_left_ = now < retry_window_end_ ? 1 : 0;
+}
+
+void Requester::on_retries_exhausted(Status status) {
+    if (entries_.empty() || connection_.state() == State::error) {
+        return;
+    }
+    if (may_migrate(connection_)) {
+        migrate(connection_);
+        retries_left_ = connection_.attributes.retry_count;
+        go_back();
+        return;
+    }
+    fail_front(status);
+}
+
+void Requester::on_receiver_not_ready(std::uint8_t timer, Nanoseconds now) {
+    constexpr std::uint8_t for_ever = 7;
+    ++connection_.counters.rnr_naks_received;
+    if (rnr_until_ != never) {
+        return;
+    }
+    if (rnr_retries_left_ == 0) {
+        if (!entries_.empty() && connection_.state() != State::error) {
+            fail_front(Status::rnr_retry_exceeded);
+        }
+        return;
+    }
+    rnr_retries_left_ -= connection_.attributes.rnr_retry == for_ever ? 0 : 1;
+    go_back();
+    rnr_until_ = now + rnr_timer_ns(timer);
 }
 
 }  // namespace lanewise::verbs

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The requester: sends what the program posted, in order, and again from the first packet that the
-// peer lacks (IBA 1, 9.7). Numbers are given to packets when work is posted. Three of
-// them say it all: `unacked_`, the oldest that the peer has not answered, `cursor_`, the next to
-// send, and `highest_`, one past the last that was ever sent. To go back is to set the cursor back.
+// The requester: sends posted work in order, and retransmits (IBA 1, 9.7). Packets get their
+// sequence numbers when work is posted. Three numbers are its state: `unacked_`, the oldest packet
+// that is not acknowledged, `cursor_`, the next to send, and `highest_`, one past the last that was
+// ever sent. Going back sets the cursor back.
 //
-// A peer may keep what came too early, as ours does, or drop it, as the standard expects. So the
-// packet that a peer misses goes again alone at first. Where the answer shows that what was behind
-// it had been dropped, the requester goes back for the rest, and always from then on.
+// A peer may buffer out-of-order packets, as ours does, or drop them, as the standard expects. So a
+// missing packet is first retransmitted alone (selectively). If the responses show that the packets
+// behind it were dropped, the requester goes back to them (go-back-N), and from then on always.
 
 #pragma once
 
@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "verbs/proto/connection/connection.hpp"
-#include "verbs/proto/queues/completion.hpp"
+#include "verbs/proto/queues/completion_queue.hpp"
 #include "verbs/proto/queues/ring.hpp"
 #include "verbs/proto/queues/work_request.hpp"
-#include "verbs/proto/requester/round_trip.hpp"
+#include "verbs/proto/requester/rtt_estimator.hpp"
 #include "verbs/proto/requester/window.hpp"
 #include "verbs/proto/wire/batch.hpp"
 
@@ -57,25 +57,19 @@ struct SendEntry {
     }
 };
 
-// A packet about to be sent.
-struct Outgoing {
-    std::size_t bytes = 0;
-    const AddressVector *to = nullptr;
-};
-
 class Requester {
   public:
     explicit Requester(Connection& connection) : connection_(connection) {}
 
     int post(const SendRequest& request);
     void start(Psn first);
-    void forget_everything();
+    void reset();
     // Completes what is left as flushed.
     void flush();
 
-    // What would go next; write_next() then writes just that up to its ICRC, or fails where the
-    // memory of the request turns out to be forbidden.
-    std::optional<Outgoing> peek();
+    // What would be sent next; write_next() then writes just that up to its ICRC, or fails if the
+    // memory of the request is not accessible.
+    std::optional<NextPacket> peek();
     bool write_next(Batch& batch, Nanoseconds now);
 
     void on_response(const Packet& packet, Nanoseconds now);
@@ -83,13 +77,13 @@ class Requester {
     Nanoseconds deadline() const;
     void on_deadline(Nanoseconds now);
 
-    // Sends again all that is not answered, because the path is another one.
+    // Sends everything again that is not acknowledged, because the path has changed.
     void go_back();
-    // Whether nothing is under way, as a drained send queue wants it.
+    // Whether nothing is in flight, as a drained send queue requires.
     bool idle() const { return unacked_ == highest_; }
     bool empty() const { return entries_.empty(); }
-    // Whether what was posted last may wait for more: some is under way, and what waits does not
-    // fill a batch.
+    // Whether what was posted last may wait for more: packets are in flight, and what waits does
+    // not fill a batch.
     bool gathers() const;
 
   private:
@@ -98,13 +92,13 @@ class Requester {
         std::uint32_t index = 0;    // which packet of the entry
         std::uint32_t packets = 1;  // how many numbers it takes
         std::uint32_t payload_bytes = 0;
-        Kind kind = Kind::send;
+        PacketKind kind = PacketKind::send;
         Part part = Part::only;
         bool immediate = false;
         bool probe = false;
     };
 
-    // sending (requester.cpp)
+    // sending
     std::optional<Plan> plan() const;
     Plan plan_at(std::size_t entry, Psn psn) const;
     bool may_begin(const SendEntry& entry, const Plan& plan) const;
@@ -115,7 +109,7 @@ class Requester {
     std::uint32_t read_packets() const;
     std::uint32_t messages_of(const SendEntry& entry) const;
 
-    // answers (answers.cpp)
+    // responses
     void on_acknowledge(const Packet& packet, Nanoseconds now);
     void on_read_data(const Packet& packet, Nanoseconds now);
     void on_atomic_data(const Packet& packet, Nanoseconds now);
@@ -123,19 +117,19 @@ class Requester {
     void advance_to(Psn psn, Nanoseconds now);
     void take_credits(const AckHeader& ack);
     void on_nak(NakCode code);
-    void on_gap_filled(Psn answered);
+    void on_selective_acknowledged(Psn acknowledged);
     void on_receiver_not_ready(std::uint8_t timer, Nanoseconds now);
     void complete_front(Status status);
     void fail_front(Status status);
 
-    // going back (retry.cpp)
+    // retransmission
     void retry();
     void retry_once();
-    void send_missing_again();
-    void exhausted(Status status);
+    void retransmit_oldest();
+    void on_retries_exhausted(Status status);
     void restart_timers(Nanoseconds now);
     void stop_timers();
-    void stay_patient(Nanoseconds now);
+    void extend_retries(Nanoseconds now);
 
     Connection& connection_;
     Ring<SendEntry> entries_;
@@ -144,19 +138,19 @@ class Requester {
     Psn cursor_;
     Psn highest_;
     Psn next_;                       // for the next entry posted
-    Ring<Psn> reads_;                // the last number of each read or atomic that is under way
+    Ring<Psn> reads_;                // the last number of each read or atomic in flight
     std::uint32_t unrequested_ = 0;  // packets since one that asked for an acknowledgement
 
     Window window_;
-    RoundTrip round_trip_;
-    // A packet that was sent again alone, and what was under way then.
-    struct Mended {
+    RttEstimator rtt_;
+    // A packet that was retransmitted alone, and the cursor at that time.
+    struct SelectiveRetransmission {
         Psn psn;
         Psn cursor;
-        unsigned alone = 0;  // how many in a row were answered alone
+        unsigned in_a_row = 0;  // how many were acknowledged without what follows them
     };
-    std::optional<Mended> mended_;
-    bool peer_drops_early_ = false;
+    std::optional<SelectiveRetransmission> selective_;
+    bool peer_drops_out_of_order_ = false;
 
     std::uint32_t sequence_ = 0;
     std::uint32_t credit_limit_ = 0;
@@ -166,12 +160,13 @@ class Requester {
     std::uint8_t rnr_retries_left_ = 0;
     std::optional<Psn> went_back_to_;  // so that one gap makes the requester go back once
     Nanoseconds timeout_at_ = never;
-    Nanoseconds patient_until_ = never;
+    Nanoseconds retry_window_end_ = never;
     Nanoseconds rnr_until_ = never;
     Nanoseconds probe_at_ = never;
-    unsigned probes_ = 0;  // since the last answer
+    unsigned probes_ = 0;  // since the last response
     bool probe_wanted_ = false;
-    Status local_error_ = Status::success;  // of the entry at the cursor; told when it is in front
+    Status local_error_ =
+        Status::success;  // of the entry at the cursor; completed when that is the first
 };
 
 }  // namespace lanewise::verbs

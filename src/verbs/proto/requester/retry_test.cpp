@@ -127,7 +127,8 @@ TEST(LostReadData, AreAskedForFromTheFirstThatLacks) {
     const auto dropping = pair.wire.tap;
     pair.wire.tap = [&](std::size_t from, std::vector<std::byte>& bytes) {
         const auto packet = decode(bytes).packet;
-        asked_bytes += packet->row.kind == Kind::read_request ? packet->rdma.length_bytes : 0u;
+        asked_bytes +=
+            packet->row.kind == PacketKind::read_request ? packet->rdma.length_bytes : 0u;
         return dropping(from, bytes);
     };
 
@@ -142,8 +143,9 @@ TEST(LostReadData, AreAskedForFromTheFirstThatLacks) {
 
 TEST(LostAtomicResult, IsGivenAgainFromMemoryOfTheFirst) {
     Pair pair;
-    drop_once(pair, 1,
-              [](const Packet& packet) { return packet.row.kind == Kind::atomic_acknowledge; });
+    drop_once(pair, 1, [](const Packet& packet) {
+        return packet.row.kind == PacketKind::atomic_acknowledge;
+    });
 
     for (std::size_t i = 0; i < 20; ++i) {
         pair.a.post(Operation::fetch_add, i, pair.a.slice(8 * i, 8), pair.b, 0, 1);
@@ -246,8 +248,8 @@ TEST(Window, BoundsTheAnswersToAReadAsWell) {
     std::uint32_t most = 0;
     pair.wire.tap = [&](std::size_t, std::vector<std::byte>& bytes) {
         const auto packet = decode(bytes).packet;
-        most =
-            std::max(most, packet->row.kind == Kind::read_request ? packet->rdma.length_bytes : 0);
+        most = std::max(
+            most, packet->row.kind == PacketKind::read_request ? packet->rdma.length_bytes : 0);
         return true;
     };
 
@@ -271,7 +273,7 @@ TEST(Batches, HoldRunsOfPacketsOfOneLength) {
 
 TEST(Fence, WaitsForTheReadsBeforeIt) {
     Pair pair;
-    std::vector<Kind> order;
+    std::vector<PacketKind> order;
     pair.wire.tap = [&](std::size_t, std::vector<std::byte>& bytes) {
         order.push_back(decode(bytes).packet->row.kind);
         return true;
@@ -286,8 +288,8 @@ TEST(Fence, WaitsForTheReadsBeforeIt) {
                                   .rkey = pair.b.key});
     pair.wire.run_until(idle);
 
-    EXPECT_THAT(order, ElementsAre(Kind::read_request, Kind::read_response, Kind::write,
-                                   Kind::acknowledge));
+    EXPECT_THAT(order, ElementsAre(PacketKind::read_request, PacketKind::read_response,
+                                   PacketKind::write, PacketKind::acknowledge));
 }
 
 TEST(Probe, FindsALostTailLongBeforeTheTimeout) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How much a requester sends ahead of acknowledgements, in bytes. The window is as large as the
-// device allows until something is lost; then it halves, once for all that was under way, and grows
-// by about one packet for each window that is acknowledged, as TCP does (RFC 5681).
+// The congestion window: how many bytes a requester sends ahead of acknowledgements. It is as large
+// as the device allows until something is lost; then it halves, once for everything in flight, and
+// grows by about one packet for each window that is acknowledged, as TCP does (RFC 5681).
 
 #pragma once
 
@@ -10,16 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "verbs/proto/wire/packet.hpp"
 #include "verbs/proto/wire/psn.hpp"
 
 namespace lanewise::verbs {
-
-// What a packet takes of a window: what it occupies in the socket buffer at the other end, where a
-// small packet needs far more than its payload.
-constexpr std::uint32_t weight_bytes(std::size_t payload_bytes) {
-    constexpr std::size_t least = 512;
-    return static_cast<std::uint32_t>(std::max(least, payload_bytes));
-}
 
 class Window {
   public:
@@ -27,10 +21,10 @@ class Window {
 
     // How many packets with such a payload.
     std::uint32_t packets(std::size_t payload_bytes) const {
-        return std::max(bytes_ / weight_bytes(payload_bytes), fewest);
+        return std::max(bytes_ / socket_buffer_bytes(payload_bytes), fewest);
     }
     std::uint32_t packets_max(std::size_t payload_bytes) const {
-        return std::max(bytes_max_ / weight_bytes(payload_bytes), fewest);
+        return std::max(bytes_max_ / socket_buffer_bytes(payload_bytes), fewest);
     }
 
     void on_progress(std::uint32_t packets, std::uint32_t mtu) {
@@ -57,7 +51,7 @@ class Window {
     std::uint32_t bytes_ = 0;
     std::uint32_t bytes_max_ = 0;
     bool shrunk_ = false;
-    Psn shrunk_at_;  // what was under way then belongs to that loss
+    Psn shrunk_at_;  // packets in flight then belong to that loss
 };
 
 }  // namespace lanewise::verbs

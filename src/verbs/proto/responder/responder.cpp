@@ -3,6 +3,7 @@
 #include "verbs/proto/responder/responder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -12,18 +13,43 @@
 namespace lanewise::verbs {
 namespace {
 
-constexpr std::uint32_t access_for(Kind kind) {
+constexpr std::uint32_t access_for(PacketKind kind) {
     switch (kind) {
-        case Kind::write:
+        case PacketKind::write:
             return remote_write;
-        case Kind::read_request:
+        case PacketKind::read_request:
             return remote_read;
-        case Kind::compare_swap:
-        case Kind::fetch_add:
+        case PacketKind::compare_swap:
+        case PacketKind::fetch_add:
             return remote_atomic;
         default:
             return 0;
     }
+}
+
+using RouteHeader = std::array<std::byte, 40>;
+
+RouteHeader route_header(const Arrival& from, std::size_t udp_bytes) {
+    RouteHeader header{};
+    std::byte *at = header.data();
+    if (is_ipv4(from.source)) {
+        at += 20;
+        at[0] = std::byte{0x45};
+        at[1] = std::byte{from.traffic_class};
+        store_network(at + 2, 20 + udp_bytes, 2);
+        at[8] = std::byte{from.hop_limit};
+        at[9] = std::byte{17};
+        std::memcpy(at + 12, from.source.data() + 12, 4);
+        std::memcpy(at + 16, from.destination.data() + 12, 4);
+        return header;
+    }
+    store_network(at, 0x60000000u | static_cast<std::uint32_t>(from.traffic_class) << 20);
+    store_network(at + 4, udp_bytes, 2);
+    at[6] = std::byte{17};
+    at[7] = std::byte{from.hop_limit};
+    std::memcpy(at + 8, from.source.data(), 16);
+    std::memcpy(at + 24, from.destination.data(), 16);
+    return header;
 }
 
 }  // namespace
@@ -42,21 +68,21 @@ int Responder::post(const ReceiveRequest& request) {
 void Responder::start(Psn expected) {
     expected_ = expected;
     msn_ = 0;
-    close_gap();
+    reset_reassembly();
 }
 
-void Responder::forget_everything() {
+void Responder::reset() {
     ReceiveEntry entry;
     while (queue_.take(entry)) {
     }
     has_receive_ = false;
     assembly_ = {};
-    done_.clear();
-    answers_.clear();
-    hurry();
-    untold_bytes_ = 0;
-    parting_ = false;
-    close_gap();
+    recent_.clear();
+    responses_.clear();
+    cancel_ack_delay();
+    unacknowledged_bytes_ = 0;
+    final_nak_pending_ = false;
+    reset_reassembly();
 }
 
 void Responder::flush() {
@@ -66,14 +92,14 @@ void Responder::flush() {
     while (queue_.take(receive_)) {
         fail_receive(Status::flushed);
     }
-    if (!parting_) {
-        answers_.clear();
+    if (!final_nak_pending_) {
+        responses_.clear();
     }
     assembly_ = {};
-    done_.clear();
-    close_gap();
+    recent_.clear();
+    reset_reassembly();
     if (connection_.init.shared_receive_queue != nullptr) {
-        connection_.tell(EventKind::last_request_reached);
+        connection_.report(EventKind::last_request_reached);
     }
 }
 
@@ -95,7 +121,7 @@ void Responder::fail_receive(Status status) {
 void Responder::complete_receive(const Packet& packet, std::uint32_t length_bytes) {
     has_receive_ = false;
     Completion completion{.id = receive_.id,
-                          .work = packet.row.kind == Kind::write
+                          .work = packet.row.kind == PacketKind::write
                                       ? CompletedWork::receive_rdma_with_immediate
                                       : CompletedWork::receive,
                           .has_immediate = packet.row.has_immediate(),
@@ -108,7 +134,7 @@ void Responder::complete_receive(const Packet& packet, std::uint32_t length_byte
 }
 
 bool Responder::in_sequence(const Packet& packet) const {
-    return packet.row.begins() ? assembly_.kind == Kind::unknown
+    return packet.row.begins() ? assembly_.kind == PacketKind::unknown
                                : assembly_.kind == packet.row.kind;
 }
 
@@ -125,7 +151,7 @@ bool Responder::has_right_length(const Packet& packet) const {
     }
 }
 
-// The next new packet of a connection.
+// Executes the next new packet of a connection.
 Responder::Verdict Responder::execute(const Packet& packet) {
     const std::uint32_t access = access_for(packet.row.kind);
     if (!in_sequence(packet) || !has_right_length(packet) ||
@@ -133,11 +159,11 @@ Responder::Verdict Responder::execute(const Packet& packet) {
         return Verdict::invalid;
     }
     switch (packet.row.kind) {
-        case Kind::send:
+        case PacketKind::send:
             return take_send(packet);
-        case Kind::write:
+        case PacketKind::write:
             return take_write(packet);
-        case Kind::read_request:
+        case PacketKind::read_request:
             return take_read(packet);
         default:
             return take_atomic(packet);
@@ -154,7 +180,7 @@ Responder::Verdict Responder::take_send(const Packet& packet) {
     if (copied != Copied::all) {
         return copied == Copied::too_long ? Verdict::too_long : Verdict::local;
     }
-    assembly_.kind = packet.row.ends() ? Kind::unknown : Kind::send;
+    assembly_.kind = packet.row.ends() ? PacketKind::unknown : PacketKind::send;
     assembly_.offset = offset + packet.payload.size();
     if (packet.row.ends()) {
         complete_receive(packet, static_cast<std::uint32_t>(assembly_.offset));
@@ -171,7 +197,7 @@ Responder::Verdict Responder::take_write(const Packet& packet) {
         return Verdict::invalid;
     }
     const MemoryTable& memory = connection_.device.memory;
-    // The first packet asks for the whole range, so that a wrong request writes nothing at all.
+    // The first packet checks the whole range, so that an invalid request writes nothing at all.
     const std::uint64_t wanted = packet.row.begins() ? rdma.length_bytes : packet.payload.size();
     std::byte *to = nullptr;
     if (rdma.length_bytes > 0) {
@@ -187,14 +213,14 @@ Responder::Verdict Responder::take_write(const Packet& packet) {
     if (!packet.payload.empty()) {
         std::memcpy(to, packet.payload.data(), packet.payload.size());
     }
-    assembly_ = {packet.row.ends() ? Kind::unknown : Kind::write, end, rdma};
+    assembly_ = {packet.row.ends() ? PacketKind::unknown : PacketKind::write, end, rdma};
     if (packet.row.has_immediate()) {
         complete_receive(packet, rdma.length_bytes);
     }
     return Verdict::done;
 }
 
-// What is ahead shows that packets were lost, and with them the message they were part of.
+// A number ahead of the expected one means that packets were lost, and with them their message.
 void Responder::on_unreliable(const Packet& packet) {
     const std::int32_t ahead = distance(expected_, packet.base.psn);
     if (ahead < 0) {
@@ -209,8 +235,9 @@ void Responder::on_unreliable(const Packet& packet) {
     if (packet.row.begins()) {
         assembly_ = {};
     }
-    const bool spoken = packet.row.kind == Kind::send || packet.row.kind == Kind::write;
-    const Verdict verdict = spoken ? execute(packet) : Verdict::invalid;
+    const bool supported =
+        packet.row.kind == PacketKind::send || packet.row.kind == PacketKind::write;
+    const Verdict verdict = supported ? execute(packet) : Verdict::invalid;
     if (verdict == Verdict::done) {
         return;
     }
@@ -220,6 +247,427 @@ void Responder::on_unreliable(const Packet& packet) {
         fail_receive(Status::local_protection_error);
         connection_.fail();
     }
+}
+
+// Unreliable datagrams. A receive buffer begins with 40 bytes for a global route header; an IPv4
+// header lies in the last 20 of them (annex A17 of IBA 1).
+
+void Responder::on_datagram(const Packet& packet, const Arrival& from) {
+    if (packet.datagram.qkey != connection_.attributes.qkey) {
+        ++connection_.device.port(from.port).counters.qkey_violations;
+        ++connection_.counters.dropped;
+        return;
+    }
+    const MemoryTable& memory = connection_.device.memory;
+    const ProtectionDomain domain = connection_.init.domain;
+    const RouteHeader header =
+        route_header(from, 8 + datagram_bytes(packet.row, packet.payload.size()));
+    const std::size_t bytes = header.size() + packet.payload.size();
+    if (packet.payload.size() > connection_.mtu() || !obtain_receive() ||
+        bytes > length_bytes(receive_.slices)) {
+        ++connection_.counters.dropped;  // the request waits for a datagram that fits
+        return;
+    }
+    if (scatter(memory, domain, receive_.slices, 0, header) != Copied::all ||
+        scatter(memory, domain, receive_.slices, header.size(), packet.payload) != Copied::all) {
+        fail_receive(Status::local_protection_error);
+        connection_.fail();
+        return;
+    }
+    has_receive_ = false;
+    connection_.complete(connection_.init.receive_queue,
+                         {.id = receive_.id,
+                          .work = CompletedWork::receive,
+                          .has_immediate = packet.row.has_immediate(),
+                          .has_grh = true,
+                          .solicited = packet.base.solicited,
+                          .service_level = from.service_level,
+                          .source_lid = from.source_lid,
+                          .length_bytes = static_cast<std::uint32_t>(bytes),
+                          .immediate = packet.immediate,
+                          .qpn = connection_.init.number,
+                          .source_qpn = packet.datagram.source_qpn});
+}
+
+// Reliable connections: sequence, refusals, and duplicate requests.
+
+void Responder::on_request(const Packet& packet, Nanoseconds now) {
+    const std::int32_t ahead = distance(expected_, packet.base.psn);
+    if (ahead < 0) {
+        ++connection_.counters.duplicates;
+        repeat(packet);
+        return;
+    }
+    if (ahead > 0) {
+        on_out_of_order(packet, now);
+        return;
+    }
+    if (accept(packet, now)) {
+        accept_buffered(now);
+    }
+}
+
+// Executes the next new request. False if it was refused.
+bool Responder::accept(const Packet& packet, Nanoseconds now) {
+    sequence_nak_sent_ = false;
+    nak_due_at_ = never;
+    const Psn psn = expected_;
+    const Verdict verdict = execute(packet);
+    if (verdict != Verdict::done) {
+        reassembly_.clear();
+        refuse(verdict, psn);
+        return false;
+    }
+    if (packet.row.kind == PacketKind::send || packet.row.kind == PacketKind::write) {
+        expected_ = psn + 1;
+        msn_ = (msn_ + (packet.row.ends() ? 1 : 0)) & Psn::mask;
+        unacknowledged_bytes_ += socket_buffer_bytes(packet.payload.size());
+        if (packet.base.ack_request) {
+            acknowledge_delayed(psn, now);
+        }
+    }
+    return true;
+}
+
+// Executes the buffered packets that follow the one that has just come, and acknowledges them. If
+// more lie behind another gap, that gap has been open for as long as the first.
+void Responder::accept_buffered(Nanoseconds now) {
+    if (reassembly_.empty()) {
+        return;
+    }
+    while (const auto next = reassembly_.take(expected_)) {
+        if (!accept(next->packet, now)) {
+            return;
+        }
+    }
+    cancel_ack_delay();
+    if (!reassembly_.empty()) {
+        send_sequence_nak();
+    } else if (responses_.empty() || is_plain(responses_.back())) {
+        acknowledge(expected_ - 1);
+    }
+}
+
+void Responder::on_out_of_order(const Packet& packet, Nanoseconds now) {
+    constexpr std::size_t reordering_max = 3;
+    const DeviceConfig& config = connection_.device.config;
+    ++connection_.counters.out_of_order;
+    reassembly_.insert(packet, config.reassembly_bytes);
+    if (sequence_nak_sent_) {
+        return;
+    }
+    if (config.reorder_ns == 0 || reassembly_.size() >= reordering_max || reassembly_.empty()) {
+        send_sequence_nak();
+    } else if (nak_due_at_ == never) {
+        nak_due_at_ = now + config.reorder_ns;
+    }
+}
+
+// A NAK also acknowledges everything before it.
+void Responder::send_sequence_nak() {
+    sequence_nak_sent_ = true;
+    nak_due_at_ = never;
+    ++connection_.counters.sequence_naks_sent;
+    if (!responses_.empty() && is_plain(responses_.back())) {
+        responses_.pop_back();
+    }
+    push_nak(expected_, syndrome(NakCode::psn_sequence));
+}
+
+void Responder::reset_reassembly() {
+    sequence_nak_sent_ = false;
+    nak_due_at_ = never;
+    reassembly_.clear();
+}
+
+void Responder::refuse(Verdict verdict, Psn psn) {
+    if (verdict == Verdict::not_ready) {
+        // The packets behind this one will be sent again with it, so they need no NAK.
+        sequence_nak_sent_ = true;
+        ++connection_.counters.rnr_naks_sent;
+        push_nak(psn, syndrome(Acknowledgement::rnr_nak, connection_.attributes.rnr_timer));
+        return;
+    }
+    NakCode code = NakCode::invalid_request;
+    code = verdict == Verdict::access ? NakCode::remote_access : code;
+    code = verdict == Verdict::local ? NakCode::remote_operational : code;
+    ++connection_.counters.error_naks_sent;
+    push_nak(psn, syndrome(code));
+    final_nak_pending_ = true;
+    if (verdict == Verdict::too_long) {
+        fail_receive(Status::local_length_error);
+    } else if (verdict == Verdict::local) {
+        fail_receive(Status::local_protection_error);
+    } else {
+        connection_.report(verdict == Verdict::access ? EventKind::qp_access_error
+                                                      : EventKind::qp_request_error);
+    }
+    connection_.fail();
+}
+
+void Responder::acknowledge(Psn psn) {
+    if (responses_.empty() || !is_plain(responses_.back())) {
+        responses_.emplace_back();
+    }
+    responses_.back().psn = psn;
+    responses_.back().msn = msn_;
+}
+
+// Acknowledges at once when much has come, so that the peer's window does not close.
+void Responder::acknowledge_delayed(Psn psn, Nanoseconds now) {
+    const DeviceConfig& config = connection_.device.config;
+    const bool only_one = responses_.empty();
+    acknowledge(psn);
+    if (unacknowledged_bytes_ >= config.window_bytes / 4) {
+        cancel_ack_delay();
+    } else if (only_one && config.ack_delay_ns > 0) {
+        ack_due_at_ = now + config.ack_delay_ns;
+    }
+}
+
+bool Responder::delays_ack() const {
+    return ack_due_at_ != never && responses_.size() == 1 && is_plain(responses_.front());
+}
+
+void Responder::on_deadline(Nanoseconds now) {
+    if (ack_due_at_ <= now) {
+        cancel_ack_delay();
+    }
+    if (nak_due_at_ <= now) {
+        send_sequence_nak();
+    }
+}
+
+void Responder::push_nak(Psn psn, std::uint8_t code) {
+    responses_.push_back({.psn = psn, .msn = msn_, .syndrome = code});
+}
+
+void Responder::announce() {
+    cancel_ack_delay();
+    acknowledge(expected_ - 1);
+}
+
+std::uint32_t Responder::read_packets(std::uint64_t length_bytes) const {
+    const std::uint64_t mtu = connection_.mtu();
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (length_bytes + mtu - 1) / mtu));
+}
+
+// False if the peer has more reads and atomics outstanding than was agreed.
+bool Responder::remember(const RecentRequest& done) {
+    const std::size_t agreed = connection_.attributes.destination_read_atomic_max;
+    if (agreed == 0) {
+        return false;
+    }
+    if (recent_.size() == agreed) {
+        const RecentRequest& oldest = recent_.front();
+        const auto unsent =
+            std::find_if(responses_.begin(), responses_.end(), [&](const Response& a) {
+                return a.kind != PacketKind::acknowledge && !before(a.psn, oldest.first) &&
+                       !before(oldest.first + (oldest.packets - 1), a.psn);
+            });
+        if (unsent != responses_.end()) {
+            if (!unsent->repeated) {
+                return false;
+            }
+            responses_.erase(unsent);  // the peer has gone on, so it has received that response
+        }
+        recent_.pop();
+    }
+    recent_.push() = done;
+    return true;
+}
+
+Responder::Verdict Responder::take_read(const Packet& packet) {
+    const RdmaHeader& rdma = packet.rdma;
+    if (rdma.length_bytes > connection_.device.config.message_bytes_max) {
+        return Verdict::invalid;
+    }
+    if (rdma.length_bytes > 0 &&
+        connection_.device.memory.find(rdma.rkey, connection_.init.domain, rdma.address,
+                                       rdma.length_bytes, remote_read) == nullptr) {
+        return Verdict::access;
+    }
+    const std::uint32_t packets = read_packets(rdma.length_bytes);
+    if (!remember({.is_read = true, .first = expected_, .packets = packets})) {
+        return Verdict::invalid;
+    }
+    msn_ = (msn_ + 1) & Psn::mask;
+    responses_.push_back({.kind = PacketKind::read_response,
+                          .psn = expected_,
+                          .msn = msn_,
+                          .rdma = rdma,
+                          .packets = packets});
+    expected_ = expected_ + packets;
+    return Verdict::done;
+}
+
+Responder::Verdict Responder::take_atomic(const Packet& packet) {
+    const AtomicHeader& atomic = packet.atomic;
+    std::byte *at = connection_.device.memory.find(
+        atomic.rkey, connection_.init.domain, atomic.address, sizeof(std::uint64_t), remote_atomic);
+    if (at == nullptr) {
+        return Verdict::access;
+    }
+    if (reinterpret_cast<std::uintptr_t>(at) % sizeof(std::uint64_t) != 0 ||
+        atomic.address % sizeof(std::uint64_t) != 0) {
+        return Verdict::invalid;
+    }
+    if (!remember({.first = expected_})) {
+        return Verdict::invalid;
+    }
+    auto *word = reinterpret_cast<std::uint64_t *>(at);
+    std::uint64_t old = atomic.compare;
+    if (packet.row.kind == PacketKind::compare_swap) {
+        __atomic_compare_exchange_n(word, &old, atomic.swap_or_add, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST);
+    } else {
+        old = __atomic_fetch_add(word, atomic.swap_or_add, __ATOMIC_SEQ_CST);
+    }
+    recent_.back().result = old;
+    msn_ = (msn_ + 1) & Psn::mask;
+    responses_.push_back(
+        {.kind = PacketKind::atomic_acknowledge, .psn = expected_, .msn = msn_, .result = old});
+    expected_ = expected_ + 1;
+    return Verdict::done;
+}
+
+// A request that was executed before: its response may have been lost.
+void Responder::repeat(const Packet& packet) {
+    if (packet.row.kind == PacketKind::send || packet.row.kind == PacketKind::write) {
+        cancel_ack_delay();
+        acknowledge(expected_ - 1);
+        return;
+    }
+    for (std::size_t i = 0; i < recent_.size(); ++i) {
+        const RecentRequest& done = recent_[i];
+        const std::int32_t index = distance(done.first, packet.base.psn);
+        if (index < 0 || static_cast<std::uint32_t>(index) >= done.packets) {
+            continue;
+        }
+        if (done.is_read && packet.row.kind == PacketKind::read_request) {
+            repeat_read(packet, done);
+        } else if (!done.is_read && packet.row.kind != PacketKind::read_request) {
+            insert_repeated({.kind = PacketKind::atomic_acknowledge,
+                             .psn = done.first,
+                             .msn = msn_,
+                             .repeated = true,
+                             .result = done.result});
+        }
+        return;
+    }
+    ++connection_.counters.dropped;
+}
+
+void Responder::repeat_read(const Packet& packet, const RecentRequest& done) {
+    const RdmaHeader& rdma = packet.rdma;
+    const std::uint64_t left = std::uint64_t{done.packets} * connection_.mtu();
+    const auto index = static_cast<std::uint64_t>(distance(done.first, packet.base.psn));
+    const bool fits = rdma.length_bytes <= left - index * connection_.mtu();
+    const bool allowed =
+        rdma.length_bytes == 0 ||
+        connection_.device.memory.find(rdma.rkey, connection_.init.domain, rdma.address,
+                                       rdma.length_bytes, remote_read) != nullptr;
+    if (!fits || !allowed) {
+        ++connection_.counters.dropped;
+        return;
+    }
+    insert_repeated({.kind = PacketKind::read_response,
+                     .psn = packet.base.psn,
+                     .msn = msn_,
+                     .repeated = true,
+                     .rdma = rdma,
+                     .packets = read_packets(rdma.length_bytes)});
+}
+
+// Responses are kept in the order of their sequence numbers. One that is requested again replaces
+// what is left of the same response.
+void Responder::insert_repeated(Response response) {
+    const Psn last = response.psn + (response.packets - 1);
+    bool first_time = false;
+    std::erase_if(responses_, [&](const Response& a) {
+        const bool same = a.kind != PacketKind::acknowledge && !before(last, a.psn) &&
+                          !before(a.psn + (a.packets - 1), response.psn);
+        first_time = first_time || (same && !a.repeated);
+        return same;
+    });
+    response.repeated = !first_time;
+    const auto place = std::find_if(responses_.begin(), responses_.end(),
+                                    [&](const Response& a) { return before(response.psn, a.psn); });
+    responses_.insert(place, response);
+}
+
+// Responses: acknowledgements, refusals, and the data of reads and atomics.
+
+Part Responder::part_of(const Response& response) const {
+    const bool begins = response.index == 0;
+    const bool ends = response.index + 1 == response.packets;
+    return begins ? (ends ? Part::only : Part::first) : (ends ? Part::last : Part::middle);
+}
+
+std::size_t Responder::payload_bytes(const Response& response) const {
+    if (response.kind != PacketKind::read_response) {
+        return 0;
+    }
+    const std::uint64_t offset = std::uint64_t{response.index} * connection_.mtu();
+    return std::min<std::uint64_t>(connection_.mtu(), response.rdma.length_bytes - offset);
+}
+
+// A shared receive queue cannot promise requests to any one peer.
+std::uint8_t Responder::positive_syndrome() const {
+    const bool shared = connection_.init.shared_receive_queue != nullptr;
+    return syndrome(Acknowledgement::ack, shared ? credits_unlimited : credit_code(queue_.size()));
+}
+
+std::optional<NextPacket> Responder::peek() const {
+    if (responses_.empty() || (!connection_.receives() && !final_nak_pending_)) {
+        return std::nullopt;
+    }
+    const Response& response = responses_.front();
+    const OpcodeRow& row = connection_.row(response.kind, part_of(response), false);
+    return NextPacket{datagram_bytes(row, payload_bytes(response)),
+                      &connection_.attributes.primary.address};
+}
+
+bool Responder::write_next(Batch& batch) {
+    Response& response = responses_.front();
+    Packet packet = connection_.packet(response.kind, part_of(response), false);
+    const std::size_t bytes = payload_bytes(response);
+    packet.base.psn = response.psn + response.index;
+    packet.base.pad_bytes = static_cast<std::uint8_t>(-bytes & 3u);
+    packet.ack = {response.syndrome != 0 ? response.syndrome : positive_syndrome(), response.msn};
+    packet.atomic_result = response.result;
+    batch.wrote(encode_headers(packet, batch.room()));
+    if (bytes > 0 && !write_data(response, bytes, batch)) {
+        const Psn psn = packet.base.psn;
+        responses_.clear();
+        refuse(Verdict::access, psn);
+        return false;
+    }
+    batch.pad(packet.base.pad_bytes);
+    if (++response.index == response.packets) {
+        responses_.erase(responses_.begin());
+        unacknowledged_bytes_ = 0;
+    }
+    cancel_ack_delay();
+    return true;
+}
+
+// False if the memory was deregistered after the request had been accepted.
+bool Responder::write_data(const Response& response, std::size_t bytes, Batch& batch) const {
+    const std::uint64_t address =
+        response.rdma.address + std::uint64_t{response.index} * connection_.mtu();
+    const std::byte *from = connection_.device.memory.find(
+        response.rdma.rkey, connection_.init.domain, address, bytes, remote_read);
+    if (from == nullptr) {
+        return false;
+    }
+    if (batch.refers(bytes, 1)) {
+        batch.refer({from, bytes});
+    } else {
+        std::memcpy(batch.room().data(), from, bytes);
+        batch.wrote(bytes);
+    }
+    return true;
 }
 
 }  // namespace lanewise::verbs

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The responder: does what the peer asks for, once and in order, and answers (IBA 1, 9.7, 9.8 and
-// 9.9). Of a reliable connection every number is waited for; what lies ahead is told of once and
-// kept, as far as there is room, what lies behind is answered again. Reads and atomics that were
-// done are remembered, as many as the peer may have under way, so that a lost answer can be given
-// again.
+// The responder: executes the peer's requests, each once and in order, and responds (IBA 1, 9.7,
+// 9.8 and 9.9). On a reliable connection no sequence number is skipped: a packet ahead of the
+// expected one is reported once by a NAK and buffered if there is room; one behind it is
+// acknowledged again. Executed reads and atomics are remembered, as many as the peer may have
+// outstanding, so that a lost response can be repeated.
 
 #pragma once
 
@@ -17,8 +17,7 @@
 #include "verbs/proto/connection/connection.hpp"
 #include "verbs/proto/queues/receive_queue.hpp"
 #include "verbs/proto/queues/ring.hpp"
-#include "verbs/proto/requester/requester.hpp"
-#include "verbs/proto/responder/early.hpp"
+#include "verbs/proto/responder/reassembly.hpp"
 #include "verbs/proto/wire/batch.hpp"
 
 namespace lanewise::verbs {
@@ -29,51 +28,54 @@ class Responder {
 
     int post(const ReceiveRequest& request);
     void start(Psn expected);
-    void forget_everything();
-    // Completes what is left as flushed. Answers that wait are dropped, unless the queue pair
-    // failed by what the peer asked for: then it is told, after all that was answered before.
+    void reset();
+    // Completes what is left as flushed. Pending responses are dropped, unless a request of the
+    // peer made the queue pair fail: then they are sent, and the NAK that says so last.
     void flush();
 
-    std::optional<Outgoing> peek() const;
-    // False where the memory has been taken back since.
+    std::optional<NextPacket> peek() const;
+    // False if the memory has been deregistered since.
     bool write_next(Batch& batch);
 
     void on_request(const Packet& packet, Nanoseconds now);
     void on_unreliable(const Packet& packet);
     void on_datagram(const Packet& packet, const Arrival& from);
 
-    // An acknowledgement may wait for company until the deadline, or until it is told to hurry.
-    bool waits() const;
-    void hurry() { waits_until_ = never; }
-    Nanoseconds deadline() const { return std::min(waits() ? waits_until_ : never, missed_until_); }
+    // Whether the only response is an acknowledgement that may wait, until the deadline or until
+    // the delay is cancelled, for data that it can leave with.
+    bool delays_ack() const;
+    void cancel_ack_delay() { ack_due_at_ = never; }
+    Nanoseconds deadline() const {
+        return std::min(delays_ack() ? ack_due_at_ : never, nak_due_at_);
+    }
     void on_deadline(Nanoseconds now);
 
-    // Tells the peer where it is, unasked: it may not know that the path is another one.
+    // Sends an unsolicited acknowledgement, from which the peer learns that the path has changed.
     void announce();
-    // The number that the next new request has.
+    // The sequence number of the next new request.
     Psn expected() const { return expected_; }
 
   private:
-    // The message that is coming in.
+    // The message that is being received.
     struct Assembly {
-        Kind kind = Kind::unknown;  // unknown between messages
+        PacketKind kind = PacketKind::unknown;  // unknown between messages
         std::uint64_t offset = 0;
         RdmaHeader rdma;
     };
-    // A read or atomic that was done.
-    struct Done {
+    // A read or atomic that was executed.
+    struct RecentRequest {
         bool is_read = false;
         Psn first;
         std::uint32_t packets = 1;
         std::uint64_t result = 0;
     };
-    // What waits to be sent.
-    struct Answer {
-        Kind kind = Kind::acknowledge;
+    // A response to be sent.
+    struct Response {
+        PacketKind kind = PacketKind::acknowledge;
         Psn psn;
         std::uint32_t msn = 0;
-        std::uint8_t syndrome = 0;  // of an acknowledgement that is none
-        bool again = false;
+        std::uint8_t syndrome = 0;  // of a NAK; 0 for an acknowledgement
+        bool repeated = false;
         RdmaHeader rdma = {};  // of a read
         std::uint32_t index = 0;
         std::uint32_t packets = 1;
@@ -88,7 +90,7 @@ class Responder {
         local,
     };
 
-    // requests of all transports (responder.cpp)
+    // requests of all transports
     Verdict execute(const Packet& packet);
     bool in_sequence(const Packet& packet) const;
     bool has_right_length(const Packet& packet) const;
@@ -98,47 +100,47 @@ class Responder {
     void complete_receive(const Packet& packet, std::uint32_t length_bytes);
     void fail_receive(Status status);
 
-    // answers of a reliable connection (reliable.cpp)
+    // reliable connections
     void refuse(Verdict verdict, Psn psn);
-    static bool is_plain(const Answer& answer) {
-        return answer.kind == Kind::acknowledge && answer.syndrome == 0;
+    static bool is_plain(const Response& response) {
+        return response.kind == PacketKind::acknowledge && response.syndrome == 0;
     }
     void acknowledge(Psn psn);
-    void acknowledge_in_company(Psn psn, Nanoseconds now);
+    void acknowledge_delayed(Psn psn, Nanoseconds now);
     bool accept(const Packet& packet, Nanoseconds now);
-    void accept_early(Nanoseconds now);
-    void on_early(const Packet& packet, Nanoseconds now);
-    void tell_gap();
-    void close_gap();
+    void accept_buffered(Nanoseconds now);
+    void on_out_of_order(const Packet& packet, Nanoseconds now);
+    void send_sequence_nak();
+    void reset_reassembly();
     void push_nak(Psn psn, std::uint8_t code);
     Verdict take_read(const Packet& packet);
     Verdict take_atomic(const Packet& packet);
     void repeat(const Packet& packet);
-    void repeat_read(const Packet& packet, const Done& done);
-    bool remember(const Done& done);
-    void insert_again(Answer answer);
+    void repeat_read(const Packet& packet, const RecentRequest& request);
+    bool remember(const RecentRequest& request);
+    void insert_repeated(Response response);
     std::uint32_t read_packets(std::uint64_t length_bytes) const;
-    Part part_of(const Answer& answer) const;
-    std::size_t payload_bytes(const Answer& answer) const;
+    Part part_of(const Response& response) const;
+    std::size_t payload_bytes(const Response& response) const;
     std::uint8_t positive_syndrome() const;
-    bool write_data(const Answer& answer, std::size_t bytes, Batch& batch) const;
+    bool write_data(const Response& response, std::size_t bytes, Batch& batch) const;
 
     Connection& connection_;
     ReceiveQueue queue_;
-    ReceiveEntry receive_;  // of the message that is coming in
+    ReceiveEntry receive_;  // of the message that is being received
     bool has_receive_ = false;
 
     Psn expected_;
     std::uint32_t msn_ = 0;
-    bool gap_told_ = false;
-    Nanoseconds missed_until_ = never;  // when the peer is told of a gap that is still there
-    EarlyPackets early_;
+    bool sequence_nak_sent_ = false;
+    Nanoseconds nak_due_at_ = never;  // when a NAK reports a packet that is still missing
+    ReassemblyBuffer reassembly_;
     Assembly assembly_;
-    Ring<Done> done_;
-    std::vector<Answer> answers_;
-    Nanoseconds waits_until_ = never;  // never: for nothing
-    std::uint32_t untold_bytes_ = 0;   // that came since an answer was sent
-    bool parting_ = false;
+    Ring<RecentRequest> recent_;
+    std::vector<Response> responses_;
+    Nanoseconds ack_due_at_ = never;          // of a delayed acknowledgement
+    std::uint32_t unacknowledged_bytes_ = 0;  // received since the last response
+    bool final_nak_pending_ = false;
 };
 
 }  // namespace lanewise::verbs

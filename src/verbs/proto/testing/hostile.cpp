@@ -39,7 +39,7 @@ Target::Target()
     : device_({.port_count = 2,
                .window_bytes = 8192,
                .ack_delay_ns = 20'000,
-               .early_bytes = 4096,
+               .reassembly_bytes = 4096,
                .reorder_ns = 30'000,
                .probe_ns = 50'000}),
       memory_(region_bytes + 2 * guard_bytes, guard),

@@ -102,13 +102,13 @@ void Replay::lay_out_reads() {
     std::map<std::uint32_t, std::byte *> places;
     for (const Said& one : said_) {
         const Packet& packet = one.packet;
-        if (!one.ours && packet.row.kind == Kind::read_request) {
+        if (!one.ours && packet.row.kind == PacketKind::read_request) {
             for (std::size_t i = 0; i < responses_to(packet); ++i) {
                 const auto number = packet.base.psn + static_cast<std::uint32_t>(i);
                 places[number.value()] = exposed(packet.rdma.address + i * mtu_bytes(mtu));
             }
         }
-        if (one.ours && packet.row.kind == Kind::read_response) {
+        if (one.ours && packet.row.kind == PacketKind::read_response) {
             std::copy(packet.payload.begin(), packet.payload.end(),
                       places.at(packet.base.psn.value()));
         }
@@ -170,7 +170,7 @@ void Replay::play() {
             hear(one);
         }
         say(one.at);
-        device_.on_lull();
+        device_.send_delayed_acks();
         say(one.at);
     }
 }
@@ -192,7 +192,7 @@ void Replay::post(std::size_t index) {
     request.rkey = first.rdma.rkey;
     std::byte *place = own_.data() + own_used_;
     std::size_t bytes = 0;
-    if (first.row.kind == Kind::read_request) {
+    if (first.row.kind == PacketKind::read_request) {
         request.operation = Operation::read;
         bytes = first.rdma.length_bytes;
         take_own(bytes);
@@ -201,7 +201,7 @@ void Replay::post(std::size_t index) {
             read_places_[number.value()] = place + i * mtu_bytes(mtu);
         }
     } else {
-        request.operation = first.row.kind == Kind::send ? Operation::send : Operation::write;
+        request.operation = first.row.kind == PacketKind::send ? Operation::send : Operation::write;
         Psn next = first.base.psn;
         for (; index < said_.size(); ++index) {
             const Said& one = said_[index];
@@ -234,15 +234,15 @@ void Replay::hear(const Said& said) {
 // Data that came must lie in their place by now.
 void Replay::look(const Said& said) {
     const Packet& packet = said.packet;
-    const Kind kind = packet.row.kind;
+    const PacketKind kind = packet.row.kind;
     const std::span<const std::byte> data = packet.payload;
     const std::byte *place = nullptr;
-    if (kind == Kind::read_response) {
+    if (kind == PacketKind::read_response) {
         place = read_places_[packet.base.psn.value()];
     } else {
-        if (kind == Kind::write && packet.row.begins()) {
+        if (kind == PacketKind::write && packet.row.begins()) {
             message_place_ = exposed(packet.rdma.address);
-        } else if (kind == Kind::send && packet.row.begins()) {
+        } else if (kind == PacketKind::send && packet.row.begins()) {
             message_place_ = receive_places_.front();
             receive_places_.pop_front();
             ++receives_;

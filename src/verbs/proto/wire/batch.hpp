@@ -8,12 +8,31 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "verbs/proto/wire/address.hpp"
 #include "verbs/proto/wire/icrc.hpp"
 
 namespace lanewise::verbs {
+
+// A run of datagrams for one sendmsg(2) with UDP_SEGMENT: all of them go from and to the same
+// address, all but the last are `segment_bytes` long and the last is not longer. The ICRC of the
+// i-th holds for an IPv4 identification of i more than that of the first, which is what Linux gives
+// to segments where fragments are forbidden.
+struct Transmission {
+    std::uint8_t port = 1;
+    Address source = no_address;
+    Address destination = no_address;
+    Origin origin;
+    std::uint8_t traffic_class = 0;
+    std::uint8_t hop_limit = 64;
+    std::uint32_t flow_label = 0;
+    std::size_t bytes = 0;  // all segments, from the start of the buffer
+    std::size_t segment_bytes = 0;
+    std::size_t segments = 0;
+};
 
 // Runs of bytes that together are a batch. Those in the program's memory are good until the next
 // call of the engine.

@@ -17,42 +17,42 @@ constexpr std::uint8_t number(Transport transport, unsigned low) {
 constexpr void add_messages(Table& table, Transport transport) {
     const auto row = [&](unsigned low) -> OpcodeRow& { return table[number(transport, low)]; };
     constexpr auto immediate = Extension::has_immediate;
-    row(0) = {Kind::send, Part::first, 0, true};
-    row(1) = {Kind::send, Part::middle, 0, true};
-    row(2) = {Kind::send, Part::last, 0, true};
-    row(3) = {Kind::send, Part::last, immediate, true};
-    row(4) = {Kind::send, Part::only, 0, true};
-    row(5) = {Kind::send, Part::only, immediate, true};
-    row(6) = {Kind::write, Part::first, has_reth, true};
-    row(7) = {Kind::write, Part::middle, 0, true};
-    row(8) = {Kind::write, Part::last, 0, true};
-    row(9) = {Kind::write, Part::last, immediate, true};
-    row(10) = {Kind::write, Part::only, has_reth, true};
-    row(11) = {Kind::write, Part::only, has_reth | immediate, true};
+    row(0) = {PacketKind::send, Part::first, 0, true};
+    row(1) = {PacketKind::send, Part::middle, 0, true};
+    row(2) = {PacketKind::send, Part::last, 0, true};
+    row(3) = {PacketKind::send, Part::last, immediate, true};
+    row(4) = {PacketKind::send, Part::only, 0, true};
+    row(5) = {PacketKind::send, Part::only, immediate, true};
+    row(6) = {PacketKind::write, Part::first, has_reth, true};
+    row(7) = {PacketKind::write, Part::middle, 0, true};
+    row(8) = {PacketKind::write, Part::last, 0, true};
+    row(9) = {PacketKind::write, Part::last, immediate, true};
+    row(10) = {PacketKind::write, Part::only, has_reth, true};
+    row(11) = {PacketKind::write, Part::only, has_reth | immediate, true};
 }
 
 constexpr Table build() {
     Table table{};
     add_messages(table, Transport::rc);
     add_messages(table, Transport::uc);
-    table[12] = {Kind::read_request, Part::only, has_reth, false};
-    table[13] = {Kind::read_response, Part::first, has_aeth, true};
-    table[14] = {Kind::read_response, Part::middle, 0, true};
-    table[15] = {Kind::read_response, Part::last, has_aeth, true};
-    table[16] = {Kind::read_response, Part::only, has_aeth, true};
-    table[17] = {Kind::acknowledge, Part::only, has_aeth, false};
-    table[18] = {Kind::atomic_acknowledge, Part::only, has_aeth | has_atomic_ack_eth, false};
-    table[19] = {Kind::compare_swap, Part::only, has_atomic_eth, false};
-    table[20] = {Kind::fetch_add, Part::only, has_atomic_eth, false};
-    table[number(Transport::ud, 4)] = {Kind::send, Part::only, has_deth, true};
-    table[number(Transport::ud, 5)] = {Kind::send, Part::only, has_deth | Extension::has_immediate,
-                                       true};
+    table[12] = {PacketKind::read_request, Part::only, has_reth, false};
+    table[13] = {PacketKind::read_response, Part::first, has_aeth, true};
+    table[14] = {PacketKind::read_response, Part::middle, 0, true};
+    table[15] = {PacketKind::read_response, Part::last, has_aeth, true};
+    table[16] = {PacketKind::read_response, Part::only, has_aeth, true};
+    table[17] = {PacketKind::acknowledge, Part::only, has_aeth, false};
+    table[18] = {PacketKind::atomic_acknowledge, Part::only, has_aeth | has_atomic_ack_eth, false};
+    table[19] = {PacketKind::compare_swap, Part::only, has_atomic_eth, false};
+    table[20] = {PacketKind::fetch_add, Part::only, has_atomic_eth, false};
+    table[number(Transport::ud, 4)] = {PacketKind::send, Part::only, has_deth, true};
+    table[number(Transport::ud, 5)] = {PacketKind::send, Part::only,
+                                       has_deth | Extension::has_immediate, true};
     return table;
 }
 
 constexpr Table table = build();
 
-constexpr std::size_t place(Transport transport, Kind kind, Part part, bool immediate) {
+constexpr std::size_t place(Transport transport, PacketKind kind, Part part, bool immediate) {
     return static_cast<std::size_t>(transport) << 7 | static_cast<std::size_t>(kind) << 3 |
            static_cast<std::size_t>(part) << 1 | (immediate ? 1u : 0u);
 }
@@ -65,7 +65,7 @@ constexpr std::array<std::uint8_t, 512> invert() {
     opcodes.fill(no_opcode);
     for (std::size_t opcode = 0; opcode < table.size(); ++opcode) {
         const OpcodeRow& row = table[opcode];
-        if (row.kind != Kind::unknown) {
+        if (row.kind != PacketKind::unknown) {
             const auto transport = transport_of(static_cast<std::uint8_t>(opcode));
             opcodes[place(transport, row.kind, row.part, row.has_immediate())] =
                 static_cast<std::uint8_t>(opcode);
@@ -82,7 +82,7 @@ const OpcodeRow& opcode_row(std::uint8_t opcode) {
     return table[opcode];
 }
 
-std::uint8_t opcode_of(Transport transport, Kind kind, Part part, bool immediate) {
+std::uint8_t opcode_of(Transport transport, PacketKind kind, Part part, bool immediate) {
     return opcodes[place(transport, kind, part, immediate)];
 }
 

@@ -14,7 +14,7 @@ namespace lanewise::verbs {
 // The transport is the upper three bits of an opcode.
 enum class Transport : std::uint8_t { rc = 0, uc = 1, ud = 3 };
 
-enum class Kind : std::uint8_t {
+enum class PacketKind : std::uint8_t {
     unknown,
     send,
     write,
@@ -39,14 +39,14 @@ enum Extension : std::uint8_t {
 };
 
 struct OpcodeRow {
-    Kind kind = Kind::unknown;
+    PacketKind kind = PacketKind::unknown;
     Part part = Part::only;
     std::uint8_t extensions = 0;
     bool has_payload = false;
 
     constexpr bool is_response() const {
-        return kind == Kind::read_response || kind == Kind::acknowledge ||
-               kind == Kind::atomic_acknowledge;
+        return kind == PacketKind::read_response || kind == PacketKind::acknowledge ||
+               kind == PacketKind::atomic_acknowledge;
     }
     constexpr bool begins() const { return part == Part::only || part == Part::first; }
     constexpr bool ends() const { return part == Part::only || part == Part::last; }
@@ -61,7 +61,7 @@ inline constexpr std::size_t headers_bytes_max = 64;
 const OpcodeRow& opcode_row(std::uint8_t opcode);
 
 // The opcode for a packet, which must be one of those in the table.
-std::uint8_t opcode_of(Transport transport, Kind kind, Part part, bool immediate);
+std::uint8_t opcode_of(Transport transport, PacketKind kind, Part part, bool immediate);
 
 // The bytes of the extended headers of a row.
 std::size_t extension_bytes(const OpcodeRow& row);

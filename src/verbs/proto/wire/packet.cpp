@@ -81,7 +81,7 @@ Decoded decode(std::span<const std::byte> datagram) {
     packet.base = read_base(datagram.data());
     packet.row = opcode_row(packet.base.opcode);
     packet.transport = transport_of(packet.base.opcode);
-    if (packet.row.kind == Kind::unknown) {
+    if (packet.row.kind == PacketKind::unknown) {
         return {std::nullopt, Malformed::opcode};
     }
     const std::size_t headers_bytes = bth_bytes + extension_bytes(packet.row);

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -47,6 +48,13 @@ std::optional<std::uint32_t> destination_qpn(std::span<const std::byte> datagram
 
 // The bytes of a datagram with `payload_bytes`, headers, padding and ICRC included.
 std::size_t datagram_bytes(const OpcodeRow& row, std::size_t payload_bytes);
+
+// What a packet occupies in the socket buffer at the other end, where a small packet needs far more
+// than its payload. Windows are measured in it.
+constexpr std::uint32_t socket_buffer_bytes(std::size_t payload_bytes) {
+    constexpr std::size_t least = 512;
+    return static_cast<std::uint32_t>(std::max(least, payload_bytes));
+}
 
 // Writes the headers and returns how many bytes they took. The caller puts the payload behind
 // them, pads it with base.pad_bytes zeros, and seals the datagram with icrc.hpp.

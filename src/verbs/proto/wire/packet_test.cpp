@@ -7,7 +7,6 @@
 #include <random>
 #include <vector>
 
-#include "verbs/proto/wire/credits.hpp"
 #include "verbs/proto/wire/time.hpp"
 
 namespace lanewise::verbs {
@@ -38,7 +37,7 @@ Packet any_packet(std::uint8_t opcode, std::mt19937_64& random) {
 std::vector<std::uint8_t> known_opcodes() {
     std::vector<std::uint8_t> known;
     for (unsigned opcode = 0; opcode < 256; ++opcode) {
-        if (opcode_row(static_cast<std::uint8_t>(opcode)).kind != Kind::unknown) {
+        if (opcode_row(static_cast<std::uint8_t>(opcode)).kind != PacketKind::unknown) {
             known.push_back(static_cast<std::uint8_t>(opcode));
         }
     }
@@ -148,7 +147,8 @@ TEST(Packet, WithAnOpcodeThatLanewiseDoesNotSpeakIsRefused) {
     for (unsigned opcode = 0; opcode < 256; ++opcode) {
         std::vector<std::byte> datagram(64);
         datagram[0] = static_cast<std::byte>(opcode);
-        const bool known = opcode_row(static_cast<std::uint8_t>(opcode)).kind != Kind::unknown;
+        const bool known =
+            opcode_row(static_cast<std::uint8_t>(opcode)).kind != PacketKind::unknown;
 
         EXPECT_EQ(decode(datagram).reason == Malformed::opcode, !known);
     }

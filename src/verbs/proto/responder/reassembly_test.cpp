@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Packets that are lost, late, or before their turn; and how little of them goes twice.
+// Lost and reordered packets, and how few of them are sent twice.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,7 @@
 #include <cstring>
 #include <set>
 
-#include "verbs/proto/requester/round_trip.hpp"
-#include "verbs/proto/requester/window.hpp"
-#include "verbs/proto/responder/early.hpp"
+#include "verbs/proto/responder/reassembly.hpp"
 #include "verbs/proto/testing/peer.hpp"
 #include "verbs/proto/wire/packet.hpp"
 
@@ -96,16 +94,16 @@ TEST(Lost, EachOfSeveralPacketsIsSentAgainOnce) {
     EXPECT_EQ(stream.receiver().sequence_naks_sent, 4u);
 }
 
-// The answer to a probe then looks like that of a peer that has kept nothing.
-TEST(Lost, ARefusalThatGetsLostIsNoReasonToSendAllAgainFromThenOn) {
+// The response to a probe then looks like that of a peer that drops out-of-order packets.
+TEST(Lost, ALostNakDoesNotMakeTheSenderGoBackFromThenOn) {
     Stream stream({.port_count = 2, .probe_ns = 500'000});
     stream.lose({5, 6});
-    stream.pair.wire.tap = [lose = stream.pair.wire.tap, refusals = 0](
+    stream.pair.wire.tap = [lose = stream.pair.wire.tap, naks = 0](
                                std::size_t from, std::vector<std::byte>& bytes) mutable {
         const auto packet = decode(bytes).packet;
-        const bool refuses =
+        const bool is_nak =
             from == 1 && acknowledgement_of(packet->ack.syndrome) == Acknowledgement::nak;
-        return !(refuses && ++refusals == 2) && lose(from, bytes);
+        return !(is_nak && ++naks == 2) && lose(from, bytes);
     };
     stream.write();
     EXPECT_TRUE(stream.arrived());
@@ -118,8 +116,8 @@ TEST(Lost, ARefusalThatGetsLostIsNoReasonToSendAllAgainFromThenOn) {
     EXPECT_EQ(stream.sender().packets_resent, before + 1);
 }
 
-TEST(Lost, APeerThatKeepsNothingGetsAllAgain) {
-    Stream stream({.port_count = 2, .early_bytes = 0});
+TEST(Lost, APeerThatDropsOutOfOrderPacketsGetsAllAgain) {
+    Stream stream({.port_count = 2, .reassembly_bytes = 0});
     stream.lose({5});
     stream.write();
 
@@ -128,24 +126,24 @@ TEST(Lost, APeerThatKeepsNothingGetsAllAgain) {
     EXPECT_EQ(stream.sender().timeouts, 0u);
 }
 
-TEST(Lost, WhatIsKeptHasABound) {
-    EarlyPackets early;
+TEST(ReassemblyBuffer, IsBounded) {
+    ReassemblyBuffer buffer;
     const std::vector<std::byte> payload(1000);
     for (std::uint32_t i = 0; i < 100; ++i) {
         Packet packet;
         packet.base.psn = Psn(i);
         packet.payload = payload;
-        early.keep(packet, 10'000);
-        early.keep(packet, 10'000);
+        buffer.insert(packet, 10'000);
+        buffer.insert(packet, 10'000);
     }
-    EXPECT_EQ(early.size(), 10u);
-    EXPECT_FALSE(early.take(Psn(10)));
-    ASSERT_TRUE(early.take(Psn(9)));
-    EXPECT_FALSE(early.take(Psn(9)));
+    EXPECT_EQ(buffer.size(), 10u);
+    EXPECT_FALSE(buffer.take(Psn(10)));
+    ASSERT_TRUE(buffer.take(Psn(9)));
+    EXPECT_FALSE(buffer.take(Psn(9)));
 }
 
-// The late packet comes when the two behind it, the last of the message, have overtaken it.
-TEST(Late, APacketIsNotAskedForBeforeItsTime) {
+// The late packet comes after the two behind it, the last of the message.
+TEST(Reordered, APacketIsNotRequestedBeforeItsTime) {
     for (const Nanoseconds reorder_ns : {Nanoseconds{0}, Nanoseconds{30'000}}) {
         Stream stream({.port_count = 2, .reorder_ns = reorder_ns});
         stream.delay(5, 1);
@@ -160,7 +158,7 @@ TEST(Late, APacketIsNotAskedForBeforeItsTime) {
     }
 }
 
-TEST(Late, AGapThatStaysOpenIsToldOfInTime) {
+TEST(Reordered, AGapThatStaysOpenIsReportedInTime) {
     Stream stream({.port_count = 2, .reorder_ns = 30'000});
     stream.lose({38});  // only one packet follows
     const Nanoseconds start = stream.pair.wire.now();
@@ -169,41 +167,6 @@ TEST(Late, AGapThatStaysOpenIsToldOfInTime) {
     EXPECT_TRUE(stream.arrived());
     EXPECT_EQ(stream.sender().packets_resent, 1u);
     EXPECT_LT(stream.pair.wire.now() - start, 200'000);
-}
-
-TEST(Window, HalvesOnceForWhatWasUnderWayAndGrowsBack) {
-    Window window;
-    window.open(64 * 1024);
-    EXPECT_EQ(window.packets(1024), 64u);
-
-    window.on_loss(Psn(10), Psn(70), 1024);
-    window.on_loss(Psn(20), Psn(90), 1024);
-    EXPECT_EQ(window.packets(1024), 32u);
-    EXPECT_EQ(window.packets_max(1024), 64u);
-
-    window.on_loss(Psn(70), Psn(90), 1024);
-    EXPECT_EQ(window.packets(1024), 16u);
-
-    for (int i = 0; i < 10'000; ++i) {
-        window.on_progress(1, 1024);
-    }
-    EXPECT_EQ(window.packets(1024), 64u);
-}
-
-TEST(RoundTrip, IsWaitedForWithRoomForItsDeviation) {
-    RoundTrip trip;
-    EXPECT_EQ(trip.patience_ns(500), 500);
-    for (std::uint32_t i = 0; i < 100; ++i) {
-        trip.on_sent(Psn(i), i * 100'000);
-        trip.on_answer(Psn(i), i * 100'000 + 1);  // does not cover it
-        trip.on_answer(Psn(i + 1), i * 100'000 + 10'000);
-    }
-    EXPECT_NEAR(static_cast<double>(trip.patience_ns(500)), 10'000, 200);
-
-    trip.on_sent(Psn(100), 0);
-    trip.forget();
-    trip.on_answer(Psn(200), 1'000'000'000);
-    EXPECT_LT(trip.patience_ns(500), 20'000);
 }
 
 }  // namespace

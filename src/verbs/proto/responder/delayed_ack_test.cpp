@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Acknowledgements that wait for company, and requests that gather.
+// Delayed acknowledgements, and requests that gather.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,12 +13,12 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr DeviceConfig patient{.port_count = 2, .ack_delay_ns = 20'000};
+constexpr DeviceConfig delaying{.port_count = 2, .ack_delay_ns = 20'000};
 
 // What one transmission of a device holds.
-std::vector<Kind> kinds_sent(Device& device, Nanoseconds now) {
+std::vector<PacketKind> kinds_sent(Device& device, Nanoseconds now) {
     std::vector<std::byte> buffer(64 * 1024);
-    std::vector<Kind> kinds;
+    std::vector<PacketKind> kinds;
     const auto run = device.poll_transmit(now, buffer, 64);
     for (std::size_t i = 0; run && i < run->segments; ++i) {
         const std::size_t from = i * run->segment_bytes;
@@ -28,9 +28,9 @@ std::vector<Kind> kinds_sent(Device& device, Nanoseconds now) {
     return kinds;
 }
 
-// A message of eight bytes on its way to b, and b's answer not yet posted.
+// b has received a message of eight bytes and not yet posted its reply.
 struct Asked {
-    explicit Asked(const DeviceConfig& config = patient) : pair({}, config) {
+    explicit Asked(const DeviceConfig& config = delaying) : pair({}, config) {
         pair.b.post_receive(1, 0, 100);
         pair.a.post_send(1, 0, 8);
         pair.wire.run_until([&] { return pair.b.receive_queue->size() > 0; });
@@ -38,56 +38,56 @@ struct Asked {
     Pair pair;
 };
 
-TEST(Company, AnAcknowledgementLeavesBehindTheAnswerInOneBatch) {
+TEST(DelayedAck, LeavesInOneBatchWithTheReply) {
     Asked asked;
     EXPECT_THAT(kinds_sent(*asked.pair.b.device, asked.pair.wire.now()), ElementsAre());
 
     asked.pair.b.post_send(2, 0, 8);
 
     EXPECT_THAT(kinds_sent(*asked.pair.b.device, asked.pair.wire.now()),
-                ElementsAre(Kind::send, Kind::acknowledge));
+                ElementsAre(PacketKind::send, PacketKind::acknowledge));
 }
 
-TEST(Company, InALullAnAcknowledgementGoesAlone) {
+TEST(DelayedAck, LeavesAloneWhenAsked) {
     Asked asked;
 
-    asked.pair.b.device->on_lull();
+    asked.pair.b.device->send_delayed_acks();
 
     EXPECT_THAT(kinds_sent(*asked.pair.b.device, asked.pair.wire.now()),
-                ElementsAre(Kind::acknowledge));
+                ElementsAre(PacketKind::acknowledge));
 }
 
-TEST(Company, AnAcknowledgementWaitsNoLongerThanItsDelay) {
+TEST(DelayedAck, WaitsNoLongerThanItsDelay) {
     Asked asked;
-    const Nanoseconds until = asked.pair.wire.now() + patient.ack_delay_ns;
+    const Nanoseconds until = asked.pair.wire.now() + delaying.ack_delay_ns;
     EXPECT_EQ(asked.pair.b.device->next_deadline(), until);
 
     asked.pair.b.device->on_deadline(until);
 
-    EXPECT_THAT(kinds_sent(*asked.pair.b.device, until), ElementsAre(Kind::acknowledge));
+    EXPECT_THAT(kinds_sent(*asked.pair.b.device, until), ElementsAre(PacketKind::acknowledge));
 }
 
-TEST(Company, AQuarterOfTheWindowIsAcknowledgedAtOnce) {
-    Pair pair({.mtu = Mtu::b4096}, patient);
+TEST(DelayedAck, IsSentAtOnceForAQuarterOfTheWindow) {
+    Pair pair({.mtu = Mtu::b4096}, delaying);
     const Nanoseconds start = pair.wire.now();
 
-    pair.a.post(Operation::write, 1, pair.a.slice(0, patient.window_bytes / 4), pair.b, 0);
+    pair.a.post(Operation::write, 1, pair.a.slice(0, delaying.window_bytes / 4), pair.b, 0);
     pair.wire.run_until([&] { return pair.a.send_queue->size() > 0; });
 
     EXPECT_EQ(pair.a.sends().size(), 1u);
-    EXPECT_LT(pair.wire.now() - start, patient.ack_delay_ns);
+    EXPECT_LT(pair.wire.now() - start, delaying.ack_delay_ns);
 }
 
-TEST(Company, WithoutADelayAnAcknowledgementGoesAtOnce) {
-    EXPECT_EQ(Asked(patient).pair.wire.datagrams, 1u);
+TEST(DelayedAck, IsSentAtOnceWithoutADelay) {
+    EXPECT_EQ(Asked(delaying).pair.wire.datagrams, 1u);
     EXPECT_EQ(Asked(DeviceConfig{.port_count = 2}).pair.wire.datagrams, 2u);
 }
 
-TEST(Gathering, TheFirstRequestGoesAndThoseBehindItWaitForABatch) {
+TEST(Gathering, TheFirstRequestIsSentAndTheNextWaitForABatch) {
     Pair pair;
     pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
     EXPECT_FALSE(pair.a.queue_pair->gathers());
-    EXPECT_THAT(kinds_sent(*pair.a.device, 1), ElementsAre(Kind::write));
+    EXPECT_THAT(kinds_sent(*pair.a.device, 1), ElementsAre(PacketKind::write));
 
     std::size_t posted = 0;
     do {

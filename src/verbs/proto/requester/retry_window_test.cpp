@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The time of grace: a queue pair whose paths are all dead waits for one of them, as long as it was
-// told and no longer. All in virtual time.
+// The retry window: a queue pair whose paths are all dead retries for that long and no longer. All
+// in virtual time.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@ namespace {
 
 using ::testing::Contains;
 
-constexpr Nanoseconds grace_ns = 500'000'000;
-constexpr DeviceConfig patient{.port_count = 2, .grace_ns = grace_ns};
+constexpr Nanoseconds retry_window_ns = 500'000'000;
+constexpr DeviceConfig with_window{.port_count = 2, .retry_window_ns = retry_window_ns};
 constexpr Options options{.timeout = 8, .retry_count = 3};
 constexpr Nanoseconds timeout_ns = 4096LL << 8;
 constexpr Nanoseconds exhausted_ns = 4 * timeout_ns;
@@ -23,7 +23,7 @@ bool idle() {
     return false;
 }
 
-// In the order that leaves no way out.
+// In the order that leaves no path.
 void cut_all(Pair& pair) {
     pair.wire.cut(2);
     pair.wire.cut(1);
@@ -33,7 +33,7 @@ void write_something(Pair& pair) {
     pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
 }
 
-// Until the one request is done, either way.
+// Until the one request has completed, with success or not.
 Nanoseconds time_to_end(Pair& pair) {
     const Nanoseconds start = pair.wire.now();
     pair.wire.run_until([&] { return pair.a.send_queue->size() > 0; });
@@ -51,8 +51,8 @@ void arm(Pair& pair) {
     ASSERT_EQ(pair.a.queue_pair->query().migration, Migration::armed);
 }
 
-TEST(Grace, EndsAQueuePairAtTheFirstTimeoutAfterItHasPassed) {
-    Pair pair(options, patient);
+TEST(RetryWindow, EndsAQueuePairAtTheFirstTimeoutAfterIt) {
+    Pair pair(options, with_window);
     arm(pair);
     cut_all(pair);
     write_something(pair);
@@ -60,11 +60,11 @@ TEST(Grace, EndsAQueuePairAtTheFirstTimeoutAfterItHasPassed) {
     const Nanoseconds took = time_to_end(pair);
 
     EXPECT_EQ(pair.a.sends().at(0).status, Status::retry_exceeded);
-    EXPECT_GE(took, exhausted_ns + grace_ns);
-    EXPECT_LT(took, exhausted_ns + grace_ns + timeout_ns);
+    EXPECT_GE(took, exhausted_ns + retry_window_ns);
+    EXPECT_LT(took, exhausted_ns + retry_window_ns + timeout_ns);
 }
 
-TEST(Grace, WithoutItTheRetriesAreAllThereIs) {
+TEST(RetryWindow, OfZeroLeavesOnlyTheRetries) {
     Pair pair(options, {.port_count = 2});
     arm(pair);
     pair.wire.path(1).cut = true;
@@ -76,13 +76,13 @@ TEST(Grace, WithoutItTheRetriesAreAllThereIs) {
     EXPECT_EQ(pair.a.sends().at(0).status, Status::retry_exceeded);
 }
 
-TEST(Grace, IsForWhatComesBackWithinIt) {
+TEST(RetryWindow, LetsAPathComeBackWithinIt) {
     for (const std::uint8_t port : {std::uint8_t{1}, std::uint8_t{2}}) {
-        Pair pair(options, patient);
+        Pair pair(options, with_window);
         arm(pair);
         cut_all(pair);
         write_something(pair);
-        pair.wire.run_for(grace_ns);
+        pair.wire.run_for(retry_window_ns);
         pair.wire.mend(port);
         const Nanoseconds mended = pair.wire.now();
         pair.wire.run_until([&] { return pair.a.send_queue->size() > 0; });
@@ -93,21 +93,21 @@ TEST(Grace, IsForWhatComesBackWithinIt) {
     }
 }
 
-TEST(Grace, IsGivenAnewAfterEveryProgress) {
-    Pair pair(options, patient);
+TEST(RetryWindow, StartsAgainAfterEveryProgress) {
+    Pair pair(options, with_window);
     arm(pair);
     for (int round = 0; round < 3; ++round) {
         cut_all(pair);
         write_something(pair);
-        pair.wire.run_for(grace_ns);
+        pair.wire.run_for(retry_window_ns);
         pair.wire.mend(1);
         pair.wire.run_until(idle);
         ASSERT_EQ(pair.a.sends().at(0).status, Status::success) << "round " << round;
     }
 }
 
-TEST(Grace, LetsAQueuePairLeaveForAnAlternateThatIsNotArmed) {
-    Pair pair(options, patient);
+TEST(RetryWindow, LetsAQueuePairMigrateToAnAlternateThatIsNotArmed) {
+    Pair pair(options, with_window);
     ASSERT_EQ(pair.a.rearm(), 0);
     ASSERT_EQ(pair.b.rearm(), 0);
     pair.wire.cut(1);
@@ -120,16 +120,16 @@ TEST(Grace, LetsAQueuePairLeaveForAnAlternateThatIsNotArmed) {
     EXPECT_THAT(pair.b.events(), Contains(EventKind::path_migrated));
 }
 
-TEST(Grace, DoesNotHoldBackAQueuePairWithoutAnAlternateForLonger) {
-    Pair pair(options, patient);
+TEST(RetryWindow, IsNotLongerForAQueuePairWithoutAnAlternate) {
+    Pair pair(options, with_window);
     pair.wire.cut(1);
     write_something(pair);
 
     const Nanoseconds took = time_to_end(pair);
 
     EXPECT_EQ(pair.a.sends().at(0).status, Status::retry_exceeded);
-    EXPECT_GE(took, exhausted_ns + grace_ns);
-    EXPECT_LT(took, exhausted_ns + grace_ns + timeout_ns);
+    EXPECT_GE(took, exhausted_ns + retry_window_ns);
+    EXPECT_LT(took, exhausted_ns + retry_window_ns + timeout_ns);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The time of a round trip, smoothed, and from it how long to wait for an answer before asking for
-// it (RFC 6298). Packets that were sent twice are not timed, since nobody knows which was answered.
+// Smoothed round-trip time and its deviation, and from them how long to wait before probing for an
+// acknowledgement (RFC 6298). Packets that were sent twice are not timed (Karn's algorithm), since
+// nobody knows which copy was acknowledged.
 
 #pragma once
 
@@ -14,25 +15,25 @@
 
 namespace lanewise::verbs {
 
-class RoundTrip {
+class RttEstimator {
   public:
-    // A packet that wants an answer leaves for the first time.
+    // A packet that requests an acknowledgement is sent for the first time.
     void on_sent(Psn psn, Nanoseconds now) {
         if (!timed_) {
             timed_ = Timed{psn, now};
         }
     }
-    // All before `psn` is answered.
-    void on_answer(Psn psn, Nanoseconds now) {
+    // Everything before `psn` is acknowledged.
+    void on_acknowledged(Psn psn, Nanoseconds now) {
         if (timed_ && before(timed_->psn, psn)) {
             add(now - timed_->at);
             timed_.reset();
         }
     }
     // Something is sent again.
-    void forget() { timed_.reset(); }
+    void discard_sample() { timed_.reset(); }
 
-    Nanoseconds patience_ns(Nanoseconds least) const {
+    Nanoseconds probe_timeout_ns(Nanoseconds least) const {
         return std::max(least, mean_ + 4 * deviation_);
     }
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What queue pairs see of their device: its configuration, registered memory, ports, events and
+// scheduler. The device itself (device/) owns the queue pairs and one of these.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "verbs/proto/connection/attributes.hpp"
+#include "verbs/proto/connection/counters.hpp"
+#include "verbs/proto/connection/scheduler.hpp"
+#include "verbs/proto/memory/memory_table.hpp"
+#include "verbs/proto/queues/event.hpp"
+#include "verbs/proto/wire/address.hpp"
+#include "verbs/proto/wire/time.hpp"
+
+namespace lanewise::verbs {
+
+struct DeviceConfig {
+    std::uint8_t port_count = 1;
+    std::uint16_t pkey = 0xffff;  // of every port, at index 0
+    Mtu mtu = Mtu::b4096;         // the longest datagram of UD
+    std::uint8_t read_atomic_max = 16;
+    std::uint32_t requests_max = 16384;
+    std::uint32_t slices_max = 32;
+    std::uint32_t inline_bytes_max = 1024;
+    std::uint64_t message_bytes_max = 1u << 30;
+    // The largest send window: less than the socket buffer at the other end holds. Large reads are
+    // requested in pieces of half of it.
+    std::uint32_t window_bytes = 256 * 1024;
+    // How long an acknowledgement may be delayed, so that it leaves in one batch with data for the
+    // same peer. 0: not at all.
+    Nanoseconds ack_delay_ns = 0;
+    // How many bytes of out-of-order packets a queue pair buffers. 0: it drops them, as hardware
+    // may.
+    std::uint32_t reassembly_bytes = 256 * 1024;
+    // How long a packet may be missing before the peer is asked for it, unless several have
+    // overtaken it. 0: not at all.
+    Nanoseconds reorder_ns = 0;
+    // If no acknowledgement comes for longer than the estimated round trip, and for longer than
+    // this, the requester asks for one by sending the oldest packet again. That is long before the
+    // ack timeout of the queue pair and uses up none of its retries. 0: never.
+    Nanoseconds probe_ns = 0;
+    // Beyond the standard: how long a queue pair whose paths are all dead goes on retrying before
+    // it fails. It then also migrates to an alternate path that is loaded and not yet armed.
+    // 0: never.
+    Nanoseconds retry_window_ns = 0;
+};
+
+// Returns the origin of the next datagram to an address. It is called once for each run of
+// datagrams, before they are sealed.
+using OriginOf = std::function<Origin(const AddressVector& to)>;
+
+enum class PortState : std::uint8_t { down, active };
+
+struct DevicePort {
+    PortState state = PortState::active;
+    PortCounters counters;
+};
+
+struct DeviceContext {
+    DeviceConfig config;
+    OriginOf given_origin_of;
+    MemoryTable memory;
+    std::vector<DevicePort> ports;  // the port numbered n is ports[n - 1]
+    std::deque<Event> events;
+    Scheduler scheduler;
+
+    bool has_port(std::uint8_t number) const { return number >= 1 && number <= ports.size(); }
+    DevicePort& port(std::uint8_t number) { return ports[number - 1u]; }
+    const DevicePort& port(std::uint8_t number) const { return ports[number - 1u]; }
+    Origin origin_of(const AddressVector& to) const {
+        return given_origin_of ? given_origin_of(to) : Origin{to.source_udp_port, 0};
+    }
+};
+
+}  // namespace lanewise::verbs

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The requester's congestion window and its RTT estimator.
+
+#include <gtest/gtest.h>
+
+#include "verbs/proto/requester/rtt_estimator.hpp"
+#include "verbs/proto/requester/window.hpp"
+
+namespace lanewise::verbs::testing {
+namespace {
+
+TEST(Window, HalvesOnceForPacketsInFlightAndGrowsBack) {
+    Window window;
+    window.open(64 * 1024);
+    EXPECT_EQ(window.packets(1024), 64u);
+
+    window.on_loss(Psn(10), Psn(70), 1024);
+    window.on_loss(Psn(20), Psn(90), 1024);
+    EXPECT_EQ(window.packets(1024), 32u);
+    EXPECT_EQ(window.packets_max(1024), 64u);
+
+    window.on_loss(Psn(70), Psn(90), 1024);
+    EXPECT_EQ(window.packets(1024), 16u);
+
+    for (int i = 0; i < 10'000; ++i) {
+        window.on_progress(1, 1024);
+    }
+    EXPECT_EQ(window.packets(1024), 64u);
+}
+
+TEST(RttEstimator, AddsFourDeviationsToTheMean) {
+    RttEstimator estimator;
+    EXPECT_EQ(estimator.probe_timeout_ns(500), 500);
+    for (std::uint32_t i = 0; i < 100; ++i) {
+        estimator.on_sent(Psn(i), i * 100'000);
+        estimator.on_acknowledged(Psn(i), i * 100'000 + 1);  // does not cover it
+        estimator.on_acknowledged(Psn(i + 1), i * 100'000 + 10'000);
+    }
+    EXPECT_NEAR(static_cast<double>(estimator.probe_timeout_ns(500)), 10'000, 200);
+
+    estimator.on_sent(Psn(100), 0);
+    estimator.discard_sample();
+    estimator.on_acknowledged(Psn(200), 1'000'000'000);
+    EXPECT_LT(estimator.probe_timeout_ns(500), 20'000);
+}
+
+}  // namespace
+}  // namespace lanewise::verbs::testing
