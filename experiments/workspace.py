@@ -73,21 +73,22 @@ class Workspace:
         arguments: Sequence[str],
         ranks: int,
         *,
-        fabric: str = "",
+        launcher: str = "",
         cluster: Cluster | None = None,
     ) -> Samples:
         """Run lanewise-measure with `arguments` on `ranks` ranks and return what it wrote.
 
         The result file is `name`.jsonl in the folder; one of an earlier run is replaced.  Without
-        a fabric the first that can launch here is used.  Raises RunError.
+        a launcher the first that can launch here is used.  Raises RunError.
         """
         self.say(f"{name}: {' '.join(arguments)}, {ranks} ranks")
         path = self.folder / f"{name}.jsonl"
         path.unlink(missing_ok=True)
         with failing_as_run():
-            choice = _chosen(fabric)
+            choice = _chosen(launcher)
             program = choice.build.program("lanewise-measure")
-        known = ("--ranks", str(ranks), "--fabric", choice.fabric.name, "--events", "-o", str(path))
+        launched = ("--ranks", str(ranks), "--launcher", choice.launcher.name)
+        known = (*launched, "--events", "-o", str(path))
         job = self._job(choice, (str(program), *arguments, *known), ranks, cluster)
         _launch(choice, job, self.variables)
         with failing_as_run():
@@ -99,7 +100,7 @@ class Workspace:
         ranks: int = 0,
         *,
         arguments: Sequence[str] = (),
-        fabric: str = "",
+        launcher: str = "",
         cluster: Cluster | None = None,
     ) -> dict[str, Any]:
         """Run a native program that prints one JSON object, and return it.
@@ -114,7 +115,7 @@ class Workspace:
                 path = _program_of_any_build(program)
             return _object_in(program, _run_alone([str(path), *arguments]))
         with failing_as_run():
-            choice = _chosen(fabric)
+            choice = _chosen(launcher)
             path = choice.build.program(program)
         job = self._job(choice, (str(path), *arguments), ranks, cluster)
         return _object_in(program, _launch(choice, job, self.variables))
@@ -129,7 +130,7 @@ class Workspace:
         return Job(
             program=program,
             ranks=ranks,
-            launcher=choice.launcher,
+            executable=choice.executable,
             mpi=choice.build.mpi,
             cores=machine.core_count(),
             user_id=os.getuid(),
@@ -147,8 +148,8 @@ def failing_as_run() -> Iterator[None]:
         raise RunError(str(error)) from error
 
 
-def _chosen(fabric: str) -> Choice:
-    choice = choose(fabric, os.environ)
+def _chosen(launcher: str) -> Choice:
+    choice = choose(launcher, os.environ)
     require_launcher(choice)
     return choice
 
@@ -169,11 +170,11 @@ def _run_alone(line: list[str]) -> deque[str]:
 
 
 def _launch(choice: Choice, job: Job, variables: Mapping[str, str]) -> deque[str]:
-    write_files(choice.fabric, job)
-    line = choice.fabric.command(job)
+    write_files(choice.launcher, job)
+    line = choice.launcher.command(job)
     if variables:
-        line = choice.fabric.carry(line, variables)
-    outcome = run(line, choice.fabric.environment(job), _ignore)
+        line = choice.launcher.with_variables(line, variables)
+    outcome = run(line, choice.launcher.environment(job), _ignore)
     _require_success(Path(job.program[0]).name, outcome.status, outcome.output)
     return outcome.output
 

@@ -2,7 +2,7 @@
 """Application scaling: parallel efficiency of LAMMPS with scaled work (paper 004, Figure 11).
 
 The paper ran LAMMPS on up to 128 nodes.  Here it runs on as many ranks as there are cores, over
-every fabric of the MPI that it is linked with; a Lennard-Jones liquid grows with the ranks.
+every transport of the MPI that it is linked with; a Lennard-Jones liquid grows with the ranks.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from experiments.workspace import Workspace, failing_as_run, rank_count
 from lanewise.errors import RunError
 from lanewise.plots.series import Series, draw_series
 from lanewise.results.quantity import time_text
-from lanewise.suite import application, fabric, scale, start
+from lanewise.suite import application, scale, start, transport
 
 RANKS_MAX = 8
 REPETITIONS_MAX = 8
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Run LAMMPS on one rank and in doubles up to all cores, over each fabric in turns."""
+    """Run LAMMPS on one rank and in doubles up to all cores, over each transport in turns."""
     with failing_as_run():
         plan = application.plan_for(rank_count(RANKS_MAX))
-        candidates = [fabric.find(name) for name in fabric.shipped_names()]
+        candidates = [transport.find(name) for name in transport.shipped_names()]
     fitting = [one for one in candidates if not application.lacking(one)]
     if not fitting:
-        raise RunError(f"LAMMPS runs on no fabric: needs {application.lacking(candidates[0])}")
+        raise RunError(f"LAMMPS runs on no transport: needs {application.lacking(candidates[0])}")
     found = [start.find_out(one, max(plan.ranks)) for one in fitting]
-    here = [one.fabric for one in found if one.starts]
+    here = [one.transport for one in found if one.starts]
     if not here:
-        raise RunError(f"no fabric starts: {found[0].why}")
+        raise RunError(f"no transport starts: {found[0].why}")
     plan = scale.Plan(
         plan.command, plan.ranks, plan.work, plan.pattern,
         repetitions_max=REPETITIONS_MAX, limit_s=application.LIMIT_S,
     )  # fmt: skip
     curves = scale.measure(plan, here, lambda *told: workspace.say(told_text(*told)))
     points = {
-        one.fabric: scale.efficiencies(one.times_s, plan.work) for one in curves if one.times_s
+        one.transport: scale.efficiencies(one.times_s, plan.work) for one in curves if one.times_s
     }
     if not points:
         raise RunError(f"LAMMPS failed: {curves[0].why}")
@@ -55,7 +55,7 @@ def run(workspace: Workspace) -> Outcome:
         ],
         conditions={"ranks": list(plan.ranks), "work": plan.work, "input": "in.lj"},
         files=draw(workspace, points),
-        notes=[f"{one.fabric} failed: {one.why}" for one in curves if one.why],
+        notes=[f"{one.transport} failed: {one.why}" for one in curves if one.why],
     )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def told_text(name: str, ranks: int, seconds: float) -> str:
 
 
 def figures_of(points: Mapping[str, list[scale.Efficiency]]) -> dict[str, float]:
-    """Return the efficiency of each fabric at each number of ranks, with its interval."""
+    """Return the efficiency of each transport at each number of ranks, with its interval."""
     found = {}
     for name, efficiencies in points.items():
         for one in efficiencies:
@@ -94,6 +94,6 @@ def draw(workspace: Workspace, points: Mapping[str, list[scale.Efficiency]]) -> 
 EXPERIMENT = Experiment(
     name="application-scaling",
     paper="004 Fig. 11",
-    summary="parallel efficiency of LAMMPS with scaled work over every fabric",
+    summary="parallel efficiency of LAMMPS with scaled work over every transport",
     run=run,
 )

@@ -178,7 +178,7 @@ def try_mpi(mpi: Mpi, folder: Path, testbed: str, options: Sequence[str]) -> str
 
 def clean_results(workspace: Workspace) -> Iterator[tuple[str, str]]:
     """Run all on a clean network; yield names, and why they failed or nothing."""
-    with bed.raised(shipped.find("two-port")) as raised:
+    with bed.created(shipped.find("two-port")) as raised:
         hosts = Hosts(raised)
         for probe in PROBES:
             workspace.say(probe.name)
@@ -192,7 +192,7 @@ def lossy_results(workspace: Workspace) -> Iterator[tuple[str, str]]:
     """Run those that bear loss over a link with loss; yield the same."""
     suffix = ", with loss"
     options = device_options(workspace.folder)
-    with bed.raised(Source(LOSSY, "lossy", "lossy.toml")) as raised:
+    with bed.created(Source(LOSSY, "lossy", "lossy.toml")) as raised:
         hosts = Hosts(raised, options, caller=LOSSY_CALLER)
         bearing = [client for client in CLIENTS if client.bears_loss]
         yield from _of_clients(workspace, hosts, bearing, suffix)

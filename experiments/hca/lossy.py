@@ -96,7 +96,7 @@ def counters_on(hosts: Hosts, host: str) -> dict[str, int]:
 
 def run(workspace: Workspace) -> Outcome:
     """Validate data over the link, then measure what gets through."""
-    with failing_as_run(), bed.raised(Source(DESCRIPTION, "lossy", "lossy.toml")) as raised:
+    with failing_as_run(), bed.created(Source(DESCRIPTION, "lossy", "lossy.toml")) as raised:
         hosts = Hosts(raised, ["--ports", "lan0"])
         workspace.say("ping-pong with every byte looked at")
         validated = pingpong(hosts, "rc") and pingpong(hosts, "srq")

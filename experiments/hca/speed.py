@@ -41,7 +41,7 @@ Measure = Callable[[Hosts], float]
 @contextmanager
 def joined_hosts() -> Iterator[Hosts]:
     """Raise two hosts and join them by a veth pair of their own."""
-    with failing_as_run(), bed.raised(Source(DESCRIPTION, "speed", "speed.toml")) as raised:
+    with failing_as_run(), bed.created(Source(DESCRIPTION, "speed", "speed.toml")) as raised:
         far = str(raised.folder / "net" / CALLER)
         words = ["ip", "link", "add", *_PAIR, "type", "veth", "peer", *_PAIR, "netns", far]
         _must(raised.line(LISTENER, words))

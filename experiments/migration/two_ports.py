@@ -56,14 +56,14 @@ class Said:
 @contextmanager
 def two_hosts() -> Iterator[Bed]:
     """Raise the hosts for as long as the block lasts."""
-    with failing_as_run(), bed.raised(shipped.find("two-port")) as raised:
+    with failing_as_run(), bed.created(shipped.find("two-port")) as raised:
         yield raised
 
 
 @contextmanager
 def delayed_hosts() -> Iterator[Bed]:
     """Raise two hosts whose cables can lose packets and be slow (see `degraded`)."""
-    with failing_as_run(), bed.raised(Source(_DELAYED, "two-port-delayed", "two-port")) as raised:
+    with failing_as_run(), bed.created(Source(_DELAYED, "two-port-delayed", "two-port")) as raised:
         yield raised
 
 

@@ -175,7 +175,7 @@ def _measured(workspace: Workspace, cluster: KnownCluster) -> Iterator[Path]:
             f"{cluster.name}-{name}",
             [experiment["operation"], *words, *([] if "--repetitions" in words else REPETITIONS)],
             cluster.ranks,
-            fabric=SIMULATED,
+            launcher=SIMULATED,
             cluster=cluster.simulated(),
         )
         yield samples.path
@@ -187,7 +187,7 @@ def _taken(workspace: Workspace, cluster: KnownCluster) -> dict[Key, float]:
         "lanewise-simulated-times",
         cluster.ranks,
         arguments=[SIZES, *names],
-        fabric=SIMULATED,
+        launcher=SIMULATED,
         cluster=cluster.simulated(),
     )
     return {

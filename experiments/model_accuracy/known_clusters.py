@@ -59,7 +59,7 @@ class KnownCluster:
         return wire.fixed_s + ENVELOPE_BYTES * wire.s_per_byte
 
     def simulated(self) -> Cluster:
-        """Return the cluster as the smpi fabric takes it."""
+        """Return the cluster as the smpi launcher takes it."""
         return Cluster(platform="".join(self._lines()), configuration=CONFIGURATION)
 
     def _lines(self) -> Iterator[str]:

@@ -50,7 +50,7 @@ RACES = {
 def run(workspace: Workspace) -> Outcome:
     """Race each collective between the two sites."""
     found: dict[str, Times] = {}
-    with failing_as_run(), bed.raised(shipped.find("two-site")) as raised:
+    with failing_as_run(), bed.created(shipped.find("two-site")) as raised:
         sites = Sites(raised, workspace, RANKS)
         for name, race in RACES.items():
             contest = Contest(race.collective, (race.size,), TURNS, race.ways, hosts=race.hosts)

@@ -110,7 +110,7 @@ def measured(workspace: Workspace, collective: str, direction: tuple[str, str]) 
     ways = [*base, *(lanes_way(each) for each in LANES), lanes_way(REMOTE, "three_step")]
     side: dict[str, Mapping[int, Times]] = {}
     with failing_as_run():
-        with bed.raised(source) as raised:
+        with bed.created(source) as raised:
             sites = Sites(raised, workspace, RANKS)
             platform = sites.lane_rates(f"multilane-{collective}-platform")
             times_s = sites.race(Contest(collective, SIZES, TURNS, ways))
@@ -121,7 +121,7 @@ def measured(workspace: Workspace, collective: str, direction: tuple[str, str]) 
         for congestion in CONGESTION:
             tcp = f'\n[tcp]\ncongestion = "{congestion}"\nbuffer = "{BUFFER}"\n'
             large = Source(source.text + tcp, f"two-site-{congestion}", source.where)
-            with bed.raised(large) as raised:
+            with bed.created(large) as raised:
                 side[congestion] = Sites(raised, workspace, RANKS).race(contest)
     predicted = predictions(workspace, collective, platform, list(times_s))
     lanes, latency_s = curve_of(platform, direction)

@@ -113,7 +113,7 @@ def race(
         "lanewise-lane-race",
         sites.ranks,
         arguments=[collective, ",".join(sizes), "1", *ways],
-        fabric=SIMULATED,
+        launcher=SIMULATED,
         cluster=sites.simulated(workspace.folder),
     )
     return {
@@ -130,7 +130,7 @@ def lane_rates(workspace: Workspace, sites: SimulatedSites, name: str) -> Path:
         "lanewise-lane-rates",
         sites.ranks,
         arguments=["-o", str(path)],
-        fabric=SIMULATED,
+        launcher=SIMULATED,
         cluster=sites.simulated(workspace.folder),
     )
     return path

@@ -57,7 +57,7 @@ class SimulatedSites:
         return "a" if rank < self.hosts else "b"
 
     def simulated(self, folder: Path) -> Cluster:
-        """Return the cluster as the smpi fabric takes it; the placement is written to `folder`."""
+        """Return the cluster for the smpi launcher; its placement is written to `folder`."""
         placement = folder / f"sites-of-{self.hosts}.placement.json"
         placement.write_text(json.dumps(self.placement()), encoding="utf-8")
         return Cluster(

@@ -28,7 +28,7 @@ WAYS = ("default", "single_lane", *(f"multilane:0:{lanes}" for lanes in LANES))
 def run(workspace: Workspace) -> Outcome:
     """Race scatters and gathers over the three sites."""
     found: dict[str, Times] = {}
-    with failing_as_run(), bed.raised(shipped.find("three-site")) as raised:
+    with failing_as_run(), bed.created(shipped.find("three-site")) as raised:
         sites = Sites(raised, workspace, RANKS)
         for collective in ("scatter", "gather"):
             (found[collective],) = sites.race(Contest(collective, (SIZE,), TURNS, WAYS)).values()

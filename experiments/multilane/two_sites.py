@@ -76,7 +76,7 @@ class Sites:
         answer = self.workspace.folder / "answer.txt"
         variables = [f"{key}={value}" for key, value in settings.items()]
         keep = ["sh", "-c", 'exec "$@" > "$0"', str(answer)]
-        launch = [choice.launcher, "-n", str(self.ranks), str(choice.build.program(program))]
+        launch = [choice.executable, "-n", str(self.ranks), str(choice.build.program(program))]
         status = running.run_in(
             self.raised, running.Wanted(["env", *variables, *keep, *launch, *words], hosts)
         )

@@ -59,7 +59,7 @@ class Sampled:
 def run(workspace: Workspace) -> Outcome:
     """Watch the link while one lane is used, then four."""
     sampled: dict[tuple[str, str], Sampled] = {}
-    with failing_as_run(), bed.raised(shipped.find("two-site")) as raised:
+    with failing_as_run(), bed.created(shipped.find("two-site")) as raised:
         plan = raised.plan()
         words = {"delay": DELAY, "queue": "5 MB"}
         fault.bring_about(raised, plan, fault.single("degrade", "a-b", words, plan))

@@ -40,11 +40,11 @@ Times = NDArray[np.float64]
 class Setting:
     """Where Opt_Scatter is tried, and how often: turns of each launch, launches of each round.
 
-    Without a fabric it is the first that can launch here.
+    Without a launcher it is the first that can launch here.
     """
 
     ranks: int
-    fabric: str
+    launcher: str
     turns: int
     launches: int
 
@@ -59,8 +59,8 @@ class Measured:
 
 def run(workspace: Workspace) -> Outcome:
     """Run Opt_Scatter on this machine's cores, and on sixteen simulated hosts."""
-    here = Setting(ranks=rank_count(PAPER_RANKS), fabric="", turns=24, launches=7)
-    simulated = Setting(ranks=PAPER_RANKS, fabric=SIMULATED, turns=6, launches=1)
+    here = Setting(ranks=rank_count(PAPER_RANKS), launcher="", turns=24, launches=7)
+    simulated = Setting(ranks=PAPER_RANKS, launcher=SIMULATED, turns=6, launches=1)
     points, simulated_points = (_try_out(workspace, setting) for setting in (here, simulated))
     return Outcome(
         figures=figures_of(points, simulated_points),
@@ -94,7 +94,7 @@ def _measure(workspace: Workspace, setting: Setting, sizes: Sequence[str]) -> Me
             "lanewise-opt-scatter",
             setting.ranks,
             arguments=[str(setting.turns), *sizes],
-            fabric=setting.fabric,
+            launcher=setting.launcher,
         )
         for _ in range(setting.launches)
     ]

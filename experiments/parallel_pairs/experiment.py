@@ -56,7 +56,7 @@ def _both(workspace: Workspace, ranks: int) -> Runs:
     sizes = ["--sizes", "4K", "--repetitions", "100"]
     return {
         order: workspace.measure(
-            f"{order}-{ranks}-ranks", ["pairs", "--order", order, *sizes], ranks, fabric=SIMULATED
+            f"{order}-{ranks}-ranks", ["pairs", "--order", order, *sizes], ranks, launcher=SIMULATED
         )
         for order in ("sequential", "parallel")
     }

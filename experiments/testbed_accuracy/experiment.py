@@ -63,7 +63,7 @@ buffer = "64 MiB"
 def run(workspace: Workspace) -> Outcome:
     """Raise two sites and measure delay, rate and throughput of the link between them."""
     workspace.say(f"two sites, {DELAY_MS:g} ms apart")
-    with failing_as_run(), bed.raised(Source(DESCRIPTION, "accuracy", "accuracy.toml")) as raised:
+    with failing_as_run(), bed.created(Source(DESCRIPTION, "accuracy", "accuracy.toml")) as raised:
         idle_ms = delays_ms(raised)
         with pouring(raised, "a2", "b2", 1) as loads:
             loaded_ms = delays_ms(raised)

@@ -2,7 +2,7 @@
 """CPU availability against the polling interval, messages of 100 kB (paper 004, Figure 10).
 
 A network interface that moves data itself leaves the processor to the application; one that makes
-the host copy takes it away.  All fabrics here copy, so what is left at short intervals tells how
+the host copy takes it away.  All transports here copy, so what is left at short intervals tells how
 much, and the bandwidth beside it what was got for it.
 """
 
@@ -19,7 +19,7 @@ from experiments.workspace import Workspace
 from lanewise.errors import RunError
 from lanewise.plots.series import Series, draw_series
 from lanewise.results.quantity import rate_text, time_text, time_tick
-from lanewise.suite.kernels import POLLING, WAITING
+from lanewise.suite.benchmarks import POLLING, WAITING
 from lanewise.suite.pool import median_interval
 from lanewise.suite.processor import Polled, host_rows, polled
 
@@ -29,14 +29,14 @@ Points = dict[str, list[Polled]]
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Measure both methods of COMB on every fabric that starts here."""
+    """Measure both methods of COMB on every transport that starts here."""
     runs, _ = measured(workspace, (POLLING, WAITING), BUDGET_S)
     points = {
         name: found for (name, size), found in polled(runs).items() if size == AVAILABILITY_BYTES
     }
     if not points:
-        raise RunError("no fabric was measured; lanewise suite --list says which start")
-    figures = {"fabrics": float(len(points))}
+        raise RunError("no transport was measured; lanewise suite --list says which start")
+    figures = {"transports": float(len(points))}
     rows = []
     for name, found in points.items():
         for one in found:
@@ -52,14 +52,14 @@ def run(workspace: Workspace) -> Outcome:
             )
         )  # fmt: skip
     notes = [
-        f"{row['fabric']} {row['size']}: exchange {row['base']}, overhead {row['overhead']}, "
+        f"{row['transport']} {row['size']}: exchange {row['base']}, overhead {row['overhead']}, "
         f"availability {row['availability']}, independent progress {row['progress']}"
         for row in host_rows(runs, list(points))
     ]
     return Outcome(
         figures=figures,
         rows=rows,
-        conditions={"ranks": 2, "message_bytes": AVAILABILITY_BYTES, "fabrics": list(points)},
+        conditions={"ranks": 2, "message_bytes": AVAILABILITY_BYTES, "transports": list(points)},
         files=draw(workspace, points),
         notes=notes,
     )
@@ -106,7 +106,7 @@ def draw(workspace: Workspace, points: Points) -> list[Path]:
 EXPERIMENT = Experiment(
     name="cpu-availability",
     paper="004 Fig. 10",
-    summary="share of the processor left for work, by polling interval, on every fabric",
+    summary="share of the processor left for work, by polling interval, on every transport",
     run=run,
-    targets=(Target("fabrics", ">=", 3.0),),
+    targets=(Target("transports", ">=", 3.0),),
 )

@@ -20,14 +20,14 @@ from lanewise.plots import Bar, draw_bars
 from lanewise.results.compare import ratio_interval
 from lanewise.results.quantity import rate_text, time_text
 from lanewise.results.read import Samples
-from lanewise.suite import fabric, figures, page, processor, state
+from lanewise.suite import figures, page, processor, state, transport
+from lanewise.suite.benchmarks import POLLING
 from lanewise.suite.conduct import Request, conduct
 from lanewise.suite.execute import Step
-from lanewise.suite.kernels import POLLING
 from lanewise.suite.pool import Key, Pool, files_of, median_interval, pool
 
 BUDGET_S = 240.0
-KERNELS = ("pingpong", "streaming", POLLING)
+BENCHMARKS = ("pingpong", "streaming", POLLING)
 AVAILABILITY_BYTES = 100_000
 # What the text of the paper says of its machines, section 4; its curves have no numbers.
 PAPER = {
@@ -44,10 +44,10 @@ DIFFERENCES = (
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Measure every fabric that starts here."""
-    runs, known = measured(workspace, KERNELS, BUDGET_S)
+    """Measure every transport that starts here."""
+    runs, known = measured(workspace, BENCHMARKS, BUDGET_S)
     points = pool(runs)
-    names = [name for name, found in known.fabrics.items() if not found.why]
+    names = [name for name, found in known.transports.items() if not found.why]
     values = {name: values_of(points, runs, name) for name in names}
     figures_here = {f"{name}_{key}": value for name in names for key, value in values[name].items()}
     ends = {name: intervals_of(points, runs, name) for name in names}
@@ -55,12 +55,12 @@ def run(workspace: Workspace) -> Outcome:
     figures_here.update(differences(points, names))
     written = page.write_page(workspace.folder / "suite", known)
     return Outcome(
-        figures={**figures_here, "fabrics": float(len(names))},
+        figures={**figures_here, "transports": float(len(names))},
         rows=rows_of(values),
         conditions={
             "ranks": known.asked.ranks,
             "rounds": known.asked.rounds,
-            "fabrics": names,
+            "transports": names,
             "missing": page.gaps_of(known),
         },
         files=[*draw(workspace, values, ends), written.path],
@@ -69,14 +69,16 @@ def run(workspace: Workspace) -> Outcome:
 
 
 def measured(
-    workspace: Workspace, kernels: Sequence[str], budget_s: float, only: Sequence[str] = ()
+    workspace: Workspace, benchmarks: Sequence[str], budget_s: float, only: Sequence[str] = ()
 ) -> tuple[list[Samples], state.State]:
-    """Run a suite of these kernels on every fabric and return its files and its state."""
+    """Run a suite of these benchmarks on every transport and return its files and its state."""
     folder = workspace.folder / "suite"
     clear(folder)
-    names = only or fabric.shipped_names()
+    names = only or transport.shipped_names()
     request = Request(
-        fabrics=[fabric.find(name) for name in names], kernels=kernels, budget_s=budget_s
+        transports=[transport.find(name) for name in names],
+        benchmarks=benchmarks,
+        budget_s=budget_s,
     )
 
     def tell(step: Step) -> None:
@@ -95,7 +97,7 @@ def clear(folder: Path) -> None:
 
 
 def values_of(points: Pool, runs: Sequence[Samples], name: str) -> dict[str, float]:
-    """Return the numbers of one fabric; those that were not measured are left out."""
+    """Return the numbers of one transport; those that were not measured are left out."""
     found = {
         "latency_8B_us": scaled(figures.figure_value(points, "latency", name, 8), 1e6),
         "bandwidth_1MiB_MBps": scaled(
@@ -108,7 +110,7 @@ def values_of(points: Pool, runs: Sequence[Samples], name: str) -> dict[str, flo
 
 
 def intervals_of(points: Pool, runs: Sequence[Samples], name: str) -> dict[str, float]:
-    """Return the ends of the interval of each number of a fabric, under its key and low or high."""
+    """Return the ends of each number's interval on a transport, under its key and low or high."""
     found: dict[str, float] = {}
     for key, figure, size, scale in (
         ("latency_8B_us", "latency", 8, 1e6),
@@ -144,11 +146,11 @@ def busiest(runs: Sequence[Samples], name: str) -> processor.Polled | None:
 
 
 def differences(points: Pool, names: Sequence[str]) -> dict[str, float]:
-    """Return how many times as long as the fastest each fabric takes, with the interval."""
+    """Return how many times as long as the fastest each transport takes, with the interval."""
     found = {}
-    for key, kernel, size in DIFFERENCES:
-        pooled = {name: points[Key(name, kernel, size)] for name in names
-                  if Key(name, kernel, size) in points}  # fmt: skip
+    for key, benchmark, size in DIFFERENCES:
+        pooled = {name: points[Key(name, benchmark, size)] for name in names
+                  if Key(name, benchmark, size) in points}  # fmt: skip
         if not pooled:
             continue
         best = min(pooled.values(), key=lambda one: one.median_s)
@@ -161,7 +163,7 @@ def differences(points: Pool, names: Sequence[str]) -> dict[str, float]:
 
 
 def rows_of(values: Mapping[str, Mapping[str, float]]) -> list[Row]:
-    """Return a row for each number of each fabric, beside the range of the paper's machines."""
+    """Return a row for each number of each transport, beside the range of the paper's machines."""
     return [
         Row(f"{name}: {key}", PAPER[key], number_text(key, value))
         for name, found in values.items()
@@ -184,7 +186,7 @@ Numbers = Mapping[str, Mapping[str, float]]
 
 
 def draw(workspace: Workspace, values: Numbers, ends: Numbers) -> list[Path]:
-    """Draw one panel a number, a bar a fabric with its interval."""
+    """Draw one panel a number, a bar a transport with its interval."""
     files: list[Path] = []
     for key in PAPER:
         bars = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The numbers of the experiment `fabrics`, from known samples."""
+"""The numbers of the experiment `transports`, from known samples."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from lanewise.results.read import Samples, load
 from lanewise.suite.pool import pool
 
 
-def measured(folder: Path, fabric: str, seconds: float) -> Samples:
+def measured(folder: Path, transport: str, seconds: float) -> Samples:
     """Return a run in which every message takes `seconds`, give or take nothing."""
     polling = [
         {
@@ -21,11 +21,13 @@ def measured(folder: Path, fabric: str, seconds: float) -> Samples:
         for interval, share, rate in ((1e-6, 0.25, 4e8), (1e-4, 0.75, 3e8))
     ]  # fmt: skip
     points = [
-        specimen.point_record(kernel, size, [seconds * factor for factor in (0.99, 1.0, 1.01)] * 8)
-        for kernel, size in (("pingpong", 8), ("pingpong", 1 << 20), ("streaming", 8))
+        specimen.point_record(
+            benchmark, size, [seconds * factor for factor in (0.99, 1.0, 1.01)] * 8
+        )
+        for benchmark, size in (("pingpong", 8), ("pingpong", 1 << 20), ("streaming", 8))
     ]
-    records = [specimen.context_record(fabric=fabric), *points, *polling]
-    return load(specimen.write(folder / f"{fabric}.jsonl", records))
+    records = [specimen.context_record(transport=transport), *points, *polling]
+    return load(specimen.write(folder / f"{transport}.jsonl", records))
 
 
 def test_the_numbers_carry_the_units_of_their_keys(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def run(workspace: Workspace) -> Outcome:
     with failing_as_run():
         library = tuned.build_of(LOCAL, os.environ).library(tuned.LIBRARY)
     variables = tuned.variables_for(library, tuned.Wishes(tuning.resolve()), {})
-    found = replace(workspace, variables=variables).ask(PROGRAM, RANKS, fabric=LOCAL)
+    found = replace(workspace, variables=variables).ask(PROGRAM, RANKS, launcher=LOCAL)
     figures = {
         "ns_per_call": float(found["ns_per_call"]["median"]),
         "default_kept_ratio": float(found["ratio"]["median"]),

@@ -8,8 +8,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <string_view>
 
 namespace lanewise {
 namespace {
@@ -52,6 +54,15 @@ Host this_host() {
     host.clocksource =
         first_word("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     return host;
+}
+
+bool is_first_process() {
+    // Most launchers set PMI_RANK or PMIX_RANK, whatever else they set.
+    for (const char *variable :
+         {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "FLUX_TASK_RANK"}) {
+        if (const char *rank = std::getenv(variable)) return std::string_view(rank) == "0";
+    }
+    return true;
 }
 
 double available_memory_bytes() {

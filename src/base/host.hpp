@@ -19,6 +19,10 @@ struct Host {
 
 Host this_host();
 
+/* Whether this is the first process of a parallel job, or of none: what its launcher set in the
+   environment, since MPI_Init may not have been called. */
+bool is_first_process();
+
 /* Memory that can be had without swapping, in bytes; infinite where the kernel does not say. */
 double available_memory_bytes();
 

@@ -37,14 +37,16 @@ const Run& run_named(const std::string& name) {
 
 }  // namespace
 
-std::span<const Run> experiments() { return runs; }
+std::span<const Run> experiments() {
+    return runs;
+}
 
 std::string command_for(const std::string& name, const Conditions& conditions) {
     const auto& run = run_named(name);
     std::string line = std::string("lanewise measure ") + run.operation + " -n " +
                        std::to_string(std::max(conditions.ranks, run.ranks_min)) + " " +
                        run.arguments;
-    if (!conditions.fabric.empty()) line += " --fabric " + conditions.fabric;
+    if (!conditions.launcher.empty()) line += " --launcher " + conditions.launcher;
     return line + " -o " + run.name + ".jsonl";
 }
 

@@ -27,8 +27,8 @@ Observations part_of(const Observations& observations, bool held) {
     const auto sizes = sizes_of(observations);
     Observations part{observations.conditions, {}};
     for (const auto& seen : observations.all) {
-        const bool back = seen.experiment == Experiment::collective ||
-                          held_back(sizes, seen.message_bytes);
+        const bool back =
+            seen.experiment == Experiment::collective || held_back(sizes, seen.message_bytes);
         if (back == held) part.all.push_back(seen);
     }
     return part;
@@ -55,8 +55,8 @@ std::vector<Residual> residuals_of(const Network& network, const Observations& o
     for (const auto& seen : observations.all) {
         const auto told = told_s(network, seen, options.algorithms_of);
         if (!told) continue;
-        by_size[{seen.operation, seen.message_bytes, seen.reply_bytes}].add(
-            (*told - seen.time_s) / seen.time_s);
+        by_size[{seen.operation, seen.message_bytes, seen.reply_bytes}].add((*told - seen.time_s) /
+                                                                            seen.time_s);
     }
     std::vector<Residual> residuals;
     for (const auto& [key, misses] : by_size) {
@@ -126,8 +126,8 @@ void add_model(const Task& task, const char *name, FitModel<Model> fit_model,
     const int ranks = task.observations.conditions.ranks;
     const auto& region = task.fit.platform.gather;
     auto& verdict = task.fit.platform.verdicts[name];
-    verdict.residuals = residuals_of(network_of(fitted->model, ranks, region), task.observations,
-                                     task.options);
+    verdict.residuals =
+        residuals_of(network_of(fitted->model, ranks, region), task.observations, task.options);
     if (const auto part = fit_model(task.kept)) {
         const auto made = network_of(part->model, ranks, region);
         Misses misses;
@@ -171,8 +171,8 @@ Observations redrawn(const Observations& observations, std::uint64_t seed) {
     drawn.all.reserve(observations.all.size());
     for (const auto& seen : observations.all) {
         // The median of n uniform numbers has a Beta distribution with both parameters (n+1)/2.
-        std::gamma_distribution<double> gamma(
-            (static_cast<double>(seen.sorted_s.size()) + 1.0) / 2.0);
+        std::gamma_distribution<double> gamma((static_cast<double>(seen.sorted_s.size()) + 1.0) /
+                                              2.0);
         const double below = gamma(random);
         const double above = gamma(random);
         auto copy = seen;
@@ -189,7 +189,7 @@ Result<Fit> fit(const Observations& observations, const FitOptions& options) {
     const auto& conditions = observations.conditions;
     platform.ranks = conditions.ranks;
     platform.hosts = conditions.hosts;
-    platform.fingerprint = {conditions.mpi_family, conditions.mpi_library, conditions.fabric,
+    platform.fingerprint = {conditions.mpi_family, conditions.mpi_library, conditions.launcher,
                             conditions.kernel,     conditions.cpus,        {}};
     platform.gather = find_gather_region(observations);
     const auto kept = part_of(observations, false);

@@ -85,10 +85,10 @@ TEST(LmoTest, SaysThatAProcessorCannotBeToldFromItsLinksAndWhatWouldTell) {
                                     .triplets({0, 1024, 65536})
                                     .observations());
     ASSERT_TRUE(fitted);
-    EXPECT_THAT(fitted->notes, ::testing::Contains(AllOf(
-                                   HasSubstr("of rank 0 cannot be told"),
-                                   HasSubstr("lanewise measure triplets -n 3 --sizes 1K,32K "
-                                             "--reply same --fabric synthetic"))));
+    EXPECT_THAT(fitted->notes,
+                ::testing::Contains(AllOf(HasSubstr("of rank 0 cannot be told"),
+                                          HasSubstr("lanewise measure triplets -n 3 --sizes 1K,32K "
+                                                    "--reply same --launcher synthetic"))));
 }
 
 TEST(LmoTest, IsNearTheTruthUnderNoise) {
@@ -102,9 +102,9 @@ TEST(LmoTest, IsNearTheTruthUnderNoise) {
     for (int from = 0; from < 6; ++from) {
         for (int to = from + 1; to < 6; ++to) {
             for (const std::int64_t bytes : {0, 4096, 1 << 20}) {
-                EXPECT_NEAR(lmo::message_s(model, from, to, bytes) /
-                                lmo::message_s(truth, from, to, bytes),
-                            1.0, 0.02);
+                EXPECT_NEAR(
+                    lmo::message_s(model, from, to, bytes) / lmo::message_s(truth, from, to, bytes),
+                    1.0, 0.02);
             }
         }
     }
@@ -112,8 +112,7 @@ TEST(LmoTest, IsNearTheTruthUnderNoise) {
 
 TEST(LmoTest, NamesTheRankThatHasNoTriplets) {
     const auto truth = random_lmo(3, 1);
-    const auto fitted =
-        fit_lmo(Synthetic(network(truth, 3, {})).pairs(all_sizes()).observations());
+    const auto fitted = fit_lmo(Synthetic(network(truth, 3, {})).pairs(all_sizes()).observations());
     ASSERT_FALSE(fitted);
     EXPECT_THAT(fitted.failure().sentence, HasSubstr("rank 0"));
     EXPECT_THAT(fitted.failure().sentence, HasSubstr("lanewise measure triplets -n 3"));
@@ -164,8 +163,7 @@ TEST(HockneyTest, FindsWhatItWasMadeOf) {
     truth.links.each([](int i, int j, HockneyLink& link) {
         link = {Parameter(1e-5 * (i + 1)), Parameter(1e-9 * j)};
     });
-    const auto fitted =
-        fit_hockney(Synthetic(network(truth, 5)).pairs(all_sizes()).observations());
+    const auto fitted = fit_hockney(Synthetic(network(truth, 5)).pairs(all_sizes()).observations());
     ASSERT_TRUE(fitted);
     auto model = fitted->model;
     expect_alike(parameters(model), parameters(truth), 1e-9);
@@ -178,7 +176,7 @@ TEST(HockneyTest, NamesTheLinkThatWasNotMeasured) {
     ASSERT_FALSE(fitted);
     EXPECT_THAT(fitted.failure().sentence, HasSubstr("link 2-3"));
     EXPECT_THAT(fitted.failure().sentence, HasSubstr("lanewise measure pairs -n 4"));
-    EXPECT_THAT(fitted.failure().sentence, HasSubstr("--fabric synthetic"));
+    EXPECT_THAT(fitted.failure().sentence, HasSubstr("--launcher synthetic"));
 }
 
 TEST(LogGPTest, FindsWhatItWasMadeOf) {
@@ -242,8 +240,8 @@ TEST(PLogPTest, DrawsStraightLinesBetweenSizesAndOn) {
 }
 
 TEST(PLogPTest, NamesTheExperimentThatIsLacking) {
-    const auto fitted = fit_plogp(
-        Synthetic(simple(2)).pairs(all_sizes()).trains(all_sizes()).observations());
+    const auto fitted =
+        fit_plogp(Synthetic(simple(2)).pairs(all_sizes()).trains(all_sizes()).observations());
     ASSERT_FALSE(fitted);
     EXPECT_THAT(fitted.failure().sentence, HasSubstr("lanewise measure sends -n 2"));
 }

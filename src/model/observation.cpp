@@ -14,7 +14,7 @@
 namespace lanewise::model {
 namespace {
 
-constexpr int schema_version = 1;
+constexpr int schema_version = 2;
 
 Failure refuse(const std::string& name, std::size_t line, const std::string& what) {
     return {LW_ERR_ARGUMENT, name + ":" + std::to_string(line) + ": " + what};
@@ -40,7 +40,8 @@ Result<Conditions> conditions_of(const Json& context, const std::string& name) {
     const auto mpi = context.value("mpi", Json::object());
     conditions.mpi_family = text_of(mpi, "family");
     conditions.mpi_library = text_of(mpi, "library");
-    conditions.fabric = text_of(context, "fabric");
+    // Version 1 called it fabric.
+    conditions.launcher = text_of(context, context.contains("launcher") ? "launcher" : "fabric");
     conditions.kernel = text_of(context, "kernel");
     for (const auto& place : context.value("placement", Json::array())) {
         conditions.hosts.push_back(text_of(place, "host"));
@@ -59,7 +60,7 @@ Outcome same_platform(const Conditions& a, const Conditions& b, const std::strin
     if (a.ranks != b.ranks)
         return differ("ranks", std::to_string(a.ranks), std::to_string(b.ranks));
     if (a.mpi_library != b.mpi_library) return differ("MPI", a.mpi_library, b.mpi_library);
-    if (a.fabric != b.fabric) return differ("fabric", a.fabric, b.fabric);
+    if (a.launcher != b.launcher) return differ("launcher", a.launcher, b.launcher);
     if (a.hosts != b.hosts) return Outcome(differ("ranks on hosts", "others", "other ones"));
     return Done{};
 }

@@ -44,7 +44,7 @@ struct Conditions {
     std::vector<std::string> cpus;  /* that each rank may run on */
     std::string mpi_family;
     std::string mpi_library;
-    std::string fabric;
+    std::string launcher;
     std::string kernel;
 };
 

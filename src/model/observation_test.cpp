@@ -21,16 +21,20 @@ Json context(int ranks) {
         placement.push_back({{"rank", rank}, {"host", "here"}, {"cpus", "0-1"}});
     return {{"record", "context"},
             {"schema", "lanewise-samples"},
-            {"version", 1},
+            {"version", 2},
             {"mpi", {{"family", "openmpi"}, {"library", "Open MPI v4"}, {"standard", "3.1"}}},
-            {"fabric", "openmpi"},
+            {"launcher", "openmpi"},
             {"ranks", ranks},
             {"placement", placement}};
 }
 
 Json point(const std::string& operation, std::vector<double> samples_s) {
-    return {{"record", "point"}, {"operation", operation}, {"root", 0},
-            {"peer", 1},         {"message_bytes", 8},     {"reply_bytes", 8},
+    return {{"record", "point"},
+            {"operation", operation},
+            {"root", 0},
+            {"peer", 1},
+            {"message_bytes", 8},
+            {"reply_bytes", 8},
             {"samples_s", std::move(samples_s)}};
 }
 

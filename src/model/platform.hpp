@@ -27,7 +27,7 @@ namespace lanewise::model {
 struct Fingerprint {
     std::string mpi_family;
     std::string mpi_library;
-    std::string fabric;
+    std::string launcher;
     std::string kernel;
     std::vector<std::string> cpus;               /* that each rank may run on */
     std::map<std::string, std::string> settings; /* of the kernel: net.ipv4.tcp_rmem ... */

@@ -17,7 +17,7 @@
 namespace lanewise::model {
 namespace {
 
-constexpr int schema_version = 1;
+constexpr int schema_version = 2;
 
 /* Why a file is not read; thrown within this file only. */
 struct Refusal : std::runtime_error {
@@ -170,7 +170,8 @@ Lmo read_lmo(Object& model, int ranks, const std::string& measure_with) {
 
 Verdict read_verdict(Object& model) {
     Verdict verdict;
-    auto held_back = model.object("held_back");
+    // Version 1 had other names for this key and for the launcher.
+    auto held_back = model.object(model.find("held_out") ? "held_out" : "held_back");
     verdict.held_back_points = static_cast<std::size_t>(held_back.count("points"));
     verdict.held_back_rms = held_back.number("relative_rms");
     held_back.close();
@@ -185,7 +186,7 @@ Verdict read_verdict(Object& model) {
 
 void read_models(Object models, Platform& platform) {
     const Conditions conditions{
-        platform.ranks, platform.hosts, {}, {}, {}, platform.fingerprint.fabric, {}};
+        platform.ranks, platform.hosts, {}, {}, {}, platform.fingerprint.launcher, {}};
     const auto pairs = command_for("pairs", conditions);
     for (const auto& name : model_names()) {
         const auto *json = models.find(name.c_str());
@@ -207,7 +208,7 @@ void read_fingerprint(Object fingerprint, Fingerprint& read) {
     read.mpi_family = mpi.text("family");
     read.mpi_library = mpi.text("library");
     mpi.close();
-    read.fabric = fingerprint.text("fabric");
+    read.launcher = fingerprint.text(fingerprint.find("launcher") ? "launcher" : "fabric");
     read.kernel = fingerprint.text("kernel");
     read.cpus = fingerprint.texts("cpus");
     auto settings = fingerprint.object("settings");

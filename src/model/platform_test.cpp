@@ -69,7 +69,7 @@ TEST(PlatformTest, RefusesAKeyThatItDoesNotKnowWhereverItStands) {
         {"/models/lmo/links/2", "models.lmo.links[2].surprise"},
         {"/models/lmo/links/2/latency_s", "models.lmo.links[2].latency_s.surprise"},
         {"/models/plogp/sizes/0", "models.plogp.sizes[0].surprise"},
-        {"/models/loggp/held_back", "models.loggp.held_back.surprise"},
+        {"/models/loggp/held_out", "models.loggp.held_out.surprise"},
         {"/models/hockney/residuals/1", "models.hockney.residuals[1].surprise"},
         {"/gather", "gather.surprise"},
         {"/lanes/0", "lanes[0].surprise"},

@@ -14,7 +14,7 @@
 namespace lanewise::model {
 namespace {
 
-constexpr int schema_version = 1;
+constexpr int schema_version = 2;
 
 Json written(const Parameter& parameter) {
     return {{"value", parameter.value}, {"low", parameter.low}, {"high", parameter.high}};
@@ -31,7 +31,9 @@ Json written_links(const Table& links) {
     return list;
 }
 
-Json written(const Hockney& model) { return {{"links", written_links(model.links)}}; }
+Json written(const Hockney& model) {
+    return {{"links", written_links(model.links)}};
+}
 
 Json written(const LogGP& model) {
     return {{"latency_s", written(model.latency_s)},
@@ -69,8 +71,8 @@ void write_model(const Platform& platform, const char *name, const std::optional
     auto json = written(*model);
     const auto found = platform.verdicts.find(name);
     const auto verdict = found == platform.verdicts.end() ? Verdict{} : found->second;
-    json["held_back"] = {{"points", verdict.held_back_points},
-                         {"relative_rms", verdict.held_back_rms}};
+    json["held_out"] = {{"points", verdict.held_back_points},
+                        {"relative_rms", verdict.held_back_rms}};
     json["residuals"] = Json::array();
     for (const auto& residual : verdict.residuals) {
         json["residuals"].push_back({{"operation", residual.operation},
@@ -108,21 +110,21 @@ Json to_json(const Platform& platform) {
     write_model(platform, "loggp", platform.loggp, models);
     write_model(platform, "plogp", platform.plogp, models);
     write_model(platform, "lmo", platform.lmo, models);
-    Json json = {{"schema", "lanewise-platform"},
-                 {"version", schema_version},
-                 {"lanewise", platform.lanewise},
-                 {"created", platform.created},
-                 {"ranks", platform.ranks},
-                 {"hosts", platform.hosts},
-                 {"fingerprint",
-                  {{"mpi",
-                    {{"family", fingerprint.mpi_family}, {"library", fingerprint.mpi_library}}},
-                   {"fabric", fingerprint.fabric},
-                   {"kernel", fingerprint.kernel},
-                   {"cpus", fingerprint.cpus},
-                   {"settings", Json(fingerprint.settings)}}},
-                 {"best", platform.best},
-                 {"models", models}};
+    Json json = {
+        {"schema", "lanewise-platform"},
+        {"version", schema_version},
+        {"lanewise", platform.lanewise},
+        {"created", platform.created},
+        {"ranks", platform.ranks},
+        {"hosts", platform.hosts},
+        {"fingerprint",
+         {{"mpi", {{"family", fingerprint.mpi_family}, {"library", fingerprint.mpi_library}}},
+          {"launcher", fingerprint.launcher},
+          {"kernel", fingerprint.kernel},
+          {"cpus", fingerprint.cpus},
+          {"settings", Json(fingerprint.settings)}}},
+        {"best", platform.best},
+        {"models", models}};
     if (platform.gather) json["gather"] = written(*platform.gather);
     if (!platform.sites.empty()) json["sites"] = platform.sites;
     for (const auto& lane : platform.lanes) {
@@ -137,9 +139,8 @@ Json to_json(const Platform& platform) {
                                 {"bandwidth_Bps", lan.bandwidth_Bps}});
     }
     for (const auto& disk : platform.disks) {
-        json["disks"].push_back({{"path", disk.path},
-                                 {"read_Bps", disk.read_Bps},
-                                 {"write_Bps", disk.write_Bps}});
+        json["disks"].push_back(
+            {{"path", disk.path}, {"read_Bps", disk.read_Bps}, {"write_Bps", disk.write_Bps}});
     }
     return json;
 }

@@ -20,7 +20,7 @@ class Synthetic {
     explicit Synthetic(Network network, double noise = 0.0, unsigned seed = 1)
         : network_(std::move(network)), noise_(noise), random_(seed) {
         seen_.conditions.ranks = network_.ranks;
-        seen_.conditions.fabric = "synthetic";
+        seen_.conditions.launcher = "synthetic";
         for (int rank = 0; rank < network_.ranks; ++rank) {
             seen_.conditions.hosts.push_back("host" + std::to_string(rank));
             seen_.conditions.cpus.push_back("0");

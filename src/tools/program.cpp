@@ -7,8 +7,8 @@
 #include <mpi.h>
 
 #include <cstdio>
-#include <cstdlib>
 
+#include "base/host.hpp"
 #include "measure/harness.hpp"
 #include "tools/company.hpp"
 
@@ -27,13 +27,6 @@ int exit_status(lw_status status) {
         default:
             return 1;
     }
-}
-
-bool is_first_process() {
-    for (const char *variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-        if (const char *rank = std::getenv(variable)) return std::atoi(rank) == 0;
-    }
-    return true;
 }
 
 }  // namespace

@@ -13,30 +13,30 @@ from pathlib import Path
 
 import pytest
 
-from lanewise.launch.choose import launcher_of
+from lanewise.launch.choose import executable_of
 from lanewise.launch.native import build_for, find_builds
-from lanewise.launch.registry import FABRICS
+from lanewise.launch.registry import LAUNCHERS
 
 ROOT = Path(__file__).parents[2]
-REAL_FABRICS = ("openmpi", "mpich", "smpi")
+REAL_LAUNCHERS = ("openmpi", "mpich", "smpi")
 TIMEOUT_S = 120
 PLATFORM_RANKS = 4
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def why_not(fabric: str) -> str:
-    """Return why a fabric cannot run here, empty where it can."""
-    if launcher_of(FABRICS[fabric], os.environ) is None:
-        return f"{fabric} has no launcher here; install {FABRICS[fabric].package}"
-    if build_for(FABRICS[fabric], find_builds(os.environ)) is None:
-        return f"{fabric} has no native build; make build"
+def why_not(launcher: str) -> str:
+    """Return why a launcher cannot run here, empty where it can."""
+    if executable_of(LAUNCHERS[launcher], os.environ) is None:
+        return f"{launcher} is not installed; install {LAUNCHERS[launcher].package}"
+    if build_for(LAUNCHERS[launcher], find_builds(os.environ)) is None:
+        return f"{launcher} has no native build; make build"
     return ""
 
 
-@pytest.fixture(params=REAL_FABRICS)
-def fabric(request: pytest.FixtureRequest) -> str:
-    """Give each fabric that runs real ranks here."""
+@pytest.fixture(params=REAL_LAUNCHERS)
+def launcher(request: pytest.FixtureRequest) -> str:
+    """Give each launcher that runs real ranks here."""
     name = str(request.param)
     if why_not(name):
         pytest.skip(why_not(name))
@@ -45,7 +45,7 @@ def fabric(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=("openmpi", "mpich"))
 def real_mpi(request: pytest.FixtureRequest) -> str:
-    """Give each fabric whose ranks are processes."""
+    """Give each launcher whose ranks are processes."""
     name = str(request.param)
     if why_not(name):
         pytest.skip(why_not(name))
@@ -66,12 +66,12 @@ def platform(tmp_path: Path) -> Path:
     ]
     hockney = {
         "links": links,
-        "held_back": {"points": 0, "relative_rms": 0.0},
+        "held_out": {"points": 0, "relative_rms": 0.0},
         "residuals": [],
     }
     fingerprint = {
         "mpi": {"family": "openmpi", "library": "by hand"},
-        "fabric": "openmpi",
+        "launcher": "openmpi",
         "kernel": "6.1",
         "cpus": ["0"] * PLATFORM_RANKS,
         "settings": {},
@@ -81,7 +81,7 @@ def platform(tmp_path: Path) -> Path:
         json.dumps(
             {
                 "schema": "lanewise-platform",
-                "version": 1,
+                "version": 2,
                 "lanewise": "0.1.0",
                 "created": "2026-11-21T16:00:00Z",
                 "ranks": PLATFORM_RANKS,
@@ -97,7 +97,7 @@ def platform(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def smpi() -> str:
-    """Give the fabric of simulated clusters."""
+    """Give the launcher of simulated clusters."""
     if why_not("smpi"):
         pytest.skip(why_not("smpi"))
     return "smpi"
@@ -106,7 +106,7 @@ def smpi() -> str:
 @pytest.fixture
 def lanewise(tmp_path: Path) -> Lanewise:
     """Give the function that runs the command in an empty folder."""
-    reasons = [why_not(name) for name in REAL_FABRICS]
+    reasons = [why_not(name) for name in REAL_LAUNCHERS]
     if all(reasons):
         pytest.skip(reasons[0])
 

@@ -24,7 +24,7 @@ SIZES = "0,1,1K,32K"
 def pairs_file(command: Command, folder: Path) -> Path:
     path = folder / "pairs.jsonl"
     done = command(
-        "measure", "pairs", "-n", 3, "--fabric", "smpi", "--repetitions", "3", "--sizes", SIZES,
+        "measure", "pairs", "-n", 3, "--launcher", "smpi", "--repetitions", "3", "--sizes", SIZES,
         "-o", path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -38,7 +38,7 @@ def without_time(values: dict[str, Any]) -> dict[str, Any]:
 def test_measures_what_the_models_need_and_goes_on_where_it_was_stopped(
     lanewise: Command, smpi: str, tmp_path: Path
 ) -> None:
-    words = ["model", "fit", "--measure", "-n", 3, "--fabric", smpi, "-o", "platform.json"]
+    words = ["model", "fit", "--measure", "-n", 3, "--launcher", smpi, "-o", "platform.json"]
 
     done = lanewise(*words)
     assert done.returncode == 0, done.stderr
@@ -62,7 +62,7 @@ def test_a_real_mpi_has_times_of_what_loggp_and_plogp_need(
     lanewise: Command, real_mpi: str, tmp_path: Path, operation: str
 ) -> None:
     done = lanewise(
-        "measure", operation, "-n", 2, "--fabric", real_mpi, "--repetitions", "20",
+        "measure", operation, "-n", 2, "--launcher", real_mpi, "--repetitions", "20",
         "--sizes", "0,64K", "-o", "s.jsonl",
     )  # fmt: skip
 
@@ -80,7 +80,7 @@ def test_says_what_is_lacking_and_the_command_that_measures_it(
 
     assert done.returncode == 0, done.stderr
     assert "not fitted: lmo: no triplets" in done.stdout
-    assert "lanewise measure triplets -n 3 --sizes 0,1K,8K,32K --reply 0 --fabric smpi" in (
+    assert "lanewise measure triplets -n 3 --sizes 0,1K,8K,32K --reply 0 --launcher smpi" in (
         done.stdout
     )
 

@@ -30,7 +30,7 @@ def processes_naming(text: str) -> list[str]:
 def test_a_rank_that_dies_leaves_the_points_so_far(
     lanewise: Lanewise, user_library: Path, tmp_path: Path
 ) -> None:
-    command = ("measure", "-n", 2, "--fabric", "openmpi", "--sizes", "8,64,1K")
+    command = ("measure", "-n", 2, "--launcher", "openmpi", "--sizes", "8,64,1K")
     operation = ("--operation", f"{user_library}:dying", "--repetitions", "100:2000")
 
     done = lanewise(*command, *operation, "--error", "0.5", "-o", "s.jsonl")
@@ -51,7 +51,7 @@ def test_an_interrupted_run_keeps_its_points_and_leaves_no_rank(
 ) -> None:
     path = tmp_path / "interrupted.jsonl"
     command = [
-        sys.executable, "-m", "lanewise", "measure", "pairs", "-n", "2", "--fabric", real_mpi,
+        sys.executable, "-m", "lanewise", "measure", "pairs", "-n", "2", "--launcher", real_mpi,
         "--sizes", "1:900K:1", "--repetitions", "10", "-o", str(path),
     ]  # fmt: skip
     started = subprocess.Popen(
@@ -74,7 +74,7 @@ def test_a_launcher_that_cannot_start_the_ranks_is_a_failure_with_its_words(
     lanewise: Lanewise, real_mpi: str, tmp_path: Path
 ) -> None:
     done = lanewise(
-        "measure", "scatter", "-n", 2, "--fabric", real_mpi, "--launcher-args=--nonesuch",
+        "measure", "scatter", "-n", 2, "--launcher", real_mpi, "--launcher-args=--nonesuch",
         "--sizes", "8", "-o", "s.jsonl",
     )  # fmt: skip
 

@@ -19,9 +19,9 @@ FEW = ("--sizes", "8,1K", "--repetitions", "10", "-o", "s.jsonl")
 
 
 def test_every_point_is_measured_printed_and_kept(
-    lanewise: Lanewise, fabric: str, tmp_path: Path
+    lanewise: Lanewise, launcher: str, tmp_path: Path
 ) -> None:
-    done = lanewise("measure", "scatter", "gather", "-n", 4, "--fabric", fabric, *FEW)
+    done = lanewise("measure", "scatter", "gather", "-n", 4, "--launcher", launcher, *FEW)
 
     assert done.returncode == 0, done.stderr
     samples = load(tmp_path / "s.jsonl")
@@ -30,14 +30,14 @@ def test_every_point_is_measured_printed_and_kept(
     assert [line.split()[0] for line in done.stdout.splitlines() if line[:1].isdigit()] == [
         "8", "1024", "8", "1024",
     ]  # fmt: skip
-    assert (samples.context.ranks, samples.context.fabric) == (4, fabric)
+    assert (samples.context.ranks, samples.context.launcher) == (4, launcher)
     assert samples.warnings == []
 
 
 def test_what_is_written_follows_the_schema(
-    lanewise: Lanewise, fabric: str, tmp_path: Path
+    lanewise: Lanewise, launcher: str, tmp_path: Path
 ) -> None:
-    done = lanewise("measure", "bcast", "-n", 2, "--fabric", fabric, *FEW)
+    done = lanewise("measure", "bcast", "-n", 2, "--launcher", launcher, *FEW)
 
     assert done.returncode == 0, done.stderr
     validator = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
@@ -57,16 +57,16 @@ def test_pairs_and_triplets_and_clock_follow_the_schema(lanewise: Lanewise, tmp_
 
 
 def test_a_fixed_count_keeps_just_so_many_samples(
-    lanewise: Lanewise, fabric: str, tmp_path: Path
+    lanewise: Lanewise, launcher: str, tmp_path: Path
 ) -> None:
-    lanewise("measure", "bcast", "-n", 2, "--fabric", fabric, *FEW)
+    lanewise("measure", "bcast", "-n", 2, "--launcher", launcher, *FEW)
 
     points = load(tmp_path / "s.jsonl").points
     assert [(point.repetitions, len(point.samples_s)) for point in points] == [(10, 10)] * 2
 
 
-def test_pairs_measures_each_pair_once(lanewise: Lanewise, fabric: str, tmp_path: Path) -> None:
-    lanewise("measure", "pairs", "-n", 4, "--fabric", fabric, *FEW)
+def test_pairs_measures_each_pair_once(lanewise: Lanewise, launcher: str, tmp_path: Path) -> None:
+    lanewise("measure", "pairs", "-n", 4, "--launcher", launcher, *FEW)
 
     points = [point for point in load(tmp_path / "s.jsonl").points if point.message_bytes == 8]
     assert [(point.root, point.peer) for point in points] == [
@@ -104,9 +104,9 @@ def test_resuming_a_finished_file_measures_nothing(lanewise: Lanewise, tmp_path:
 
 
 def test_the_printed_command_measures_when_typed(
-    lanewise: Lanewise, fabric: str, tmp_path: Path
+    lanewise: Lanewise, launcher: str, tmp_path: Path
 ) -> None:
-    command = ("measure", "bcast", "-n", 2, "--fabric", fabric, *FEW)
+    command = ("measure", "bcast", "-n", 2, "--launcher", launcher, *FEW)
     printed = lanewise(*command, "--print-command")
     assert printed.returncode == 0, printed.stderr
     assert not (tmp_path / "s.jsonl").exists()
@@ -122,11 +122,11 @@ def test_the_printed_command_measures_when_typed(
 def test_the_srun_line_is_printed_where_srun_is_not_installed(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:
-    done = lanewise("measure", "bcast", "-n", 4, "--fabric", "srun", "--print-command", *FEW)
+    done = lanewise("measure", "bcast", "-n", 4, "--launcher", "srun", "--print-command", *FEW)
 
     words = shlex.split(done.stdout)
     assert Path(words[0]).name == "srun"
-    assert {"--ntasks=4", "--mpi=pmix", "--fabric=srun"} <= set(words)
+    assert {"--ntasks=4", "--mpi=pmix", "--launcher=srun"} <= set(words)
 
 
 def test_a_user_operation_is_measured_by_its_own_name(
@@ -134,7 +134,7 @@ def test_a_user_operation_is_measured_by_its_own_name(
 ) -> None:
     operation = f"{user_library}:meeting"
 
-    done = lanewise("measure", "--operation", operation, "-n", 2, "--fabric", "openmpi", *FEW)
+    done = lanewise("measure", "--operation", operation, "-n", 2, "--launcher", "openmpi", *FEW)
 
     assert done.returncode == 0, done.stderr
     assert {point.operation for point in load(tmp_path / "s.jsonl").points} == {"meeting"}
@@ -157,27 +157,27 @@ def is_one_sided(name: str) -> bool:
     return bool(ONE_SIDED & set(name.split("_")))
 
 
-def in_buffers(lanewise: Lanewise, fabric: str, names: list[str], buffers: str) -> None:
+def in_buffers(lanewise: Lanewise, launcher: str, names: list[str], buffers: str) -> None:
     """Measure these operations in such buffers, each delivery checked."""
     done = lanewise(
-        "measure", *names, "-n", 2, "--fabric", fabric, "--sizes", "4K", "--repetitions", 2,
+        "measure", *names, "-n", 2, "--launcher", launcher, "--sizes", "4K", "--repetitions", 2,
         "--warmup", 1, "--window", 4, "--validate", "-o", "s.jsonl", "--buffers", buffers,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
 
 def test_every_operation_is_validated_in_buffers_of_every_kind(
-    lanewise: Lanewise, fabric: str, tmp_path: Path
+    lanewise: Lanewise, launcher: str, tmp_path: Path
 ) -> None:
-    listed = lanewise("measure", "--list", "--fabric", fabric).stdout.splitlines()
+    listed = lanewise("measure", "--list", "--launcher", launcher).stdout.splitlines()
     names = [name for name in listed if " needs " not in name and name not in ALONE]
-    if fabric == "mpich":
+    if launcher == "mpich":
         # MPICH 4.0 over UCX moves the start of a window back to a multiple of 64 bytes.
         names = [name for name in names if not is_one_sided(name)]
     # Simulated ranks have no caches to be cold.
-    caches = "warm" if fabric == "smpi" else "cold"
+    caches = "warm" if launcher == "smpi" else "cold"
 
-    in_buffers(lanewise, fabric, names, f"{caches},unaligned,rotating=2,{pages()}")
+    in_buffers(lanewise, launcher, names, f"{caches},unaligned,rotating=2,{pages()}")
 
     samples = load(tmp_path / "s.jsonl")
     assert {point.operation for point in samples.points} == set(names)
@@ -187,7 +187,7 @@ def test_every_operation_is_validated_in_buffers_of_every_kind(
 
 
 def test_windows_are_validated_in_cold_rotating_buffers(lanewise: Lanewise, tmp_path: Path) -> None:
-    listed = lanewise("measure", "--list", "--fabric", "mpich").stdout.splitlines()
+    listed = lanewise("measure", "--list", "--launcher", "mpich").stdout.splitlines()
     names = [name for name in listed if is_one_sided(name)]
 
     in_buffers(lanewise, "mpich", names, f"cold,rotating=2,{pages()}")
@@ -195,8 +195,8 @@ def test_windows_are_validated_in_cold_rotating_buffers(lanewise: Lanewise, tmp_
     assert {point.operation for point in load(tmp_path / "s.jsonl").points} == set(names)
 
 
-def test_the_list_names_operations_that_can_be_measured(lanewise: Lanewise, fabric: str) -> None:
-    done = lanewise("measure", "--list", "--fabric", fabric)
+def test_the_list_names_operations_that_can_be_measured(lanewise: Lanewise, launcher: str) -> None:
+    done = lanewise("measure", "--list", "--launcher", launcher)
 
     assert {"scatter", "ibcast", "pingpong"} <= set(done.stdout.split())
 

@@ -47,7 +47,7 @@ def ours_s(lanewise: Lanewise, folder: Path) -> float:
     (folder / "ours.jsonl").unlink(missing_ok=True)
     series = ["--pipeline", SERIES_TRIPS, "--repetitions", SERIES, "-o", "ours.jsonl"]
     done = lanewise(
-        "measure", "pingpong", "-n", 2, "--fabric", "openmpi", "--sizes", MESSAGE_BYTES, *series
+        "measure", "pingpong", "-n", 2, "--launcher", "openmpi", "--sizes", MESSAGE_BYTES, *series
     )
     assert done.returncode == 0, done.stderr
     return min(load(folder / "ours.jsonl").points[0].samples_s)

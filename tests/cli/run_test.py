@@ -18,11 +18,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lanewise.launch.choose import launcher_of
+from lanewise.launch.choose import executable_of
 from lanewise.launch.native import find_builds
-from lanewise.launch.registry import FABRICS
+from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.tuned import LIBRARY
-from lanewise.tuning.turns import load as load_turns
+from lanewise.tuning.interleaved import load as load_interleaved
 
 PROGRAMS = Path(__file__).with_name("run_programs")
 SCHEMA = Path(__file__).parents[2] / "schema/run.schema.json"
@@ -71,8 +71,8 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def mpi(request: pytest.FixtureRequest) -> str:
     """Give each MPI that has a launcher and a library to load."""
     family = str(request.param)
-    if launcher_of(FABRICS[family], os.environ) is None:
-        pytest.skip(f"{family} has no launcher here; install {FABRICS[family].package}")
+    if executable_of(LAUNCHERS[family], os.environ) is None:
+        pytest.skip(f"{family} has no launcher here; install {LAUNCHERS[family].package}")
     builds = [build for build in find_builds(os.environ) if build.mpi == family]
     if not any((build.libraries / LIBRARY).is_file() for build in builds):
         pytest.skip(f"{family} has no {LIBRARY}; make build")
@@ -99,7 +99,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
 
 def launcher(family: str) -> list[str]:
     shared = ["--oversubscribe", "--bind-to", "none"] if family == "openmpi" else []
-    return [str(launcher_of(FABRICS[family], os.environ)), *shared, "-n", str(RANKS)]
+    return [str(executable_of(LAUNCHERS[family], os.environ)), *shared, "-n", str(RANKS)]
 
 
 def tuning(family: str, **changes: Any) -> dict[str, Any]:
@@ -311,14 +311,16 @@ def test_without_a_platform_its_rule_is_left_to_the_mpi(
     assert counted(tmp_path, "taken")["scatter"] == 0
 
 
-def test_turns_compare_plain_and_tuned(compiled: Compile, run: Run, tmp_path: Path) -> None:
+def test_interleaved_runs_compare_plain_and_tuned(
+    compiled: Compile, run: Run, tmp_path: Path
+) -> None:
     program = compiled("openmpi", "mpicc", "collectives.c")
     line = [*launcher("openmpi"), str(program)]
 
-    done = run(line, tuning("openmpi"), "--turns", "2", "-o", "turns.json")
+    done = run(line, tuning("openmpi"), "--interleaved", "2", "-o", "times.json")
 
     assert done.returncode == 0, done.stderr
-    taken = load_turns(tmp_path / "turns.json")
+    taken = load_interleaved(tmp_path / "times.json")
     assert (len(taken.plain_s), len(taken.tuned_s)) == (2, 2)
     assert done.stdout.count("all right") == 2, "the first turn of each is shown"
     assert f"tuned/plain {taken.ratio():.3f}" in done.stdout
@@ -385,7 +387,7 @@ def test_ranks_with_different_files_keep_to_the_mpi_and_say_so_once(
         (["--tuning", "t.json", "--", "nolauncher", "-n", "2"], ["nolauncher"]),
         (["--tuning", "t.json", "--report", "no/r.json", "--", "true"], ["no/r.json"]),
         (["--tuning", "t.json", "--", "true"], ["--mpi"]),
-        (["--tuning", "t.json", "-o", "r.json", "--", "true"], ["--turns"]),
+        (["--tuning", "t.json", "-o", "r.json", "--", "true"], ["--interleaved"]),
     ],
 )
 def test_what_cannot_be_run_is_refused(

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lanewise.launch.native import MEASURE, build_for, find_builds
-from lanewise.launch.registry import FABRICS
+from lanewise.launch.registry import LAUNCHERS
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 SLOW = settings(
@@ -24,7 +24,7 @@ suffixes = st.sampled_from(["", "B"])
 
 @pytest.fixture
 def program() -> Path:
-    build = build_for(FABRICS["openmpi"], find_builds(os.environ))
+    build = build_for(LAUNCHERS["openmpi"], find_builds(os.environ))
     if build is None:
         pytest.skip("openmpi has no native build; make build")
     return build.program(MEASURE)

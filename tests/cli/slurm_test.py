@@ -154,7 +154,7 @@ def test_srun_launches_ranks_that_know_each_other(slurm: dict[str, str], tmp_pat
     path = tmp_path / "samples.jsonl"
 
     done = subprocess.run(
-        [sys.executable, "-m", "lanewise", "measure", "pingpong", "-n", "2", "--fabric", "srun",
+        [sys.executable, "-m", "lanewise", "measure", "pingpong", "-n", "2", "--launcher", "srun",
          "--sizes", "8,1K", "--repetitions", "5", "-o", str(path)],
         env=slurm, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
@@ -165,22 +165,24 @@ def test_srun_launches_ranks_that_know_each_other(slurm: dict[str, str], tmp_pat
     assert [point.repetitions for point in samples.points] == [5, 5]
 
 
-def test_a_fabric_that_srun_starts_can_be_compared(slurm: dict[str, str], tmp_path: Path) -> None:
+def test_a_transport_that_srun_starts_can_be_compared(
+    slurm: dict[str, str], tmp_path: Path
+) -> None:
     require_build("openmpi")
     own = tmp_path / "slurm-shm.toml"
     own.write_text(
-        'schema = "lanewise-fabric"\nversion = 1\ntitle = "Slurm"\nmpi = "openmpi"\n'
+        'schema = "lanewise-transport"\nversion = 1\ntitle = "Slurm"\nmpi = "openmpi"\n'
         'launcher = "srun"\n[environment]\nOMPI_MCA_pml = "ob1"\n',
         encoding="utf-8",
     )
 
     done = subprocess.run(
-        [sys.executable, "-m", "lanewise", "suite", "--quick", "--kernels", "pingpong",
-         "--budget", "5s", "--fabrics", str(own), "-o", str(tmp_path / "out")],
+        [sys.executable, "-m", "lanewise", "suite", "--quick", "--benchmarks", "pingpong",
+         "--budget", "5s", "--transports", str(own), "-o", str(tmp_path / "out")],
         env=slurm, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
     state = json.loads((tmp_path / "out" / "suite.json").read_text())
-    assert state["fabrics"]["slurm-shm"]["why"] == ""
+    assert state["transports"]["slurm-shm"]["why"] == ""
     assert (tmp_path / "out" / "report.html").stat().st_size > 0

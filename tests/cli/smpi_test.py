@@ -13,7 +13,7 @@ Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
 def medians_s(lanewise: Lanewise, path: Path, *options: str) -> dict[int, float]:
     done = lanewise(
-        "measure", "pingpong", "-n", 2, "--fabric", "smpi", "--repetitions", "10",
+        "measure", "pingpong", "-n", 2, "--launcher", "smpi", "--repetitions", "10",
         "--sizes", "1,16M", "-o", path, *options,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -48,7 +48,7 @@ def test_more_hosts_than_cores_wait_on_the_network_and_not_for_a_core(
     lanewise: Lanewise, smpi: str, tmp_path: Path
 ) -> None:
     done = lanewise(
-        "measure", "barrier", "-n", 16, "--fabric", "smpi", "--smpi-latency", "1e-3",
+        "measure", "barrier", "-n", 16, "--launcher", "smpi", "--smpi-latency", "1e-3",
         "--repetitions", "10", "-o", tmp_path / "s.jsonl",
     )  # fmt: skip
 

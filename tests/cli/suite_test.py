@@ -16,9 +16,9 @@ import pytest
 from lanewise.launch.choose import launcher_of
 from lanewise.launch.hca import LIBRARY
 from lanewise.launch.native import NativeBuild, find_builds
-from lanewise.launch.registry import FABRICS
+from lanewise.launch.registry import TRANSPORTS
 
-HEAD = 'schema = "lanewise-fabric"\nversion = 1\nmpi = "openmpi"\n'
+HEAD = 'schema = "lanewise-transport"\nversion = 1\nmpi = "openmpi"\n'
 BROKEN = HEAD + 'arguments = ["--mca", "btl", "self,no-such-transport"]\n'
 
 
@@ -31,7 +31,7 @@ def lanewise(*words: str, timeout: float = 240) -> subprocess.CompletedProcess[s
 
 @pytest.fixture(autouse=True)
 def _require_openmpi() -> None:
-    if launcher_of(FABRICS["openmpi"], os.environ) is None:
+    if launcher_of(TRANSPORTS["openmpi"], os.environ) is None:
         pytest.skip("no Open MPI here; install openmpi-bin")
     if not any(build.mpi == "openmpi" for build in find_builds(os.environ)):
         pytest.skip("no native build for Open MPI; make build")
@@ -46,44 +46,46 @@ def state_of(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_two_fabrics_are_compared_and_one_that_does_not_start_is_a_gap(tmp_path: Path) -> None:
+def test_two_transports_are_compared_and_one_that_does_not_start_is_a_gap(tmp_path: Path) -> None:
     broken = tmp_path / "broken.toml"
     broken.write_text(BROKEN, encoding="utf-8")
     out = tmp_path / "out"
 
     done = lanewise(
-        "suite", "--quick", "--budget", "8s", "--kernels", "pingpong,partitioned",
-        "--fabrics", f"openmpi-shm,openmpi-tcp,{broken}", "-o", str(out),
+        "suite", "--quick", "--budget", "8s", "--benchmarks", "pingpong,partitioned",
+        "--transports", f"openmpi-shm,openmpi-tcp,{broken}", "-o", str(out),
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
     if openmpi_build().mpi_version.startswith("4."):
-        assert state_of(out)["fabrics"]["openmpi-shm"]["lacks"] == {"partitioned": "MPI 4"}
+        assert state_of(out)["transports"]["openmpi-shm"]["lacks"] == {"partitioned": "MPI 4"}
         assert "does not support partitioned: needs MPI 4" in (out / "report.html").read_text()
     state = json.loads((out / "suite.json").read_text())
-    words, _, asked = state["fabrics"]["broken"]["why"].partition(" (status ")
+    words, _, asked = state["transports"]["broken"]["why"].partition(" (status ")
     assert "no-such-transport" in asked
     # Open MPI at times loses the help that names it, and then says where it failed.
     assert "no-such-transport" in words or "mca_bml_base_open() failed" in words
-    assert state["fabrics"]["openmpi-shm"]["why"] == state["fabrics"]["openmpi-tcp"]["why"] == ""
+    assert (
+        state["transports"]["openmpi-shm"]["why"] == state["transports"]["openmpi-tcp"]["why"] == ""
+    )
     assert "broken does not start" in (out / "report.html").read_text()
     assert "openmpi-shm.point.1" in state["launches"]
     assert all(why == "" for why in state["launches"].values())
 
 
-def test_reliable_connections_of_the_software_device_are_a_fabric(tmp_path: Path) -> None:
+def test_reliable_connections_of_the_software_device_are_a_transport(tmp_path: Path) -> None:
     if not (openmpi_build().libraries / LIBRARY).is_file():
         pytest.skip(f"no {LIBRARY}; make build")
     out = tmp_path / "out"
 
     done = lanewise(
-        "suite", "--quick", "--budget", "20s", "--kernels", "pingpong,streaming,put_flush",
-        "--validate", "--fabrics", "openmpi-ucx-rc", "-o", str(out),
+        "suite", "--quick", "--budget", "20s", "--benchmarks", "pingpong,streaming,put_flush",
+        "--validate", "--transports", "openmpi-ucx-rc", "-o", str(out),
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
     state = json.loads((out / "suite.json").read_text())
-    assert state["fabrics"]["openmpi-ucx-rc"]["why"] == ""
+    assert state["transports"]["openmpi-ucx-rc"]["why"] == ""
     assert len(state["launches"]) == 6
     assert all(why == "" for why in state["launches"].values())
 
@@ -92,8 +94,8 @@ def test_buffers_are_chosen_for_a_whole_suite_and_kept_in_its_samples(tmp_path: 
     out = tmp_path / "out"
 
     done = lanewise(
-        "suite", "--quick", "--budget", "6s", "--kernels", "pingpong,polling", "--validate",
-        "--buffers", "cold, unaligned", "--fabrics", "openmpi-shm", "-o", str(out),
+        "suite", "--quick", "--budget", "6s", "--benchmarks", "pingpong,polling", "--validate",
+        "--buffers", "cold, unaligned", "--transports", "openmpi-shm", "-o", str(out),
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
@@ -108,8 +110,8 @@ def test_buffers_are_chosen_for_a_whole_suite_and_kept_in_its_samples(tmp_path: 
 
 
 def test_a_suite_that_ran_out_of_time_goes_on(tmp_path: Path) -> None:
-    words = ["suite", "--quick", "--kernels", "pingpong,bcast,polling",
-             "--fabrics", "openmpi-shm", "-o", str(tmp_path / "out")]  # fmt: skip
+    words = ["suite", "--quick", "--benchmarks", "pingpong,bcast,polling",
+             "--transports", "openmpi-shm", "-o", str(tmp_path / "out")]  # fmt: skip
     first = lanewise(*words, "--budget", "1s")
     before = json.loads((tmp_path / "out" / "suite.json").read_text())
 
@@ -125,8 +127,8 @@ def test_a_suite_that_ran_out_of_time_goes_on(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["--quick", "--full"], "exclude each other"),
-        (["--fabrics", "openmpi-tpc"], "did you mean openmpi-tcp"),
-        (["--kernels", "pingpogn"], "no kernel 'pingpogn'"),
+        (["--transports", "openmpi-tpc"], "did you mean openmpi-tcp"),
+        (["--benchmarks", "pingpogn"], "no benchmark 'pingpogn'"),
         (["--budget", "soon"], "--budget 'soon' is no time"),
         (["--window", "0"], "--window"),
         (["--window", "100000000"], "--window 100000000 wants"),
@@ -153,44 +155,44 @@ def test_a_window_larger_than_memory_is_refused_before_anything_runs() -> None:
     assert "choose a smaller size" in done.stderr
 
 
-def test_fabrics_reach_across_the_hosts_of_a_testbed(tmp_path: Path) -> None:
+def test_transports_reach_across_the_hosts_of_a_testbed(tmp_path: Path) -> None:
     build = next(build for build in find_builds(os.environ) if build.mpi == "openmpi")
     if not (build.programs / "lanewise-delay-line").is_file():
         pytest.skip("no lanewise-delay-line; make build")
     out = tmp_path / "out"
 
     done = lanewise(
-        "suite", "--quick", "--budget", "5s", "--kernels", "pingpong", "--testbed", "two-site",
-        "--fabrics", "openmpi-tcp,openmpi-shm", "-o", str(out),
+        "suite", "--quick", "--budget", "5s", "--benchmarks", "pingpong", "--testbed", "two-site",
+        "--transports", "openmpi-tcp,openmpi-shm", "-o", str(out),
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
     state = json.loads((out / "suite.json").read_text())
-    assert state["fabrics"]["openmpi-shm"]["why"] == "its transport does not leave the host"
+    assert state["transports"]["openmpi-shm"]["why"] == "it does not leave the host"
     context = json.loads(next((out / "samples").glob("*.jsonl")).read_text().splitlines()[0])
     assert len({place["host"] for place in context["placement"]}) == 2
 
 
-def test_a_program_is_scaled_over_a_fabric(tmp_path: Path) -> None:
+def test_a_program_is_scaled_over_a_transport(tmp_path: Path) -> None:
     if shutil.which("lmp") is None:
         pytest.skip("no LAMMPS here; install lammps")
     source = Path(__file__).parents[2] / "examples" / "lammps" / "in.lj"
     kept = tmp_path / "times.json"
 
     done = lanewise(
-        "scale", "-n", "1,2", "--scaled", "--fabrics", "openmpi-shm", "--repetitions", "2",
+        "scale", "-n", "1,2", "--scaled", "--transports", "openmpi-shm", "--repetitions", "2",
         "-o", str(kept), "--", "lmp", "-in", str(source), "-log", "none", "-var", "steps", "20",
         "-var", "ranks", "{ranks}",
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
-    times = json.loads(kept.read_text())["fabrics"]["openmpi-shm"]["times_s"]
+    times = json.loads(kept.read_text())["transports"]["openmpi-shm"]["times_s"]
     assert {count: len(found) for count, found in times.items()} == {"1": 2, "2": 2}
 
 
 def test_a_pattern_that_never_matches_is_told_with_the_last_lines() -> None:
     done = lanewise(
-        "scale", "-n", "1", "--fabrics", "openmpi-shm", "--pattern", "Elapsed ([0-9.]+)",
+        "scale", "-n", "1", "--transports", "openmpi-shm", "--pattern", "Elapsed ([0-9.]+)",
         "--", "echo", "Total wall time: 3",
     )  # fmt: skip
 

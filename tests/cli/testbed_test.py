@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Testbeds are really raised: what runs in them sees hosts and delays, and nothing stays behind."""
+"""Testbeds are really created: their programs see hosts and delays, and nothing stays behind."""
 
 import hashlib
 import json
@@ -92,7 +92,7 @@ def possible() -> None:
     """Skip where this machine lets nobody raise a testbed, and say why."""
     try:
         find_program(bed.PROGRAM, os.environ)
-        with bed.raised(shipped.find("one-switch")):
+        with bed.created(shipped.find("one-switch")):
             pass
     except RequestError as error:
         pytest.skip(str(error))
@@ -215,8 +215,8 @@ def test_messages_of_either_mpi_take_the_way_between_the_sites(
     output = tmp_path / "samples.jsonl"
 
     done = lanewise("testbed", "run", small, "--hosts", "a1,b1", "--", sys.executable, "-m",
-                    "lanewise", "measure", "pingpong", "-n", 2, "--fabric", real_mpi, "--sizes", 1,
-                    "--repetitions", "5", "-o", output)  # fmt: skip
+                    "lanewise", "measure", "pingpong", "-n", 2, "--launcher", real_mpi,
+                    "--sizes", 1, "--repetitions", "5", "-o", output)  # fmt: skip
 
     assert done.returncode == 0, done.stderr
     assert load(output).points[0].median_s > 0.02
@@ -293,13 +293,13 @@ def test_a_killed_run_takes_everything_with_it(small: Path, base: Path) -> None:
     assert_nothing_left(base)
 
 
-def test_what_a_killed_keeper_leaves_is_found_by_down_all(
+def test_what_a_killed_supervisor_leaves_is_found_by_down_all(
     lanewise: Lanewise, small: Path, base: Path
 ) -> None:
     lanewise("testbed", "up", small)
     (standing,) = bed.beds()
     os.kill(standing.info.outer, signal.SIGKILL)
-    assert ended(standing.info.keeper)
+    assert ended(standing.info.supervisor)
 
     done = lanewise("testbed", "down", "--all")
 

@@ -27,30 +27,30 @@ QUICK = ("-n", 2, "--repetitions", "10:40", "-o", "t.json")
 
 
 def test_tuning_writes_the_evidence_and_the_rules_that_follow_from_it(
-    lanewise: Lanewise, fabric: str, tmp_path: Path
+    lanewise: Lanewise, launcher: str, tmp_path: Path
 ) -> None:
-    done = lanewise("tune", "scatter", "barrier", "--sizes", "8,1K", "--fabric", fabric, *QUICK)
+    done = lanewise("tune", "scatter", "barrier", "--sizes", "8,1K", "--launcher", launcher, *QUICK)
 
     assert done.returncode == 0, done.stderr
     path = tmp_path / "t.json"
     schema = json.loads((ROOT / "schema/tuning.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
     found = load(path)
-    assert (found.mpi_family, found.ranks, sum(found.layout)) == (fabric, 2, 2)
+    assert (found.mpi_family, found.ranks, sum(found.layout)) == (launcher, 2, 2)
     assert list(found.collectives) == ["barrier", "scatter"]
     sizes = [point.message_bytes for point in found.collectives["scatter"].points]
     assert sizes == [8, 1024]
     for name, content in found.collectives.items():
         assert decide(name, content.points, found.margin) == content
         origins = {c.choice.origin for point in content.points for c in point.candidates}
-        assert origins == ({"lanewise"} if fabric == "smpi" else {"lanewise", "mpi"})
+        assert origins == ({"lanewise"} if launcher == "smpi" else {"lanewise", "mpi"})
     assert [left.name for left in tmp_path.iterdir()] == ["t.json"]
 
 
 def test_nonblocking_collectives_have_evidence_of_their_own(
     lanewise: Lanewise, real_mpi: str, tmp_path: Path
 ) -> None:
-    done = lanewise("tune", "iscatter", "--sizes", "8,1K", "--fabric", real_mpi, *QUICK)
+    done = lanewise("tune", "iscatter", "--sizes", "8,1K", "--launcher", real_mpi, *QUICK)
 
     assert done.returncode == 0, done.stderr
     found = load(tmp_path / "t.json")
@@ -67,7 +67,7 @@ def test_nonblocking_collectives_have_evidence_of_their_own(
 def test_an_interrupted_tuning_goes_on_where_it_was(
     lanewise: Lanewise, real_mpi: str, tmp_path: Path
 ) -> None:
-    line = ["tune", "allgather", "--sizes", "1:4K:x2", "--fabric", real_mpi, *map(str, QUICK)]
+    line = ["tune", "allgather", "--sizes", "1:4K:x2", "--launcher", real_mpi, *map(str, QUICK)]
     started = subprocess.Popen(
         [sys.executable, "-m", "lanewise", *line],
         cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
@@ -91,7 +91,7 @@ def test_an_interrupted_tuning_goes_on_where_it_was(
 
 
 def test_a_budget_ends_a_tuning_with_what_was_measured(lanewise: Lanewise, tmp_path: Path) -> None:
-    line = ("tune", "bcast", "--sizes", "1:1M:x2", "-n", 2, "--fabric", "openmpi", "-o", "t.json")
+    line = ("tune", "bcast", "--sizes", "1:1M:x2", "-n", 2, "--launcher", "openmpi", "-o", "t.json")
 
     done = lanewise(*line, "--budget", "0.05s")
     before = len(load(tmp_path / "t.json").collectives["bcast"].points)
@@ -147,7 +147,7 @@ def test_bad_input_is_one_line_that_names_it(
     monkeypatch.chdir(tmp_path)
     save(tuning({}), tmp_path / "there.json")
 
-    status = run(["tune", "-n", "2", "--fabric", "openmpi", *arguments])
+    status = run(["tune", "-n", "2", "--launcher", "openmpi", *arguments])
 
     said = capsys.readouterr()
     assert status == 2
@@ -221,7 +221,7 @@ def test_checking_reports_each_guideline(lanewise: Lanewise, real_mpi: str) -> N
     done = lanewise(
         "model", "guidelines", "bcast", "gather", "-n", 2, "--sizes", "8,1K",
         "--repetitions", "10:20",
-        "--fabric", real_mpi, "--json",
+        "--launcher", real_mpi, "--json",
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
@@ -235,7 +235,7 @@ def test_checking_reports_each_guideline(lanewise: Lanewise, real_mpi: str) -> N
 def test_a_strict_check_fails_only_where_a_guideline_is_broken(lanewise: Lanewise) -> None:
     done = lanewise(
         "model", "guidelines", "scatter", "-n", 2, "--sizes", "8", "--repetitions", "10:20",
-        "--fabric", "openmpi", "--strict",
+        "--launcher", "openmpi", "--strict",
     )  # fmt: skip
 
     lines = done.stderr.splitlines()
@@ -243,7 +243,7 @@ def test_a_strict_check_fails_only_where_a_guideline_is_broken(lanewise: Lanewis
 
 
 def test_checking_refuses_what_it_cannot_check(lanewise: Lanewise) -> None:
-    done = lanewise("model", "guidelines", "barrier", "-n", 2, "--fabric", "openmpi")
+    done = lanewise("model", "guidelines", "barrier", "-n", 2, "--launcher", "openmpi")
 
     assert done.returncode == 2
     assert "no guideline concerns these collectives" in done.stderr

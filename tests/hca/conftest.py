@@ -19,5 +19,5 @@ sys.path.insert(0, str(Path(__file__).parent))
 @pytest.fixture(scope="session")
 def hosts() -> Iterator[Hosts]:
     """Raise two hosts with two ports each."""
-    with bed.raised(shipped.find("two-port")) as raised:
+    with bed.created(shipped.find("two-port")) as raised:
         yield Hosts(raised)

@@ -64,7 +64,7 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neighbours]
     if "LANEWISE_TEST_KERNEL" not in os.environ:
         pytest.skip("set LANEWISE_TEST_KERNEL; make test-all does, make test replays captures")
     folder = tmp_path_factory.mktemp("guest")
-    with bed.raised(shipped.find("two-port")) as raised:
+    with bed.created(shipped.find("two-port")) as raised:
         try:
             machine = Machine(unpacked_kernel(CACHE), PROGRAMS, folder)
             guest = guests.boot(raised, LISTENER, machine)

@@ -50,7 +50,7 @@ def records(content: bytes) -> Iterator[bytes]:
 def main(into: Path) -> None:
     """Run each client both ways, and cut the capture between them."""
     into.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as name, bed.raised(shipped.find("two-port")) as raised:
+    with tempfile.TemporaryDirectory() as name, bed.created(shipped.find("two-port")) as raised:
         folder = Path(name)
         pcap = folder / "all.pcap"
         machine = Machine(unpacked_kernel(CACHE), PROGRAMS, folder, str(pcap))

@@ -13,7 +13,7 @@ import pytest
 from lanewise.cli.proving import newer_than_5, prove_openmpi6
 from lanewise.launch.choose import Choice
 from lanewise.launch.native import MANIFEST, PROVE, read_build
-from lanewise.launch.registry import FABRICS
+from lanewise.launch.registry import LAUNCHERS
 from lanewise.tuning.emitters import emitter_named
 from lanewise.tuning.specimen import own, tuning
 
@@ -39,7 +39,7 @@ def open_mpi() -> Choice:
     manifest = ROOT / "build/openmpi6" / MANIFEST
     if not manifest.is_file() or not (manifest.parent / "bin" / PROVE).is_file():
         pytest.skip("there is no build for Open MPI 6; make test-all makes one")
-    choice = Choice(FABRICS["openmpi"], str(LAUNCHER), read_build(manifest))
+    choice = Choice(LAUNCHERS["openmpi"], str(LAUNCHER), read_build(manifest))
     assert newer_than_5(choice.build.mpi_version)
     return choice
 

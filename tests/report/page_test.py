@@ -17,7 +17,7 @@ WritePage = Callable[..., Path]
 
 SIZES_BYTES = (0, 8, 64, 512, 4096, 32768)
 MPICH = {
-    "fabric": "mpich",
+    "launcher": "mpich",
     "mpi": {"family": "mpich", "library": "MPICH Version:\t4.0.2", "standard": "4.0"},
 }
 

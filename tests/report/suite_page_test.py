@@ -14,9 +14,9 @@ from PIL import Image
 
 from lanewise.results import specimen
 from lanewise.suite import page, state
-from lanewise.suite.kernels import FIGURES
+from lanewise.suite.benchmarks import FIGURES
 
-FABRICS = ("openmpi-shm", "openmpi-tcp", "mpich-ucx")
+TRANSPORTS = ("openmpi-shm", "openmpi-tcp", "mpich-ucx")
 SIZES = (8, 512, 32768, 65536, 1 << 20)
 # Nine against message size; availability with the bandwidth beside it; four of what messages cost
 # the host; the application.
@@ -45,17 +45,17 @@ def waiting_records() -> list[dict[str, Any]]:
 @pytest.fixture
 def suite_page(tmp_path: Path) -> Path:
     """Return the page of a suite that was not measured but has all that one can have."""
-    asked = state.Asked(2, "quick", FABRICS, ("pingpong",), 160, 1, 2)
+    asked = state.Asked(2, "quick", TRANSPORTS, ("pingpong",), 160, 1, 2)
     known = state.State(asked, "2026-11-21T19:00:00Z", elapsed_s=200.0)
-    known.fabrics["mpich-ofi"] = state.FabricState("MPICH, OFI", "<b>built</b> with ch4:ucx")
+    known.transports["mpich-ofi"] = state.TransportState("MPICH, OFI", "<b>built</b> with ch4:ucx")
     (tmp_path / state.SAMPLES).mkdir()
-    kernels = list(dict.fromkeys(figure.kernel for figure in FIGURES))
-    for index, name in enumerate(FABRICS):
-        known.fabrics[name] = state.FabricState(name, lacks={"partitioned": "MPI 4"})
+    benchmarks = list(dict.fromkeys(figure.benchmark for figure in FIGURES))
+    for index, name in enumerate(TRANSPORTS):
+        known.transports[name] = state.TransportState(name, lacks={"partitioned": "MPI 4"})
         for number in (1, 2):
             launch = f"{name}.point.{number}"
-            context = {"fabric": name, "ranks": 2}
-            records = specimen.records(kernels, SIZES, number, 1.0 + index, context)
+            context = {"transport": name, "ranks": 2}
+            records = specimen.records(benchmarks, SIZES, number, 1.0 + index, context)
             records[-1:-1] = [polling_record(10.0**-p, 1 / p) for p in (2, 3, 4, 5)]
             records[-1:-1] = waiting_records()
             specimen.write(tmp_path / state.SAMPLES / f"{launch}.jsonl", records)
@@ -73,7 +73,7 @@ def test_every_figure_is_drawn_without_a_script_error(browser: Any, suite_page: 
 
     assert root["data-errors"] == "0", root.get("data-error-text")
     assert root["data-figures"] == str(FIGURE_COUNT)
-    assert root["data-curves"] == str(FIGURE_COUNT * len(FABRICS))
+    assert root["data-curves"] == str(FIGURE_COUNT * len(TRANSPORTS))
 
 
 def test_what_is_missing_is_said_as_text(suite_page: Path) -> None:
@@ -84,11 +84,11 @@ def test_what_is_missing_is_said_as_text(suite_page: Path) -> None:
     assert "mpich-ucx does not support partitioned: needs MPI 4" in text
 
 
-def test_the_slower_fabric_is_placed_later(suite_page: Path) -> None:
+def test_the_slower_transport_is_placed_later(suite_page: Path) -> None:
     text = suite_page.read_text(encoding="utf-8")
     first = text.index("Ping-pong latency at 8 B")
 
-    places = [text.index(f">{name}<", first) for name in FABRICS]
+    places = [text.index(f">{name}<", first) for name in TRANSPORTS]
 
     assert places == sorted(places)
 

@@ -16,17 +16,17 @@ from typing import Any
 
 import pytest
 
-from lanewise.launch.choose import launcher_of
+from lanewise.launch.choose import executable_of
 from lanewise.launch.native import build_for, find_builds
-from lanewise.launch.registry import FABRICS
+from lanewise.launch.registry import LAUNCHERS
 
 
-def require(fabric: str) -> None:
-    """Skip where a fabric cannot launch here."""
-    if launcher_of(FABRICS[fabric], os.environ) is None:
-        pytest.skip(f"{fabric} has no launcher here; install {FABRICS[fabric].package}")
-    if build_for(FABRICS[fabric], find_builds(os.environ)) is None:
-        pytest.skip(f"{fabric} has no native build; make build")
+def require(launcher: str) -> None:
+    """Skip where a launcher cannot launch here."""
+    if executable_of(LAUNCHERS[launcher], os.environ) is None:
+        pytest.skip(f"{launcher} has no launcher here; install {LAUNCHERS[launcher].package}")
+    if build_for(LAUNCHERS[launcher], find_builds(os.environ)) is None:
+        pytest.skip(f"{launcher} has no native build; make build")
 
 
 def reproduce(name: str, folder: Path) -> dict[str, Any]:

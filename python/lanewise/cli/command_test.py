@@ -124,7 +124,7 @@ def test_a_newer_file_is_refused_everywhere(
 
     assert run([*(word.format(file=path) for word in command), str(path)]) == 2
 
-    assert "schema version 9 is newer than 1" in one_line(capsys)
+    assert "schema version 9 is newer than 2" in one_line(capsys)
 
 
 def test_compare_prints_a_row_a_point_and_a_line_over_all(samples: Path, capsys: Capture) -> None:
@@ -213,7 +213,7 @@ def test_doctor_tells_what_it_found_as_json(capsys: Capture) -> None:
     status = run(["doctor", "--json"])
 
     found = json.loads(capsys.readouterr().out)
-    assert [fabric["name"] for fabric in found["fabrics"]] == [
+    assert [launcher["name"] for launcher in found["launchers"]] == [
         "openmpi", "mpich", "srun", "flux", "smpi",
     ]  # fmt: skip
     assert status == (0 if found["usable"] else 1)

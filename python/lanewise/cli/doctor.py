@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from lanewise.launch.examine import Examination, FabricFound, examine
+from lanewise.launch.examine import Examination, LauncherFound, examine
 
 
 def register(app: typer.Typer) -> None:
@@ -25,9 +25,9 @@ def doctor(
 
     Examine this machine.
 
-    Fabrics with their launchers and native programs, cores and binding, frequency governor, clock
-    source, disk, ports; what is missing, and the command that gets it.  Ends
-    with status 1 where nothing can be launched.
+    Shows the launchers with their programs and native builds, cores and binding, frequency
+    governor, clock source, disk and ports; what is missing, and the command that installs it.
+    Ends with status 1 where nothing can be launched.
     """
     found = examine(os.environ)
     if as_json:
@@ -40,25 +40,27 @@ def doctor(
 
 def text_of(found: Examination) -> list[str]:
     """Return all lines that a person sees."""
-    lines = ["Fabrics"]
-    for fabric in found.fabrics:
-        lines += fabric_lines(fabric)
+    lines = ["Launchers"]
+    for launcher in found.launchers:
+        lines += launcher_lines(launcher)
     lines += ["", "Machine", *(f"  {name:<12}{text}" for name, text in machine_rows(found))]
     if found.ports:
         lines += ["", "Ports"]
         lines += [f"  {port.name:<12}{port.state:<10}{port.rate}" for port in found.ports]
     lines += ["", "Advice", *(f"  {sentence}" for sentence in found.advice)] if found.advice else []
-    verdict = ", ".join(fabric.name for fabric in found.fabrics if fabric.usable)
+    verdict = ", ".join(launcher.name for launcher in found.launchers if launcher.usable)
     return [*lines, "", f"Ready to measure on: {verdict or 'nothing yet'}"]
 
 
-def fabric_lines(fabric: FabricFound) -> list[str]:
-    """Return the lines of one fabric: what was found, and what gets the rest."""
-    mark = "ok" if fabric.usable else "--"
-    launcher = f"{fabric.launcher}  {fabric.version}" if fabric.launcher else "no launcher"
-    native = f"native {fabric.native}" if fabric.native else "no native build"
-    lines = [f"  {mark}  {fabric.name:<10}{launcher}; {native}"]
-    return lines + [f"      {'':<10}get it: {remedy}" for remedy in fabric.remedies]
+def launcher_lines(launcher: LauncherFound) -> list[str]:
+    """Return the lines of one launcher: what was found, and what gets the rest."""
+    mark = "ok" if launcher.usable else "--"
+    program = "not installed"
+    if launcher.executable:
+        program = f"{launcher.executable}  {launcher.version}"
+    native = f"native {launcher.native}" if launcher.native else "no native build"
+    lines = [f"  {mark}  {launcher.name:<10}{program}; {native}"]
+    return lines + [f"      {'':<10}get it: {remedy}" for remedy in launcher.remedies]
 
 
 def machine_rows(found: Examination) -> list[tuple[str, str]]:

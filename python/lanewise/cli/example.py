@@ -7,11 +7,14 @@ command's docstring, when it begins with `$ `, is printed before the usage.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from lanewise.cli.renamed import translate_options
 
 
 def split_example(text: str) -> tuple[str, str]:
@@ -41,6 +44,28 @@ class ExampleCommand(TyperCommand):
         """Write the example, then the usual help."""
         formatter.write(example_block(self.example))
         super().format_help(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words of a command, old names of options among them."""
+        known = {name for option in self.params for name in option.opts}
+        end = self.own_words(args, ctx.allow_interspersed_args)
+        words, advice = translate_options(args[:end], known)
+        for sentence in advice:
+            sys.stderr.write(f"{ctx.command_path}: {sentence}\n")
+        return list(super().parse_args(ctx, [*words, *args[end:]]))
+
+    def own_words(self, args: list[str], interspersed: bool) -> int:
+        """Return how many of the words are this command's; the others are another program's."""
+        switches = (one for one in self.params if getattr(one, "is_flag", False))
+        flags = {name for option in switches for name in option.opts}
+        value_follows = False
+        for place, word in enumerate(args):
+            if word == "--":
+                return place
+            if not (interspersed or value_follows or word.startswith("-")):
+                return place
+            value_follows = word.startswith("-") and "=" not in word and word not in flags
+        return len(args)
 
 
 class ExampleGroup(TyperGroup):

@@ -42,8 +42,8 @@ def measure_lanes(choice: Choice, values: Mapping[str, Any], folder: Path) -> No
 
 def platform_from(choice: Choice, job: Job) -> dict[str, Any]:
     """Launch the program and return the platform that it prints."""
-    write_files(choice.fabric, job)
-    outcome = run(choice.fabric.command(job), choice.fabric.environment(job), lambda _: None)
+    write_files(choice.launcher, job)
+    outcome = run(choice.launcher.command(job), choice.launcher.environment(job), lambda _: None)
     told = [text for text in outcome.output if text.startswith("{")]
     if outcome.status == 0 and told:
         return dict(json.loads(told[-1]))

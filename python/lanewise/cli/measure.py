@@ -26,7 +26,7 @@ from lanewise.launch.job import Cluster, Job
 from lanewise.launch.machine import core_count
 from lanewise.launch.native import MEASURE
 from lanewise.launch.plan import ask, plan, sentence_in, write_files
-from lanewise.launch.registry import FABRICS
+from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.run import Outcome, run
 
 SHOWN_LINES = 10
@@ -40,8 +40,8 @@ Operations = Annotated[
 Ranks = Annotated[
     str, typer.Option("-n", "--ranks", metavar="N", help="Default: the cores, at least 2.")
 ]
-FabricName = Annotated[
-    str, typer.Option("--fabric", metavar="|".join(FABRICS), help="Default: the first present.")
+LauncherName = Annotated[
+    str, typer.Option("--launcher", metavar="|".join(LAUNCHERS), help="Default: the first present.")
 ]
 Host = Annotated[str, typer.Option("--host", metavar="A,B,...", help="Hosts to run on.")]
 Hostfile = Annotated[str, typer.Option("--hostfile", metavar="FILE", help="Hosts to run on.")]
@@ -101,7 +101,7 @@ def measure(
     skew_drift: native.SkewDrift = None,
     seed: native.Seed = None,
     wait: native.Wait = None,
-    fabric: FabricName = "",
+    launcher: LauncherName = "",
     host: Host = "",
     hostfile: Hostfile = "",
     launcher_args: LauncherArguments = "",
@@ -122,7 +122,7 @@ def measure(
     what lanes between sites carry.
     """
     values = context.params
-    choice = choose(fabric, os.environ)
+    choice = choose(launcher, os.environ)
     with job_folder(choice, values) as folder:
         if operations == ["lanes"]:
             # It launches as this module does, so it stands above it.
@@ -137,11 +137,11 @@ def measure_operations(choice: Choice, values: Mapping[str, Any], folder: Path) 
     """Plan what the parsed options ask for, and measure it unless only a list or line is wanted."""
     job = job_of(choice, values, folder)
     if values["list_operations"]:
-        typer.echo(ask(choice.fabric, job, "--list"), nl=False)
+        typer.echo(ask(choice.launcher, job, "--list"), nl=False)
         return
     if not values["print_command"]:
         refuse_output(values)
-    planned = plan(choice.fabric, job)
+    planned = plan(choice.launcher, job)
     if values["print_command"]:
         show_command(choice, job)
         return
@@ -153,7 +153,7 @@ def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
     ranks = positive_count("-n", values["ranks"] or str(max(2, core_count())))
     arguments = native.native_arguments(values)
-    arguments += [f"--ranks={ranks}", f"--fabric={choice.fabric.name}"]
+    arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
     return job_running(choice, values, folder, (MEASURE, *arguments), ranks)
 
 
@@ -164,7 +164,7 @@ def job_running(
     return Job(
         program=(str(choice.build.program(program[0])), *program[1:]),
         ranks=ranks,
-        launcher=choice.launcher,
+        executable=choice.executable,
         mpi=choice.build.mpi,
         cores=core_count(),
         user_id=os.getuid(),
@@ -196,8 +196,8 @@ def cluster_of(values: Mapping[str, Any]) -> Cluster:
 
 @contextmanager
 def job_folder(choice: Choice, values: Mapping[str, Any]) -> Iterator[Path]:
-    """Give a folder for the fabric's files: kept for --print-command, whose line names them."""
-    if choice.fabric.name != "smpi":
+    """Give a folder for the launcher's files: kept for --print-command, whose line names them."""
+    if not choice.launcher.simulates:
         yield Path()
     elif values["print_command"]:
         yield Path(tempfile.mkdtemp(prefix="lanewise-smpi-"))
@@ -234,21 +234,21 @@ def refuse_output(values: Mapping[str, Any]) -> None:
 
 def show_command(choice: Choice, job: Job) -> None:
     """Print the launch line as one would type it, with its variables in front."""
-    write_files(choice.fabric, job)
-    variables = [f"{key}={text}" for key, text in choice.fabric.environment(job).items()]
-    typer.echo(shlex.join([*variables, *choice.fabric.command(job)]))
+    write_files(choice.launcher, job)
+    variables = [f"{key}={text}" for key, text in choice.launcher.environment(job).items()]
+    typer.echo(shlex.join([*variables, *choice.launcher.command(job)]))
 
 
 def measure_planned(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> None:
     """Launch `job`, show its points, and raise RunError that says what is kept if it fails."""
     with_events = Job(**{**vars(job), "program": (*job.program, "--events")})
-    write_files(choice.fabric, with_events)
-    line = choice.fabric.command(with_events)
+    write_files(choice.launcher, with_events)
+    line = choice.launcher.command(with_events)
     rule = values["rule"] or "median"
     seen = Seen(points=points)
     try:
         with progress(seen, rule, "quiet" if values["quiet"] else "shown") as on_event:
-            outcome = run(line, choice.fabric.environment(job), on_event)
+            outcome = run(line, choice.launcher.environment(job), on_event)
     except KeyboardInterrupt:
         sys.stderr.write(f"lanewise measure: stopped {kept(seen, values)}\n")
         raise typer.Exit(130) from None
@@ -275,7 +275,7 @@ def raise_failure(choice: Choice, outcome: Outcome, seen: Seen, what_is_kept: st
         raise RunError(f"{sentence} ({what_is_kept})")
     for text in list(outcome.output)[-SHOWN_LINES:]:
         sys.stderr.write(f"  | {text}\n")
-    status = f"{Path(choice.launcher).name} ended with status {outcome.status}"
+    status = f"{Path(choice.executable).name} ended with status {outcome.status}"
     if not seen.started:
         raise RunError(f"the ranks did not start: {status}; lanewise doctor may say why")
     raise RunError(f"a rank died: {status} {what_is_kept}")

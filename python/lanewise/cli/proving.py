@@ -29,7 +29,7 @@ TIMEOUT_S = 120.0
 def prove_emission(tuning: Tuning, values: Mapping[str, Any]) -> None:
     """Prove the file that --emit writes of `tuning`; RunError that names what is not so."""
     emitter = emitter_named(values["emit"])
-    choice = choose(values["fabric"] or emitter.family, os.environ)
+    choice = choose(values["launcher"] or emitter.family, os.environ)
     require_launcher(choice)
     if emitter.name == "openmpi6" and not newer_than_5(choice.build.mpi_version):
         raise RequestError(
@@ -127,13 +127,13 @@ def ask(
     job = Job(
         program=(str(choice.build.program(PROVE)), *arguments),
         ranks=ranks,
-        launcher=choice.launcher,
+        executable=choice.executable,
         mpi=choice.build.mpi,
         cores=core_count(),
         user_id=os.getuid(),
     )
-    line = choice.fabric.command(job)
-    environment = {**os.environ, **choice.fabric.environment(job), **variables}
+    line = choice.launcher.command(job)
+    environment = {**os.environ, **choice.launcher.environment(job), **variables}
     with subprocess.Popen(
         line, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, start_new_session=True,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The old names of commands: each works for one more release, with one line of advice."""
+"""The old names of commands and options: each works for a release more, with a line of advice."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 # What a command line began with, and what it begins with now.
 RENAMED: dict[str, str] = {
@@ -19,6 +19,14 @@ RENAMED: dict[str, str] = {
     "paths": "rdma discover",
 }
 EXPORT = "export"
+
+# Options that have another name now.
+OPTIONS: dict[str, str] = {
+    "--fabric": "--launcher",
+    "--fabrics": "--transports",
+    "--kernels": "--benchmarks",
+    "--turns": "--interleaved",
+}
 
 
 def translate(arguments: Sequence[str]) -> tuple[list[list[str]], str]:
@@ -49,3 +57,18 @@ def _reports(words: list[str]) -> list[list[str]]:
     return [
         ["report", "--format", kind, "-o", target, *rest] for kind, target in targets.items()
     ] or [["report", "--format", "csv", *rest]]
+
+
+def translate_options(words: Sequence[str], known: Collection[str]) -> tuple[list[str], list[str]]:
+    """Return the words of a command with new names for old options, and advice where they are old.
+
+    An option is old if the command does not know it and knows its new name.
+    """
+    changed, advice = list(words), []
+    for place, word in enumerate(changed):
+        old, equals, value = word.partition("=")
+        new = OPTIONS.get(old, "")
+        if old not in known and new in known:
+            changed[place] = f"{new}{equals}{value}"
+            advice.append(f"'{old}' is now '{new}'")
+    return changed, advice

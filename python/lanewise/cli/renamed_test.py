@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from lanewise.cli import BELOW, COMMANDS, renamed
+from lanewise.cli import BELOW, COMMANDS, renamed, run
 
 
 @pytest.mark.parametrize(("old", "new"), renamed.RENAMED.items())
@@ -37,3 +37,41 @@ def test_an_export_of_two_files_becomes_two_reports() -> None:
 @pytest.mark.parametrize("words", [[], ["--version"], ["measure", "show"], ["model", "fit"]])
 def test_a_command_line_of_today_is_left_alone(words: list[str]) -> None:
     assert renamed.translate(words) == ([words], "")
+
+
+def test_an_old_option_becomes_the_new_one_with_advice() -> None:
+    words, advice = renamed.translate_options(
+        ["bcast", "--fabric", "smpi", "--fabric=mpich"], {"--launcher"}
+    )
+
+    assert words == ["bcast", "--launcher", "smpi", "--launcher=mpich"]
+    assert advice == ["'--fabric' is now '--launcher'"] * 2
+
+
+@pytest.mark.parametrize("known", [{"--turns", "--interleaved"}, {"--sizes"}])
+def test_an_option_that_the_command_knows_or_that_has_no_successor_stays(known: set[str]) -> None:
+    assert renamed.translate_options(["--turns", "3"], known) == (["--turns", "3"], [])
+
+
+def test_an_old_option_is_refused_as_the_new_one_would_be(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["measure", "bcast", "--fabric", "opnmpi"]) == 2
+
+    advice, refusal = capsys.readouterr().err.splitlines()
+    assert advice == "lanewise measure: '--fabric' is now '--launcher'"
+    assert "unknown launcher 'opnmpi'" in refusal
+
+
+def test_help_shows_only_the_new_name(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["measure", "--help"])
+
+    shown = capsys.readouterr().out
+    assert "--launcher" in shown
+    assert "--fabric" not in shown
+
+
+def test_words_of_another_program_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["run", "--tuning", "none.json", "no-such-launcher", "--turns", "3"])
+
+    assert "--interleaved" not in capsys.readouterr().err

@@ -30,11 +30,13 @@ Strict = Annotated[
 Mpi = Annotated[
     str, typer.Option("--mpi", metavar="|".join(tuned.MPIS), help="Where nothing tells it.")
 ]
-TurnCount = Annotated[
-    int, typer.Option("--turns", min=0, help="Run it so often plain and tuned, and compare.")
+Rounds = Annotated[
+    int,
+    typer.Option("--interleaved", metavar="N", min=0, help="Run plain and tuned N times, compare."),
 ]
 Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Keep the times of --turns.")
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="File for the times of --interleaved."),
 ]
 PrintCommand = Annotated[bool, typer.Option("--print-command", help="Show the launch line only.")]
 
@@ -52,7 +54,7 @@ def run_tuned(
     report: Report = None,
     strict: Strict = False,
     mpi: Mpi = "",
-    turn_count: TurnCount = 0,
+    rounds: Rounds = 0,
     output: Output = None,
     print_command: PrintCommand = False,
 ) -> None:
@@ -61,7 +63,7 @@ def run_tuned(
     Run an unmodified program with tuned collectives.
 
     Works with programs in C, C++, Fortran and Python.  What the tuning file has no rule for is left
-    to the MPI.  The exit status is the program's.  With --turns 6 the program runs six times
+    to the MPI.  The exit status is the program's.  With --interleaved 6 the program runs six times
     plain and six times tuned, and the times are compared.
     """
     words = list(line or [])
@@ -69,19 +71,19 @@ def run_tuned(
         raise RequestError("no program; name a launcher and a program: -- mpirun -n 4 ./app")
     if mpi and mpi not in tuned.MPIS:
         raise RequestError(f"--mpi {mpi}: use {' or '.join(tuned.MPIS)}")
-    if output is not None and turn_count == 0:
-        raise RequestError("-o keeps the times of --turns; add --turns 6")
+    if output is not None and rounds == 0:
+        raise RequestError("-o keeps the times of --interleaved; add --interleaved 6")
     wishes = tuned.Wishes(
         existing(tuning, "tune"),
         new_file(report),
         strict,
         existing(platform, "model fit") if platform else None,
     )
-    fabric = tuned.fabric_of(words[0], os.environ)
-    family = mpi or tuned.family_of(words, fabric, os.environ)
+    launcher = tuned.launcher_of(words[0], os.environ)
+    family = mpi or tuned.family_of(words, launcher, os.environ)
     library = tuned.build_of(family, os.environ).library(tuned.LIBRARY)
     variables = tuned.variables_for(library, wishes, os.environ)
-    command = tuned.launch_line(words, fabric, variables)
+    command = tuned.launch_line(words, launcher, variables)
     if print_command:
         typer.echo(shlex.join(command))
         return
@@ -91,21 +93,24 @@ def run_tuned(
     if fault:
         sys.stderr.write(f"lanewise run: {fault}; the MPI's own algorithms are used\n")
         command = words
-    environment = {**os.environ, **tuned.root_variables(fabric)}
-    if turn_count == 0:
+    environment = {**os.environ, **tuned.root_variables(launcher)}
+    if rounds == 0:
         become(command, environment)
     if fault:
         raise RequestError("plain and tuned would be the same; mend the tuning file")
-    from lanewise.tuning import turns
+    from lanewise.tuning import interleaved
 
-    commands = {turns.PLAIN: words, turns.TUNED: command}
-    seconds = turns.take_turns(commands, turn_count, environment)
-    outcome = turns.Turns(
-        shlex.join(words), tuning.name, seconds[turns.PLAIN], seconds[turns.TUNED]
+    commands = {interleaved.PLAIN: words, interleaved.TUNED: command}
+    seconds = interleaved.run_interleaved(commands, rounds, environment)
+    outcome = interleaved.Interleaved(
+        shlex.join(words),
+        tuning.name,
+        seconds[interleaved.PLAIN],
+        seconds[interleaved.TUNED],
     )
     typer.echo(outcome.text())
     if output is not None:
-        turns.write(outcome, output)
+        interleaved.write(outcome, output)
 
 
 def existing(path: Path, maker: str) -> Path:

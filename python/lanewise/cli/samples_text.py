@@ -33,7 +33,7 @@ def conditions(samples: Samples) -> list[str]:
     rows = {
         "file": str(samples.path),
         "mpi": library if len(library) <= 80 else f"{library[:77]}...",
-        "fabric": context.fabric or "unknown",
+        "launcher": context.transport_name or "unknown",
         "ranks": f"{context.ranks} on {', '.join(hosts) or 'unknown hosts'}, {context.cores} cores",
         "kernel": f"{context.kernel}, governor {context.governor}, clock {context.clocksource}",
         "method": f"{context.method}, start {context.start}, clock {context.clock}",

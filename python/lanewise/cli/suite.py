@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise suite`: every kernel over every fabric of this machine, side by side in one page."""
+"""`lanewise suite`: every benchmark over every transport of this machine, on one page."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from lanewise.errors import RequestError
 if TYPE_CHECKING:
     from lanewise.suite.conduct import Ready, Request
     from lanewise.suite.execute import Step
-    from lanewise.suite.fabric import Fabric
     from lanewise.suite.start import Site
+    from lanewise.suite.transport import Transport
 
 
 def register(app: typer.Typer) -> None:
@@ -29,10 +29,14 @@ def register(app: typer.Typer) -> None:
 
 
 def suite(
-    fabrics: str = typer.Option("", "--fabrics", help="Names or files, A,B,...; default: all."),
-    kernels: str = typer.Option("", "--kernels", help="Kernels, A,B,...; default: by effort."),
+    transports: str = typer.Option(
+        "", "--transports", help="Names or files, A,B,...; default: all."
+    ),
+    benchmarks: str = typer.Option(
+        "", "--benchmarks", help="Benchmarks, A,B,...; default: by effort."
+    ),
     quick: bool = typer.Option(False, "--quick", help="Few sizes, within 5 minutes."),
-    full: bool = typer.Option(False, "--full", help="Every kernel and size."),
+    full: bool = typer.Option(False, "--full", help="Every benchmark and size."),
     budget: str = typer.Option("", "--budget", help="Time for the whole, such as 10min."),
     ranks: str = typer.Option("2", "-n", "--ranks", help="Ranks."),
     window: str = typer.Option("160", "--window", help="Streaming: messages on the way at once."),
@@ -41,7 +45,7 @@ def suite(
     testbed: str = typer.Option("", "--testbed", help="Across the hosts of a testbed (a file)."),
     output: Path = typer.Option(Path("suite"), "-o", "--output", help="The folder to write."),
     resume: bool = typer.Option(False, "--resume", help="Go on with the folder."),
-    list_: bool = typer.Option(False, "--list", help="List the fabrics, and which start here."),
+    list_: bool = typer.Option(False, "--list", help="List the transports, and which start here."),
 ) -> None:
     """$ lanewise suite --quick -o suite
 
@@ -50,20 +54,22 @@ def suite(
     Each benchmark runs over each transport, in interleaved rounds, into samples and report.html.
     """
     from lanewise.suite import conduct, plan
-    from lanewise.suite import fabric as fabric_part
+    from lanewise.suite import transport as transport_part
 
     if quick and full:
         raise RequestError("--quick and --full exclude each other; choose one")
-    chosen = [fabric_part.find(name) for name in split(fabrics) or fabric_part.shipped_names()]
+    chosen = [
+        transport_part.find(name) for name in split(transports) or transport_part.shipped_names()
+    ]
     count = positive_count("-n", ranks)
     if not list_:
         conduct.refuse_folder(output, "resume" if resume else "fresh")
     with site_of(testbed, count) as site:
         if list_:
-            list_fabrics(chosen, count, site)
+            list_transports(chosen, count, site)
             return
         request = conduct.Request(
-            fabrics=chosen, kernels=split(kernels),
+            transports=chosen, benchmarks=split(benchmarks),
             effort="quick" if quick else "full" if full else "standard",
             budget_s=plan.seconds_in(budget) if budget else 0.0,
             ranks=count, window=positive_count("--window", window),
@@ -86,14 +92,14 @@ def site_of(testbed: str, ranks: int) -> Iterator[Site]:
     if not testbed:
         yield HERE
         return
-    from lanewise.suite.across import raised_site
+    from lanewise.suite.across import created_site
 
-    with raised_site(testbed, ranks) as site:
+    with created_site(testbed, ranks) as site:
         yield site
 
 
-def list_fabrics(chosen: Sequence[Fabric], ranks: int, site: Site) -> None:
-    """Print each fabric and whether it starts here."""
+def list_transports(chosen: Sequence[Transport], ranks: int, site: Site) -> None:
+    """Print each transport and whether it starts here."""
     from lanewise.suite.start import find_out
 
     for one in chosen:
@@ -135,8 +141,8 @@ def finish(folder: Path) -> None:
     for gap in page.gaps_of(known):
         sys.stderr.write(f"lanewise suite: {' '.join(gap.split())}\n")
     written = page.write_page(folder, known)
-    starting = sum(1 for one in known.fabrics.values() if not one.why)
-    sys.stdout.write(f"{written.path}  {written.figures} figures, {starting} fabrics\n")
+    starting = sum(1 for one in known.transports.values() if not one.why)
+    sys.stdout.write(f"{written.path}  {written.figures} figures, {starting} transports\n")
 
 
 @contextmanager

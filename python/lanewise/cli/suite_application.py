@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise scale`: any MPI program over numbers of ranks and fabrics, with its efficiency."""
+"""`lanewise scale`: any MPI program over numbers of ranks and transports, with its efficiency."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from lanewise.cli.numbers import positive_count, positive_number
 from lanewise.errors import RequestError, RunError
 
 if TYPE_CHECKING:
-    from lanewise.suite.fabric import Fabric
     from lanewise.suite.scale import Curve, Plan
+    from lanewise.suite.transport import Transport
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +29,9 @@ def scale(
         list[str], typer.Argument(metavar="-- COMMAND ...", help="{ranks} becomes their number.")
     ],
     ranks: str = typer.Option("1,2", "-n", "--ranks", help="Numbers of ranks, A,B,..."),
-    fabrics: str = typer.Option("", "--fabrics", help="Names or files; default: all that start."),
+    transports: str = typer.Option(
+        "", "--transports", help="Names or files; default: all that start."
+    ),
     scaled: bool = typer.Option(False, "--scaled", help="The command's work grows with {ranks}."),
     fixed: bool = typer.Option(False, "--fixed", help="The work stays the same (default)."),
     pattern: str = typer.Option("", "--pattern", help="Finds the seconds in the output."),
@@ -39,7 +41,7 @@ def scale(
 ) -> None:
     """$ lanewise scale -n 1,2 --scaled -- lmp -in in.lj -var ranks {ranks}
 
-    Run a program on growing numbers of ranks over each fabric, in turns, until the interval of
+    Run a program on growing numbers of ranks over each transport, in turns, until the interval of
     its time is narrow, and show the parallel efficiency.
     """
     from lanewise.suite import scale as part
@@ -58,55 +60,55 @@ def scale(
         error=positive_number("--error", error, "0.05"),
         repetitions_max=positive_count("--repetitions", repetitions),
     )
-    curves = part.measure(plan, chosen(fabrics, plan), tell)
+    curves = part.measure(plan, chosen(transports, plan), tell)
     show(plan, curves)
     if output is not None:
         output.write_text(json.dumps(as_object(plan, curves), indent=1) + "\n", encoding="utf-8")
     if not any(curve.times_s for curve in curves):
-        raise RunError(f"{command[0]} ran on no fabric: {curves[0].why}")
+        raise RunError(f"{command[0]} ran on no transport: {curves[0].why}")
 
 
-def chosen(fabrics: str, plan: Plan) -> list[Fabric]:
-    """Return the fabrics that are asked for, or all of the program's MPI that start here."""
-    from lanewise.suite import fabric as fabric_part
+def chosen(transports: str, plan: Plan) -> list[Transport]:
+    """Return the transports that are asked for, or all of the program's MPI that start here."""
     from lanewise.suite import scale as part
+    from lanewise.suite import transport as transport_part
     from lanewise.suite.start import find_out
 
     family = part.mpi_of(plan.command[0])
-    names = [word for word in fabrics.split(",") if word]
-    candidates = [fabric_part.find(name) for name in names or fabric_part.shipped_names()]
+    names = [word for word in transports.split(",") if word]
+    candidates = [transport_part.find(name) for name in names or transport_part.shipped_names()]
     fitting = [one for one in candidates if family in ("", one.mpi)]
     if names and len(fitting) < len(candidates):
         other = next(one for one in candidates if one not in fitting)
         raise RequestError(
-            f"{plan.command[0]} is linked with {family}; fabric {other.name} starts {other.mpi}"
+            f"{plan.command[0]} is linked with {family}; transport {other.name} starts {other.mpi}"
         )
     if names:
         return fitting
     started = [one for one in fitting if find_out(one, 2).starts]
     if not started:
-        raise RunError("no fabric of this program's MPI starts here; lanewise suite --list")
+        raise RunError("no transport of this program's MPI starts here; lanewise suite --list")
     return started
 
 
-def tell(fabric: str, ranks: int, seconds: float) -> None:
+def tell(transport: str, ranks: int, seconds: float) -> None:
     """Write one line of progress."""
-    sys.stderr.write(f"{fabric}, {ranks} ranks: {seconds:.3f} s\n")
+    sys.stderr.write(f"{transport}, {ranks} ranks: {seconds:.3f} s\n")
     sys.stderr.flush()
 
 
 def show(plan: Plan, curves: Sequence[Curve]) -> None:
-    """Print the table: time and efficiency by fabric and number of ranks."""
+    """Print the table: time and efficiency by transport and number of ranks."""
     from lanewise.suite.scale import efficiencies
 
-    sys.stdout.write(f"{'fabric':<18}{'ranks':>6}{'median':>12}{'efficiency':>12}  interval\n")
+    sys.stdout.write(f"{'transport':<18}{'ranks':>6}{'median':>12}{'efficiency':>12}  interval\n")
     for curve in curves:
         if curve.why:
-            sys.stderr.write(f"lanewise scale: {curve.fabric} failed: {curve.why}\n")
+            sys.stderr.write(f"lanewise scale: {curve.transport} failed: {curve.why}\n")
         for one in efficiencies(curve.times_s, plan.work) if curve.times_s else []:
             ends = f"{one.low:.3f} to {one.high:.3f}"
             sys.stdout.write(
-                f"{curve.fabric:<18}{one.ranks:>6}{one.median_s:>10.3f} s{one.value:>12.3f}"
+                f"{curve.transport:<18}{one.ranks:>6}{one.median_s:>10.3f} s{one.value:>12.3f}"
                 f"  {ends}\n"
             )
 
@@ -117,5 +119,7 @@ def as_object(plan: Plan, curves: Sequence[Curve]) -> dict[str, Any]:
         "command": plan.command,
         "work": plan.work,
         "time": plan.pattern or "wall",
-        "fabrics": {curve.fabric: {"times_s": curve.times_s, "why": curve.why} for curve in curves},
+        "transports": {
+            curve.transport: {"times_s": curve.times_s, "why": curve.why} for curve in curves
+        },
     }

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from lanewise.cli.example import ExampleTyper
 from lanewise.errors import RequestError
+from lanewise.testbed.impairments import IMPAIRMENTS
 
 File = Annotated[str, typer.Argument(help="A TOML file, or a name that check lists.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -63,8 +67,8 @@ def up(file: File) -> None:
         raise RequestError(
             f"'{source.name}' is up; lanewise testbed down {source.name} takes it down"
         )
-    raised = bed.raise_bed(source, shared=True)
-    names = ", ".join(host.name for host in raised.plan().hosts)
+    created = bed.create(source, shared=True)
+    names = ", ".join(host.name for host in created.plan().hosts)
     sys.stdout.write(f"{source.name} is up: {names}\n")
 
 
@@ -99,22 +103,41 @@ def run(
     standing = bed.bed_named(file.removesuffix(".toml"))
     if standing is not None:
         raise typer.Exit(running.run_in(standing, wanted))
-    with bed.raised(shipped.find(file)) as raised:
-        ended = running.run_in(raised, wanted)
+    with bed.created(shipped.find(file)) as created:
+        ended = running.run_in(created, wanted)
     raise typer.Exit(ended)
 
 
+def with_impairments(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each impairment in the place of its `**` parameter."""
+    signature = inspect.signature(command, eval_str=True)
+    options = [
+        inspect.Parameter(
+            one.key,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=typer.Option("", help=f"degrade: {one.help}, such as {one.kind.example}."),
+            annotation=str,
+        )
+        for one in IMPAIRMENTS
+    ]
+    named = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+
+    @functools.wraps(command)
+    def wrapped(**values: str) -> None:
+        command(**values)
+
+    changed = signature.replace(parameters=[*named, *options])
+    setattr(wrapped, "__signature__", changed)  # noqa: B010
+    wrapped.__annotations__ = {each.name: each.annotation for each in changed.parameters.values()}
+    return wrapped
+
+
+@with_impairments
 def fault(
     name: Annotated[str, typer.Argument(help="A testbed that is up.")],
     what: Annotated[str, typer.Argument(help="cut, mend, degrade, kill, or a script (TOML).")],
     target: Annotated[str, typer.Argument(help="A link (a-b), interface (a1.lan0) or host.")] = "",
-    rate: str = typer.Option("", help="The new rate of a degraded link, such as 10 Mbit/s."),
-    delay: str = typer.Option("", help="Its new delay, one way."),
-    jitter: str = typer.Option("", help="Its new jitter."),
-    loss: str = typer.Option("", help="Its new loss, such as 1 %."),
-    reorder: str = typer.Option("", help="Its new share of reordered segments."),
-    flow_rate: str = typer.Option("", help="What one flow may now take."),
-    queue: str = typer.Option("", help="The new length of its queue."),
+    **impairments: str,
 ) -> None:
     """$ lanewise testbed fault two-site cut a-b
 
@@ -130,11 +153,7 @@ def fault(
     from lanewise.testbed import fault as faults
 
     up_now = bed.require_bed(name)
-    given = {
-        "rate": rate, "delay": delay, "jitter": jitter, "loss": loss, "reorder": reorder,
-        "flow_rate": flow_rate, "queue": queue,
-    }  # fmt: skip
-    words = {key: text for key, text in given.items() if text}
+    words = {key: text for key, text in impairments.items() if text}
     if what in faults.ACTIONS:
         events = [faults.single(what, target, words, up_now.plan())]
     elif target or words:

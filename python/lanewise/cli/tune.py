@@ -50,7 +50,7 @@ def tune(
     emit: options.Emit = "",
     emit_to: options.EmitTo = None,
     prove: options.Prove = False,
-    fabric: launching.FabricName = "",
+    launcher: launching.LauncherName = "",
     host: launching.Host = "",
     hostfile: launching.Hostfile = "",
     launcher_args: launching.LauncherArguments = "",
@@ -74,12 +74,12 @@ def tune(
         emit_only(values)
         return
     refuse_emission(values)
-    choice = choose(fabric, os.environ)
+    choice = choose(launcher, os.environ)
     with launching.job_folder(choice, values) as folder:
         job = job_of(choice, values, folder)
         if not print_command:
             refuse_output(values)
-        planned = plan(choice.fabric, job)
+        planned = plan(choice.launcher, job)
         if print_command:
             launching.show_command(choice, job)
             return
@@ -94,7 +94,7 @@ def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
     ranks = positive_count("-n", values["ranks"] or str(max(2, core_count())))
     arguments = [*(values["collectives"] or []), f"--ranks={ranks}"]
-    arguments.append(f"--fabric={choice.fabric.name}")
+    arguments.append(f"--launcher={choice.launcher.name}")
     arguments += options.native_arguments(values)
     if values["platform"] is not None:
         if not Path(values["platform"]).is_file():
@@ -135,12 +135,12 @@ def refuse_output(values: Mapping[str, Any]) -> None:
 
 def measure_evidence(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> None:
     """Launch `job` and wait; RunError or status 130 that says what is kept."""
-    write_files(choice.fabric, job)
-    line = choice.fabric.command(job)
+    write_files(choice.launcher, job)
+    line = choice.launcher.command(job)
     seen = Contests(points=points, budget_s=options.budget_s(values["budget"]))
     try:
         with contest_progress(seen, "quiet" if values["quiet"] else "shown") as on_event:
-            outcome = run(line, choice.fabric.environment(job), on_event)
+            outcome = run(line, choice.launcher.environment(job), on_event)
     except KeyboardInterrupt:
         sys.stderr.write(f"lanewise tune: stopped {kept(seen, values)}\n")
         raise typer.Exit(130) from None
@@ -168,7 +168,7 @@ def raise_failure(choice: Choice, outcome: Outcome, seen: Contests, what_is_kept
         raise RunError(f"{sentence} ({what_is_kept})" if seen.started else sentence)
     for text in list(outcome.output)[-launching.SHOWN_LINES :]:
         sys.stderr.write(f"  | {text}\n")
-    status = f"{Path(choice.launcher).name} ended with status {outcome.status}"
+    status = f"{Path(choice.executable).name} ended with status {outcome.status}"
     if not seen.started:
         raise RunError(f"the ranks did not start: {status}; lanewise doctor may say why")
     raise RunError(f"a rank died: {status} {what_is_kept}")

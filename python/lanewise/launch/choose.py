@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Choose how to launch: the fabric asked for, or the first that can run here."""
+"""Choose how to launch: the launcher asked for, or the first that can run here."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from dataclasses import dataclass
 from functools import cache
 
 from lanewise.errors import RequestError
-from lanewise.launch.job import Fabric
+from lanewise.launch.job import Launcher
 from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
-from lanewise.launch.registry import FABRICS, fabric_named
+from lanewise.launch.registry import LAUNCHERS, launcher_named
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A fabric, the launcher's path (a bare name where it is not installed), a native build."""
+    """A launcher, the path of its program (a bare name where it is missing), and a native build."""
 
-    fabric: Fabric
-    launcher: str
+    launcher: Launcher
+    executable: str
     build: NativeBuild
 
 
-def launcher_of(fabric: Fabric, environment: Mapping[str, str]) -> str | None:
-    """Return the path of the first of a fabric's launchers on PATH, None where there is none."""
-    for name in fabric.launchers:
+def executable_of(launcher: Launcher, environment: Mapping[str, str]) -> str | None:
+    """Return the path of the first of a launcher's programs on PATH, None where there is none."""
+    for name in launcher.executables:
         path = shutil.which(name, path=environment.get("PATH"))
-        if path is not None and fabric.mark in version_text(fabric, path):
+        if path is not None and launcher.mark in version_text(launcher, path):
             return path
     return None
 
 
 @cache
-def version_text(fabric: Fabric, launcher: str) -> str:
-    """Return what a launcher says of its version; empty where it says nothing in ten seconds."""
+def version_text(launcher: Launcher, executable: str) -> str:
+    """Return the version text of a launcher; empty where it prints none within ten seconds."""
     try:
         done = subprocess.run(
-            [launcher, *fabric.version_arguments], capture_output=True, text=True, check=False,
+            [executable, *launcher.version_arguments], capture_output=True, text=True, check=False,
             timeout=10, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
@@ -47,39 +47,39 @@ def version_text(fabric: Fabric, launcher: str) -> str:
 
 
 def choose(name: str, environment: Mapping[str, str]) -> Choice:
-    """Choose the fabric called `name`; with an empty name the first that can run here.
+    """Choose the launcher called `name`; with an empty name the first that can run here.
 
     Raises RequestError that says what to install or to build.
     """
     builds = find_builds(environment)
     if name:
-        return choose_named(fabric_named(name), builds, environment)
-    for fabric in FABRICS.values():
-        launcher, build = launcher_of(fabric, environment), build_for(fabric, builds)
-        if launcher is not None and build is not None:
-            return Choice(fabric, launcher, build)
+        return choose_named(launcher_named(name), builds, environment)
+    for launcher in LAUNCHERS.values():
+        executable, build = executable_of(launcher, environment), build_for(launcher, builds)
+        if executable is not None and build is not None:
+            return Choice(launcher, executable, build)
     if not builds:
         raise RequestError("the native programs are not built; build them with: make build")
     raise RequestError("no MPI launcher was found; lanewise doctor says what to install")
 
 
 def choose_named(
-    fabric: Fabric, builds: list[NativeBuild], environment: Mapping[str, str]
+    launcher: Launcher, builds: list[NativeBuild], environment: Mapping[str, str]
 ) -> Choice:
-    """Choose `fabric`, present or not: its launch line can be shown where it cannot be run."""
-    build = build_for(fabric, builds)
+    """Choose `launcher`, present or not: its launch line can be shown where it cannot be run."""
+    build = build_for(launcher, builds)
     if build is None:
         raise RequestError(
-            f"no native build for {fabric.name}; build it with: {build_command(fabric.mpis[0])}"
+            f"no native build for {launcher.name}; build it with: {build_command(launcher.mpis[0])}"
         )
-    launcher = launcher_of(fabric, environment) or fabric.launchers[0]
-    return Choice(fabric, launcher, build)
+    executable = executable_of(launcher, environment) or launcher.executables[0]
+    return Choice(launcher, executable, build)
 
 
 def require_launcher(choice: Choice) -> None:
     """Raise RequestError where the launcher of `choice` is not installed."""
-    if "/" not in choice.launcher:
+    if "/" not in choice.executable:
         raise RequestError(
-            f"{choice.launcher} is not installed; install {choice.fabric.package}, "
+            f"{choice.executable} is not installed; install {choice.launcher.package}, "
             "or add --print-command to see the line"
         )

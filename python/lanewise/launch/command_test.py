@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launch lines as text, for every fabric."""
+"""Launch lines as text, for every launcher."""
 
 import re
 import shlex
@@ -11,9 +11,9 @@ import pytest
 
 from lanewise.errors import RequestError
 from lanewise.launch.job import Cluster, Job
-from lanewise.launch.registry import FABRICS, fabric_named
+from lanewise.launch.registry import LAUNCHERS, launcher_named
 
-LAUNCHERS = {
+EXECUTABLES = {
     "openmpi": "mpirun.openmpi",
     "mpich": "mpiexec.mpich",
     "srun": "srun",
@@ -22,12 +22,12 @@ LAUNCHERS = {
 }
 
 
-def job(fabric: str, **changes: Any) -> Job:
+def job(launcher: str, **changes: Any) -> Job:
     values: dict[str, Any] = {
         "program": ("bench", "scatter"),
         "ranks": 4,
-        "launcher": LAUNCHERS[fabric],
-        "mpi": FABRICS[fabric].mpis[0],
+        "executable": EXECUTABLES[launcher],
+        "mpi": LAUNCHERS[launcher].mpis[0],
         "cores": 4,
         "folder": Path("/f"),
         **changes,
@@ -35,8 +35,8 @@ def job(fabric: str, **changes: Any) -> Job:
     return Job(**values)
 
 
-def line(fabric: str, **changes: Any) -> str:
-    return shlex.join(FABRICS[fabric].command(job(fabric, **changes)))
+def line(launcher: str, **changes: Any) -> str:
+    return shlex.join(LAUNCHERS[launcher].command(job(launcher, **changes)))
 
 
 SMPI = (
@@ -46,7 +46,7 @@ SMPI = (
 
 
 @pytest.mark.parametrize(
-    ("fabric", "expected"),
+    ("launcher", "expected"),
     [
         ("openmpi", "mpirun.openmpi -n 4 bench scatter"),
         ("mpich", "mpiexec.mpich -n 4 bench scatter"),
@@ -55,12 +55,12 @@ SMPI = (
         ("smpi", f"{SMPI} bench scatter"),
     ],
 )
-def test_a_plain_line(fabric: str, expected: str) -> None:
-    assert line(fabric) == expected
+def test_a_plain_line(launcher: str, expected: str) -> None:
+    assert line(launcher) == expected
 
 
 @pytest.mark.parametrize(
-    ("fabric", "expected"),
+    ("launcher", "expected"),
     [
         ("openmpi", "mpirun.openmpi -n 4 --host a,b bench scatter"),
         ("mpich", "mpiexec.mpich -n 4 -hosts a,b bench scatter"),
@@ -68,24 +68,24 @@ def test_a_plain_line(fabric: str, expected: str) -> None:
         ("flux", "flux run --ntasks=4 --requires=host:a,b bench scatter"),
     ],
 )
-def test_a_line_with_hosts(fabric: str, expected: str) -> None:
-    assert line(fabric, hosts=("a", "b"), cores=1) == expected
+def test_a_line_with_hosts(launcher: str, expected: str) -> None:
+    assert line(launcher, hosts=("a", "b"), cores=1) == expected
 
 
 @pytest.mark.parametrize(
-    ("fabric", "expected"),
+    ("launcher", "expected"),
     [
         ("openmpi", "mpirun.openmpi -n 4 --hostfile nodes bench scatter"),
         ("mpich", "mpiexec.mpich -n 4 -f nodes bench scatter"),
         ("srun", "srun --ntasks=4 --mpi=pmix --nodelist=./nodes bench scatter"),
     ],
 )
-def test_a_line_with_a_host_file(fabric: str, expected: str) -> None:
-    assert line(fabric, hostfile="nodes", cores=1) == expected
+def test_a_line_with_a_host_file(launcher: str, expected: str) -> None:
+    assert line(launcher, hostfile="nodes", cores=1) == expected
 
 
 @pytest.mark.parametrize(
-    ("fabric", "expected"),
+    ("launcher", "expected"),
     [
         ("openmpi", "mpirun.openmpi -n 4 --oversubscribe bench scatter"),
         ("mpich", "mpiexec.mpich -n 4 bench scatter"),
@@ -94,13 +94,13 @@ def test_a_line_with_a_host_file(fabric: str, expected: str) -> None:
         ("smpi", f"{SMPI} bench scatter"),
     ],
 )
-def test_a_line_with_more_ranks_than_cores(fabric: str, expected: str) -> None:
-    assert line(fabric, cores=2) == expected
+def test_a_line_with_more_ranks_than_cores(launcher: str, expected: str) -> None:
+    assert line(launcher, cores=2) == expected
 
 
-@pytest.mark.parametrize("fabric", FABRICS)
-def test_launcher_arguments_stand_just_before_the_program(fabric: str) -> None:
-    shown = line(fabric, launcher_arguments=("--bind-to", "core"))
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_launcher_arguments_stand_just_before_the_program(launcher: str) -> None:
+    shown = line(launcher, launcher_arguments=("--bind-to", "core"))
 
     assert shown.endswith(" --bind-to core bench scatter")
 
@@ -134,7 +134,7 @@ def test_smpi_refuses_an_argument_that_smpirun_would_tear() -> None:
 
 
 def test_root_is_allowed_to_launch_open_mpi() -> None:
-    environment = FABRICS["openmpi"].environment
+    environment = LAUNCHERS["openmpi"].environment
 
     assert environment(job("openmpi", user_id=0)) == {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -145,7 +145,7 @@ def test_root_is_allowed_to_launch_open_mpi() -> None:
 
 def test_the_simulated_cluster_has_a_host_and_a_link_a_rank() -> None:
     cluster = Cluster(rate_bytes_per_s=1.25e9, latency_s=2e-6, speeds_flops=(1e9, 2e9))
-    files = FABRICS["smpi"].files(job("smpi", ranks=3, cluster=cluster))
+    files = LAUNCHERS["smpi"].files(job("smpi", ranks=3, cluster=cluster))
 
     platform = ElementTree.fromstring(files[Path("/f/platform.xml")])
     hosts = [(host.get("id"), host.get("speed")) for host in platform.iter("host")]
@@ -156,14 +156,14 @@ def test_the_simulated_cluster_has_a_host_and_a_link_a_rank() -> None:
 
 
 def test_fabrics_without_files_write_none() -> None:
-    assert all(not FABRICS[name].files(job(name)) for name in FABRICS if name != "smpi")
+    assert all(not LAUNCHERS[name].files(job(name)) for name in LAUNCHERS if name != "smpi")
 
 
 def test_an_unknown_fabric_gets_a_suggestion() -> None:
     with pytest.raises(RequestError, match=re.escape("'opnmpi'; did you mean openmpi?")):
-        fabric_named("opnmpi")
+        launcher_named("opnmpi")
 
 
 def test_a_fabric_like_no_other_gets_the_list() -> None:
     with pytest.raises(RequestError, match="known are openmpi, mpich, srun, flux, smpi"):
-        fabric_named("zzz")
+        launcher_named("zzz")

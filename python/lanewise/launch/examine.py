@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Examine this machine: which fabrics can launch, and what disturbs a measurement."""
+"""Examine this machine: which launchers work, and what disturbs a measurement."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lanewise.launch import machine
-from lanewise.launch.choose import launcher_of, version_text
-from lanewise.launch.job import Fabric
+from lanewise.launch.choose import executable_of, version_text
+from lanewise.launch.job import Launcher
 from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
-from lanewise.launch.registry import FABRICS
+from lanewise.launch.registry import LAUNCHERS
 
 DISK_BYTES_MIN = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class FabricFound:
-    """One fabric here: empty texts for what is missing, and the commands that get it."""
+class LauncherFound:
+    """One launcher on this machine; texts are empty for what is missing, `remedies` install it."""
 
     name: str
-    launcher: str
+    executable: str
     version: str
     native: str
     remedies: tuple[str, ...]
@@ -37,7 +37,7 @@ class FabricFound:
 class Examination:
     """All that was found.  `disks` has free bytes by folder, `load` is the one-minute average."""
 
-    fabrics: tuple[FabricFound, ...]
+    launchers: tuple[LauncherFound, ...]
     kernel: str
     cores: int
     cpus: int
@@ -52,7 +52,7 @@ class Examination:
     @property
     def usable(self) -> bool:
         """Tell whether anything can be launched."""
-        return any(fabric.usable for fabric in self.fabrics)
+        return any(launcher.usable for launcher in self.launchers)
 
 
 def examine(environment: Mapping[str, str]) -> Examination:
@@ -64,7 +64,7 @@ def examine(environment: Mapping[str, str]) -> Examination:
     governors = machine.governors()
     clock_source = machine.clock_source()
     return Examination(
-        fabrics=tuple(find_fabric(fabric, builds, environment) for fabric in FABRICS.values()),
+        launchers=tuple(find_launcher(one, builds, environment) for one in LAUNCHERS.values()),
         kernel=f"{platform.system()} {platform.release()}",
         cores=machine.core_count(affinity),
         cpus=os.cpu_count() or 1,
@@ -78,26 +78,26 @@ def examine(environment: Mapping[str, str]) -> Examination:
     )
 
 
-def find_fabric(
-    fabric: Fabric, builds: list[NativeBuild], environment: Mapping[str, str]
-) -> FabricFound:
-    """Find a fabric's launcher and native build, and name the commands for what is missing."""
-    launcher = launcher_of(fabric, environment) or ""
-    build = build_for(fabric, builds)
+def find_launcher(
+    launcher: Launcher, builds: list[NativeBuild], environment: Mapping[str, str]
+) -> LauncherFound:
+    """Find a launcher's program and native build, and name the commands for what is missing."""
+    executable = executable_of(launcher, environment) or ""
+    build = build_for(launcher, builds)
     remedies = []
-    if not launcher:
-        remedies.append(remedy(fabric.package))
+    if not executable:
+        remedies.append(remedy(launcher.package))
     if build is None:
-        remedies.append(build_command(fabric.mpis[0]))
-    return FabricFound(
-        name=fabric.name,
-        launcher=launcher,
-        version=f"{fabric.title} {version_number(version_text(fabric, launcher))}".strip()
-        if launcher
+        remedies.append(build_command(launcher.mpis[0]))
+    return LauncherFound(
+        name=launcher.name,
+        executable=executable,
+        version=f"{launcher.title} {version_number(version_text(launcher, executable))}".strip()
+        if executable
         else "",
         native=f"{build.folder} ({build.mpi_version}, {build.build_type})" if build else "",
         remedies=tuple(remedies),
-        usable=bool(launcher) and build is not None,
+        usable=bool(executable) and build is not None,
     )
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lanewise.errors import RequestError
-from lanewise.launch.job import Fabric, Job
+from lanewise.launch.job import Job, Launcher
 
 
 def command(job: Job) -> list[str]:
     """Return the `flux run` line for `job`; RequestError for a host file, which Flux has not."""
     if job.hostfile:
         raise RequestError("flux run takes no host file; name the hosts with --host a,b")
-    line = [job.launcher, "run", f"--ntasks={job.ranks}"]
+    line = [job.executable, "run", f"--ntasks={job.ranks}"]
     if job.mpi == "openmpi":
         line += ["--setopt=pmi=pmix"]
     if job.hosts:
@@ -25,20 +25,21 @@ def command(job: Job) -> list[str]:
     return [*line, *job.launcher_arguments, *job.program]
 
 
-def carry(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+def with_variables(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
     """Return `line`, whose second word is run, with variables for the ranks."""
     given = [f"--env={name}={value}" for name, value in variables.items()]
     return [*line[:2], *given, *line[2:]]
 
 
-FABRIC = Fabric(
+LAUNCHER = Launcher(
     name="flux",
     title="Flux",
-    launchers=("flux",),
+    executables=("flux",),
     mpis=("mpich", "openmpi"),
     package="flux-core (Spack, or your distribution)",
     mark="",
+    rank_variables=("FLUX_TASK_",),
     command=command,
-    carry=carry,
+    with_variables=with_variables,
     version_arguments=("version",),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A job to launch, and what a fabric is."""
+"""A job to launch, and what a launcher is."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ class Cluster:
 class Job:
     """One launch: `program` with its arguments as `ranks` ranks.
 
-    `mpi` is the family that the program is built with, `cores` what this host has, `user_id` who
-    launches.  `folder` is where a fabric's own files go.  `hosts` and `hostfile` say where to run;
-    without them it is this host, or what the batch system gave.
+    `executable` is the program of the launcher.  `mpi` is the family that `program` is built with,
+    `cores` the number of cores of this host, `user_id` the user who launches.  `folder` is where
+    the launcher's own files go.  `hosts` and `hostfile` say where to run; without them the ranks
+    run on this host, or on what the batch system allocated.
     """
 
     program: tuple[str, ...]
     ranks: int
-    launcher: str
+    executable: str
     mpi: str
     cores: int = 1
     user_id: int = 1000
@@ -51,38 +52,44 @@ class Job:
 
 
 def no_environment(_job: Job) -> Mapping[str, str]:
-    """Return no variables: the fabric needs none."""
+    """Return no variables: the launcher needs none."""
     return {}
 
 
 def no_files(_job: Job) -> Mapping[Path, str]:
-    """Return no files: the fabric needs none."""
+    """Return no files: the launcher needs none."""
     return {}
 
 
-def no_variables(line: Sequence[str], _variables: Mapping[str, str]) -> list[str]:
-    """Refuse: the fabric's ranks are no processes."""
+def refuse_variables(line: Sequence[str], _variables: Mapping[str, str]) -> list[str]:
+    """Refuse: the ranks of this launcher are not processes."""
     raise RequestError(f"{line[0]} simulates its ranks; name a launcher of real ones")
 
 
 @dataclass(frozen=True)
-class Fabric:
-    """A way to launch: the programs that do it, the MPIs it can carry, and four pure functions.
+class Launcher:
+    """A way to launch: its programs, the MPIs that it can start, and four pure functions.
 
-    `launchers` are tried in order; `mpis` are families of native builds, the preferred first.
+    `executables` are tried in order; `mpis` are families of native builds, the preferred first.
     `package` is what to install where it is missing.  `mark` is a word of the launcher's version
-    text: several MPIs install a program called mpirun.  `carry` adds environment variables for the
-    ranks, and for them alone, to a launch line that somebody else wrote.
+    text: several MPIs install a program called mpirun.  `bind` is its option for binding ranks,
+    empty where `lanewise suite` shall not bind them.  `rank_variables` are the prefixes of the
+    variables by which a process sees that it is a rank.  `simulates` tells that ranks are threads
+    of a simulator, which runs their program even to ask it a question.  `with_variables` adds
+    environment variables for the ranks, and for them alone, to a launch line of the user's.
     """
 
     name: str
     title: str
-    launchers: tuple[str, ...]
+    executables: tuple[str, ...]
     mpis: tuple[str, ...]
     package: str
     mark: str
     command: Callable[[Job], list[str]]
     version_arguments: tuple[str, ...] = ("--version",)
+    bind: str = ""
+    rank_variables: tuple[str, ...] = ()
+    simulates: bool = False
     environment: Callable[[Job], Mapping[str, str]] = no_environment
     files: Callable[[Job], Mapping[Path, str]] = no_files
-    carry: Callable[[Sequence[str], Mapping[str, str]], list[str]] = no_variables
+    with_variables: Callable[[Sequence[str], Mapping[str, str]], list[str]] = refuse_variables

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lanewise.launch.job import Fabric, Job
+from lanewise.launch.job import Job, Launcher
 
 
 def command(job: Job) -> list[str]:
     """Return the mpiexec line for `job`; Hydra shares cores among ranks without being told."""
-    line = [job.launcher, "-n", str(job.ranks)]
+    line = [job.executable, "-n", str(job.ranks)]
     if job.hostfile:
         line += ["-f", job.hostfile]
     if job.hosts:
@@ -18,19 +18,21 @@ def command(job: Job) -> list[str]:
     return [*line, *job.launcher_arguments, *job.program]
 
 
-def carry(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+def with_variables(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
     """Return `line` with variables for the ranks of all its programs."""
     given = [word for name, value in variables.items() for word in ("-genv", name, value)]
     return [line[0], *given, *line[1:]]
 
 
-FABRIC = Fabric(
+LAUNCHER = Launcher(
     name="mpich",
     title="MPICH",
-    launchers=("mpiexec.mpich", "mpiexec.hydra", "mpiexec"),
+    executables=("mpiexec.mpich", "mpiexec.hydra", "mpiexec"),
     mpis=("mpich",),
     package="mpich libmpich-dev",
     mark="HYDRA",
+    bind="-bind-to",
+    rank_variables=("PMI_",),
     command=command,
-    carry=carry,
+    with_variables=with_variables,
 )

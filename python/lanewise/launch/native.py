@@ -15,7 +15,7 @@ from pathlib import Path
 
 import lanewise
 from lanewise.errors import RequestError
-from lanewise.launch.job import Fabric
+from lanewise.launch.job import Launcher
 
 MANIFEST = "lanewise-build.json"
 MEASURE = "lanewise-measure"
@@ -120,10 +120,10 @@ def preference(build: NativeBuild) -> tuple[int, int, int]:
     return (1 if build.sanitize else 0, 0 if own_preset else 1, kind)
 
 
-def build_for(fabric: Fabric, builds: Iterable[NativeBuild]) -> NativeBuild | None:
-    """Return the build that `fabric` would launch, None where there is none."""
+def build_for(launcher: Launcher, builds: Iterable[NativeBuild]) -> NativeBuild | None:
+    """Return the build that `launcher` would launch, None where there is none."""
     builds = list(builds)
-    for mpi in fabric.mpis:
+    for mpi in launcher.mpis:
         for build in builds:
             if build.mpi == mpi:
                 return build

@@ -9,7 +9,7 @@ import pytest
 
 from lanewise.errors import RequestError
 from lanewise.launch import native
-from lanewise.launch.registry import FABRICS
+from lanewise.launch.registry import LAUNCHERS
 
 
 def make_build(folder: Path, mpi: str, build_type: str = "Release") -> Path:
@@ -74,9 +74,9 @@ def test_srun_prefers_open_mpi_and_takes_mpich(tmp_path: Path) -> None:
     folders = [make_build(tmp_path / "mpich", "mpich"), make_build(tmp_path / "release", "openmpi")]
     mpich, openmpi = (native.read_build(folder / native.MANIFEST) for folder in folders)
 
-    assert native.build_for(FABRICS["srun"], [mpich, openmpi]) == openmpi
-    assert native.build_for(FABRICS["srun"], [mpich]) == mpich
-    assert native.build_for(FABRICS["openmpi"], [mpich]) is None
+    assert native.build_for(LAUNCHERS["srun"], [mpich, openmpi]) == openmpi
+    assert native.build_for(LAUNCHERS["srun"], [mpich]) == mpich
+    assert native.build_for(LAUNCHERS["openmpi"], [mpich]) is None
 
 
 def test_a_build_that_is_configured_and_not_built_is_left_out(tmp_path: Path) -> None:

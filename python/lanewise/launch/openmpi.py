@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lanewise.launch.job import Fabric, Job
+from lanewise.launch.job import Job, Launcher
 
 
 def command(job: Job) -> list[str]:
     """Return the mpirun line for `job`."""
-    line = [job.launcher, "-n", str(job.ranks)]
+    line = [job.executable, "-n", str(job.ranks)]
     if job.hostfile:
         line += ["--hostfile", job.hostfile]
     if job.hosts:
@@ -31,7 +31,7 @@ def environment(job: Job) -> Mapping[str, str]:
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-def carry(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+def with_variables(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
     """Return `line` with variables for the ranks; each program of an MPMD line needs its own."""
     given = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
     words = [line[0], *given]
@@ -40,14 +40,16 @@ def carry(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
     return words
 
 
-FABRIC = Fabric(
+LAUNCHER = Launcher(
     name="openmpi",
     title="Open MPI",
-    launchers=("mpirun.openmpi", "mpirun"),
+    executables=("mpirun.openmpi", "mpirun"),
     mpis=("openmpi",),
     package="openmpi-bin libopenmpi-dev",
     mark="Open",
+    bind="--bind-to",
+    rank_variables=("OMPI_COMM_WORLD_", "PMIX_"),
     command=command,
     environment=environment,
-    carry=carry,
+    with_variables=with_variables,
 )

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lanewise.errors import LanewiseError, RequestError, RunError
-from lanewise.launch.job import Fabric, Job
+from lanewise.launch.job import Job, Launcher
 
 TIMEOUT_S = 60.0
 COMPLAINT = re.compile(r"lanewise-[a-z-]+: (?!warning)(.*)")
@@ -30,12 +30,12 @@ class Plan:
     sizes_bytes: tuple[int, ...]
 
 
-def plan(fabric: Fabric, job: Job) -> Plan:
+def plan(launcher: Launcher, job: Job) -> Plan:
     """Check the arguments of `job` and return what it would measure.
 
     Raises RequestError with the native program's sentence for arguments that it refuses.
     """
-    output = ask(fabric, job, "--plan")
+    output = ask(launcher, job, "--plan")
     for text in reversed(output.splitlines()):
         if text.startswith("{"):
             values = json.loads(text)
@@ -47,16 +47,16 @@ def plan(fabric: Fabric, job: Job) -> Plan:
     raise RunError(f"{job.program[0]} --plan printed no plan; is it of this version?")
 
 
-def ask(fabric: Fabric, job: Job, question: str) -> str:
+def ask(launcher: Launcher, job: Job, question: str) -> str:
     """Run the program of `job` with `question` added, outside of MPI, and return what it prints."""
     asking = replace(job, program=(*job.program, question), ranks=1)
-    line = fabric.command(asking) if fabric.name == "smpi" else list(asking.program)
-    if fabric.name == "smpi":
-        write_files(fabric, asking)
+    line = launcher.command(asking) if launcher.simulates else list(asking.program)
+    if launcher.simulates:
+        write_files(launcher, asking)
     try:
         done = subprocess.run(
             line, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
-            stdin=subprocess.DEVNULL, env={**os.environ, **fabric.environment(asking)},
+            stdin=subprocess.DEVNULL, env={**os.environ, **launcher.environment(asking)},
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RunError(
@@ -82,8 +82,8 @@ def sentence_in(lines: Sequence[str]) -> str | None:
     return None
 
 
-def write_files(fabric: Fabric, job: Job) -> None:
-    """Write the files that a fabric's launch line names."""
-    for path, text in fabric.files(job).items():
+def write_files(launcher: Launcher, job: Job) -> None:
+    """Write the files that a launcher's launch line names."""
+    for path, text in launcher.files(job).items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -1,23 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fabrics by name, in the order in which the default is sought."""
+"""The launchers by name, in the order in which the default is sought.
+
+Each is the LAUNCHER of the module of its name.
+"""
 
 from __future__ import annotations
 
 import difflib
+from importlib import import_module
 
 from lanewise.errors import RequestError
-from lanewise.launch import flux, mpich, openmpi, smpi, srun
-from lanewise.launch.job import Fabric
+from lanewise.launch.job import Launcher
 
-FABRICS: dict[str, Fabric] = {
-    part.FABRIC.name: part.FABRIC for part in (openmpi, mpich, srun, flux, smpi)
+NAMES = (
+    "openmpi",
+    "mpich",
+    "srun",
+    "flux",
+    "smpi",
+)
+
+LAUNCHERS: dict[str, Launcher] = {
+    name: import_module(f"lanewise.launch.{name}").LAUNCHER for name in NAMES
 }
 
 
-def fabric_named(name: str) -> Fabric:
-    """Return the fabric called `name`; RequestError with a suggestion for any other name."""
-    if name in FABRICS:
-        return FABRICS[name]
-    close = difflib.get_close_matches(name, FABRICS, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(FABRICS)}"
-    raise RequestError(f"unknown fabric '{name}'; {hint}")
+def launcher_named(name: str) -> Launcher:
+    """Return the launcher called `name`; RequestError with a suggestion for any other name."""
+    if name in LAUNCHERS:
+        return LAUNCHERS[name]
+    close = difflib.get_close_matches(name, LAUNCHERS, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(LAUNCHERS)}"
+    raise RequestError(f"unknown launcher '{name}'; {hint}")

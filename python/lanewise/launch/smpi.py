@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lanewise.errors import RequestError
-from lanewise.launch.job import Fabric, Job
+from lanewise.launch.job import Job, Launcher
 
 CONFIGURATION = ("--cfg=smpi/simulate-computation:no", "--log=root.thres:critical")
 
@@ -39,7 +39,7 @@ def command(job: Job) -> list[str]:
     if torn is not None:
         raise RequestError(f"smpirun cannot pass '{torn}' on; use a name without white space")
     where = ["-hostfile", str(host_file(job)), "-platform", str(platform_file(job))]
-    line = [job.launcher, "-np", str(job.ranks), *where, *CONFIGURATION]
+    line = [job.executable, "-np", str(job.ranks), *where, *CONFIGURATION]
     line += job.cluster.configuration
     return [*line, *job.launcher_arguments, *job.program]
 
@@ -81,13 +81,14 @@ def platform_xml(job: Job, names: list[str]) -> str:
     )
 
 
-FABRIC = Fabric(
+LAUNCHER = Launcher(
     name="smpi",
     title="SimGrid SMPI",
-    launchers=("smpirun",),
+    executables=("smpirun",),
     mpis=("smpi",),
     package="simgrid libsimgrid-dev",
     mark="SimGrid",
+    simulates=True,
     command=command,
     version_arguments=("-version",),
     environment=environment,

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lanewise.errors import RequestError
-from lanewise.launch.job import Fabric, Job
+from lanewise.launch.job import Job, Launcher
 
 PROCESS_MANAGERS = {"openmpi": "pmix", "mpich": "pmi2"}
 
 
 def command(job: Job) -> list[str]:
     """Return the srun line for `job`."""
-    line = [job.launcher, f"--ntasks={job.ranks}", f"--mpi={PROCESS_MANAGERS[job.mpi]}"]
+    line = [job.executable, f"--ntasks={job.ranks}", f"--mpi={PROCESS_MANAGERS[job.mpi]}"]
     if job.hostfile:
         path = job.hostfile if "/" in job.hostfile else f"./{job.hostfile}"
         line += [f"--nodelist={path}"]
@@ -29,7 +29,7 @@ def command(job: Job) -> list[str]:
     return [*line, *job.launcher_arguments, *job.program]
 
 
-def carry(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+def with_variables(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
     """Return `line` with variables for the ranks; srun knows one list of them, parted by commas."""
     if any(word == "--export" or word.startswith("--export=") for word in line):
         raise RequestError("srun takes one --export; leave it out and set the variables before")
@@ -39,13 +39,14 @@ def carry(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
     return [line[0], f"--export={given}", *line[1:]]
 
 
-FABRIC = Fabric(
+LAUNCHER = Launcher(
     name="srun",
     title="Slurm",
-    launchers=("srun",),
+    executables=("srun",),
     mpis=("openmpi", "mpich"),
     package="slurm-client",
     mark="slurm",
+    rank_variables=("SLURM_PROCID",),
     command=command,
-    carry=carry,
+    with_variables=with_variables,
 )

@@ -16,14 +16,14 @@ from pathlib import Path
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import version_text
-from lanewise.launch.job import Fabric
+from lanewise.launch.job import Job, Launcher
 from lanewise.launch.native import NativeBuild, build_command, find_builds
 from lanewise.launch.program import mpi_of, programs_in
-from lanewise.launch.registry import FABRICS
+from lanewise.launch.registry import LAUNCHERS
 
 LIBRARY = "liblanewise_tuned.so"
 MPIS = ("openmpi", "mpich")
-LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun")
+EXECUTABLES = ("mpirun", "mpiexec", "orterun", "prterun")
 REFUSED = 2
 TIMEOUT_S = 60.0
 
@@ -38,44 +38,46 @@ class Wishes:
     platform: Path | None = None
 
 
-def fabric_of(word: str, environment: Mapping[str, str]) -> Fabric | None:
-    """Return the fabric that a launch line's first word belongs to; None where it is a program.
+def launcher_of(word: str, environment: Mapping[str, str]) -> Launcher | None:
+    """Return the launcher that a launch line's first word belongs to; None where it is a program.
 
     Raises RequestError for a launcher that is missing, or of an MPI that is not known.
     """
     name = Path(word).name
-    for fabric in ("srun", "flux", "smpi"):
-        if name in FABRICS[fabric].launchers:
-            return FABRICS[fabric]
+    for launcher in LAUNCHERS.values():
+        if launcher.name not in MPIS and name in launcher.executables:
+            return launcher
     path = shutil.which(word, path=environment.get("PATH"))
     if path is None:
         raise RequestError(f"{word} is not there; name a launcher and a program: -- mpirun ./app")
-    if name.split(".")[0] not in LAUNCHERS:
+    if name.split(".")[0] not in EXECUTABLES:
         return None
     for mpi in MPIS:
-        if FABRICS[mpi].mark in version_text(FABRICS[mpi], path):
-            return FABRICS[mpi]
+        if LAUNCHERS[mpi].mark in version_text(LAUNCHERS[mpi], path):
+            return LAUNCHERS[mpi]
     raise RequestError(f"{path} is a launcher of neither Open MPI nor MPICH; use one of theirs")
 
 
-def family_of(line: Sequence[str], fabric: Fabric | None, environment: Mapping[str, str]) -> str:
+def family_of(
+    line: Sequence[str], launcher: Launcher | None, environment: Mapping[str, str]
+) -> str:
     """Return the MPI family of the programs of a launch line.
 
     Raises RequestError where they do not belong together, or where nothing tells.
     """
     search = environment.get("PATH")
-    words = line if fabric is None else line[1:]
+    words = line if launcher is None else line[1:]
     programs = programs_in(words, search)
     own = {program: family for program in programs if (family := mpi_of(program, environment))}
-    carried = FABRICS[fabric.name].mpis if fabric else MPIS
+    started = launcher.mpis if launcher else MPIS
     for program, family in own.items():
-        if family not in carried:
-            other = FABRICS[family]
+        if family not in started:
+            other = LAUNCHERS[family]
             raise RequestError(
                 f"{program} is built for {other.title}, {line[0]} starts programs of "
-                f"{fabric.title if fabric else ''}; start it with {other.launchers[0]}"
+                f"{launcher.title if launcher else ''}; start it with {other.executables[0]}"
             )
-    families = set(own.values()) or (set(carried) if len(carried) == 1 else set())
+    families = set(own.values()) or (set(started) if len(started) == 1 else set())
     if len(families) > 1:
         raise RequestError("the programs of this line belong to two MPIs; build them for one")
     if not families:
@@ -94,7 +96,7 @@ def build_of(family: str, environment: Mapping[str, str]) -> NativeBuild:
             return build
     there = ", ".join(sorted({build.mpi for build in builds})) or "nothing"
     raise RequestError(
-        f"the program is built for {FABRICS[family].title} and lanewise for {there}; "
+        f"the program is built for {LAUNCHERS[family].title} and lanewise for {there}; "
         f"build it with: {build_command(family)}"
     )
 
@@ -134,25 +136,26 @@ def fault_in(variables: Mapping[str, str], environment: Mapping[str, str]) -> st
 
 def ranks_forgotten(environment: Mapping[str, str]) -> dict[str, str]:
     """Return `environment` without what makes a process a rank: only the first one complains."""
-    marks = ("OMPI_COMM_WORLD_", "PMIX_", "PMI_", "SLURM_PROCID", "FLUX_TASK_")
+    marks = tuple(mark for one in LAUNCHERS.values() for mark in one.rank_variables)
     return {name: value for name, value in environment.items() if not name.startswith(marks)}
 
 
 def launch_line(
-    line: Sequence[str], fabric: Fabric | None, variables: Mapping[str, str]
+    line: Sequence[str], launcher: Launcher | None, variables: Mapping[str, str]
 ) -> list[str]:
     """Return `line` with variables for its ranks; without a launcher it is one rank."""
-    if fabric is None:
+    if launcher is None:
         return ["env", *(f"{name}={value}" for name, value in variables.items()), *line]
     if any(word.startswith("LD_PRELOAD") for word in line):
         raise RequestError(
             "the launch line sets LD_PRELOAD itself; set it before: LD_PRELOAD=... lanewise run"
         )
-    return fabric.carry(line, variables)
+    return launcher.with_variables(line, variables)
 
 
-def root_variables(fabric: Fabric | None) -> dict[str, str]:
-    """Return what Open MPI's launcher wants of root before it starts anything."""
-    if fabric is None or fabric.name != "openmpi" or os.getuid() != 0:
+def root_variables(launcher: Launcher | None) -> dict[str, str]:
+    """Return the variables that the launcher needs for this user before it starts anything."""
+    if launcher is None:
         return {}
-    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    job = Job(program=(), ranks=1, executable="", mpi="", user_id=os.getuid())
+    return dict(launcher.environment(job))

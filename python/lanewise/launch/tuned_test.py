@@ -9,13 +9,13 @@ import pytest
 from lanewise.errors import RequestError
 from lanewise.launch import tuned
 from lanewise.launch.program import LIBRARIES, mpi_of, programs_in
-from lanewise.launch.registry import FABRICS
+from lanewise.launch.registry import LAUNCHERS
 
 VARIABLES = {"LD_PRELOAD": "/l.so", "LANEWISE_TUNING": "/t.json"}
 
 
 @pytest.mark.parametrize(
-    ("fabric", "line", "expected"),
+    ("launcher", "line", "expected"),
     [
         (
             "openmpi",
@@ -45,8 +45,8 @@ VARIABLES = {"LD_PRELOAD": "/l.so", "LANEWISE_TUNING": "/t.json"}
         ),
     ],
 )
-def test_the_ranks_alone_get_the_variables(fabric: str, line: str, expected: str) -> None:
-    words = tuned.launch_line(shlex.split(line), FABRICS[fabric], VARIABLES)
+def test_the_ranks_alone_get_the_variables(launcher: str, line: str, expected: str) -> None:
+    words = tuned.launch_line(shlex.split(line), LAUNCHERS[launcher], VARIABLES)
 
     assert shlex.join(words) == expected
 
@@ -58,20 +58,20 @@ def test_a_program_without_a_launcher_gets_them_by_env() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fabric", "line"),
+    ("launcher", "line"),
     [
         ("openmpi", "mpirun -x LD_PRELOAD=/tool.so -n 2 ./app"),
         ("srun", "srun --export=NONE -n 2 ./app"),
     ],
 )
-def test_a_line_that_sets_the_same_itself_is_refused(fabric: str, line: str) -> None:
+def test_a_line_that_sets_the_same_itself_is_refused(launcher: str, line: str) -> None:
     with pytest.raises(RequestError):
-        tuned.launch_line(shlex.split(line), FABRICS[fabric], VARIABLES)
+        tuned.launch_line(shlex.split(line), LAUNCHERS[launcher], VARIABLES)
 
 
 def test_simulated_ranks_are_refused() -> None:
     with pytest.raises(RequestError, match="smpirun simulates"):
-        tuned.launch_line(["smpirun", "./app"], FABRICS["smpi"], VARIABLES)
+        tuned.launch_line(["smpirun", "./app"], LAUNCHERS["smpi"], VARIABLES)
 
 
 def test_other_tools_come_after_the_library() -> None:

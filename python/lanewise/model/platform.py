@@ -43,7 +43,7 @@ class Platform:
 
     @property
     def best(self) -> str:
-        """Return the model that predicts held-back points best."""
+        """Return the model that predicts held-out points best."""
         return str(self.values["best"])
 
     def save(self, path: str | Path) -> None:

@@ -22,7 +22,7 @@ from lanewise.results.read import Samples, load
 from lanewise.results.records import Context, parse_record
 
 MPICH = {
-    "fabric": "mpich",
+    "launcher": "mpich",
     "mpi": {"family": "mpich", "library": "MPICH Version:\t4.0.2\nx", "standard": "4.0"},
 }
 
@@ -76,8 +76,8 @@ def test_no_two_labels_are_alike(conditions: list[tuple[str, str]]) -> None:
     known = {key: record[key] for key in record.keys() - {"record", "schema", "version"}}
     context = parse_record(Context, known)
     runs = [
-        Samples(Path("x.jsonl"), replace(context, fabric=fabric, method=method))
-        for fabric, method in conditions
+        Samples(Path("x.jsonl"), replace(context, launcher=launcher, method=method))
+        for launcher, method in conditions
     ]
 
     assert len(set(labels_of(runs))) == len(runs)
@@ -233,7 +233,7 @@ def test_the_command_to_measure_again_is_that_of_the_launcher(tmp_path: Path) ->
 
     command = command_of(run_of(tmp_path / "a.jsonl", arguments=arguments))
 
-    assert command == "lanewise measure scatter --sizes 8 -n 4 --fabric openmpi -o a.jsonl"
+    assert command == "lanewise measure scatter --sizes 8 -n 4 --launcher openmpi -o a.jsonl"
 
 
 def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.results.quantity import percent_text, size_text, time_text
-from lanewise.tuning import turns
+from lanewise.tuning import interleaved
 from lanewise.tuning.content import Choice, CollectiveTuning, Rule, Tuning
 from lanewise.tuning.read import load as load_tuning
 
@@ -26,10 +26,10 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class ModelRow:
-    """One fitted model; `held_back` is its error on points that it had not seen."""
+    """One fitted model; `held_out` is its error on points that it had not seen."""
 
     name: str
-    held_back: str
+    held_out: str
     parameters: str
     best: bool
 
@@ -45,14 +45,14 @@ class ChoiceRow:
 
 
 @dataclass(frozen=True)
-class TurnsRow:
-    """A program run plain and tuned by turns: median times and their ratio with its interval."""
+class InterleavedRow:
+    """Interleaved runs of a program, plain and tuned: medians, ratio and its interval."""
 
     program: str
     plain: str
     tuned: str
     ratio: str
-    turns: int
+    rounds: int
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Decisions:
 
     models: Sequence[ModelRow]
     choices: Sequence[ChoiceRow]
-    turns: Sequence[TurnsRow]
+    interleaved: Sequence[InterleavedRow]
     files: Sequence[str]
 
 
@@ -82,18 +82,19 @@ def decisions_of(paths: Sequence[Path]) -> Decisions:
     """Read platforms and tunings; RequestError for a schema that is none of them."""
     models: list[ModelRow] = []
     choices: list[ChoiceRow] = []
-    rows: list[TurnsRow] = []
+    rows: list[InterleavedRow] = []
     for path in paths:
         schema = schema_of(path)
         if schema == "lanewise-platform":
             models += model_rows(_object(path))
         elif schema == "lanewise-tuning":
             choices += choice_rows(load_tuning(path))
-        elif schema == turns.SCHEMA:
-            rows.append(turns_row(turns.load(path)))
+        elif schema in (interleaved.SCHEMA, interleaved.SCHEMA_BEFORE):
+            rows.append(interleaved_row(interleaved.load(path)))
         else:
             raise RequestError(
-                f"{path}: a report is made of samples, platforms, tunings and turns, not {schema!r}"
+                f"{path}: a report is made of samples, platforms, tunings and interleaved runs, "
+                f"not {schema!r}"
             )
     return Decisions(models, choices, rows, [path.name for path in paths])
 
@@ -104,15 +105,17 @@ def _object(path: Path) -> Json:
 
 
 def model_rows(platform: Json) -> list[ModelRow]:
-    """Return a row a model, the one that predicts held-back points best marked."""
+    """Return a row a model, the one that predicts held-out points best marked."""
     models: Mapping[str, Json] = platform["models"]
-    errors = {name: model["held_back"]["relative_rms"] for name, model in models.items()}
-    judged = {n: e for n, e in errors.items() if models[n]["held_back"]["points"] > 0}
+    # Version 1 of the file called it held_back.
+    tests = {name: model.get("held_out") or model["held_back"] for name, model in models.items()}
+    errors = {name: test["relative_rms"] for name, test in tests.items()}
+    judged = {name: error for name, error in errors.items() if tests[name]["points"] > 0}
     best = min(judged, key=judged.__getitem__, default="")
     return [
         ModelRow(
             name=name,
-            held_back=percent_text(errors[name]) if name in judged else "nothing held back",
+            held_out=percent_text(errors[name]) if name in judged else "none",
             parameters=_parameters_text(model),
             best=name == best,
         )
@@ -158,16 +161,16 @@ def choice_rows(tuning: Tuning) -> list[ChoiceRow]:
     return rows
 
 
-def turns_row(taken: turns.Turns) -> TurnsRow:
+def interleaved_row(taken: interleaved.Interleaved) -> InterleavedRow:
     """Return the row of one program."""
     interval = taken.interval()
     bounds = f" ({interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
-    return TurnsRow(
+    return InterleavedRow(
         program=taken.line,
         plain=time_text(statistics.median(taken.plain_s)),
         tuned=time_text(statistics.median(taken.tuned_s)),
         ratio=f"{taken.ratio():.2f}{bounds}",
-        turns=len(taken.plain_s),
+        rounds=len(taken.plain_s),
     )
 
 

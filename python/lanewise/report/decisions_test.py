@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the page says of platforms, tunings and turns."""
+"""What the page says of platforms, tunings and interleaved runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from lanewise.errors import RequestError
-from lanewise.report.decisions import ChoiceRow, decisions_of, model_rows, turns_row
-from lanewise.tuning import specimen, turns
+from lanewise.report.decisions import ChoiceRow, decisions_of, interleaved_row, model_rows
+from lanewise.tuning import interleaved, specimen
 from lanewise.tuning.content import Choice
 from lanewise.tuning.write import save
 
@@ -26,8 +26,8 @@ def platform(**models: dict[str, Any]) -> dict[str, Any]:
 
 
 def model(error: float, points: int, **parameters: Any) -> dict[str, Any]:
-    held_back = {"points": points, "relative_rms": error}
-    return {**parameters, "held_back": held_back, "residuals": []}
+    held_out = {"points": points, "relative_rms": error}
+    return {**parameters, "held_out": held_out, "residuals": []}
 
 
 def test_a_rule_is_a_row_with_its_gain_and_no_rule_is_said(tmp_path: Path) -> None:
@@ -75,21 +75,21 @@ def test_a_model_that_was_not_judged_is_not_the_best() -> None:
     rows = model_rows(platform(lmo=model(0.0, 0, links=[{"latency_s": parameter(1e-6)}])))
 
     assert not rows[0].best
-    assert rows[0].held_back == "nothing held back"
+    assert rows[0].held_out == "none"
     assert rows[0].parameters == "latency 1.00 µs"
 
 
-def test_turns_are_a_row_with_their_ratio(tmp_path: Path) -> None:
-    path = tmp_path / "turns.json"
-    turns.write(turns.Turns("mpirun ./app", "t.json", [2.0] * 6, [1.0] * 6), path)
+def test_interleaved_runs_are_a_row_with_their_ratio(tmp_path: Path) -> None:
+    path = tmp_path / "interleaved.json"
+    interleaved.write(interleaved.Interleaved("mpirun ./app", "t.json", [2.0] * 6, [1.0] * 6), path)
 
-    row = decisions_of([path]).turns[0]
+    row = decisions_of([path]).interleaved[0]
 
-    assert (row.program, row.ratio, row.turns) == ("mpirun ./app", "0.50 (0.50 to 0.50)", 6)
+    assert (row.program, row.ratio, row.rounds) == ("mpirun ./app", "0.50 (0.50 to 0.50)", 6)
 
 
-def test_few_turns_have_a_ratio_without_an_interval() -> None:
-    assert turns_row(turns.Turns("app", "t.json", [2.0], [1.0])).ratio == "0.50"
+def test_few_rounds_have_a_ratio_without_an_interval() -> None:
+    assert interleaved_row(interleaved.Interleaved("app", "t.json", [2.0], [1.0])).ratio == "0.50"
 
 
 def test_a_file_of_another_kind_is_refused_by_its_name(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def buffers_name(context: Context) -> str:
 
 
 _CONDITIONS: tuple[Callable[[Context], str], ...] = (
-    lambda context: context.fabric,
+    lambda context: context.transport_name,
     lambda context: mpi_name(context.mpi),
     lambda context: f"{context.ranks} ranks",
     lambda context: ", ".join(hosts_of(context)),
@@ -64,10 +64,10 @@ _CONDITIONS: tuple[Callable[[Context], str], ...] = (
 def labels_of(runs: Sequence[Samples]) -> list[str]:
     """Return one label for each run, no two alike.
 
-    One run alone is called by its fabric, or its MPI where it names none.
+    One run alone is called by its transport or launcher, or by its MPI where it names neither.
     """
     if len(runs) < 2:
-        return [run.context.fabric or mpi_name(run.context.mpi) for run in runs]
+        return [run.context.transport_name or mpi_name(run.context.mpi) for run in runs]
     words: list[list[str]] = [[] for _ in runs]
     for condition in _CONDITIONS:
         values = [condition(run.context) for run in runs]

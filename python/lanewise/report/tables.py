@@ -17,8 +17,8 @@ from lanewise.results.records import Context
 # Sizes a reader looks for first: latency, a page, the eager limit's neighbourhood, bandwidth.
 _GLANCE_BYTES = (8, 1 << 10, 1 << 16, 1 << 20)
 
-# Options that the launcher adds to a native command line; the command has its own for them.
-_LAUNCHED_WITH_VALUE = {"--ranks", "--fabric", "-o", "--output"}
+# Options of the native program that the command adds; --fabric was the old name of --launcher.
+_LAUNCHED_WITH_VALUE = {"--ranks", "--launcher", "--fabric", "--transport", "-o", "--output"}
 _LAUNCHED_ALONE = {"--events", "--resume", "--plan"}
 
 
@@ -144,8 +144,8 @@ def command_of(run: Samples) -> str:
     """Return the command that measures a run again."""
     context = run.context
     words = ["lanewise", "measure", *_own_arguments(context), "-n", str(context.ranks)]
-    if context.fabric:
-        words += ["--fabric", context.fabric]
+    if context.launcher:
+        words += ["--launcher", context.launcher]
     return shlex.join([*words, "-o", run.path.name])
 
 

@@ -22,7 +22,7 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
 
 def repetitions(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row a repetition, in the order measured: `repetition` from 0, and `sample_s`."""
-    keys = ["file", "fabric", "ranks", "method", "operation", "root"]
+    keys = ["file", "launcher", "ranks", "method", "operation", "root"]
     keys += ["peer", "second_peer", "message_bytes", "reply_bytes"]
     long = (
         frame[[*keys, "samples_s"]].explode("samples_s").rename(columns={"samples_s": "sample_s"})

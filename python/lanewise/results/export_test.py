@@ -47,7 +47,7 @@ def test_csv_goes_to_standard_output(
 ) -> None:
     write_csv(summary(frame), "-")
 
-    assert capsys.readouterr().out.startswith("file,fabric,ranks,method,operation,")
+    assert capsys.readouterr().out.startswith("file,launcher,ranks,method,operation,")
 
 
 def test_parquet_does_not_go_to_standard_output(frame: pd.DataFrame) -> None:

@@ -17,14 +17,14 @@ from lanewise.errors import RequestError
 from lanewise.results.read import Samples, load
 from lanewise.results.records import Point
 
-CONTEXT_COLUMNS = ("file", "fabric", "ranks", "method")
+CONTEXT_COLUMNS = ("file", "launcher", "ranks", "method")
 
 
 def read(*paths: str | Path) -> pd.DataFrame:
     """Read result files into one data frame, a row a point.
 
     The columns are those of a point with the units in their names (`message_bytes`, `median_s`),
-    `samples_s` as an array of all repetitions, and `file`, `fabric`, `ranks`, `method` of the
+    `samples_s` as an array of all repetitions, and `file`, `launcher`, `ranks`, `method` of the
     file's context; `attrs["contexts"]` has the whole context of each file.
     Raises RequestError for a file that is missing or does not follow the schema.
     """
@@ -49,7 +49,7 @@ def row_of(samples: Samples, point: Point) -> dict[str, Any]:
     context = samples.context
     row: dict[str, Any] = {
         "file": str(samples.path),
-        "fabric": context.fabric,
+        "launcher": context.launcher,
         "ranks": context.ranks,
         "method": context.method,
     }

@@ -21,12 +21,12 @@ def test_the_frame_has_a_row_a_point_with_its_raw_samples(tmp_path: Path) -> Non
 
 def test_the_frame_joins_files_and_keeps_their_contexts(tmp_path: Path) -> None:
     first = specimen.write(tmp_path / "a.jsonl", specimen.records(sizes_bytes=[8]))
-    changed = specimen.records(sizes_bytes=[8], context={"fabric": "mpich", "ranks": 2})
+    changed = specimen.records(sizes_bytes=[8], context={"launcher": "mpich", "ranks": 2})
     second = specimen.write(tmp_path / "b.jsonl", changed)
 
     frame = lanewise.read(first, second)
 
-    assert list(frame["fabric"]) == ["openmpi", "mpich"]
+    assert list(frame["launcher"]) == ["openmpi", "mpich"]
     assert frame.attrs["contexts"][str(second)]["ranks"] == 2
 
 

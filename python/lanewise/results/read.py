@@ -110,6 +110,8 @@ def context_of(path: Path, line: str) -> Context:
             f"{path}:1: schema version {version} is newer than {SCHEMA_VERSION}, "
             "the newest that this lanewise reads; upgrade lanewise"
         )
+    if version == 1 and "fabric" in values:
+        values["launcher"] = values.pop("fabric")
     return record_at(path, 1, Context, values)
 
 

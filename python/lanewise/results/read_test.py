@@ -94,10 +94,10 @@ def test_a_finished_run_gives_no_warning(tmp_path: Path) -> None:
 
 
 def test_a_newer_schema_is_refused_with_both_versions(tmp_path: Path) -> None:
-    path = specimen.write(tmp_path / "new.jsonl", [specimen.context_record(version=2)])
+    path = specimen.write(tmp_path / "new.jsonl", [specimen.context_record(version=3)])
 
     with pytest.raises(
-        RequestError, match=r"new.jsonl:1: schema version 2 is newer than 1.*upgrade"
+        RequestError, match=r"new.jsonl:1: schema version 3 is newer than 2.*upgrade"
     ):
         load(path)
 
@@ -188,3 +188,13 @@ def test_null_times_become_nan(tmp_path: Path) -> None:
     path = specimen.write(tmp_path / "few.jsonl", [specimen.context_record(), point])
 
     assert math.isnan(load(path).points[0].low_s)
+
+
+def test_version_1_called_the_launcher_fabric(tmp_path: Path) -> None:
+    old = specimen.context_record(version=1)
+    old["fabric"] = old.pop("launcher")
+    path = specimen.write(tmp_path / "old.jsonl", [old])
+
+    context = load(path).context
+
+    assert (context.launcher, context.transport_name) == ("openmpi", "openmpi")

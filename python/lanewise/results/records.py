@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, TypeVar
 
 SCHEMA_NAME = "lanewise-samples"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 PLAIN_BUFFERS = {"caches": "warm", "offset_bytes": 0, "turns": 1, "pages": "small"}
 
 
@@ -28,7 +28,8 @@ class Context:
     method: str
     start: str
     stopping: dict[str, Any]
-    fabric: str = ""
+    launcher: str = ""
+    transport: str = ""
     placement: list[dict[str, Any]] = field(default_factory=list)
     cores: int = 0
     kernel: str = ""
@@ -44,6 +45,11 @@ class Context:
     seed: int = 0
     started: str = ""
     arguments: list[str] = field(default_factory=list)
+
+    @property
+    def transport_name(self) -> str:
+        """Return the transport that `lanewise suite` measured, for any other run the launcher."""
+        return self.transport or self.launcher
 
 
 @dataclass(frozen=True)

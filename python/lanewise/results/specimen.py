@@ -23,14 +23,14 @@ def context_record(**changes: Any) -> dict[str, Any]:
     return {
         "record": "context",
         "schema": "lanewise-samples",
-        "version": 1,
+        "version": 2,
         "lanewise": "0.1.0",
         "mpi": {
             "family": "openmpi",
             "library": "Open MPI v4.1.4, package: Debian",
             "standard": "3.1",
         },
-        "fabric": "openmpi",
+        "launcher": "openmpi",
         "ranks": 4,
         "placement": [{"rank": rank, "host": "node1", "cpus": "0-3"} for rank in range(4)],
         "cores": 4,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fabrics across the hosts of a testbed: the launchers run on its first host and spread the ranks.
+"""Transports across the hosts of a testbed: launchers run on its first host and spread the ranks.
 
-The testbed is raised once for the whole suite.
+The testbed is created once for the whole suite.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from lanewise.testbed import bed, launchers, running, shipped
 
 
 @contextlib.contextmanager
-def raised_site(description: str, ranks: int) -> Iterator[Site]:
+def created_site(description: str, ranks: int) -> Iterator[Site]:
     """Raise a testbed and give the site that its hosts are; nothing of it is left afterwards."""
-    with bed.raised(shipped.find(description)) as raised:
-        plan = raised.plan()
+    with bed.created(shipped.find(description)) as created:
+        plan = created.plan()
         hosts = launchers.chosen_hosts(plan, ())
-        folder = Path(tempfile.mkdtemp(prefix="suite-", dir=raised.folder))
-        running.write_files(folder, raised.info.name, launchers.company(hosts, ranks))
+        folder = Path(tempfile.mkdtemp(prefix="suite-", dir=created.folder))
+        running.write_files(folder, created.info.name, launchers.company(hosts, ranks))
         variables = launchers.environment(
-            plan, raised.folder / "agent", folder, ranks=ranks, cores=core_count()
+            plan, created.folder / "agent", folder, ranks=ranks, cores=core_count()
         )
 
         def enter(line: Sequence[str]) -> list[str]:
-            return list(raised.line(hosts[0].name, line))
+            return list(created.line(hosts[0].name, line))
 
         try:
             interfaces = tuple(launchers.shared_interfaces(plan))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The application of a suite: LAMMPS with a Lennard-Jones liquid of our own, scaled (Fig. 11).
 
-Debian's LAMMPS is linked with one MPI, so it runs on the fabrics of that one only.
+Debian's LAMMPS is linked with one MPI, so it runs on the transports of that one only.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from lanewise.errors import RequestError, RunError
 from lanewise.suite import scale
-from lanewise.suite.fabric import Fabric
 from lanewise.suite.start import Ranks
+from lanewise.suite.transport import Transport
 
 PROGRAM = "lmp"
 INPUT = "in.lj"
@@ -44,12 +44,16 @@ def plan_for(ranks: int) -> scale.Plan:
     )
 
 
-def lacking(fabric: Fabric) -> str:
-    """Return what a fabric lacks to run the application; empty where it runs."""
+def lacking(transport: Transport) -> str:
+    """Return what a transport lacks to run the application; empty where it runs."""
     if shutil.which(PROGRAM) is None:
         return "LAMMPS (apt-get install lammps)"
     family = scale.mpi_of(PROGRAM)
-    return "" if family in ("", fabric.mpi) else f"a LAMMPS for {fabric.mpi} (this is {family}'s)"
+    return (
+        ""
+        if family in ("", transport.mpi)
+        else f"a LAMMPS for {transport.mpi} (this is {family}'s)"
+    )
 
 
 def run(ranks: Ranks, path: Path) -> None:
@@ -58,7 +62,7 @@ def run(ranks: Ranks, path: Path) -> None:
     times: dict[int, list[float]] = {count: [] for count in plan.ranks}
     for _ in range(RUNS):
         for count in plan.ranks:
-            times[count].append(scale.run_once(plan, ranks.fabric, count))
+            times[count].append(scale.run_once(plan, ranks.transport, count))
     path.write_text(json.dumps({str(count): found for count, found in times.items()}) + "\n")
 
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.machine import available_memory_bytes
-from lanewise.suite import application, kernels, plan, start, state
+from lanewise.suite import application, benchmarks, plan, start, state
+from lanewise.suite.benchmarks import Effort, Group
 from lanewise.suite.execute import Suite, Tell, execute
-from lanewise.suite.fabric import Fabric
-from lanewise.suite.kernels import Effort, Group
+from lanewise.suite.transport import Transport
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for; without kernels those of the effort, without a budget its own."""
+    """What is asked for; without benchmarks those of the effort, without a budget its own."""
 
-    fabrics: Sequence[Fabric]
-    kernels: Sequence[str] = ()
+    transports: Sequence[Transport]
+    benchmarks: Sequence[str] = ()
     effort: Effort = "quick"
     budget_s: float = 0.0
     ranks: int = 2
@@ -35,12 +35,12 @@ class Request:
 
     def asked(self) -> state.Asked:
         """Return what the state keeps of it."""
-        groups = kernels.groups_for(self.effort, self.kernels)
+        groups = benchmarks.groups_for(self.effort, self.benchmarks)
         return state.Asked(
             ranks=self.ranks,
             effort=self.effort,
-            fabrics=tuple(one.name for one in self.fabrics),
-            kernels=tuple(name for group in groups for name in group.kernels),
+            transports=tuple(one.name for one in self.transports),
+            benchmarks=tuple(name for group in groups for name in group.benchmarks),
             window=self.window,
             seed=self.seed,
             rounds=self.rounds or plan.ROUNDS[self.effort],
@@ -70,24 +70,24 @@ def refuse_folder(folder: Path, going_on: str) -> None:
 
 
 def prepare(request: Request, folder: Path, say: Callable[[str], None]) -> Ready:
-    """Start each fabric once and plan the launches; RunError where no fabric starts.
+    """Start each transport once and plan the launches; RunError where no transport starts.
 
     Raises RequestError where the folder holds a suite of another request.
     """
-    groups = kernels.groups_for(request.effort, request.kernels)
+    groups = benchmarks.groups_for(request.effort, request.benchmarks)
     start.refuse_buffers(request.buffers)
     refuse_window(request, groups, available_memory_bytes())
     known = begun(folder, request.asked())
     present = []
-    for one in request.fabrics:
+    for one in request.transports:
         found = start.find_out(one, request.ranks, request.site)
         verdict = f"starts in {found.took_s:.1f} s" if found.starts else found.why
         say(f"{one.name}: {' '.join(verdict.split())}")
-        known.fabrics[one.name] = fabric_state(found, groups)
+        known.transports[one.name] = transport_state(found, groups)
         present.append(found)
-    here = {found.fabric.name: found.fabric for found in present if found.starts}
+    here = {found.transport.name: found.transport for found in present if found.starts}
     if not here:
-        raise RunError(f"no fabric starts here; {present[0].fabric.name}: {present[0].why}")
+        raise RunError(f"no transport starts here; {present[0].transport.name}: {present[0].why}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -98,7 +98,7 @@ def prepare(request: Request, folder: Path, say: Callable[[str], None]) -> Ready
     suite = Suite(
         folder=folder,
         state=known,
-        fabrics=here,
+        transports=here,
         groups=groups,
         effort=request.effort,
         budget_s=max(budget_s - spent_s, 1.0),
@@ -106,7 +106,7 @@ def prepare(request: Request, folder: Path, say: Callable[[str], None]) -> Ready
     )
     names = [group.name for group in groups]
     order = plan.launches(list(here), names, known.asked.rounds, known.asked.seed)
-    return Ready(suite, [one for one in order if has_kernels(suite, one)])
+    return Ready(suite, [one for one in order if has_benchmarks(suite, one)])
 
 
 def refuse_window(request: Request, groups: Sequence[Group], room_bytes: float) -> None:
@@ -122,11 +122,11 @@ def refuse_window(request: Request, groups: Sequence[Group], room_bytes: float) 
         )
 
 
-def has_kernels(suite: Suite, launch: plan.Launch) -> bool:
-    """Say whether the MPI of a launch has any kernel of its group."""
+def has_benchmarks(suite: Suite, launch: plan.Launch) -> bool:
+    """Say whether the MPI of a launch has any benchmark of its group."""
     group = next(group for group in suite.groups if group.name == launch.group)
-    lacks = suite.state.fabrics[launch.fabric].lacks
-    return any(name not in lacks for name in group.kernels)
+    lacks = suite.state.transports[launch.transport].lacks
+    return any(name not in lacks for name in group.benchmarks)
 
 
 def begun(folder: Path, asked: state.Asked) -> state.State:
@@ -139,17 +139,17 @@ def begun(folder: Path, asked: state.Asked) -> state.State:
     return state.State(asked=asked, started=started)
 
 
-def fabric_state(found: start.Presence, groups: Sequence[Group]) -> state.FabricState:
-    """Return what the state keeps of a fabric: of the kernels that are asked for, what it lacks."""
+def transport_state(found: start.Presence, groups: Sequence[Group]) -> state.TransportState:
+    """Return the state of a transport: whether it starts, and which of the benchmarks it lacks."""
     lacks: dict[str, str] = {}
     if found.starts:
-        lacks.update(start.supported(found.fabric)[1])
-        needs = application.lacking(found.fabric)
+        lacks.update(start.supported(found.transport)[1])
+        needs = application.lacking(found.transport)
         if needs:
-            lacks[kernels.APPLICATION] = needs
-    asked = {kernel for group in groups for kernel in group.kernels}
-    return state.FabricState(
-        title=found.fabric.title,
+            lacks[benchmarks.APPLICATION] = needs
+    asked = {benchmark for group in groups for benchmark in group.benchmarks}
+    return state.TransportState(
+        title=found.transport.title,
         why=found.why,
         library=found.library,
         took_s=found.took_s,

@@ -14,10 +14,10 @@ from pathlib import Path
 from lanewise.errors import LanewiseError
 from lanewise.launch.run import Event
 from lanewise.suite import application, start, state
-from lanewise.suite.fabric import Fabric
-from lanewise.suite.kernels import APPLICATION, Effort, Group
+from lanewise.suite.benchmarks import APPLICATION, Effort, Group
 from lanewise.suite.plan import Launch, point_count, point_limit_s, size_count
 from lanewise.suite.state import SAMPLES
+from lanewise.suite.transport import Transport
 
 # A launch that takes this many times its share hangs; one that is quick by nature gets the least.
 # It is short, since a launch that hangs takes its time from all that follow.
@@ -46,7 +46,7 @@ class Suite:
 
     folder: Path
     state: state.State
-    fabrics: Mapping[str, Fabric]
+    transports: Mapping[str, Transport]
     groups: Sequence[Group]
     effort: Effort
     budget_s: float
@@ -86,46 +86,47 @@ def point_s_of(suite: Suite, rest: Sequence[Launch], left_s: float) -> float:
     points = sum(
         point_count(
             groups[one.group],
-            len(kernels_of(suite, groups[one.group], one.fabric)),
+            len(benchmarks_of(suite, groups[one.group], one.transport)),
             suite.effort,
         )
         for one in rest
     )
     starts_s = sum(
-        suite.state.fabrics[one.fabric].took_s + groups[one.group].takes_s for one in rest
+        suite.state.transports[one.transport].took_s + groups[one.group].takes_s for one in rest
     )
     return point_limit_s(left_s, starts_s, points)
 
 
-def kernels_of(suite: Suite, group: Group, fabric: str) -> tuple[str, ...]:
-    """Return the kernels of a group that the MPI of a fabric has."""
-    lacks = suite.state.fabrics[fabric].lacks
-    return tuple(name for name in group.kernels if name not in lacks)
+def benchmarks_of(suite: Suite, group: Group, transport: str) -> tuple[str, ...]:
+    """Return the benchmarks of a group that the MPI of a transport has."""
+    lacks = suite.state.transports[transport].lacks
+    return tuple(name for name in group.benchmarks if name not in lacks)
 
 
 def made(suite: Suite, launch: Launch, point_s: float, on_event: Callable[[Event], None]) -> str:
     """Make one launch; return why it failed, empty where it did not."""
     group = next(group for group in suite.groups if group.name == launch.group)
-    kernels = kernels_of(suite, group, launch.fabric)
-    if not kernels:
+    benchmarks = benchmarks_of(suite, group, launch.transport)
+    if not benchmarks:
         return ""
-    fabric, asked = suite.fabrics[launch.fabric], suite.state.asked
+    transport, asked = suite.transports[launch.transport], suite.state.asked
     sizes = group.sizes_for(suite.effort)
-    limit_s = max(PATIENCE_MIN_S, PATIENCE * point_s * len(kernels) * size_count(sizes))
-    ranks = start.Ranks(fabric, asked.ranks, suite.site)
+    limit_s = max(PATIENCE_MIN_S, PATIENCE * point_s * len(benchmarks) * size_count(sizes))
+    ranks = start.Ranks(transport, asked.ranks, suite.site)
     try:
         if group.name == APPLICATION:
             application.run(ranks, suite.folder / SAMPLES / f"{launch.name}.json")
             return ""
         path = suite.sample_file(launch)
         path.unlink(missing_ok=True)
-        line: list[str | Path] = [start.measure_program(fabric), *kernels, "--sizes", sizes]
+        line: list[str | Path] = [start.measure_program(transport), *benchmarks, "--sizes", sizes]
         line += group.options or [
             "--repetitions", REPETITIONS, "--error", ERROR, "--time-limit", f"{point_s:.4f}",
             "--window", str(asked.window),
         ]  # fmt: skip
         line += ["--seed", str(asked.seed + launch.round), "--ranks", str(asked.ranks)]
-        line += ["--fabric", launch.fabric, "--events", "-o", path]
+        line += ["--launcher", transport.launcher, "--transport", launch.transport]
+        line += ["--events", "-o", path]
         line += ["--validate"] if asked.validate else []
         line += [f"--buffers={asked.buffers}"] if asked.buffers else []
         start.run_on(ranks, line, limit_s, on_event)

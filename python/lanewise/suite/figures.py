@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lanewise.results.quantity import rate_text, size_text, three_digits, time_text
-from lanewise.suite.kernels import FIGURES, Figure
+from lanewise.suite.benchmarks import FIGURES, Figure
 from lanewise.suite.pool import Key, Pool, Pooled
 from lanewise.suite.rank import Ranked, ranking
 from lanewise.suite.switch import Switch, switches
@@ -22,29 +22,29 @@ AXES = {
 }
 
 
-def curve_points(pool: Pool, fabric: str, kernel: str) -> list[tuple[int, Pooled]]:
-    """Return the points of a kernel on a fabric, sorted by size."""
+def curve_points(pool: Pool, transport: str, benchmark: str) -> list[tuple[int, Pooled]]:
+    """Return the points of a benchmark on a transport, sorted by size."""
     found = [
         (key.message_bytes, pooled)
         for key, pooled in pool.items()
-        if key.fabric == fabric and key.kernel == kernel
+        if key.transport == transport and key.benchmark == benchmark
     ]
     return sorted(found, key=lambda pair: pair[0])
 
 
-def figures_of(pool: Pool, fabrics: Sequence[str]) -> list[Json]:
+def figures_of(pool: Pool, transports: Sequence[str]) -> list[Json]:
     """Return a figure for each of the paper's that has points."""
-    made = [kernel_figure(pool, figure, fabrics) for figure in FIGURES]
+    made = [benchmark_figure(pool, figure, transports) for figure in FIGURES]
     return [figure for figure in made if any(curve["x"] for curve in figure["curves"])]
 
 
-def kernel_figure(pool: Pool, figure: Figure, fabrics: Sequence[str]) -> Json:
-    """Return one figure against message size, a curve a fabric; colours follow the fabric."""
+def benchmark_figure(pool: Pool, figure: Figure, transports: Sequence[str]) -> Json:
+    """Return one figure against message size, a curve a transport; colours follow the transport."""
     curves = []
-    for index, fabric in enumerate(fabrics):
-        points = curve_points(pool, fabric, figure.kernel)
+    for index, transport in enumerate(transports):
+        points = curve_points(pool, transport, figure.benchmark)
         if points:
-            curves.append(kernel_curve(figure, fabric, index, points))
+            curves.append(benchmark_curve(figure, transport, index, points))
     label, unit = AXES[figure.quantity]
     return {
         "id": f"figure-{figure.key}",
@@ -57,11 +57,11 @@ def kernel_figure(pool: Pool, figure: Figure, fabrics: Sequence[str]) -> Json:
     }
 
 
-def kernel_curve(
-    figure: Figure, fabric: str, index: int, points: Sequence[tuple[int, Pooled]]
+def benchmark_curve(
+    figure: Figure, transport: str, index: int, points: Sequence[tuple[int, Pooled]]
 ) -> Json:
     """Return one curve with the interval of each point."""
-    curve: Json = {"label": fabric, "colour": index, "x": [], "y": [], "low": [], "high": [],
+    curve: Json = {"label": transport, "colour": index, "x": [], "y": [], "low": [], "high": [],
                    "text": []}  # fmt: skip
     for size, pooled in points:
         ends = [figure.value(end, size) for end in pooled.interval_s()]
@@ -102,20 +102,20 @@ def rankings_of(pool: Pool) -> list[Json]:
     found = []
     for figure in FIGURES:
         for size in figure.rank_at:
-            nearest = nearest_size(pool, figure.kernel, size)
+            nearest = nearest_size(pool, figure.benchmark, size)
             points = {
-                key.fabric: pooled
+                key.transport: pooled
                 for key, pooled in pool.items()
-                if key.kernel == figure.kernel and key.message_bytes == nearest
+                if key.benchmark == figure.benchmark and key.message_bytes == nearest
             }
             if len(points) > 1 and nearest is not None:
                 found.append(ranking_table(figure, nearest, ranking(points)))
     return found
 
 
-def nearest_size(pool: Pool, kernel: str, wanted: int) -> int | None:
+def nearest_size(pool: Pool, benchmark: str, wanted: int) -> int | None:
     """Return the measured size nearest to the one that is wanted."""
-    sizes = {key.message_bytes for key in pool if key.kernel == kernel}
+    sizes = {key.message_bytes for key in pool if key.benchmark == benchmark}
     return min(sizes, key=lambda size: abs(math.log((size or 1) / wanted)), default=None)
 
 
@@ -127,7 +127,7 @@ def ranking_table(figure: Figure, size: int, ranked: Sequence[Ranked]) -> Json:
         rows.append(
             {
                 "place": entry.place,
-                "fabric": entry.fabric,
+                "transport": entry.transport,
                 "value": quantity_text(figure, figure.value(entry.median_s, size)),
                 "interval": interval_text(figure, ends),
                 "slower": "" if entry is ranked[0] else slower_text(entry),
@@ -151,16 +151,16 @@ def slower_text(entry: Ranked) -> str:
     return f"{entry.slower:.2f}{ends}"
 
 
-def switches_of(pool: Pool, fabrics: Sequence[str]) -> list[Json]:
-    """Return where the ping-pong of each fabric changes its protocol."""
+def switches_of(pool: Pool, transports: Sequence[str]) -> list[Json]:
+    """Return where the ping-pong of each transport changes its protocol."""
     found = []
-    for fabric in fabrics:
-        points = curve_points(pool, fabric, "pingpong")
+    for transport in transports:
+        points = curve_points(pool, transport, "pingpong")
         if not points:
             continue
         cuts = switches([size for size, _ in points], [p.median_s for _, p in points],
                         noise_of(points))  # fmt: skip
-        found.append({"fabric": fabric, "cuts": [switch_text(cut) for cut in cuts]})
+        found.append({"transport": transport, "cuts": [switch_text(cut) for cut in cuts]})
     return found
 
 
@@ -182,20 +182,20 @@ def switch_text(cut: Switch) -> str:
     return f"between {where}, time {cut.jump:.2f} times what the line before it says"
 
 
-def figure_value(pool: Pool, key: str, fabric: str, size: int) -> float | None:
+def figure_value(pool: Pool, key: str, transport: str, size: int) -> float | None:
     """Return the quantity of a figure at a size, None where it was not measured."""
     figure = next(figure for figure in FIGURES if figure.key == key)
-    pooled = pool.get(Key(fabric, figure.kernel, size))
+    pooled = pool.get(Key(transport, figure.benchmark, size))
     return None if pooled is None else figure.value(pooled.median_s, size)
 
 
-def figure_interval(pool: Pool, key: str, fabric: str, size: int) -> list[float]:
+def figure_interval(pool: Pool, key: str, transport: str, size: int) -> list[float]:
     """Return the ends of the interval of that quantity; nothing where it was not measured."""
     figure = next(figure for figure in FIGURES if figure.key == key)
-    pooled = pool.get(Key(fabric, figure.kernel, size))
+    pooled = pool.get(Key(transport, figure.benchmark, size))
     return [] if pooled is None else [figure.value(end, size) for end in pooled.interval_s()]
 
 
 def titles_of(names: Sequence[str], titles: Mapping[str, str]) -> str:
-    """Name fabrics with their titles in one sentence."""
+    """Name transports with their titles in one sentence."""
     return "; ".join(f"{name}: {titles[name]}" for name in names)

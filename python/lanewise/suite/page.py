@@ -43,7 +43,7 @@ def write_page(folder: Path, known: state.State) -> Written:
     """Write the page of a suite's folder; RequestError where nothing was measured."""
     runs = files_of(folder, known.launches)
     pooled = pool(runs)
-    names = [name for name, one in known.fabrics.items() if not one.why]
+    names = [name for name, one in known.transports.items() if not one.why]
     drawn = figures.figures_of(pooled, names) + processor.polling_figures(runs, names)
     drawn += processor.host_figures(runs, names)
     times = {name: processor.application_times(folder, list(known.launches), name)
@@ -51,7 +51,7 @@ def write_page(folder: Path, known: state.State) -> Written:
     if any(times.values()):
         drawn.append(processor.application_figure(times))
     if not drawn:
-        raise RequestError(f"{folder} has no samples yet; no fabric that starts was measured")
+        raise RequestError(f"{folder} has no samples yet; no transport that starts was measured")
     output = folder / FILE
     beside = output.with_name(f".{FILE}.{os.getpid()}")
     try:
@@ -78,12 +78,12 @@ def rendered(
         title=title_of(known),
         verdict=verdict_of(known, runs),
         cautions=cautions_of(runs, pooled),
-        hosts=processor.host_rows(runs, list(known.fabrics)),
+        hosts=processor.host_rows(runs, list(known.transports)),
         gaps=gaps_of(known),
-        fabrics=fabric_rows(known, runs),
+        transports=transport_rows(known, runs),
         figures=[(figure, [t for t in tables if f"figure-{t['figure']}" == figure["id"]])
                  for figure in drawn],
-        switches=figures.switches_of(pooled, list(known.fabrics)),
+        switches=figures.switches_of(pooled, list(known.transports)),
         data=embedded({"figures": drawn}),
         style=Markup("\n".join(path.read_text(encoding="utf-8") for path in styles)),
         scripts=[Markup(path.read_text(encoding="utf-8")) for path in scripts],
@@ -103,7 +103,9 @@ def cautions_of(runs: Sequence[Samples], pooled: Pool) -> list[str]:
     wide = {key: width for key, width in widths_of(pooled).items() if not width <= WIDE}
     if wide:
         worst = sorted(wide, key=lambda key: wide[key], reverse=True)[:3]
-        names = ", ".join(f"{k.fabric} {k.kernel} {size_text(k.message_bytes)}" for k in worst)
+        names = ", ".join(
+            f"{k.transport} {k.benchmark} {size_text(k.message_bytes)}" for k in worst
+        )
         found[
             f"{len(wide)} of {len(pooled)} points are known no better than ±{WIDE:.0%}, "
             f"first of all {names}: the machine was busy, or the budget short."
@@ -128,8 +130,8 @@ def embedded(data: object) -> Markup:
 
 def title_of(known: state.State) -> str:
     """Name what is compared."""
-    count = sum(1 for fabric in known.fabrics.values() if not fabric.why)
-    return f"{count} fabrics compared" if count != 1 else "One fabric"
+    count = sum(1 for transport in known.transports.values() if not transport.why)
+    return f"{count} transports compared" if count != 1 else "One transport"
 
 
 def verdict_of(known: state.State, runs: Sequence[Samples]) -> str:
@@ -140,7 +142,7 @@ def verdict_of(known: state.State, runs: Sequence[Samples]) -> str:
     return (
         f"{points} points between {known.asked.ranks} ranks on {place}, "
         f"in {known.asked.rounds} rounds of {known.elapsed_s / 60:.1f} minutes together. "
-        "Fabrics took turns, so that a machine that drifts drifts for all alike. "
+        "Transports took turns, so that a machine that drifts drifts for all alike. "
         "Each value is the median of the samples of all rounds with its 95 % interval."
         + (f" Buffers: {known.asked.buffers}." if known.asked.buffers else "")
     )
@@ -148,15 +150,17 @@ def verdict_of(known: state.State, runs: Sequence[Samples]) -> str:
 
 def gaps_of(known: state.State) -> list[str]:
     """Return what is missing and why, a sentence each."""
-    gaps = [f"{name} does not start: {one.why}" for name, one in known.fabrics.items() if one.why]
+    gaps = [
+        f"{name} does not start: {one.why}" for name, one in known.transports.items() if one.why
+    ]
     gaps += [f"{name} failed: {why}" for name, why in known.failed().items()]
-    for name, one in known.fabrics.items():
+    for name, one in known.transports.items():
         by_need: dict[str, list[str]] = {}
-        for kernel, need in one.lacks.items():
-            by_need.setdefault(need, []).append(kernel)
+        for benchmark, need in one.lacks.items():
+            by_need.setdefault(need, []).append(benchmark)
         gaps += [
-            f"{name} does not support {', '.join(kernels)}: needs {need}"
-            for need, kernels in by_need.items()
+            f"{name} does not support {', '.join(benchmarks)}: needs {need}"
+            for need, benchmarks in by_need.items()
         ]
     if known.left_out:
         gaps.append(f"The time was up: {len(known.left_out)} launches are not made; go on with "
@@ -164,11 +168,11 @@ def gaps_of(known: state.State) -> list[str]:
     return gaps
 
 
-def fabric_rows(known: state.State, runs: Sequence[Samples]) -> list[tuple[str, str, str]]:
-    """Return name, title and MPI of each fabric that was measured."""
-    mpis = {run.context.fabric: mpi_name(run.context.mpi) for run in runs}
+def transport_rows(known: state.State, runs: Sequence[Samples]) -> list[tuple[str, str, str]]:
+    """Return name, title and MPI of each transport that was measured."""
+    mpis = {run.context.transport_name: mpi_name(run.context.mpi) for run in runs}
     return [
         (name, one.title, mpis.get(name, "not measured"))
-        for name, one in known.fabrics.items()
+        for name, one in known.transports.items()
         if not one.why
     ]

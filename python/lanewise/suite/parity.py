@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parity: for each benchmark of IMB and OSU our kernel of the same pattern and where we differ.
+"""Parity: for each benchmark of IMB and OSU our operation of the same pattern and where we differ.
 
 The definitions are those of the guide of the Intel MPI Benchmarks 2021 and of the README of the
 OSU micro-benchmarks 7.  Both average over a loop of repetitions on each rank and show the mean over
@@ -34,11 +34,11 @@ class Formula:
 
 @dataclass(frozen=True)
 class Parity:
-    """One benchmark; `kernel` is empty where we have none, and `differs` says why."""
+    """One benchmark; `operation` is empty where we have none, and `differs` says why."""
 
     suite: str
     benchmark: str
-    kernel: str
+    operation: str
     formula: Formula = Formula()
     differs: str = ""
 
@@ -119,7 +119,7 @@ def _imb_one_sided() -> Iterator[Parity]:
 def _osu() -> Iterator[Parity]:
     yield Parity("OSU", "osu_latency", "pingpong", Formula(), _ISOLATED)
     yield Parity("OSU", "osu_latency_mt", "thread_pairs", Formula(), "two threads on both sides")
-    yield Parity("OSU", "osu_latency_mp", "", differs="processes that fork are no fabric")
+    yield Parity("OSU", "osu_latency_mp", "", differs="not covered: needs fork()")
     yield Parity("OSU", "osu_latency_persistent", "persistent_sendrecv", Formula(), "a ring")
     yield Parity("OSU", "osu_put_bw", "put_streaming", Formula(moved=1), _ISOLATED)
     yield Parity("OSU", "osu_get_bw", "get_streaming", Formula(moved=1), _ISOLATED)
@@ -156,13 +156,13 @@ def _osu() -> Iterator[Parity]:
 PARITIES: tuple[Parity, ...] = (*_imb(), *_osu())
 
 
-def parity_of(definition: Definition, kernel: str) -> Parity | None:
-    """Return the first benchmark of a suite that has this kernel's pattern."""
+def parity_of(definition: Definition, operation: str) -> Parity | None:
+    """Return the first benchmark of a suite that has this operation's pattern."""
     return next(
         (
             one
             for one in PARITIES
-            if one.kernel == kernel and one.suite.lower().startswith(definition)
+            if one.operation == operation and one.suite.lower().startswith(definition)
         ),
         None,
     )
@@ -217,6 +217,8 @@ def markdown() -> str:
         "| suite | benchmark | here | their number | where we differ |", "|---|---|---|---|---|",
     ]  # fmt: skip
     for one in PARITIES:
-        kernel, number = (f"`{one.kernel}`", number_text(one.formula)) if one.kernel else ("-", "-")
-        lines.append(f"| {one.suite} | {one.benchmark} | {kernel} | {number} | {one.differs} |")
+        operation, number = (
+            (f"`{one.operation}`", number_text(one.formula)) if one.operation else ("-", "-")
+        )
+        lines.append(f"| {one.suite} | {one.benchmark} | {operation} | {number} | {one.differs} |")
     return "\n".join(lines) + "\n"

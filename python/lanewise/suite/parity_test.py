@@ -76,11 +76,11 @@ def test_no_benchmark_is_named_twice() -> None:
 
 
 def test_what_we_have_not_says_why() -> None:
-    assert all(one.differs for one in PARITIES if not one.kernel)
+    assert all(one.differs for one in PARITIES if not one.operation)
 
 
 @pytest.mark.parametrize(
-    ("definition", "kernel", "size", "expected"),
+    ("definition", "operation", "size", "expected"),
     [
         ("imb", "pingpong", 1000, "100.00"),
         ("imb", "sendrecv", 1000, "200.00"),
@@ -90,9 +90,9 @@ def test_what_we_have_not_says_why() -> None:
     ],
 )
 def test_the_bandwidth_is_counted_as_they_count_it(
-    tmp_path: Path, definition: Definition, kernel: str, size: int, expected: str
+    tmp_path: Path, definition: Definition, operation: str, size: int, expected: str
 ) -> None:
-    records = [specimen.context_record(), specimen.point_record(kernel, size, [1e-5] * 10)]
+    records = [specimen.context_record(), specimen.point_record(operation, size, [1e-5] * 10)]
     samples = load(specimen.write(tmp_path / "samples.jsonl", records))
 
     assert list(rows_of(samples, definition))[-1].split()[2] == expected
@@ -105,7 +105,7 @@ def test_the_time_is_the_mean() -> None:
     assert found.benchmark == "osu_latency"
 
 
-def test_a_kernel_that_a_suite_lacks_is_said(tmp_path: Path) -> None:
+def test_a_operation_that_a_suite_lacks_is_said(tmp_path: Path) -> None:
     records = [specimen.context_record(), specimen.point_record("partitioned", 8, [1e-5] * 10)]
     samples = load(specimen.write(tmp_path / "samples.jsonl", records))
 

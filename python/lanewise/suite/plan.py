@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plan of a suite: which launches there are, in which order, and how long each may take.  Pure.
 
-Fabrics take turns within each group of kernels, in an order drawn anew each time, and everything is
-gone through in rounds: a machine that drifts then drifts for all fabrics alike, and each point is
-measured by several launches, which differ among themselves (Hunold and Carpen-Amarie, 2016).
+Launches are interleaved: within each group of benchmarks the transports follow one another in a
+random order, and everything is repeated in rounds.  A machine that drifts then drifts for all
+transports alike, and each point is measured by several launches, which differ among themselves
+(Hunold and Carpen-Amarie, 2016).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lanewise.errors import RequestError
-from lanewise.suite.kernels import Effort, Group
+from lanewise.suite.benchmarks import Effort, Group
 
 ROUNDS: Mapping[Effort, int] = {"quick": 2, "standard": 3, "full": 5}
 BUDGET_S: Mapping[Effort, float] = {"quick": 240.0, "standard": 1200.0, "full": 7200.0}
@@ -30,16 +31,16 @@ _UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch of the ranks: a group of kernels on a fabric, in a round."""
+    """One launch of the ranks: a group of benchmarks on a transport, in a round."""
 
     round: int
     group: str
-    fabric: str
+    transport: str
 
     @property
     def name(self) -> str:
         """Return what the launch is called, in files and in messages."""
-        return f"{self.fabric}.{self.group}.{self.round}"
+        return f"{self.transport}.{self.group}.{self.round}"
 
 
 def seconds_in(text: str) -> float:
@@ -51,15 +52,17 @@ def seconds_in(text: str) -> float:
     return seconds
 
 
-def launches(fabrics: Sequence[str], groups: Sequence[str], rounds: int, seed: int) -> list[Launch]:
+def launches(
+    transports: Sequence[str], groups: Sequence[str], rounds: int, seed: int
+) -> list[Launch]:
     """Return every launch in the order in which they are made."""
     source = random.Random(seed)
     order = []
     for number in range(1, rounds + 1):
         for group in groups:
-            turn = list(fabrics)
+            turn = list(transports)
             source.shuffle(turn)
-            order += [Launch(number, group, fabric) for fabric in turn]
+            order += [Launch(number, group, transport) for transport in turn]
     return order
 
 
@@ -97,6 +100,6 @@ def size_of(text: str) -> int:
     return int(text[:-1]) * scale if scale else int(text)
 
 
-def point_count(group: Group, kernels: int, effort: Effort) -> int:
-    """Return how many points share the time, of a group cut down to so many kernels."""
-    return 0 if group.takes_s else kernels * size_count(group.sizes_for(effort))
+def point_count(group: Group, benchmarks: int, effort: Effort) -> int:
+    """Return how many points share the time, of a group cut down to so many benchmarks."""
+    return 0 if group.takes_s else benchmarks * size_count(group.sizes_for(effort))

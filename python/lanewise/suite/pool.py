@@ -21,8 +21,8 @@ CONFIDENCE = 0.95
 class Key:
     """What a pooled point is of."""
 
-    fabric: str
-    kernel: str
+    transport: str
+    benchmark: str
     message_bytes: int
 
 
@@ -67,7 +67,7 @@ def pool(files: Iterable[Samples]) -> dict[Key, Pooled]:
     pooled: dict[Key, Pooled] = {}
     for samples in files:
         for point in samples.points:
-            key = Key(samples.context.fabric, point.operation, point.message_bytes)
+            key = Key(samples.context.transport_name, point.operation, point.message_bytes)
             found = pooled.setdefault(key, Pooled())
             found.samples_s += point.samples_s
             found.round_medians_s.append(point.median_s)

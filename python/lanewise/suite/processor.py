@@ -14,7 +14,7 @@ from lanewise.results.quantity import size_text, time_text
 from lanewise.results.read import Samples
 from lanewise.results.records import Polling, Waiting
 from lanewise.suite import application
-from lanewise.suite.kernels import APPLICATION
+from lanewise.suite.benchmarks import APPLICATION
 from lanewise.suite.knee import HostCost, host_costs
 from lanewise.suite.pool import median_interval
 from lanewise.suite.scale import efficiencies
@@ -33,11 +33,11 @@ class Polled:
 
 
 def polled(runs: Sequence[Samples]) -> dict[tuple[str, int], list[Polled]]:
-    """Return the points of polling by fabric and size, sorted by interval, rounds together."""
+    """Return the points of polling by transport and size, sorted by interval, rounds together."""
     grouped: dict[tuple[str, int], dict[float, list[Polling]]] = {}
     for run in runs:
         for record in run.polling:
-            points = grouped.setdefault((run.context.fabric, record.message_bytes), {})
+            points = grouped.setdefault((run.context.transport_name, record.message_bytes), {})
             points.setdefault(float(f"{record.interval_s:.4g}"), []).append(record)
     return {
         key: [
@@ -52,7 +52,7 @@ def polled(runs: Sequence[Samples]) -> dict[tuple[str, int], list[Polled]]:
     }
 
 
-def polling_figures(runs: Sequence[Samples], fabrics: Sequence[str]) -> list[Json]:
+def polling_figures(runs: Sequence[Samples], transports: Sequence[str]) -> list[Json]:
     """Return availability and bandwidth against the polling interval, for each size measured."""
     points = polled(runs)
     figures = []
@@ -64,13 +64,13 @@ def polling_figures(runs: Sequence[Samples], fabrics: Sequence[str]) -> list[Jso
         rate = figure(
             f"polled-rate-{size}", f"Bandwidth while working, {name} messages", "section 3", "rate"
         )
-        for index, fabric in enumerate(fabrics):
-            found = points.get((fabric, size), [])
+        for index, transport in enumerate(transports):
+            found = points.get((transport, size), [])
             if found:
                 shares = [(one.interval_s, one.availability) for one in found]
                 rates = [(one.interval_s, one.rate_bytes_per_s) for one in found]
-                share["curves"].append(curve(fabric, index, shares))
-                rate["curves"].append(curve(fabric, index, rates))
+                share["curves"].append(curve(transport, index, shares))
+                rate["curves"].append(curve(transport, index, rates))
         figures += [share, rate]
     return figures
 
@@ -105,13 +105,13 @@ def curve(label: str, colour: int, points: Sequence[tuple[float, Sequence[float]
     }
 
 
-def host_rows(runs: Sequence[Samples], fabrics: Sequence[str]) -> list[Json]:
+def host_rows(runs: Sequence[Samples], transports: Sequence[str]) -> list[Json]:
     """Return what messages of each size cost the host, by post-work-wait, as rows of text."""
     rows = []
-    for fabric in fabrics:
+    for transport in transports:
         rows += [
             {
-                "fabric": fabric,
+                "transport": transport,
                 "size": size_text(cost.message_bytes),
                 "base": time_text(cost.knee.base_s),
                 "overhead": time_text(max(0.0, cost.knee.overhead_s)),
@@ -119,20 +119,22 @@ def host_rows(runs: Sequence[Samples], fabrics: Sequence[str]) -> list[Json]:
                 "overlap": f"{100 * cost.overlap:.0f} %",
                 "progress": f"{100 * cost.progress:.0f} %",
             }
-            for cost in costs_of(runs, fabric)
+            for cost in costs_of(runs, transport)
         ]
     return rows
 
 
-def costs_of(runs: Sequence[Samples], fabric: str) -> list[HostCost]:
-    """Return the cost of each size on a fabric, rounds together."""
-    records = [record for run in runs if run.context.fabric == fabric for record in run.waiting]
+def costs_of(runs: Sequence[Samples], transport: str) -> list[HostCost]:
+    """Return the cost of each size on a transport, rounds together."""
+    records = [
+        record for run in runs if run.context.transport_name == transport for record in run.waiting
+    ]
     return host_costs(pooled_waiting(records))
 
 
-def host_figures(runs: Sequence[Samples], fabrics: Sequence[str]) -> list[Json]:
-    """Return what post-work-wait says against message size: a figure each, a curve a fabric."""
-    costs = {fabric: costs_of(runs, fabric) for fabric in fabrics}
+def host_figures(runs: Sequence[Samples], transports: Sequence[str]) -> list[Json]:
+    """Return what post-work-wait says against message size: a figure each, a curve a transport."""
+    costs = {transport: costs_of(runs, transport) for transport in transports}
     if not any(costs.values()):
         return []
     share: Json = {"label": "share", "unit": "share", "log": False, "low": 0, "high": 1}
@@ -151,8 +153,8 @@ def host_figures(runs: Sequence[Samples], fabrics: Sequence[str]) -> list[Json]:
             "x": {"label": "message size", "unit": "bytes", "log": True},
             "y": axis,
             "curves": [
-                host_curve(fabric, index, found, value)
-                for index, (fabric, found) in enumerate(costs.items())
+                host_curve(transport, index, found, value)
+                for index, (transport, found) in enumerate(costs.items())
                 if found
             ],
             "better": "lower" if axis["unit"] == "time" else "higher",
@@ -162,11 +164,11 @@ def host_figures(runs: Sequence[Samples], fabrics: Sequence[str]) -> list[Json]:
 
 
 def host_curve(
-    fabric: str, colour: int, costs: Sequence[HostCost], value: Callable[[HostCost], float]
+    transport: str, colour: int, costs: Sequence[HostCost], value: Callable[[HostCost], float]
 ) -> Json:
     """Return one quantity of post-work-wait against size; a fit over all work has no interval."""
     return {
-        "label": fabric,
+        "label": transport,
         "colour": colour,
         "x": [cost.message_bytes for cost in costs],
         "y": [value(cost) for cost in costs],
@@ -190,9 +192,11 @@ def pooled_waiting(records: Sequence[Waiting]) -> list[Waiting]:
     return list(pooled.values())
 
 
-def application_times(folder: Path, launches: Sequence[str], fabric: str) -> dict[int, list[float]]:
-    """Return the seconds of the application on a fabric by number of ranks."""
-    prefix = f"{fabric}.{APPLICATION}."
+def application_times(
+    folder: Path, launches: Sequence[str], transport: str
+) -> dict[int, list[float]]:
+    """Return the seconds of the application on a transport by number of ranks."""
+    prefix = f"{transport}.{APPLICATION}."
     paths = [folder / SAMPLES / f"{name}.json" for name in launches if name.startswith(prefix)]
     return application.read([path for path in paths if path.is_file()])
 
@@ -201,14 +205,14 @@ def application_figure(times: Mapping[str, Mapping[int, Sequence[float]]]) -> Js
     """Return the efficiency of the application against the number of ranks."""
     curves = []
     ends = [1.0]
-    for index, (fabric, found) in enumerate(times.items()):
+    for index, (transport, found) in enumerate(times.items()):
         if not found:
             continue
         points = efficiencies(found, "scaled")
         ends += [end for one in points for end in (one.value, one.high) if not np.isnan(end)]
         curves.append(
             {
-                "label": fabric,
+                "label": transport,
                 "colour": index,
                 "x": [one.ranks for one in points],
                 "y": [one.value for one in points],

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rank the fabrics in one quantity, and say where the difference is beyond doubt.
+"""Rank the transports in one quantity, and say where the difference is significant.
 
-Two fabrics differ where the interval of the ratio of their medians leaves one out (Price and
+Two transports differ where the interval of the ratio of their medians leaves one out (Price and
 Bonett, 2002) and every round of one lies on the same side of every round of the other: samples of
-one launch are alike, so the launches must agree as well.  Fabrics that do not differ from the best
-of a place share it.
+one launch are alike, so the launches must agree as well.  Transports that do not differ from the
+best of a place share it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from lanewise.suite.pool import Pooled
 
 @dataclass(frozen=True)
 class Ranked:
-    """A fabric in a ranking: `slower` is its median time over the best's, with its interval."""
+    """A transport in a ranking: `slower` is its median time over the best's, with its interval."""
 
     place: int
-    fabric: str
+    transport: str
     median_s: float
     low_s: float
     high_s: float
@@ -38,7 +38,7 @@ def differ(faster: Pooled, slower: Pooled) -> bool:
 
 
 def ranking(points: Mapping[str, Pooled]) -> list[Ranked]:
-    """Rank fabrics by time, the fastest first; those that do not differ share a place."""
+    """Rank transports by time, the fastest first; those that do not differ share a place."""
     order = sorted(points, key=lambda name: points[name].median_s)
     ranked: list[Ranked] = []
     leader, place = "", 0
@@ -50,7 +50,7 @@ def ranking(points: Mapping[str, Pooled]) -> list[Ranked]:
 
 
 def entry(points: Mapping[str, Pooled], order: Sequence[str], name: str, place: int) -> Ranked:
-    """Return the line of one fabric."""
+    """Return the line of one transport."""
     best, here = points[order[0]], points[name]
     low, high = ratio_interval(best.samples_s, here.samples_s, 0.95)
     return Ranked(

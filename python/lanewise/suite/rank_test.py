@@ -8,7 +8,7 @@ from lanewise.suite.rank import ranking
 
 
 def pooled(centre_s: float, seed: int, rounds: int = 3, drift: float = 0.0) -> Pooled:
-    """Return a point of a fabric whose launches differ by `drift` among themselves."""
+    """Return a point of a transport whose launches differ by `drift` among themselves."""
     source = np.random.default_rng(seed)
     point = Pooled()
     for _ in range(rounds):
@@ -19,14 +19,14 @@ def pooled(centre_s: float, seed: int, rounds: int = 3, drift: float = 0.0) -> P
     return point
 
 
-def test_a_slower_fabric_has_a_later_place() -> None:
+def test_a_slower_transport_has_a_later_place() -> None:
     ranked = ranking({"slow": pooled(2e-6, 1), "fast": pooled(1e-6, 2)})
 
-    assert [(one.fabric, one.place) for one in ranked] == [("fast", 1), ("slow", 2)]
+    assert [(one.transport, one.place) for one in ranked] == [("fast", 1), ("slow", 2)]
     assert ranked[1].slower_low < 2 < ranked[1].slower_high
 
 
-def test_fabrics_that_are_alike_share_a_place() -> None:
+def test_transports_that_are_alike_share_a_place() -> None:
     ranked = ranking({"a": pooled(1e-6, 3), "b": pooled(1e-6, 4), "c": pooled(3e-6, 5)})
 
     assert [one.place for one in ranked] == [1, 1, 3]

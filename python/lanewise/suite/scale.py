@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scale a program: any MPI program over numbers of ranks and fabrics, each repeated to an interval.
+"""Scale any MPI program over numbers of ranks and transports, each repeated to an interval.
 
-Parallel efficiency as in Fig. 11 of paper 004.  Scaled: the work grows with the ranks, T(1) / T(n).
+Parallel efficiency as in Fig. 11 of the comparison of InfiniPath and XD1
+(2006).  Scaled: the work grows with the ranks, T(1) / T(n).
 Fixed: it does not, T(1) / (n T(n)).  Where one rank is not among the numbers, the smallest stands
 for it.
 """
@@ -24,9 +25,9 @@ import numpy as np
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.run import Outcome
 from lanewise.results.compare import log_median_variance
-from lanewise.suite.fabric import Fabric
 from lanewise.suite.pool import median_interval
 from lanewise.suite.start import HERE, Ranks, Site, run_on
+from lanewise.suite.transport import Transport
 
 Work = Literal["scaled", "fixed"]
 
@@ -57,9 +58,9 @@ class Plan:
 
 @dataclass
 class Curve:
-    """The times of one fabric by number of ranks."""
+    """The times of one transport by number of ranks."""
 
-    fabric: str
+    transport: str
     times_s: dict[int, list[float]] = field(default_factory=dict)
     why: str = ""
 
@@ -132,39 +133,39 @@ def number_in(text: str, pattern: str) -> float:
     return value
 
 
-def run_once(plan: Plan, fabric: Fabric, ranks: int) -> float:
+def run_once(plan: Plan, transport: Transport, ranks: int) -> float:
     """Run the program once and return its time; RunError where it fails or tells no time."""
     begun = time.monotonic()
-    outcome = run_on(Ranks(fabric, ranks, plan.site), command_for(plan, ranks), plan.limit_s)
+    outcome = run_on(Ranks(transport, ranks, plan.site), command_for(plan, ranks), plan.limit_s)
     return time_in(outcome, plan.pattern, time.monotonic() - begun)
 
 
 def measure(
-    plan: Plan, fabrics: Sequence[Fabric], tell: Callable[[str, int, float], None]
+    plan: Plan, transports: Sequence[Transport], tell: Callable[[str, int, float], None]
 ) -> list[Curve]:
     """Run everything in turns until each interval is narrow enough; `tell` hears of each time.
 
-    A fabric on which the program fails is left out with the reason.
+    A transport on which the program fails is left out with the reason.
     """
-    curves = {fabric.name: Curve(fabric.name) for fabric in fabrics}
+    curves = {transport.name: Curve(transport.name) for transport in transports}
     for _ in range(plan.repetitions_max):
         todo = [
-            (fabric, ranks)
+            (transport, ranks)
             for ranks in plan.ranks
-            for fabric in fabrics
-            if not curves[fabric.name].why and not narrow(plan, curves[fabric.name], ranks)
+            for transport in transports
+            if not curves[transport.name].why and not narrow(plan, curves[transport.name], ranks)
         ]
-        for fabric, ranks in todo:
-            curve = curves[fabric.name]
+        for transport, ranks in todo:
+            curve = curves[transport.name]
             if curve.why:
                 continue
             try:
-                seconds = run_once(plan, fabric, ranks)
+                seconds = run_once(plan, transport, ranks)
             except RunError as error:
                 curve.why = str(error)
                 continue
             curve.times_s.setdefault(ranks, []).append(seconds)
-            tell(fabric.name, ranks, seconds)
+            tell(transport.name, ranks, seconds)
     return list(curves.values())
 
 

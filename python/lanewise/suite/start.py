@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Start the ranks of a fabric, and find out which fabrics start here at all.
+"""Start the ranks of a transport, and find out which transports start here at all.
 
-A fabric that does not start is reported with what its MPI said; nothing else stops.
+A transport that does not start is reported with what its MPI said; nothing else stops.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lanewise.errors import LanewiseError, RequestError, RunError
-from lanewise.launch.choose import Choice, launcher_of
+from lanewise.launch.choose import Choice, executable_of
 from lanewise.launch.hca import Device, check, variables_for
 from lanewise.launch.job import Job
 from lanewise.launch.machine import core_count
 from lanewise.launch.native import MEASURE, build_command, find_builds
 from lanewise.launch.plan import sentence_in
-from lanewise.launch.registry import FABRICS as LAUNCHERS
+from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.run import Event, Outcome, run, started
 from lanewise.results.read import load
-from lanewise.suite.fabric import Fabric
+from lanewise.suite.transport import Transport
 
 START_LIMIT_S = 30.0
 WORDS_MAX = 600
@@ -59,18 +59,18 @@ HERE = Site()
 
 @dataclass(frozen=True)
 class Ranks:
-    """Some ranks of a fabric, and where they run."""
+    """Some ranks of a transport, and where they run."""
 
-    fabric: Fabric
+    transport: Transport
     count: int
     site: Site = HERE
 
 
 @dataclass(frozen=True)
 class Presence:
-    """Whether a fabric starts here: `why` not, in its MPI's words; `took_s` from start to end."""
+    """Whether a transport starts here: `why` it does not, in its MPI's words; `took_s` in all."""
 
-    fabric: Fabric
+    transport: Transport
     why: str = ""
     took_s: float = 0.0
     library: str = ""
@@ -81,56 +81,58 @@ class Presence:
         return not self.why
 
 
-def choice_of(fabric: Fabric, environment: Mapping[str, str]) -> Choice:
-    """Return the launcher and the native build of a fabric; RunError that says what is missing."""
-    launcher = LAUNCHERS[fabric.launcher]
-    builds = [build for build in find_builds(environment) if build.mpi == fabric.mpi]
+def choice_of(transport: Transport, environment: Mapping[str, str]) -> Choice:
+    """Return the launcher and native build of a transport; RunError says what is missing."""
+    launcher = LAUNCHERS[transport.launcher]
+    builds = [build for build in find_builds(environment) if build.mpi == transport.mpi]
     if not builds:
-        raise RunError(f"no native build for {fabric.mpi}; build it: {build_command(fabric.mpi)}")
-    path = launcher_of(launcher, environment)
+        raise RunError(
+            f"no native build for {transport.mpi}; build it: {build_command(transport.mpi)}"
+        )
+    path = executable_of(launcher, environment)
     if path is None:
-        raise RunError(f"{launcher.launchers[0]} is not installed; install {launcher.package}")
+        raise RunError(f"{launcher.executables[0]} is not installed; install {launcher.package}")
     return Choice(launcher, path, builds[0])
 
 
 def line_of(ranks: Ranks, choice: Choice, program: Program) -> list[str]:
-    """Return the line that starts `program` on the ranks of a fabric, its environment included."""
-    fabric, cores = ranks.fabric, core_count()
+    """Return the line that starts `program` on the ranks of a transport, with its environment."""
+    transport, cores = ranks.transport, core_count()
     job = Job(
         program=tuple(str(word) for word in program),
         ranks=ranks.count,
-        launcher=choice.launcher,
-        mpi=fabric.mpi,
+        executable=choice.executable,
+        mpi=transport.mpi,
         cores=cores,
         user_id=os.getuid(),
-        hosts=fabric.placement.hosts,
-        hostfile=fabric.placement.hostfile,
-        launcher_arguments=(*binding(fabric, ranks.count, cores), *fabric.arguments),
+        hosts=transport.placement.hosts,
+        hostfile=transport.placement.hostfile,
+        launcher_arguments=(*binding(transport, ranks.count, cores), *transport.arguments),
     )
-    line = choice.fabric.command(job)
-    variables = {**device_variables(fabric, ranks.site), **fabric.environment}
-    return choice.fabric.carry(line, variables) if variables else line
+    line = choice.launcher.command(job)
+    variables = {**device_variables(transport, ranks.site), **transport.environment}
+    return choice.launcher.with_variables(line, variables) if variables else line
 
 
-def device_variables(fabric: Fabric, site: Site) -> dict[str, str]:
-    """Return what puts the ranks of a fabric on the software device; nothing where it has none."""
-    if not fabric.hca.ports:
+def device_variables(transport: Transport, site: Site) -> dict[str, str]:
+    """Return the variables that put ranks on the software device of their transport, if any."""
+    if not transport.hca.ports:
         return {}
-    ports = site.interfaces[: len(fabric.hca.ports)] or fabric.hca.ports
-    device = Device(ports, fabric.hca.personality)
+    ports = site.interfaces[: len(transport.hca.ports)] or transport.hca.ports
+    device = Device(ports, transport.hca.personality)
     if not site.interfaces:
         check(device, [name for _, name in socket.if_nameindex()])
     return variables_for(device, os.environ)
 
 
-def binding(fabric: Fabric, ranks: int, cores: int) -> tuple[str, ...]:
-    """Return the launcher's words for binding, the same in every fabric so that none is favoured.
+def binding(transport: Transport, ranks: int, cores: int) -> tuple[str, ...]:
+    """Return the launcher's option for binding, the same for every transport, to favour none.
 
     More ranks than cores are bound to none: they would all share the first.
     """
-    wanted = fabric.placement.bind or ("core" if ranks <= cores else "none")
-    words = {"openmpi": "--bind-to", "mpich": "-bind-to"}
-    return (words[fabric.launcher], wanted) if fabric.launcher in words else ()
+    wanted = transport.placement.bind or ("core" if ranks <= cores else "none")
+    option = LAUNCHERS[transport.launcher].bind
+    return (option, wanted) if option else ()
 
 
 def run_on(
@@ -139,21 +141,23 @@ def run_on(
     limit_s: float,
     on_event: Callable[[Event], None] = lambda _event: None,
 ) -> Outcome:
-    """Run a native program or any other on the ranks of a fabric; RunError where it fails."""
-    choice = choice_of(ranks.fabric, os.environ)
+    """Run a native program or any other on the ranks of a transport; RunError where it fails."""
+    choice = choice_of(ranks.transport, os.environ)
     line = ranks.site.enter(line_of(ranks, choice, program))
-    job = Job(program=(), ranks=ranks.count, launcher="", mpi=ranks.fabric.mpi, user_id=os.getuid())
-    variables = {**choice.fabric.environment(job), **ranks.site.variables}
+    job = Job(
+        program=(), ranks=ranks.count, executable="", mpi=ranks.transport.mpi, user_id=os.getuid()
+    )
+    variables = {**choice.launcher.environment(job), **ranks.site.variables}
     outcome = run(line, variables, on_event, limit_s)
     if outcome.status != 0:
-        raise RunError(f"{said(outcome)} (status {outcome.status}{asked_of(ranks.fabric)})")
+        raise RunError(f"{said(outcome)} (status {outcome.status}{asked_of(ranks.transport)})")
     return outcome
 
 
-def asked_of(fabric: Fabric) -> str:
-    """Return what a fabric adds to a launch: an MPI may lose the help that would name it."""
-    settings = [f"{name}={value}" for name, value in fabric.environment.items()]
-    words = [*settings, *fabric.arguments]
+def asked_of(transport: Transport) -> str:
+    """Return what a transport adds to a launch: an MPI may lose the help that would name it."""
+    settings = [f"{name}={value}" for name, value in transport.environment.items()]
+    words = [*settings, *transport.arguments]
     return f", with {shlex.join(words)}" if words else ""
 
 
@@ -168,32 +172,32 @@ def said(outcome: Outcome) -> str:
     return words if len(words) <= WORDS_MAX else f"{words[:WORDS_MAX]} ..."
 
 
-def measure_program(fabric: Fabric) -> Path:
-    """Return lanewise-measure for the MPI of a fabric."""
-    return choice_of(fabric, os.environ).build.program(MEASURE)
+def measure_program(transport: Transport) -> Path:
+    """Return lanewise-measure for the MPI of a transport."""
+    return choice_of(transport, os.environ).build.program(MEASURE)
 
 
-def find_out(fabric: Fabric, ranks: int, site: Site = HERE) -> Presence:
-    """Start a fabric for one small message, and see what it really is."""
-    if site.across_hosts and not fabric.across_hosts:
-        return Presence(fabric, "its transport does not leave the host")
+def find_out(transport: Transport, ranks: int, site: Site = HERE) -> Presence:
+    """Start a transport for one small message, and see what it really is."""
+    if site.across_hosts and not transport.across_hosts:
+        return Presence(transport, "it does not leave the host")
     with tempfile.TemporaryDirectory(prefix="lanewise-suite-") as folder:
         path = Path(folder) / "start.jsonl"
         begun = time.monotonic()
         try:
-            program = measure_program(fabric)
+            program = measure_program(transport)
             arguments = ["pingpong", "--sizes", "8", "--repetitions", "3", "--ranks", str(ranks)]
             line: Program = [program, *arguments, "--events", "-o", path]
-            run_on(Ranks(fabric, ranks, site), line, START_LIMIT_S)
+            run_on(Ranks(transport, ranks, site), line, START_LIMIT_S)
             mpi = load(path).context.mpi
         except LanewiseError as error:
-            return Presence(fabric, str(error))
+            return Presence(transport, str(error))
         took_s = time.monotonic() - begun
     device = mpi.get("device", "")
-    if fabric.device and fabric.device != device:
-        why = f"this MPI is built with {device or 'another device'}, not {fabric.device}"
-        return Presence(fabric, why)
-    return Presence(fabric, "", took_s, mpi.get("library", ""))
+    if transport.device and transport.device != device:
+        why = f"this MPI is built with {device or 'another device'}, not {transport.device}"
+        return Presence(transport, why)
+    return Presence(transport, "", took_s, mpi.get("library", ""))
 
 
 def refuse_buffers(words: str) -> None:
@@ -208,9 +212,9 @@ def refuse_buffers(words: str) -> None:
         raise RequestError(sentence_in((complaint + text).splitlines()) or f"--buffers {words}")
 
 
-def supported(fabric: Fabric) -> tuple[set[str], dict[str, str]]:
-    """Return the operations that the MPI of a fabric has, and for the others what it lacks."""
-    choice = choice_of(fabric, os.environ)
+def supported(transport: Transport) -> tuple[set[str], dict[str, str]]:
+    """Return the operations that the MPI of a transport has, and for the others what it lacks."""
+    choice = choice_of(transport, os.environ)
     with started([str(choice.build.program(MEASURE)), "--list"], {}) as process:
         text, _ = process.communicate(timeout=START_LIMIT_S)
     names = [line.partition(" needs ") for line in text.splitlines()]

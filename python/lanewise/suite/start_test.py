@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import deque
 
 from lanewise.launch.run import Outcome
-from lanewise.suite.fabric import Fabric
 from lanewise.suite.start import asked_of, said
+from lanewise.suite.transport import Transport
 
 
 def test_what_an_mpi_says_of_its_own_insides_is_left_out() -> None:
@@ -20,8 +20,10 @@ def test_what_an_mpi_says_of_its_own_insides_is_left_out() -> None:
     assert said(Outcome(1, deque(lines))) == "mca_bml_base_open() failed"
 
 
-def test_a_fabric_says_with_what_it_was_started() -> None:
-    fabric = Fabric("mine", "", "openmpi", "openmpi", ("--mca", "btl", "self,tcp"), {"A": "b c"})
+def test_a_transport_says_with_what_it_was_started() -> None:
+    transport = Transport(
+        "mine", "", "openmpi", "openmpi", ("--mca", "btl", "self,tcp"), {"A": "b c"}
+    )
 
-    assert asked_of(fabric) == ", with 'A=b c' --mca btl self,tcp"
-    assert asked_of(Fabric("plain", "", "openmpi", "openmpi")) == ""
+    assert asked_of(transport) == ", with 'A=b c' --mca btl self,tcp"
+    assert asked_of(Transport("plain", "", "openmpi", "openmpi")) == ""

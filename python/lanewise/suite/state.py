@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """State of a suite: suite.json in its folder, written anew after each launch.
 
-It says what was asked for, which fabrics started, what became of each launch and which kernels an
-MPI lacks, so that a suite that was interrupted goes on and a report knows its gaps.
-schema/suite.schema.json says it for machines.
+It says what was asked for, which transports started, what became of each launch and which
+benchmarks an MPI lacks, so that an interrupted suite can be resumed and a report knows its gaps.
+Its schema is schema/suite.schema.json.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from lanewise.errors import RequestError
 
 SCHEMA_NAME = "lanewise-suite"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 FILE = "suite.json"
 # The folder beside it, a file a launch.
 SAMPLES = "samples"
@@ -30,8 +30,8 @@ class Asked:
 
     ranks: int
     effort: str
-    fabrics: tuple[str, ...]
-    kernels: tuple[str, ...]
+    transports: tuple[str, ...]
+    benchmarks: tuple[str, ...]
     window: int
     seed: int
     rounds: int
@@ -41,8 +41,8 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class FabricState:
-    """What became of one fabric: `why` it does not start, empty where it does."""
+class TransportState:
+    """What became of one transport: `why` it does not start, empty where it does."""
 
     title: str
     why: str = ""
@@ -57,7 +57,7 @@ class State:
 
     asked: Asked
     started: str
-    fabrics: dict[str, FabricState] = field(default_factory=dict)
+    transports: dict[str, TransportState] = field(default_factory=dict)
     launches: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     elapsed_s: float = 0.0
@@ -92,12 +92,21 @@ def load(folder: Path) -> State:
         raise RequestError(f"{path} is damaged ({error}); measure into another folder") from None
     if not isinstance(values, dict) or values.pop("schema", "") != SCHEMA_NAME:
         raise RequestError(f"{path} is no {SCHEMA_NAME} file")
-    if values.pop("version", None) != SCHEMA_VERSION:
+    version = values.pop("version", None)
+    if version not in (1, SCHEMA_VERSION):
         raise RequestError(f"{path} has another version than {SCHEMA_VERSION}; upgrade lanewise")
     try:
-        return state_of(values)
+        return state_of(as_version_2(values) if version == 1 else values)
     except (TypeError, KeyError, AttributeError) as error:
         raise RequestError(f"{path} does not fit its schema: {error}") from None
+
+
+def as_version_2(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a version 1, which had other names for transports and benchmarks."""
+    asked = dict(values["asked"])
+    asked["transports"], asked["benchmarks"] = asked.pop("fabrics"), asked.pop("kernels")
+    renamed = {key: value for key, value in values.items() if key != "fabrics"}
+    return {**renamed, "asked": asked, "transports": values["fabrics"]}
 
 
 def state_of(values: dict[str, Any]) -> State:
@@ -106,8 +115,8 @@ def state_of(values: dict[str, Any]) -> State:
         key: tuple(value) if isinstance(value, list) else value
         for key, value in values.pop("asked").items()
     }
-    fabrics = {name: FabricState(**found) for name, found in values.pop("fabrics").items()}
-    return State(asked=Asked(**asked), fabrics=fabrics, **values)
+    transports = {name: TransportState(**found) for name, found in values.pop("transports").items()}
+    return State(asked=Asked(**asked), transports=transports, **values)
 
 
 def require_same(before: Asked, now: Asked, folder: Path) -> None:

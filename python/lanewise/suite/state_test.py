@@ -19,8 +19,8 @@ ASKED = state.Asked(2, "quick", ("a", "b"), ("pingpong",), 160, 1, 2)
 
 def some_state() -> state.State:
     known = state.State(ASKED, "2026-11-21T19:00:00Z")
-    known.fabrics["a"] = state.FabricState("A", "", "Open MPI", 0.5, {"partitioned": "MPI 4"})
-    known.fabrics["b"] = state.FabricState("B", "no such transport")
+    known.transports["a"] = state.TransportState("A", "", "Open MPI", 0.5, {"partitioned": "MPI 4"})
+    known.transports["b"] = state.TransportState("B", "no such transport")
     known.launches.update({"a.point.1": "", "a.stream.1": "a rank died"})
     return known
 
@@ -66,3 +66,14 @@ def test_a_file_that_is_no_state_is_refused(tmp_path: Path, text: str, said: str
 
     with pytest.raises(RequestError, match=said):
         state.load(tmp_path)
+
+
+def test_version_1_had_other_names(tmp_path: Path) -> None:
+    now = state.State(state.Asked(2, "quick", ("tcp",), ("pingpong",), 160, 1, 2), "today")
+    now.transports["tcp"] = state.TransportState("TCP")
+    state.save(now, tmp_path)
+    path = tmp_path / state.FILE
+    old = path.read_text().replace('"transports"', '"fabrics"').replace("benchmarks", "kernels")
+    path.write_text(old.replace('"version": 2', '"version": 1'))
+
+    assert state.load(tmp_path) == now

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Suite: draws each figure of the page from its data, a line a fabric with a band for the interval,
+// Suite: draws each figure of the page from its data, one line per transport with its interval,
 // and writes what it drew into the root element (data-figures, data-curves).
 "use strict";
 

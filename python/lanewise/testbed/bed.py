@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Raise a testbed, find it again, run something in it, take it down."""
+"""Create a testbed, find it again, run something in it, take it down."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class Bed:
     def line(self, host: str, command: Sequence[str]) -> list[str]:
         """Return the command line that runs `command` in a host, in the folder we are in."""
         users = ["--user", "--preserve-credentials"] if self.info.own_users else []
-        enter = ["nsenter", "--target", str(self.info.keeper), *users, "--mount", "--pid", "--"]
+        enter = ["nsenter", "--target", str(self.info.supervisor), *users, "--mount", "--pid", "--"]
         return [*enter, str(self.folder / "enter"), host, str(Path.cwd()), *command]
 
     def ask(self, socket_name: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Send a request to the keeper or to a delay line; RunError with its refusal."""
+        """Send a request to the supervisor or to a delay line; RunError with its refusal."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
             link.settimeout(_ANSWER_S)
             try:
@@ -85,8 +85,8 @@ class Bed:
         self.ask(CONTROL, {"kill": host})
 
 
-def raise_bed(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNULL) -> Bed:
-    """Raise a testbed; RequestError or RunError says why there is none, and nothing is left.
+def create(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNULL) -> Bed:
+    """Create a testbed; RequestError or RunError says why there is none, and nothing is left.
 
     With a `lifeline`, the reading end of a pipe, the testbed ends when the pipe's other end does.
     """
@@ -96,7 +96,7 @@ def raise_bed(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNUL
     with folders.new_folder(source.name) as (state, lock):
         (state / DESCRIPTION).write_text(source.text, encoding="utf-8")
         folders.write_info(state, Info(source.name, source.where, shared))
-        process = start_keeper(state, program, lock, lifeline)
+        process = start_supervisor(state, program, lock, lifeline)
     try:
         assert process.stdout is not None
         with process.stdout:
@@ -115,9 +115,9 @@ def raise_bed(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNUL
     return Bed(state, info)
 
 
-def start_keeper(state: Path, program: Path, lock: int, lifeline: int) -> subprocess.Popen[str]:
+def start_supervisor(state: Path, program: Path, lock: int, lifeline: int) -> subprocess.Popen[str]:
     """Start the process that a testbed is."""
-    words = [sys.executable, "-m", "lanewise.testbed.keeper", str(state), str(program)]
+    words = [sys.executable, "-m", "lanewise.testbed.supervisor", str(state), str(program)]
     words += [] if lifeline == subprocess.DEVNULL else ["--lifeline"]
     with (state / "log").open("w") as log:
         return subprocess.Popen(
@@ -127,12 +127,12 @@ def start_keeper(state: Path, program: Path, lock: int, lifeline: int) -> subpro
 
 
 def last_words(state: Path) -> str:
-    """Return what a keeper that died without an answer has left in its log."""
+    """Return what a supervisor that died without an answer has left in its log."""
     with contextlib.suppress(OSError):
         lines = (state / "log").read_text(encoding="utf-8").splitlines()
         if lines:
-            return f"the testbed's keeper died: {lines[-1]}"
-    return "the testbed's keeper died"
+            return f"the testbed's supervisor died: {lines[-1]}"
+    return "the testbed's supervisor died"
 
 
 def beds() -> list[Bed]:
@@ -140,12 +140,12 @@ def beds() -> list[Bed]:
     found = [(folder, folders.read_info(folder)) for folder in folders.folders()]
     return [
         Bed(folder, info) for folder, info in found
-        if info is not None and info.keeper and folders.lives(folder)
+        if info is not None and info.supervisor and folders.lives(folder)
     ]  # fmt: skip
 
 
 def bed_named(name: str) -> Bed | None:
-    """Return the testbed that `up` raised under this name, None where there is none."""
+    """Return the testbed that `up` created under this name, None where there is none."""
     return next((bed for bed in beds() if bed.info.shared and bed.info.name == name), None)
 
 
@@ -155,7 +155,7 @@ def require_bed(name: str) -> Bed:
     if found is not None:
         return found
     up = ", ".join(bed.info.name for bed in beds() if bed.info.shared) or "none"
-    raise RequestError(f"{name} is not up (up: {up}); raise it with: lanewise testbed up {name}")
+    raise RequestError(f"{name} is not up (up: {up}); create it with: lanewise testbed up {name}")
 
 
 def take_down(bed: Bed) -> None:
@@ -173,7 +173,7 @@ def take_down(bed: Bed) -> None:
 
 
 def clear_leftovers() -> list[str]:
-    """Remove the folders of testbeds whose keeper was killed; return their names."""
+    """Remove the folders of testbeds whose supervisor was killed; return their names."""
     dead = [folder for folder in folders.folders() if not folders.lives(folder)]
     for folder in dead:
         shutil.rmtree(folder, ignore_errors=True)
@@ -181,11 +181,11 @@ def clear_leftovers() -> list[str]:
 
 
 @contextlib.contextmanager
-def raised(source: Source) -> Iterator[Bed]:
-    """Raise a testbed for the time of a `with`; it ends with this process however that ends."""
+def created(source: Source) -> Iterator[Bed]:
+    """Create a testbed for the time of a `with`; it ends with this process however that ends."""
     reading, writing = os.pipe()
     try:
-        bed = raise_bed(source, shared=False, lifeline=reading)
+        bed = create(source, shared=False, lifeline=reading)
     except BaseException:
         os.close(writing)
         raise

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -44,16 +45,13 @@ class Site:
 
 @dataclass(frozen=True)
 class Link:
-    """A connection between two sites, the same in both directions."""
+    """A connection between two sites, the same in both directions.
+
+    `settings` are those of the delay line by their names there (see impairments.py).
+    """
 
     sites: tuple[str, str]
-    rate_bits_per_s: float
-    delay_ns: float = 0.0
-    jitter_ns: float = 0.0
-    loss: float = 0.0
-    reorder: float = 0.0
-    flow_rate_bits_per_s: float = 0.0
-    queue_bytes: float = 0.0
+    settings: Mapping[str, float]
     seed: int = 1
 
     @property

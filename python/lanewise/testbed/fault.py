@@ -19,23 +19,14 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.testbed.bed import Bed
+from lanewise.testbed.impairments import BY_KEY, IMPAIRMENTS, for_delay_line
 from lanewise.testbed.plan import Plan, SlowWire
 from lanewise.toml import quantities
 from lanewise.toml.lines import Path
-from lanewise.toml.quantities import RATE, SHARE, SIZE, TIME, Kind
+from lanewise.toml.quantities import TIME
 from lanewise.toml.tables import Tables, hint
 
 ACTIONS = ("cut", "mend", "degrade", "kill")
-# What degrade may change: the key of a script, its kind, and the delay line's name for it.
-SETTINGS: Mapping[str, tuple[Kind, str]] = {
-    "rate": (RATE, "rate_bits_per_s"),
-    "delay": (TIME, "delay_ns"),
-    "jitter": (TIME, "jitter_ns"),
-    "loss": (SHARE, "loss"),
-    "reorder": (SHARE, "reorder"),
-    "flow_rate": (RATE, "flow_rate_bits_per_s"),
-    "queue": (SIZE, "queue_bytes"),
-}
 
 
 @dataclass(frozen=True)
@@ -56,9 +47,9 @@ def settings_of(words: Mapping[str, str]) -> tuple[tuple[str, float], ...]:
     """Return settings from words such as rate = "10 Mbit/s"; ValueError names the wrong one."""
     found = []
     for key, text in words.items():
-        kind, name = SETTINGS[key]
+        one = BY_KEY[key]
         try:
-            found.append((name, quantities.parse(kind, text)))
+            found.append((one.setting, quantities.parse(one.kind, text)))
         except ValueError as error:
             raise ValueError(f"{key} = {text!r} {error}") from None
     return tuple(found)
@@ -87,7 +78,7 @@ def check_event(event: Event, plan: Plan) -> None:
     if event.target not in targets:
         raise ValueError(f"{event.action} = '{event.target}': {hint(event.target, targets)}")
     if event.action == "degrade" and not event.settings:
-        raise ValueError(f"degrade says no new value; give one of {', '.join(SETTINGS)}")
+        raise ValueError(f"degrade says no new value; give one of {', '.join(BY_KEY)}")
     if event.action != "degrade" and event.settings:
         raise ValueError(f"{event.action} has no use for {event.settings[0][0]}; degrade has")
 
@@ -144,16 +135,16 @@ class _Script(Tables):
 
     def fault(self, table: dict[str, Any], path: Path, draw: random.Random) -> list[Event]:
         """Return the event of a table, and the one that ends it where it says `for`."""
-        self.known(table, path, ("at", "for", *ACTIONS, *SETTINGS))
+        self.known(table, path, ("at", "for", *ACTIONS, *BY_KEY))
         actions = [action for action in ACTIONS if action in table]
         if len(actions) != 1:
             raise self.refuse(path, f"a fault is one of {', '.join(ACTIONS)}")
         action, target = actions[0], table[actions[0]]
         at_ns = self.time(table, path, "at", draw)
         settings = tuple(
-            (name, self.quantity(table, path, key, kind))
-            for key, (kind, name) in SETTINGS.items()
-            if key in table
+            (one.setting, self.quantity(table, path, one.key, one.kind))
+            for one in IMPAIRMENTS
+            if one.key in table
         )
         events = [Event(at_ns, action, str(target), settings)]
         if "for" not in table:
@@ -194,7 +185,7 @@ def new_settings(event: Event, wire: SlowWire) -> dict[str, float]:
     values = (
         dict(event.settings) if event.action == "degrade" else {**dict(wire.settings), "up": True}
     )
-    return {key: round(value) if key.endswith("_ns") else value for key, value in values.items()}
+    return for_delay_line(values)
 
 
 def play(

@@ -75,7 +75,7 @@ def next_sites(testbed: Testbed, start: str) -> dict[str, str]:
             continue
         found[site] = first
         for there, link in neighbours[site]:
-            step = (delay_ns + link.delay_ns, count + 1, there, first or there)
+            step = (delay_ns + link.settings["delay_ns"], count + 1, there, first or there)
             heapq.heappush(agenda, step)
     del found[start]
     return found
@@ -212,21 +212,16 @@ def _host_addresses(testbed: Testbed) -> list[Address]:
 def _link_line(link: Link) -> DelayLine:
     first, second = link.sites
     ends = (End(router(first), f"to-{second}"), End(router(second), f"to-{first}"))
-    settings = (
-        ("rate_bits_per_s", link.rate_bits_per_s),
-        ("flow_rate_bits_per_s", link.flow_rate_bits_per_s),
-        ("delay_ns", link.delay_ns),
-        ("jitter_ns", link.jitter_ns),
-        ("loss", link.loss),
-        ("reorder", link.reorder),
-        ("queue_bytes", link.queue_bytes or link_queue_bytes(link)),
-    )
-    return DelayLine(link.name, (SlowWire(link.name, "tun", ends, link.seed, settings),))
+    queue_bytes = link.settings.get("queue_bytes") or link_queue_bytes(link)
+    settings = {**link.settings, "queue_bytes": queue_bytes}
+    wire = SlowWire(link.name, "tun", ends, link.seed, tuple(settings.items()))
+    return DelayLine(link.name, (wire,))
 
 
 def link_queue_bytes(link: Link) -> float:
     """Return the queue that a link has where none is given: what a round trip holds."""
-    return max(link.rate_bits_per_s / 8e9 * 2 * link.delay_ns, _LINK_QUEUE_MIN_BYTES)
+    bytes_per_ns = link.settings["rate_bits_per_s"] / 8e9
+    return max(bytes_per_ns * 2 * link.settings["delay_ns"], _LINK_QUEUE_MIN_BYTES)
 
 
 def _router_addresses(testbed: Testbed) -> list[Address]:

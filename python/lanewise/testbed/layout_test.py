@@ -36,7 +36,8 @@ def drawn_testbeds(draw: st.DrawFn) -> Testbed:
     links = []
     for number in range(1, count):
         other = draw(st.integers(0, number - 1))
-        links.append(Link((sites[other].name, sites[number].name), 1e9, 5e6))
+        settings = {"rate_bits_per_s": 1e9, "delay_ns": 5e6}
+        links.append(Link((sites[other].name, sites[number].name), settings))
     return Testbed("drawn", tuple(sites), tuple(links))
 
 
@@ -159,7 +160,7 @@ def test_sites_without_a_link_of_their_own_are_reached_through_others() -> None:
 
 def test_the_way_is_that_of_least_delay() -> None:
     def link(first: str, second: str, delay_ms: float) -> Link:
-        return Link((first, second), 1e9, delay_ms * 1e6)
+        return Link((first, second), {"rate_bits_per_s": 1e9, "delay_ns": delay_ms * 1e6})
 
     sites = tuple(Site(name, (), ()) for name in "abc")
     testbed = Testbed("t", sites, (link("a", "c", 50), link("a", "b", 5), link("b", "c", 5)))
@@ -169,4 +170,6 @@ def test_the_way_is_that_of_least_delay() -> None:
 
 @pytest.mark.parametrize(("delay_ns", "bytes_"), [(5e6, 1.25e6), (0.0, 2.0**18)])
 def test_the_queue_of_a_link_holds_a_round_trip(delay_ns: float, bytes_: float) -> None:
-    assert link_queue_bytes(Link(("a", "b"), 1e9, delay_ns)) == bytes_
+    link = Link(("a", "b"), {"rate_bits_per_s": 1e9, "delay_ns": delay_ns})
+
+    assert link_queue_bytes(link) == bytes_

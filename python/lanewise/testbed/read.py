@@ -12,15 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from lanewise.testbed.describe import Host, Lan, Link, Nic, Site, Tcp, Testbed
+from lanewise.testbed.impairments import BY_KEY, IMPAIRMENTS
 from lanewise.toml.lines import Path
-from lanewise.toml.quantities import RATE, SHARE, SIZE, TIME
+from lanewise.toml.quantities import RATE, SIZE, TIME
 from lanewise.toml.tables import Tables, hint
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,10}[a-z0-9]|[a-z]")
 _HOSTS_MAX = 1000
-_LINK_KEYS = (
-    "between", "rate", "delay", "jitter", "loss", "reorder", "flow_rate", "queue", "seed",
-)  # fmt: skip
 
 
 def read(text: str, name: str, where: str) -> Testbed:
@@ -129,7 +127,7 @@ class _Reader(Tables):
         return tuple(self.nic(each, (*path, i)) for i, each in enumerate(value))
 
     def link(self, table: dict[str, Any], path: Path, sites: list[str]) -> Link:
-        self.known(table, path, _LINK_KEYS)
+        self.known(table, path, ("between", "seed", *BY_KEY))
         ends = self.needed(table, path, "between", "the names of two sites")
         at = (*path, "between")
         if not isinstance(ends, list) or len(ends) != 2 or ends[0] == ends[1]:
@@ -141,16 +139,13 @@ class _Reader(Tables):
         self.needed(table, path, "rate", 'as in rate = "1 Gbit/s"')
         link = Link(
             sites=(ends[0], ends[1]),
-            rate_bits_per_s=self.quantity(table, path, "rate", RATE, least=1e3),
-            delay_ns=self.quantity(table, path, "delay", TIME),
-            jitter_ns=self.quantity(table, path, "jitter", TIME),
-            loss=self.quantity(table, path, "loss", SHARE),
-            reorder=self.quantity(table, path, "reorder", SHARE),
-            flow_rate_bits_per_s=self.quantity(table, path, "flow_rate", RATE, least=1e3),
-            queue_bytes=self.quantity(table, path, "queue", SIZE, least=3000),
+            settings={
+                one.setting: self.quantity(table, path, one.key, one.kind, least=one.least)
+                for one in IMPAIRMENTS
+            },
             seed=self.whole(table, path, "seed", int(path[1]) + 1),
         )
-        if link.jitter_ns > link.delay_ns:
+        if link.settings["jitter_ns"] > link.settings["delay_ns"]:
             raise self.refuse((*path, "jitter"), "jitter is larger than delay")
         return link
 

@@ -39,7 +39,7 @@ def test_a_description_becomes_sites_hosts_and_links() -> None:
     names = [(site.name, host.name) for site, host in testbed.hosts()]
     assert names == [("a", "a1"), ("a", "a2"), ("b", "left"), ("b", "right")]
     assert testbed.links[0].name == "a-b"
-    assert testbed.links[0].delay_ns == 5e6
+    assert testbed.links[0].settings["delay_ns"] == 5e6
     assert testbed.sites[1].hosts[0].wan_nic is None
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from lanewise.errors import RunError
 from lanewise.testbed.bed import Bed
-from lanewise.testbed.describe import Link, Nic, Testbed
+from lanewise.testbed.describe import Nic, Testbed
+from lanewise.testbed.impairments import texts
 from lanewise.testbed.layout import make_plan
 from lanewise.toml.quantities import rate_text, time_text
 
@@ -26,22 +27,12 @@ def description(testbed: Testbed) -> str:
             wan = f"  wan {_nic(host.wan_nic)}" if host.wan_nic else ""
             lans = ", ".join(map(_nic, host.lan_nics))
             lines.append(f"  {host.name}  lan {lans}{wan}")
-    lines += [f"link {link.name}  {_link(link)}" for link in testbed.links]
+    lines += [f"link {link.name}  {', '.join(texts(link.settings))}" for link in testbed.links]
     return "\n".join(lines) + "\n"
 
 
 def _nic(nic: Nic) -> str:
     return rate_text(nic.rate_bits_per_s) if nic.rate_bits_per_s else "unlimited"
-
-
-def _link(link: Link) -> str:
-    words = [rate_text(link.rate_bits_per_s), f"{time_text(link.delay_ns)} one way"]
-    words += [f"jitter {time_text(link.jitter_ns)}"] if link.jitter_ns else []
-    words += [f"loss {100 * link.loss:g} %"] if link.loss else []
-    words += [f"reorder {100 * link.reorder:g} %"] if link.reorder else []
-    flow = link.flow_rate_bits_per_s
-    words += [f"{rate_text(flow)} a flow"] if flow else []
-    return ", ".join(words)
 
 
 def plan_json(testbed: Testbed) -> str:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The folder of each testbed that is up, and how to tell one that lives from a leftover.
 
-The keeper holds a lock in the folder as long as it lives; the kernel lets go of it however it ends.
+The supervisor holds a lock in the folder as long as it lives; the kernel releases it however it
+ends.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ _LOCK = "lock"
 
 @dataclass(frozen=True)
 class Info:
-    """A testbed that is up: `shared` where `up` raised it, so that others may use it.
+    """A testbed that is up: `shared` where `up` created it, so that others may use it.
 
-    `keeper` and `outer` are its processes, `own_users` tells that they are in a user namespace.
+    `supervisor` and `outer` are its processes, `own_users` tells that they are in a user namespace.
     """
 
     name: str
     where: str
     shared: bool
-    keeper: int = 0
+    supervisor: int = 0
     outer: int = 0
     own_users: bool = False
 
@@ -75,7 +76,7 @@ def read_info(state: Path) -> Info | None:
 
 
 def lives(state: Path) -> bool:
-    """Tell whether a keeper holds the lock of this folder."""
+    """Tell whether a supervisor holds the lock of this folder."""
     try:
         with (state / _LOCK).open("r+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

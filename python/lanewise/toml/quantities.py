@@ -70,6 +70,15 @@ def rate_text(rate_bits_per_s: float) -> str:
     return f"{rate_bits_per_s:g} bit/s"
 
 
+def text_of(kind: Kind, value: float) -> str:
+    """Return a quantity, given in the base unit of its kind, as a person writes it."""
+    if kind is RATE:
+        return rate_text(value)
+    if kind is TIME:
+        return time_text(value)
+    return f"{100 * value:g} %" if kind is SHARE else f"{value:g} B"
+
+
 def time_text(time_ns: float) -> str:
     """Return a time as a person writes it."""
     for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):

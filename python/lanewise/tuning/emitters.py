@@ -26,7 +26,7 @@ class Emitter:
         if tuning.mpi_family != self.family:
             raise RequestError(
                 f"the rules were measured with {tuning.mpi_family}, not {self.family}; "
-                f"tune with --fabric {self.family}"
+                f"tune with --launcher {self.family}"
             )
         return self.write(tuning)
 

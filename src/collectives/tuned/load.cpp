@@ -7,9 +7,9 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string_view>
 
+#include "base/host.hpp"
 #include "collectives/execute/execute.hpp"
 #include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/environment.hpp"
@@ -19,15 +19,6 @@ namespace lanewise::tuned {
 namespace {
 
 constexpr int usage_error = 2;
-
-/* MPI_Init has not been called yet, so the launcher's word is taken for who is first. */
-bool is_first_process() {
-    for (const char *name :
-         {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "FLUX_TASK_RANK"}) {
-        if (const char *rank = std::getenv(name)) return std::string_view(rank) == "0";
-    }
-    return true;
-}
 
 void end(const std::string& sentence) {
     if (is_first_process()) say(sentence);

@@ -19,7 +19,7 @@
 namespace lanewise::tools {
 namespace {
 
-constexpr int schema_version = 1;
+constexpr int schema_version = 2;
 
 void print_event(const char *name, Json event) {
     event["event"] = name;
@@ -36,7 +36,7 @@ Json context_record(const measure::Bench& bench, const Settings& settings,
             {"subject", subject},
             {"lanewise", lw_version()},
             {"mpi", mpi_library()},
-            {"fabric", settings.fabric.empty() ? LANEWISE_MPI_FAMILY : settings.fabric},
+            {"launcher", settings.launcher.empty() ? LANEWISE_MPI_FAMILY : settings.launcher},
             {"ranks", bench.harness().size()},
             {"placement", placement(bench.harness())},
             {"cores", host.cores},
@@ -49,6 +49,14 @@ Json context_record(const measure::Bench& bench, const Settings& settings,
             {"arguments", settings.words}};
 }
 
+/* Version 1 called the launcher fabric. */
+Json as_version_2(Json context) {
+    if (context.value("version", 0) != 1 || !context.contains("fabric")) return context;
+    context["version"] = schema_version;
+    context["launcher"] = context["fabric"];
+    return context;
+}
+
 struct Before {
     std::vector<std::string> keys;
     std::size_t keep_bytes = 0;
@@ -59,8 +67,8 @@ Result<Before> read_before(const std::string& path, const Json& context) {
     if (!lines) return lines.failure();
     Before before;
     if (lines->records.empty()) return before;
-    const auto& first = lines->records.front();
-    for (const char *key : {"record", "schema", "version", "subject", "mpi", "fabric", "ranks",
+    const auto first = as_version_2(lines->records.front());
+    for (const char *key : {"record", "schema", "version", "subject", "mpi", "launcher", "ranks",
                             "margin", "confidence"}) {
         if (first.contains(key) && first[key] == context[key]) continue;
         const auto was = first.contains(key) ? first[key].dump() : std::string("absent");

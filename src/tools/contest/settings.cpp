@@ -55,7 +55,7 @@ void declare_settings(CLI::App& app, SettingTexts& texts, Settings& settings) {
     app.add_option("-o,--output", settings.output, "evidence.jsonl to write");
     app.add_flag("--resume", settings.resume, "go on with the output file");
     app.add_option("--ranks", settings.ranks_expected, "refuse to run on another number");
-    app.add_option("--fabric", settings.fabric, "name kept in the output");
+    app.add_option("--launcher", settings.launcher, "name kept in the output");
 }
 
 Outcome read_settings(const SettingTexts& texts, Settings& settings) {

@@ -25,7 +25,7 @@ struct Settings {
     std::string output; /* evidence, a JSON line a contest; empty: none is kept */
     bool resume = false;
     int ranks_expected = 0;
-    std::string fabric;
+    std::string launcher;
     std::vector<std::string> words; /* as typed */
 
     lw_measure_options measure_options() const;

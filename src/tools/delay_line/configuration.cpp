@@ -4,8 +4,10 @@
 
 #include "tools/delay_line/configuration.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <string_view>
 
 namespace lanewise::delay_line {
@@ -34,26 +36,18 @@ double number(const Json& value, const std::string& key, double least, double mo
 }
 
 void set(Settings& settings, const std::string& key, const Json& value) {
-    constexpr double longest_ns = 1e12;
-    const auto duration = [&] { return std::llround(number(value, key, 0, longest_ns)); };
-    if (key == "rate_bits_per_s") {
-        settings.rate_bits_per_s = number(value, key, 0, 1e15);
-    } else if (key == "flow_rate_bits_per_s") {
-        settings.flow_rate_bits_per_s = number(value, key, 0, 1e15);
-    } else if (key == "delay_ns") {
-        settings.delay_ns = duration();
-    } else if (key == "jitter_ns") {
-        settings.jitter_ns = duration();
-    } else if (key == "loss") {
-        settings.loss = number(value, key, 0, 1);
-    } else if (key == "reorder") {
-        settings.reorder = number(value, key, 0, 1);
-    } else if (key == "queue_bytes") {
-        settings.queue_bytes = static_cast<std::uint64_t>(number(value, key, 0, 1e15));
-    } else if (key == "up") {
+    if (key == "up") {
         settings.carrier = value.get<bool>() ? Carrier::up : Carrier::cut;
-    } else {
+        return;
+    }
+    const auto *found = std::ranges::find(setting_table, key, &Setting::key);
+    if (found == std::end(setting_table))
         throw Refused{"settings have the unknown key \"" + key + "\""};
+    const double read = number(value, key, 0, found->most);
+    if (const auto *real = std::get_if<double Settings::*>(&found->member)) {
+        settings.**real = read;
+    } else {
+        settings.*std::get<std::int64_t Settings::*>(found->member) = std::llround(read);
     }
 }
 
@@ -134,14 +128,12 @@ Result<Settings> changed(Settings settings, const Json& values) {
 }
 
 Json as_json(const Settings& settings) {
-    return {{"rate_bits_per_s", settings.rate_bits_per_s},
-            {"flow_rate_bits_per_s", settings.flow_rate_bits_per_s},
-            {"delay_ns", settings.delay_ns},
-            {"jitter_ns", settings.jitter_ns},
-            {"loss", settings.loss},
-            {"reorder", settings.reorder},
-            {"queue_bytes", settings.queue_bytes},
-            {"up", settings.carrier == Carrier::up}};
+    Json json = {{"up", settings.carrier == Carrier::up}};
+    for (const auto& setting : setting_table) {
+        std::visit([&](auto member) { json[std::string(setting.key)] = settings.*member; },
+                   setting.member);
+    }
+    return json;
 }
 
 Json as_json(const Counters& counters) {

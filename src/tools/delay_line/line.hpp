@@ -17,21 +17,9 @@
 #include <vector>
 
 #include "tools/delay_line/packet.hpp"
+#include "tools/delay_line/settings.hpp"
 
 namespace lanewise::delay_line {
-
-enum class Carrier { up, cut };
-
-struct Settings {
-    double rate_bits_per_s = 0;      /* 0: as fast as this machine */
-    double flow_rate_bits_per_s = 0; /* what one flow may take; 0: all */
-    std::int64_t delay_ns = 0;
-    std::int64_t jitter_ns = 0; /* up to this much more or less, order kept */
-    double loss = 0;            /* fraction of segments */
-    double reorder = 0;         /* fraction of segments that are held, so that others overtake */
-    std::uint64_t queue_bytes = 0;
-    Carrier carrier = Carrier::up;
-};
 
 struct Counters {
     std::uint64_t offered = 0; /* segments, as all of these */

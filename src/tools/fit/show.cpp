@@ -146,11 +146,11 @@ std::string shown(const model::Fit& fit, const model::Observations& observations
                             hosts.size(), hosts.size() == 1 ? "" : "s",
                             platform.fingerprint.mpi_library, observations.all.size());
     text += fmt::format("{:<10}{:>14}{:>14}{:>22}\n", "# model", "residual rms", "worst",
-                        "held back rms");
+                        "held-out rms");
     for (const auto& name : model::model_names()) {
         if (has_model(platform, name)) text += summary_row(platform, name);
     }
-    text += fmt::format("{} predicts held-back points best\n", platform.best);
+    text += fmt::format("{} predicts held-out points best\n", platform.best);
     for (const auto& lack : fit.lacks) text += fmt::format("not fitted: {}\n", lack);
     text += residual_table(platform);
     const auto describe = [&](const char *name, const auto& model) {

@@ -37,12 +37,14 @@ struct Texts {
     std::string buffers = "warm";
 };
 
-Failure usage(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence}; }
+Failure usage(const std::string& sentence) {
+    return {LW_ERR_ARGUMENT, sentence};
+}
 
 void declare(CLI::App& app, Texts& texts, Arguments& arguments) {
     auto& options = arguments.options;
-    app.add_option("operations", texts.operations,
-                   "names from --list, one or more")->option_text("OPERATION...");
+    app.add_option("operations", texts.operations, "names from --list, one or more")
+        ->option_text("OPERATION...");
     app.add_option("--operation", arguments.libraries, "a user operation, LIBRARY.so:SYMBOL");
     app.add_option("--sizes", texts.sizes, "8,1K or 1:1M:x2 or 0:100K:1K (1:1M:x2)");
     app.add_option("--adaptive", arguments.tolerance,
@@ -79,7 +81,8 @@ void declare(CLI::App& app, Texts& texts, Arguments& arguments) {
     app.add_flag("--validate", arguments.validate, "first check the data that each point delivers");
     app.add_flag("--resume", arguments.resume, "go on with the output file");
     app.add_option("--ranks", arguments.ranks_expected, "refuse to run on another number");
-    app.add_option("--fabric", arguments.fabric, "name kept in the output");
+    app.add_option("--launcher", arguments.launcher, "name kept in the output");
+    app.add_option("--transport", arguments.transport, "name kept in the output");
     app.add_flag("--events", arguments.events, "JSON events instead of the table");
     app.add_flag("--plan", arguments.plan,
                  "check the arguments, print the points, measure nothing");
@@ -120,10 +123,11 @@ Outcome read_intervals(const std::string& text, Arguments& arguments) {
     char end = 0;
     const int read = std::sscanf(text.c_str(), "%lf:%lf:%u%c", &arguments.interval_first_s,
                                  &arguments.interval_last_s, &arguments.interval_count, &end);
-    const bool ordered = arguments.interval_first_s > 0.0 &&
-                         arguments.interval_last_s >= arguments.interval_first_s;
+    const bool ordered =
+        arguments.interval_first_s > 0.0 && arguments.interval_last_s >= arguments.interval_first_s;
     if (read == 3 && ordered && arguments.interval_count > 0) return Done{};
-    return usage("intervals \"" + text + "\" are not FIRST:LAST:COUNT in seconds; "
+    return usage("intervals \"" + text +
+                 "\" are not FIRST:LAST:COUNT in seconds; "
                  "write 1e-6:1e-2:9");
 }
 
@@ -201,8 +205,7 @@ Outcome check_output(const Arguments& arguments) {
         return usage("--resume cannot go on with --adaptive sizes; measure into another file");
     const fs::path path(arguments.output);
     std::error_code error;
-    if (fs::is_directory(path, error))
-        return usage(arguments.output + " is a folder; name a file");
+    if (fs::is_directory(path, error)) return usage(arguments.output + " is a folder; name a file");
     if (fs::exists(path, error)) {
         if (!arguments.resume)
             return usage(arguments.output +
@@ -246,7 +249,8 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
     arguments.options.buffers = *buffers;
     const bool own = arguments.subject == Subject::meetings || arguments.subject == Subject::clock;
     if (own && !measure::are_plain(*buffers))
-        return usage("\"" + texts.operations.front() + "\" has messages of the harness; --buffers "
+        return usage("\"" + texts.operations.front() +
+                     "\" has messages of the harness; --buffers "
                      "are of operations and of what messages cost the processor");
     return measure::Bench::admit(arguments.options);
 }

@@ -36,7 +36,7 @@ struct Arguments {
     double interval_last_s = 1e-2;
     std::uint32_t interval_count = 9;
     double work_s = 0.02; /* polling: of one repetition */
-    int window = 160; /* of operations that stream */
+    int window = 160;     /* of operations that stream */
     std::vector<double> weights;
     lw_measure_options options = LW_MEASURE_OPTIONS;
     std::string output;
@@ -46,7 +46,8 @@ struct Arguments {
     bool plan = false;
     bool list = false;
     int ranks_expected = 0;
-    std::string fabric;
+    std::string launcher;
+    std::string transport;
     std::vector<std::string> words; /* as typed */
 };
 

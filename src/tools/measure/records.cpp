@@ -16,7 +16,7 @@
 namespace lanewise::tools {
 namespace {
 
-constexpr int schema_version = 1;
+constexpr int schema_version = 2;
 
 template <typename Method, typename Id>
 const char *name_of(std::span<const Method> methods, Id id) {
@@ -73,6 +73,14 @@ const char *stop_name(lw_stop stop) {
     return "";
 }
 
+/* Version 1 called the launcher fabric. */
+Json as_version_2(Json context) {
+    if (context.value("version", Json()) != 1 || !context.contains("fabric")) return context;
+    context["version"] = schema_version;
+    context["launcher"] = context["fabric"];
+    return context;
+}
+
 }  // namespace
 
 Json context_record(const Arguments& arguments, const measure::Bench& bench) {
@@ -80,32 +88,35 @@ Json context_record(const Arguments& arguments, const measure::Bench& bench) {
     const auto& options = arguments.options;
     auto mpi = mpi_library();
     if (const auto device = mpi_device(); !device.empty()) mpi["device"] = device;
-    return {{"record", "context"},
-            {"schema", "lanewise-samples"},
-            {"version", schema_version},
-            {"lanewise", lw_version()},
-            {"mpi", mpi},
-            {"fabric", arguments.fabric.empty() ? LANEWISE_MPI_FAMILY : arguments.fabric},
-            {"ranks", bench.harness().size()},
-            {"placement", placement(bench.harness())},
-            {"cores", host.cores},
-            {"kernel", host.kernel},
-            {"governor", host.governor},
-            {"clocksource", host.clocksource},
-            {"clock", bench.clock().name},
-            {"method", name_of(measure::timing_methods(), options.timing)},
-            {"start", name_of(measure::start_methods(), options.start)},
-            {"stopping", stopping(options)},
-            {"pipeline_length", options.pipeline_length},
-            {"root", arguments.root},
-            {"weights", arguments.weights},
-            {"reply", arguments.reply},
-            {"window", arguments.window},
-            {"buffers", buffers_record(options.buffers)},
-            {"order", arguments.order == LW_ORDER_PARALLEL ? "parallel" : "sequential"},
-            {"seed", options.seed},
-            {"started", utc_now()},
-            {"arguments", arguments.words}};
+    Json record = {
+        {"record", "context"},
+        {"schema", "lanewise-samples"},
+        {"version", schema_version},
+        {"lanewise", lw_version()},
+        {"mpi", mpi},
+        {"launcher", arguments.launcher.empty() ? LANEWISE_MPI_FAMILY : arguments.launcher},
+        {"ranks", bench.harness().size()},
+        {"placement", placement(bench.harness())},
+        {"cores", host.cores},
+        {"kernel", host.kernel},
+        {"governor", host.governor},
+        {"clocksource", host.clocksource},
+        {"clock", bench.clock().name},
+        {"method", name_of(measure::timing_methods(), options.timing)},
+        {"start", name_of(measure::start_methods(), options.start)},
+        {"stopping", stopping(options)},
+        {"pipeline_length", options.pipeline_length},
+        {"root", arguments.root},
+        {"weights", arguments.weights},
+        {"reply", arguments.reply},
+        {"window", arguments.window},
+        {"buffers", buffers_record(options.buffers)},
+        {"order", arguments.order == LW_ORDER_PARALLEL ? "parallel" : "sequential"},
+        {"seed", options.seed},
+        {"started", utc_now()},
+        {"arguments", arguments.words}};
+    if (!arguments.transport.empty()) record["transport"] = arguments.transport;
+    return record;
 }
 
 Json point_record(const std::string& operation, const measure::Measured& measured) {
@@ -180,8 +191,8 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context)
     Unfinished unfinished;
     unfinished.truncated = lines->truncated;
     if (lines->records.empty()) return unfinished;
-    const auto& before = lines->records.front();
-    for (const char *key : {"record", "schema", "version", "mpi", "fabric", "ranks", "clock",
+    const auto before = as_version_2(lines->records.front());
+    for (const char *key : {"record", "schema", "version", "mpi", "launcher", "ranks", "clock",
                             "method", "start", "stopping", "pipeline_length", "root", "weights",
                             "reply", "order", "window", "buffers"}) {
         if (before.contains(key) && before[key] == context[key]) continue;

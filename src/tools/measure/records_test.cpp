@@ -3,8 +3,8 @@
 // Going on with an interrupted file: what of it is kept, and which files are
 // refused.
 
-#include "tools/measure/buffers.hpp"
 #include "tools/measure/records.hpp"
+#include "tools/measure/buffers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,9 +24,9 @@ using ::testing::UnorderedElementsAre;
 Json context_of(int ranks) {
     return {{"record", "context"},
             {"schema", "lanewise-samples"},
-            {"version", 1},
+            {"version", 2},
             {"mpi", {{"family", "openmpi"}, {"library", "Open MPI v4.1.4"}, {"standard", "3.1"}}},
-            {"fabric", "openmpi"},
+            {"launcher", "openmpi"},
             {"ranks", ranks},
             {"clock", "monotonic"},
             {"method", "max"},
@@ -138,11 +138,11 @@ TEST_F(UnfinishedFile, WithAContextOnlyIsKept) {
 
 TEST_F(UnfinishedFile, OfOtherConditionsIsRefusedNamingThem) {
     const std::pair<const char *, Json> changes[] = {
-        {"ranks", 8},       {"method", "global"}, {"start", "window"},
-        {"clock", "wtime"}, {"fabric", "mpich"},  {"pipeline_length", 4},
-        {"root", 3},        {"schema", "other"},  {"stopping", {{"rule", "student"}}},
-        {"reply", "4K"},    {"weights", {3.0}},   {"order", "sequential"}, {"window", 8},
-        {"buffers", {{"turns", 3}}},
+        {"ranks", 8},       {"method", "global"},        {"start", "window"},
+        {"clock", "wtime"}, {"launcher", "mpich"},       {"pipeline_length", 4},
+        {"root", 3},        {"schema", "other"},         {"stopping", {{"rule", "student"}}},
+        {"reply", "4K"},    {"weights", {3.0}},          {"order", "sequential"},
+        {"window", 8},      {"buffers", {{"turns", 3}}},
     };
     for (const auto& [key, value] : changes) {
         auto context = context_of(4);
@@ -158,10 +158,20 @@ TEST_F(UnfinishedFile, OfOtherConditionsIsRefusedNamingThem) {
 
 TEST_F(UnfinishedFile, OfANewerSchemaIsRefused) {
     auto context = context_of(4);
-    context["version"] = 2;
+    context["version"] = 3;
     write({context});
 
-    EXPECT_THAT(refused(context_of(4)), HasSubstr("version 2"));
+    EXPECT_THAT(refused(context_of(4)), HasSubstr("version 3"));
+}
+
+TEST_F(UnfinishedFile, OfVersion1IsKept) {
+    auto context = context_of(4);
+    context["version"] = 1;
+    context["fabric"] = context["launcher"];
+    context.erase("launcher");
+    write({context});
+
+    EXPECT_EQ(read(context_of(4)).keep_bytes, whole_bytes_);
 }
 
 TEST_F(UnfinishedFile, WithoutAContextIsRefused) {

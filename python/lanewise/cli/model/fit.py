@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from lanewise.cli.measure import FabricName, Host, Hostfile, LauncherArguments, Ranks
+from lanewise.cli.measure import Host, Hostfile, LauncherArguments, LauncherName, Ranks
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
 from lanewise.launch.machine import core_count
@@ -45,7 +45,7 @@ def fit(
     measure: Measure = False,
     ranks: Ranks = "",
     samples: Folder = "samples",
-    fabric: FabricName = "",
+    launcher: LauncherName = "",
     host: Host = "",
     hostfile: Hostfile = "",
     launcher_args: LauncherArguments = "",
@@ -63,14 +63,14 @@ def fit(
     paths = list(files or [])
     if measure:
         launching = {
-            "--fabric": fabric, "--host": host, "--hostfile": hostfile,
+            "--launcher": launcher, "--host": host, "--hostfile": hostfile,
             "--launcher-args": launcher_args,
         }  # fmt: skip
         words = [f"{option}={text}" for option, text in launching.items() if text]
         count = positive_count("-n", ranks or str(max(2, core_count())))
         paths += measure_all(count, Path(samples), words)
-    elif ranks or fabric:
-        raise RequestError("-n and --fabric are for measuring; add --measure, or leave them out")
+    elif ranks or launcher:
+        raise RequestError("-n and --launcher are for measuring; add --measure or omit them")
     line = [*paths, *(["-o", output] if output else []), *(["--json"] if as_json else [])]
     sys.stdout.write(ask(*line))
 

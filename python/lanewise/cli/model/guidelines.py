@@ -58,7 +58,7 @@ def guidelines(
     seed: options.Seed = None,
     as_json: AsJson = False,
     strict: Strict = False,
-    fabric: launching.FabricName = "",
+    launcher: launching.LauncherName = "",
     host: launching.Host = "",
     hostfile: launching.Hostfile = "",
     launcher_args: launching.LauncherArguments = "",
@@ -78,10 +78,10 @@ def guidelines(
     only if the intervals say so twice.
     """
     values = context.params
-    choice = choose(fabric, os.environ)
+    choice = choose(launcher, os.environ)
     with launching.job_folder(choice, values) as folder:
         job = job_of(choice, values, folder)
-        planned = plan(choice.fabric, job)
+        planned = plan(choice.launcher, job)
         if print_command:
             launching.show_command(choice, job)
             return
@@ -102,18 +102,18 @@ def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
     ranks = positive_count("-n", values["ranks"] or str(max(2, core_count())))
     arguments = [*(values["collectives"] or []), *options.native_arguments(values)]
-    arguments += [f"--ranks={ranks}", f"--fabric={choice.fabric.name}"]
+    arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
     return launching.job_running(choice, values, folder, (CHECK, *arguments), ranks)
 
 
 def hold(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> Contests:
     """Launch `job` and return what it told; RunError where it failed."""
-    write_files(choice.fabric, job)
+    write_files(choice.launcher, job)
     seen = Contests(points=points, budget_s=options.budget_s(values["budget"]))
     quiet = values["quiet"] or values["as_json"]
     try:
         with contest_progress(seen, "quiet" if quiet else "shown") as on_event:
-            outcome = run(choice.fabric.command(job), choice.fabric.environment(job), on_event)
+            outcome = run(choice.launcher.command(job), choice.launcher.environment(job), on_event)
     except KeyboardInterrupt:
         sys.stderr.write(f"lanewise model guidelines: stopped after {seen.done} of {seen.points}\n")
         raise typer.Exit(130) from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fabric of the suite: an MPI, its transport and a placement, described by a small TOML file.
+"""A transport of the suite: an MPI over a network, with a placement, described by a TOML file.
 
     title = "Open MPI, TCP"
     mpi = "openmpi"
@@ -14,7 +14,7 @@
     [hca]
     ports = ["lo"]
 
-schema/fabric.schema.json says it for machines.
+schema/transport.schema.json says it for machines.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from typing import Any
 from lanewise.errors import RequestError
 from lanewise.launch.hca import PERSONALITIES, PORTS_MAX
 from lanewise.launch.native import PRESETS
-from lanewise.launch.registry import FABRICS as LAUNCHERS
+from lanewise.launch.registry import LAUNCHERS
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-SCHEMA_NAME = "lanewise-fabric"
+SCHEMA_NAME = "lanewise-transport"
+SCHEMA_NAME_BEFORE = "lanewise-fabric"
 SCHEMA_VERSION = 1
 FILES = Path(__file__).with_name("files")
 BINDINGS = ("", "core", "none")
@@ -63,10 +64,10 @@ class Hca:
 
 
 @dataclass(frozen=True)
-class Fabric:
-    """One fabric; `launcher` starts it, `device` is what the MPI must say that it is built with.
+class Transport:
+    """One transport; `launcher` starts it, `device` is what the MPI must say that it is built with.
 
-    `environment` reaches the ranks alone.  `across_hosts` says that its transport leaves the host.
+    `environment` reaches the ranks alone.  `across_hosts` tells that it reaches other hosts.
     """
 
     name: str
@@ -82,12 +83,12 @@ class Fabric:
 
 
 def shipped_names() -> list[str]:
-    """Return the names of the fabrics that Lanewise comes with."""
+    """Return the names of the transports that Lanewise comes with."""
     return sorted(path.stem for path in FILES.glob("*.toml"))
 
 
-def find(given: str) -> Fabric:
-    """Return the fabric called `given`: a path, or the name of a shipped one."""
+def find(given: str) -> Transport:
+    """Return the transport called `given`: a path, or the name of a shipped one."""
     path = Path(given)
     if not path.is_file() and given in shipped_names():
         path = FILES / f"{given}.toml"
@@ -97,18 +98,18 @@ def find(given: str) -> Fabric:
         close = difflib.get_close_matches(given, shipped_names(), n=1)
         hint = f"did you mean {close[0]}?" if close else f"shipped are {', '.join(shipped_names())}"
         reason = getattr(error, "strerror", None) or "it is no text"
-        raise RequestError(f"fabric {given} cannot be read ({reason}); {hint}") from None
+        raise RequestError(f"transport {given} cannot be read ({reason}); {hint}") from None
     return parse(text, path.name.removesuffix(".toml"), str(given))
 
 
-def parse(text: str, name: str, where: str) -> Fabric:
-    """Make the fabric `name` from the text of its file; `where` is how messages call the file."""
+def parse(text: str, name: str, where: str) -> Transport:
+    """Make the transport `name` from the text of its file, which messages call `where`."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RequestError(f"{where} is not TOML: {error}") from None
     take = Taker(values, where)
-    if take.text("schema") != SCHEMA_NAME:
+    if take.text("schema") not in (SCHEMA_NAME, SCHEMA_NAME_BEFORE):
         raise RequestError(f"{where}: schema is not '{SCHEMA_NAME}'; write schema = ...")
     version = values.pop("version", None)
     if version != SCHEMA_VERSION:
@@ -116,7 +117,7 @@ def parse(text: str, name: str, where: str) -> Fabric:
     mpi = take.one_of("mpi", tuple(PRESETS))
     placing = Taker(take.table("placement"), f"{where}: placement")
     hca = hca_of(Taker(take.table("hca"), f"{where}: hca")) if "hca" in values else Hca()
-    fabric = Fabric(
+    transport = Transport(
         name=name,
         title=take.text("title", name),
         mpi=mpi,
@@ -134,9 +135,9 @@ def parse(text: str, name: str, where: str) -> Fabric:
     )
     take.nothing_left()
     placing.nothing_left()
-    if mpi not in LAUNCHERS[fabric.launcher].mpis:
-        raise RequestError(f"{where}: launcher {fabric.launcher} does not start {mpi}")
-    return fabric
+    if mpi not in LAUNCHERS[transport.launcher].mpis:
+        raise RequestError(f"{where}: launcher {transport.launcher} does not start {mpi}")
+    return transport
 
 
 def hca_of(take: Taker) -> Hca:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Turns: one program run plain and tuned, by turns, and what that says of the tuning.
+"""Interleaved runs of one program, plain and tuned, and the ratio of their times.
 
-The two change places every turn, so that a machine that drifts favours neither.  Times are of
-the whole launch, by the wall, because that is what its user waits for.
+The order changes every round, so that a machine that drifts favours neither.  Times are wall-clock
+times of the whole launch, because that is what its user waits for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from lanewise.errors import RequestError, RunError
 from lanewise.results.compare import REPETITIONS_MIN, ratio_interval
 from lanewise.tuning.write import write_whole
 
-SCHEMA = "lanewise-turns"
+SCHEMA = "lanewise-interleaved"
+SCHEMA_BEFORE = "lanewise-turns"
 VERSION = 1
 CONFIDENCE = 0.95
 PLAIN, TUNED = "plain", "tuned"
@@ -31,7 +32,7 @@ Clock = Callable[[], float]
 
 
 @dataclass(frozen=True)
-class Turns:
+class Interleaved:
     """A launch line, the tuning file it was tuned by, and the seconds of each run, in order."""
 
     line: str
@@ -44,7 +45,7 @@ class Turns:
         return statistics.median(self.tuned_s) / statistics.median(self.plain_s)
 
     def interval(self) -> tuple[float, float] | None:
-        """Return the interval of the ratio; None where there were too few turns for one."""
+        """Return the interval of the ratio; None where there were too few rounds for one."""
         if min(len(self.plain_s), len(self.tuned_s)) < REPETITIONS_MIN:
             return None
         return ratio_interval(self.plain_s, self.tuned_s, CONFIDENCE)
@@ -58,25 +59,25 @@ class Turns:
         )
         return (
             f"plain {plain_s:.3g} s, tuned {tuned_s:.3g} s, "
-            f"tuned/plain {self.ratio():.3f} ({bounds}), {len(self.plain_s)} turns"
+            f"tuned/plain {self.ratio():.3f} ({bounds}), {len(self.plain_s)} rounds"
         )
 
 
-def take_turns(
+def run_interleaved(
     commands: Mapping[str, Sequence[str]],
-    turns: int,
+    rounds: int,
     environment: Mapping[str, str],
     clock: Clock = time.monotonic,
 ) -> dict[str, list[float]]:
-    """Run each of `commands` once a turn, in changing order; return the seconds of each.
+    """Run each of `commands` once per round, in changing order; return the seconds of each.
 
-    What they print is seen in the first turn only.  Raises RunError where one fails.
+    Their output is shown in the first round only.  Raises RunError where one fails.
     """
     seconds: dict[str, list[float]] = {name: [] for name in commands}
-    for turn in range(turns):
-        order = list(commands)[:: 1 if turn % 2 == 0 else -1]
+    for number in range(rounds):
+        order = list(commands)[:: 1 if number % 2 == 0 else -1]
         for name in order:
-            shown = None if turn == 0 else subprocess.DEVNULL
+            shown = None if number == 0 else subprocess.DEVNULL
             begin_s = clock()
             done = subprocess.run(
                 list(commands[name]), env=dict(environment), stdout=shown, check=False
@@ -87,34 +88,42 @@ def take_turns(
     return seconds
 
 
-def write(turns: Turns, path: Path) -> None:
+def write(runs: Interleaved, path: Path) -> None:
     """Write the file, whole or not at all; RunError where it cannot be written."""
     values = {
         "schema": SCHEMA,
         "version": VERSION,
         "lanewise": __version__,
         "created": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        **asdict(turns),
+        **asdict(runs),
     }
     write_whole(path, json.dumps(values, indent=1) + "\n")
 
 
-def load(path: Path) -> Turns:
+def load(path: Path) -> Interleaved:
     """Read the file; RequestError naming the key that is unknown, missing or of another kind."""
     try:
         values: Any = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise RequestError(f"{path} cannot be read: {error}; make it anew: --turns") from None
+        raise RequestError(
+            f"{path} cannot be read: {error}; measure again with --interleaved"
+        ) from None
     known = {"schema", "version", "lanewise", "created", "line", "tuning", "plain_s", "tuned_s"}
     if not isinstance(values, dict) or values.keys() != known:
         odd = sorted(values.keys() ^ known) if isinstance(values, dict) else ["no object"]
-        raise RequestError(f"{path}: unknown or missing: {', '.join(odd)}; make it anew: --turns")
-    if (values["schema"], values["version"]) != (SCHEMA, VERSION):
+        raise RequestError(
+            f"{path}: unknown or missing: {', '.join(odd)}; measure again with --interleaved"
+        )
+    if values["schema"] not in (SCHEMA, SCHEMA_BEFORE) or values["version"] != VERSION:
         raise RequestError(f"{path} is of version {values['version']}; this reads {VERSION}")
     for key in ("plain_s", "tuned_s"):
         if not _are_times(values[key]):
-            raise RequestError(f"{path}: {key} is no list of seconds; make it anew: --turns")
-    return Turns(str(values["line"]), str(values["tuning"]), values["plain_s"], values["tuned_s"])
+            raise RequestError(
+                f"{path}: {key} is no list of seconds; measure again with --interleaved"
+            )
+    return Interleaved(
+        str(values["line"]), str(values["tuning"]), values["plain_s"], values["tuned_s"]
+    )
 
 
 def _are_times(values: object) -> bool:

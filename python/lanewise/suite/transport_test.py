@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fabrics: what a file says, what a wrong one is told, and the launch line that follows."""
+"""Transports: what a file says, what a wrong one is told, and the launch line that follows."""
 
 import json
 import sys
@@ -12,9 +12,9 @@ from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice
 from lanewise.launch.hca import DEVICE_NODE, LIBRARY
 from lanewise.launch.native import MANIFEST, NativeBuild
-from lanewise.launch.registry import FABRICS as LAUNCHERS
-from lanewise.suite.fabric import FILES, find, parse, shipped_names
+from lanewise.launch.registry import LAUNCHERS
 from lanewise.suite.start import Ranks, Site, line_of
+from lanewise.suite.transport import FILES, find, parse, shipped_names
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,13 +22,13 @@ else:
     import tomli as tomllib
 
 SCHEMA = json.loads(
-    (Path(__file__).parents[3] / "schema" / "fabric.schema.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[3] / "schema" / "transport.schema.json").read_text(encoding="utf-8")
 )
-HEAD = 'schema = "lanewise-fabric"\nversion = 1\n'
+HEAD = 'schema = "lanewise-transport"\nversion = 1\n'
 BUILD = NativeBuild(Path(), "openmpi", "", "Release", "", "0", Path("/bin"), Path("/lib"))
 
 
-def test_the_fabrics_of_the_issue_are_shipped() -> None:
+def test_the_transports_of_the_issue_are_shipped() -> None:
     assert set(shipped_names()) >= {
         "openmpi-shm", "openmpi-tcp", "openmpi-ucx-shm", "openmpi-ucx-tcp", "openmpi-ofi-tcp",
         "openmpi-ucx-rc", "mpich-ofi", "mpich-ucx",
@@ -36,7 +36,7 @@ def test_the_fabrics_of_the_issue_are_shipped() -> None:
 
 
 @pytest.mark.parametrize("name", shipped_names())
-def test_a_shipped_fabric_follows_the_schema_and_is_read(name: str) -> None:
+def test_a_shipped_transport_follows_the_schema_and_is_read(name: str) -> None:
     Draft202012Validator(SCHEMA).validate(tomllib.loads((FILES / f"{name}.toml").read_text()))
 
     assert find(name).name == name
@@ -108,7 +108,7 @@ def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_fabric_with_ports_has_the_software_device_on_every_rank(libraries: Path) -> None:
+def test_a_transport_with_ports_has_the_software_device_on_every_rank(libraries: Path) -> None:
     choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
 
     line = line_of(Ranks(find("openmpi-ucx-rc"), 2), choice, ["prog"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Carry a plan out with pyroute2: namespaces, bridges, wires, rates, addresses, routes.
+"""The network of a testbed, built with pyroute2: namespaces, bridges, wires, rates and routes.
 
 A netlink socket belongs to the network namespace in which it was opened, so one socket for each
 namespace is opened while this process is there, and stays of use after it has gone on.
@@ -18,12 +18,13 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 from lanewise.errors import RunError
 from lanewise.testbed import namespaces
+from lanewise.testbed.impairments import for_delay_line
 from lanewise.testbed.plan import DelayLine, End, Namespace, Plan
 
 _TUN_QUEUE_PACKETS = 5000
 
 
-class World:
+class Network:
     """The namespaces of a testbed, and a netlink socket into each."""
 
     def __init__(self, state: Path) -> None:
@@ -65,7 +66,7 @@ class World:
         netlink.link("set", index=1, state="up")
 
     def make_devices(self, plan: Plan, delay_line: Path) -> None:
-        """Make bridges, wires and the ends of links, then raise them all."""
+        """Make bridges, wires and the ends of links, then set them up."""
         for switch in plan.bridges:
             self.call(switch.namespace, "link", "add", ifname=switch.device, kind="bridge")
         for wire in plan.wires:
@@ -73,15 +74,15 @@ class World:
         for line in plan.delay_lines:
             self.start_line(line, delay_line)
         for switch in plan.bridges:
-            self.raise_port(switch, "")
+            self.set_up(switch, "")
         for wire in plan.wires:
-            self.raise_port(wire.host, "")
-            self.raise_port(wire.port, wire.bridge)
+            self.set_up(wire.host, "")
+            self.set_up(wire.port, wire.bridge)
             self._ports[wire.host] = wire.port
         for slow in (slow for line in plan.delay_lines for slow in line.wires):
             for end, bridge in zip(slow.ends, ("", slow.bridge), strict=True):
                 self.do(end, "link", "set", txqlen=_TUN_QUEUE_PACKETS)
-                self.raise_port(end, bridge)
+                self.set_up(end, bridge)
             self._ports[slow.ends[0]] = slow.ends[1]
 
     def add_wire(self, host: End, port: End) -> None:
@@ -90,7 +91,7 @@ class World:
             peer = {"ifname": host.device, "net_ns_fd": there.fileno()}
             self.call(port.namespace, "link", "add", ifname=port.device, kind="veth", peer=peer)
 
-    def raise_port(self, end: End, bridge: str) -> None:
+    def set_up(self, end: End, bridge: str) -> None:
         """Switch a device on, on a bridge where one is named."""
         named: dict[str, Any] = {"state": "up"}
         if bridge:
@@ -122,10 +123,7 @@ class World:
                     {"namespace": str(self.netns(end.namespace)), "device": end.device}
                     for end in wire.ends
                 ],
-                "settings": {
-                    key: round(value) if key.endswith("_ns") else value
-                    for key, value in wire.settings
-                },
+                "settings": for_delay_line(dict(wire.settings)),
             }
             for wire in line.wires
         ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The keeper: the process that a testbed is.
+"""The supervisor: the process that owns a testbed.
 
-`python -m lanewise.testbed.keeper FOLDER DELAY_LINE` makes what FOLDER/testbed.toml describes, in
-namespaces for processes, mounts and (where it is not root) users that nobody else is in.  Inside,
+`python -m lanewise.testbed.supervisor FOLDER DELAY_LINE` makes what FOLDER/testbed.toml describes,
+in its own namespaces for processes, mounts and (where it is not root) users.  Inside,
 it is the first process, so whatever runs in the testbed ends with it; the network namespaces have
 names only on a file system that ends with it, too.  An outer half waits for that, and removes the
 folder.
@@ -26,8 +26,8 @@ from pathlib import Path
 
 from lanewise.errors import LanewiseError, RunError
 from lanewise.testbed import namespaces
-from lanewise.testbed.carry import World
 from lanewise.testbed.layout import make_plan
+from lanewise.testbed.network import Network
 from lanewise.testbed.plan import End, Plan
 from lanewise.testbed.read import read
 from lanewise.testbed.state import CONTROL, DESCRIPTION, read_info, write_info
@@ -61,12 +61,12 @@ def main(arguments: list[str]) -> int:
     state = Path(arguments[0])
     lifeline = 0 if "--lifeline" in arguments else None
     try:
-        return keep(state, Path(arguments[1]), lifeline)
+        return supervise(state, Path(arguments[1]), lifeline)
     finally:
         shutil.rmtree(state, ignore_errors=True)
 
 
-def keep(state: Path, program: Path, lifeline: int | None) -> int:
+def supervise(state: Path, program: Path, lifeline: int | None) -> int:
     """Leave for namespaces of our own, start the inner half in them, and wait for its end."""
     try:
         own_users = leave()
@@ -77,7 +77,7 @@ def keep(state: Path, program: Path, lifeline: int | None) -> int:
         os._exit(live(state, program, lifeline))
     info = read_info(state)
     assert info is not None
-    write_info(state, replace(info, keeper=inner, outer=os.getpid(), own_users=own_users))
+    write_info(state, replace(info, supervisor=inner, outer=os.getpid(), own_users=own_users))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: os.kill(inner, signal.SIGKILL))
     _, status = os.waitpid(inner, 0)
@@ -108,8 +108,8 @@ def live(state: Path, program: Path, lifeline: int | None) -> int:
         write_hosts(state, plan)
         if plan.delay_lines:
             os.close(os.open("/dev/net/tun", os.O_RDWR))
-        world = World(state)
-        world.make(plan, program)
+        network = Network(state)
+        network.make(plan, program)
         control = listen(state / CONTROL)
     except namespaces.NamespaceError as error:
         return report_refusal(error.what, error.number)
@@ -119,7 +119,7 @@ def live(state: Path, program: Path, lifeline: int | None) -> int:
         return report(str(error))
     sys.stdout.write('{"ready": true}\n')
     sys.stdout.close()
-    serve(world, control, lifeline)
+    serve(network, control, lifeline)
     return 0
 
 
@@ -129,7 +129,7 @@ def report_refusal(what: str, number: int) -> int:
 
 
 def report(sentence: str) -> int:
-    """Tell whoever started the keeper why there will be no testbed."""
+    """Tell whoever started the supervisor why there will be no testbed."""
     sys.stdout.write(json.dumps({"error": sentence}) + "\n")
     sys.stdout.flush()
     return 1
@@ -166,8 +166,8 @@ def listen(path: Path) -> socket.socket:
     return listening
 
 
-def serve(world: World, control: socket.socket, lifeline: int | None) -> None:
-    """Answer requests, and bury orphans, until the lifeline is cut or a delay line dies."""
+def serve(network: Network, control: socket.socket, lifeline: int | None) -> None:
+    """Answer requests, and reap orphans, until the lifeline is cut or a delay line dies."""
     waker, wakened = socket.socketpair()
     wakened.settimeout(0)
     signal.set_wakeup_fd(wakened.fileno())
@@ -177,20 +177,20 @@ def serve(world: World, control: socket.socket, lifeline: int | None) -> None:
     selector.register(waker, selectors.EVENT_READ)
     if lifeline is not None:
         selector.register(lifeline, selectors.EVENT_READ)
-    own = {process.pid: name for name, process in world.lines.items()}
+    own = {process.pid: name for name, process in network.lines.items()}
     while True:
         for key, _ in selector.select():
             if key.fileobj is control:
-                answer(world, control)
+                answer(network, control)
             elif key.fileobj is waker:
                 waker.recv(4096)
-                if bury(own):
+                if reap(own):
                     return
             elif not os.read(key.fd, 4096):
                 return
 
 
-def bury(own: dict[int, str]) -> bool:
+def reap(own: dict[int, str]) -> bool:
     """Wait for children that have ended; tell whether one was a delay line, without which not."""
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG)[0]) != 0:
@@ -199,34 +199,34 @@ def bury(own: dict[int, str]) -> bool:
     return False
 
 
-def answer(world: World, control: socket.socket) -> None:
+def answer(network: Network, control: socket.socket) -> None:
     """Answer one request."""
     client, _ = control.accept()
     with client:
         client.settimeout(1.0)
         with suppress(OSError):
-            client.send(json.dumps(reply_to(world, client.recv(65536))).encode())
+            client.send(json.dumps(reply_to(network, client.recv(65536))).encode())
 
 
-def reply_to(world: World, request: bytes) -> dict[str, object]:
+def reply_to(network: Network, request: bytes) -> dict[str, object]:
     """Do what a request asks for: kill a host, or switch an interface of it."""
     try:
         values = json.loads(request)
         if "kill" in values:
-            return {"killed": kill_host(world, str(values["kill"]))}
+            return {"killed": kill_host(network, str(values["kill"]))}
         # The far end is what a cable or a switch is: without it a host sees its carrier go.
         host = str(values["host"])
-        port = world.port_of(End(host, str(values["interface"])))
-        world.switch(port, "up" if values["up"] else "down")
+        port = network.port_of(End(host, str(values["interface"])))
+        network.switch(port, "up" if values["up"] else "down")
     except (ValueError, KeyError, RunError) as error:
         return {"error": str(error)}
     return {"ok": True}
 
 
-def kill_host(world: World, host: str) -> int:
+def kill_host(network: Network, host: str) -> int:
     """Kill the processes in a host's network namespace; return how many there were."""
     try:
-        number = world.netns(host).stat().st_ino
+        number = network.netns(host).stat().st_ino
     except OSError:
         raise RunError(f"there is no host {host}") from None
     killed = 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the suite measures: kernels, the launches that they share, and the figures they make.
+"""What the suite measures: benchmarks, the launches that they share, and the figures they make.
 
-A figure is a quantity of one kernel against message size.  `moved` is how many messages a rank
+A figure is a quantity of one benchmark against message size.  `moved` is how many messages a rank
 moves in the time that is measured, as Pallas counts them: two for send-receive, four for exchange.
 """
 
@@ -26,13 +26,13 @@ Quantity = Literal["time", "bandwidth", "rate"]
 
 @dataclass(frozen=True)
 class Group:
-    """Kernels that are measured in one launch, at the same sizes (the grammar of --sizes).
+    """Benchmarks that are measured in one launch, at the same sizes (the grammar of --sizes).
 
     A group with `options` of its own takes about `takes_s` and no share of the time for points.
     """
 
     name: str
-    kernels: tuple[str, ...]
+    benchmarks: tuple[str, ...]
     quick_sizes: str
     sizes: str
     efforts: tuple[Effort, ...] = ("quick", "standard", "full")
@@ -44,8 +44,8 @@ class Group:
         return self.quick_sizes if effort == "quick" else self.sizes
 
     def has_windows(self) -> bool:
-        """Say whether a rank holds a window of messages for any of its kernels."""
-        return bool(WINDOWED & set(self.kernels))
+        """Say whether a rank holds a window of messages for any of its benchmarks."""
+        return bool(WINDOWED & set(self.benchmarks))
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Figure:
     key: str
     title: str
     paper: str
-    kernel: str
+    benchmark: str
     quantity: Quantity
     rank_at: tuple[int, ...]
     moved: int = 1
@@ -162,15 +162,15 @@ FIGURES: tuple[Figure, ...] = (
 
 
 def groups_for(effort: Effort, wanted: Iterable[str] = ()) -> list[Group]:
-    """Return the groups of an effort, cut down to the kernels that are wanted, if any are."""
+    """Return the groups of an effort, cut down to the benchmarks that are wanted, if any are."""
     names = list(wanted)
-    known = {kernel for group in GROUPS for kernel in group.kernels}
+    known = {benchmark for group in GROUPS for benchmark in group.benchmarks}
     for name in names:
         if name not in known:
-            raise RequestError(f"no kernel '{name}' in the suite; there are {', '.join(known)}")
+            raise RequestError(f"no benchmark '{name}' in the suite; there are {', '.join(known)}")
     groups = []
     for group in GROUPS:
-        kernels = tuple(name for name in group.kernels if name in names or not names)
-        if kernels and (names or effort in group.efforts):
-            groups.append(replace(group, kernels=kernels))
+        benchmarks = tuple(name for name in group.benchmarks if name in names or not names)
+        if benchmarks and (names or effort in group.efforts):
+            groups.append(replace(group, benchmarks=benchmarks))
     return groups
