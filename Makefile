@@ -48,14 +48,14 @@ demo: packages-demo build ## Measure, fit, tune and run a program, and write dem
 	$(lanewise) measure $(demo_operations) $(demo_options) -o demo/samples.jsonl
 	$(lanewise) fit --measure -n 2 --samples demo/fit -o demo/platform.json
 	$(lanewise) tune scatter gather allreduce -n 4 --budget 2min -o demo/tuning.json
-	$(lanewise) run --tuning demo/tuning.json --turns 6 -o demo/frames.json -- \
+	$(lanewise) run --tuning demo/tuning.json --interleaved 6 -o demo/frames.json -- \
 	  $(demo_launch) -n 4 build/$(firstword $(trees))/bin/frames 200
-	$(lanewise) run --tuning demo/tuning.json --turns 6 -o demo/lammps.json -- \
+	$(lanewise) run --tuning demo/tuning.json --interleaved 6 -o demo/lammps.json -- \
 	  $(demo_launch) -n 4 lmp -in examples/lammps/in.lj -log none -screen none
 	$(lanewise) report demo/samples.jsonl demo/platform.json demo/tuning.json demo/frames.json \
 	  demo/lammps.json -o demo/report.html
-	$(lanewise) suite --quick --budget 90s --kernels pingpong,streaming,allreduce,polling \
-	  -o demo/suite
+	$(lanewise) suite --quick --budget 90s --benchmarks pingpong,streaming,allreduce,polling \
+	  --folder demo/suite
 	echo "The report is $(CURDIR)/demo/report.html; transports compared: demo/suite/report.html"
 
 test: packages-test tests ## Run every suite of every day

@@ -33,7 +33,7 @@ def reproductions() -> list[list[str]]:
         [LANEWISE, "reproduce", "--list", "--json"], stdout=subprocess.PIPE, check=True
     )
     names = [each["name"] for each in json.loads(listed.stdout)["experiments"]]
-    return [[str(LANEWISE), "reproduce", name, "-o", str(RESULTS)] for name in names]
+    return [[str(LANEWISE), "reproduce", name, "--folder", str(RESULTS)] for name in names]
 
 
 def main() -> int:

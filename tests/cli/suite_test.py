@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise suite` and `lanewise scale` for real, on small numbers; and what bad input gets."""
+"""`lanewise suite` and `lanewise suite app` for real, on small numbers; and what bad input gets."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_two_transports_are_compared_and_one_that_does_not_start_is_a_gap(tmp_pa
 
     done = lanewise(
         "suite", "--quick", "--budget", "8s", "--benchmarks", "pingpong,partitioned",
-        "--transports", f"openmpi-shm,openmpi-tcp,{broken}", "-o", str(out),
+        "--transports", f"openmpi-shm,openmpi-tcp,{broken}", "--folder", str(out),
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
@@ -80,7 +80,7 @@ def test_reliable_connections_of_the_software_device_are_a_transport(tmp_path: P
 
     done = lanewise(
         "suite", "--quick", "--budget", "20s", "--benchmarks", "pingpong,streaming,put_flush",
-        "--validate", "--transports", "openmpi-ucx-rc", "-o", str(out),
+        "--validate", "--transports", "openmpi-ucx-rc", "--folder", str(out),
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
@@ -95,7 +95,7 @@ def test_buffers_are_chosen_for_a_whole_suite_and_kept_in_its_samples(tmp_path: 
 
     done = lanewise(
         "suite", "--quick", "--budget", "6s", "--benchmarks", "pingpong,polling", "--validate",
-        "--buffers", "cold, unaligned", "--transports", "openmpi-shm", "-o", str(out),
+        "--buffers", "cold, unaligned", "--transports", "openmpi-shm", "--folder", str(out),
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
@@ -111,7 +111,7 @@ def test_buffers_are_chosen_for_a_whole_suite_and_kept_in_its_samples(tmp_path: 
 
 def test_a_suite_that_ran_out_of_time_goes_on(tmp_path: Path) -> None:
     words = ["suite", "--quick", "--benchmarks", "pingpong,bcast,polling",
-             "--transports", "openmpi-shm", "-o", str(tmp_path / "out")]  # fmt: skip
+             "--transports", "openmpi-shm", "--folder", str(tmp_path / "out")]  # fmt: skip
     first = lanewise(*words, "--budget", "1s")
     before = json.loads((tmp_path / "out" / "suite.json").read_text())
 
@@ -139,7 +139,7 @@ def test_a_suite_that_ran_out_of_time_goes_on(tmp_path: Path) -> None:
 def test_a_request_that_cannot_be_met_is_refused_in_one_line(
     tmp_path: Path, words: list[str], said: str
 ) -> None:
-    done = lanewise("suite", *words, "-o", str(tmp_path / "out"))
+    done = lanewise("suite", *words, "--folder", str(tmp_path / "out"))
 
     assert done.returncode == 2
     assert said in done.stderr
@@ -163,7 +163,7 @@ def test_transports_reach_across_the_hosts_of_a_testbed(tmp_path: Path) -> None:
 
     done = lanewise(
         "suite", "--quick", "--budget", "5s", "--benchmarks", "pingpong", "--testbed", "two-site",
-        "--transports", "openmpi-tcp,openmpi-shm", "-o", str(out),
+        "--transports", "openmpi-tcp,openmpi-shm", "--folder", str(out),
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
@@ -180,7 +180,7 @@ def test_a_program_is_scaled_over_a_transport(tmp_path: Path) -> None:
     kept = tmp_path / "times.json"
 
     done = lanewise(
-        "scale", "-n", "1,2", "--scaled", "--transports", "openmpi-shm", "--repetitions", "2",
+        "suite", "app", "-n", "1,2", "--weak", "--transports", "openmpi-shm", "--repetitions", "2",
         "-o", str(kept), "--", "lmp", "-in", str(source), "-log", "none", "-var", "steps", "20",
         "-var", "ranks", "{ranks}",
     )  # fmt: skip
@@ -192,7 +192,7 @@ def test_a_program_is_scaled_over_a_transport(tmp_path: Path) -> None:
 
 def test_a_pattern_that_never_matches_is_told_with_the_last_lines() -> None:
     done = lanewise(
-        "scale", "-n", "1", "--transports", "openmpi-shm", "--pattern", "Elapsed ([0-9.]+)",
+        "suite", "app", "-n", "1", "--transports", "openmpi-shm", "--pattern", "Elapsed ([0-9.]+)",
         "--", "echo", "Total wall time: 3",
     )  # fmt: skip
 
@@ -202,7 +202,7 @@ def test_a_pattern_that_never_matches_is_told_with_the_last_lines() -> None:
 
 
 def test_scaled_work_needs_a_place_for_the_ranks() -> None:
-    done = lanewise("scale", "-n", "1,2", "--scaled", "--", "echo", "1")
+    done = lanewise("suite", "app", "-n", "1,2", "--weak", "--", "echo", "1")
 
     assert done.returncode == 2
     assert "{ranks}" in done.stderr

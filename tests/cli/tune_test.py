@@ -59,7 +59,7 @@ def test_nonblocking_collectives_have_evidence_of_their_own(
     choices = {c.choice for point in points for c in point.candidates}
     assert {choice.origin for choice in choices} == {"lanewise"}
     assert "linear_nb" in {choice.algorithm for choice in choices}
-    emitted = lanewise("tune", "t.json", "--emit", real_mpi)
+    emitted = lanewise("tune", "export", "t.json", "--for", real_mpi)
     assert emitted.returncode == 0, emitted.stderr
     assert "iscatter" not in emitted.stdout.lower()
 
@@ -163,7 +163,7 @@ def test_rules_are_emitted_without_measuring(lanewise: Lanewise, tmp_path: Path)
     save(one, tmp_path / "t.json")
 
     shown = lanewise("tune", "t.json", "--emit", "openmpi")
-    written = lanewise("tune", "--emit", "openmpi", "t.json", "-o", "rules.conf")
+    written = lanewise("tune", "export", "t.json", "--for", "openmpi", "-o", "rules.conf")
 
     assert shown.returncode == written.returncode == 0, shown.stderr + written.stderr
     assert shown.stdout == (tmp_path / "rules.conf").read_text(encoding="utf-8")
@@ -185,7 +185,7 @@ PROVED: dict[str, dict[str, dict[int, list[Choice]]]] = {
 def test_the_emitted_file_is_obeyed(lanewise: Lanewise, real_mpi: str, tmp_path: Path) -> None:
     save(tuning(PROVED[real_mpi], real_mpi, ranks=2), tmp_path / "t.json")
 
-    done = lanewise("tune", "t.json", "--emit", real_mpi, "-o", "rules.conf", "--prove")
+    done = lanewise("tune", "export", "t.json", "--for", real_mpi, "-o", "rules.conf", "--verify")
 
     assert done.returncode == 0, done.stderr
     assert "the emitted file is obeyed" in done.stderr
@@ -196,7 +196,7 @@ def test_a_file_that_is_not_obeyed_is_found_out(
 ) -> None:
     save(tuning({"bcast": {8: [own("nonesuch")]}}, real_mpi, ranks=2), tmp_path / "t.json")
 
-    done = lanewise("tune", "t.json", "--emit", real_mpi, "-o", "rules.conf", "--prove")
+    done = lanewise("tune", "export", "t.json", "--for", real_mpi, "-o", "rules.conf", "--verify")
 
     if real_mpi == "openmpi":
         assert "left out: bcast: an algorithm whose number is not known" in done.stderr

@@ -31,7 +31,7 @@ def require(launcher: str) -> None:
 
 def reproduce(name: str, folder: Path) -> dict[str, Any]:
     """Run an experiment by the command and return the object on its last line."""
-    folders = ["-o", str(folder), "--results", str(folder / "results")]
+    folders = ["--folder", str(folder), "--results", str(folder / "results")]
     done = subprocess.run(
         [sys.executable, "-m", "lanewise", "reproduce", name, "--json", *folders],
         capture_output=True, text=True, check=False, timeout=300,

@@ -38,10 +38,10 @@ COMMANDS: dict[str, str] = {
 }
 # Commands that are groups of commands.
 GROUPS = ("model", "testbed", "rdma")
-# Commands that the help does not list: for those who work on Lanewise itself.
-HIDDEN: dict[str, str] = {"reproduce": "reproduce", "scale": "suite_application"}
+# Commands for those who work on Lanewise itself; outside of a checkout the help omits them.
+FOR_DEVELOPERS: dict[str, str] = {"reproduce": "reproduce"}
 # A command below one that takes arguments of its own; it is found by its two words.
-BELOW: dict[str, str] = {}
+BELOW: dict[str, str] = {"tune export": "tune_export"}
 
 # The class that all usage errors derive from has no public name in typer.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
@@ -54,9 +54,9 @@ def version_wanted(wanted: bool) -> None:
         raise typer.Exit
 
 
-def make_app(names: Sequence[str] = tuple(COMMANDS)) -> typer.Typer:
+def make_app(names: Sequence[str] = (*COMMANDS, *FOR_DEVELOPERS)) -> typer.Typer:
     """Build the command with the subcommands called `names`."""
-    app = ExampleTyper(name="lanewise", purposes=PURPOSES)
+    app = ExampleTyper(name="lanewise", purposes={**PURPOSES, "In a checkout": FOR_DEVELOPERS})
 
     @app.callback()
     def lanewise(
@@ -71,7 +71,7 @@ def make_app(names: Sequence[str] = tuple(COMMANDS)) -> typer.Typer:
         """
 
     for name in names:
-        import_module(f"lanewise.cli.{({**COMMANDS, **HIDDEN})[name]}").register(app)
+        import_module(f"lanewise.cli.{({**COMMANDS, **FOR_DEVELOPERS})[name]}").register(app)
     return app
 
 
@@ -108,8 +108,8 @@ def run_one(arguments: list[str]) -> int:
     if below in BELOW:
         return execute(make_app_below(below), arguments[1:], f"lanewise {arguments[0]}", below)
     asked = [word for word in arguments if not word.startswith("-")][:1]
-    known = [word for word in asked if word in COMMANDS or word in HIDDEN]
-    app = make_app(known or tuple(COMMANDS))
+    known = [word for word in asked if word in COMMANDS or word in FOR_DEVELOPERS]
+    app = make_app(known) if known else make_app()
     in_group = arguments[1:2] if known and known[0] in GROUPS else []
     named = [word for word in in_group if not word.startswith("-")]
     bare = not arguments or (arguments == known and known[0] in GROUPS)

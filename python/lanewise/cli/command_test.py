@@ -49,7 +49,6 @@ def test_the_help_of_the_whole_opens_with_an_example(arguments: list[str], capsy
     shown = capsys.readouterr().out
     assert shown.startswith("Example:\n  $ lanewise measure")
     assert all(f"  {name} " in shown for name in COMMANDS)
-    assert "reproduce" not in shown
 
 
 @pytest.mark.parametrize("arguments", [[], ["model"], ["rdma"], ["testbed"]])

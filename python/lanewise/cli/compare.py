@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from lanewise.cli.numbers import positive_number
-from lanewise.errors import RequestError
+from lanewise.cli.numbers import positive_number, share
 from lanewise.results.quantity import size_text
 from lanewise.results.read import load
 from lanewise.results.table import line, microseconds
@@ -47,7 +46,7 @@ def compare_files(
     """
     from lanewise.results.compare import compare, slower
 
-    limit = percentage(fail_if_slower) if fail_if_slower else math.inf
+    limit = share("--fail-if-slower", fail_if_slower) if fail_if_slower else math.inf
     found = compare(load(first), load(second), positive_number("--confidence", confidence, "0.95"))
     typer.echo(json.dumps(as_object(found)) if as_json else "\n".join(text_of(found)))
     losers = slower(found.ratios, limit)
@@ -64,17 +63,6 @@ def as_object(found: Comparison) -> dict[str, object]:
     """Return a comparison as plain data; a number that does not exist becomes null."""
     plain: dict[str, object] = json.loads(json.dumps(asdict(found)), parse_constant=lambda _: None)
     return plain
-
-
-def percentage(text: str) -> float:
-    """Parse `5%` or `0.05`; RequestError for anything else, as a bare 5, which could mean both."""
-    try:
-        value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf or (value >= 1 and not text.endswith("%")):
-        raise RequestError(f"--fail-if-slower '{text}' is not a share; write 5% or 0.05")
-    return value
 
 
 def name_of(ratio: Ratio) -> str:
@@ -104,7 +92,7 @@ def heading(ratio: Ratio) -> str:
 
 def row(ratio: Ratio) -> str:
     """Return the row of one point."""
-    shares = [share(value) for value in (ratio.ratio, ratio.low, ratio.high)]
+    shares = [ratio_text(value) for value in (ratio.ratio, ratio.low, ratio.high)]
     columns = [microseconds(ratio.first_s), microseconds(ratio.second_s), *shares]
     columns.append(probability(ratio.p_value))
     size = str(ratio.message_bytes)
@@ -114,12 +102,12 @@ def row(ratio: Ratio) -> str:
 def summary(overall: Overall) -> str:
     """Return the line below an operation's table."""
     return (
-        f"# over {overall.pairs} points: B/A {share(overall.ratio)} (geometric mean), "
+        f"# over {overall.pairs} points: B/A {ratio_text(overall.ratio)} (geometric mean), "
         f"signed-rank p {probability(overall.p_value)}"
     )
 
 
-def share(value: float) -> str:
+def ratio_text(value: float) -> str:
     """Return a ratio with three decimals, a dash where there is none."""
     return "-" if math.isnan(value) else f"{value:.3f}"
 

@@ -3,23 +3,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
 from lanewise.cli.native_options import text_option
-from lanewise.errors import RequestError
+from lanewise.cli.numbers import duration_s
 
-UNITS_S = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 PASSED = ("sizes", "time_limit", "margin", "confidence", "repetitions", "seed")
 
 Collectives = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="COLLECTIVE...|FILE",
-        help="scatter, ibcast, ... (all blocking ones); or a tuning file to --emit.",
+        metavar="COLLECTIVE...",
+        help="scatter, ibcast, ... (default: all blocking ones).",
     ),
 ]
 OutputFile = Annotated[
@@ -36,15 +34,13 @@ Confidence = text_option("--confidence", "P", "Of the intervals; default 0.95.")
 Repetitions = text_option("--repetitions", "MIN:MAX", "Of each candidate; default 10:1000.")
 Seed = text_option("--seed", "N", "Of the order in which candidates take turns.")
 Platform = text_option("--platform", "FILE", "platform.json: skip what it predicts hopeless.")
-Emit = Annotated[
-    str, typer.Option("--emit", metavar="openmpi|openmpi6|mpich", help="Also for the MPI itself.")
-]
+Emit = Annotated[str, typer.Option("--emit", hidden=True, help="As lanewise tune export --for.")]
 EmitTo = Annotated[
     str | None,
-    typer.Option("--emit-to", metavar="FILE", help="Where --emit writes; default: the terminal."),
+    typer.Option("--emit-to", hidden=True, help="As lanewise tune export -o."),
 ]
 Prove = Annotated[
-    bool, typer.Option("--prove", help="Run under the emitted file and see that it is obeyed.")
+    bool, typer.Option("--prove", hidden=True, help="As lanewise tune export --verify.")
 ]
 
 
@@ -57,9 +53,4 @@ def native_arguments(values: Mapping[str, Any]) -> list[str]:
 
 def budget_s(text: str) -> float:
     """Return a budget such as `5min` in seconds, 0 for none; RequestError for anything else."""
-    if not text:
-        return 0.0
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|min|h|)", text)
-    if found is None or float(found.group(1)) <= 0:
-        raise RequestError(f"--budget {text} is no time; try --budget 5min, 90s or 1h")
-    return float(found.group(1)) * UNITS_S[found.group(2)]
+    return duration_s("--budget", text) if text else 0.0

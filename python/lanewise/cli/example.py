@@ -33,6 +33,30 @@ def example_block(example: str) -> str:
     return f"Example:\n{lines}\n\n"
 
 
+def with_new_options(command: Any, ctx: Any, args: list[str]) -> list[str]:
+    """Return the words of a command with new names for old options; say so for each."""
+    known = {name for option in command.params for name in option.opts}
+    end = own_words(command, args, interspersed=ctx.allow_interspersed_args)
+    words, advice = translate_options(args[:end], known)
+    for sentence in advice:
+        sys.stderr.write(f"{ctx.command_path}: {sentence}\n")
+    return [*words, *args[end:]]
+
+
+def own_words(command: Any, args: list[str], *, interspersed: bool) -> int:
+    """Return how many of the words are this command's; the others are another program's."""
+    switches = (one for one in command.params if getattr(one, "is_flag", False))
+    flags = {name for option in switches for name in option.opts}
+    value_follows = False
+    for place, word in enumerate(args):
+        if word == "--":
+            return place
+        if not (interspersed or value_follows or word.startswith("-")):
+            return place
+        value_follows = word.startswith("-") and "=" not in word and word not in flags
+    return len(args)
+
+
 class ExampleCommand(TyperCommand):
     """A command whose help opens with its example."""
 
@@ -47,25 +71,7 @@ class ExampleCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of a command, old names of options among them."""
-        known = {name for option in self.params for name in option.opts}
-        end = self.own_words(args, ctx.allow_interspersed_args)
-        words, advice = translate_options(args[:end], known)
-        for sentence in advice:
-            sys.stderr.write(f"{ctx.command_path}: {sentence}\n")
-        return list(super().parse_args(ctx, [*words, *args[end:]]))
-
-    def own_words(self, args: list[str], interspersed: bool) -> int:
-        """Return how many of the words are this command's; the others are another program's."""
-        switches = (one for one in self.params if getattr(one, "is_flag", False))
-        flags = {name for option in switches for name in option.opts}
-        value_follows = False
-        for place, word in enumerate(args):
-            if word == "--":
-                return place
-            if not (interspersed or value_follows or word.startswith("-")):
-                return place
-            value_follows = word.startswith("-") and "=" not in word and word not in flags
-        return len(args)
+        return list(super().parse_args(ctx, with_new_options(self, ctx, args)))
 
 
 class ExampleGroup(TyperGroup):
@@ -86,7 +92,8 @@ class ExampleGroup(TyperGroup):
         room = formatter.width - 6 - max(len(name) for name in self.commands)
         for purpose, names in self.purposes.items():
             present = [self.commands[name] for name in names if name in self.commands]
-            rows = [(str(one.name), one.get_short_help_str(room)) for one in present]
+            shown = [one for one in present if not one.hidden]
+            rows = [(str(one.name), one.get_short_help_str(room)) for one in shown]
             if rows:
                 with formatter.section(purpose):
                     formatter.write_dl(rows)
@@ -95,6 +102,10 @@ class ExampleGroup(TyperGroup):
         """Write the example, then the usual help."""
         formatter.write(example_block(self.example))
         super().format_help(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words before the name of a command, old names of options among them."""
+        return list(super().parse_args(ctx, with_new_options(self, ctx, args)))
 
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers on the command line, refused by value and with an example of a good one."""
+"""Numbers on the command line, refused by value and with an example of a good one.
+
+Every command reads them by the same grammar: counts, durations with a unit (`500ms`, `90s`, `5min`;
+a bare number is in seconds), and shares as a percentage or a fraction (`5%`, `0.05`).
+"""
 
 from __future__ import annotations
 
 import math
+import re
 
 from lanewise.errors import RequestError
+
+_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(ns|us|µs|ms|s|min|h|)")
+_UNITS_S = {
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0,
+}  # fmt: skip
 
 
 def positive_count(option: str, text: str) -> int:
@@ -28,3 +38,23 @@ def positive_number(option: str, text: str, example: str) -> float:
     if not 0 < number < math.inf:
         raise RequestError(f"{option} {text} is not a number above 0; try {option} {example}")
     return number
+
+
+def duration_s(option: str, text: str, example: str = "90s, 5min or 1h") -> float:
+    """Parse a duration above 0 and return seconds; RequestError that names `option` and `text`."""
+    found = _DURATION.fullmatch(text.strip())
+    seconds = float(found[1]) * _UNITS_S[found[2]] if found else 0.0
+    if seconds <= 0:
+        raise RequestError(f"{option} {text} is no duration; write {example}")
+    return seconds
+
+
+def share(option: str, text: str) -> float:
+    """Parse `5%` or `0.05`; RequestError for anything else, as a bare 5, which could mean both."""
+    try:
+        value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf or (value >= 1 and not text.endswith("%")):
+        raise RequestError(f"{option} '{text}' is not a share; write 5% or 0.05")
+    return value

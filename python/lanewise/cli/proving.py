@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise tune --prove`: run under an emitted file and see that it is obeyed."""
+"""`lanewise tune export --verify`: run under an exported file and see that it is obeyed."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from lanewise.tuning.emitters import emitter_named
 TIMEOUT_S = 120.0
 
 
-def prove_emission(tuning: Tuning, values: Mapping[str, Any]) -> None:
-    """Prove the file that --emit writes of `tuning`; RunError that names what is not so."""
-    emitter = emitter_named(values["emit"])
-    choice = choose(values["launcher"] or emitter.family, os.environ)
+def prove_export(tuning: Tuning, format_: str, launcher: str) -> None:
+    """Prove the file written of `tuning` in a format; RunError that names what is not so."""
+    emitter = emitter_named(format_)
+    choice = choose(launcher or emitter.family, os.environ)
     require_launcher(choice)
     if emitter.name == "openmpi6" and not newer_than_5(choice.build.mpi_version):
         raise RequestError(

@@ -12,6 +12,7 @@ RENAMED: dict[str, str] = {
     "predict": "model predict",
     "algorithms": "model algorithms",
     "check": "model guidelines",
+    "scale": "suite app",
     "hca status": "rdma status",
     "hca": "rdma run",
     "protect": "rdma protect",
@@ -26,6 +27,8 @@ OPTIONS: dict[str, str] = {
     "--fabrics": "--transports",
     "--kernels": "--benchmarks",
     "--turns": "--interleaved",
+    "-o": "--folder",
+    "--output": "--folder",
 }
 
 

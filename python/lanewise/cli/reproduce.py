@@ -54,8 +54,8 @@ def reproduce(
     name: str = typer.Argument("", help="The experiment to run; without it they are listed."),
     list_: bool = typer.Option(False, "--list", help="List the experiments."),
     json_: bool = typer.Option(False, "--json", help="End with one JSON object on stdout."),
-    output: Path = typer.Option(
-        Path("reproduce"), "-o", "--output", help="The folder for plots and result files."
+    folder: Path = typer.Option(
+        Path("reproduce"), "--folder", help="The folder for plots and files (default: reproduce)."
     ),
     results_folder: Path | None = typer.Option(
         None,
@@ -66,8 +66,10 @@ def reproduce(
 ) -> None:
     """$ lanewise reproduce timing-methods
 
-    Run a table or figure of the papers here, and show the paper's numbers beside this machine's.
-    Without a name, list what there is. What was measured is appended to experiments/results; a
+    Run a table or figure of the papers here.
+
+    The paper's numbers are shown beside this machine's.  Without a name, the experiments are
+    listed.  What was measured is appended to experiments/results; a
     missed target ends with status 1.
     """
     load_experiments()
@@ -79,7 +81,7 @@ def reproduce(
         show.print_list(as_json=json_)
         return
     experiment = find_experiment(name)
-    finished = run_experiment(experiment, output / experiment.name)
+    finished = run_experiment(experiment, folder / experiment.name)
     results.append(show.as_object(finished), results_folder or results.FOLDER)
     if json_:
         show.print_json(finished)

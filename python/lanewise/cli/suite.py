@@ -13,7 +13,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from lanewise.cli.numbers import positive_count
+from lanewise.cli import suite_application
+from lanewise.cli.example import ExampleTyper
+from lanewise.cli.numbers import duration_s, positive_count
 from lanewise.errors import RequestError
 
 if TYPE_CHECKING:
@@ -24,11 +26,15 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command `suite` to `app`."""
-    app.command("suite")(suite)
+    """Add the command `suite`, and `suite app` below it, to `app`."""
+    group = ExampleTyper(name="suite", invoke_without_command=True, no_args_is_help=False)
+    group.callback()(suite)
+    suite_application.register(group)
+    app.add_typer(group, name="suite")
 
 
 def suite(
+    context: typer.Context,
     transports: str = typer.Option(
         "", "--transports", help="Names or files, A,B,...; default: all."
     ),
@@ -37,23 +43,30 @@ def suite(
     ),
     quick: bool = typer.Option(False, "--quick", help="Few sizes, within 5 minutes."),
     full: bool = typer.Option(False, "--full", help="Every benchmark and size."),
-    budget: str = typer.Option("", "--budget", help="Time for the whole, such as 10min."),
-    ranks: str = typer.Option("2", "-n", "--ranks", help="Ranks."),
-    window: str = typer.Option("160", "--window", help="Streaming: messages on the way at once."),
+    budget: str = typer.Option("", "--budget", help="Time for everything, such as 10min."),
+    ranks: str = typer.Option("2", "-n", "--ranks", help="Number of ranks (default: 2)."),
+    window: str = typer.Option(
+        "160", "--window", help="Streaming: messages in flight (default: 160)."
+    ),
     buffers: str = typer.Option("", "--buffers", help="cold, unaligned, rotating, huge: A,B,..."),
     validate: bool = typer.Option(False, "--validate", help="Check the data that arrives."),
     testbed: str = typer.Option("", "--testbed", help="Across the hosts of a testbed (a file)."),
-    output: Path = typer.Option(Path("suite"), "-o", "--output", help="The folder to write."),
-    resume: bool = typer.Option(False, "--resume", help="Go on with the folder."),
+    folder: Path = typer.Option(
+        Path("suite"), "--folder", help="The folder to write (default: suite)."
+    ),
+    resume: bool = typer.Option(False, "--resume", help="Continue what the folder has begun."),
     list_: bool = typer.Option(False, "--list", help="List the transports, and which start here."),
 ) -> None:
-    """$ lanewise suite --quick -o suite
+    """$ lanewise suite --quick --folder suite
 
     Compare transports side by side, in one report.
 
     Each benchmark runs over each transport, in interleaved rounds, into samples and report.html.
+    `lanewise suite app` runs a program of yours instead.
     """
-    from lanewise.suite import conduct, plan
+    if context.invoked_subcommand is not None:
+        return
+    from lanewise.suite import conduct
     from lanewise.suite import transport as transport_part
 
     if quick and full:
@@ -63,7 +76,7 @@ def suite(
     ]
     count = positive_count("-n", ranks)
     if not list_:
-        conduct.refuse_folder(output, "resume" if resume else "fresh")
+        conduct.refuse_folder(folder, "resume" if resume else "fresh")
     with site_of(testbed, count) as site:
         if list_:
             list_transports(chosen, count, site)
@@ -71,12 +84,12 @@ def suite(
         request = conduct.Request(
             transports=chosen, benchmarks=split(benchmarks),
             effort="quick" if quick else "full" if full else "standard",
-            budget_s=plan.seconds_in(budget) if budget else 0.0,
+            budget_s=duration_s("--budget", budget) if budget else 0.0,
             ranks=count, window=positive_count("--window", window),
             testbed=testbed, validate=validate, buffers=",".join(split(buffers)), site=site,
         )  # fmt: skip
-        measure(request, output)
-    finish(output)
+        measure(request, folder)
+    finish(folder)
 
 
 def split(text: str) -> list[str]:

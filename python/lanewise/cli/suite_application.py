@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise scale`: any MPI program over numbers of ranks and transports, with its efficiency."""
+"""`lanewise suite app`: how any MPI program scales, over each transport."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lanewise.cli.numbers import positive_count, positive_number
+from lanewise.cli.numbers import positive_count, share
 from lanewise.errors import RequestError, RunError
 
 if TYPE_CHECKING:
@@ -20,48 +20,66 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command `scale` to `app`."""
-    app.command("scale")(scale)
+    """Add the command `app` to `app`, which is `lanewise suite`."""
+    app.command("app")(application)
 
 
-def scale(
+def application(
     command: Annotated[
         list[str], typer.Argument(metavar="-- COMMAND ...", help="{ranks} becomes their number.")
     ],
-    ranks: str = typer.Option("1,2", "-n", "--ranks", help="Numbers of ranks, A,B,..."),
+    ranks: str = typer.Option(
+        "1,2", "-n", "--ranks", help="Numbers of ranks: A,B,... (default: 1,2)."
+    ),
     transports: str = typer.Option(
         "", "--transports", help="Names or files; default: all that start."
     ),
-    scaled: bool = typer.Option(False, "--scaled", help="The command's work grows with {ranks}."),
-    fixed: bool = typer.Option(False, "--fixed", help="The work stays the same (default)."),
-    pattern: str = typer.Option("", "--pattern", help="Finds the seconds in the output."),
-    repetitions: str = typer.Option("12", "--repetitions", help="The most runs of each."),
-    error: str = typer.Option("0.05", "--error", help="Half-width of the interval to stop at."),
-    output: Path | None = typer.Option(None, "-o", "--output", help="Where to keep the times."),
+    weak: bool = typer.Option(
+        False, "--weak", "--scaled", help="Weak scaling: the work grows with {ranks}."
+    ),
+    strong: bool = typer.Option(
+        False, "--strong", "--fixed", help="Strong scaling: the work stays the same (default)."
+    ),
+    pattern: str = typer.Option(
+        "", "--pattern", help="A regular expression that finds the seconds in the output."
+    ),
+    repetitions: str = typer.Option(
+        "12", "--repetitions", help="At most this many runs of each (default: 12)."
+    ),
+    error: str = typer.Option(
+        "5%", "--error", help="Half-width of the interval over the median (default: 5%)."
+    ),
+    output: Path | None = typer.Option(None, "-o", "--output", help="A JSON file for the times."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
-    """$ lanewise scale -n 1,2 --scaled -- lmp -in in.lj -var ranks {ranks}
+    """$ lanewise suite app -n 1,2 --weak -- lmp -in in.lj -var ranks {ranks}
 
-    Run a program on growing numbers of ranks over each transport, in turns, until the interval of
-    its time is narrow, and show the parallel efficiency.
+    Measure how a program scales over each transport.
+
+    It runs on each number of ranks over each transport, in interleaved rounds, until the interval
+    of its time is narrow.  The table has the parallel efficiency.
     """
     from lanewise.suite import scale as part
 
-    if scaled and fixed:
-        raise RequestError("--scaled and --fixed exclude each other; choose one")
-    if scaled and not any("{ranks}" in word for word in command):
-        raise RequestError("--scaled needs {ranks} in the command, where its work is told")
+    if weak and strong:
+        raise RequestError("--weak and --strong exclude each other; choose one")
+    if weak and not any("{ranks}" in word for word in command):
+        raise RequestError("--weak needs {ranks} in the command, where its work is set")
     if output is not None and not output.parent.is_dir():
         raise RequestError(f"folder {output.parent} does not exist; make it first")
     plan = part.Plan(
         command=tuple(command),
         ranks=tuple(sorted({positive_count("-n", word) for word in ranks.split(",")})),
-        work="scaled" if scaled else "fixed",
+        work="scaled" if weak else "fixed",
         pattern=part.pattern_for(command, pattern),
-        error=positive_number("--error", error, "0.05"),
+        error=share("--error", error),
         repetitions_max=positive_count("--repetitions", repetitions),
     )
     curves = part.measure(plan, chosen(transports, plan), tell)
-    show(plan, curves)
+    if as_json:
+        sys.stdout.write(json.dumps(as_object(plan, curves)) + "\n")
+    else:
+        show(plan, curves)
     if output is not None:
         output.write_text(json.dumps(as_object(plan, curves), indent=1) + "\n", encoding="utf-8")
     if not any(curve.times_s for curve in curves):
@@ -104,7 +122,7 @@ def show(plan: Plan, curves: Sequence[Curve]) -> None:
     sys.stdout.write(f"{'transport':<18}{'ranks':>6}{'median':>12}{'efficiency':>12}  interval\n")
     for curve in curves:
         if curve.why:
-            sys.stderr.write(f"lanewise scale: {curve.transport} failed: {curve.why}\n")
+            sys.stderr.write(f"lanewise suite app: {curve.transport} failed: {curve.why}\n")
         for one in efficiencies(curve.times_s, plan.work) if curve.times_s else []:
             ends = f"{one.low:.3f} to {one.high:.3f}"
             sys.stdout.write(

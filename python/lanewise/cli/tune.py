@@ -66,8 +66,8 @@ def tune(
 
     Every candidate and the default are measured interleaved in one run.  A rule is written only
     where a candidate was significantly faster, and was so again in a second series; the
-    measurements stay in the file.  `lanewise tune --emit openmpi tuning.json` writes the same for
-    the MPI itself.
+    measurements stay in the file.  `lanewise tune export tuning.json --for openmpi` writes the
+    rules for the MPI itself.
     """
     values = context.params
     if len(collectives or []) == 1 and (collectives or [""])[0].endswith(".json"):
@@ -210,7 +210,10 @@ def emit_only(values: Mapping[str, Any]) -> None:
     """Write a file for the MPI from a tuning file, with nothing measured."""
     path = Path(values["collectives"][0])
     if not values["emit"]:
-        raise RequestError(f"{path} is a tuning file; say --emit openmpi, openmpi6 or mpich")
+        raise RequestError(
+            f"{path} is a tuning file; write it for an MPI with: "
+            f"lanewise tune export {path} --for openmpi"
+        )
     to = values["emit_to"] or values["output"]
     changed = {**values, "emit_to": to}
     refuse_emission(changed)
@@ -218,20 +221,8 @@ def emit_only(values: Mapping[str, Any]) -> None:
 
 
 def emit_file(path: Path, values: Mapping[str, Any]) -> None:
-    """Write `path`'s rules in the format asked for, and prove them where that is asked too."""
-    from lanewise.tuning.emitters import emitter_named
-    from lanewise.tuning.read import load
-    from lanewise.tuning.write import write_whole
+    """Write the rules of `path` in the format of --emit, and prove them if that is asked for."""
+    from lanewise.cli.tune_export import Exported, write
 
-    tuning = load(path)
-    emitted = emitter_named(values["emit"]).emit(tuning)
-    if values["emit_to"] is None:
-        typer.echo(emitted.text, nl=False)
-    else:
-        write_whole(Path(values["emit_to"]), emitted.text)
-    for note in emitted.left_out:
-        sys.stderr.write(f"lanewise tune: left out: {note}\n")
-    if values["prove"]:
-        from lanewise.cli.proving import prove_emission
-
-        prove_emission(tuning, values)
+    output = Path(values["emit_to"]) if values["emit_to"] is not None else None
+    write(Exported(path, values["emit"], output, values["launcher"], verified=values["prove"]))

@@ -10,11 +10,9 @@ transports alike, and each point is measured by several launches, which differ a
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lanewise.errors import RequestError
 from lanewise.suite.benchmarks import Effort, Group
 
 ROUNDS: Mapping[Effort, int] = {"quick": 2, "standard": 3, "full": 5}
@@ -24,9 +22,6 @@ POINT_MIN_S = 0.01
 POINT_MAX_S = 2.0
 # What warm-up and set-up of a point take beside the time that it is given.
 POINT_SHARE = 0.6
-
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|sec|min|m|h)?")
-_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True)
@@ -41,15 +36,6 @@ class Launch:
     def name(self) -> str:
         """Return what the launch is called, in files and in messages."""
         return f"{self.transport}.{self.group}.{self.round}"
-
-
-def seconds_in(text: str) -> float:
-    """Return the seconds of a duration such as 90, 90s, 10min or 2h."""
-    found = _DURATION.fullmatch(text.strip())
-    seconds = float(found[1]) * _UNITS[found[2] or ""] if found else 0.0
-    if seconds <= 0:
-        raise RequestError(f"--budget '{text}' is no time; write 90s, 10min or 2h")
-    return seconds
 
 
 def launches(

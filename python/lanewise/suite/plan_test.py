@@ -5,7 +5,7 @@ import pytest
 
 from lanewise.errors import RequestError
 from lanewise.suite.benchmarks import FIGURES, GROUPS, groups_for
-from lanewise.suite.plan import launches, point_limit_s, seconds_in, size_count
+from lanewise.suite.plan import launches, point_limit_s, size_count
 
 TRANSPORTS = ["a", "b", "c"]
 
@@ -30,19 +30,6 @@ def test_the_turn_is_drawn_anew_and_the_same_for_the_same_seed() -> None:
 
     assert order == [one.transport for one in launches(TRANSPORTS, ["x"], rounds=8, seed=5)]
     assert len({tuple(order[i : i + 3]) for i in range(0, 24, 3)}) > 1
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90), ("90s", 90), ("10min", 600), ("2h", 7200)]
-)
-def test_a_budget_has_a_unit(text: str, seconds: float) -> None:
-    assert seconds_in(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["", "soon", "-3s", "0", "3 weeks"])
-def test_a_budget_that_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(RequestError, match="--budget"):
-        seconds_in(text)
 
 
 def test_points_share_what_starts_leave() -> None:

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One grammar for counts, durations and shares, whatever the command."""
+
+import pytest
+
+from lanewise.cli.numbers import duration_s, positive_count, share
+from lanewise.errors import RequestError
+
+DURATIONS = {
+    "90": 90.0, "90s": 90.0, "1.5 s": 1.5, "500ms": 0.5, "20us": 20e-6, "20µs": 20e-6,
+    "5ns": 5e-9, "10min": 600.0, "2h": 7200.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "seconds"), DURATIONS.items())
+def test_a_duration_has_a_unit_or_is_in_seconds(text: str, seconds: float) -> None:
+    assert duration_s("--budget", text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-3s", "0", "3 weeks", "1e9", "nan"])
+def test_what_is_no_duration_is_refused_by_value(text: str) -> None:
+    with pytest.raises(RequestError, match=f"--budget {text} is no duration; write 90s"):
+        duration_s("--budget", text)
+
+
+@pytest.mark.parametrize(("text", "value"), {"5%": 0.05, "0.05": 0.05, "0": 0, "150%": 1.5}.items())
+def test_a_share_is_a_percentage_or_a_fraction(text: str, value: float) -> None:
+    assert share("--error", text) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("text", ["5", "1", "-5%", "nan", "inf", "%", "five"])
+def test_what_could_be_either_or_neither_is_no_share(text: str) -> None:
+    with pytest.raises(RequestError, match=r"is not a share; write 5% or 0\.05"):
+        share("--error", text)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "2.5", "many", ""])
+def test_what_is_no_count_is_refused(text: str) -> None:
+    with pytest.raises(RequestError, match="is not a whole number from 1 up; try -n 4"):
+        positive_count("-n", text)

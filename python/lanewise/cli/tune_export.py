@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise tune export`: the rules of a tuning file, written for the MPI itself."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lanewise.errors import RequestError
+
+FORMATS = "openmpi|openmpi6|mpich"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `export` to `app`, which is `lanewise tune`."""
+    app.command("export")(export)
+
+
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of lanewise tune.")],
+    format_: Annotated[
+        str, typer.Option("--for", metavar=FORMATS, help="The MPI that is to read the rules.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="OUT", help="The file to write (default: standard output)."
+        ),
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Run the MPI with the rules and see that it obeys.")
+    ] = False,
+    launcher: Annotated[
+        str, typer.Option("--launcher", metavar="NAME", help="--verify: what starts the ranks.")
+    ] = "",
+) -> None:
+    """$ lanewise tune export tuning.json --for openmpi -o rules.conf
+
+    Write the rules of a tuning file for the MPI itself.
+
+    The program then needs no Lanewise: Open MPI reads the rules from a file, MPICH from variables.
+    What the MPI has no algorithm for is left out and named.
+    """
+    from lanewise.tuning.emitters import emitter_named
+
+    emitter_named(format_)
+    if output is not None and output.exists():
+        raise RequestError(f"{output} exists; name another")
+    write(Exported(file, format_, output, launcher, verified=verify))
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What is exported: a tuning file, the format, the file to write, and whether to verify it.
+
+    Without `output` it goes to standard output, without `launcher` the MPI's own one verifies it.
+    """
+
+    file: Path
+    format: str
+    output: Path | None
+    launcher: str
+    verified: bool
+
+
+def write(wanted: Exported) -> None:
+    """Write the rules and, where that is wanted, verify that the MPI obeys them."""
+    from lanewise.tuning.emitters import emitter_named
+    from lanewise.tuning.read import load
+    from lanewise.tuning.write import write_whole
+
+    tuning = load(wanted.file)
+    emitted = emitter_named(wanted.format).emit(tuning)
+    if wanted.output is None:
+        typer.echo(emitted.text, nl=False)
+    else:
+        write_whole(wanted.output, emitted.text)
+    for note in emitted.left_out:
+        sys.stderr.write(f"lanewise tune: left out: {note}\n")
+    if wanted.verified:
+        from lanewise.cli.proving import prove_export
+
+        prove_export(tuning, wanted.format, wanted.launcher)
