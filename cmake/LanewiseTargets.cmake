@@ -26,11 +26,15 @@ function(lw_options target)
   endif()
 endfunction()
 
-# A folder's objects, linked into liblanewise and into the tests.
+# A folder's objects, linked into liblanewise and into the tests. What only reads arguments and
+# reports is UNHURRIED: compiled with -O1, in half the time.
 function(lw_add_part name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "UNHURRIED" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   lw_options(${name})
+  if(ARG_UNHURRIED)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()

@@ -18,7 +18,7 @@
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
 #include "measure/timing/timing.hpp"
-#include "tools/contest/way.hpp"
+#include "tune/implementation.hpp"
 #include "tools/program.hpp"
 
 namespace {

@@ -34,7 +34,7 @@
 #include "experiments/ring.hpp"
 #include "measure/bench.hpp"
 #include "measure/timing/timing.hpp"
-#include "tools/contest/race.hpp"
+#include "tune/comparison.hpp"
 #include "tools/program.hpp"
 
 namespace {

@@ -24,6 +24,8 @@ NATIVE_PARTS: dict[str, set[str]] = {
     "verbs": {"base"},
     "paths": {"base"},
     "wavefront": {"base", "model"},
+    "tune": {"base", "model", "measure", "collectives"},
+    "testbed": {"base"},
     "testing": {"base"},
 }
 # What tests share; any test may include it.
@@ -45,6 +47,7 @@ MPI_FOLDERS = (
     "src/collectives/tuned",
     "src/wavefront/ranks",
     "src/testing",
+    "src/tune",
     "src/tools",
 )
 

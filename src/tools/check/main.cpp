@@ -8,8 +8,8 @@
 #include <cstdio>
 
 #include "base/json.hpp"
-#include "tools/check/tasks.hpp"
-#include "tools/contest/collectives_named.hpp"
+#include "tune/guideline_check.hpp"
+#include "tune/collectives_named.hpp"
 #include "tools/program.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-#include "tools/delay_line/loop.hpp"
+#include "testbed/loop.hpp"
 
 namespace {
 

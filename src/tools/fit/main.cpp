@@ -14,8 +14,8 @@
 #include "base/host.hpp"
 #include "model/experiments.hpp"
 #include "model/fit.hpp"
-#include "tools/fit/algorithms.hpp"
-#include "tools/fit/show.hpp"
+#include "collectives/report/likely_algorithms.hpp"
+#include "collectives/report/fit.hpp"
 
 namespace {
 

@@ -34,7 +34,7 @@
 #include "measure/harness.hpp"
 #include "model/latency_sites.hpp"
 #include "model/platform.hpp"
-#include "tools/conditions.hpp"
+#include "measure/session/conditions.hpp"
 #include "tools/program.hpp"
 
 namespace {

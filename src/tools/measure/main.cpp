@@ -7,8 +7,8 @@
 #include <cstdio>
 
 #include "measure/round_trips.hpp"
-#include "tools/measure/arguments.hpp"
-#include "tools/measure/session.hpp"
+#include "measure/session/arguments.hpp"
+#include "measure/session/session.hpp"
 #include "tools/program.hpp"
 
 namespace {

@@ -21,7 +21,7 @@
 #include <cstdio>
 
 #include "model/platform.hpp"
-#include "tools/predict/answer.hpp"
+#include "collectives/report/prediction.hpp"
 
 namespace {
 

@@ -18,9 +18,9 @@
 #include "base/json.hpp"
 #include "base/sizes.hpp"
 #include "measure/harness.hpp"
-#include "tools/contest/own.hpp"
+#include "tune/mpi_algorithms.hpp"
 #include "tools/program.hpp"
-#include "tools/prove/calls.hpp"
+#include "tune/proof_calls.hpp"
 
 namespace {
 

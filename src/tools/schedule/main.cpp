@@ -7,8 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "tools/schedule/told.hpp"
-#include "tools/schedule/written.hpp"
+#include "collectives/report/schedule.hpp"
+#include "collectives/report/schedule_json.hpp"
 
 namespace {
 

@@ -8,10 +8,10 @@
 #include <cstdio>
 
 #include "base/json.hpp"
-#include "tools/contest/own.hpp"
+#include "tune/mpi_algorithms.hpp"
 #include "tools/program.hpp"
-#include "tools/tune/arguments.hpp"
-#include "tools/tune/tasks.hpp"
+#include "tune/arguments.hpp"
+#include "tune/tuning.hpp"
 
 namespace {
 

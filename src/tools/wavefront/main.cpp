@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "tools/wavefront/commands.hpp"
+#include "wavefront/commands/commands.hpp"
 
 namespace {
 

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See show.hpp.
+
+#include "collectives/report/fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/sizes.hpp"
+
+namespace lanewise::tools {
+namespace {
+
+using model::Parameter;
+using model::Platform;
+
+// Links of a table that are listed; the file has them all.
+constexpr int links_shown = 28;
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
+
+std::string with_interval(const Parameter& parameter, double scale) {
+    return fmt::format("{:>10.3f} [{:.3f}, {:.3f}]", parameter.value * scale,
+                       parameter.low * scale, parameter.high * scale);
+}
+
+std::string microseconds(const Parameter& parameter) { return with_interval(parameter, 1e6); }
+std::string nanoseconds(const Parameter& parameter) { return with_interval(parameter, 1e9); }
+
+std::string row(const std::string& name, const std::string& first, const std::string& second) {
+    return fmt::format("{:<12}{:<36}{:<36}\n", name, first, second);
+}
+
+template <typename Table>
+std::string link_rows(const Table& links) {
+    std::string text = row("# link", "  latency (us)", "  time a byte (ns)");
+    int shown = 0;
+    links.each([&](int i, int j, const auto& link) {
+        if (++shown > links_shown) return;
+        text += row(fmt::format("{}-{}", i, j), microseconds(link.latency_s),
+                    nanoseconds(link.s_per_byte));
+    });
+    if (shown > links_shown) text += fmt::format("... {} links in all\n", shown);
+    return text;
+}
+
+std::string described(const model::Hockney& model) { return link_rows(model.links); }
+
+std::string described(const model::LogGP& model) {
+    return row("L", microseconds(model.latency_s), "us") +
+           row("o", microseconds(model.overhead_s), "us") +
+           row("g", microseconds(model.gap_s), "us") +
+           row("G", nanoseconds(model.gap_s_per_byte), "ns a byte");
+}
+
+std::string described(const model::PLogP& model) {
+    auto text = row("L", microseconds(model.latency_s), "us") +
+                fmt::format("{:<12}{:<36}{:<36}{}\n", "# bytes", "  os (us)", "  or (us)",
+                            "  g (us)");
+    for (const auto& size : model.sizes) {
+        text += fmt::format("{:<12}{:<36}{:<36}{}\n", size.message_bytes,
+                            microseconds(size.send_s), microseconds(size.receive_s),
+                            microseconds(size.gap_s));
+    }
+    return text;
+}
+
+std::string described(const model::Lmo& model) {
+    auto text = row("# rank", "  C (us)", "  t (ns a byte)");
+    for (std::size_t rank = 0; rank < model.processors.size(); ++rank) {
+        const auto& processor = model.processors[rank];
+        text += row(std::to_string(rank), microseconds(processor.fixed_s),
+                    nanoseconds(processor.s_per_byte));
+    }
+    return text + link_rows(model.links);
+}
+
+std::string summary_row(const Platform& platform, const std::string& name) {
+    const auto& verdict = platform.verdicts.at(name);
+    double worst = 0.0;
+    double squares = 0.0;
+    std::size_t points = 0;
+    for (const auto& residual : verdict.residuals) {
+        worst = std::max(worst, residual.relative_worst);
+        squares += residual.relative_rms * residual.relative_rms *
+                   static_cast<double>(residual.points);
+        points += residual.points;
+    }
+    const auto rms = points == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(points));
+    const auto held = verdict.held_back_points == 0
+                          ? std::string("-")
+                          : fmt::format("{} of {}", percent(verdict.held_back_rms),
+                                        verdict.held_back_points);
+    return fmt::format("{:<10}{:>14}{:>14}{:>22}{}\n", name, percent(rms), percent(worst), held,
+                       name == platform.best ? "   best" : "");
+}
+
+// A row an operation and size, a column a model.
+std::string residual_table(const Platform& platform) {
+    using Key = std::tuple<std::string, std::int64_t, std::int64_t>;
+    std::map<Key, std::map<std::string, double>> rows;
+    auto text = fmt::format("\n{:<20}{:>10}{:>10}", "# residual rms", "bytes", "points");
+    std::map<Key, std::size_t> points;
+    for (const auto& [name, verdict] : platform.verdicts) {
+        text += fmt::format("{:>10}", name);
+        for (const auto& residual : verdict.residuals) {
+            const Key key{residual.operation, residual.message_bytes, residual.reply_bytes};
+            rows[key][name] = residual.relative_rms;
+            points[key] = residual.points;
+        }
+    }
+    text += '\n';
+    for (const auto& [key, by_model] : rows) {
+        const auto& [operation, bytes, reply] = key;
+        text += fmt::format("{:<20}{:>10}{:>10}", operation,
+                            format_size(static_cast<std::uint64_t>(bytes)), points[key]);
+        for (const auto& [name, verdict] : platform.verdicts) {
+            const auto found = by_model.find(name);
+            text += fmt::format("{:>10}", found == by_model.end() ? "-" : percent(found->second));
+        }
+        text += '\n';
+    }
+    return text;
+}
+
+std::string described_gather(const model::GatherRegion& region) {
+    return fmt::format(
+        "\n# gather\nquiet up to {} bytes, one after another above {}; in between a gather waits "
+        "{:.0f} ms now and then\n",
+        format_size(static_cast<std::uint64_t>(region.m1_bytes)),
+        format_size(static_cast<std::uint64_t>(region.m2_bytes)), 1e3 * region.escalation_s);
+}
+
+}  // namespace
+
+std::string shown(const model::Fit& fit, const model::Observations& observations) {
+    const auto& platform = fit.platform;
+    const std::set<std::string> hosts(platform.hosts.begin(), platform.hosts.end());
+    auto text = fmt::format("# {} ranks on {} host{}, {}, {} points\n", platform.ranks,
+                            hosts.size(), hosts.size() == 1 ? "" : "s",
+                            platform.fingerprint.mpi_library, observations.all.size());
+    text += fmt::format("{:<10}{:>14}{:>14}{:>22}\n", "# model", "residual rms", "worst",
+                        "held-out rms");
+    for (const auto& name : model::model_names()) {
+        if (has_model(platform, name)) text += summary_row(platform, name);
+    }
+    text += fmt::format("{} predicts held-out points best\n", platform.best);
+    for (const auto& lack : fit.lacks) text += fmt::format("not fitted: {}\n", lack);
+    text += residual_table(platform);
+    const auto describe = [&](const char *name, const auto& model) {
+        if (!model) return;
+        text += fmt::format("\n# {}\n", name) + described(*model);
+    };
+    describe("hockney", platform.hockney);
+    describe("loggp", platform.loggp);
+    describe("plogp", platform.plogp);
+    describe("lmo", platform.lmo);
+    if (platform.gather) text += described_gather(*platform.gather);
+    for (const auto& note : fit.notes) text += fmt::format("note: {}\n", note);
+    return text;
+}
+
+}  // namespace lanewise::tools

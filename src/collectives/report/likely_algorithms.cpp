@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See algorithms.hpp. message_bytes of a collective is what Shape::count is, in
+// bytes: the block of one rank, or the vector (include/lanewise/operation.h).
+
+#include "collectives/report/likely_algorithms.hpp"
+
+#include "collectives/algorithm.hpp"
+
+namespace lanewise::tools {
+
+using collectives::Shape;
+
+std::vector<model::ScheduleOf> likely_algorithms(const model::Observation& seen, int ranks) {
+    const auto collective = collectives::collective_named(seen.operation);
+    std::vector<model::ScheduleOf> schedules;
+    for (const auto *name : {"linear", "binomial"}) {
+        if (!collective) break;
+        const auto *algorithm = collectives::find_algorithm(*collective, name);
+        if (!algorithm || algorithm->needs.platform || algorithm->needs.all_counts) continue;
+        schedules.push_back([algorithm, ranks, root = seen.root, bytes = seen.message_bytes](
+                                int rank) {
+            Shape shape;
+            shape.ranks = ranks;
+            shape.rank = rank;
+            shape.root = root;
+            shape.count = bytes;
+            return algorithm->build(shape);
+        });
+    }
+    return schedules;
+}
+
+}  // namespace lanewise::tools

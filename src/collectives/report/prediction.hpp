@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Answer: what lanewise-predict prints, from what it was asked and a network.
+
+#pragma once
+
+#include <vector>
+
+#include "base/json.hpp"
+#include "model/network.hpp"
+#include "model/platform.hpp"
+#include "collectives/report/prediction_arguments.hpp"
+
+namespace lanewise::tools {
+
+/* `arguments.ranks` is set. */
+Result<Json> answer(const PredictArguments& arguments, const model::Platform& platform,
+                    const model::Network& network);
+
+}  // namespace lanewise::tools

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/report/schedule_json.hpp"
+
+#include <array>
+
+namespace lanewise::tools {
+namespace {
+
+using model::Kind;
+
+Json restrictions_of(const collectives::Restrictions& needs) {
+    Json named = Json::array();
+    const auto name = [&](bool wanted, const char *text) {
+        if (wanted) named.push_back(text);
+    };
+    name(needs.commutative, "commutative");
+    name(needs.power_of_two, "power_of_two");
+    name(needs.even_ranks, "even_ranks");
+    name(needs.all_counts, "all_counts");
+    name(needs.platform, "platform");
+    name(needs.segmented, "segmented");
+    name(needs.lanes, "lanes");
+    name(needs.sites, "sites");
+    return named;
+}
+
+Json written(const model::Slice& slice) {
+    static constexpr std::array names = {"send", "receive", "scratch"};
+    return {{"place", names[static_cast<std::size_t>(slice.place)]}, {"offset", slice.offset}};
+}
+
+Json written(const model::Schedule& schedule, const model::Step& step) {
+    static constexpr std::array names = {"send", "receive", "copy", "reduce"};
+    Json steps = {{"kind", names[static_cast<std::size_t>(step.kind)]}};
+    if (step.peer >= 0) steps["peer"] = step.peer;
+    if (step.kind != Kind::receive && step.count > 0) steps["from"] = written(step.from);
+    if (step.kind != Kind::send && step.count > 0) steps["to"] = written(step.to);
+    steps["bytes"] = step.count;
+    steps["after"] = schedule.after_of(step);
+    return steps;
+}
+
+}  // namespace
+
+Json written_algorithms() {
+    Json all = Json::array();
+    for (const auto *algorithm : collectives::algorithms()) {
+        all.push_back({{"collective", name_of(algorithm->collective)},
+                       {"name", algorithm->name},
+                       {"source", algorithm->source},
+                       {"cost", algorithm->cost},
+                       {"restrictions", restrictions_of(algorithm->needs)}});
+    }
+    return all;
+}
+
+Json written(std::span<const model::Schedule> schedules) {
+    Json all = Json::array();
+    for (const auto& schedule : schedules) {
+        Json steps = Json::array();
+        for (const auto& step : schedule.steps) steps.push_back(written(schedule, step));
+        all.push_back({{"rank", all.size()},
+                       {"scratch_bytes", schedule.scratch_units},
+                       {"steps", std::move(steps)}});
+    }
+    return all;
+}
+
+}  // namespace lanewise::tools

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The command line read: what each word means, and what a wrong one is told.
+
+#include "measure/round_trips.hpp"
+#include "measure/session/arguments.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace lanewise::tools {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Words = std::vector<std::string>;
+
+Result<std::variant<Arguments, Leave>> parse(Words words) {
+    words.insert(words.begin(), "lanewise-measure");
+    std::vector<char *> pointers;
+    for (auto& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    return parse_arguments(static_cast<int>(words.size()), pointers.data());
+}
+
+Arguments accepted(const Words& words) {
+    const auto parsed = parse(words);
+    EXPECT_TRUE(parsed) << (parsed ? "" : parsed.failure().sentence);
+    if (!parsed || !std::holds_alternative<Arguments>(*parsed)) return {};
+    return std::get<Arguments>(*parsed);
+}
+
+std::string refused(const Words& words) {
+    const auto parsed = parse(words);
+    EXPECT_FALSE(parsed);
+    return parsed ? "" : parsed.failure().sentence;
+}
+
+/* A folder of its own for each test, gone afterwards. */
+class Folder : public ::testing::Test {
+  protected:
+    Folder() {
+        char name[] = "/tmp/lanewise-arguments-XXXXXX";
+        path_ = mkdtemp(name);
+    }
+    ~Folder() override { std::filesystem::remove_all(path_); }
+    std::string file(const std::string& name) const { return path_ + "/" + name; }
+    std::string existing(const std::string& name) const {
+        std::ofstream(file(name)) << "{}\n";
+        return file(name);
+    }
+    std::string path_;
+};
+
+TEST(Arguments, HaveTheDocumentedDefaults) {
+    const auto arguments = accepted({"scatter"});
+
+    EXPECT_THAT(arguments.operations, ElementsAre("scatter"));
+    EXPECT_EQ(arguments.sizes_bytes.size(), 21u);
+    EXPECT_EQ(arguments.sizes_bytes.front(), 1u);
+    EXPECT_EQ(arguments.sizes_bytes.back(), 1u << 20);
+    EXPECT_EQ(arguments.options.timing, LW_TIMING_MAX);
+    EXPECT_EQ(arguments.options.start, LW_START_BARRIER);
+    EXPECT_EQ(arguments.options.repetitions_min, 10u);
+    EXPECT_EQ(arguments.options.repetitions_max, 1000u);
+    EXPECT_EQ(arguments.options.confidence, 0.95);
+    EXPECT_EQ(arguments.options.error, 0.025);
+    EXPECT_EQ(arguments.root, 0);
+}
+
+TEST(Arguments, ReadEveryChoice) {
+    const auto arguments =
+        accepted({"gather", "bcast", "--method", "global", "--start", "round-time", "--clock",
+                  "wtime", "--rule", "student", "--root", "3", "--repetitions", "7:70"});
+
+    EXPECT_THAT(arguments.operations, ElementsAre("gather", "bcast"));
+    EXPECT_EQ(arguments.options.timing, LW_TIMING_GLOBAL);
+    EXPECT_EQ(arguments.options.start, LW_START_ROUND_TIME);
+    EXPECT_EQ(arguments.options.clock, LW_CLOCK_WTIME);
+    EXPECT_EQ(arguments.options.rule, LW_RULE_STUDENT);
+    EXPECT_EQ(arguments.root, 3);
+    EXPECT_EQ(arguments.options.repetitions_min, 7u);
+    EXPECT_EQ(arguments.options.repetitions_max, 70u);
+}
+
+TEST(Arguments, TakeOneNumberOfRepetitionsAsFixed) {
+    const auto arguments = accepted({"bcast", "--repetitions", "25"});
+
+    EXPECT_EQ(arguments.options.repetitions_min, 25u);
+    EXPECT_EQ(arguments.options.repetitions_max, 25u);
+}
+
+TEST(Arguments, SplitWeightsAtCommas) {
+    EXPECT_THAT(accepted({"scatterv", "--weights", "1,0.5,2"}).weights, ElementsAre(1.0, 0.5, 2.0));
+}
+
+TEST(Arguments, KnowSubjectsBesideOperations) {
+    for (const auto *name : {"pairs", "triplets", "trains", "sends", "receives"}) {
+        const auto arguments = accepted({name, "--sizes", "8"});
+        EXPECT_EQ(arguments.subject, Subject::meetings);
+        EXPECT_STREQ(arguments.trip->name, name);
+    }
+    EXPECT_EQ(accepted({"clock"}).subject, Subject::clock);
+    EXPECT_EQ(accepted({"polling"}).subject, Subject::polling);
+    EXPECT_EQ(accepted({"post-work-wait"}).subject, Subject::post_work_wait);
+    EXPECT_EQ(accepted({"pairs", "--order", "sequential"}).order, LW_ORDER_SEQUENTIAL);
+}
+
+TEST(Arguments, KnowTheIntervalsOfPolling) {
+    const auto arguments = accepted({"polling", "--intervals", "1e-5:1e-3:4"});
+
+    EXPECT_EQ(arguments.interval_first_s, 1e-5);
+    EXPECT_EQ(arguments.interval_last_s, 1e-3);
+    EXPECT_EQ(arguments.interval_count, 4u);
+}
+
+TEST(Arguments, HavePlainBuffersUnlessToldOtherwise) {
+    EXPECT_TRUE(measure::are_plain(accepted({"bcast"}).options.buffers));
+    EXPECT_TRUE(measure::are_plain(
+        accepted({"bcast", "--buffers", "warm,aligned,one,small"}).options.buffers));
+}
+
+TEST(Arguments, ReadBuffersAsWords) {
+    const auto all =
+        accepted({"bcast", "--buffers", "cold,unaligned=3,rotating=5,huge"}).options.buffers;
+    EXPECT_EQ(all.caches, LW_CACHES_COLD);
+    EXPECT_EQ(all.offset_bytes, 3u);
+    EXPECT_EQ(all.turns, 5u);
+    EXPECT_EQ(all.pages, LW_PAGES_HUGE);
+
+    const auto some = accepted({"polling", "--buffers", "rotating,unaligned"}).options.buffers;
+    EXPECT_EQ(some.turns, 8u);
+    EXPECT_EQ(some.offset_bytes, 4u);
+    EXPECT_EQ(some.caches, LW_CACHES_WARM);
+}
+
+TEST(Arguments, KeepTheWordsAsTyped) {
+    EXPECT_THAT(accepted({"bcast", "--sizes", "1:8"}).words,
+                ElementsAre("bcast", "--sizes", "1:8"));
+}
+
+TEST(Arguments, LeaveWithHelpAndVersion) {
+    for (const auto& [word, expected] :
+         {std::pair{"--help", "--sizes"}, std::pair{"--version", "lanewise-measure "}}) {
+        const auto parsed = parse({word});
+
+        ASSERT_TRUE(parsed);
+        ASSERT_TRUE(std::holds_alternative<Leave>(*parsed));
+        EXPECT_THAT(std::get<Leave>(*parsed).text, HasSubstr(expected));
+    }
+}
+
+struct Slip {
+    Words words;
+    const char *told;
+};
+void PrintTo(const Slip& slip, std::ostream *out) {
+    for (const auto& word : slip.words) *out << word << ' ';
+}
+
+class Slips : public ::testing::TestWithParam<Slip> {};
+
+TEST_P(Slips, NameTheValueAndTheRemedy) {
+    EXPECT_THAT(refused(GetParam().words), HasSubstr(GetParam().told));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Slips,
+    ::testing::Values(
+        Slip{{"scater"}, "did you mean scatter?"}, Slip{{"xyzzy"}, "--list names them"},
+        Slip{{}, "no operation"}, Slip{{"bcast", "bcast"}, "twice"},
+        Slip{{"pairs", "scatter"}, "by itself"}, Slip{{"clock", "clock"}, "by itself"},
+        Slip{{"bcast", "--sizes", "abc"}, "\"abc\""}, Slip{{"bcast", "--sizes", ""}, "digits"},
+        Slip{{"bcast", "--sizes", "8:4"}, "backwards"},
+        Slip{{"bcast", "--sizes", "1:8,4"}, "names 4 twice"},
+        Slip{{"bcast", "--sizes=-4"}, "digits"}, Slip{{"bcast", "--stride", "1Q"}, "unit"},
+        Slip{{"bcast", "--method", "best"}, "max, root, global, tasks"},
+        Slip{{"bcast", "--start", "now"}, "barrier, double-barrier, window, round-time"},
+        Slip{{"bcast", "--clock", "sun"}, "auto, monotonic, wtime, skewed"},
+        Slip{{"bcast", "--rule", "mean"}, "median, student"},
+        Slip{{"pairs", "--order", "random"}, "parallel, sequential"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    OfNumbers, Slips,
+    ::testing::Values(
+        Slip{{"bcast", "--confidence", "95"}, "95 % is 0.95"},
+        Slip{{"bcast", "--confidence", "0"}, "outside (0, 1)"},
+        Slip{{"bcast", "--confidence", "nan"}, "outside (0, 1)"},
+        Slip{{"bcast", "--confidence", "high"}, "confidence"},
+        Slip{{"bcast", "--error", "0"}, "2.5 % is 0.025"},
+        Slip{{"bcast", "--repetitions", "100:10"}, "100 repetitions is above the maximum of 10"},
+        Slip{{"bcast", "--repetitions", "0"}, "at least 1"},
+        Slip{{"bcast", "--repetitions", "ten"}, "\"ten\""},
+        Slip{{"bcast", "--repetitions", "1:2:3"}, "\"1:2:3\""},
+        Slip{{"bcast", "--repetitions", "99999999999"}, "99999999999"},
+        Slip{{"bcast", "--repetitions=-5"}, "-5"}, Slip{{"bcast", "--root=-1"}, "root"},
+        Slip{{"bcast", "--pipeline", "0"}, "pipeline of 0"},
+        Slip{{"bcast", "--time-limit=-1"}, "0 is none"}, Slip{{"clock", "--wait=-1"}, "--wait"},
+        Slip{{"bcast", "--adaptive=-0.1"}, "10 % is 0.1"},
+        Slip{{"bcast", "--adaptive=nan"}, "10 % is 0.1"},
+        Slip{{"pairs", "--reply", "some"}, "\"some\""},
+        Slip{{"bcast", "--method", "tasks", "--pipeline", "4"}, "pipeline"},
+        Slip{{"streaming", "--window", "0"}, "holds no message"},
+        Slip{{"bcast", "--buffers", "lukewarm"}, "\"lukewarm\" is none of warm, cold"},
+        Slip{{"bcast", "--buffers", "cold,warm"}, "\"warm\" says once more"},
+        Slip{{"bcast", "--buffers", "rotating=0"}, "rotating=8"},
+        Slip{{"bcast", "--buffers", "huge=2"}, "no such number"},
+        Slip{{"bcast", "--buffers", "unaligned=70000"}, "less than a page"},
+        Slip{{"bcast", "--buffers", "cold", "--pipeline", "4"}, "isolate them"},
+        Slip{{"pairs", "--buffers", "cold"}, "\"pairs\" has messages of the harness"},
+        Slip{{"polling", "--intervals", "1:2"}, "\"1:2\""},
+        Slip{{"polling", "--intervals", "2:1:3"}, "FIRST:LAST:COUNT"},
+        Slip{{"polling", "--work", "0"}, "try 0.02"},
+        Slip{{"polling", "bcast"}, "by itself"},
+        Slip{{"bcast", "--speed", "9"}, "--speed"}, Slip{{"bcast", "--resume"}, "-o FILE"}));
+
+TEST_F(Folder, TakesAnOutputThatIsNotThereYet) {
+    EXPECT_EQ(accepted({"bcast", "-o", file("a.jsonl")}).output, file("a.jsonl"));
+    EXPECT_FALSE(std::filesystem::exists(file("a.jsonl")));
+}
+
+TEST_F(Folder, RefusesToOverwriteAFile) {
+    const auto path = existing("a.jsonl");
+
+    EXPECT_THAT(refused({"bcast", "-o", path}), HasSubstr(path + " exists; add --resume"));
+}
+
+TEST_F(Folder, GoesOnWithAFileWhereAsked) {
+    EXPECT_TRUE(accepted({"bcast", "-o", existing("a.jsonl"), "--resume"}).resume);
+}
+
+TEST_F(Folder, RefusesAFolderAsOutput) {
+    EXPECT_THAT(refused({"bcast", "-o", path_}), HasSubstr("is a folder"));
+}
+
+TEST_F(Folder, RefusesAnOutputInAFolderThatIsNotThere) {
+    EXPECT_THAT(refused({"bcast", "-o", file("none/a.jsonl")}), HasSubstr("make it first"));
+}
+
+TEST_F(Folder, RefusesAnOutputThatCannotBeWritten) {
+    std::filesystem::permissions(
+        path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    // Root may write anywhere, so it asks as somebody else.
+    constexpr uid_t nobody = 65534;
+    const uid_t me = getuid();
+    if (me == 0) {
+        ASSERT_EQ(setreuid(nobody, static_cast<uid_t>(-1)), 0);
+    }
+
+    const auto told = refused({"bcast", "-o", file("a.jsonl")});
+
+    if (me == 0) {
+        ASSERT_EQ(setreuid(0, static_cast<uid_t>(-1)), 0);
+    }
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
+    EXPECT_THAT(told, HasSubstr("cannot be written"));
+}
+
+// The sizes of a curve depend on the times before, which are not read back.
+TEST_F(Folder, RefusesToResumeAdaptiveSizes) {
+    EXPECT_THAT(refused({"bcast", "--adaptive", "0.1", "-o", existing("a.jsonl"), "--resume"}),
+                HasSubstr("--adaptive"));
+}
+
+TEST(SizesOf, AnOperationOnBytesAreAllThatWereAsked) {
+    const auto arguments = accepted({"bcast", "--sizes", "1,2,4,7"});
+    std::string note;
+
+    EXPECT_THAT(sizes_of(arguments, "bcast", note), ElementsAre(1, 2, 4, 7));
+    EXPECT_THAT(note, IsEmpty());
+}
+
+TEST(SizesOf, AReductionAreTheMultiplesOfFourAndANoteNamesTheRest) {
+    const auto arguments = accepted({"allreduce", "--sizes", "0,1,2,4,7,1K"});
+    std::string note;
+
+    EXPECT_THAT(sizes_of(arguments, "allreduce", note), ElementsAre(0, 4, 1024));
+    EXPECT_THAT(note, HasSubstr("1, 2, 7"));
+}
+
+TEST(SizesOf, ABarrierAreNone) {
+    const auto arguments = accepted({"barrier"});
+    std::string note;
+
+    EXPECT_THAT(sizes_of(arguments, "barrier", note), ElementsAre(0));
+    EXPECT_THAT(sizes_of(arguments, "ibarrier", note), ElementsAre(0));
+}
+
+TEST(SizesOf, AUserOperationAreAllThatWereAsked) {
+    const auto arguments = accepted({"bcast", "--sizes", "1,3"});
+    std::string note;
+
+    EXPECT_THAT(sizes_of(arguments, "mine", note), ElementsAre(1, 3));
+}
+
+}  // namespace
+}  // namespace lanewise::tools

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See conditions.hpp.
+
+#include "measure/session/conditions.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "base/host.hpp"
+
+namespace lanewise::tools {
+namespace {
+
+struct Place {
+    char host[128];
+    char cpus[128];
+};
+
+}  // namespace
+
+Json placement(const measure::Harness& harness) {
+    const auto host = this_host();
+    Place mine{};
+    // The MPI's name for the host: under simulation there are more hosts than this one.
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = 0;
+    MPI_Get_processor_name(name, &length);
+    std::string(name).copy(mine.host, sizeof mine.host - 1);
+    host.cpus.copy(mine.cpus, sizeof mine.cpus - 1);
+    std::vector<Place> all(static_cast<std::size_t>(harness.size()));
+    MPI_Gather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, 0, harness.comm());
+    Json places = Json::array();
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        places.push_back({{"rank", r}, {"host", all[r].host}, {"cpus", all[r].cpus}});
+    }
+    return places;
+}
+
+Json mpi_library() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    std::string library(text, static_cast<std::size_t>(std::max(length, 0)));
+    library = library.substr(0, library.find_first_of("\n\r"));
+    while (!library.empty() && (library.back() == '\0' || library.back() == ' '))
+        library.pop_back();
+    std::replace(library.begin(), library.end(), '\t', ' ');
+    int major = 0;
+    int minor = 0;
+    MPI_Get_version(&major, &minor);
+    return {{"family", LANEWISE_MPI_FAMILY},
+            {"library", library},
+            {"standard", std::to_string(major) + "." + std::to_string(minor)}};
+}
+
+std::string mpi_device() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    const std::string library(text, static_cast<std::size_t>(std::max(length, 0)));
+    const std::string key = "Device:";
+    const auto at = library.find(key);
+    if (at == std::string::npos) return "";
+    const auto begin = library.find_first_not_of(" \t", at + key.size());
+    if (begin == std::string::npos) return "";
+    const auto end = library.find_first_of(" \t\r\n", begin);
+    return library.substr(begin, end == std::string::npos ? end : end - begin);
+}
+
+std::string utc_now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+}  // namespace lanewise::tools

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See records.hpp.
+
+#include "measure/session/records.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/host.hpp"
+#include "base/json_lines.hpp"
+#include "measure/round_trips.hpp"
+#include "measure/session/conditions.hpp"
+#include "measure/session/buffer_words.hpp"
+
+namespace lanewise::tools {
+namespace {
+
+constexpr int schema_version = 2;
+
+template <typename Method, typename Id>
+const char *name_of(std::span<const Method> methods, Id id) {
+    for (const auto& method : methods) {
+        if (method.id == id) return method.name;
+    }
+    return "";
+}
+
+Json stopping(const lw_measure_options& options) {
+    const bool fixed = options.repetitions_min == options.repetitions_max;
+    return {{"rule", options.rule == LW_RULE_MEDIAN ? "median" : "student"},
+            {"confidence", options.confidence},
+            {"error", options.error},
+            {"repetitions_min", options.repetitions_min},
+            {"repetitions_max", options.repetitions_max},
+            {"warmup_repetitions", options.warmup_repetitions},
+            {"time_limit_s", options.time_limit_s},
+            {"batches_min", fixed ? 1 : 2}};
+}
+
+// A number JSON can hold; it has no infinity and no NaN.
+Json number(double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+// To a tenth of a nanosecond, which no clock resolves: files stay short.
+Json rounded(const std::vector<double>& values_s) {
+    Json list = Json::array();
+    for (const double value : values_s) list.push_back(number(std::round(value * 1e10) / 1e10));
+    return list;
+}
+
+// Files are edited by hand, too: a record that lacks what a point has ends what is kept.
+bool is_point(const Json& record) {
+    const auto has = [&record](const char *key, bool (Json::*is)() const) {
+        return record.contains(key) && (record[key].*is)();
+    };
+    return has("record", &Json::is_string) && record["record"] == "point" &&
+           has("operation", &Json::is_string) && has("message_bytes", &Json::is_number_unsigned);
+}
+
+const char *stop_name(lw_stop stop) {
+    switch (stop) {
+        case LW_STOP_INTERVAL:
+            return "interval";
+        case LW_STOP_MAXIMUM:
+            return "maximum";
+        case LW_STOP_TIME_LIMIT:
+            return "time_limit";
+        case LW_STOP_FIXED:
+            return "fixed";
+    }
+    return "";
+}
+
+/* Version 1 called the launcher fabric. */
+Json as_version_2(Json context) {
+    if (context.value("version", Json()) != 1 || !context.contains("fabric")) return context;
+    context["version"] = schema_version;
+    context["launcher"] = context["fabric"];
+    return context;
+}
+
+}  // namespace
+
+Json context_record(const Arguments& arguments, const measure::Bench& bench) {
+    const auto host = this_host();
+    const auto& options = arguments.options;
+    auto mpi = mpi_library();
+    if (const auto device = mpi_device(); !device.empty()) mpi["device"] = device;
+    Json record = {
+        {"record", "context"},
+        {"schema", "lanewise-samples"},
+        {"version", schema_version},
+        {"lanewise", lw_version()},
+        {"mpi", mpi},
+        {"launcher", arguments.launcher.empty() ? LANEWISE_MPI_FAMILY : arguments.launcher},
+        {"ranks", bench.harness().size()},
+        {"placement", placement(bench.harness())},
+        {"cores", host.cores},
+        {"kernel", host.kernel},
+        {"governor", host.governor},
+        {"clocksource", host.clocksource},
+        {"clock", bench.clock().name},
+        {"method", name_of(measure::timing_methods(), options.timing)},
+        {"start", name_of(measure::start_methods(), options.start)},
+        {"stopping", stopping(options)},
+        {"pipeline_length", options.pipeline_length},
+        {"root", arguments.root},
+        {"weights", arguments.weights},
+        {"reply", arguments.reply},
+        {"window", arguments.window},
+        {"buffers", buffers_record(options.buffers)},
+        {"order", arguments.order == LW_ORDER_PARALLEL ? "parallel" : "sequential"},
+        {"seed", options.seed},
+        {"started", utc_now()},
+        {"arguments", arguments.words}};
+    if (!arguments.transport.empty()) record["transport"] = arguments.transport;
+    return record;
+}
+
+Json point_record(const std::string& operation, const measure::Measured& measured) {
+    const auto& point = measured.point;
+    Json record = {{"record", "point"},
+                   {"operation", operation},
+                   {"root", point.root},
+                   {"message_bytes", point.message_bytes}};
+    if (point.peer >= 0) {
+        record["peer"] = point.peer;
+        record["reply_bytes"] = point.reply_bytes;
+    }
+    if (point.second_peer >= 0) record["second_peer"] = point.second_peer;
+    record["median_s"] = number(point.median_s);
+    record["low_s"] = number(point.low_s);
+    record["high_s"] = number(point.high_s);
+    record["mean_s"] = number(point.mean_s);
+    record["repetitions"] = point.repetitions;
+    record["late_count"] = point.late_count;
+    record["outlier_count"] = point.outlier_count;
+    record["batches"] = point.batch_count;
+    record["stopped"] = stop_name(point.stop);
+    record["elapsed_s"] = point.elapsed_s;
+    record["samples_s"] = rounded(measured.values_s);
+    return record;
+}
+
+Json clock_record(const lw_clock_report& report) {
+    return {{"record", "clock"},
+            {"residual_s", number(report.residual_s)},
+            {"uncertainty_s", number(report.uncertainty_s)},
+            {"span_s", number(report.span_s)},
+            {"error_s", number(report.error_s)}};
+}
+
+Json polling_record(const measure::PollingPlan& plan, const measure::Polled& polled) {
+    return {{"record", "polling"},
+            {"message_bytes", plan.message_bytes},
+            {"interval_s", plan.interval_s},
+            {"depth", plan.depth},
+            {"availability", polled.availability},
+            {"rate_bytes_per_s", polled.rate_bytes_per_s}};
+}
+
+Json waiting_record(const measure::Waited& waited) {
+    return {{"record", "waiting"},
+            {"message_bytes", waited.message_bytes},
+            {"over_base", waited.over_base},
+            {"alone_s", rounded(waited.alone_s)},
+            {"loop_s", rounded(waited.loop_s)},
+            {"post_s", rounded(waited.post_s)},
+            {"wait_s", rounded(waited.wait_s)}};
+}
+
+Json end_record(std::size_t points, double elapsed_s) {
+    return {{"record", "end"}, {"points", points}, {"elapsed_s", elapsed_s}};
+}
+
+std::string task_key(const std::string& operation, std::uint64_t message_bytes) {
+    return operation + ' ' + std::to_string(message_bytes);
+}
+
+std::size_t task_points(const std::string& operation, std::size_t ranks) {
+    const auto *trip = measure::find_trip(operation);
+    if (!trip) return 1;
+    return ranks * (ranks - 1) * (trip->peers == 2 ? ranks - 2 : 1) / 2;
+}
+
+Result<Unfinished> read_unfinished(const std::string& path, const Json& context) {
+    const auto lines = read_json_lines(path);
+    if (!lines) return lines.failure();
+    Unfinished unfinished;
+    unfinished.truncated = lines->truncated;
+    if (lines->records.empty()) return unfinished;
+    const auto before = as_version_2(lines->records.front());
+    for (const char *key : {"record", "schema", "version", "mpi", "launcher", "ranks", "clock",
+                            "method", "start", "stopping", "pipeline_length", "root", "weights",
+                            "reply", "order", "window", "buffers"}) {
+        if (before.contains(key) && before[key] == context[key]) continue;
+        // Files from before there were windows hold nothing that streams.
+        if (std::string(key) == "window" && !before.contains(key)) continue;
+        // Those from before there was a choice have plain buffers.
+        const bool chosen = std::string(key) != "buffers" || before.contains(key);
+        if (!chosen && context[key] == buffers_record(measure::plain_buffers)) continue;
+        const auto was = before.contains(key) ? before[key].dump() : std::string("absent");
+        return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +
+                                            context[key].dump() +
+                                            "; name another file or the same conditions"};
+    }
+    std::size_t in_task = 0;
+    unfinished.keep_bytes = lines->ends.front();
+    for (std::size_t i = 1; i < lines->records.size(); ++i) {
+        const auto& record = lines->records[i];
+        if (!is_point(record)) break;
+        const auto operation = record["operation"].get<std::string>();
+        const auto expected = task_points(operation, context["ranks"].get<std::size_t>());
+        if (++in_task < expected) continue;
+        // A task that was cut off within is measured again as a whole.
+        unfinished.points += in_task;
+        in_task = 0;
+        unfinished.keep_bytes = lines->ends[i];
+        unfinished.tasks.insert(task_key(operation, record["message_bytes"].get<std::uint64_t>()));
+    }
+    return unfinished;
+}
+
+}  // namespace lanewise::tools

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The records of samples.jsonl (schema/samples.schema.json), and going on with
+// an interrupted file.
+
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "measure/availability/polling.hpp"
+#include "measure/availability/post_work_wait.hpp"
+#include "measure/bench.hpp"
+#include "measure/session/arguments.hpp"
+
+namespace lanewise::tools {
+
+/* The first line. Collective over MPI_COMM_WORLD; meaningful on rank 0. */
+Json context_record(const Arguments& arguments, const measure::Bench& bench);
+
+Json point_record(const std::string& operation, const measure::Measured& measured);
+Json clock_record(const lw_clock_report& report);
+Json polling_record(const measure::PollingPlan& plan, const measure::Polled& polled);
+Json waiting_record(const measure::Waited& waited);
+Json end_record(std::size_t points, double elapsed_s);
+
+/* What is measured in one go: an operation at one size, or all meetings at one size. */
+std::string task_key(const std::string& operation, std::uint64_t message_bytes);
+
+/* How many points such a task makes: one, or one a meeting of `ranks`. */
+std::size_t task_points(const std::string& operation, std::size_t ranks);
+
+/* An interrupted file: the tasks it holds whole and where to go on writing. */
+struct Unfinished {
+    std::set<std::string> tasks;
+    std::size_t keep_bytes = 0;
+    std::size_t points = 0;
+    bool truncated = false;
+};
+
+/* Refuses a file measured under other conditions, naming the first that differs. */
+Result<Unfinished> read_unfinished(const std::string& path, const Json& context);
+
+}  // namespace lanewise::tools

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Going on with an interrupted file: what of it is kept, and which files are
+// refused.
+
+#include "measure/session/buffer_words.hpp"
+#include "measure/session/records.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+namespace lanewise::tools {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+Json context_of(int ranks) {
+    return {{"record", "context"},
+            {"schema", "lanewise-samples"},
+            {"version", 2},
+            {"mpi", {{"family", "openmpi"}, {"library", "Open MPI v4.1.4"}, {"standard", "3.1"}}},
+            {"launcher", "openmpi"},
+            {"ranks", ranks},
+            {"clock", "monotonic"},
+            {"method", "max"},
+            {"start", "barrier"},
+            {"stopping", {{"rule", "median"}, {"confidence", 0.95}}},
+            {"pipeline_length", 1},
+            {"root", 0},
+            {"weights", {1.0, 2.0}},
+            {"reply", "same"},
+            {"order", "parallel"},
+            {"window", 160},
+            {"buffers", buffers_record(measure::plain_buffers)}};
+}
+
+Json point_of(const std::string& operation, std::uint64_t bytes) {
+    return {{"record", "point"}, {"operation", operation}, {"message_bytes", bytes}};
+}
+
+class UnfinishedFile : public ::testing::Test {
+  protected:
+    UnfinishedFile() {
+        char name[] = "/tmp/lanewise-records-XXXXXX";
+        folder_ = mkdtemp(name);
+        path_ = folder_ + "/samples.jsonl";
+    }
+    ~UnfinishedFile() override { std::filesystem::remove_all(folder_); }
+
+    // Writes whole lines and then `rest`, without a newline.
+    void write(const std::vector<Json>& records, const std::string& rest = "") {
+        std::ofstream file(path_, std::ios::binary);
+        for (const auto& record : records) file << record.dump() << '\n';
+        whole_bytes_ = static_cast<std::size_t>(file.tellp());
+        file << rest;
+    }
+    Unfinished read(const Json& context) {
+        const auto unfinished = read_unfinished(path_, context);
+        EXPECT_TRUE(unfinished) << (unfinished ? "" : unfinished.failure().sentence);
+        return unfinished ? *unfinished : Unfinished{};
+    }
+    std::string refused(const Json& context) {
+        const auto unfinished = read_unfinished(path_, context);
+        EXPECT_FALSE(unfinished);
+        return unfinished ? "" : unfinished.failure().sentence;
+    }
+
+    std::string folder_;
+    std::string path_;
+    std::size_t whole_bytes_ = 0;
+};
+
+TEST_F(UnfinishedFile, HoldsTheTasksThatAreDone) {
+    write({context_of(4), point_of("scatter", 8), point_of("gather", 16)});
+
+    const auto unfinished = read(context_of(4));
+
+    EXPECT_THAT(unfinished.tasks, UnorderedElementsAre("scatter 8", "gather 16"));
+    EXPECT_EQ(unfinished.points, 2u);
+    EXPECT_EQ(unfinished.keep_bytes, whole_bytes_);
+    EXPECT_FALSE(unfinished.truncated);
+}
+
+TEST_F(UnfinishedFile, EndsBeforeALineThatWasCut) {
+    write({context_of(4), point_of("scatter", 8)}, R"({"record":"point","operation":"sc)");
+
+    const auto unfinished = read(context_of(4));
+
+    EXPECT_THAT(unfinished.tasks, UnorderedElementsAre("scatter 8"));
+    EXPECT_EQ(unfinished.keep_bytes, whole_bytes_);
+    EXPECT_TRUE(unfinished.truncated);
+}
+
+TEST_F(UnfinishedFile, EndsBeforeItsEndRecordSoThatAnotherFollows) {
+    write({context_of(4), point_of("scatter", 8)});
+    const auto kept_bytes = whole_bytes_;
+    write({context_of(4), point_of("scatter", 8), end_record(1, 0.5)});
+
+    EXPECT_EQ(read(context_of(4)).keep_bytes, kept_bytes);
+}
+
+TEST_F(UnfinishedFile, EndsBeforeASetOfPairsThatWasCut) {
+    std::vector<Json> records = {context_of(4)};
+    for (int pair = 0; pair < 6; ++pair) records.push_back(point_of("pairs", 8));
+    write(records);
+    const auto kept_bytes = whole_bytes_;
+    for (int pair = 0; pair < 5; ++pair) records.push_back(point_of("pairs", 16));
+    write(records);
+
+    const auto unfinished = read(context_of(4));
+
+    EXPECT_THAT(unfinished.tasks, UnorderedElementsAre("pairs 8"));
+    EXPECT_EQ(unfinished.points, 6u);
+    EXPECT_EQ(unfinished.keep_bytes, kept_bytes);
+}
+
+TEST_F(UnfinishedFile, WithNothingInItIsBegunAnew) {
+    write({});
+
+    const auto unfinished = read(context_of(4));
+
+    EXPECT_EQ(unfinished.keep_bytes, 0u);
+    EXPECT_TRUE(unfinished.tasks.empty());
+}
+
+TEST_F(UnfinishedFile, WithAContextOnlyIsKept) {
+    write({context_of(4)});
+
+    EXPECT_EQ(read(context_of(4)).keep_bytes, whole_bytes_);
+}
+
+TEST_F(UnfinishedFile, OfOtherConditionsIsRefusedNamingThem) {
+    const std::pair<const char *, Json> changes[] = {
+        {"ranks", 8},       {"method", "global"},        {"start", "window"},
+        {"clock", "wtime"}, {"launcher", "mpich"},       {"pipeline_length", 4},
+        {"root", 3},        {"schema", "other"},         {"stopping", {{"rule", "student"}}},
+        {"reply", "4K"},    {"weights", {3.0}},          {"order", "sequential"},
+        {"window", 8},      {"buffers", {{"turns", 3}}},
+    };
+    for (const auto& [key, value] : changes) {
+        auto context = context_of(4);
+        context[key] = value;
+        write({context, point_of("scatter", 8)});
+
+        const auto sentence = refused(context_of(4));
+
+        EXPECT_THAT(sentence, HasSubstr(path_));
+        EXPECT_THAT(sentence, HasSubstr(std::string("with ") + key + " " + value.dump()));
+    }
+}
+
+TEST_F(UnfinishedFile, OfANewerSchemaIsRefused) {
+    auto context = context_of(4);
+    context["version"] = 3;
+    write({context});
+
+    EXPECT_THAT(refused(context_of(4)), HasSubstr("version 3"));
+}
+
+TEST_F(UnfinishedFile, OfVersion1IsKept) {
+    auto context = context_of(4);
+    context["version"] = 1;
+    context["fabric"] = context["launcher"];
+    context.erase("launcher");
+    write({context});
+
+    EXPECT_EQ(read(context_of(4)).keep_bytes, whole_bytes_);
+}
+
+TEST_F(UnfinishedFile, WithoutAContextIsRefused) {
+    write({point_of("scatter", 8)});
+
+    EXPECT_THAT(refused(context_of(4)), HasSubstr("record"));
+}
+
+TEST_F(UnfinishedFile, ThatIsNotOfLanewiseIsRefused) {
+    std::ofstream(path_) << "Size Latency\n1 2.5\n";
+
+    EXPECT_THAT(refused(context_of(4)), HasSubstr(path_));
+}
+
+// Whoever edits a file by hand must not make the program stop without a word.
+TEST_F(UnfinishedFile, WithRecordsOfStrangeTypesEndsBeforeThem) {
+    const Json strange[] = {{{"record", 5}},
+                            {{"record", "point"}, {"operation", 7}, {"message_bytes", 8}},
+                            {{"record", "point"}, {"operation", "bcast"}, {"message_bytes", "8"}}};
+    for (const auto& record : strange) {
+        write({context_of(4), point_of("scatter", 8)});
+        const auto kept_bytes = whole_bytes_;
+        write({context_of(4), point_of("scatter", 8), record});
+
+        const auto unfinished = read(context_of(4));
+
+        EXPECT_EQ(unfinished.keep_bytes, kept_bytes) << record.dump();
+    }
+}
+
+TEST(TaskPoints, CountTheMeetingsOfAllRanks) {
+    EXPECT_EQ(task_points("scatter", 8), 1u);
+    EXPECT_EQ(task_points("pairs", 8), 28u);
+    EXPECT_EQ(task_points("triplets", 8), 168u);
+}
+
+TEST(PointRecord, HoldsNullWhereThereIsNoNumber) {
+    measure::Measured measured;
+    measured.point.peer = measured.point.second_peer = -1;
+    measured.point.median_s = std::numeric_limits<double>::quiet_NaN();
+    measured.point.low_s = -std::numeric_limits<double>::infinity();
+
+    const auto record = point_record("bcast", measured);
+
+    EXPECT_TRUE(record["median_s"].is_null());
+    EXPECT_TRUE(record["low_s"].is_null());
+    EXPECT_FALSE(record.contains("peer"));
+    EXPECT_EQ(Json::parse(record.dump()), record);
+}
+
+TEST(PointRecord, NamesBothPeersOfATriplet) {
+    measure::Measured measured;
+    measured.point.peer = 4;
+    measured.point.second_peer = 6;
+    measured.point.reply_bytes = 32;
+
+    const auto record = point_record("triplets", measured);
+
+    EXPECT_EQ(record["peer"], 4);
+    EXPECT_EQ(record["second_peer"], 6);
+    EXPECT_EQ(record["reply_bytes"], 32);
+}
+
+}  // namespace
+}  // namespace lanewise::tools

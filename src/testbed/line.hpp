@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Line: one direction of a link, in virtual time.
+//
+// A packet that is offered waits for its flow's turn where flows are capped, then for the link,
+// then crosses: it is due when its last bit has left at the link's rate, plus the delay.  A queue
+// in bytes stands before the cap and before the link; what does not fit is dropped and counted.
+// All times are arguments, so the same offers give the same deliveries however late the caller is.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <queue>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+#include "testbed/packet.hpp"
+#include "testbed/settings.hpp"
+
+namespace lanewise::delay_line {
+
+struct Counters {
+    std::uint64_t offered = 0; /* segments, as all of these */
+    std::uint64_t delivered = 0;
+    std::uint64_t delivered_bytes = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t held = 0;
+    std::uint64_t dropped_by_queue = 0;
+    std::uint64_t dropped_by_cut = 0;
+};
+
+/* How much later than its turn a held segment arrives. */
+constexpr std::int64_t hold_ns = 1'000'000;
+
+class Line {
+  public:
+    Line(const Settings& settings, Layer layer, std::uint64_t seed);
+
+    void offer(std::int64_t now_ns, PacketView packet);
+    /* When `take` next has something to do; nothing while the line is empty. */
+    std::optional<std::int64_t> next_ns() const;
+    /* The next packet that is due. */
+    std::optional<Packet> take(std::int64_t now_ns);
+
+    /* Holds from the next packet on.  A cut drops what is on the way. */
+    void change(const Settings& settings);
+    const Settings& settings() const { return settings_; }
+    const Counters& counters() const { return counters_; }
+
+  private:
+    struct Item {
+        std::int64_t time_ns = 0;
+        std::uint64_t order = 0;
+        std::int64_t extra_ns = 0;
+        Shape shape;
+        Packet packet;
+    };
+    struct Later {
+        bool operator()(const Item& a, const Item& b) const {
+            return a.time_ns != b.time_ns ? a.time_ns > b.time_ns : a.order > b.order;
+        }
+    };
+    /* The earliest on top; std::priority_queue does not let its top be moved away. */
+    struct Agenda : std::vector<Item> {
+        void add(Item item);
+        Item pop();
+    };
+
+    void accept(std::int64_t now_ns, Packet packet, const Shape& shape, std::int64_t extra_ns);
+    void accept_in_pieces(std::int64_t now_ns, PacketView packet, std::uint32_t segments);
+    void enter(Item item);
+    void release(std::int64_t now_ns);
+    bool fits(std::int64_t now_ns, std::int64_t free_ns, double rate, const Shape& shape);
+    double uniform();
+
+    Settings settings_;
+    Layer layer_;
+    Counters counters_;
+    std::mt19937_64 random_;
+    std::int64_t free_ns_ = 0;
+    std::int64_t last_due_ns_ = 0;
+    std::uint64_t order_ = 0;
+    std::unordered_map<std::uint64_t, std::int64_t> flow_free_ns_;
+    Agenda waiting_; /* for the link, behind the cap of their flow */
+    Agenda flying_;
+};
+
+}  // namespace lanewise::delay_line

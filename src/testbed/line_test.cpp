@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A line in virtual time: rate, delay, queue, jitter, loss, reordering and caps are what was asked.
+
+#include "testbed/line.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "testbed/testing.hpp"
+
+namespace lanewise::delay_line {
+namespace {
+
+using namespace testing;
+
+constexpr std::int64_t ms = 1'000'000;
+
+struct Arrival {
+    std::int64_t time_ns;
+    Packet packet;
+};
+
+/* Takes whatever is on the line, each at the moment at which it is due. */
+std::vector<Arrival> drain(Line& line) {
+    std::vector<Arrival> arrivals;
+    while (const auto next = line.next_ns())
+        if (auto packet = line.take(*next)) arrivals.push_back({*next, std::move(*packet)});
+    return arrivals;
+}
+
+Settings settings_of(double rate_bits_per_s, std::int64_t delay_ns) {
+    return {.rate_bits_per_s = rate_bits_per_s, .delay_ns = delay_ns, .queue_bytes = 1 << 30};
+}
+
+TEST(Line, APacketIsDueWhenItsLastBitHasLeftPlusTheDelay) {
+    Line line(settings_of(1e9, 5 * ms), Layer::ip, 1);
+
+    line.offer(100, tcp_packet(960));
+
+    const auto arrivals = drain(line);
+    ASSERT_EQ(arrivals.size(), 1U);
+    EXPECT_EQ(arrivals[0].time_ns, 100 + 8 * 1000 + 5 * ms);
+    EXPECT_EQ(arrivals[0].packet, tcp_packet(960));
+}
+
+TEST(Line, NothingIsTakenBeforeItIsDue) {
+    Line line(settings_of(1e9, 5 * ms), Layer::ip, 1);
+    line.offer(0, tcp_packet(960));
+
+    EXPECT_FALSE(line.take(5 * ms + 7999));
+    EXPECT_TRUE(line.take(5 * ms + 8000));
+    EXPECT_FALSE(line.next_ns());
+}
+
+TEST(Line, ABurstLeavesAtTheRate) {
+    Line line(settings_of(1e9, 5 * ms), Layer::ip, 1);
+
+    for (int i = 0; i < 100; ++i) line.offer(0, tcp_packet(960));
+
+    const auto arrivals = drain(line);
+    for (std::size_t i = 0; i < arrivals.size(); ++i)
+        EXPECT_EQ(arrivals[i].time_ns, static_cast<std::int64_t>(i + 1) * 8000 + 5 * ms);
+}
+
+TEST(Line, ASuperframeCrossesUncutAndCostsAllItsHeaders) {
+    Line line(settings_of(1e9, 0), Layer::ip, 1);
+
+    line.offer(0, tcp_packet(40 * 1460));
+
+    const auto arrivals = drain(line);
+    ASSERT_EQ(arrivals.size(), 1U);
+    EXPECT_EQ(arrivals[0].time_ns, 8 * 40 * 1500);
+    EXPECT_EQ(line.counters().delivered, 40U);
+}
+
+TEST(Line, WhatDoesNotFitIntoTheQueueIsDroppedAndCounted) {
+    auto settings = settings_of(1e6, 0);
+    settings.queue_bytes = 10'000;
+    Line line(settings, Layer::ip, 1);
+
+    for (int i = 0; i < 100; ++i) line.offer(0, tcp_packet(960));
+
+    EXPECT_EQ(drain(line).size(), 10U);
+    EXPECT_EQ(line.counters().dropped_by_queue, 90U);
+    EXPECT_EQ(line.counters().offered, 100U);
+}
+
+TEST(Line, APacketLargerThanTheQueuePassesAnIdleLine) {
+    auto settings = settings_of(1e6, 0);
+    settings.queue_bytes = 3000;
+    Line line(settings, Layer::ip, 1);
+
+    line.offer(0, tcp_packet(20 * 1460));
+
+    EXPECT_EQ(drain(line).size(), 1U);
+}
+
+TEST(Line, JitterStaysInItsBoundsAndKeepsTheOrder) {
+    auto settings = settings_of(0, 5 * ms);
+    settings.jitter_ns = 2 * ms;
+    Line line(settings, Layer::ip, 7);
+    std::vector<std::int64_t> delays;
+    for (int i = 0; i < 1000; ++i) {
+        const auto now = std::int64_t{i} * 10 * ms;
+        line.offer(now, tcp_packet(100));
+        for (const auto& arrival : drain(line)) delays.push_back(arrival.time_ns - now);
+    }
+
+    const auto [least, most] = std::minmax_element(delays.begin(), delays.end());
+    EXPECT_GE(*least, 3 * ms);
+    EXPECT_LE(*most, 7 * ms);
+    EXPECT_GT(*most - *least, 3 * ms) << "a thousand draws come near both ends";
+}
+
+TEST(Line, LossTakesItsShareOfSegmentsAndTheRestArrivesWhole) {
+    auto settings = settings_of(0, 0);
+    settings.loss = 0.02;
+    Line line(settings, Layer::ip, 3);
+
+    for (int i = 0; i < 1000; ++i) line.offer(i, tcp_packet(20 * 1460));
+    drain(line);
+
+    const auto& counters = line.counters();
+    EXPECT_EQ(counters.offered, 20'000U);
+    EXPECT_EQ(counters.lost + counters.delivered, counters.offered);
+    EXPECT_NEAR(static_cast<double>(counters.lost), 400, 80) << "four deviations";
+}
+
+TEST(Line, ALostSegmentCutsASuperframeInTwo) {
+    auto settings = settings_of(0, 0);
+    settings.loss = 0.01;
+    Line line(settings, Layer::ip, 3);
+    std::map<std::size_t, int> pieces;
+    for (int i = 0; i < 500; ++i) {
+        line.offer(i, tcp_packet(20 * 1460));
+        ++pieces[drain(line).size()];
+    }
+
+    EXPECT_GT(pieces[1], 350) << "most superframes lose nothing, or an end";
+    EXPECT_GT(pieces[2], 30);
+}
+
+TEST(Line, HeldSegmentsAreOvertaken) {
+    auto settings = settings_of(0, 5 * ms);
+    settings.reorder = 0.1;
+    Line line(settings, Layer::ip, 5);
+    for (int i = 0; i < 1000; ++i)
+        line.offer(i * 1000, tcp_packet(100, 1460, static_cast<std::uint16_t>(i)));
+
+    const auto arrivals = drain(line);
+
+    std::uint64_t overtaken = 0;
+    std::uint32_t newest = 0;
+    for (const auto& arrival : arrivals) {
+        const auto port = number(arrival.packet, tcp_at, 2);
+        overtaken += port < newest ? 1 : 0;
+        newest = std::max(newest, port);
+    }
+    EXPECT_EQ(arrivals.size(), 1000U);
+    EXPECT_NEAR(static_cast<double>(line.counters().held), 100, 40);
+    EXPECT_GE(overtaken, line.counters().held * 9 / 10);
+}
+
+TEST(Line, AFlowGetsNoMoreThanItsCapAndAnotherIsNotHeldUp) {
+    auto settings = settings_of(1e9, 0);
+    settings.flow_rate_bits_per_s = 1e8;
+    Line line(settings, Layer::ip, 1);
+    for (int i = 0; i < 10; ++i) line.offer(0, tcp_packet(960, 1460, 1));
+    line.offer(0, tcp_packet(960, 1460, 2));
+
+    std::map<std::uint32_t, std::int64_t> last;
+    for (const auto& arrival : drain(line))
+        last[number(arrival.packet, tcp_at, 2)] = arrival.time_ns;
+
+    EXPECT_EQ(last[1], 10 * 80'000 + 8000);
+    EXPECT_LE(last[2], 80'000 + 2 * 8000);
+}
+
+TEST(Line, LateCallsChangeNothing) {
+    auto settings = settings_of(1e9, 5 * ms);
+    settings.flow_rate_bits_per_s = 1e8;
+    Line prompt(settings, Layer::ip, 1);
+    Line late(settings, Layer::ip, 1);
+    std::int64_t last = 0;
+    for (int i = 0; i < 50; ++i) {
+        prompt.offer(i, tcp_packet(960, 1460, static_cast<std::uint16_t>(i % 3)));
+        late.offer(i, tcp_packet(960, 1460, static_cast<std::uint16_t>(i % 3)));
+    }
+    for (const auto& arrival : drain(prompt)) last = arrival.time_ns;
+
+    int taken = 0;
+    while (late.take(last)) ++taken;
+
+    EXPECT_EQ(taken, 50);
+    EXPECT_FALSE(late.next_ns());
+}
+
+TEST(Line, ACutDropsWhatIsOnTheWayAndWhatComes) {
+    Line line(settings_of(1e9, 5 * ms), Layer::ip, 1);
+    line.offer(0, tcp_packet(960));
+    auto settings = line.settings();
+    settings.carrier = Carrier::cut;
+
+    line.change(settings);
+    line.offer(1, tcp_packet(960));
+
+    EXPECT_FALSE(line.next_ns());
+    EXPECT_EQ(line.counters().dropped_by_cut, 2U);
+}
+
+TEST(Line, AMendedLineCarriesAgain) {
+    Line line(settings_of(1e9, 5 * ms), Layer::ip, 1);
+    auto settings = line.settings();
+    settings.carrier = Carrier::cut;
+    line.change(settings);
+    settings.carrier = Carrier::up;
+    line.change(settings);
+
+    line.offer(1000, tcp_packet(960));
+
+    EXPECT_EQ(line.next_ns(), 1000 + 8000 + 5 * ms);
+}
+
+TEST(Line, TheSameSeedLosesTheSame) {
+    auto settings = settings_of(0, 0);
+    settings.loss = 0.1;
+    Line one(settings, Layer::ip, 11);
+    Line two(settings, Layer::ip, 11);
+
+    for (int i = 0; i < 200; ++i) {
+        one.offer(i, tcp_packet(100));
+        two.offer(i, tcp_packet(100));
+        EXPECT_EQ(one.counters().lost, two.counters().lost);
+    }
+}
+
+}  // namespace
+}  // namespace lanewise::delay_line

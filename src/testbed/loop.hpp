@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Loop: carries packets between the devices until the process is ended.
+
+#pragma once
+
+#include "base/result.hpp"
+#include "testbed/configuration.hpp"
+
+namespace lanewise::delay_line {
+
+/* Makes the devices, says "ready" on standard output, and returns only where it fails. */
+Outcome serve(const Configuration& configuration);
+
+}  // namespace lanewise::delay_line

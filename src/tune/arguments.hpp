@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The command line of lanewise-tune, read and checked without MPI.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+#include "collectives/algorithm.hpp"
+#include "tune/session_options.hpp"
+
+namespace lanewise::tools {
+
+struct TuneArguments {
+    std::vector<collectives::Operation> operations;
+    Settings settings;
+    std::string platform; /* platform.json for predictions; empty: none */
+    bool plan = false;
+    bool list = false;
+};
+
+Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, char **argv);
+
+}  // namespace lanewise::tools

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Candidates: what may take the place of the MPI's default in a collective at
+// one size. Pure.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collectives/algorithm.hpp"
+#include "tune/mpi_algorithms.hpp"
+
+namespace lanewise::tools {
+
+enum class Origin { lanewise, mpi };
+
+struct Candidate {
+    Origin origin = Origin::lanewise;
+    std::string algorithm;
+    std::int64_t segment_bytes = 0; /* 0: the algorithm's own choice, or none */
+    int lanes = 1;
+    const collectives::Algorithm *lanewise = nullptr;
+    OwnAlgorithm own;
+    double predicted_s = -1.0; /* below 0: not predicted */
+    bool pruned = false;
+};
+
+/*
+ * Lanewise's algorithms that can serve `call`, then the MPI's `own`. Those that
+ * cut messages up are there with a few segment sizes, where a message has at
+ * least two segments of them; those that use lanes with 1, 2, 4, ... and the most.
+ */
+std::vector<Candidate> candidates(collectives::Collective collective, std::uint64_t message_bytes,
+                                  const collectives::CallTraits& call,
+                                  const std::vector<OwnAlgorithm>& own);
+
+/* Marks those predicted to take more than `hopeless_ratio` times the best prediction. */
+void prune(std::vector<Candidate>& candidates, double hopeless_ratio);
+
+}  // namespace lanewise::tools

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "tune/candidates.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lanewise::tools {
+namespace {
+
+using collectives::Collective;
+
+TEST(Candidates, AreThoseThatCanServe) {
+    for (int i = 0; i < collectives::collective_count; ++i) {
+        for (int ranks = 2; ranks < 10; ++ranks) {
+            const auto collective = static_cast<Collective>(i);
+            const collectives::CallTraits call{.ranks = ranks};
+            for (const auto& candidate : candidates(collective, 65536, call, {})) {
+                ASSERT_NE(candidate.lanewise, nullptr);
+                EXPECT_EQ(candidate.lanewise->collective, collective);
+                EXPECT_TRUE(collectives::refusal(*candidate.lanewise, call).empty());
+            }
+        }
+    }
+}
+
+TEST(Candidates, HaveSegmentsOfWhichAMessageHoldsTwo) {
+    const std::vector<OwnAlgorithm> own = {{"pipeline", 3, true}, {"linear", 1, false}};
+
+    std::vector<std::int64_t> segments;
+    for (const auto& candidate : candidates(Collective::bcast, 65536, {.ranks = 4}, own)) {
+        if (candidate.algorithm == "linear" && candidate.origin == Origin::mpi) {
+            EXPECT_EQ(candidate.segment_bytes, 0);
+        }
+        if (candidate.algorithm == "pipeline" && candidate.origin == Origin::mpi)
+            segments.push_back(candidate.segment_bytes);
+    }
+
+    EXPECT_EQ(segments, (std::vector<std::int64_t>{0, 8192, 32768}));
+}
+
+TEST(Candidates, HaveOneTwoFourAndTheMostLanesBetweenSites) {
+    const collectives::CallTraits call{.ranks = 12, .sites = true, .lanes_max = 6};
+
+    std::vector<int> lanes;
+    for (const auto& candidate : candidates(Collective::scatter, 65536, call, {})) {
+        if (candidate.algorithm == "multilane") lanes.push_back(candidate.lanes);
+    }
+
+    EXPECT_EQ(lanes, (std::vector<int>{1, 2, 4, 6}));
+}
+
+TEST(Candidates, HaveNoLanesWhereSitesAreUnknown) {
+    for (const auto& candidate : candidates(Collective::scatter, 65536, {.ranks = 12}, {})) {
+        EXPECT_FALSE(candidate.lanewise->needs.sites) << candidate.algorithm;
+    }
+}
+
+TEST(Prune, MarksWhatIsPredictedFarBehindTheBest) {
+    std::vector<Candidate> list(4);
+    list[0].predicted_s = 1e-6;
+    list[1].predicted_s = 2.9e-6;
+    list[2].predicted_s = 3.1e-6;
+
+    prune(list, 3.0);
+
+    EXPECT_FALSE(list[0].pruned);
+    EXPECT_FALSE(list[1].pruned);
+    EXPECT_TRUE(list[2].pruned);
+    EXPECT_FALSE(list[3].pruned) << "nothing was predicted of it";
+}
+
+}  // namespace
+}  // namespace lanewise::tools

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See collectives_named.hpp.
+
+#include "tune/collectives_named.hpp"
+
+#include <algorithm>
+
+#include "measure/operation.hpp"
+
+namespace lanewise::tools {
+
+using collectives::Collective;
+using collectives::Operation;
+
+namespace {
+
+/* What `named` makes of each name. */
+template <typename Named, typename Find>
+Result<std::vector<Named>> all_named(const std::vector<std::string>& names, const Find& find) {
+    std::vector<Named> found;
+    for (const auto& name : names) {
+        const auto one = find(name);
+        if (!one) {
+            const auto near = measure::suggest_operation(name);
+            return Failure{LW_ERR_ARGUMENT,
+                           "unknown collective \"" + name + "\"; " +
+                               (find(near) ? "did you mean " + near + "?" : "--list names them")};
+        }
+        if (std::find(found.begin(), found.end(), *one) != found.end())
+            return Failure{LW_ERR_ARGUMENT,
+                           "collective \"" + name + "\" is named twice; once will do"};
+        found.push_back(*one);
+    }
+    if (!found.empty()) return found;
+    for (int i = 0; i < collectives::collective_count; ++i) {
+        found.push_back(static_cast<Collective>(i));
+    }
+    return found;
+}
+
+}  // namespace
+
+Result<std::vector<Collective>> collectives_named(const std::vector<std::string>& names) {
+    return all_named<Collective>(names, collectives::collective_named);
+}
+
+Result<std::vector<Operation>> operations_named(const std::vector<std::string>& names) {
+    return all_named<Operation>(names, collectives::operation_named);
+}
+
+bool is_reduction(Collective collective) {
+    return collective == Collective::reduce || collective == Collective::allreduce ||
+           collective == Collective::reduce_scatter;
+}
+
+bool is_rooted(Collective collective) {
+    switch (collective) {
+        case Collective::bcast:
+        case Collective::scatter:
+        case Collective::scatterv:
+        case Collective::gather:
+        case Collective::gatherv:
+        case Collective::reduce:
+            return true;
+        default:
+            return false;
+    }
+}
+
+std::vector<std::uint64_t> sizes_for(Collective collective,
+                                     const std::vector<std::uint64_t>& sizes_bytes) {
+    if (collective == Collective::barrier) return {0};
+    std::vector<std::uint64_t> found;
+    for (const auto bytes : sizes_bytes) {
+        if (!is_reduction(collective) || bytes % 4 == 0) found.push_back(bytes);
+    }
+    return found;
+}
+
+}  // namespace lanewise::tools

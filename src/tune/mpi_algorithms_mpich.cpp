@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See own.hpp. MPICH tells the names of an algorithm variable's values in its
+// description only, "auto - ...", "binomial - Force ...", in the order of the
+// values and, in 4.0, with nothing between one line and the next. So each
+// "- Force" is a value, and its name the longest known one that ends there.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "tune/control_variable.hpp"
+#include "tune/mpi_algorithms.hpp"
+
+namespace lanewise::tools {
+namespace {
+
+using collectives::Collective;
+
+constexpr std::array known_names = {
+    "nb",
+    "smp",
+    "binomial",
+    "linear",
+    "ring",
+    "brucks",
+    "k_brucks",
+    "recursive_doubling",
+    "recursive_doubling_multinomial",
+    "recursive_halving",
+    "pairwise",
+    "pairwise_sendrecv_replace",
+    "scattered",
+    "dissemination",
+    "k_dissemination",
+    "recexch",
+    "recexch_doubling",
+    "recexch_halving",
+    "noncommutative",
+    "reduce_scatter_gather",
+    "reduce_scatter_allgather",
+    "k_reduce_scatter_allgather",
+    "tree",
+    "pipelined_tree",
+    "scatter_recursive_doubling_allgather",
+    "scatter_ring_allgather",
+    "ccl",
+    "circ_graph",
+    "circ_graph_rsb",
+};
+
+std::string variable(Collective collective) {
+    std::string name = name_of(collective);
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return "MPIR_CVAR_" + name + "_INTRA_ALGORITHM";
+}
+
+std::string_view name_ending(std::string_view text) {
+    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    std::string_view longest;
+    for (const std::string_view name : known_names) {
+        if (name.size() > longest.size() && text.ends_with(name)) longest = name;
+    }
+    return longest;
+}
+
+// Puts a variable back when the measurement is over.
+struct Forced {
+    explicit Forced(const std::string& name) : control(name), before(control.read()) {}
+    ~Forced() { control.write(before); }
+    Forced(const Forced&) = delete;
+    Forced& operator=(const Forced&) = delete;
+
+    Control control;
+    int before;
+};
+
+}  // namespace
+
+void OwnAlgorithms::announce() {}
+
+OwnAlgorithms::OwnAlgorithms() = default;
+OwnAlgorithms::~OwnAlgorithms() = default;
+
+std::vector<OwnAlgorithm> OwnAlgorithms::of(Collective collective, int) const {
+    const Control control(variable(collective));
+    std::vector<OwnAlgorithm> found;
+    if (!control.usable()) return found;
+    const std::string_view text = control.description();
+    constexpr std::string_view mark = "- Force";
+    int number = 0;
+    for (auto at = text.find(mark); at != text.npos; at = text.find(mark, at + mark.size())) {
+        ++number;
+        const auto name = name_ending(text.substr(0, at));
+        if (!name.empty()) found.push_back({std::string(name), number, false});
+    }
+    return found;
+}
+
+int OwnAlgorithms::forced(Collective collective) const {
+    return Control(variable(collective)).read();
+}
+
+Way OwnAlgorithms::way(Collective collective, const OwnAlgorithm& algorithm, int) {
+    return [collective, algorithm](MPI_Comm comm, int root,
+                                   std::uint64_t message_bytes) -> Result<Execution> {
+        auto forced = std::make_shared<Forced>(variable(collective));
+        if (!forced->control.write(algorithm.number))
+            return Failure{LW_ERR_UNSUPPORTED, algorithm.name + " could not be forced"};
+        auto execution = default_way(name_of(collective))(comm, root, message_bytes);
+        if (!execution) return execution.failure();
+        return Execution([forced, run = *execution] { return run(); });
+    };
+}
+
+}  // namespace lanewise::tools

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Prediction: what a platform says of candidates before they are measured.
+
+#pragma once
+
+#include <vector>
+
+#include "collectives/execute/rank_placement.hpp"
+#include "model/network.hpp"
+#include "tune/candidates.hpp"
+
+namespace lanewise::tools {
+
+/* Fills in predicted_s where the schedule can be priced; the MPI's own have none. */
+void predict(std::vector<Candidate>& candidates, collectives::Collective collective,
+             std::uint64_t message_bytes, const collectives::Located& located,
+             const model::Network& network);
+
+}  // namespace lanewise::tools

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See session.hpp.
+
+#include "tune/session.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <set>
+
+#include "base/host.hpp"
+#include "base/json_lines.hpp"
+#include "measure/session/conditions.hpp"
+
+namespace lanewise::tools {
+namespace {
+
+constexpr int schema_version = 2;
+
+void print_event(const char *name, Json event) {
+    event["event"] = name;
+    fmt::print("{}\n", event.dump());
+    std::fflush(stdout);
+}
+
+Json context_record(const measure::Bench& bench, const Settings& settings,
+                    const std::string& subject) {
+    const auto host = this_host();
+    return {{"record", "context"},
+            {"schema", "lanewise-evidence"},
+            {"version", schema_version},
+            {"subject", subject},
+            {"lanewise", lw_version()},
+            {"mpi", mpi_library()},
+            {"launcher", settings.launcher.empty() ? LANEWISE_MPI_FAMILY : settings.launcher},
+            {"ranks", bench.harness().size()},
+            {"placement", placement(bench.harness())},
+            {"cores", host.cores},
+            {"kernel", host.kernel},
+            {"governor", host.governor},
+            {"margin", settings.rule.margin},
+            {"confidence", settings.rule.confidence},
+            {"seed", settings.seed},
+            {"started", utc_now()},
+            {"arguments", settings.words}};
+}
+
+/* Version 1 called the launcher fabric. */
+Json as_version_2(Json context) {
+    if (context.value("version", 0) != 1 || !context.contains("fabric")) return context;
+    context["version"] = schema_version;
+    context["launcher"] = context["fabric"];
+    return context;
+}
+
+struct Before {
+    std::vector<std::string> keys;
+    std::size_t keep_bytes = 0;
+};
+
+Result<Before> read_before(const std::string& path, const Json& context) {
+    const auto lines = read_json_lines(path);
+    if (!lines) return lines.failure();
+    Before before;
+    if (lines->records.empty()) return before;
+    const auto first = as_version_2(lines->records.front());
+    for (const char *key : {"record", "schema", "version", "subject", "mpi", "launcher", "ranks",
+                            "margin", "confidence"}) {
+        if (first.contains(key) && first[key] == context[key]) continue;
+        const auto was = first.contains(key) ? first[key].dump() : std::string("absent");
+        return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +
+                                            context[key].dump() +
+                                            "; name another file or the same conditions"};
+    }
+    before.keep_bytes = lines->ends.front();
+    for (std::size_t i = 1; i < lines->records.size(); ++i) {
+        const auto& record = lines->records[i];
+        // A run that ended well goes on as well as one that did not, with more sizes.
+        if (record.contains("key") && record["key"].is_string()) {
+            before.keys.push_back(record["key"].get<std::string>());
+        } else if (!record.contains("record") || record["record"] != "end") {
+            break;
+        }
+        before.keep_bytes = lines->ends[i];
+    }
+    return before;
+}
+
+class Session {
+  public:
+    Session(measure::Bench& bench, const Settings& settings) : bench_(bench), settings_(settings) {}
+
+    Outcome open(const Json& context) {
+        Outcome opened = Done{};
+        std::string keys;
+        if (speaks()) opened = open_file(context, keys);
+        const auto agreed = agree(opened);
+        if (!agreed) return agreed;
+        share(keys);
+        return Done{};
+    }
+
+    bool speaks() const { return bench_.harness().rank() == 0; }
+    bool has(const std::string& key) const { return done_.contains(key); }
+
+    Outcome keep(const Json& record) {
+        return agree(speaks() && file_ ? file_->write(record) : Outcome(Done{}));
+    }
+
+  private:
+    Outcome open_file(const Json& context, std::string& keys) {
+        const auto& path = settings_.output;
+        if (path.empty()) return Done{};
+        Before before;
+        const bool exists = ::access(path.c_str(), F_OK) == 0;
+        if (exists && settings_.resume) {
+            const auto read = read_before(path, context);
+            if (!read) return read.failure();
+            before = *read;
+        }
+        auto writer = exists && settings_.resume ? JsonLinesWriter::resume(path, before.keep_bytes)
+                                                 : JsonLinesWriter::create(path);
+        if (!writer) return writer.failure();
+        file_.emplace(std::move(*writer));
+        for (const auto& key : before.keys) keys += key + '\n';
+        return before.keep_bytes == 0 ? file_->write(context) : Outcome(Done{});
+    }
+
+    // Rank 0's verdict, known to all ranks.
+    Outcome agree(const Outcome& outcome) const {
+        int status = outcome ? LW_OK : outcome.failure().status;
+        bench_.harness().broadcast_value(status);
+        if (status == LW_OK) return Done{};
+        if (!outcome) return outcome;
+        return Failure{static_cast<lw_status>(status), ""};
+    }
+
+    void share(std::string keys) {
+        auto length = keys.size();
+        bench_.harness().broadcast_value(length);
+        keys.resize(length);
+        bench_.harness().broadcast(std::as_writable_bytes(std::span(keys)));
+        for (std::size_t at = 0; at < keys.size();) {
+            const auto end = keys.find('\n', at);
+            done_.insert(keys.substr(at, end - at));
+            at = end + 1;
+        }
+    }
+
+    measure::Bench& bench_;
+    const Settings& settings_;
+    std::optional<JsonLinesWriter> file_;
+    std::set<std::string> done_;
+};
+
+double since(const measure::Bench& bench, double begin_s) {
+    double elapsed_s = bench.clock().now_s() - begin_s;
+    bench.harness().broadcast_value(elapsed_s);
+    return elapsed_s;
+}
+
+}  // namespace
+
+Json figures_record(const Figures& figures) {
+    return {{"median_s", figures.interval.center},
+            {"low_s", figures.interval.low},
+            {"high_s", figures.interval.high},
+            {"repetitions", figures.repetitions}};
+}
+
+Outcome hold_contests(measure::Bench& bench, const Settings& settings, const std::string& subject,
+                      const std::vector<Task>& tasks) {
+    const double begin_s = bench.clock().now_s();
+    const auto context = context_record(bench, settings, subject);
+    Session session(bench, settings);
+    const auto opened = session.open(context);
+    if (!opened) return opened;
+    std::vector<const Task *> open;
+    for (const auto& task : tasks) {
+        if (!session.has(task.key)) open.push_back(&task);
+    }
+    const auto before = tasks.size() - open.size();
+    if (session.speaks()) {
+        print_event("start",
+                    {{"points", tasks.size()}, {"points_done", before}, {"context", context}});
+    }
+
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        const auto& task = *open[i];
+        ContestSettings contest{settings.rule, settings.time_limit_s, settings.seed + i,
+                                task.rooted};
+        const double left_s = settings.budget_s - since(bench, begin_s);
+        if (settings.budget_s > 0.0 && left_s <= 0.0) {
+            if (session.speaks()) print_event("budget", {{"points_done", before + i}});
+            return Done{};
+        }
+        // What quick sizes leave over goes to the slow ones after them.
+        if (settings.budget_s > 0.0)
+            contest.time_limit_s =
+                std::min(contest.time_limit_s, left_s / static_cast<double>(open.size() - i));
+        const auto verdict = run_contest(bench, task.entrants(), task.message_bytes, contest);
+        if (!verdict) return verdict.failure();
+        auto record = task.record(*verdict);
+        record["key"] = task.key;
+        record["elapsed_s"] = verdict->elapsed_s;
+        const auto kept = session.keep(record);
+        if (!kept) return kept;
+        if (session.speaks()) {
+            record["points_done"] = before + i + 1;
+            print_event("point", record);
+        }
+    }
+    const double elapsed_s = since(bench, begin_s);
+    const auto kept = session.keep({{"record", "end"}, {"elapsed_s", elapsed_s}});
+    if (session.speaks()) print_event("end", {{"elapsed_s", elapsed_s}});
+    return kept;
+}
+
+}  // namespace lanewise::tools

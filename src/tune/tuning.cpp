@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See tasks.hpp.
+
+#include "tune/tuning.hpp"
+
+#include <cstdlib>
+#include <memory>
+
+#include "collectives/execute/execute.hpp"
+#include "collectives/execute/rank_placement.hpp"
+#include "collectives/execute/request.hpp"
+#include "collectives/lanes/plan.hpp"
+#include "model/platform.hpp"
+#include "tune/collectives_named.hpp"
+#include "tune/candidates.hpp"
+#include "tune/prediction.hpp"
+
+namespace lanewise::tools {
+namespace {
+
+using collectives::Calling;
+using collectives::Operation;
+
+// Predictions beyond this multiple of the best are not worth thirty repetitions.
+constexpr double hopeless_prediction_ratio = 3.0;
+
+Json candidate_record(const Candidate& candidate, const Figures& figures) {
+    Json record = {{"origin", candidate.origin == Origin::lanewise ? "lanewise" : "mpi"},
+                   {"algorithm", candidate.algorithm},
+                   {"segment_bytes", candidate.segment_bytes},
+                   {"lanes", candidate.lanes}};
+    record.update(figures_record(figures));
+    return record;
+}
+
+Json point_record(Operation operation, std::uint64_t message_bytes,
+                  const std::vector<Candidate>& candidates, const Verdict& verdict) {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const auto& figures = verdict.race[i + 1];
+        if (figures.repetitions == 0) continue;
+        auto record = candidate_record(candidates[i], figures);
+        if (candidates[i].predicted_s >= 0.0) record["predicted_s"] = candidates[i].predicted_s;
+        record["pruned"] = verdict.standings[i + 1] == Standing::hopeless;
+        list.push_back(std::move(record));
+    }
+    Json record = {{"record", "point"},
+                   {"collective", name_of(operation)},
+                   {"message_bytes", message_bytes},
+                   {"default", figures_record(verdict.race.front())},
+                   {"candidates", std::move(list)}};
+    if (verdict.confirmation.size() < 2) return record;
+    Json confirmed = Json::array();
+    for (const auto& [entrant, figures] : verdict.confirmation) {
+        if (entrant > 0) confirmed.push_back(candidate_record(candidates[entrant - 1], figures));
+    }
+    record["confirmation"] = {{"root", verdict.confirmation_root},
+                              {"default", figures_record(verdict.confirmation.front().figures)},
+                              {"candidates", std::move(confirmed)}};
+    return record;
+}
+
+std::vector<Entrant> blocking_entrants(collectives::Collective collective,
+                                       const std::vector<Candidate>& candidates,
+                                       OwnAlgorithms& own) {
+    std::vector<Entrant> entrants;
+    entrants.push_back({"default", default_way(name_of(collective)), 0, false});
+    for (const auto& candidate : candidates) {
+        const auto segment = candidate.segment_bytes;
+        const auto way = candidate.lanewise
+                             ? algorithm_way(*candidate.lanewise, segment, candidate.lanes)
+                             : own.way(collective, candidate.own, static_cast<int>(segment));
+        entrants.push_back(
+            {candidate.algorithm, way, static_cast<int>(candidate.origin), candidate.pruned});
+    }
+    return entrants;
+}
+
+/* Each waits at once in the race; in the confirmation there is work to be done before. */
+std::vector<Entrant> nonblocking_entrants(Operation operation,
+                                          const std::vector<Candidate>& candidates) {
+    const auto name = name_of(operation);
+    const auto own = [name](double work_s) { return default_request_way(name, work_s); };
+    std::vector<Entrant> entrants;
+    entrants.push_back({"default", own(0.0), 0, false, own});
+    for (const auto& candidate : candidates) {
+        const auto way = [candidate](double work_s) {
+            return request_way(*candidate.lanewise, candidate.segment_bytes, candidate.lanes,
+                               work_s);
+        };
+        entrants.push_back({candidate.algorithm, way(0.0), static_cast<int>(candidate.origin),
+                            candidate.pruned, way});
+    }
+    return entrants;
+}
+
+/* What is there to be measured: of nonblocking ones only what can go on here by itself. */
+std::vector<Candidate> candidates_of(Operation operation, std::uint64_t message_bytes,
+                                     const collectives::CallTraits& call, OwnAlgorithms& own) {
+    const auto collective = operation.collective;
+    if (operation.calling == Calling::blocking) {
+        return candidates(collective, message_bytes, call, own.of(collective, call.ranks));
+    }
+    auto list = candidates(collective, message_bytes, call, {});
+    std::erase_if(list, [](const Candidate& candidate) {
+        return !collectives::can_be_requested(*candidate.lanewise);
+    });
+    return list;
+}
+
+/* What a contest is held among: the ranks and what is known of where they are. */
+struct Field {
+    int ranks = 1;
+    collectives::Located located;
+    std::shared_ptr<const model::Network> network;
+
+    collectives::CallTraits call() const {
+        const collectives::Shape shape{.ranks = ranks, .sites = located.sites};
+        return {.ranks = ranks,
+                .platform = network != nullptr,
+                .sites = located.site_count() > 1,
+                .lanes_max = collectives::lanes_max(shape)};
+    }
+};
+
+Task task_of(Operation operation, std::uint64_t message_bytes, OwnAlgorithms& own,
+             const std::shared_ptr<const Field>& field) {
+    const auto collective = operation.collective;
+    auto list = std::make_shared<std::vector<Candidate>>();
+    return {.key = name_of(operation) + " " + std::to_string(message_bytes),
+            .message_bytes = message_bytes,
+            .rooted = is_rooted(collective),
+            .entrants =
+                [=, &own] {
+                    *list = candidates_of(operation, message_bytes, field->call(), own);
+                    if (field->network) {
+                        predict(*list, collective, message_bytes, field->located, *field->network);
+                    }
+                    prune(*list, hopeless_prediction_ratio);
+                    return operation.calling == Calling::blocking
+                               ? blocking_entrants(collective, *list, own)
+                               : nonblocking_entrants(operation, *list);
+                },
+            .record =
+                [=](const Verdict& verdict) {
+                    return point_record(operation, message_bytes, *list, verdict);
+                }};
+}
+
+}  // namespace
+
+std::size_t count_tasks(const TuneArguments& arguments) {
+    std::size_t count = 0;
+    for (const auto operation : arguments.operations) {
+        count += sizes_for(operation.collective, arguments.settings.sizes_bytes).size();
+    }
+    return count;
+}
+
+Outcome tune(const TuneArguments& arguments) {
+    const auto& settings = arguments.settings;
+    measure::Bench bench(MPI_COMM_WORLD, settings.measure_options());
+    auto field = std::make_shared<Field>();
+    field->ranks = bench.harness().size();
+    // The platform may say sites as well; a placement that is set says them first.
+    if (!arguments.platform.empty()) {
+        setenv("LANEWISE_PLATFORM", arguments.platform.c_str(), 1);  // NOLINT: no thread yet
+    }
+    field->located = collectives::locate(bench.harness().comm());
+    if (!arguments.platform.empty()) {
+        const auto read = model::read_network(arguments.platform, field->ranks);
+        if (bench.harness().any(!read))
+            return read ? Failure{LW_ERR_IO, arguments.platform + " cannot be read on every rank"}
+                        : read.failure();
+        field->network = *read;
+        collectives::set_network(field->network);
+    }
+    OwnAlgorithms own;
+    std::vector<Task> tasks;
+    std::vector<lw_operation> operations(arguments.operations.size());
+    std::vector<measure::Point> points;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+        const auto operation = arguments.operations[i];
+        operations[i].name = name_of(operation);
+        operations[i].entry = measure::find_entry(operations[i].name);
+        for (const auto bytes : sizes_for(operation.collective, settings.sizes_bytes)) {
+            points.push_back({&operations[i], 0, bytes});
+            tasks.push_back(task_of(operation, bytes, own, field));
+        }
+    }
+    const auto prepared = bench.prepare(points);
+    if (!prepared) return prepared;
+    return hold_contests(bench, settings, "tune", tasks);
+}
+
+}  // namespace lanewise::tools

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See commands.hpp.
+
+#include "wavefront/commands/commands.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+
+#include "base/clock.hpp"
+#include "wavefront/commands/npy.hpp"
+#include "wavefront/plan/moving.hpp"
+#include "wavefront/store/parts.hpp"
+#include "wavefront/store/rows_io.hpp"
+
+namespace lanewise::tools {
+namespace {
+
+using namespace wavefront;
+
+constexpr double progress_period_s = 0.25;
+constexpr double mebibyte = 1 << 20;
+
+void print(const Json& event) {
+    std::puts(event.dump().c_str());
+    std::fflush(stdout);
+}
+
+std::vector<std::string> matrix_names(const WavefrontArguments& arguments) {
+    if (!arguments.names.empty()) return arguments.names;
+    const auto& shape = arguments.shape;
+    const bool livermore = shape.coefficient_count == 5 && shape.data_count == 1;
+    if (livermore) return {"data", "zb", "zv", "zu", "zr", "zz"};
+    std::vector<std::string> names;
+    for (std::uint32_t m = 0; m < shape.data_count; ++m)
+        names.push_back(shape.data_count == 1 ? "data" : "data" + std::to_string(m));
+    for (std::uint32_t m = 0; m < shape.coefficient_count; ++m)
+        names.push_back("coefficient" + std::to_string(m));
+    return names;
+}
+
+Outcome create(const WavefrontArguments& arguments) {
+    auto store =
+        Store::create(arguments.store, arguments.shape, matrix_names(arguments), arguments.disks);
+    if (!store) return store.failure();
+    if (arguments.empty) return Done{};
+    return fill_with_demo_values(*store, arguments.seed);
+}
+
+Result<Kernel> kernel_for(const WavefrontArguments& arguments, const Shape& shape) {
+    const bool livermore = shape.coefficient_count == 5 && shape.data_count == 1;
+    if (arguments.kernel.empty() && !livermore)
+        return Failure{LW_ERR_ARGUMENT,
+                       "which kernel? add --kernel NAME; lanewise wavefront "
+                       "kernels lists them"};
+    return make_kernel_for(arguments.kernel.empty() ? "livermore23" : arguments.kernel,
+                           arguments.parameters, shape);
+}
+
+Json plan_json(const Plan& plan) {
+    return {{"event", "plan"},
+            {"waves", plan.waves},
+            {"passes", plan.passes},
+            {"threads", plan.threads},
+            {"buffers", plan.buffers},
+            {"band_rows", plan.band_rows},
+            {"groups", plan.tiling.groups},
+            {"rounds", plan.tiling.rounds},
+            {"span_vectors", plan.tiling.span},
+            {"memory_bytes", plan.memory_bytes},
+            {"memory_bytes_min", plan.memory_bytes_min},
+            {"panels", plan.panels},
+            {"panel_columns", plan.panel_vectors},
+            {"read_bytes", plan.read_bytes},
+            {"written_bytes", plan.written_bytes},
+            {"waves_to_hide_disk", plan.waves_to_hide_disk},
+            {"time_s", plan.time_s},
+            {"disk_bound", plan.disk_bound}};
+}
+
+void show_plan(const Plan& plan) {
+    fmt::print("{} passes of {} waves on {} threads, {} strips in memory\n", plan.passes,
+               plan.waves, plan.threads, plan.buffers);
+    if (plan.panel_vectors)
+        fmt::print("rows     in {} panels of {} columns\n", plan.panels, plan.panel_vectors);
+    fmt::print("memory   {:.0f} MiB (at least {:.0f})\n",
+               static_cast<double>(plan.memory_bytes) / mebibyte,
+               static_cast<double>(plan.memory_bytes_min) / mebibyte);
+    fmt::print("disk     reads {:.0f} MiB, writes {:.0f} MiB\n",
+               static_cast<double>(plan.read_bytes) / mebibyte,
+               static_cast<double>(plan.written_bytes) / mebibyte);
+    if (plan.waves_to_hide_disk == 0) return;
+    fmt::print("time     {:.1f} s, limited by the {}; {} waves hide the disk\n", plan.time_s,
+               plan.disk_bound ? "disk" : "kernel", plan.waves_to_hide_disk);
+}
+
+Outcome plan(const WavefrontArguments& arguments) {
+    Shape shape = arguments.shape;
+    if (!arguments.store.empty()) {
+        const auto manifest = read_manifest(arguments.store);
+        if (!manifest) return manifest.failure();
+        shape = manifest->shape;
+    }
+    const auto kernel = kernel_for(arguments, shape);
+    if (!kernel) return kernel.failure();
+    const auto suits = check_kernel(*kernel, shape);
+    if (!suits) return suits;
+    const auto made = make_plan(request_for(shape, *kernel, arguments.options));
+    if (!made) return made.failure();
+    if (arguments.json)
+        print(plan_json(*made));
+    else
+        show_plan(*made);
+    return Done{};
+}
+
+// Prints progress no more often than a person can read.
+std::function<void(const RunProgress&)> progress_printer(const Shape& shape) {
+    return [shape, printed_s = -1.0](const RunProgress& progress) mutable {
+        const bool whole = progress.pass.strips_done == progress.pass.strip_count;
+        if (!whole && progress.elapsed_s - printed_s < progress_period_s) return;
+        printed_s = progress.elapsed_s;
+        const auto rows = std::min(progress.pass.strips_done * shape.strip_rows, shape.rows);
+        print({{"event", "progress"},
+               {"iterations_done", progress.iterations_done},
+               {"iterations_wanted", progress.iterations_wanted},
+               {"waves", progress.pass.waves},
+               {"rows_done", rows},
+               {"rows", shape.rows},
+               {"columns", shape.columns},
+               {"pass_read_bytes", progress.pass.read_bytes},
+               {"pass_written_bytes", progress.pass.written_bytes},
+               {"elapsed_s", progress.elapsed_s}});
+    };
+}
+
+const char *instructions(const Kernel& kernel) {
+    return kernel.layout == &layouts::skewed ? skewed_instructions() : "scalar";
+}
+
+void show_report(const RunReport& report, const Store& store, const char *simd, bool json) {
+    const auto& shape = store.shape();
+    const double cells = static_cast<double>(shape.rows) * static_cast<double>(shape.columns) *
+                         static_cast<double>(report.iterations);
+    const double cells_per_s = report.elapsed_s > 0 ? cells / report.elapsed_s : 0.0;
+    if (json) {
+        print({{"event", "end"},
+               {"iterations", report.iterations},
+               {"iterations_total", store.manifest().iterations},
+               {"converged", report.converged},
+               {"last_change", report.last_change},
+               {"waves", report.waves},
+               {"passes", report.passes},
+               {"threads", report.threads},
+               {"read_bytes", report.read_bytes},
+               {"written_bytes", report.written_bytes},
+               {"planned_memory_bytes", report.planned_memory_bytes},
+               {"peak_memory_bytes", report.peak_memory_bytes},
+               {"elapsed_s", report.elapsed_s},
+               {"cells_per_s", cells_per_s},
+               {"io", report.queue},
+               {"simd", simd}});
+        return;
+    }
+    fmt::print(
+        "{} iterations in {:.2f} s: {:.0f} Mcells/s, {} passes of {} waves, {:.0f} MiB of "
+        "memory{}\n",
+        report.iterations, report.elapsed_s, cells_per_s / 1e6, report.passes, report.waves,
+        static_cast<double>(report.peak_memory_bytes) / mebibyte,
+        report.converged ? ", converged" : "");
+}
+
+RunOptions options_with_progress(const WavefrontArguments& arguments, const Shape& shape) {
+    auto options = arguments.options;
+    if (arguments.json) options.progress = progress_printer(shape);
+    return options;
+}
+
+Outcome run_command(const WavefrontArguments& arguments) {
+    auto store = Store::open(arguments.store, Access::changing);
+    if (!store) return store.failure();
+    const auto kernel = kernel_for(arguments, store->shape());
+    if (!kernel) return kernel.failure();
+    const auto planned = plan_run(*store, *kernel, arguments.options);
+    if (!planned) return planned.failure();
+    if (arguments.json) print(plan_json(*planned));
+    const auto report = run(*store, *kernel, options_with_progress(arguments, store->shape()));
+    if (!report) return report.failure();
+    show_report(*report, *store, instructions(*kernel), arguments.json);
+    return Done{};
+}
+
+Outcome resume_command(const WavefrontArguments& arguments) {
+    auto store = Store::open(arguments.store, Access::changing);
+    if (!store) return store.failure();
+    const auto report = resume(*store, options_with_progress(arguments, store->shape()));
+    if (!report) return report.failure();
+    const auto entry = *store->manifest().run;
+    const auto kernel = make_kernel_for(entry.kernel, entry.parameters, store->shape());
+    show_report(*report, *store, kernel ? instructions(*kernel) : "", arguments.json);
+    return Done{};
+}
+
+Outcome verify_command(const WavefrontArguments& arguments) {
+    const auto store = Store::open(arguments.store, Access::reading);
+    if (!store) return store.failure();
+    const auto damaged = verify(*store);
+    if (!damaged) return damaged.failure();
+    if (arguments.json) print({{"event", "verify"}, {"damaged", *damaged}});
+    if (!damaged->empty()) {
+        for (const auto& name : *damaged) std::fprintf(stderr, "%s\n", name.c_str());
+        return Failure{LW_ERR_IO, std::to_string(damaged->size()) +
+                                      " strips are damaged; restore them from a copy"};
+    }
+    if (!arguments.json) fmt::print("every strip of {} is sound\n", arguments.store);
+    return Done{};
+}
+
+Outcome info(const WavefrontArguments& arguments) {
+    const auto manifest = read_manifest(arguments.store);
+    if (!manifest) return manifest.failure();
+    if (arguments.json) {
+        print(to_json(*manifest));
+        return Done{};
+    }
+    const auto& shape = manifest->shape;
+    fmt::print("{} x {} {}, {}, strips of {} rows{}, {} iterations done\n", shape.rows,
+               shape.columns, element_name(shape.element), shape.layout->name, shape.strip_rows,
+               shape.tile_columns ? fmt::format(" in tiles of {} columns", shape.tile_columns) : "",
+               manifest->iterations);
+    for (std::size_t m = 0; m < manifest->matrices.size(); ++m) {
+        const auto& entry = manifest->matrices[m];
+        fmt::print("  {:<14} {:<12} {}\n", entry.name,
+                   m < shape.data_count ? "data" : "coefficient",
+                   entry.sums.empty() ? "empty" : "filled");
+    }
+    if (manifest->run && manifest->iterations < manifest->run->iterations_wanted)
+        fmt::print("unfinished: {} up to iteration {}; lanewise wavefront resume goes on\n",
+                   manifest->run->kernel, manifest->run->iterations_wanted);
+    return Done{};
+}
+
+Outcome convert(const WavefrontArguments& arguments) {
+    const auto from = Store::open(arguments.store, Access::reading);
+    if (!from) return from.failure();
+    auto shape = with_layout(from->shape(), arguments.shape.layout);
+    if (arguments.shape.strip_rows) shape.strip_rows = arguments.shape.strip_rows;
+    shape.tile_columns = arguments.shape.tile_columns;
+    std::vector<std::string> names;
+    for (const auto& matrix : from->manifest().matrices) names.push_back(matrix.name);
+    const auto tiles =
+        plan_moving(std::array{from->shape(), shape}, arguments.options.memory_bytes);
+    if (!tiles) return tiles.failure();
+    auto to = Store::create(arguments.target, shape, names, arguments.disks);
+    if (!to) return to.failure();
+    const double began_s = monotonic_s();
+    const auto copied = copy_matrices(*from, *to, {(*tiles)[0], (*tiles)[1]});
+    if (!copied) return copied;
+    const double elapsed_s = monotonic_s() - began_s;
+    const auto bytes =
+        shape.matrix_count() * shape.rows * shape.columns * element_bytes(shape.element);
+    if (arguments.json)
+        print({{"event", "convert"},
+               {"from", from->shape().layout->name},
+               {"to", shape.layout->name},
+               {"bytes", bytes},
+               {"stored_bytes", shape.matrix_count() * shape.tile_count() * tile_bytes(shape)},
+               {"elapsed_s", elapsed_s}});
+    else
+        fmt::print("{} to {}: {:.0f} MiB in {:.2f} s, {:.0f} MiB/s\n", from->shape().layout->name,
+                   shape.layout->name, static_cast<double>(bytes) / mebibyte, elapsed_s,
+                   static_cast<double>(bytes) / mebibyte / elapsed_s);
+    return Done{};
+}
+
+// Most kernels look one row up and down; one that looks further is named.
+Outcome split(const WavefrontArguments& arguments) {
+    const auto whole = Store::open(arguments.store, Access::reading);
+    if (!whole) return whole.failure();
+    const auto info = kernel_info(arguments.kernel.empty() ? "livermore23" : arguments.kernel);
+    if (!info) return info.failure();
+    return split_store(*whole, info->thickness, arguments.parts);
+}
+
+bool is_npy(const std::string& path) {
+    return path.size() > 4 && path.compare(path.size() - 4, 4, ".npy") == 0;
+}
+
+struct CloseFile {
+    void operator()(std::FILE *file) const {
+        if (file != stdin && file != stdout) std::fclose(file);
+    }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+Outcome import_command(const WavefrontArguments& arguments) {
+    auto store = Store::open(arguments.store, Access::changing);
+    if (!store) return store.failure();
+    const auto matrix = store->matrix_named(arguments.matrix);
+    if (!matrix) return matrix.failure();
+    const auto tiles = plan_moving(std::array{store->shape()}, arguments.options.memory_bytes);
+    if (!tiles) return tiles.failure();
+    const bool pipe = arguments.file == "-";
+    const File file(pipe ? stdin : std::fopen(arguments.file.c_str(), "rb"));
+    if (!file) return Failure{LW_ERR_ARGUMENT, "cannot read " + arguments.file};
+    const auto& shape = store->shape();
+    if (!pipe && is_npy(arguments.file)) {
+        const auto header = read_npy_header(file.get(), arguments.file, shape);
+        if (!header) return header.failure();
+    }
+    const auto row_bytes = shape.columns * element_bytes(shape.element);
+    const auto ends_wrongly = [&](const char *how) {
+        return Failure{LW_ERR_ARGUMENT, arguments.file + " holds " + how + " than " +
+                                            std::to_string(shape.rows) + " rows of " +
+                                            std::to_string(row_bytes) + " bytes"};
+    };
+    return write_matrix(*store, *matrix,
+                        [&](std::uint64_t first, std::uint64_t count, std::byte *rows) -> Outcome {
+                            if (std::fread(rows, row_bytes, count, file.get()) != count)
+                                return ends_wrongly("less");
+                            const bool last = first + count == shape.rows;
+                            if (last && std::fgetc(file.get()) != EOF) return ends_wrongly("more");
+                            return Done{};
+                        },
+                        {.tiles_written = tiles->front()});
+}
+
+Outcome export_command(const WavefrontArguments& arguments) {
+    const auto store = Store::open(arguments.store, Access::reading);
+    if (!store) return store.failure();
+    const auto matrix = store->matrix_named(arguments.matrix);
+    if (!matrix) return matrix.failure();
+    const auto tiles = plan_moving(std::array{store->shape()}, arguments.options.memory_bytes);
+    if (!tiles) return tiles.failure();
+    const bool pipe = arguments.file == "-";
+    // Written beside the target and renamed, so that nobody finds half a matrix.
+    const auto beside = arguments.file + ".partial";
+    File file(pipe ? stdout : std::fopen(beside.c_str(), "wb"));
+    if (!file) return Failure{LW_ERR_ARGUMENT, "cannot write " + arguments.file};
+    const auto& shape = store->shape();
+    const auto row_bytes = shape.columns * element_bytes(shape.element);
+    const auto cannot = [&] { return Failure{LW_ERR_IO, "cannot write " + arguments.file}; };
+    const auto header = !pipe && is_npy(arguments.file) ? npy_header(shape) : "";
+    if (std::fwrite(header.data(), 1, header.size(), file.get()) != header.size()) return cannot();
+    const auto read = read_matrix(
+        *store, *matrix,
+        [&](std::uint64_t /*first*/, std::uint64_t count, const std::byte *rows) -> Outcome {
+            if (std::fwrite(rows, row_bytes, count, file.get()) != count) return cannot();
+            return Done{};
+        },
+        {.tiles_read = tiles->front()});
+    const bool flushed = std::fflush(file.get()) == 0;
+    file.reset();
+    if (pipe) return read;
+    if (!read || !flushed || std::rename(beside.c_str(), arguments.file.c_str()) != 0) {
+        std::remove(beside.c_str());
+        return read ? Outcome(cannot()) : read;
+    }
+    return Done{};
+}
+
+Outcome kernels(const WavefrontArguments& arguments) {
+    for (const auto& info : kernel_infos()) {
+        if (arguments.json)
+            print({{"event", "kernel"},
+                   {"name", info.name},
+                   {"meaning", info.meaning},
+                   {"parameters", info.parameters},
+                   {"coefficients", info.coefficient_count},
+                   {"skewed", info.skew > 0}});
+        else
+            fmt::print("{:<17} {} {}\n", info.name, info.meaning, info.parameters);
+    }
+    return Done{};
+}
+
+}  // namespace
+
+Outcome carry_out(const WavefrontArguments& arguments) {
+    switch (arguments.command) {
+        case Command::create:
+            return create(arguments);
+        case Command::import:
+            return import_command(arguments);
+        case Command::run:
+            return run_command(arguments);
+        case Command::resume:
+            return resume_command(arguments);
+        case Command::verify:
+            return verify_command(arguments);
+        case Command::export_:
+            return export_command(arguments);
+        case Command::info:
+            return info(arguments);
+        case Command::plan:
+            return plan(arguments);
+        case Command::convert:
+            return convert(arguments);
+        case Command::split:
+            return split(arguments);
+        case Command::join:
+            return join_stores(arguments.parts, arguments.target);
+        case Command::kernels:
+            return kernels(arguments);
+    }
+    return Done{};
+}
+
+}  // namespace lanewise::tools

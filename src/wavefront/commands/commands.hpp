@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What each subcommand of lanewise-wavefront does and prints.
+
+#pragma once
+
+#include "wavefront/commands/arguments.hpp"
+
+namespace lanewise::tools {
+
+Outcome carry_out(const WavefrontArguments& arguments);
+
+}  // namespace lanewise::tools
