@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from lanewise.launch.choose import launcher_of
+from lanewise.launch.choose import executable_of
 from lanewise.launch.hca import LIBRARY
 from lanewise.launch.native import NativeBuild, find_builds
-from lanewise.launch.registry import TRANSPORTS
+from lanewise.launch.registry import LAUNCHERS
 
 HEAD = 'schema = "lanewise-transport"\nversion = 1\nmpi = "openmpi"\n'
 BROKEN = HEAD + 'arguments = ["--mca", "btl", "self,no-such-transport"]\n'
@@ -31,7 +31,7 @@ def lanewise(*words: str, timeout: float = 240) -> subprocess.CompletedProcess[s
 
 @pytest.fixture(autouse=True)
 def _require_openmpi() -> None:
-    if launcher_of(TRANSPORTS["openmpi"], os.environ) is None:
+    if executable_of(LAUNCHERS["openmpi"], os.environ) is None:
         pytest.skip("no Open MPI here; install openmpi-bin")
     if not any(build.mpi == "openmpi" for build in find_builds(os.environ)):
         pytest.skip("no native build for Open MPI; make build")
