@@ -11,7 +11,6 @@ import json
 import os
 import platform
 import sys
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,9 +24,8 @@ from lanewise.errors import RequestError, RunError
 from lanewise.launch import machine
 from lanewise.launch.choose import Choice, choose, require_launcher
 from lanewise.launch.job import Cluster, Job
-from lanewise.launch.native import find_builds
-from lanewise.launch.plan import sentence_in, write_files
-from lanewise.launch.run import Event, run
+from lanewise.launch.native import find_program
+from lanewise.launch.run_native import Conditions, ask_program, require_success, run_native
 from lanewise.plots import save_figure
 from lanewise.results.read import Samples, load
 
@@ -112,8 +110,8 @@ class Workspace:
         self.say(line + (f", {ranks} ranks" if ranks else ""))
         if ranks == 0:
             with failing_as_run():
-                path = _program_of_any_build(program)
-            return _object_in(program, _run_alone([str(path), *arguments]))
+                text = ask_program(find_program(program, os.environ), arguments)
+            return _object_in(program, text.splitlines())
         with failing_as_run():
             choice = _chosen(launcher)
             path = choice.build.program(program)
@@ -154,43 +152,14 @@ def _chosen(launcher: str) -> Choice:
     return choice
 
 
-def _program_of_any_build(name: str) -> Path:
-    builds = find_builds(os.environ)
-    for build in builds:
-        path = build.programs / name
-        if path.is_file():
-            return path
-    raise RequestError(f"{name} is not built; build it with: make build")
+def _launch(choice: Choice, job: Job, variables: Mapping[str, str]) -> list[str]:
+    outcome = run_native(choice, job, conditions=Conditions(variables))
+    with failing_as_run():
+        require_success(choice, outcome)
+    return list(outcome.output)
 
 
-def _run_alone(line: list[str]) -> deque[str]:
-    outcome = run(line, {}, _ignore)
-    _require_success(Path(line[0]).name, outcome.status, outcome.output)
-    return outcome.output
-
-
-def _launch(choice: Choice, job: Job, variables: Mapping[str, str]) -> deque[str]:
-    write_files(choice.launcher, job)
-    line = choice.launcher.command(job)
-    if variables:
-        line = choice.launcher.with_variables(line, variables)
-    outcome = run(line, choice.launcher.environment(job), _ignore)
-    _require_success(Path(job.program[0]).name, outcome.status, outcome.output)
-    return outcome.output
-
-
-def _ignore(_event: Event) -> None:
-    """Drop an event: the result file holds what it says."""
-
-
-def _require_success(name: str, status: int, output: deque[str]) -> None:
-    if status == 0:
-        return
-    last = next((text for text in reversed(output) if text.strip()), "it said nothing")
-    raise RunError(f"{name} ended with status {status}: {sentence_in(list(output)) or last}")
-
-
-def _object_in(name: str, output: deque[str]) -> dict[str, Any]:
+def _object_in(name: str, output: Sequence[str]) -> dict[str, Any]:
     for text in reversed(output):
         if not text.startswith("{"):
             continue

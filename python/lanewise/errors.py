@@ -7,11 +7,20 @@ sentence as one line on standard error and ends with the status.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class LanewiseError(Exception):
-    """The base of what Lanewise raises on purpose; `exit_status` is the command's status."""
+    """The base of what Lanewise raises on purpose; `exit_status` is the command's status.
+
+    `details` are lines of somebody else's that may say more; they are shown before the sentence.
+    """
 
     exit_status = 1
+
+    def __init__(self, sentence: str, details: Sequence[str] = ()) -> None:
+        super().__init__(sentence)
+        self.details = tuple(details)
 
 
 class RequestError(LanewiseError):

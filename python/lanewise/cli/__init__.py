@@ -124,6 +124,8 @@ def execute(app: typer.Typer, arguments: list[str], program: str, *command: str)
             args=arguments, prog_name=program, standalone_mode=False
         )
     except LanewiseError as error:
+        for line in error.details:
+            sys.stderr.write(f"  | {line}\n")
         return complain(name, str(error), error.exit_status)
     except typer.Abort:
         return complain(name, "stopped", 130)

@@ -11,14 +11,11 @@ from typing import Any
 
 import typer
 
-from lanewise.cli import measure as launching
-from lanewise.cli.numbers import positive_count
+from lanewise.cli import launching
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
-from lanewise.launch.machine import core_count
-from lanewise.launch.plan import sentence_in, write_files
-from lanewise.launch.run import run
+from lanewise.launch.run_native import require_success, run_native
 from lanewise.results.quantity import time_text
 
 PROGRAM = "lanewise-lane-rates"
@@ -26,7 +23,7 @@ PROGRAM = "lanewise-lane-rates"
 
 def measure_lanes(choice: Choice, values: Mapping[str, Any], folder: Path) -> None:
     """Measure b(P) between each two sites, show it, and add it to the output where there is one."""
-    ranks = positive_count("-n", values["ranks"] or str(max(2, core_count())))
+    ranks = launching.rank_count(values)
     output = values["output"]
     if output is not None and not os.access(Path(output).parent, os.W_OK):
         raise RequestError(f"{output} cannot be written; name another")
@@ -42,15 +39,12 @@ def measure_lanes(choice: Choice, values: Mapping[str, Any], folder: Path) -> No
 
 def platform_from(choice: Choice, job: Job) -> dict[str, Any]:
     """Launch the program and return the platform that it prints."""
-    write_files(choice.launcher, job)
-    outcome = run(choice.launcher.command(job), choice.launcher.environment(job), lambda _: None)
-    told = [text for text in outcome.output if text.startswith("{")]
-    if outcome.status == 0 and told:
-        return dict(json.loads(told[-1]))
-    sentence = sentence_in(list(outcome.output))
-    if outcome.status == 2 and sentence:
-        raise RequestError(sentence)
-    raise RunError(sentence or f"{PROGRAM} ended with status {outcome.status}")
+    outcome = run_native(choice, job)
+    require_success(choice, outcome)
+    printed = [text for text in outcome.output if text.startswith("{")]
+    if not printed:
+        raise RunError(f"{PROGRAM} printed no platform; is it of this version?")
+    return dict(json.loads(printed[-1]))
 
 
 def table(platform: dict[str, Any]) -> Iterator[str]:

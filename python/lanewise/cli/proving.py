@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,8 @@ from lanewise.launch.choose import Choice, choose, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.machine import core_count
 from lanewise.launch.native import PROVE
-from lanewise.launch.run import event_of, kill_session
+from lanewise.launch.run import Event, LimitError
+from lanewise.launch.run_native import Conditions, run_native
 from lanewise.tuning import emit_openmpi, prove
 from lanewise.tuning.content import Tuning
 from lanewise.tuning.emitters import emitter_named
@@ -132,19 +132,16 @@ def ask(
         cores=core_count(),
         user_id=os.getuid(),
     )
-    line = choice.launcher.command(job)
-    environment = {**os.environ, **choice.launcher.environment(job), **variables}
-    with subprocess.Popen(
-        line, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, start_new_session=True,
-    ) as process:  # fmt: skip
-        try:
-            output, errors = process.communicate(timeout=TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            kill_session(process.pid)
-            output, errors = process.communicate()
-        finally:
-            kill_session(process.pid)
-    events = (event_of(text) for text in output.splitlines())
-    answers = [event for event in events if event is not None and event["event"] == "proof"]
-    return Heard(answers, errors.splitlines())
+    answers: list[dict[str, Any]] = []
+
+    def keep(event: Event) -> None:
+        if event["event"] == "proof":
+            answers.append(event)
+
+    try:
+        outcome = run_native(
+            choice, job, keep, Conditions(environment=variables, limit_s=TIMEOUT_S, tail_lines=None)
+        )
+    except LimitError as error:
+        outcome = error.outcome
+    return Heard(answers, list(outcome.output))

@@ -15,17 +15,15 @@ from typing import Any
 
 import typer
 
-from lanewise.cli import contest_options as options
-from lanewise.cli import measure as launching
-from lanewise.cli.contest_progress import Contests, contest_progress
-from lanewise.cli.numbers import positive_count
-from lanewise.errors import RequestError, RunError
+from lanewise.cli import comparison_options as options
+from lanewise.cli import launching
+from lanewise.cli.compared import Compared
+from lanewise.cli.progress import progress
+from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice, choose, require_launcher
 from lanewise.launch.job import Job
-from lanewise.launch.machine import core_count
 from lanewise.launch.native import TUNE
-from lanewise.launch.plan import plan, sentence_in, write_files
-from lanewise.launch.run import Outcome, run
+from lanewise.launch.plan import plan
 
 
 def register(app: typer.Typer) -> None:
@@ -92,7 +90,7 @@ def tune(
 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
-    ranks = positive_count("-n", values["ranks"] or str(max(2, core_count())))
+    ranks = launching.rank_count(values)
     arguments = [*(values["collectives"] or []), f"--ranks={ranks}"]
     arguments.append(f"--launcher={choice.launcher.name}")
     arguments += options.native_arguments(values)
@@ -135,43 +133,23 @@ def refuse_output(values: Mapping[str, Any]) -> None:
 
 def measure_evidence(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> None:
     """Launch `job` and wait; RunError or status 130 that says what is kept."""
-    write_files(choice.launcher, job)
-    line = choice.launcher.command(job)
-    seen = Contests(points=points, budget_s=options.budget_s(values["budget"]))
-    try:
-        with contest_progress(seen, "quiet" if values["quiet"] else "shown") as on_event:
-            outcome = run(line, choice.launcher.environment(job), on_event)
-    except KeyboardInterrupt:
-        sys.stderr.write(f"lanewise tune: stopped {kept(seen, values)}\n")
-        raise typer.Exit(130) from None
-    if outcome.status != 0 or not (seen.ended or seen.out_of_budget):
-        raise_failure(choice, outcome, seen, kept(seen, values))
+    seen = Compared(points=points, budget_s=options.budget_s(values["budget"]))
+    with progress(seen, seen.take, "quiet" if values["quiet"] else "shown") as on_event:
+        launching.launch(
+            "tune", choice, job, on_event, done=lambda: seen.done_with,
+            kept=lambda: kept(seen, values),
+        )  # fmt: skip
     if seen.out_of_budget:
         sys.stderr.write(f"lanewise tune: the budget is used up {kept(seen, values)}\n")
 
 
-def kept(seen: Contests, values: Mapping[str, Any]) -> str:
+def kept(seen: Compared, values: Mapping[str, Any]) -> str:
     """Say how far the run came and how to go on."""
     evidence = evidence_path(Path(values["output"]))
     return (
         f"after {seen.done} of {seen.points} sizes, kept in {evidence}; "
         "the same command with --resume goes on"
     )
-
-
-def raise_failure(choice: Choice, outcome: Outcome, seen: Contests, what_is_kept: str) -> None:
-    """Raise the error that a failed launch amounts to, the last words of the MPI shown first."""
-    sentence = sentence_in(list(outcome.output))
-    if outcome.status == 2 and sentence:
-        raise RequestError(sentence)
-    if sentence:
-        raise RunError(f"{sentence} ({what_is_kept})" if seen.started else sentence)
-    for text in list(outcome.output)[-launching.SHOWN_LINES :]:
-        sys.stderr.write(f"  | {text}\n")
-    status = f"{Path(choice.executable).name} ended with status {outcome.status}"
-    if not seen.started:
-        raise RunError(f"the ranks did not start: {status}; lanewise doctor may say why")
-    raise RunError(f"a rank died: {status} {what_is_kept}")
 
 
 def write_tuning(path: Path, display: str) -> None:

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.errors import RunError
 from lanewise.launch.job import Job, Launcher
+from lanewise.launch.run_native import refusal, write_files
 
 TIMEOUT_S = 60.0
-COMPLAINT = re.compile(r"lanewise-[a-z-]+: (?!warning)(.*)")
 
 
 @dataclass(frozen=True)
@@ -65,25 +63,3 @@ def ask(launcher: Launcher, job: Job, question: str) -> str:
     if done.returncode != 0:
         raise refusal(job.program[0], done.returncode, done.stderr + done.stdout)
     return done.stdout
-
-
-def refusal(program: str, status: int, output: str) -> LanewiseError:
-    """Return the error that a native program's output and status amount to."""
-    sentence = sentence_in(output.splitlines()) or f"{program} ended with status {status}"
-    return RequestError(sentence) if status == 2 else RunError(sentence)
-
-
-def sentence_in(lines: Sequence[str]) -> str | None:
-    """Return the native program's own complaint among lines of output, without its name."""
-    for text in lines:
-        found = COMPLAINT.match(text)
-        if found:
-            return found.group(1)
-    return None
-
-
-def write_files(launcher: Launcher, job: Job) -> None:
-    """Write the files that a launcher's launch line names."""
-    for path, text in launcher.files(job).items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")

@@ -34,10 +34,23 @@ Event = dict[str, Any]
 
 @dataclass
 class Outcome:
-    """How a launch ended: its status, and the last lines that were not events."""
+    """How a launch ended: its status, and the last lines that were not events.
+
+    `started` and `ended` tell whether any event came, and the last one.
+    """
 
     status: int = 0
+    started: bool = False
+    ended: bool = False
     output: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
+
+
+class LimitError(RunError):
+    """A launch that took too long and was stopped, with what came of it."""
+
+    def __init__(self, limit_s: float, outcome: Outcome) -> None:
+        super().__init__(f"it had not ended after {limit_s:.0f} s and was stopped")
+        self.outcome = outcome
 
 
 class Watch:
@@ -70,15 +83,17 @@ def run(
     variables: Mapping[str, str],
     on_event: Callable[[Event], None],
     limit_s: float | None = None,
+    tail_lines: int | None = TAIL_LINES,
 ) -> Outcome:
     """Run `line` with `variables` added to the environment, and wait for its end.
 
     `on_event` gets each JSON object that the ranks print; ranks that stay long after the last one
-    are ended, and count as done.  Raises RunError where the launcher cannot be started, and where
-    it has not ended after `limit_s`, its ranks killed; on KeyboardInterrupt (or SIGTERM, which
+    are ended, and count as done.  The outcome has the last `tail_lines` of all other
+    output.  Raises RunError where the launcher cannot be started, and LimitError where it has not
+    ended after `limit_s`, its ranks killed; on KeyboardInterrupt (or SIGTERM, which
     becomes one) ends the ranks first.
     """
-    outcome, finished = Outcome(), False
+    outcome = Outcome(output=deque(maxlen=tail_lines))
     with terminated_as_interrupted(), started(line, variables) as process:
         assert process.stdout is not None and process.stderr is not None
         reader = threading.Thread(target=keep_tail, args=(process.stderr, outcome), daemon=True)
@@ -92,13 +107,14 @@ def run(
                     outcome.output.append(text.rstrip("\n"))
                     continue
                 on_event(event)
+                outcome.started = True
                 if event["event"] == LAST_EVENT:
-                    finished = True
+                    outcome.ended = True
                     watch.allow(LEAVING_S)
             outcome.status = process.wait()
         reader.join(GRACE_S)
-    if watch.expired and not finished:
-        raise RunError(f"it had not ended after {limit_s:.0f} s and was stopped")
+    if watch.expired and not outcome.ended:
+        raise LimitError(limit_s or 0.0, outcome)
     if watch.expired:
         outcome.status = 0
     return outcome

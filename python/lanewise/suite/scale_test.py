@@ -11,7 +11,7 @@ from lanewise.suite.scale import Plan, command_for, efficiencies, pattern_for, t
 
 
 def said(*lines: str) -> Outcome:
-    return Outcome(0, deque(lines))
+    return Outcome(output=deque(lines))
 
 
 def test_the_number_of_ranks_stands_where_its_name_stood() -> None:

@@ -7,7 +7,6 @@ A transport that does not start is reported with what its MPI said; nothing else
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import socket
 import tempfile
@@ -22,22 +21,13 @@ from lanewise.launch.hca import Device, check, variables_for
 from lanewise.launch.job import Job
 from lanewise.launch.machine import core_count
 from lanewise.launch.native import MEASURE, build_command, find_builds
-from lanewise.launch.plan import sentence_in
 from lanewise.launch.registry import LAUNCHERS
-from lanewise.launch.run import Event, Outcome, run, started
+from lanewise.launch.run import Event, Outcome, started
+from lanewise.launch.run_native import Conditions, run_native, sentence_in, words_of
 from lanewise.results.read import load
 from lanewise.suite.transport import Transport
 
 START_LIMIT_S = 30.0
-WORDS_MAX = 600
-# What of an MPI's help says nothing: rules, who speaks, how to see it once more.
-_EMPTY = set("-=* \t")
-_SENDER = re.compile(r"^\[[^\]]*\]\s*")
-_NOISE = re.compile(
-    r"sent help message|help_aggregate|^\*\*\*|^Local abort|Per user-direction|Primary job|"
-    r"a non-zero exit code|process that caused|exit code:|^Process name|ORTE_ERROR_LOG"
-)
-
 Program = Sequence[str | Path]
 
 
@@ -95,10 +85,10 @@ def choice_of(transport: Transport, environment: Mapping[str, str]) -> Choice:
     return Choice(launcher, path, builds[0])
 
 
-def line_of(ranks: Ranks, choice: Choice, program: Program) -> list[str]:
-    """Return the line that starts `program` on the ranks of a transport, with its environment."""
+def job_of(ranks: Ranks, choice: Choice, program: Program) -> Job:
+    """Return the launch of `program` on the ranks of a transport."""
     transport, cores = ranks.transport, core_count()
-    job = Job(
+    return Job(
         program=tuple(str(word) for word in program),
         ranks=ranks.count,
         executable=choice.executable,
@@ -109,9 +99,13 @@ def line_of(ranks: Ranks, choice: Choice, program: Program) -> list[str]:
         hostfile=transport.placement.hostfile,
         launcher_arguments=(*binding(transport, ranks.count, cores), *transport.arguments),
     )
-    line = choice.launcher.command(job)
-    variables = {**device_variables(transport, ranks.site), **transport.environment}
-    return choice.launcher.with_variables(line, variables) if variables else line
+
+
+def conditions_of(ranks: Ranks, limit_s: float | None = None) -> Conditions:
+    """Return the environment of the ranks of a transport, and where they run."""
+    transport, site = ranks.transport, ranks.site
+    variables = {**device_variables(transport, site), **transport.environment}
+    return Conditions(variables, site.variables, site.enter, limit_s)
 
 
 def device_variables(transport: Transport, site: Site) -> dict[str, str]:
@@ -143,14 +137,10 @@ def run_on(
 ) -> Outcome:
     """Run a native program or any other on the ranks of a transport; RunError where it fails."""
     choice = choice_of(ranks.transport, os.environ)
-    line = ranks.site.enter(line_of(ranks, choice, program))
-    job = Job(
-        program=(), ranks=ranks.count, executable="", mpi=ranks.transport.mpi, user_id=os.getuid()
-    )
-    variables = {**choice.launcher.environment(job), **ranks.site.variables}
-    outcome = run(line, variables, on_event, limit_s)
+    job, conditions = job_of(ranks, choice, program), conditions_of(ranks, limit_s)
+    outcome = run_native(choice, job, on_event, conditions)
     if outcome.status != 0:
-        raise RunError(f"{said(outcome)} (status {outcome.status}{asked_of(ranks.transport)})")
+        raise RunError(f"{words_of(outcome)} (status {outcome.status}{asked_of(ranks.transport)})")
     return outcome
 
 
@@ -159,17 +149,6 @@ def asked_of(transport: Transport) -> str:
     settings = [f"{name}={value}" for name, value in transport.environment.items()]
     words = [*settings, *transport.arguments]
     return f", with {shlex.join(words)}" if words else ""
-
-
-def said(outcome: Outcome) -> str:
-    """Return what a failed launch said: our program's sentence, else the MPI's own words."""
-    ours = sentence_in(list(outcome.output))
-    if ours:
-        return ours
-    lines = [_SENDER.sub("", text.strip()) for text in outcome.output]
-    telling = [text for text in lines if set(text) - _EMPTY and not _NOISE.search(text)]
-    words = " / ".join(dict.fromkeys(telling or lines)) or "it said nothing"
-    return words if len(words) <= WORDS_MAX else f"{words[:WORDS_MAX]} ..."
 
 
 def measure_program(transport: Transport) -> Path:

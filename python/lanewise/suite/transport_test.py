@@ -13,7 +13,8 @@ from lanewise.launch.choose import Choice
 from lanewise.launch.hca import DEVICE_NODE, LIBRARY
 from lanewise.launch.native import MANIFEST, NativeBuild
 from lanewise.launch.registry import LAUNCHERS
-from lanewise.suite.start import Ranks, Site, line_of
+from lanewise.launch.run_native import line_of
+from lanewise.suite.start import Ranks, Site, conditions_of, job_of
 from lanewise.suite.transport import FILES, find, parse, shipped_names
 
 if sys.version_info >= (3, 11):
@@ -26,6 +27,11 @@ SCHEMA = json.loads(
 )
 HEAD = 'schema = "lanewise-transport"\nversion = 1\n'
 BUILD = NativeBuild(Path(), "openmpi", "", "Release", "", "0", Path("/bin"), Path("/lib"))
+
+
+def shown(ranks: Ranks, choice: Choice, program: list[str]) -> list[str]:
+    """Return the line that starts a program on the ranks of a transport."""
+    return line_of(choice, job_of(ranks, choice, program), conditions_of(ranks))
 
 
 def test_the_transports_of_the_issue_are_shipped() -> None:
@@ -81,7 +87,7 @@ def test_a_file_of_ones_own_is_called_by_its_stem(tmp_path: Path) -> None:
 def test_the_environment_reaches_the_ranks_and_binding_is_the_same_everywhere() -> None:
     choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
 
-    line = line_of(Ranks(find("openmpi-ucx-tcp"), 1), choice, ["prog"])
+    line = shown(Ranks(find("openmpi-ucx-tcp"), 1), choice, ["prog"])
 
     assert line[:5] == ["/usr/bin/mpirun", "-x", "UCX_TLS=self,tcp", "-n", "1"]
     assert line[line.index("--bind-to") + 1] == "core"
@@ -90,7 +96,7 @@ def test_the_environment_reaches_the_ranks_and_binding_is_the_same_everywhere() 
 def test_more_ranks_than_cores_are_bound_to_none() -> None:
     choice = Choice(LAUNCHERS["mpich"], "/usr/bin/mpiexec", BUILD)
 
-    line = line_of(Ranks(find("mpich-shm"), 10_000), choice, ["prog"])
+    line = shown(Ranks(find("mpich-shm"), 10_000), choice, ["prog"])
 
     assert line[line.index("-bind-to") + 1] == "none"
 
@@ -111,7 +117,7 @@ def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_transport_with_ports_has_the_software_device_on_every_rank(libraries: Path) -> None:
     choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
 
-    line = line_of(Ranks(find("openmpi-ucx-rc"), 2), choice, ["prog"])
+    line = shown(Ranks(find("openmpi-ucx-rc"), 2), choice, ["prog"])
 
     assert "LANEWISE_HCA_PORTS=lo" in line
     assert any(word.startswith(f"LD_PRELOAD={libraries / LIBRARY}") for word in line)
@@ -123,7 +129,7 @@ def test_on_hosts_the_device_has_their_interface(libraries: Path) -> None:
     choice = Choice(LAUNCHERS["openmpi"], "/usr/bin/mpirun", BUILD)
     site = Site(across_hosts=True, interfaces=("lan0", "lan1"))
 
-    line = line_of(Ranks(find("openmpi-ucx-rc"), 2, site), choice, ["prog"])
+    line = shown(Ranks(find("openmpi-ucx-rc"), 2, site), choice, ["prog"])
 
     assert "LANEWISE_HCA_PORTS=lan0" in line
 
@@ -134,4 +140,4 @@ def test_an_interface_that_is_not_there_is_named(libraries: Path) -> None:
     own = parse(HEAD + 'mpi = "openmpi"\n[hca]\nports = ["eth77"]', "own", "own.toml")
 
     with pytest.raises(RequestError, match="eth77: no such interface"):
-        line_of(Ranks(own, 2), choice, ["prog"])
+        shown(Ranks(own, 2), choice, ["prog"])

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from lanewise.cli.measure import Host, Hostfile, LauncherArguments, LauncherName, Ranks
+from lanewise.cli.launching import Host, Hostfile, LauncherArguments, LauncherName, Ranks
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
 from lanewise.launch.machine import core_count

@@ -14,19 +14,19 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lanewise.cli import contest_options as options
-from lanewise.cli import measure as launching
-from lanewise.cli.contest_progress import Contests, contest_progress
-from lanewise.cli.numbers import positive_count
-from lanewise.errors import RequestError, RunError
+from lanewise.cli import comparison_options as options
+from lanewise.cli import launching
+from lanewise.cli.compared import Compared
+from lanewise.cli.progress import progress
+from lanewise.errors import RunError
 from lanewise.launch.choose import Choice, choose, require_launcher
 from lanewise.launch.job import Job
-from lanewise.launch.machine import core_count
 from lanewise.launch.native import CHECK
-from lanewise.launch.plan import plan, sentence_in, write_files
-from lanewise.launch.run import run
+from lanewise.launch.plan import plan
 from lanewise.results.quantity import size_text, time_text
 from lanewise.tuning.guidelines import Judged, judge
+
+COMMAND = "model guidelines"
 
 Collectives = Annotated[
     list[str] | None, typer.Argument(metavar="COLLECTIVE...", help="scatter, bcast, ... (all).")
@@ -100,36 +100,25 @@ def guidelines(
 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
-    ranks = positive_count("-n", values["ranks"] or str(max(2, core_count())))
+    ranks = launching.rank_count(values)
     arguments = [*(values["collectives"] or []), *options.native_arguments(values)]
     arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
     return launching.job_running(choice, values, folder, (CHECK, *arguments), ranks)
 
 
-def hold(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> Contests:
+def hold(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> Compared:
     """Launch `job` and return what it told; RunError where it failed."""
-    write_files(choice.launcher, job)
-    seen = Contests(points=points, budget_s=options.budget_s(values["budget"]))
+    seen = Compared(points=points, budget_s=options.budget_s(values["budget"]))
+
+    def kept() -> str:
+        return f"after {seen.done} of {seen.points}"
+
     quiet = values["quiet"] or values["as_json"]
-    try:
-        with contest_progress(seen, "quiet" if quiet else "shown") as on_event:
-            outcome = run(choice.launcher.command(job), choice.launcher.environment(job), on_event)
-    except KeyboardInterrupt:
-        sys.stderr.write(f"lanewise model guidelines: stopped after {seen.done} of {seen.points}\n")
-        raise typer.Exit(130) from None
-    if outcome.status == 0 and (seen.ended or seen.out_of_budget):
-        if seen.out_of_budget:
-            sys.stderr.write(
-                f"lanewise model guidelines: the budget is used up "
-                f"after {seen.done} of {seen.points}\n"
-            )
-        return seen
-    sentence = sentence_in(list(outcome.output))
-    if outcome.status == 2 and sentence:
-        raise RequestError(sentence)
-    for text in list(outcome.output)[-launching.SHOWN_LINES :]:
-        sys.stderr.write(f"  | {text}\n")
-    raise RunError(sentence or f"the ranks ended with status {outcome.status}")
+    with progress(seen, seen.take, "quiet" if quiet else "shown") as on_event:
+        launching.launch(COMMAND, choice, job, on_event, done=lambda: seen.done_with, kept=kept)
+    if seen.out_of_budget:
+        sys.stderr.write(f"lanewise {COMMAND}: the budget is used up {kept()}\n")
+    return seen
 
 
 def show(broken: list[Judged], count: int) -> None:
@@ -150,7 +139,7 @@ def show(broken: list[Judged], count: int) -> None:
     sys.stderr.write(f"{len(broken)} of {count} guidelines are broken\n")
 
 
-def report(seen: Contests, judged: list[Judged]) -> dict[str, Any]:
+def report(seen: Compared, judged: list[Judged]) -> dict[str, Any]:
     """Return all that was found, for JSON."""
     return {
         "schema": "lanewise-guidelines",

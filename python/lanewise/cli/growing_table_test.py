@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from lanewise.cli.progress import Seen, progress, take
+from lanewise.cli.growing_table import Seen, take
+from lanewise.cli.progress import progress
 from lanewise.results import specimen
 from lanewise.results.records import RecordError
 
@@ -18,7 +19,7 @@ def point_event(operation: str, message_bytes: int, **changes: Any) -> dict[str,
 
 def feed(*events: dict[str, Any], display: Any = "shown") -> Seen:
     seen = Seen(points=3)
-    with progress(seen, "median", display) as on_event:
+    with progress(seen, lambda event: take(event, seen, "median"), display) as on_event:
         for event in events:
             on_event(event)
     return seen

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The options of the commands that hold contests, and how they are passed on."""
+"""The options of the commands that compare algorithms, and how they are passed on."""
 
 from __future__ import annotations
 
