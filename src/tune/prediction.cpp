@@ -9,7 +9,7 @@
 namespace lanewise::tools {
 
 void predict(std::vector<Candidate>& candidates, collectives::Collective collective,
-             std::uint64_t message_bytes, const collectives::Located& located,
+             std::uint64_t message_bytes, const collectives::RankPlacement& located,
              const model::Network& network) {
     for (auto& candidate : candidates) {
         if (!candidate.lanewise) continue;

@@ -14,7 +14,7 @@ namespace lanewise::tools {
 
 /* Fills in predicted_s where the schedule can be priced; the MPI's own have none. */
 void predict(std::vector<Candidate>& candidates, collectives::Collective collective,
-             std::uint64_t message_bytes, const collectives::Located& located,
+             std::uint64_t message_bytes, const collectives::RankPlacement& located,
              const model::Network& network);
 
 }  // namespace lanewise::tools

@@ -112,7 +112,7 @@ std::vector<Candidate> candidates_of(Operation operation, std::uint64_t message_
 /* What a contest is held among: the ranks and what is known of where they are. */
 struct Field {
     int ranks = 1;
-    collectives::Located located;
+    collectives::RankPlacement located;
     std::shared_ptr<const model::Network> network;
 
     collectives::CallTraits call() const {
@@ -167,7 +167,7 @@ Outcome tune(const TuneArguments& arguments) {
     if (!arguments.platform.empty()) {
         setenv("LANEWISE_PLATFORM", arguments.platform.c_str(), 1);  // NOLINT: no thread yet
     }
-    field->located = collectives::locate(bench.harness().comm());
+    field->located = collectives::rank_placement(bench.harness().comm());
     if (!arguments.platform.empty()) {
         const auto read = model::read_network(arguments.platform, field->ranks);
         if (bench.harness().any(!read))

@@ -21,7 +21,7 @@ struct Sides {
     bool receive_in_place = false;
 };
 
-Sides sides_of(const Call& call, const State& state) {
+Sides sides_of(const Call& call, const CommunicatorState& state) {
     const bool root = state.rank == call.root;
     const Side send{.buffer = bytes(call.send), .count = call.send_count, .type = call.send_type};
     const Side receive{
@@ -56,7 +56,7 @@ Sides sides_of(const Call& call, const State& state) {
 }
 
 /* Writes down the blocks of the side that has one for each rank, in bytes from its base. */
-void describe_blocks(const Side& side, const State& state, Arrangement& arrangement) {
+void describe_blocks(const Side& side, const CommunicatorState& state, Arrangement& arrangement) {
     std::int64_t packed_bytes = 0;
     for (int r = 0; r < state.ranks; ++r) {
         const auto block_bytes = side.count_of(r) * side.layout.size;
@@ -73,10 +73,10 @@ std::int64_t packed_bytes(const Side& side) {
     return total;
 }
 
-int pack_blocks(const Side& side, const State& state, std::byte *to) {
+int pack_blocks(const Side& side, const CommunicatorState& state, std::byte *to) {
     for (int r = 0; r < side.blocks; ++r) {
         const auto count = side.count_of(r);
-        const int code = pack(side.block(r), count, side.type, side.layout, to, state.comm);
+        const int code = pack(side.block(r), count, side.type, side.layout, to, state.duplicate);
         if (code != MPI_SUCCESS) return code;
         to += count * side.layout.size;
     }
@@ -91,13 +91,14 @@ std::byte *base_of(const Side& side, std::vector<std::byte>& packed) {
 }
 
 /* Where the own block lies in the memory that holds one for each rank. */
-std::int64_t own_offset(const Arrangement& arrangement, const State& state) {
+std::int64_t own_offset(const Arrangement& arrangement, const CommunicatorState& state) {
     const auto own = static_cast<std::size_t>(state.rank);
     return arrangement.offsets.empty() ? arrangement.count * state.rank : arrangement.offsets[own];
 }
 
 /* What this rank must have packed before it begins: what it sends, or the vector it broadcasts. */
-int pack_input(const Sides& sides, const Call& call, const State& state, Arrangement& arrangement) {
+int pack_input(const Sides& sides, const Call& call, const CommunicatorState& state,
+               Arrangement& arrangement) {
     auto& packed = arrangement.packed;
     if (!packed[0].empty()) {
         const int code = pack_blocks(sides.send, state, packed[0].data());
@@ -109,9 +110,9 @@ int pack_input(const Sides& sides, const Call& call, const State& state, Arrange
 }
 
 /* MPI_IN_PLACE: the own block is where it shall be; for alltoall the input is copied away. */
-void name_in_place(const Sides& sides, const Call& call, const State& state,
+void name_in_place(const Sides& sides, const Call& call, const CommunicatorState& state,
                    Arrangement& arrangement) {
-    auto& base = arrangement.setting.base;
+    auto& base = arrangement.operands.base;
     if (sides.receive_in_place) base[1] = base[0] + own_offset(arrangement, state);
     if (!sides.send_in_place) return;
     if (call.collective != Collective::alltoall) {
@@ -124,7 +125,7 @@ void name_in_place(const Sides& sides, const Call& call, const State& state,
     base[0] = arrangement.packed[0].data();
 }
 
-int arrange_bytes(const Call& call, const State& state, Arrangement& arrangement) {
+int arrange_bytes(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
     Sides sides = sides_of(call, state);
     if (sides.send_in_place) sides.send = {};
     if (sides.receive_in_place) sides.receive = {};
@@ -139,7 +140,7 @@ int arrange_bytes(const Call& call, const State& state, Arrangement& arrangement
     } else {
         arrangement.count = blocks.count * blocks.layout.size;
     }
-    auto& base = arrangement.setting.base;
+    auto& base = arrangement.operands.base;
     base[0] = base_of(sides.send, arrangement.packed[0]);
     base[1] = base_of(sides.receive, arrangement.packed[1]);
     const int code = pack_input(sides, call, state, arrangement);
@@ -151,13 +152,13 @@ int arrange_bytes(const Call& call, const State& state, Arrangement& arrangement
 }
 
 /* A reduce_scatter in place: its input stands where its result goes, so it is copied away. */
-int copy_input(const Call& call, const State& state, std::int64_t count, const TypeLayout& layout,
-               Arrangement& arrangement) {
+int copy_input(const Call& call, const CommunicatorState& state, std::int64_t count,
+               const TypeLayout& layout, Arrangement& arrangement) {
     if (count == 0) return MPI_SUCCESS;
     auto& copy = arrangement.packed[0];
     copy.resize(static_cast<std::size_t>((count - 1) * layout.extent + layout.true_extent));
     auto *origin = copy.data() - layout.true_lb;
-    arrangement.setting.base[0] = origin;
+    arrangement.operands.base[0] = origin;
     if (layout.plain) {
         std::memcpy(origin, call.receive, copy.size());
         return MPI_SUCCESS;
@@ -165,16 +166,16 @@ int copy_input(const Call& call, const State& state, std::int64_t count, const T
     if (count > INT_MAX) return MPI_ERR_COUNT;
     const int elements = static_cast<int>(count);
     return PMPI_Sendrecv(call.receive, elements, call.receive_type, state.rank, 0, origin, elements,
-                         call.receive_type, state.rank, 0, state.comm, MPI_STATUS_IGNORE);
+                         call.receive_type, state.rank, 0, state.duplicate, MPI_STATUS_IGNORE);
 }
 
-int arrange_elements(const Call& call, const State& state, Arrangement& arrangement) {
+int arrange_elements(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
     const auto layout = layout_of(call.receive_type);
-    auto& setting = arrangement.setting;
-    setting.type = call.receive_type;
-    setting.op = call.op;
-    setting.plain = layout.plain;
-    setting.stride_bytes = layout.extent;
+    auto& operands = arrangement.operands;
+    operands.type = call.receive_type;
+    operands.op = call.op;
+    operands.plain = layout.plain;
+    operands.stride_bytes = layout.extent;
     arrangement.unit_bytes = layout.size;
     arrangement.count = call.receive_count;
     arrangement.scratch_shift_bytes = -layout.true_lb;
@@ -189,8 +190,8 @@ int arrange_elements(const Call& call, const State& state, Arrangement& arrangem
         arrangement.count = call.counts[state.rank];
     }
     const bool in_place = call.send == MPI_IN_PLACE;
-    setting.base[0] = bytes(in_place ? call.receive : call.send);
-    setting.base[1] = bytes(call.receive);
+    operands.base[0] = bytes(in_place ? call.receive : call.send);
+    operands.base[1] = bytes(call.receive);
     if (!in_place || call.collective != Collective::reduce_scatter) return MPI_SUCCESS;
     const auto total = call.counts ? arrangement.offsets.back() + arrangement.counts.back()
                                    : arrangement.count * state.ranks;
@@ -204,20 +205,21 @@ bool is_reduction(Collective collective) {
 
 }  // namespace
 
-int arrange(const Call& call, const State& state, Arrangement& arrangement) {
-    arrangement.setting.rank = state.rank;
+int arrange(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
+    arrangement.operands.rank = state.rank;
     if (call.collective == Collective::barrier) return MPI_SUCCESS;
     return is_reduction(call.collective) ? arrange_elements(call, state, arrangement)
                                          : arrange_bytes(call, state, arrangement);
 }
 
-int unpack_result(const Arrangement& arrangement, const State& state) {
+int unpack_result(const Arrangement& arrangement, const CommunicatorState& state) {
     const Side& side = arrangement.unpacked;
     if (side.absent()) return MPI_SUCCESS;
     const std::byte *from = arrangement.packed[1].data();
     for (int r = 0; r < side.blocks; ++r) {
         const auto count = side.count_of(r);
-        const int code = unpack(from, side.block(r), count, side.type, side.layout, state.comm);
+        const int code =
+            unpack(from, side.block(r), count, side.type, side.layout, state.duplicate);
         if (code != MPI_SUCCESS) return code;
         from += count * side.layout.size;
     }

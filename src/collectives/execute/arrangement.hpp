@@ -42,9 +42,9 @@ struct Side {
 };
 
 struct Arrangement {
-    Setting setting;
+    Operands operands;
     std::int64_t count = 0;      /* units, as in Shape */
-    std::int64_t unit_bytes = 1; /* of data; setting.stride_bytes lie between units */
+    std::int64_t unit_bytes = 1; /* of data; operands.stride_bytes lie between units */
     std::vector<std::int64_t> counts;
     std::vector<std::int64_t> offsets;
     std::vector<std::byte> packed[2];     /* by model::Place::send, ::receive */
@@ -57,10 +57,10 @@ struct Arrangement {
     Arrangement(const Arrangement&) = delete;
 };
 
-/* Sets everything but setting.comm, tag and scratch. An MPI error code. */
-int arrange(const Call& call, const State& state, Arrangement& arrangement);
+/* Sets everything but operands.comm, tag and scratch. An MPI error code. */
+int arrange(const Call& call, const CommunicatorState& state, Arrangement& arrangement);
 
 /* After the schedule: hands packed data to the caller. An MPI error code. */
-int unpack_result(const Arrangement& arrangement, const State& state);
+int unpack_result(const Arrangement& arrangement, const CommunicatorState& state);
 
 }  // namespace lanewise::collectives

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rehearsed: a call that needed nothing but its pointers put in: predefined
-// types without gaps, one count for all ranks, not in place. An inner loop
-// makes the same call again and again, and then nothing is worked out anew.
+// CachedCall: what became of a call when it was made before, so that an inner loop that makes the
+// same call again and again pays for one comparison. An entry is found by the arguments as the
+// program passed them, before anything is decided, and holds the decision together with the
+// prepared program. Each thread has one table of entries of its own.
 //
-// The last call of a thread is recognised in place, in the text of the caller:
-// there most of a call is known to the compiler, so what a broadcast does not
-// have is not compared, and the arguments stay in registers.
+// An entry is valid as long as nothing that it was made from can have changed:
+//   the communicator   entries carry the generation, which freeing any communicator advances
+//   datatypes          only calls with predefined types are kept, whose handles are never reused
+//   operators          likewise where the operator matters: in a prepared program, or where an
+//                      algorithm was found not to serve the call
+//   arrays of counts   the program may rewrite them in place, so calls with them are not kept
+//   rules, settings    are read once per process
+//
+// The lookup is inline: in a function of MPI most arguments of a Call are known to the compiler, so
+// what a broadcast does not have is not compared, and the others stay in registers.
 
 #pragma once
 
@@ -15,98 +23,167 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <functional>
 #include <memory>
 
+#include "collectives/choose.hpp"
 #include "collectives/execute/call.hpp"
+#include "collectives/execute/communicator_state.hpp"
 #include "collectives/execute/program.hpp"
 
 namespace lanewise::collectives {
 
-struct State;
-
-/* Operations on one communicator begin in the same order everywhere, so tags agree. */
-struct Tags {
-    unsigned taken = 0;
-
-    int next() { return static_cast<int>(taken++ & 0x7fffU); }
-};
-
-/* What a rank does in a call, where that is one message: all that a leaf of a tree has to do. */
+/* What a rank does in a call that is one blocking message for it, as for a leaf of a tree. */
 struct Message {
-    enum class Way : std::uint8_t { none, sent, received };
+    enum class Direction : std::uint8_t { none, send, receive };
 
-    Way way = Way::none;
-    bool in_send_buffer = false; /* else in the one for what is received */
+    Direction direction = Direction::none;
+    bool in_send_buffer = false; /* else in the receive buffer */
     int count = 0;
     int peer = -1;
     std::int64_t offset_bytes = 0;
 };
 
-struct Rehearsed {
-    Choice choice;
+/* An executed call that needs nothing but its buffers to be executed again. */
+struct PreparedCall {
+    Message message;
+    std::shared_ptr<const Program> program;
+    std::size_t scratch_bytes = 0;
+    Operands operands; /* the buffers are put in by each call */
+    CommunicatorState *state = nullptr;
+};
+
+/* Who decides what happens to a call: the rules of the tuning file, or the caller. */
+enum class DecidedBy : std::uint8_t { rules, caller };
+
+struct CachedCall {
+    std::uint64_t generation = 0; /* 0: not in the table, and forgotten after the call */
+    CommunicatorState *state = nullptr;
+
+    MPI_Comm comm{};
+    Operation operation = Collective::barrier;
+    bool any_arguments =
+        false; /* stands for all calls of the operation; the rest is not compared */
+    DecidedBy decided_by = DecidedBy::rules;
+    bool send_in_place = false;
+    bool receive_in_place = false;
     int root = 0;
-    bool sends = true;    /* what it sends is significant on this rank */
-    bool receives = true; /* likewise */
     MPI_Op op = MPI_OP_NULL;
     MPI_Count send_count = 0;
     MPI_Count receive_count = 0;
     MPI_Datatype send_type = MPI_DATATYPE_NULL;
     MPI_Datatype receive_type = MPI_DATATYPE_NULL;
 
-    Message message;
-    std::shared_ptr<const Program> program;
-    std::size_t scratch_bytes = 0;
-    Setting setting;        /* the pointers are put in by each call */
-    State *state = nullptr; /* in which this is kept */
-    Tags *tags = nullptr;   /* the state's */
+    bool forwards = false; /* goes to the MPI without another look */
+    bool valid = false;    /* the arguments are, as far as they were looked at */
+    Choice choice;         /* no algorithm: goes to the MPI */
+    const Rule *rule = nullptr;
+    std::uint64_t message_bytes = 0;
+    std::unique_ptr<PreparedCall> prepared;
+
+    bool is_kept() const { return generation != 0; }
 };
 
-/* Grows whenever any state dies, so that nobody trusts a handle that was freed and used again. */
-extern constinit std::atomic<std::uint64_t> deaths;
+/*
+ * The table of this thread, made with its first entry: sets of a few ways, so that two calls of one
+ * loop do not drive each other out because they have the same hash.
+ */
+constexpr std::size_t cached_call_sets = 64;
+constexpr std::size_t cached_call_ways = 4;
+extern constinit thread_local CachedCall *cached_calls;
 
-/* The last call of this thread. On another communicator, other threads may be writing to it. */
-struct Latest {
-    MPI_Comm comm{};
-    Rehearsed *rehearsed = nullptr;
-    std::uint64_t deaths = std::numeric_limits<std::uint64_t>::max(); /* none so far */
-};
-extern constinit thread_local Latest latest;
-
-/* One count for all ranks, and not in place. */
-inline bool is_simple(const Call& call) {
-    return !call.counts && call.send != MPI_IN_PLACE && call.receive != MPI_IN_PLACE;
+inline CachedCall *set_of(MPI_Comm comm, Operation operation, std::uint64_t arguments) {
+    const auto mixed =
+        (std::hash<MPI_Comm>{}(comm) + operation.index() * 0xc2b2ae3d27d4eb4fU + arguments) *
+        0x9e3779b97f4a7c15U;
+    static_assert(cached_call_sets == std::size_t{1} << 6);
+    return cached_calls + cached_call_ways * (mixed >> 58);
 }
 
-/* Whether `call` is this one again. With the same root, the same is significant on this rank. */
-inline bool is_again(const Rehearsed& known, const Call& call, const Choice& choice) {
-    return known.choice == choice && known.root == call.root && known.op == call.op &&
-           (!known.sends ||
-            (known.send_count == call.send_count && known.send_type == call.send_type)) &&
-           (!known.receives || (known.receive_count == call.receive_count &&
-                                known.receive_type == call.receive_type)) &&
-           is_simple(call);
+inline std::uint64_t mixed_arguments(const Call& call, const Algorithm *chosen) {
+    return 1 + static_cast<std::uint64_t>(call.send_count) * 0x165667b19e3779f9U +
+           static_cast<std::uint64_t>(call.receive_count) * 0x27d4eb2f165667c5U +
+           static_cast<std::uint64_t>(call.root) * 0x85ebca77c2b2ae63U +
+           reinterpret_cast<std::uintptr_t>(chosen);
 }
 
-/* The last call of this thread, if it is `call`; else null. */
-inline Rehearsed *latest_if(const Call& call, const Choice& choice) {
-    if (latest.deaths != deaths.load(std::memory_order_acquire)) return nullptr;
-    if (latest.comm != call.comm) return nullptr;
-    return is_again(*latest.rehearsed, call, choice) ? latest.rehearsed : nullptr;
+/* The current entry of a set that `matches`, else null. */
+template <typename Matches>
+CachedCall *find_in(CachedCall *set, MPI_Comm comm, Operation operation, const Matches& matches) {
+    const auto now = generation.load(std::memory_order_acquire);
+    for (CachedCall *entry = set; entry != set + cached_call_ways; ++entry) {
+        if (entry->comm == comm && entry->operation == operation && entry->generation == now &&
+            matches(*entry)) {
+            return entry;
+        }
+    }
+    return nullptr;
 }
 
-/* An MPI error code, as of the next. */
-int run_program(Rehearsed& known, const void *send, void *receive);
+/* The entry for all calls of `operation` on `comm`, else null. */
+inline CachedCall *cached_operation(Operation operation, MPI_Comm comm) {
+    if (!cached_calls) return nullptr;
+    return find_in(set_of(comm, operation, 0), comm, operation,
+                   [](const CachedCall& entry) { return entry.any_arguments; });
+}
 
-inline int run_rehearsed(Rehearsed& known, const void *send, void *receive) {
-    const Message& m = known.message;
-    if (m.way == Message::Way::none) return run_program(known, send, receive);
-    const Setting& s = known.setting;
-    const int tag = known.tags->next();
+inline bool has_arguments(const CachedCall& entry, const Call& call) {
+    return entry.root == call.root && entry.op == call.op && entry.send_count == call.send_count &&
+           entry.receive_count == call.receive_count && entry.send_type == call.send_type &&
+           entry.receive_type == call.receive_type &&
+           entry.send_in_place == (call.send == MPI_IN_PLACE) &&
+           entry.receive_in_place == (call.receive == MPI_IN_PLACE) && !entry.any_arguments;
+}
+
+/* The entry for this call as the rules decided it, else null. */
+inline CachedCall *cached_call(Operation operation, const Call& call) {
+    if (!cached_calls || call.counts) return nullptr;
+    return find_in(set_of(call.comm, operation, mixed_arguments(call, nullptr)), call.comm,
+                   operation, [&](const CachedCall& entry) {
+                       return has_arguments(entry, call) && entry.decided_by == DecidedBy::rules;
+                   });
+}
+
+/* The entry for this blocking call by the algorithm that its caller chose, else null. */
+inline CachedCall *cached_call(const Call& call, const Choice& choice) {
+    if (!cached_calls || call.counts) return nullptr;
+    return find_in(set_of(call.comm, call.collective, mixed_arguments(call, choice.algorithm)),
+                   call.comm, call.collective, [&](const CachedCall& entry) {
+                       return has_arguments(entry, call) && entry.choice == choice &&
+                              entry.decided_by == DecidedBy::caller;
+                   });
+}
+
+/*
+ * Moves `decided` into the table with the arguments of `call`, if calls like it may be kept, and
+ * returns it there. Where they may not, or there is no memory, returns `decided` itself.
+ */
+CachedCall& keep(const Call& call, CachedCall& decided);
+
+/* An entry for all calls of `operation` on `comm`; null where there is no memory. */
+CachedCall *keep_operation(Operation operation, MPI_Comm comm, CommunicatorState *state);
+
+/* The state of `comm`, by way of the entry for all calls. Null: the MPI refused. */
+CommunicatorState *state_for(Operation operation, MPI_Comm comm);
+
+/* Handles of these are never freed, so they mean the same for ever. */
+bool is_predefined(MPI_Datatype type);
+bool is_predefined(MPI_Op op);
+
+/* Executes with any program; an MPI error code, as of the next. */
+int run_program(PreparedCall& call, const void *send, void *receive);
+
+inline int run_prepared(PreparedCall& call, const void *send, void *receive) {
+    const Message& m = call.message;
+    if (m.direction == Message::Direction::none) return run_program(call, send, receive);
+    const Operands& o = call.operands;
+    const int tag = call.state->tags.next();
     const auto *buffer = static_cast<const std::byte *>(m.in_send_buffer ? send : receive);
     const std::byte *data = buffer + m.offset_bytes;
-    if (m.way == Message::Way::sent) return PMPI_Send(data, m.count, s.type, m.peer, tag, s.comm);
-    return PMPI_Recv(const_cast<std::byte *>(data), m.count, s.type, m.peer, tag, s.comm,
+    if (m.direction == Message::Direction::send) {
+        return PMPI_Send(data, m.count, o.type, m.peer, tag, o.comm);
+    }
+    return PMPI_Recv(const_cast<std::byte *>(data), m.count, o.type, m.peer, tag, o.comm,
                      MPI_STATUS_IGNORE);
 }
 

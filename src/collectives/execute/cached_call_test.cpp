@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "collectives/execute/execute.hpp"
@@ -138,6 +139,12 @@ INSTANTIATE_TEST_SUITE_P(, EveryCollective,
                                            Collective::allreduce),
                          name);
 
+/* The cached call, if it is prepared, of this thread. */
+const CachedCall *prepared_call(const Call& call, const Choice& choice) {
+    const auto *known = cached_call(call, choice);
+    return known && known->prepared ? known : nullptr;
+}
+
 class AnAllreduce : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -161,7 +168,7 @@ TEST_F(AnAllreduce, is_known_again_with_other_buffers) {
     call_.send = &numbers_[1];
     call_.receive = &sums_[1];
 
-    EXPECT_NE(latest_if(call_, choice_), nullptr);
+    EXPECT_NE(prepared_call(call_, choice_), nullptr);
 }
 
 TEST_F(AnAllreduce, is_another_call_if_anything_else_is_different) {
@@ -169,7 +176,7 @@ TEST_F(AnAllreduce, is_another_call_if_anything_else_is_different) {
         Call call = call_;
         Choice choice = choice_;
         change(call, choice);
-        return latest_if(call, choice) == nullptr;
+        return prepared_call(call, choice) == nullptr;
     };
     constexpr int counts[] = {1};
 
@@ -187,6 +194,65 @@ TEST_F(AnAllreduce, is_another_call_if_anything_else_is_different) {
     }));
 }
 
+TEST_F(AnAllreduce, is_known_again_after_many_others) {
+    Call other = call_;
+    std::vector<long> numbers(300);
+    std::vector<long> sums(300);
+    other.send = numbers.data();
+    other.receive = sums.data();
+    bool served = false;
+    int known_again = 0;
+    for (int count = 1; count <= 16; ++count) {
+        other.receive_count = count;
+        execute(other, choice_, served);
+    }
+    for (int count = 1; count <= 16; ++count) {
+        other.receive_count = count;
+        known_again += prepared_call(other, choice_) ? 1 : 0;
+    }
+
+    EXPECT_EQ(known_again, 16);
+}
+
+TEST_F(AnAllreduce, is_decided_by_its_caller_and_not_by_rules) {
+    EXPECT_EQ(cached_call(Collective::allreduce, call_), nullptr);
+}
+
+TEST_F(AnAllreduce, is_not_prepared_where_it_is_in_place_or_has_an_operator_of_the_program_s) {
+    MPI_Op own = MPI_OP_NULL;
+    PMPI_Op_create([](void *, void *, int *, MPI_Datatype *) {}, 1, &own);
+    Call in_place = call_;
+    in_place.send = MPI_IN_PLACE;
+    Call by_own_operator = call_;
+    by_own_operator.op = own;
+    bool served = false;
+
+    execute(in_place, choice_, served);
+    execute(by_own_operator, choice_, served);
+
+    EXPECT_EQ(prepared_call(in_place, choice_), nullptr);
+    EXPECT_EQ(prepared_call(by_own_operator, choice_), nullptr);
+    PMPI_Op_free(&own);
+}
+
+TEST_F(AnAllreduce, is_not_kept_where_its_type_can_be_freed) {
+    Call call = call_;
+    PMPI_Type_contiguous(1, MPI_LONG, &call.receive_type);
+    PMPI_Type_commit(&call.receive_type);
+    CachedCall decided;
+    decided.choice = choice_;
+
+    EXPECT_EQ(&keep(call, decided), &decided);
+    PMPI_Type_free(&call.receive_type);
+}
+
+TEST_F(AnAllreduce, is_unknown_to_other_threads) {
+    bool known = true;
+    std::thread([&] { known = cached_call(call_, choice_) != nullptr; }).join();
+
+    EXPECT_FALSE(known);
+}
+
 TEST_F(AnAllreduce, is_forgotten_when_any_communicator_that_was_used_dies) {
     MPI_Comm other = MPI_COMM_NULL;
     PMPI_Comm_dup(MPI_COMM_WORLD, &other);
@@ -198,7 +264,7 @@ TEST_F(AnAllreduce, is_forgotten_when_any_communicator_that_was_used_dies) {
 
     PMPI_Comm_free(&other);
 
-    EXPECT_EQ(latest_if(call_, choice_), nullptr);
+    EXPECT_EQ(prepared_call(call_, choice_), nullptr);
 }
 
 }  // namespace

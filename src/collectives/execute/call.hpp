@@ -1,17 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Call: one collective call, and by which algorithm it is carried out.
+// Call: one collective call, and the algorithm that executes it.
 
 #pragma once
 
 #include <mpi.h>
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "collectives/algorithm.hpp"
-#include "collectives/execute/numbers.hpp"
 
 namespace lanewise::collectives {
+
+/*
+ * An array of counts or displacements, one per rank, which is read where it lies. Functions of MPI
+ * take such numbers as int, those that end in _c as MPI_Count and MPI_Aint.
+ */
+class Numbers {
+  public:
+    Numbers() = default;
+    Numbers(std::nullptr_t) {}
+    // Field by field, for `copy_of`.
+    Numbers(const Numbers& other) : first_(other.first_), wide_(other.wide_) {}
+    Numbers& operator=(const Numbers&) = default;
+    Numbers(const int *numbers) : first_(numbers) {}
+    // MPI_Count and MPI_Aint may be different types of one size, or the same type.
+    template <std::signed_integral Wide>
+    requires(sizeof(Wide) == sizeof(std::int64_t)) Numbers(const Wide *numbers)
+        : first_(numbers), wide_(true) {}
+
+    explicit operator bool() const { return first_ != nullptr; }
+
+    std::int64_t operator[](int rank) const {
+        if (!wide_) return static_cast<const int *>(first_)[rank];
+        std::int64_t number = 0;
+        std::memcpy(&number, static_cast<const char *>(first_) + 8 * std::ptrdiff_t{rank}, 8);
+        return number;
+    }
+
+    /* For an MPI function that takes int; only where the caller gave int. */
+    const int *narrow() const { return wide_ ? nullptr : static_cast<const int *>(first_); }
+
+  private:
+    const void *first_ = nullptr;
+    bool wide_ = false;
+};
 
 /*
  * One call, with the arguments of the MPI function of that name. What a rank
@@ -46,14 +82,14 @@ struct Choice {
  * The same, field by field. Where only this copy is passed on, the compiler knows that the
  * original need not lie in memory, and keeps the arguments of a call in registers.
  */
-inline Call written_down(const Call& call) {
+inline Call copy_of(const Call& call) {
     const auto& [collective, send, send_count, send_type, receive, receive_count, receive_type,
                  counts, displacements, op, root, comm] = call;
     return {collective,   send,   send_count,    send_type, receive, receive_count,
             receive_type, counts, displacements, op,        root,    comm};
 }
 
-inline Choice written_down(const Choice& choice) {
+inline Choice copy_of(const Choice& choice) {
     const auto& [algorithm, segment_bytes, lanes] = choice;
     return {algorithm, segment_bytes, lanes};
 }

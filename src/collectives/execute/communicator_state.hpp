@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// State: what is kept with a communicator: the private duplicate that messages
-// travel on, the programs built for it, and memory for them to work in. It is
-// an attribute of the communicator and dies with it, or with the last call that
-// was still in flight then.
+// CommunicatorState: everything that is kept with a communicator. It is the value of one
+// attribute, so it is freed with the communicator, or with the last call that was still in
+// flight then. The part for executing calls (a private duplicate that the messages travel on, the
+// programs compiled so far, memory for them to work in) is filled by the first call that is
+// executed, because duplicating a communicator is collective.
 
 #pragma once
 
 #include <mpi.h>
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,7 +19,6 @@
 #include <vector>
 
 #include "collectives/algorithm.hpp"
-#include "collectives/execute/cached_call.hpp"
 #include "collectives/execute/program.hpp"
 #include "collectives/execute/rank_placement.hpp"
 
@@ -37,37 +39,60 @@ struct ProgramKey {
 
 struct KeptProgram {
     ProgramKey key;
-    std::vector<std::int64_t> counts; /* as in Shape, for those that have them */
+    std::vector<std::int64_t> counts; /* as in Shape, for collectives that have them */
     std::vector<std::int64_t> offsets;
-    std::shared_ptr<const Program> program; /* null: this shape is not served */
+    std::shared_ptr<const Program> program; /* null: calls of this shape are not served */
 };
 
-struct State : std::enable_shared_from_this<State> {
-    MPI_Comm comm = MPI_COMM_NULL; /* the private duplicate */
+/* Operations on one communicator begin in the same order on every rank, so their tags agree. */
+struct Tags {
+    unsigned used = 0;
+
+    int next() { return static_cast<int>(used++ & 0x7fffU); }
+};
+
+/* What the preloaded library knows of a communicator once its ranks have compared their rules. */
+struct Interception {
+    bool compared = false;
+    bool follows_rules = false;
+    std::array<bool, operation_count> concerns{}; /* operations that cannot simply be forwarded */
+    std::array<std::atomic<std::uint32_t>, operation_count> ruled_calls{};
+};
+
+struct CommunicatorState : std::enable_shared_from_this<CommunicatorState> {
     int rank = 0;
     int ranks = 1;
-    Located located;
-    std::vector<KeptProgram> programs; /* a ring, the latest at `latest_program` */
+    Interception interception;
+
+    MPI_Comm duplicate = MPI_COMM_NULL; /* null: no call has been executed yet */
+    RankPlacement placement;
+    std::vector<KeptProgram> programs; /* a ring whose latest entry is at `latest_program` */
     std::size_t latest_program = 0;
-    std::vector<Rehearsed> rehearsed; /* likewise, and stays in its place */
-    std::size_t latest_rehearsed = 0;
     std::vector<MPI_Request> requests; /* all null between two calls */
     std::vector<std::byte> scratch;
     Tags tags;
 
-    State() = default;
-    ~State();
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
+    CommunicatorState() = default;
+    ~CommunicatorState();
+    CommunicatorState(const CommunicatorState&) = delete;
+    CommunicatorState& operator=(const CommunicatorState&) = delete;
 
     const KeptProgram *find(const ProgramKey& key, std::span<const std::int64_t> counts,
                             std::span<const std::int64_t> offsets);
     const KeptProgram& keep(KeptProgram program);
-    Rehearsed *find_rehearsed(const Call& call, const Choice& choice);
-    Rehearsed& keep(Rehearsed rehearsed);
 };
 
-/* The state of `comm`, made at the first call, which is collective. Null where that fails. */
-State *state_of(MPI_Comm comm);
+/*
+ * Grows when any communicator that has a state is freed. Whoever remembers a communicator by its
+ * handle remembers this number too, because the MPI may give a freed handle to a new communicator.
+ */
+extern constinit std::atomic<std::uint64_t> generation;
+
+/* The state of `comm`, which an intracommunicator or an intercommunicator may have. Local. Null:
+   the MPI refused. */
+CommunicatorState *state_of(MPI_Comm comm);
+
+/* Collective over `comm` unless it was done before. False: the duplicate could not be made. */
+bool prepare_to_execute(CommunicatorState& state, MPI_Comm comm);
 
 }  // namespace lanewise::collectives

@@ -5,97 +5,67 @@
 #include "collectives/execute/prepare.hpp"
 
 namespace lanewise::collectives {
-
-constinit thread_local Latest latest;
-
 namespace {
 
 // Scratch memory up to this size is kept from call to call.
 constexpr std::size_t kept_scratch_bytes = std::size_t{1} << 22;
 
-int run_here(const Program& program, Setting& setting, std::size_t scratch_bytes,
-             std::int64_t shift_bytes, State& state) {
+int run_here(const Program& program, Operands& operands, std::size_t scratch_bytes,
+             std::int64_t shift_bytes, CommunicatorState& state) {
     const auto slots = static_cast<std::size_t>(program.slots);
     if (state.requests.size() < slots) state.requests.resize(slots, MPI_REQUEST_NULL);
     if (state.scratch.size() < scratch_bytes) state.scratch.resize(scratch_bytes);
-    setting.base[2] = state.scratch.data() + shift_bytes;
-    setting.tag = state.tags.next();
-    const int code = run(program, setting, std::span(state.requests).first(slots));
+    operands.base[2] = state.scratch.data() + shift_bytes;
+    operands.tag = state.tags.next();
+    const int code = run(program, operands, std::span(state.requests).first(slots));
     if (state.scratch.size() > kept_scratch_bytes) std::vector<std::byte>().swap(state.scratch);
     return code;
 }
 
-int run_arranged(const Program& program, State& state, Arrangement& arrangement) {
-    arrangement.setting.comm = state.comm;
-    const int code = run_here(program, arrangement.setting, scratch_bytes(program, arrangement),
+int run_arranged(const Program& program, CommunicatorState& state, Arrangement& arrangement) {
+    arrangement.operands.comm = state.duplicate;
+    const int code = run_here(program, arrangement.operands, scratch_bytes(program, arrangement),
                               arrangement.scratch_shift_bytes, state);
     return code == MPI_SUCCESS ? unpack_result(arrangement, state) : code;
 }
 
 /* Gives every rank the byte counts that the root of a scatterv or gatherv knows. */
-int share_counts(const Call& call, State& state, Arrangement& arrangement) {
+int share_counts(const Call& call, CommunicatorState& state, Arrangement& arrangement) {
     arrangement.counts.resize(static_cast<std::size_t>(state.ranks));
-    const Call news{.collective = Collective::bcast,
-                    .receive = arrangement.counts.data(),
-                    .receive_count = state.ranks,
-                    .receive_type = MPI_INT64_T,
-                    .root = call.root,
-                    .comm = call.comm};
-    Arrangement carrier;
-    const int code = arrange(news, state, carrier);
+    const Call bcast{.collective = Collective::bcast,
+                     .receive = arrangement.counts.data(),
+                     .receive_count = state.ranks,
+                     .receive_type = MPI_INT64_T,
+                     .root = call.root,
+                     .comm = call.comm};
+    Arrangement arranged;
+    const int code = arrange(bcast, state, arranged);
     if (code != MPI_SUCCESS) return code;
     const Choice choice{find_algorithm(Collective::bcast, "binomial"), 0, 1};
-    return run_arranged(*program_for(choice, news, state, carrier).program, state, carrier);
+    return run_arranged(*program_for(choice, bcast, state, arranged).program, state, arranged);
 }
 
-bool may_repeat(const Call& call) {
-    return is_simple(call) && call.collective != Collective::scatterv &&
-           call.collective != Collective::gatherv;
+/* Whether other buffers are all that differs when this call is made again. */
+bool needs_only_buffers(const Call& call) {
+    const auto plain = [](MPI_Datatype type) {
+        return type == MPI_DATATYPE_NULL || layout_of(type).plain;
+    };
+    return call.send != MPI_IN_PLACE && call.receive != MPI_IN_PLACE && is_predefined(call.op) &&
+           plain(call.send_type) && plain(call.receive_type);
 }
 
-bool is_predefined(MPI_Datatype type) {
-    if (type == MPI_DATATYPE_NULL) return true;
-    const auto layout = layout_of(type);
-    return layout.plain && layout.predefined;
-}
-
-/* All that is done here, if it is one message to its end; not slept for, which takes a request. */
-Message message_of(const Program& program, const Setting& setting) {
-    if (program.instructions.size() != 1 || setting.waiting == Waiting::asleep) return {};
+/* The only thing that this rank does, if that is a message that can block in the MPI. A rank that
+   waits asleep needs a request, so that does not count. */
+Message message_of(const Program& program, const Operands& operands) {
+    if (program.instructions.size() != 1 || operands.waiting == Waiting::asleep) return {};
     const Instruction& only = program.instructions.front();
     if (!only.blocking) return {};
-    const bool sent = only.act == Act::send;
-    return {.way = sent ? Message::Way::sent : Message::Way::received,
-            .in_send_buffer = (sent ? only.from : only.to) == model::Place::send,
+    const bool sends = only.act == Act::send;
+    return {.direction = sends ? Message::Direction::send : Message::Direction::receive,
+            .in_send_buffer = (sends ? only.from : only.to) == model::Place::send,
             .count = static_cast<int>(only.units),
             .peer = only.peer,
-            .offset_bytes = sent ? only.from_bytes : only.to_bytes};
-}
-
-void remember(MPI_Comm comm, Rehearsed& rehearsed) {
-    latest = {comm, &rehearsed, deaths.load(std::memory_order_acquire)};
-}
-
-void rehearse(const Call& call, const Choice& choice, const KeptProgram& kept, State& state,
-              const Arrangement& arrangement) {
-    if (!may_repeat(call) || !is_predefined_op(call.op)) return;
-    if (!is_predefined(call.send_type) || !is_predefined(call.receive_type)) return;
-    const bool root = state.rank == call.root;
-    remember(call.comm, state.keep({.choice = choice,
-                                    .root = call.root,
-                                    .sends = root || call.collective != Collective::scatter,
-                                    .receives = root || call.collective != Collective::gather,
-                                    .op = call.op,
-                                    .send_count = call.send_count,
-                                    .receive_count = call.receive_count,
-                                    .send_type = call.send_type,
-                                    .receive_type = call.receive_type,
-                                    .message = message_of(*kept.program, arrangement.setting),
-                                    .program = kept.program,
-                                    .scratch_bytes = scratch_bytes(*kept.program, arrangement),
-                                    .setting = arrangement.setting,
-                                    .state = &state,
-                                    .tags = &state.tags}));
+            .offset_bytes = sends ? only.from_bytes : only.to_bytes};
 }
 
 /* Simulated ranks take no processor from each other, and real sleep is no simulated time. */
@@ -107,7 +77,9 @@ Waiting waiting_of([[maybe_unused]] const Algorithm& algorithm) {
 #endif
 }
 
-int execute_anew(const Call& given, const Choice& choice, State& state, bool& served) {
+int execute_and_prepare(const Call& given, CachedCall& decided, bool& served) {
+    CommunicatorState& state = *decided.state;
+    const Choice& choice = decided.choice;
     const Call call = significant(given, state);
     if (!admits(*choice.algorithm, call, state)) return MPI_SUCCESS;
     Arrangement arrangement;
@@ -116,50 +88,155 @@ int execute_anew(const Call& given, const Choice& choice, State& state, bool& se
         code = share_counts(call, state, arrangement);
     }
     if (code != MPI_SUCCESS) return code;
-    arrangement.setting.waiting = waiting_of(*choice.algorithm);
+    arrangement.operands.waiting = waiting_of(*choice.algorithm);
     const auto& kept = program_for(choice, call, state, arrangement);
     if (!kept.program) return MPI_SUCCESS;
     served = true;
     code = run_arranged(*kept.program, state, arrangement);
-    rehearse(call, choice, kept, state, arrangement);
+    if (!decided.is_kept() || !needs_only_buffers(call)) return code;
+    decided.prepared = std::make_unique<PreparedCall>(
+        PreparedCall{.message = message_of(*kept.program, arrangement.operands),
+                     .program = kept.program,
+                     .scratch_bytes = scratch_bytes(*kept.program, arrangement),
+                     .operands = arrangement.operands,
+                     .state = &state});
     return code;
 }
+
+/* A datatype that lives as long as its holder; those that cannot be freed are not copied. */
+class HeldType {
+  public:
+    HeldType() = default;
+    ~HeldType() {
+        if (own_ != MPI_DATATYPE_NULL) PMPI_Type_free(&own_);
+    }
+    HeldType(const HeldType&) = delete;
+    HeldType& operator=(const HeldType&) = delete;
+
+    int hold(MPI_Datatype& type) {
+        if (is_predefined(type)) return MPI_SUCCESS;
+        const int code = PMPI_Type_dup(type, &own_);
+        if (code == MPI_SUCCESS) type = own_;
+        return code;
+    }
+
+  private:
+    MPI_Datatype own_ = MPI_DATATYPE_NULL;
+};
 
 }  // namespace
 
 /* The first time has made room for the requests, and it is kept; scratch memory may not be. */
-int run_program(Rehearsed& known, const void *send, void *receive) {
-    Setting& setting = known.setting;
-    setting.base[0] = static_cast<std::byte *>(const_cast<void *>(send));
-    setting.base[1] = static_cast<std::byte *>(receive);
-    if (known.scratch_bytes > 0) {
-        return run_here(*known.program, setting, known.scratch_bytes, 0, *known.state);
+int run_program(PreparedCall& call, const void *send, void *receive) {
+    Operands& operands = call.operands;
+    operands.base[0] = static_cast<std::byte *>(const_cast<void *>(send));
+    operands.base[1] = static_cast<std::byte *>(receive);
+    if (call.scratch_bytes > 0) {
+        return run_here(*call.program, operands, call.scratch_bytes, 0, *call.state);
     }
-    setting.tag = known.tags->next();
-    return run(*known.program, setting, known.state->requests);
+    operands.tag = call.state->tags.next();
+    return run(*call.program, operands, call.state->requests);
 }
 
-int execute_other(const Call& call, const Choice& choice, bool& served) {
+int execute(const Call& call, CachedCall& decided, bool& served) {
+    served = decided.prepared != nullptr;
+    if (served) return run_prepared(*decided.prepared, call.send, call.receive);
+    if (!prepare_to_execute(*decided.state, call.comm)) return MPI_ERR_INTERN;
+    return execute_and_prepare(call, decided, served);
+}
+
+int execute_unprepared(const Call& call, const Choice& choice, bool& served) {
     served = false;
-    State *state = state_of(call.comm);
-    if (!state) return MPI_ERR_INTERN;
-    Rehearsed *known = state->find_rehearsed(call, choice);
-    if (!known) return execute_anew(call, choice, *state, served);
-    remember(call.comm, *known);
-    served = true;
-    return run_rehearsed(*known, call.send, call.receive);
+    if (auto *known = cached_call(call, choice)) return execute(call, *known, served);
+    CachedCall decided;
+    decided.state = state_for(call.collective, call.comm);
+    if (!decided.state) return MPI_ERR_INTERN;
+    decided.operation = call.collective;
+    decided.decided_by = DecidedBy::caller;
+    decided.choice = choice;
+    return execute(call, keep(call, decided), served);
 }
 
-bool get_ready(MPI_Comm comm) {
-    return state_of(comm) != nullptr;
+/*
+ * A call in flight has memory and requests of its own, and a test goes on where the last one had to
+ * stop. The program may free communicator and datatypes meanwhile, so both are held.
+ */
+class Pending {
+  public:
+    std::shared_ptr<CommunicatorState> state;
+    Arrangement arrangement;
+    HeldType element;  /* of what is reduced */
+    HeldType unpacked; /* of where the result goes at the end */
+    std::shared_ptr<const Program> program;
+    std::vector<MPI_Request> requests;
+    std::vector<std::byte> scratch;
+    std::size_t next = 0;
+    bool finished = false;
+
+    int hold_types() {
+        const int code = element.hold(arrangement.operands.type);
+        return code == MPI_SUCCESS ? unpacked.hold(arrangement.unpacked.type) : code;
+    }
+};
+
+void PendingDeleter::operator()(Pending *pending) const {
+    delete pending;
+}
+
+int start(const Call& given, const Choice& choice, bool& served, PendingCall& pending) {
+    served = false;
+    auto *state = state_for({given.collective, Calling::nonblocking}, given.comm);
+    if (!state || !prepare_to_execute(*state, given.comm)) return MPI_ERR_INTERN;
+    // Counts that must first be shared would need an exchange before the exchange.
+    if (shares_counts(*choice.algorithm)) return MPI_SUCCESS;
+    const Call call = significant(given, *state);
+    if (!admits(*choice.algorithm, call, *state)) return MPI_SUCCESS;
+    PendingCall made(new Pending);
+    auto& arrangement = made->arrangement;
+    const int code = arrange(call, *state, arrangement);
+    if (code != MPI_SUCCESS) return code;
+    made->program = program_for(choice, call, *state, arrangement).program;
+    if (!made->program) return MPI_SUCCESS;
+    if (const int held = made->hold_types(); held != MPI_SUCCESS) return held;
+    served = true;
+    made->state = state->shared_from_this();
+    made->scratch.resize(scratch_bytes(*made->program, arrangement));
+    made->requests.assign(static_cast<std::size_t>(made->program->slots), MPI_REQUEST_NULL);
+    auto& operands = arrangement.operands;
+    operands.comm = state->duplicate;
+    operands.tag = state->tags.next();
+    operands.base[2] = made->scratch.data() + arrangement.scratch_shift_bytes;
+    pending = std::move(made);
+    bool done = false;
+    return test(*pending, done);
+}
+
+int test(Pending& pending, bool& done, From from) {
+    done = pending.finished;
+    if (done) return MPI_SUCCESS;
+    const auto& program = *pending.program;
+    const int code =
+        advance(program, pending.arrangement.operands, pending.requests, pending.next, from);
+    if (code != MPI_SUCCESS || pending.next < program.instructions.size()) return code;
+    pending.finished = done = true;
+    return unpack_result(pending.arrangement, *pending.state);
+}
+
+int wait(Pending& pending) {
+    for (bool done = false;;) {
+        const int code = test(pending, done);
+        if (code != MPI_SUCCESS || done) return code;
+    }
 }
 
 std::string why_no_sites(MPI_Comm comm) {
-    const State *state = state_of(comm);
-    if (!state || state->located.site_count() > 1) return "";
-    if (!state->located.complaint.empty()) return state->located.complaint;
-    return state->located.sites.empty() ? "LANEWISE_PLACEMENT names no file with the ranks' sites"
-                                        : "all ranks are at one site";
+    auto *state = state_of(comm);
+    if (!state || !prepare_to_execute(*state, comm)) return "";
+    const auto& placement = state->placement;
+    if (placement.site_count() > 1) return "";
+    if (!placement.complaint.empty()) return placement.complaint;
+    return placement.sites.empty() ? "LANEWISE_PLACEMENT names no file with the ranks' sites"
+                                   : "all ranks are at one site";
 }
 
 }  // namespace lanewise::collectives

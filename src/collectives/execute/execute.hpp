@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Execute: a collective call carried out by an algorithm's schedule.
+// Execute: a collective call by an algorithm's schedule, in one go or started and tested later.
 //
-// The schedule is built once for a communicator, root and shape, compiled to a
-// list of MPI calls, and kept with the communicator; messages travel on a
-// private duplicate of it. Only PMPI_ functions are called, so an interposer
-// may stand on top of this and profiling tools below it.
+// The schedule is built once for a communicator, root and shape, compiled to a list of MPI calls,
+// and kept with the communicator; messages travel on a private duplicate of it. Only PMPI_
+// functions are called, so an interposer can use this and profiling tools do not see it.
 
 #pragma once
 
@@ -21,13 +20,25 @@
 
 namespace lanewise::collectives {
 
+/* A call that this thread's cache does not have prepared. */
+int execute_unprepared(const Call& call, const Choice& choice, bool& served);
+
 /*
- * Carries the call out and returns an MPI error code. `served` is false, on
- * every rank alike, where the algorithm's restrictions or the cap on scratch
- * memory exclude this call; then nothing was sent and the caller goes to the
- * MPI's own.
+ * Executes the call and returns an MPI error code. `served` is false, on every rank alike, where
+ * the algorithm's restrictions or the limit on scratch memory exclude this call; then nothing was
+ * sent, and the caller uses the MPI's own algorithm.
  */
-int execute(const Call& call, const Choice& choice, bool& served);
+inline int execute(const Call& call, const Choice& choice, bool& served) {
+    const CachedCall *known = cached_call(call, choice);
+    if (!known || !known->prepared) {
+        return execute_unprepared(copy_of(call), copy_of(choice), served);
+    }
+    served = true;
+    return run_prepared(*known->prepared, call.send, call.receive);
+}
+
+/* The same for a call whose algorithm is `decided` on; prepares it if it is in the cache. */
+int execute(const Call& call, CachedCall& decided, bool& served);
 
 /* The same without waiting: start, then test until done. */
 class Pending;
@@ -39,27 +50,15 @@ int start(const Call& call, const Choice& choice, bool& served, PendingCall& pen
 int test(Pending& pending, bool& done, From from = From::program);
 int wait(Pending& pending);
 
-/* Makes now what a first call on `comm` would make, which is collective. False: it cannot be. */
-bool get_ready(MPI_Comm comm);
-
-/* Why algorithms between sites do not serve on `comm`, in a sentence; empty if they do. After a
-   call was not served. */
+/* Why algorithms between sites do not serve on `comm`, as a sentence; empty if they do. For after
+   a call that was not served. */
 std::string why_no_sites(MPI_Comm comm);
 
-/* Largest scratch and packing memory a call may take on one rank; more is not served. */
+/* Largest scratch and packing memory a call may take on one rank; calls that need more are not
+   served. */
 void set_scratch_limit(std::int64_t bytes);
 
 /* What a platform-aware algorithm sees; read once, the same on every rank. May be null. */
 void set_network(std::shared_ptr<const model::Network> network);
-
-/* One that is not the latest of this thread. */
-int execute_other(const Call& call, const Choice& choice, bool& served);
-
-inline int execute(const Call& call, const Choice& choice, bool& served) {
-    Rehearsed *known = latest_if(call, choice);
-    if (!known) return execute_other(written_down(call), written_down(choice), served);
-    served = true;
-    return run_rehearsed(*known, call.send, call.receive);
-}
 
 }  // namespace lanewise::collectives

@@ -22,7 +22,7 @@ bool is_reduction(const Algorithm& algorithm) {
            collective == Collective::reduce_scatter;
 }
 
-Shape shape_of(const Choice& choice, const Call& call, const State& state,
+Shape shape_of(const Choice& choice, const Call& call, const CommunicatorState& state,
                const Arrangement& arrangement) {
     Shape shape{.ranks = state.ranks,
                 .rank = state.rank,
@@ -35,8 +35,8 @@ Shape shape_of(const Choice& choice, const Call& call, const State& state,
     const auto unit = std::max<std::int64_t>(1, arrangement.unit_bytes);
     if (choice.segment_bytes > 0)
         shape.segment = std::max<std::int64_t>(1, choice.segment_bytes / unit);
-    shape.hosts = state.located.hosts;
-    shape.sites = state.located.sites;
+    shape.hosts = state.placement.hosts;
+    shape.sites = state.placement.sites;
     shape.network = network().get();
     return shape;
 }
@@ -70,7 +70,7 @@ bool fits(const Algorithm& algorithm, Shape shape) {
 
 }  // namespace
 
-Call significant(Call call, const State& state) {
+Call significant(Call call, const CommunicatorState& state) {
     if (state.rank == call.root) return call;
     switch (call.collective) {
         case Collective::scatter:
@@ -92,19 +92,12 @@ Call significant(Call call, const State& state) {
     }
 }
 
-bool is_predefined_op(MPI_Op op) {
-    const MPI_Op predefined[] = {MPI_OP_NULL, MPI_SUM,    MPI_MAX,   MPI_MIN,  MPI_PROD,
-                                 MPI_LAND,    MPI_LOR,    MPI_LXOR,  MPI_BAND, MPI_BOR,
-                                 MPI_BXOR,    MPI_MAXLOC, MPI_MINLOC};
-    return std::find(std::begin(predefined), std::end(predefined), op) != std::end(predefined);
-}
-
-bool admits(const Algorithm& algorithm, const Call& call, const State& state) {
+bool admits(const Algorithm& algorithm, const Call& call, const CommunicatorState& state) {
     // Elements that run backwards through memory have no place in scratch.
     if (is_reduction(algorithm) && layout_of(call.receive_type).extent <= 0) return false;
     CallTraits traits{.ranks = state.ranks,
                       .platform = network() != nullptr,
-                      .sites = state.located.site_count() > 1};
+                      .sites = state.placement.site_count() > 1};
     if (algorithm.needs.commutative && is_reduction(algorithm)) {
         int commutes = 0;
         PMPI_Op_commutative(call.op, &commutes);
@@ -113,14 +106,14 @@ bool admits(const Algorithm& algorithm, const Call& call, const State& state) {
     return refusal(algorithm, traits).empty();
 }
 
-const KeptProgram& program_for(const Choice& choice, const Call& call, State& state,
+const KeptProgram& program_for(const Choice& choice, const Call& call, CommunicatorState& state,
                                const Arrangement& arrangement) {
     const ProgramKey key{.algorithm = choice.algorithm,
                          .root = call.root,
                          .lanes = choice.lanes,
                          .count = arrangement.count,
                          .unit_bytes = arrangement.unit_bytes,
-                         .stride_bytes = arrangement.setting.stride_bytes,
+                         .stride_bytes = arrangement.operands.stride_bytes,
                          .segment = choice.segment_bytes};
     if (const auto *kept = state.find(key, arrangement.counts, arrangement.offsets)) return *kept;
     const Shape shape = shape_of(choice, call, state, arrangement);
@@ -140,7 +133,7 @@ bool shares_counts(const Algorithm& algorithm) {
 
 std::size_t scratch_bytes(const Program& program, const Arrangement& arrangement) {
     if (program.scratch_units == 0) return 0;
-    return static_cast<std::size_t>(program.scratch_units * arrangement.setting.stride_bytes +
+    return static_cast<std::size_t>(program.scratch_units * arrangement.operands.stride_bytes +
                                     arrangement.scratch_tail_bytes);
 }
 

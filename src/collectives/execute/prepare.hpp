@@ -15,16 +15,13 @@
 namespace lanewise::collectives {
 
 /* The call without what the MPI says is not significant on this rank, and may be anything. */
-Call significant(Call call, const State& state);
-
-/* Handles of these are never freed, so what was once asked of the operator stays true. */
-bool is_predefined_op(MPI_Op op);
+Call significant(Call call, const CommunicatorState& state);
 
 /* Whether the algorithm's restrictions allow this call. */
-bool admits(const Algorithm& algorithm, const Call& call, const State& state);
+bool admits(const Algorithm& algorithm, const Call& call, const CommunicatorState& state);
 
 /* The program of this call, built now or kept from before; null where memory would not suffice. */
-const KeptProgram& program_for(const Choice& choice, const Call& call, State& state,
+const KeptProgram& program_for(const Choice& choice, const Call& call, CommunicatorState& state,
                                const Arrangement& arrangement);
 
 /* Whether ranks must first be told the counts that only the root of a v-collective knows. */

@@ -133,66 +133,66 @@ class Compiler {
     Program program_;
 };
 
-std::byte *source(const Instruction& i, const Setting& setting) {
-    return setting.base[static_cast<std::size_t>(i.from)] + i.from_bytes;
+std::byte *source(const Instruction& i, const Operands& operands) {
+    return operands.base[static_cast<std::size_t>(i.from)] + i.from_bytes;
 }
 
-std::byte *target(const Instruction& i, const Setting& setting) {
-    return setting.base[static_cast<std::size_t>(i.to)] + i.to_bytes;
+std::byte *target(const Instruction& i, const Operands& operands) {
+    return operands.base[static_cast<std::size_t>(i.to)] + i.to_bytes;
 }
 
 /* MPI takes int counts: what a step moves on one rank alone may be more. */
 template <typename Piece>
-int in_pieces(const Instruction& i, const Setting& setting, Piece piece) {
+int in_pieces(const Instruction& i, const Operands& operands, Piece piece) {
     constexpr std::int64_t most = std::int64_t{1} << 30;
     for (std::int64_t done = 0; done < i.units; done += most) {
-        const auto offset = done * setting.stride_bytes;
-        const int code = piece(source(i, setting) + offset, target(i, setting) + offset,
+        const auto offset = done * operands.stride_bytes;
+        const int code = piece(source(i, operands) + offset, target(i, operands) + offset,
                                static_cast<int>(std::min(most, i.units - done)));
         if (code != MPI_SUCCESS) return code;
     }
     return MPI_SUCCESS;
 }
 
-int copy(const Instruction& i, const Setting& setting) {
-    const auto *from = source(i, setting);
-    auto *to = target(i, setting);
+int copy(const Instruction& i, const Operands& operands) {
+    const auto *from = source(i, operands);
+    auto *to = target(i, operands);
     if (from == to) return MPI_SUCCESS;
-    if (setting.plain) {
-        std::memcpy(to, from, static_cast<std::size_t>(i.units * setting.stride_bytes));
+    if (operands.plain) {
+        std::memcpy(to, from, static_cast<std::size_t>(i.units * operands.stride_bytes));
         return MPI_SUCCESS;
     }
-    return in_pieces(i, setting, [&](std::byte *one, std::byte *other, int count) {
-        return PMPI_Sendrecv(one, count, setting.type, setting.rank, setting.tag, other, count,
-                             setting.type, setting.rank, setting.tag, setting.comm,
+    return in_pieces(i, operands, [&](std::byte *one, std::byte *other, int count) {
+        return PMPI_Sendrecv(one, count, operands.type, operands.rank, operands.tag, other, count,
+                             operands.type, operands.rank, operands.tag, operands.comm,
                              MPI_STATUS_IGNORE);
     });
 }
 
 /* The same without a call that makes progress. */
-int copy_inside_progress(const Instruction& i, const Setting& setting) {
-    if (setting.plain || may_nest()) return copy(i, setting);
-    return in_pieces(i, setting, [&](std::byte *one, std::byte *other, int count) {
+int copy_inside_progress(const Instruction& i, const Operands& operands) {
+    if (operands.plain || may_nest()) return copy(i, operands);
+    return in_pieces(i, operands, [&](std::byte *one, std::byte *other, int count) {
         int size = 0;
-        PMPI_Pack_size(count, setting.type, setting.comm, &size);
+        PMPI_Pack_size(count, operands.type, operands.comm, &size);
         std::vector<std::byte> packed(static_cast<std::size_t>(size));
         int position = 0;
         const int code =
-            PMPI_Pack(one, count, setting.type, packed.data(), size, &position, setting.comm);
+            PMPI_Pack(one, count, operands.type, packed.data(), size, &position, operands.comm);
         if (code != MPI_SUCCESS) return code;
         position = 0;
-        return PMPI_Unpack(packed.data(), size, &position, other, count, setting.type,
-                           setting.comm);
+        return PMPI_Unpack(packed.data(), size, &position, other, count, operands.type,
+                           operands.comm);
     });
 }
 
-int reduce(const Instruction& i, const Setting& setting) {
-    return in_pieces(i, setting, [&](std::byte *one, std::byte *other, int count) {
-        return PMPI_Reduce_local(one, other, count, setting.type, setting.op);
+int reduce(const Instruction& i, const Operands& operands) {
+    return in_pieces(i, operands, [&](std::byte *one, std::byte *other, int count) {
+        return PMPI_Reduce_local(one, other, count, operands.type, operands.op);
     });
 }
 
-int post(const Instruction& i, const Setting& s, MPI_Request *request) {
+int post(const Instruction& i, const Operands& s, MPI_Request *request) {
     const int count = static_cast<int>(i.units);
     if (i.act == Act::send) {
         return PMPI_Isend(source(i, s), count, s.type, i.peer, s.tag, s.comm, request);
@@ -200,7 +200,7 @@ int post(const Instruction& i, const Setting& s, MPI_Request *request) {
     return PMPI_Irecv(target(i, s), count, s.type, i.peer, s.tag, s.comm, request);
 }
 
-int deliver(const Instruction& i, const Setting& s) {
+int deliver(const Instruction& i, const Operands& s) {
     const int count = static_cast<int>(i.units);
     if (i.act == Act::send) {
         return PMPI_Send(source(i, s), count, s.type, i.peer, s.tag, s.comm);
@@ -251,30 +251,30 @@ int wait(std::span<MPI_Request> requests, Waiting waiting) {
 }
 
 /* One message, from its start to its end. */
-int carry(const Instruction& i, const Setting& setting, MPI_Request *request) {
-    if (setting.waiting == Waiting::awake) return deliver(i, setting);
-    const int code = post(i, setting, request);
+int transfer(const Instruction& i, const Operands& operands, MPI_Request *request) {
+    if (operands.waiting == Waiting::awake) return deliver(i, operands);
+    const int code = post(i, operands, request);
     return code == MPI_SUCCESS ? wait_asleep({request, 1}) : code;
 }
 
-int run_all(const Program& program, const Setting& setting, std::span<MPI_Request> requests) {
+int run_all(const Program& program, const Operands& operands, std::span<MPI_Request> requests) {
     for (const auto& i : program.instructions) {
         int code = MPI_SUCCESS;
         switch (i.act) {
             case Act::send:
             case Act::receive: {
                 auto *request = &requests[static_cast<std::size_t>(i.slot)];
-                code = i.blocking ? carry(i, setting, request) : post(i, setting, request);
+                code = i.blocking ? transfer(i, operands, request) : post(i, operands, request);
                 break;
             }
             case Act::copy:
-                code = copy(i, setting);
+                code = copy(i, operands);
                 break;
             case Act::reduce:
-                code = reduce(i, setting);
+                code = reduce(i, operands);
                 break;
             case Act::wait:
-                code = wait(waited(i, requests), setting.waiting);
+                code = wait(waited(i, requests), operands.waiting);
                 break;
         }
         if (code != MPI_SUCCESS) return code;
@@ -288,13 +288,13 @@ Program compile(const Schedule& schedule, std::int64_t stride_bytes, std::int64_
     return Compiler(schedule, stride_bytes, unit_bytes).compile();
 }
 
-int run(const Program& program, const Setting& setting, std::span<MPI_Request> requests) {
-    const int code = run_all(program, setting, requests);
+int run(const Program& program, const Operands& operands, std::span<MPI_Request> requests) {
+    const int code = run_all(program, operands, requests);
     if (code != MPI_SUCCESS) std::ranges::fill(requests, MPI_REQUEST_NULL);
     return code;
 }
 
-int advance(const Program& program, const Setting& setting, std::span<MPI_Request> requests,
+int advance(const Program& program, const Operands& operands, std::span<MPI_Request> requests,
             std::size_t& next, From from) {
     for (; next < program.instructions.size(); ++next) {
         const auto& i = program.instructions[next];
@@ -305,15 +305,16 @@ int advance(const Program& program, const Setting& setting, std::span<MPI_Reques
             case Act::receive: {
                 auto own = requests.subspan(static_cast<std::size_t>(i.slot), 1);
                 // A blocking message has been posted if its request is there from the last time.
-                if (own[0] == MPI_REQUEST_NULL) code = post(i, setting, own.data());
+                if (own[0] == MPI_REQUEST_NULL) code = post(i, operands, own.data());
                 if (code == MPI_SUCCESS && i.blocking) code = test(own, done, from);
                 break;
             }
             case Act::copy:
-                code = from == From::progress ? copy_inside_progress(i, setting) : copy(i, setting);
+                code =
+                    from == From::progress ? copy_inside_progress(i, operands) : copy(i, operands);
                 break;
             case Act::reduce:
-                code = reduce(i, setting);
+                code = reduce(i, operands);
                 break;
             case Act::wait:
                 code = test(waited(i, requests), done, from);

@@ -49,7 +49,7 @@ Program compile(const model::Schedule& schedule, std::int64_t stride_bytes,
 enum class Waiting : std::uint8_t { awake, asleep };
 
 /* Everything that differs between two runs of one program. */
-struct Setting {
+struct Operands {
     std::array<std::byte *, 3> base = {}; /* by model::Place */
     MPI_Datatype type = MPI_BYTE;         /* of a unit */
     bool plain = true;                    /* units are copied byte by byte */
@@ -63,13 +63,13 @@ struct Setting {
 
 /* Runs to the end. `requests` holds a slot each, all null, and all null again. An MPI error
    code. */
-int run(const Program& program, const Setting& setting, std::span<MPI_Request> requests);
+int run(const Program& program, const Operands& operands, std::span<MPI_Request> requests);
 
 /* From where a program goes on: from a call of the program's, or from inside the MPI's progress. */
 enum class From : std::uint8_t { program, progress };
 
 /* Goes on from instruction `next` without waiting; done when that is past the last. */
-int advance(const Program& program, const Setting& setting, std::span<MPI_Request> requests,
+int advance(const Program& program, const Operands& operands, std::span<MPI_Request> requests,
             std::size_t& next, From from);
 
 /* Whether every message is begun before any is waited for. */

@@ -67,12 +67,12 @@ std::string why_unknown(std::size_t rank) {
 
 }  // namespace
 
-int Located::site_count() const {
+int RankPlacement::site_count() const {
     return sites.empty() ? 0 : *std::max_element(sites.begin(), sites.end()) + 1;
 }
 
-Located locate(MPI_Comm comm) {
-    Located located;
+RankPlacement rank_placement(MPI_Comm comm) {
+    RankPlacement located;
     int ranks = 1;
     PMPI_Comm_size(comm, &ranks);
     const Voice mine = voice_here();

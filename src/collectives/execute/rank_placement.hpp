@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Located: at which host and site the ranks of a communicator are. Each rank
+// RankPlacement: at which host and site the ranks of a communicator are. Each rank
 // looks itself up in the file that LANEWISE_PLACEMENT names, then tells the
 // others, so that all know the same.
 
@@ -13,7 +13,7 @@
 
 namespace lanewise::collectives {
 
-struct Located {
+struct RankPlacement {
     std::vector<int> hosts; /* of each rank, numbered by their first ranks */
     std::vector<int> sites; /* the same; empty where a rank's site is not known */
     std::string complaint;  /* why a placement is not followed; empty: it is, or there is none */
@@ -22,6 +22,6 @@ struct Located {
 };
 
 /* Collective over `comm`. */
-Located locate(MPI_Comm comm);
+RankPlacement rank_placement(MPI_Comm comm);
 
 }  // namespace lanewise::collectives

@@ -71,8 +71,8 @@ Call in_blocks(Collective collective, const std::vector<int>& send, std::vector<
             .comm = MPI_COMM_WORLD};
 }
 
-TEST(Located, NumbersSitesAsThePlacementSays) {
-    const auto located = locate(MPI_COMM_WORLD);
+TEST(RankPlacement, NumbersSitesAsThePlacementSays) {
+    const auto located = rank_placement(MPI_COMM_WORLD);
 
     ASSERT_TRUE(placed);
     for (int rank = 0; rank < ranks_here(); ++rank) {
@@ -80,7 +80,7 @@ TEST(Located, NumbersSitesAsThePlacementSays) {
     }
 }
 
-TEST(Located, ScatterOverLanesDeliversEachBlock) {
+TEST(RankPlacement, ScatterOverLanesDeliversEachBlock) {
     const int ranks = ranks_here();
     std::vector<int> send(static_cast<std::size_t>(ranks * block));
     std::iota(send.begin(), send.end(), 0);
@@ -99,7 +99,7 @@ TEST(Located, ScatterOverLanesDeliversEachBlock) {
     }
 }
 
-TEST(Located, GatherOverLanesCollectsEachBlock) {
+TEST(RankPlacement, GatherOverLanesCollectsEachBlock) {
     const int ranks = ranks_here();
     std::vector<int> send(block);
     std::iota(send.begin(), send.end(), rank_here() * block);
@@ -117,7 +117,7 @@ TEST(Located, GatherOverLanesCollectsEachBlock) {
     }
 }
 
-TEST(Located, ScatterOverLanesNeedNotBeWaitedFor) {
+TEST(RankPlacement, ScatterOverLanesNeedNotBeWaitedFor) {
     const int ranks = ranks_here();
     std::vector<int> send(static_cast<std::size_t>(ranks * block));
     std::iota(send.begin(), send.end(), 0);
@@ -134,7 +134,7 @@ TEST(Located, ScatterOverLanesNeedNotBeWaitedFor) {
     EXPECT_EQ(receive, expected);
 }
 
-TEST(Located, AllgatherOverLanesCollectsEachBlockEverywhere) {
+TEST(RankPlacement, AllgatherOverLanesCollectsEachBlockEverywhere) {
     const int ranks = ranks_here();
     std::vector<int> send(block);
     std::iota(send.begin(), send.end(), rank_here() * block);
@@ -151,7 +151,7 @@ TEST(Located, AllgatherOverLanesCollectsEachBlockEverywhere) {
     }
 }
 
-TEST(Located, AllreduceOverLanesAddsUpTheSameBitsEverywhere) {
+TEST(RankPlacement, AllreduceOverLanesAddsUpTheSameBitsEverywhere) {
     const int ranks = ranks_here();
     std::vector<double> send(block);
     for (int i = 0; i < block; ++i) send[static_cast<std::size_t>(i)] = 1.0 / (1 + i + rank_here());

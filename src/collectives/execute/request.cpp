@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "collectives/execute/cached_call.hpp"
 #include "collectives/execute/prepare.hpp"
 #include "collectives/execute/progress.hpp"
 
@@ -151,7 +152,7 @@ bool can_be_requested(const Algorithm& algorithm) {
 
 int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request) {
     served = false;
-    if (!can_be_requested(*choice.algorithm) || !is_predefined_op(call.op)) return MPI_SUCCESS;
+    if (!can_be_requested(*choice.algorithm) || !is_predefined(call.op)) return MPI_SUCCESS;
     auto flight = std::make_unique<Flight>();
     const int started = start(call, choice, served, flight->pending);
     if (started != MPI_SUCCESS) give_up(flight->pending);

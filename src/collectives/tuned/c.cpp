@@ -25,45 +25,39 @@
 #define LANEWISE_ARGUMENT(name) name
 #define LANEWISE_TO_CALL(name) call.name = name
 
-// The first look calls nothing, so that a call with nothing to be done saves no registers.
-#define LANEWISE_DEFINE(name, followed, ...)                                                    \
-    [[gnu::noinline]] static int visit_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__)) { \
-        const auto pass_on = [&] {                                                              \
-            return below.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                   \
-        };                                                                                      \
-        Standing *standing = concerned(Collective::followed, comm);                             \
-        if (!standing) return pass_on();                                                        \
-        lanewise::collectives::Call call;                                                       \
-        call.collective = Collective::followed;                                                 \
-        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                           \
-        return attend(*standing, call, pass_on);                                                \
-    }                                                                                           \
-    extern "C" LANEWISE_EXPORT int MPI_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__)) { \
-        if (passes(Collective::followed, comm)) {                                               \
-            return below.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                   \
-        }                                                                                       \
-        return visit_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                     \
+// The first check calls nothing, so that a call which is always forwarded saves no registers.
+#define LANEWISE_DEFINE(name, followed, ...)                                                     \
+    [[gnu::noinline]] static int intercept_##name(                                               \
+        LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__)) {                                        \
+        lanewise::collectives::Call call;                                                        \
+        call.collective = Collective::followed;                                                  \
+        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                            \
+        return intercept(                                                                        \
+            call, [&] { return next_mpi.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__)); }); \
+    }                                                                                            \
+    extern "C" LANEWISE_EXPORT int MPI_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__)) {  \
+        if (forwards_all(Collective::followed, comm)) {                                          \
+            return next_mpi.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                 \
+        }                                                                                        \
+        return intercept_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                  \
     }
 
-#define LANEWISE_DEFINE_LATER(name, followed, ...)                                            \
-    [[gnu::noinline]] static int visit_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__), \
-                                              MPI_Request *request) {                         \
-        const auto pass_on = [&] {                                                            \
-            return below.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);        \
-        };                                                                                    \
-        Standing *standing = concerned({Collective::followed, Calling::nonblocking}, comm);   \
-        if (!standing) return pass_on();                                                      \
-        lanewise::collectives::Call call;                                                     \
-        call.collective = Collective::followed;                                               \
-        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                         \
-        return attend(*standing, call, request, pass_on);                                     \
-    }                                                                                         \
-    extern "C" LANEWISE_EXPORT int MPI_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__), \
-                                              MPI_Request *request) {                         \
-        if (passes({Collective::followed, Calling::nonblocking}, comm)) {                     \
-            return below.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);        \
-        }                                                                                     \
-        return visit_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);          \
+#define LANEWISE_DEFINE_NONBLOCKING(name, followed, ...)                                          \
+    [[gnu::noinline]] static int intercept_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__), \
+                                                  MPI_Request *request) {                         \
+        lanewise::collectives::Call call;                                                         \
+        call.collective = Collective::followed;                                                   \
+        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                             \
+        return intercept(call, request, [&] {                                                     \
+            return next_mpi.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);         \
+        });                                                                                       \
+    }                                                                                             \
+    extern "C" LANEWISE_EXPORT int MPI_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),     \
+                                              MPI_Request *request) {                             \
+        if (forwards_all({Collective::followed, Calling::nonblocking}, comm)) {                   \
+            return next_mpi.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);         \
+        }                                                                                         \
+        return intercept_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);          \
     }
 
 namespace small_counts {
@@ -72,7 +66,7 @@ using Count = int;
 using Displacement = int;
 #define LANEWISE_SMALL(name, lower, upper, followed, ...) \
     LANEWISE_DEFINE(name, followed, __VA_ARGS__)          \
-    LANEWISE_DEFINE_LATER(I##lower, followed, __VA_ARGS__)
+    LANEWISE_DEFINE_NONBLOCKING(I##lower, followed, __VA_ARGS__)
 LANEWISE_FUNCTIONS(LANEWISE_SMALL)
 }  // namespace small_counts
 
@@ -83,7 +77,7 @@ using Count = MPI_Count;
 using Displacement = MPI_Aint;
 #define LANEWISE_LARGE(name, lower, upper, followed, ...) \
     LANEWISE_DEFINE(name##_c, followed, __VA_ARGS__)      \
-    LANEWISE_DEFINE_LATER(I##lower##_c, followed, __VA_ARGS__)
+    LANEWISE_DEFINE_NONBLOCKING(I##lower##_c, followed, __VA_ARGS__)
 LANEWISE_COUNTED_FUNCTIONS(LANEWISE_LARGE)
 }  // namespace large_counts
 #endif

@@ -19,8 +19,6 @@
 namespace lanewise::tuned {
 namespace {
 
-using collectives::Call;
-
 /* A symbol of the MPI's Fortran libraries, wherever they were loaded; null: nowhere. */
 void *fortran_symbol(void *scope, const char *name) {
     if (void *symbol = dlsym(scope, name)) return symbol;
@@ -34,7 +32,7 @@ void *fortran_symbol(void *scope, const char *name) {
 }
 
 /* What lies below `name`. A program that calls it has it, so without it nothing can go on. */
-void *fortran_below(const char *name) {
+void *next_fortran(const char *name) {
     if (void *symbol = fortran_symbol(RTLD_NEXT, name)) return symbol;
     say(std::string(name) + " of Open MPI was not found; run the program without lanewise");
     std::abort();
@@ -88,8 +86,8 @@ void set(MPI_Comm& field, void *argument) {
     field = PMPI_Comm_f2c(number(argument));
 }
 
-Standing *concerned_by(Operation operation, const void *comm) {
-    return active ? concerned(operation, PMPI_Comm_f2c(number(comm))) : nullptr;
+bool is_forwarded(Operation operation, const void *comm) {
+    return !active || forwards_all(operation, PMPI_Comm_f2c(number(comm))) || !sentinels().known();
 }
 
 static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are");
@@ -107,57 +105,55 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are
                                            MPI_Fint *error) {                                \
         using namespace lanewise::tuned;                                                     \
         using Function = void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *); \
-        static const auto own = reinterpret_cast<Function>(fortran_below(#symbol));          \
-        Standing *standing = concerned_by(Collective::followed, comm);                       \
-        if (!standing || !sentinels().known()) {                                             \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));           \
+        if (is_forwarded(Collective::followed, comm)) {                                      \
             return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), error);                \
         }                                                                                    \
         Call call;                                                                           \
         call.collective = Collective::followed;                                              \
         LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                        \
-        const int code = attend(*standing, call, [&] {                                       \
-            MPI_Fint code_below = MPI_SUCCESS;                                               \
-            own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), &code_below);                 \
-            return int{code_below};                                                          \
+        const int code = intercept(call, [&] {                                               \
+            MPI_Fint forwarded_code = MPI_SUCCESS;                                           \
+            own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), &forwarded_code);             \
+            return int{forwarded_code};                                                      \
         });                                                                                  \
         if (error) *error = code;                                                            \
     }
 
-#define LANEWISE_DEFINE_LATER(symbol, followed, ...)                                        \
+#define LANEWISE_DEFINE_NONBLOCKING(symbol, followed, ...)                                  \
     extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),  \
                                            MPI_Fint *request, MPI_Fint *error) {            \
         using namespace lanewise::tuned;                                                    \
         using Function =                                                                    \
             void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *, MPI_Fint *); \
-        static const auto own = reinterpret_cast<Function>(fortran_below(#symbol));         \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));          \
         const Operation operation(Collective::followed, Calling::nonblocking);              \
-        Standing *standing = concerned_by(operation, comm);                                 \
-        if (!standing || !sentinels().known()) {                                            \
+        if (is_forwarded(operation, comm)) {                                                \
             return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, error);      \
         }                                                                                   \
         Call call;                                                                          \
         call.collective = Collective::followed;                                             \
         LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                       \
         MPI_Request made = MPI_REQUEST_NULL;                                                \
-        const int code = attend(*standing, call, &made, [&] {                               \
-            MPI_Fint code_below = MPI_SUCCESS;                                              \
-            own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, &code_below);       \
-            return int{code_below};                                                         \
+        const int code = intercept(call, &made, [&] {                                       \
+            MPI_Fint forwarded_code = MPI_SUCCESS;                                          \
+            own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, &forwarded_code);   \
+            return int{forwarded_code};                                                     \
         });                                                                                 \
         if (made != MPI_REQUEST_NULL) *request = PMPI_Request_c2f(made);                    \
         if (error) *error = code;                                                           \
     }
 
-#define LANEWISE_SPELLINGS(name, lower, upper, followed, ...)      \
-    LANEWISE_DEFINE(mpi_##lower, followed, __VA_ARGS__)            \
-    LANEWISE_DEFINE(mpi_##lower##_, followed, __VA_ARGS__)         \
-    LANEWISE_DEFINE(mpi_##lower##__, followed, __VA_ARGS__)        \
-    LANEWISE_DEFINE(MPI_##upper, followed, __VA_ARGS__)            \
-    LANEWISE_DEFINE(mpi_##lower##_f08_, followed, __VA_ARGS__)     \
-    LANEWISE_DEFINE_LATER(mpi_i##lower, followed, __VA_ARGS__)     \
-    LANEWISE_DEFINE_LATER(mpi_i##lower##_, followed, __VA_ARGS__)  \
-    LANEWISE_DEFINE_LATER(mpi_i##lower##__, followed, __VA_ARGS__) \
-    LANEWISE_DEFINE_LATER(MPI_I##upper, followed, __VA_ARGS__)     \
-    LANEWISE_DEFINE_LATER(mpi_i##lower##_f08_, followed, __VA_ARGS__)
+#define LANEWISE_SPELLINGS(name, lower, upper, followed, ...)            \
+    LANEWISE_DEFINE(mpi_##lower, followed, __VA_ARGS__)                  \
+    LANEWISE_DEFINE(mpi_##lower##_, followed, __VA_ARGS__)               \
+    LANEWISE_DEFINE(mpi_##lower##__, followed, __VA_ARGS__)              \
+    LANEWISE_DEFINE(MPI_##upper, followed, __VA_ARGS__)                  \
+    LANEWISE_DEFINE(mpi_##lower##_f08_, followed, __VA_ARGS__)           \
+    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower, followed, __VA_ARGS__)     \
+    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##_, followed, __VA_ARGS__)  \
+    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##__, followed, __VA_ARGS__) \
+    LANEWISE_DEFINE_NONBLOCKING(MPI_I##upper, followed, __VA_ARGS__)     \
+    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##_f08_, followed, __VA_ARGS__)
 
 LANEWISE_FUNCTIONS(LANEWISE_SPELLINGS)

@@ -2,10 +2,12 @@
 
 #include "collectives/tuned/intercept.hpp"
 
+#include <atomic>
 #include <mutex>
 #include <new>
 
 #include "collectives/execute/request.hpp"
+#include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/environment.hpp"
 
 namespace lanewise::tuned {
@@ -38,9 +40,9 @@ Bytes received(const Call& call) {
     return bytes_of(call.receive_count, call.receive_type);
 }
 
-bool valid_counts(const Call& call, const Standing& standing) {
+bool valid_counts(const Call& call, const CommunicatorState& state) {
     if (!call.counts) return false;
-    for (int rank = 0; rank < standing.ranks; ++rank) {
+    for (int rank = 0; rank < state.ranks; ++rank) {
         if (call.counts[rank] < 0) return false;
     }
     return true;
@@ -51,35 +53,35 @@ Bytes sizeless(bool valid) {
     return valid ? Bytes(0) : std::nullopt;
 }
 
-Bytes scatterv_bytes(const Call& call, const Standing& standing) {
-    const bool root = standing.rank == call.root;
+Bytes scatterv_bytes(const Call& call, const CommunicatorState& state) {
+    const bool root = state.rank == call.root;
     const bool receives = root && call.receive == MPI_IN_PLACE;
     if (!receives && !received(call)) return std::nullopt;
     if (!root) return 0;
-    return sizeless(valid_counts(call, standing) && call.displacements &&
+    return sizeless(valid_counts(call, state) && call.displacements &&
                     call.send_type != MPI_DATATYPE_NULL);
 }
 
-Bytes gatherv_bytes(const Call& call, const Standing& standing) {
-    const bool root = standing.rank == call.root;
+Bytes gatherv_bytes(const Call& call, const CommunicatorState& state) {
+    const bool root = state.rank == call.root;
     const bool in_place = root && call.send == MPI_IN_PLACE;
     if (!in_place && !sent(call)) return std::nullopt;
     if (!root) return 0;
-    return sizeless(valid_counts(call, standing) && call.displacements &&
+    return sizeless(valid_counts(call, state) && call.displacements &&
                     call.receive_type != MPI_DATATYPE_NULL);
 }
 
-Bytes allgatherv_bytes(const Call& call, const Standing& standing) {
+Bytes allgatherv_bytes(const Call& call, const CommunicatorState& state) {
     if (call.send != MPI_IN_PLACE && !sent(call)) return std::nullopt;
-    return sizeless(valid_counts(call, standing) && call.displacements &&
+    return sizeless(valid_counts(call, state) && call.displacements &&
                     call.receive_type != MPI_DATATYPE_NULL);
 }
 
 /* Rules were measured with equal blocks. */
-Bytes reduce_scatter_bytes(const Call& call, const Standing& standing) {
+Bytes reduce_scatter_bytes(const Call& call, const CommunicatorState& state) {
     if (!call.counts) return received(call);
-    if (!valid_counts(call, standing)) return std::nullopt;
-    for (int rank = 1; rank < standing.ranks; ++rank) {
+    if (!valid_counts(call, state)) return std::nullopt;
+    for (int rank = 1; rank < state.ranks; ++rank) {
         if (call.counts[rank] != call.counts[0]) return std::nullopt;
     }
     return bytes_of(call.counts[0], call.receive_type);
@@ -117,9 +119,9 @@ bool is_rooted(Collective collective) {
 
 }  // namespace
 
-Bytes message_bytes(const Call& call, const Standing& standing) {
-    const bool root = standing.rank == call.root;
-    if (is_rooted(call.collective) && (call.root < 0 || call.root >= standing.ranks)) {
+Bytes message_bytes(const Call& call, const CommunicatorState& state) {
+    const bool root = state.rank == call.root;
+    if (is_rooted(call.collective) && (call.root < 0 || call.root >= state.ranks)) {
         return std::nullopt;
     }
     if (is_reduction(call.collective) && call.op == MPI_OP_NULL) return std::nullopt;
@@ -131,13 +133,13 @@ Bytes message_bytes(const Call& call, const Standing& standing) {
         case Collective::gather:
             return root ? received(call) : sent(call);
         case Collective::scatterv:
-            return scatterv_bytes(call, standing);
+            return scatterv_bytes(call, state);
         case Collective::gatherv:
-            return gatherv_bytes(call, standing);
+            return gatherv_bytes(call, state);
         case Collective::allgatherv:
-            return allgatherv_bytes(call, standing);
+            return allgatherv_bytes(call, state);
         case Collective::reduce_scatter:
-            return reduce_scatter_bytes(call, standing);
+            return reduce_scatter_bytes(call, state);
         case Collective::bcast:
         case Collective::allgather:
         case Collective::alltoall:
@@ -148,50 +150,94 @@ Bytes message_bytes(const Call& call, const Standing& standing) {
     return std::nullopt;
 }
 
-Decision decide(const Call& call, Calling calling, Standing& standing) {
-    const Operation operation(call.collective, calling);
-    Decision decision;
-    const auto bytes = message_bytes(call, standing);
-    if (!bytes) return decision;
-    decision.valid = true;
-    decision.message_bytes = *bytes;
-    if (!standing.follows) return decision;
-    decision.rule = find(rules().tuning, operation, *bytes);
-    if (!decision.rule || !reports() || calling == Calling::nonblocking) return decision;
-    auto& followed = standing.followed[operation.index()];
-    const auto number = followed.fetch_add(1, std::memory_order_relaxed);
-    decision.sampled = number % sampling_period == sampling_period - 1;
-    return decision;
-}
-
 namespace {
 
-/* Has `act` carry out the call, or start it: `act(choice, served)`. */
+bool may_be_asked(MPI_Comm comm) {
+    if (comm == MPI_COMM_NULL) return false;
+    return (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) || has_world();
+}
+
+/* The state of `comm` once its ranks have compared their rules; null before that, where nobody may
+   wait for it, and where there is no such communicator. */
+CommunicatorState *compared_state(Operation operation, MPI_Comm comm) {
+    if (!may_be_asked(comm)) return nullptr;
+    auto *state = state_for(operation, comm);
+    if (!state || state->interception.compared) return state;
+    if (operation.calling == Calling::nonblocking) return nullptr;
+    compare_rules(*state, comm);
+    return state;
+}
+
+/* Has `act` execute the call, or start it: `act(served)`. */
 template <typename Act>
-bool serve(const Call& call, const Rule& rule, int& code, const Act& act) {
+bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
     bool served = false;
     try {
-        code = act(Choice{rule.algorithm, rule.segment_bytes, rule.lanes}, served);
+        code = act(served);
     } catch (const std::bad_alloc&) {
-        // Other ranks may be under way already, so this call cannot be passed on any more.
+        // Other ranks may be under way already, so this call cannot be forwarded any more.
         PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
         code = MPI_ERR_NO_MEM;
         return true;
     }
-    if (!served && code == MPI_SUCCESS && rule.algorithm->needs.sites) say_no_sites(call);
-    return served || code != MPI_SUCCESS;
+    if (served || code != MPI_SUCCESS) return true;
+    if (decided.choice.algorithm->needs.sites) say_no_sites(call);
+    // The same call would be refused again, unless its operator is freed and the handle reused.
+    if (is_predefined(call.op)) {
+        decided.choice = {};
+        decided.forwards = !reports();
+    }
+    return false;
 }
+
+std::atomic<std::uint64_t> decisions{0};
 
 }  // namespace
 
-bool carry_out(const Call& call, const Decision& decision, int& code) {
-    return serve(call, *decision.rule, code,
-                 [&](const Choice& choice, bool& served) { return execute(call, choice, served); });
+constinit bool active = false;
+constinit thread_local bool inside = false;
+
+CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
+    auto *state = compared_state(operation, call.comm);
+    if (!state) return decided;
+    if (!state->interception.concerns[operation.index()]) {
+        if (auto *all = cached_operation(operation, call.comm)) all->forwards = true;
+        return decided;
+    }
+    decisions.fetch_add(1, std::memory_order_relaxed);
+    const auto bytes = message_bytes(call, *state);
+    if (!bytes) return decided;
+    decided.operation = operation;
+    decided.state = state;
+    decided.valid = true;
+    decided.message_bytes = *bytes;
+    if (state->interception.follows_rules) decided.rule = find(rules().tuning, operation, *bytes);
+    if (const auto *rule = decided.rule) {
+        decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};
+    }
+    decided.forwards = !decided.rule && !reports();
+    return keep(call, decided);
 }
 
-bool begin(const Call& call, const Decision& decision, MPI_Request *request, int& code) {
-    return serve(call, *decision.rule, code, [&](const Choice& choice, bool& served) {
-        return start_request(call, choice, served, request);
+std::uint64_t decision_count() {
+    return decisions.load(std::memory_order_relaxed);
+}
+
+bool is_sample(const CachedCall& decided) {
+    if (!reports() || !decided.rule) return false;
+    auto& calls = decided.state->interception.ruled_calls[decided.operation.index()];
+    return calls.fetch_add(1, std::memory_order_relaxed) % sampling_period == sampling_period - 1;
+}
+
+bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
+    if (!decided.choice.algorithm) return false;
+    return serve(call, decided, code, [&](bool& served) { return execute(call, decided, served); });
+}
+
+bool start_by_rule(const Call& call, CachedCall& decided, MPI_Request *request, int& code) {
+    if (!decided.choice.algorithm) return false;
+    return serve(call, decided, code, [&](bool& served) {
+        return start_request(call, decided.choice, served, request);
     });
 }
 

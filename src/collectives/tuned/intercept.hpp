@@ -1,40 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Attend: one intercepted call on a communicator that has rules or is reported
-// on. The call is carried out by its rule, or passed on to what lies below.
-// What decides is known to every rank alike; what is not valid is passed on, so
-// that the MPI itself complains.
+// Intercept: one call of the program's. It is executed by its rule or forwarded to the next
+// definition of the function, which is that of the MPI or of another tool. What decides is known to
+// every rank alike. Calls that are not valid are forwarded, so that the MPI itself reports them.
+//
+//   intercept -> cached call -> decide -> prepare -> execute
+//
+// A call that was made before goes from its cached call straight to the MPI or to its program.
 
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-#include "collectives/choose.hpp"
 #include "collectives/execute/execute.hpp"
-#include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/report.hpp"
 
 namespace lanewise::tuned {
 
-/* The size that rules go by, from what is significant on this rank. None: not a valid call. */
-std::optional<std::uint64_t> message_bytes(const collectives::Call& call, const Standing& standing);
+using collectives::CachedCall;
+using collectives::Call;
+using collectives::Calling;
+using collectives::Collective;
+using collectives::CommunicatorState;
+using collectives::Operation;
 
-/* What to do with a call. */
-struct Decision {
-    std::uint64_t message_bytes = 0;
-    const collectives::Rule *rule = nullptr; /* null: pass it on */
-    bool sampled = false;                    /* pass it on, and time it */
-    bool valid = false;
-};
-Decision decide(const collectives::Call& call, Calling calling, Standing& standing);
+/* LANEWISE_TUNING is set. Written once, when the library is loaded. */
+extern constinit bool active;
 
-/* Carries the call out. False on every rank alike where the rule's algorithm cannot. */
-bool carry_out(const collectives::Call& call, const Decision& decision, int& code);
-
-/* Starts the call, likewise. */
-bool begin(const collectives::Call& call, const Decision& decision, MPI_Request *request,
-           int& code);
+/* Whether this thread is inside an intercepted call already. */
+extern constinit thread_local bool inside;
 
 /* While it lives, calls that this thread makes are not intercepted again. */
 class Inside {
@@ -45,38 +40,78 @@ class Inside {
     Inside& operator=(const Inside&) = delete;
 };
 
-template <typename PassOn>
-int attend(Standing& standing, const collectives::Call& call, const PassOn& pass_on) {
+/* The size that rules go by, from what is significant on this rank. None: not a valid call. */
+std::optional<std::uint64_t> message_bytes(const Call& call, const CommunicatorState& state);
+
+/* Decides on a call and keeps the decision; in `decided` where it cannot be kept. */
+CachedCall& decide(Operation operation, const Call& call, CachedCall& decided);
+
+/* How many decisions this process had to work out. */
+std::uint64_t decision_count();
+
+/* Whether this call is one of those that are left to the MPI to know its time. */
+bool is_sample(const CachedCall& decided);
+
+/* Executes the call. False on every rank alike where the rule's algorithm does not serve it. */
+bool execute_by_rule(const Call& call, CachedCall& decided, int& code);
+
+/* The same, without waiting for its end. */
+bool start_by_rule(const Call& call, CachedCall& decided, MPI_Request *request, int& code);
+
+/* Whether every call of `operation` on `comm` is known to be forwarded: most calls end here. */
+inline bool forwards_all(Operation operation, MPI_Comm comm) {
+    if (!active) return true;
+    const auto *known = collectives::cached_operation(operation, comm);
+    return known && known->forwards;
+}
+
+/* With what a blocking call that is not prepared comes to; apart, so that others save no registers.
+ */
+template <typename Forward>
+[[gnu::noinline]] int intercept_unprepared(const Call& call, CachedCall *known,
+                                           const Forward& forward) {
     const Inside here;
-    const Decision decision = decide(call, Calling::blocking, standing);
+    CachedCall unkept;
+    CachedCall& decided = known ? *known : decide(call.collective, call, unkept);
     const std::int64_t begin_ns = reports() ? now_ns() : 0;
+    Outcome outcome = is_sample(decided) ? Outcome::sampled : Outcome::forwarded;
     int code = MPI_SUCCESS;
-    Outcome outcome = Outcome::passed;
-    if (decision.rule && !decision.sampled && carry_out(call, decision, code)) {
-        outcome = Outcome::taken;
-    } else {
-        if (decision.sampled) outcome = Outcome::sampled;
-        code = pass_on();
-    }
-    if (reports() && decision.valid) {
-        record(call.collective, decision.message_bytes, decision.rule, outcome,
-               now_ns() - begin_ns);
+    const bool executed = outcome != Outcome::sampled && execute_by_rule(call, decided, code);
+    if (executed) outcome = Outcome::intercepted;
+    if (!executed) code = forward();
+    if (reports() && decided.valid) {
+        record(call.collective, decided.message_bytes, decided.rule, outcome, now_ns() - begin_ns);
     }
     return code;
 }
 
-/* A nonblocking call. How long it takes lies in what the program does meanwhile: only counted. */
-template <typename PassOn>
-int attend(Standing& standing, const collectives::Call& call, MPI_Request *request,
-           const PassOn& pass_on) {
+template <typename Forward>
+int intercept(const Call& call, const Forward& forward) {
+    CachedCall *known = collectives::cached_call(call.collective, call);
+    if (inside || (known && known->forwards)) return forward();
+    if (!known || !known->prepared || reports()) {
+        return intercept_unprepared(copy_of(call), known, forward);
+    }
     const Inside here;
-    const Decision decision = decide(call, Calling::nonblocking, standing);
+    return run_prepared(*known->prepared, call.send, call.receive);
+}
+
+/* A nonblocking call. The time that it takes lies in what the program does meanwhile, so it is only
+   counted. */
+template <typename Forward>
+int intercept(const Call& call, MPI_Request *request, const Forward& forward) {
+    const Operation operation(call.collective, Calling::nonblocking);
+    CachedCall *known = collectives::cached_call(operation, call);
+    if (inside || (known && known->forwards)) return forward();
+    const Inside here;
+    CachedCall unkept;
+    CachedCall& decided = known ? *known : decide(operation, call, unkept);
     int code = MPI_SUCCESS;
-    const bool taken = decision.rule && request && begin(call, decision, request, code);
-    if (!taken) code = pass_on();
-    if (reports() && decision.valid) {
-        record({call.collective, Calling::nonblocking}, decision.message_bytes, decision.rule,
-               taken ? Outcome::taken : Outcome::passed, 0);
+    const bool started = request && start_by_rule(call, decided, request, code);
+    if (!started) code = forward();
+    if (reports() && decided.valid) {
+        record(operation, decided.message_bytes, decided.rule,
+               started ? Outcome::intercepted : Outcome::forwarded, 0);
     }
     return code;
 }

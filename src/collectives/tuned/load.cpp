@@ -11,8 +11,8 @@
 
 #include "base/host.hpp"
 #include "collectives/execute/execute.hpp"
-#include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/next_mpi.hpp"
 
 namespace lanewise::tuned {
@@ -41,9 +41,10 @@ __attribute__((constructor)) void load() {
         end("liblanewise_tuned.so for " LANEWISE_MPI_FAMILY
             " was loaded into a program of another MPI; lanewise run loads the right one");
     }
-    find_below();
+    find_next();
     if (settings().strict && !rules().usable) end(rules().complaint);
     collectives::set_scratch_limit(settings().scratch_limit_bytes);
+    reporting = !settings().report_path.empty();
     active = true;
 }
 

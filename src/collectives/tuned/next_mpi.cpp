@@ -14,18 +14,18 @@ void find(Function& function, const char *name) {
 
 }  // namespace
 
-constinit Below below;
+constinit NextMpi next_mpi;
 
-void find_below() {
+void find_next() {
 #define LANEWISE_FIND(name, lower, ...) \
-    find(below.name, "MPI_" #name);     \
-    find(below.I##lower, "MPI_I" #lower);
+    find(next_mpi.name, "MPI_" #name);  \
+    find(next_mpi.I##lower, "MPI_I" #lower);
     LANEWISE_FUNCTIONS(LANEWISE_FIND)
 #undef LANEWISE_FIND
 #if MPI_VERSION >= 4
-#define LANEWISE_FIND(name, lower, ...)      \
-    find(below.name##_c, "MPI_" #name "_c"); \
-    find(below.I##lower##_c, "MPI_I" #lower "_c");
+#define LANEWISE_FIND(name, lower, ...)         \
+    find(next_mpi.name##_c, "MPI_" #name "_c"); \
+    find(next_mpi.I##lower##_c, "MPI_I" #lower "_c");
     LANEWISE_COUNTED_FUNCTIONS(LANEWISE_FIND)
 #undef LANEWISE_FIND
 #endif

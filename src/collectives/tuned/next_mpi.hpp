@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Below: what a call meets when it is passed on: another tool that interposes
+// NextMpi: what a call meets when it is passed on: another tool that interposes
 // and was loaded after this library, or else the MPI itself.
 
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace lanewise::tuned {
 
-struct Below {
+struct NextMpi {
 #define LANEWISE_POINTER(name, lower, ...)      \
     decltype(&PMPI_##name) name = &PMPI_##name; \
     decltype(&PMPI_I##lower) I##lower = &PMPI_I##lower;
@@ -27,9 +27,9 @@ struct Below {
 };
 
 /* Set when the library is loaded and not changed later. */
-extern constinit Below below;
+extern constinit NextMpi next_mpi;
 
 /* Looks for the functions of other tools. */
-void find_below();
+void find_next();
 
 }  // namespace lanewise::tuned

@@ -145,10 +145,7 @@ __attribute__((destructor)) void finish_without_world() {
 
 }  // namespace
 
-bool reports() {
-    static const bool instance = !settings().report_path.empty();
-    return instance;
-}
+constinit bool reporting = false;
 
 std::int64_t now_ns() {
     timespec time{};
@@ -164,7 +161,7 @@ void record(Operation operation, std::uint64_t message_bytes, const Rule *rule, 
     const auto elapsed = static_cast<std::uint64_t>(elapsed_ns);
     if (rule) tally.rule.store(rule, std::memory_order_relaxed);
     switch (outcome) {
-        case Outcome::taken:
+        case Outcome::intercepted:
             tally.taken.fetch_add(1, std::memory_order_relaxed);
             tally.taken_ns.fetch_add(elapsed, std::memory_order_relaxed);
             return;
@@ -172,7 +169,7 @@ void record(Operation operation, std::uint64_t message_bytes, const Rule *rule, 
             tally.sampled.fetch_add(1, std::memory_order_relaxed);
             tally.sampled_ns.fetch_add(elapsed, std::memory_order_relaxed);
             return;
-        case Outcome::passed:
+        case Outcome::forwarded:
             tally.passed.fetch_add(1, std::memory_order_relaxed);
             return;
     }

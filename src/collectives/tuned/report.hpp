@@ -14,13 +14,16 @@
 namespace lanewise::tuned {
 
 enum class Outcome {
-    taken,   /* carried out by its rule */
-    sampled, /* under a rule, but left to the MPI for comparison */
-    passed,  /* no rule, or one whose algorithm cannot serve this call */
+    intercepted, /* executed by its rule */
+    sampled,     /* under a rule, but left to the MPI for comparison */
+    forwarded,   /* no rule, or one whose algorithm cannot serve this call */
 };
 
-/* Whether a report was asked for. */
-bool reports();
+/* Whether a report was asked for; set when the library is loaded. */
+extern constinit bool reporting;
+inline bool reports() {
+    return reporting;
+}
 
 std::int64_t now_ns();
 

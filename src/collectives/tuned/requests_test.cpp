@@ -14,7 +14,7 @@
 #include "collectives/execute/progress.hpp"
 #include "collectives/execute/request.hpp"
 #include "collectives/execute/testing/calls.hpp"
-#include "collectives/tuned/agreement.hpp"
+#include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/testing/prepared.hpp"
 
 namespace lanewise::tuned {

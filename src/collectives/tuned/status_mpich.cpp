@@ -8,8 +8,8 @@
 
 #include "collectives/execute/progress.hpp"
 #include "collectives/execute/request.hpp"
-#include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/functions.hpp"
+#include "collectives/tuned/intercept.hpp"
 
 namespace {
 
@@ -22,7 +22,7 @@ void ask() {
 }
 
 template <typename Function>
-Function below(const char *name, Function otherwise) {
+Function next(const char *name, Function otherwise) {
     void *symbol = dlsym(RTLD_NEXT, name);
     return symbol ? reinterpret_cast<Function>(symbol) : otherwise;
 }
@@ -31,7 +31,7 @@ Function below(const char *name, Function otherwise) {
 
 extern "C" LANEWISE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag,
                                                       MPI_Status *status) {
-    static const auto own = below("MPI_Request_get_status", &PMPI_Request_get_status);
+    static const auto own = next("MPI_Request_get_status", &PMPI_Request_get_status);
     ask();
     return own(request, flag, status);
 }
@@ -40,7 +40,7 @@ extern "C" LANEWISE_EXPORT int MPI_Request_get_status(MPI_Request request, int *
 extern "C" LANEWISE_EXPORT void mpi_request_get_status_f08_(void *request, void *flag, void *status,
                                                             MPI_Fint *error) {
     using Function = void (*)(void *, void *, void *, MPI_Fint *);
-    static const auto own = below<Function>("mpi_request_get_status_f08_", nullptr);
+    static const auto own = next<Function>("mpi_request_get_status_f08_", nullptr);
     ask();
     if (own) own(request, flag, status, error);
 }

@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
 #include "collectives/execute/testing/calls.hpp"
-#include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/testing/prepared.hpp"
 
@@ -183,7 +183,9 @@ TEST(Tuned, threads_call_at_once_on_communicators_of_their_own) {
 
 TEST(Tuned, the_size_of_a_call_is_the_same_on_every_rank) {
     const bool root = world_rank() == 0;
-    const Standing standing{.rank = world_rank(), .ranks = world_size()};
+    CommunicatorState state;
+    state.rank = world_rank();
+    state.ranks = world_size();
     const Call scatter{.collective = Collective::scatter,
                        .send_count = root ? 5 : -9,
                        .send_type = root ? MPI_DOUBLE : MPI_DATATYPE_NULL,
@@ -198,10 +200,164 @@ TEST(Tuned, the_size_of_a_call_is_the_same_on_every_rank) {
                 .receive_type = root ? MPI_INT64_T : MPI_DATATYPE_NULL,
                 .root = 0};
 
-    EXPECT_EQ(message_bytes(scatter, standing), 40U);
-    EXPECT_EQ(message_bytes(gather, standing), 8U);
+    EXPECT_EQ(message_bytes(scatter, state), 40U);
+    EXPECT_EQ(message_bytes(gather, state), 8U);
     gather.root = -1;
-    EXPECT_EQ(message_bytes(gather, standing), std::nullopt);
+    EXPECT_EQ(message_bytes(gather, state), std::nullopt);
+}
+
+/* How many decisions `body` takes. */
+template <typename Body>
+std::uint64_t decisions_of(const Body& body) {
+    const auto before = decision_count();
+    body();
+    return decision_count() - before;
+}
+
+TEST(Tuned, a_call_that_repeats_is_not_decided_again) {
+    std::vector<int> blocks(2 * static_cast<std::size_t>(world_size()), 4);
+    int mine[2] = {};
+    double sum = 0.0;
+    double term = 1.0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    const auto one_round = [&] {
+        MPI_Scatter(blocks.data(), 1, MPI_INT, mine, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Scatter(blocks.data(), 2, MPI_INT, mine, 2, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Scatter(blocks.data(), 1, MPI_INT, mine, 1, MPI_INT, 1, MPI_COMM_WORLD);
+        MPI_Bcast(mine, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Allreduce(&term, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Ibcast(mine, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    };
+    one_round();
+    int passed = 0;
+
+    const auto decisions = decisions_of([&] {
+        passed = passed_by([&] {
+            for (int round = 0; round < 10; ++round) one_round();
+        });
+    });
+
+    EXPECT_EQ(decisions, 0U);
+    EXPECT_EQ(passed, first_of({Collective::bcast, Calling::nonblocking}) ? 0 : 10);
+    EXPECT_EQ(mine[0], 4);
+}
+
+TEST(Tuned, a_size_without_a_rule_that_repeats_is_forwarded_without_a_decision) {
+    std::vector<char> large(testing::ruled_bcast_bytes + 1, world_rank() == 0 ? 'a' : 'b');
+    const auto broadcast = [&] {
+        MPI_Bcast(large.data(), static_cast<int>(large.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+    };
+    EXPECT_EQ(decisions_of(broadcast), 1U);
+    int passed = 0;
+
+    const auto decisions = decisions_of([&] {
+        passed = passed_by([&] {
+            for (int round = 0; round < 10; ++round) broadcast();
+        });
+    });
+
+    EXPECT_EQ(decisions, 0U);
+    EXPECT_EQ(passed, 10);
+    EXPECT_EQ(large.back(), 'a');
+}
+
+TEST(Tuned, a_call_is_decided_again_if_an_argument_is_different) {
+    std::vector<int> blocks(2 * static_cast<std::size_t>(world_size()), 4);
+    std::vector<int> all(blocks.size());
+    const auto gather = [&](int count, MPI_Datatype type, MPI_Comm comm) {
+        return decisions_of(
+            [&] { MPI_Allgather(blocks.data(), count, type, all.data(), count, type, comm); });
+    };
+    MPI_Comm other = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    gather(1, MPI_INT, MPI_COMM_WORLD);
+
+    EXPECT_EQ(gather(2, MPI_INT, MPI_COMM_WORLD), 1U);
+    EXPECT_EQ(gather(1, MPI_FLOAT, MPI_COMM_WORLD), 1U);
+    EXPECT_EQ(gather(1, MPI_INT, other), 1U);
+    EXPECT_EQ(gather(1, MPI_INT, MPI_COMM_WORLD), 0U);
+    MPI_Comm_free(&other);
+    EXPECT_EQ(gather(1, MPI_INT, MPI_COMM_WORLD), 1U);
+}
+
+TEST(Tuned, a_type_that_is_made_with_the_handle_of_a_freed_one_is_not_taken_for_it) {
+    int handles_that_came_back = 0;
+    MPI_Datatype freed = MPI_DATATYPE_NULL;
+    for (int integers = 1; integers <= 40; ++integers) {
+        MPI_Datatype type = MPI_DATATYPE_NULL;
+        MPI_Type_contiguous(integers, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        handles_that_came_back += type == freed ? 1 : 0;
+        std::vector<int> numbers(64, world_rank() == 0 ? integers : -1);
+
+        MPI_Bcast(numbers.data(), 1, type, 0, MPI_COMM_WORLD);
+
+        std::vector<int> expected(64, world_rank() == 0 ? integers : -1);
+        std::fill_n(expected.begin(), integers, integers);
+        ASSERT_EQ(numbers, expected) << integers;
+        freed = type;
+        MPI_Type_free(&type);
+    }
+
+    EXPECT_GT(handles_that_came_back, 0);
+}
+
+TEST(Tuned, an_operator_that_is_made_with_the_handle_of_a_freed_one_is_not_taken_for_it) {
+    const auto last = [](void *one, void *other, int *count, MPI_Datatype *) {
+        std::copy_n(static_cast<int *>(one), *count, static_cast<int *>(other));
+    };
+    const auto sum = [](void *one, void *other, int *count, MPI_Datatype *) {
+        for (int i = 0; i < *count; ++i) static_cast<int *>(other)[i] += static_cast<int *>(one)[i];
+    };
+    for (int round = 0; round < 20; ++round) {
+        const bool sums = round % 2 == 0;
+        MPI_Op op = MPI_OP_NULL;
+        MPI_User_function *const function = sums ? +sum : +last;
+        MPI_Op_create(function, sums ? 1 : 0, &op);
+        const int mine = world_rank() + 1;
+        int result = -1;
+
+        MPI_Allreduce(&mine, &result, 1, MPI_INT, op, MPI_COMM_WORLD);
+
+        EXPECT_EQ(result, sums ? world_size() * (world_size() + 1) / 2 : 1) << round;
+        MPI_Op_free(&op);
+    }
+}
+
+TEST(Tuned, threads_take_turns_on_one_communicator) {
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&provided);
+    if (provided < MPI_THREAD_MULTIPLE) GTEST_SKIP() << "this MPI has no MPI_THREAD_MULTIPLE";
+    constexpr int threads = 3;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    std::atomic<int> next{0};
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> running;
+    for (int t = 0; t < threads; ++t) {
+        running.emplace_back([&, t] {
+            std::vector<int> blocks(static_cast<std::size_t>(world_size()));
+            for (int round = t; round < 100 * threads; round += threads) {
+                while (next != round) std::this_thread::yield();
+                for (auto& block : blocks) block = round;
+                int mine = -1;
+                MPI_Scatter(blocks.data(), 1, MPI_INT, &mine, 1, MPI_INT, 0, comm);
+                if (mine != round) ++wrong;
+                if (round % 50 == 0) {
+                    MPI_Comm_free(&comm);
+                    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+                }
+                ++next;
+            }
+        });
+    }
+    for (auto& thread : running) thread.join();
+
+    EXPECT_EQ(wrong, 0);
+    MPI_Comm_free(&comm);
 }
 
 #if MPI_VERSION >= 4

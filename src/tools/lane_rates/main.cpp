@@ -315,9 +315,9 @@ Result<model::Platform> joined(const model::Platform& measured, const std::strin
 }
 
 /* Sites as the placement says them, else as they are found. Fails where there is one alone. */
-Result<collectives::Located> located(MPI_Comm comm, const Streams& streams,
-                                     model::Platform& platform) {
-    auto found = collectives::locate(comm);
+Result<collectives::RankPlacement> located(MPI_Comm comm, const Streams& streams,
+                                           model::Platform& platform) {
+    auto found = collectives::rank_placement(comm);
     if (!found.complaint.empty()) return Failure{LW_ERR_ARGUMENT, found.complaint};
     platform.sites = said_by_all(comm, site_name_here());
     if (found.sites.empty()) {

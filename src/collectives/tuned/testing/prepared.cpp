@@ -31,9 +31,9 @@ struct Counting<member, int (*)(Arguments...)> {
 
 template <auto member>
 void count() {
-    using Way = Counting<member, std::remove_reference_t<decltype(below.*member)>>;
-    Way::own = below.*member;
-    below.*member = Way::call;
+    using Way = Counting<member, std::remove_reference_t<decltype(next_mpi.*member)>>;
+    Way::own = next_mpi.*member;
+    next_mpi.*member = Way::call;
 }
 
 Json file_for_all_sizes() {
@@ -43,8 +43,10 @@ Json file_for_all_sizes() {
             const Operation operation(static_cast<Collective>(c), calling);
             const auto *algorithm = first_of(operation);
             if (!algorithm) continue;
+            const bool limited = operation == Operation(Collective::bcast);
             const Json rule = {{"from_bytes", 0},
-                               {"to_bytes", std::numeric_limits<std::uint64_t>::max()},
+                               {"to_bytes", limited ? ruled_bcast_bytes
+                                                    : std::numeric_limits<std::uint64_t>::max()},
                                {"algorithm", algorithm->name}};
             rules[name_of(operation)] = {{"rules", Json::array({rule})}};
         }
@@ -68,11 +70,12 @@ class Prepared : public ::testing::Environment {
             std::ofstream(std::getenv("LANEWISE_TUNING")) << file_for_all_sizes().dump();
         }
         PMPI_Barrier(MPI_COMM_WORLD);
-#define LANEWISE_COUNT(name, lower, ...) count<&Below::name>(), count<&Below::I##lower>();
+#define LANEWISE_COUNT(name, lower, ...) count<&NextMpi::name>(), count<&NextMpi::I##lower>();
         LANEWISE_FUNCTIONS(LANEWISE_COUNT)
 #undef LANEWISE_COUNT
 #if MPI_VERSION >= 4
-#define LANEWISE_COUNT(name, lower, ...) count<&Below::name##_c>(), count<&Below::I##lower##_c>();
+#define LANEWISE_COUNT(name, lower, ...) \
+    count<&NextMpi::name##_c>(), count<&NextMpi::I##lower##_c>();
         LANEWISE_COUNTED_FUNCTIONS(LANEWISE_COUNT)
 #undef LANEWISE_COUNT
 #endif
