@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Arrangement: a call in the terms of schedules. Data that is only moved
-// becomes bytes: in the caller's own buffers where their type is plain, else
-// packed beside them and unpacked at the end, so that ranks may describe the
-// same bytes by different types. Data that is reduced stays in elements of the
-// caller's type. MPI_IN_PLACE becomes two names for one piece of memory.
+// Arrangement: a call in the terms of schedules. Data that is only moved becomes bytes. They are in
+// the caller's own buffers if the type is plain; otherwise they are packed into memory of ours and
+// unpacked at the end, so that ranks may describe the same bytes by different types. Data that is
+// reduced stays in elements of the caller's type. With MPI_IN_PLACE two buffers are one.
 
 #pragma once
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Datatype: what of an MPI datatype matters to a schedule. A plain type lies
-// in memory byte after byte in the order in which the MPI would send it, so
-// it needs no packing; any other is packed where it is only moved, and handed
-// to the MPI element by element where it is reduced.
+// Datatype: what a schedule needs to know of an MPI datatype. A plain type lies in memory byte
+// after byte in the order in which the MPI would send it, so it needs no packing. Any other type is
+// packed where it is only moved, and given to the MPI element by element where it is reduced.
 
 #pragma once
 
@@ -20,7 +19,7 @@ struct TypeLayout {
     std::int64_t true_lb = 0;
     std::int64_t true_extent = 0;
     bool plain = false;
-    bool predefined = false; /* its handle means the same for ever */
+    bool predefined = false; /* its handle is never reused */
 };
 
 TypeLayout layout_of(MPI_Datatype type);

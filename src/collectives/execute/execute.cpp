@@ -60,7 +60,7 @@ Message message_of(const Program& program, const Operands& operands) {
     if (program.instructions.size() != 1 || operands.waiting == Waiting::asleep) return {};
     const Instruction& only = program.instructions.front();
     if (!only.blocking) return {};
-    const bool sends = only.act == Act::send;
+    const bool sends = only.opcode == Opcode::send;
     return {.direction = sends ? Message::Direction::send : Message::Direction::receive,
             .in_send_buffer = (sends ? only.from : only.to) == model::Place::send,
             .count = static_cast<int>(only.units),
@@ -211,7 +211,7 @@ int start(const Call& given, const Choice& choice, bool& served, PendingCall& pe
     return test(*pending, done);
 }
 
-int test(Pending& pending, bool& done, From from) {
+int test(Pending& pending, bool& done, CalledFrom from) {
     done = pending.finished;
     if (done) return MPI_SUCCESS;
     const auto& program = *pending.program;

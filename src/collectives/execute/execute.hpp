@@ -47,7 +47,7 @@ struct PendingDeleter {
 };
 using PendingCall = std::unique_ptr<Pending, PendingDeleter>;
 int start(const Call& call, const Choice& choice, bool& served, PendingCall& pending);
-int test(Pending& pending, bool& done, From from = From::program);
+int test(Pending& pending, bool& done, CalledFrom from = CalledFrom::application);
 int wait(Pending& pending);
 
 /* Why algorithms between sites do not serve on `comm`, as a sentence; empty if they do. For after

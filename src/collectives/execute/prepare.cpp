@@ -42,10 +42,9 @@ Shape shape_of(const Choice& choice, const Call& call, const CommunicatorState& 
 }
 
 /*
- * Whether no rank's scratch memory exceeds the limit. The same question gets
- * the same answer on every rank: schedules of all ranks are looked at, and only
- * where a bound that all know leaves it open. A v-collective in which ranks
- * know only their own count has nothing to keep for others.
+ * Whether no rank's scratch memory exceeds the limit, with the same answer on every rank: where a
+ * bound that all of them know does not decide it, the schedules of all ranks are built. In a
+ * v-collective in which ranks know only their own count they keep nothing for others.
  */
 bool fits(const Algorithm& algorithm, Shape shape) {
     const auto limit = scratch_limit_bytes.load(std::memory_order_relaxed);

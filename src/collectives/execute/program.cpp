@@ -64,13 +64,13 @@ class Compiler {
 
     void add_wait(Slots slots) {
         program_.instructions.push_back(
-            {.act = Act::wait, .slot = slots.begin, .slot_end = slots.end});
+            {.opcode = Opcode::wait, .slot = slots.begin, .slot_end = slots.end});
         if (slots.begin <= first_open_) first_open_ = std::max(first_open_, slots.end);
     }
 
     void add(std::size_t i) {
         const Step& step = schedule_.steps[i];
-        Instruction instruction{.act = act_of(step.kind),
+        Instruction instruction{.opcode = opcode_of(step.kind),
                                 .from = step.from.place,
                                 .to = step.to.place,
                                 .peer = step.peer,
@@ -111,18 +111,18 @@ class Compiler {
         return std::find(after.begin(), after.end(), i) != after.end();
     }
 
-    static Act act_of(Kind kind) {
+    static Opcode opcode_of(Kind kind) {
         switch (kind) {
             case Kind::send:
-                return Act::send;
+                return Opcode::send;
             case Kind::receive:
-                return Act::receive;
+                return Opcode::receive;
             case Kind::copy:
-                return Act::copy;
+                return Opcode::copy;
             case Kind::reduce:
-                return Act::reduce;
+                return Opcode::reduce;
         }
-        return Act::copy;
+        return Opcode::copy;
     }
 
     const Schedule& schedule_;
@@ -194,7 +194,7 @@ int reduce(const Instruction& i, const Operands& operands) {
 
 int post(const Instruction& i, const Operands& s, MPI_Request *request) {
     const int count = static_cast<int>(i.units);
-    if (i.act == Act::send) {
+    if (i.opcode == Opcode::send) {
         return PMPI_Isend(source(i, s), count, s.type, i.peer, s.tag, s.comm, request);
     }
     return PMPI_Irecv(target(i, s), count, s.type, i.peer, s.tag, s.comm, request);
@@ -202,7 +202,7 @@ int post(const Instruction& i, const Operands& s, MPI_Request *request) {
 
 int deliver(const Instruction& i, const Operands& s) {
     const int count = static_cast<int>(i.units);
-    if (i.act == Act::send) {
+    if (i.opcode == Opcode::send) {
         return PMPI_Send(source(i, s), count, s.type, i.peer, s.tag, s.comm);
     }
     return PMPI_Recv(target(i, s), count, s.type, i.peer, s.tag, s.comm, MPI_STATUS_IGNORE);
@@ -213,8 +213,8 @@ std::span<MPI_Request> waited(const Instruction& i, std::span<MPI_Request> reque
                             static_cast<std::size_t>(i.slot_end - i.slot));
 }
 
-int test(std::span<MPI_Request> requests, bool& done, From from = From::program) {
-    if (from == From::progress && !may_nest()) {
+int test(std::span<MPI_Request> requests, bool& done, CalledFrom from = CalledFrom::application) {
+    if (from == CalledFrom::progress && !may_nest()) {
         done = are_complete(requests);
         if (!done) return MPI_SUCCESS;
         if (requests.size() == 1) return PMPI_Wait(requests.data(), MPI_STATUS_IGNORE);
@@ -260,20 +260,20 @@ int transfer(const Instruction& i, const Operands& operands, MPI_Request *reques
 int run_all(const Program& program, const Operands& operands, std::span<MPI_Request> requests) {
     for (const auto& i : program.instructions) {
         int code = MPI_SUCCESS;
-        switch (i.act) {
-            case Act::send:
-            case Act::receive: {
+        switch (i.opcode) {
+            case Opcode::send:
+            case Opcode::receive: {
                 auto *request = &requests[static_cast<std::size_t>(i.slot)];
                 code = i.blocking ? transfer(i, operands, request) : post(i, operands, request);
                 break;
             }
-            case Act::copy:
+            case Opcode::copy:
                 code = copy(i, operands);
                 break;
-            case Act::reduce:
+            case Opcode::reduce:
                 code = reduce(i, operands);
                 break;
-            case Act::wait:
+            case Opcode::wait:
                 code = wait(waited(i, requests), operands.waiting);
                 break;
         }
@@ -295,28 +295,28 @@ int run(const Program& program, const Operands& operands, std::span<MPI_Request>
 }
 
 int advance(const Program& program, const Operands& operands, std::span<MPI_Request> requests,
-            std::size_t& next, From from) {
+            std::size_t& next, CalledFrom from) {
     for (; next < program.instructions.size(); ++next) {
         const auto& i = program.instructions[next];
         int code = MPI_SUCCESS;
         bool done = true;
-        switch (i.act) {
-            case Act::send:
-            case Act::receive: {
+        switch (i.opcode) {
+            case Opcode::send:
+            case Opcode::receive: {
                 auto own = requests.subspan(static_cast<std::size_t>(i.slot), 1);
                 // A blocking message has been posted if its request is there from the last time.
                 if (own[0] == MPI_REQUEST_NULL) code = post(i, operands, own.data());
                 if (code == MPI_SUCCESS && i.blocking) code = test(own, done, from);
                 break;
             }
-            case Act::copy:
-                code =
-                    from == From::progress ? copy_inside_progress(i, operands) : copy(i, operands);
+            case Opcode::copy:
+                code = from == CalledFrom::progress ? copy_inside_progress(i, operands)
+                                                    : copy(i, operands);
                 break;
-            case Act::reduce:
+            case Opcode::reduce:
                 code = reduce(i, operands);
                 break;
-            case Act::wait:
+            case Opcode::wait:
                 code = test(waited(i, requests), done, from);
                 break;
         }
@@ -328,9 +328,9 @@ int advance(const Program& program, const Operands& operands, std::span<MPI_Requ
 bool posts_at_once(const Program& program) {
     bool waited = false;
     for (const auto& i : program.instructions) {
-        const bool message = i.act == Act::send || i.act == Act::receive;
+        const bool message = i.opcode == Opcode::send || i.opcode == Opcode::receive;
         if (message && waited) return false;
-        waited = waited || i.act == Act::wait || (message && i.blocking);
+        waited = waited || i.opcode == Opcode::wait || (message && i.blocking);
     }
     return true;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Program: a schedule compiled to MPI calls. What the steps wait for becomes
-// waits on ranges of request slots; a message that the very next step waits
-// for, or that is the last, needs no request of its own and becomes a blocking
-// call. Messages above a gibibyte are cut, alike on both sides.
+// Program: a schedule compiled to MPI calls. The dependencies of steps become waits on ranges of
+// request slots. A message that the very next step waits for, or that is the last one, needs no
+// request and becomes a blocking call. Messages of more than a gibibyte are cut into pieces, in the
+// same way on both sides.
 
 #pragma once
 
@@ -19,10 +19,10 @@
 
 namespace lanewise::collectives {
 
-enum class Act : std::uint8_t { send, receive, copy, reduce, wait };
+enum class Opcode : std::uint8_t { send, receive, copy, reduce, wait };
 
 struct Instruction {
-    Act act = Act::wait;
+    Opcode opcode = Opcode::wait;
     bool blocking = false; /* send, receive: nothing happens on this rank until it is done */
     model::Place from = model::Place::send;
     model::Place to = model::Place::receive;
@@ -44,11 +44,11 @@ struct Program {
 Program compile(const model::Schedule& schedule, std::int64_t stride_bytes,
                 std::int64_t unit_bytes);
 
-/* How a rank waits: in the MPI, or asleep between looks at it, where what it waits for is far away
-   and others may need the processor. */
+/* How a rank waits: in the MPI, or asleep between tests, which leaves the processor to others while
+   a message from far away is under way. */
 enum class Waiting : std::uint8_t { awake, asleep };
 
-/* Everything that differs between two runs of one program. */
+/* Everything that may differ between two runs of one program. */
 struct Operands {
     std::array<std::byte *, 3> base = {}; /* by model::Place */
     MPI_Datatype type = MPI_BYTE;         /* of a unit */
@@ -61,18 +61,18 @@ struct Operands {
     Waiting waiting = Waiting::awake;
 };
 
-/* Runs to the end. `requests` holds a slot each, all null, and all null again. An MPI error
-   code. */
+/* Runs to the end. `requests` has all slots, which are null before and after. An MPI error code. */
 int run(const Program& program, const Operands& operands, std::span<MPI_Request> requests);
 
-/* From where a program goes on: from a call of the program's, or from inside the MPI's progress. */
-enum class From : std::uint8_t { program, progress };
+/* Who continues a program: a call of the application, or the MPI's progress. */
+enum class CalledFrom : std::uint8_t { application, progress };
 
-/* Goes on from instruction `next` without waiting; done when that is past the last. */
+/* Continues from instruction `next` without waiting; the program has ended when `next` is past the
+   last one. */
 int advance(const Program& program, const Operands& operands, std::span<MPI_Request> requests,
-            std::size_t& next, From from);
+            std::size_t& next, CalledFrom from);
 
-/* Whether every message is begun before any is waited for. */
+/* Whether every message is started before any is waited for. */
 bool posts_at_once(const Program& program);
 
 }  // namespace lanewise::collectives

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Progress: how calls in flight go on while the program is elsewhere. The MPI
-// demands that a nonblocking collective ends although a rank is in some other
-// MPI call, so somebody must look at it from within that call:
+// Progress: how calls in flight continue while the program does something else. A nonblocking
+// collective has to end although a rank is in some other MPI call, so it must be polled from within
+// that call:
 //
 //   Open MPI     opal_progress_register: a function called in every MPI call that waits or tests
 //   MPICH >=4.3  MPIX_Async_start: the same
@@ -20,7 +20,7 @@
 
 namespace lanewise::collectives {
 
-/* When a call in flight is looked at. */
+/* When a call in flight is polled. */
 enum class Progress : std::uint8_t {
     in_any_call, /* of the MPI */
     when_asked,  /* only while the program waits for or tests its request */
@@ -28,12 +28,12 @@ enum class Progress : std::uint8_t {
 };
 Progress progress_here();
 
-/* Looks at all calls in flight. False, and `end_looking` called, where none is left. */
-using Look = bool (*)();
+/* Continues all calls in flight. False, after calling `stop_polling`, when none is left. */
+using Poll = bool (*)();
 
-/* Where progress is made in any call: has `look` called in each of them from now on. */
-void begin_looking(Look look);
-void end_looking();
+/* Where progress is made in any call: has `poll` called in each of them from now on. */
+void start_polling(Poll poll);
+void stop_polling();
 
 /* What a request of the program is made of. */
 struct RequestFunctions {
@@ -45,7 +45,7 @@ struct RequestFunctions {
 /* An MPI error code. */
 int make_request(const RequestFunctions& functions, void *state, MPI_Request *request);
 
-/* Whether the MPI's progress, inside of which a look takes place, may be entered once more. */
+/* Whether `poll`, which runs inside the MPI's progress, may enter that progress once more. */
 bool may_nest();
 /* Whether all of them are complete, without making progress. Only where it may not nest. */
 bool are_complete(std::span<const MPI_Request> requests);

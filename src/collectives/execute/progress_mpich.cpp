@@ -36,15 +36,15 @@ bool calls_everybody() {
     return extensions().async_start && extensions().is_complete;
 }
 
-constinit std::atomic<Look> the_look{nullptr};
+constinit std::atomic<Poll> registered_poll{nullptr};
 
-int look_once(MPIX_Async_thing) {
-    return the_look.load()() ? MPIX_ASYNC_NOPROGRESS : MPIX_ASYNC_DONE;
+int poll_once(MPIX_Async_thing) {
+    return registered_poll.load()() ? MPIX_ASYNC_NOPROGRESS : MPIX_ASYNC_DONE;
 }
 
-void begin(Look look) {
-    the_look = look;
-    extensions().async_start(look_once, nullptr, MPIX_STREAM_NULL);
+void begin(Poll poll) {
+    registered_poll = poll;
+    extensions().async_start(poll_once, nullptr, MPIX_STREAM_NULL);
 }
 
 bool is_complete(MPI_Request request) {
@@ -55,7 +55,7 @@ bool calls_everybody() {
     return false;
 }
 
-void begin(Look) {}
+void begin(Poll) {}
 
 bool is_complete(MPI_Request) {
     return false;
@@ -82,12 +82,12 @@ Progress progress_here() {
     return calls_everybody() ? Progress::in_any_call : Progress::when_asked;
 }
 
-void begin_looking(Look look) {
-    begin(look);
+void start_polling(Poll poll) {
+    begin(poll);
 }
 
-/* What look_once returns ends it. */
-void end_looking() {}
+/* What poll_once returns ends it. */
+void stop_polling() {}
 
 int make_request(const RequestFunctions& functions, void *state, MPI_Request *request) {
     if (calls_everybody()) {

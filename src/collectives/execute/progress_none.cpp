@@ -10,9 +10,9 @@ Progress progress_here() {
     return Progress::never;
 }
 
-void begin_looking(Look) {}
+void start_polling(Poll) {}
 
-void end_looking() {}
+void stop_polling() {}
 
 int make_request(const RequestFunctions&, void *, MPI_Request *) {
     return MPI_ERR_OTHER;

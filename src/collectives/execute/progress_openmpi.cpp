@@ -29,11 +29,11 @@ const Hooks& hooks() {
     return instance;
 }
 
-constinit std::atomic<Look> the_look{nullptr};
+constinit std::atomic<Poll> registered_poll{nullptr};
 
 /* Returns how much was done; a thread that finds nothing anywhere may give way. */
-int look_once() {
-    the_look.load()();
+int poll_once() {
+    registered_poll.load()();
     return 0;
 }
 
@@ -43,13 +43,13 @@ Progress progress_here() {
     return hooks().add && hooks().take_away ? Progress::in_any_call : Progress::never;
 }
 
-void begin_looking(Look look) {
-    the_look = look;
-    hooks().add(look_once);
+void start_polling(Poll poll) {
+    registered_poll = poll;
+    hooks().add(poll_once);
 }
 
-void end_looking() {
-    hooks().take_away(look_once);
+void stop_polling() {
+    hooks().take_away(poll_once);
 }
 
 int make_request(const RequestFunctions& functions, void *state, MPI_Request *request) {

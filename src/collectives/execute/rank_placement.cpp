@@ -14,8 +14,8 @@
 namespace lanewise::collectives {
 namespace {
 
-/* What each rank tells the others. */
-struct Voice {
+/* What each rank reports to the others. */
+struct RankLocation {
     std::uint64_t host;
     std::uint64_t site; /* 0: not known */
 };
@@ -36,21 +36,21 @@ std::uint64_t hash(std::string_view text) {
     return std::uint64_t{std::hash<std::string_view>{}(text)} | 1U;
 }
 
-Voice voice_here() {
+RankLocation own_location() {
     char name[MPI_MAX_PROCESSOR_NAME] = "";
     int length = 0;
     PMPI_Get_processor_name(name, &length);
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    Voice voice{hash(name), 0};
-    if (!placement()) return voice;
+    RankLocation location{hash(name), 0};
+    if (!placement()) return location;
     const auto about = placement()->find(name, rank);
-    if (about) voice = {hash(about->host), hash(about->site)};
-    return voice;
+    if (about) location = {hash(about->host), hash(about->site)};
+    return location;
 }
 
-/* Numbers in the order in which values first come. */
-class Numbers {
+/* Numbers values in the order of their first occurrence. */
+class Numbering {
   public:
     int of(std::uint64_t value) {
         return numbers_.try_emplace(value, static_cast<int>(numbers_.size())).first->second;
@@ -72,29 +72,30 @@ int RankPlacement::site_count() const {
 }
 
 RankPlacement rank_placement(MPI_Comm comm) {
-    RankPlacement located;
+    RankPlacement found;
     int ranks = 1;
     PMPI_Comm_size(comm, &ranks);
-    const Voice mine = voice_here();
-    std::vector<Voice> voices(static_cast<std::size_t>(ranks));
-    if (PMPI_Allgather(&mine, 2, MPI_UINT64_T, voices.data(), 2, MPI_UINT64_T, comm) !=
+    const RankLocation mine = own_location();
+    std::vector<RankLocation> locations(static_cast<std::size_t>(ranks));
+    if (PMPI_Allgather(&mine, 2, MPI_UINT64_T, locations.data(), 2, MPI_UINT64_T, comm) !=
         MPI_SUCCESS) {
-        return located;
+        return found;
     }
-    Numbers hosts;
-    Numbers sites;
-    for (const auto& voice : voices) {
-        located.hosts.push_back(hosts.of(voice.host));
-        located.sites.push_back(sites.of(voice.site));
+    Numbering hosts;
+    Numbering sites;
+    for (const auto& location : locations) {
+        found.hosts.push_back(hosts.of(location.host));
+        found.sites.push_back(sites.of(location.site));
     }
-    const auto unknown = std::find_if(voices.begin(), voices.end(),
-                                      [](const Voice& voice) { return voice.site == 0; });
-    if (unknown == voices.end()) return located;
-    located.sites.clear();
+    const auto unknown =
+        std::find_if(locations.begin(), locations.end(),
+                     [](const RankLocation& location) { return location.site == 0; });
+    if (unknown == locations.end()) return found;
+    found.sites.clear();
     if (is_placed()) {
-        located.complaint = why_unknown(static_cast<std::size_t>(unknown - voices.begin()));
+        found.complaint = why_unknown(static_cast<std::size_t>(unknown - locations.begin()));
     }
-    return located;
+    return found;
 }
 
 }  // namespace lanewise::collectives

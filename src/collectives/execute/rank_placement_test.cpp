@@ -72,11 +72,11 @@ Call in_blocks(Collective collective, const std::vector<int>& send, std::vector<
 }
 
 TEST(RankPlacement, NumbersSitesAsThePlacementSays) {
-    const auto located = rank_placement(MPI_COMM_WORLD);
+    const auto found = rank_placement(MPI_COMM_WORLD);
 
     ASSERT_TRUE(placed);
     for (int rank = 0; rank < ranks_here(); ++rank) {
-        EXPECT_EQ(located.sites[static_cast<std::size_t>(rank)], rank % 3);
+        EXPECT_EQ(found.sites[static_cast<std::size_t>(rank)], rank % 3);
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See request.hpp. All calls in flight are in one list, which is looked at from
-// wherever the MPI makes progress; whoever comes second leaves it to the first.
+// All calls in flight are in one list, which is polled wherever the MPI makes progress. While one
+// thread polls it, other threads return at once.
 
 #include "collectives/execute/request.hpp"
 
@@ -17,24 +17,24 @@
 namespace lanewise::collectives {
 namespace {
 
-/* A call in flight and its request. Lives until the MPI frees the request. */
-struct Flight {
+/* A call in flight and its request, until the MPI frees the request. */
+struct CallInFlight {
     PendingCall pending;
     MPI_Request request = MPI_REQUEST_NULL;
     int code = MPI_SUCCESS;
 };
 
-/* What the program learns when it has waited: an error, or a status that says nothing. */
+/* Called when the program has waited. The status is empty, as that of any collective. */
 int query(void *state, MPI_Status *status) {
     PMPI_Status_set_elements(status, MPI_BYTE, 0);
     PMPI_Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    return static_cast<Flight *>(state)->code;
+    return static_cast<CallInFlight *>(state)->code;
 }
 
-int forget(void *state) {
-    delete static_cast<Flight *>(state);
+int release(void *state) {
+    delete static_cast<CallInFlight *>(state);
     return MPI_SUCCESS;
 }
 
@@ -43,103 +43,104 @@ int refuse_cancel(void *, int complete) {
     return complete != 0 ? MPI_SUCCESS : MPI_ERR_REQUEST;
 }
 
-/* Messages of a call that failed may still arrive: their memory stays for ever. */
-void give_up(PendingCall& pending) {
+/* Messages of a call that failed may still arrive, so its memory is never freed. */
+void leak(PendingCall& pending) {
     static std::mutex& lock = *new std::mutex;
-    static auto& given_up = *new std::vector<PendingCall>;
+    static auto& leaked = *new std::vector<PendingCall>;
     const std::lock_guard guard(lock);
-    given_up.push_back(std::move(pending));
+    leaked.push_back(std::move(pending));
 }
 
-/* Goes on; whether the call has ended. */
-bool has_landed(Flight& flight) {
+/* Continues the call; whether it has ended. */
+bool has_ended(CallInFlight& in_flight) {
     bool done = false;
-    flight.code = test(*flight.pending, done, From::progress);
-    if (flight.code != MPI_SUCCESS) {
-        give_up(flight.pending);
+    in_flight.code = test(*in_flight.pending, done, CalledFrom::progress);
+    if (in_flight.code != MPI_SUCCESS) {
+        leak(in_flight.pending);
         return true;
     }
-    // Not when the request is freed: MPICH calls `forget` where no MPI function may be called.
-    if (done) flight.pending.reset();
+    // Not when the request is freed: MPICH calls `release` where no MPI function may be called.
+    if (done) in_flight.pending.reset();
     return done;
 }
 
-/* Once the request is complete, another thread may free the flight at any moment. */
-void land(Flight& flight) {
-    PMPI_Grequest_complete(flight.request);
+/* Once the request is complete, another thread may free the call at any moment. */
+void complete(CallInFlight& in_flight) {
+    PMPI_Grequest_complete(in_flight.request);
 }
 
-/* All that is in flight. */
-class Flights {
+/* The list. */
+class CallsInFlight {
   public:
-    void enter(Flight *flight) {
+    void add(CallInFlight *in_flight) {
         bool first = false;
         {
             const std::lock_guard guard(lock_);
-            arrivals_.push_back(flight);
-            first = !std::exchange(watched_, true);
+            added_.push_back(in_flight);
+            first = !std::exchange(registered_, true);
         }
-        if (first) begin_looking(look_at_all);
+        if (first) start_polling(poll_all);
     }
 
-    /* Called by the MPI, by any thread and also while it is being called already. */
-    bool look() {
-        if (looking_.test_and_set(std::memory_order_acquire)) return true;
-        take_arrivals();
-        // Landing may run code of the MPI's that looks again, so the list is in order before.
-        std::vector<Flight *> landed;
-        std::erase_if(all_, [&](Flight *flight) {
-            const bool ended = has_landed(*flight);
-            if (ended) landed.push_back(flight);
-            return ended;
+    /* The MPI may call this from any thread, and also from within itself. Whether calls are left.
+     */
+    bool poll() {
+        if (polling_.test_and_set(std::memory_order_acquire)) return true;
+        take_added();
+        // Completing may run code of the MPI that polls again, so the list is put in order before.
+        std::vector<CallInFlight *> ended;
+        std::erase_if(all_, [&](CallInFlight *in_flight) {
+            const bool done = has_ended(*in_flight);
+            if (done) ended.push_back(in_flight);
+            return done;
         });
-        for (auto *flight : landed) land(*flight);
-        const bool more = goes_on();
-        looking_.clear(std::memory_order_release);
+        for (auto *in_flight : ended) complete(*in_flight);
+        const bool more = is_needed();
+        polling_.clear(std::memory_order_release);
         return more;
     }
 
   private:
-    static bool look_at_all();
+    static bool poll_all();
 
-    void take_arrivals() {
+    void take_added() {
         const std::lock_guard guard(lock_);
-        all_.insert(all_.end(), arrivals_.begin(), arrivals_.end());
-        arrivals_.clear();
+        all_.insert(all_.end(), added_.begin(), added_.end());
+        added_.clear();
     }
 
-    /* Whether there is still something to look at; ends the looking where there is not. */
-    bool goes_on() {
+    /* Whether there is still something to poll; stops polling otherwise. */
+    bool is_needed() {
         const std::lock_guard guard(lock_);
-        watched_ = !all_.empty() || !arrivals_.empty();
-        if (!watched_) end_looking();
-        return watched_;
+        registered_ = !all_.empty() || !added_.empty();
+        if (!registered_) stop_polling();
+        return registered_;
     }
 
     std::mutex lock_; /* never held in a call that may run the MPI's progress */
-    std::vector<Flight *> arrivals_;
-    bool watched_ = false;
-    std::atomic_flag looking_;
-    std::vector<Flight *> all_; /* of whoever has set `looking_` */
+    std::vector<CallInFlight *> added_;
+    bool registered_ = false;
+    std::atomic_flag polling_;
+    std::vector<CallInFlight *> all_; /* belongs to the thread that has set `polling_` */
 };
 
-/* Never destroyed: the MPI may look until the very end of the process. */
-Flights& flights() {
-    static Flights& instance = *new Flights;
+/* Never destroyed, because the MPI may poll until the very end of the process. */
+CallsInFlight& calls_in_flight() {
+    static CallsInFlight& instance = *new CallsInFlight;
     return instance;
 }
 
-bool Flights::look_at_all() {
-    return flights().look();
+bool CallsInFlight::poll_all() {
+    return calls_in_flight().poll();
 }
 
-/* The MPI asks after one; the others are none the worse for it. */
+/* The MPI asks about one request; polling all of them is as good. */
 int poll(void *) {
-    flights().look();
+    calls_in_flight().poll();
     return MPI_SUCCESS;
 }
 
-constexpr RequestFunctions functions = {query, forget, refuse_cancel, poll};
+constexpr RequestFunctions functions = {query, release, refuse_cancel, poll};
 
 }  // namespace
 
@@ -153,27 +154,27 @@ bool can_be_requested(const Algorithm& algorithm) {
 int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request) {
     served = false;
     if (!can_be_requested(*choice.algorithm) || !is_predefined(call.op)) return MPI_SUCCESS;
-    auto flight = std::make_unique<Flight>();
-    const int started = start(call, choice, served, flight->pending);
-    if (started != MPI_SUCCESS) give_up(flight->pending);
+    auto in_flight = std::make_unique<CallInFlight>();
+    const int started = start(call, choice, served, in_flight->pending);
+    if (started != MPI_SUCCESS) leak(in_flight->pending);
     if (started != MPI_SUCCESS || !served) return started;
-    const int made = make_request(functions, flight.get(), &flight->request);
+    const int made = make_request(functions, in_flight.get(), &in_flight->request);
     if (made != MPI_SUCCESS) {
-        give_up(flight->pending);
+        leak(in_flight->pending);
         return made;
     }
-    *request = flight->request;
-    Flight& flying = *flight.release();
-    if (has_landed(flying)) {
-        land(flying);
+    *request = in_flight->request;
+    CallInFlight& released = *in_flight.release();
+    if (has_ended(released)) {
+        complete(released);
     } else {
-        flights().enter(&flying);
+        calls_in_flight().add(&released);
     }
     return MPI_SUCCESS;
 }
 
-void look_at_requests() {
-    flights().look();
+void poll_requests() {
+    calls_in_flight().poll();
 }
 
 }  // namespace lanewise::collectives

@@ -21,6 +21,6 @@ bool can_be_requested(const Algorithm& algorithm);
 int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request);
 
 /* Goes on with all calls in flight; for where the MPI itself does not ask. */
-void look_at_requests();
+void poll_requests();
 
 }  // namespace lanewise::collectives

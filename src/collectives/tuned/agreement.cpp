@@ -20,9 +20,10 @@ using namespace collectives;
 
 std::atomic<bool> world_found_agreed{false};
 
-/* The first process speaks for all: of the world, or of the communicator where there is no world.
+/* One process writes messages for all: the first of the world, or of the communicator where there
+ * is no world.
  */
-bool speaks(const CommunicatorState& state) {
+bool writes_messages(const CommunicatorState& state) {
     int rank = state.rank;
     if (has_world()) PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     return rank == 0;
@@ -46,8 +47,8 @@ std::string listed(const std::vector<int>& numbers) {
     return text + "]";
 }
 
-std::string why_partly(const Tuning& tuning, int ranks) {
-    const auto& path = settings().tuning_path;
+std::string why_some_only(const Tuning& tuning, int ranks) {
+    const auto& path = environment().tuning_path;
     if (ranks == 0 || ranks == tuning.ranks) return "";
     return path + " is for " + std::to_string(tuning.ranks) + " ranks, not " +
            std::to_string(ranks) + ": only communicators of " + std::to_string(tuning.ranks) +
@@ -58,12 +59,14 @@ std::string why_partly(const Tuning& tuning, int ranks) {
 void begin_once(const CommunicatorState& state) {
     static std::once_flag once;
     std::call_once(once, [&] {
-        if (reports()) arrange_report(speaks(state));
+        if (reports())
+            prepare_report(writes_messages(state) ? ReportWriter::this_process
+                                                  : ReportWriter::another);
         collectives::set_network(rules().network);
-        if (!speaks(state)) return;
+        if (!writes_messages(state)) return;
         auto sentence = rules().complaint;
         if (!rules().usable) sentence += "; the MPI's own algorithms are used";
-        if (sentence.empty()) sentence = why_partly(rules().tuning, world_size());
+        if (sentence.empty()) sentence = why_some_only(rules().tuning, world_size());
         if (!sentence.empty()) say(sentence);
     });
 }
@@ -71,12 +74,12 @@ void begin_once(const CommunicatorState& state) {
 void say_once(const CommunicatorState& state, const std::string& sentence) {
     static std::once_flag once;
     std::call_once(once, [&] {
-        if (speaks(state)) say(sentence);
+        if (writes_messages(state)) say(sentence);
     });
 }
 
-/* What each rank tells the others. */
-struct Voice {
+/* What each rank reports to the others. */
+struct RankReport {
     std::uint64_t fingerprint;
     std::uint64_t host;
 };
@@ -92,42 +95,40 @@ std::uint64_t host_here() {
 }
 
 /* Ranks on each host, hosts in the order of their first ranks. */
-std::vector<int> layout_of(const std::vector<Voice>& voices) {
+std::vector<int> layout_of(const std::vector<RankReport>& all) {
     std::unordered_map<std::uint64_t, std::size_t> numbers;
     std::vector<int> layout;
-    for (const auto& voice : voices) {
-        const auto [host, unseen] = numbers.try_emplace(voice.host, layout.size());
+    for (const auto& one : all) {
+        const auto [host, unseen] = numbers.try_emplace(one.host, layout.size());
         if (unseen) layout.push_back(0);
         ++layout[host->second];
     }
     return layout;
 }
 
-bool unanimous(const std::vector<Voice>& voices) {
-    for (const auto& voice : voices) {
-        if (voice.fingerprint != voices.front().fingerprint) return false;
-    }
-    return true;
+bool have_same_rules(const std::vector<RankReport>& all) {
+    return std::ranges::all_of(
+        all, [&](const RankReport& one) { return one.fingerprint == all.front().fingerprint; });
 }
 
-/* Collective over `comm`. Whether the rules apply to it; the same answer on all its ranks. */
+/* Collective over `comm`. Whether the rules apply to it, with the same answer on all its ranks. */
 bool agree(const CommunicatorState& state, MPI_Comm comm) {
-    const Voice mine{fingerprint(), host_here()};
-    std::vector<Voice> voices(static_cast<std::size_t>(state.ranks));
-    const int code = PMPI_Allgather(&mine, 2, MPI_UINT64_T, voices.data(), 2, MPI_UINT64_T, comm);
+    const RankReport mine{fingerprint(), host_here()};
+    std::vector<RankReport> all(static_cast<std::size_t>(state.ranks));
+    const int code = PMPI_Allgather(&mine, 2, MPI_UINT64_T, all.data(), 2, MPI_UINT64_T, comm);
     if (code != MPI_SUCCESS) return false;
-    const bool agreed = unanimous(voices);
+    const bool agreed = have_same_rules(all);
     if (!agreed) {
         say_once(state,
                  "the ranks read different tuning files or settings; the MPI's own algorithms are "
                  "used");
     }
-    if (!agreed || voices.front().fingerprint == 0) return false;
+    if (!agreed || all.front().fingerprint == 0) return false;
     if (is_world(comm)) world_found_agreed = true;
     if (state.ranks != rules().tuning.ranks) return false;
-    const auto layout = layout_of(voices);
+    const auto layout = layout_of(all);
     if (layout == rules().tuning.layout) return true;
-    say_once(state, settings().tuning_path + " is for ranks on hosts as " +
+    say_once(state, environment().tuning_path + " is for ranks on hosts as " +
                         listed(rules().tuning.layout) + ", these are as " + listed(layout) +
                         ": they keep the MPI's own algorithms");
     return false;

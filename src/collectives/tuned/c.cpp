@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The functions that a program in C, C++ or Python calls; under MPICH also what
-// its Fortran bindings call.
+// The functions that programs in C, C++ and Python call, and under MPICH those in Fortran too.
 
 #include <mpi.h>
 

@@ -21,8 +21,8 @@ std::string variable(const char *name) {
     return value ? value : "";
 }
 
-Settings read_environment() {
-    Settings read;
+Environment read_environment() {
+    Environment read;
     read.tuning_path = variable("LANEWISE_TUNING");
     read.platform_path = variable("LANEWISE_PLATFORM");
     read.report_path = variable("LANEWISE_REPORT");
@@ -54,12 +54,12 @@ std::string why_foreign(const collectives::Tuning& tuning) {
         tuning.mpi_family == LANEWISE_MPI_FAMILY && (measured.empty() || measured == here);
     if (same) return "";
     const auto separator = measured.empty() ? "" : " ";
-    return settings().tuning_path + " is for " + tuning.mpi_family + separator + measured +
+    return environment().tuning_path + " is for " + tuning.mpi_family + separator + measured +
            ", this is " LANEWISE_MPI_FAMILY " " + here + "; measure here: lanewise tune";
 }
 
 /* The first rule that cannot be followed without a platform, as "scatter by lmo_binomial". */
-std::string wants_platform(const collectives::Tuning& tuning) {
+std::string first_rule_with_platform(const collectives::Tuning& tuning) {
     for (const auto& list : tuning.rules) {
         for (const auto& rule : list) {
             if (!rule.algorithm->needs.platform) continue;
@@ -71,16 +71,16 @@ std::string wants_platform(const collectives::Tuning& tuning) {
 
 /* Reads the platform where a rule looks at it; a complaint where there is none to be read. */
 std::string read_platform_into(Rules& rules) {
-    const auto wanting = wants_platform(rules.tuning);
+    const auto wanting = first_rule_with_platform(rules.tuning);
     if (wanting.empty()) return "";
     const auto left = "; " + wanting + " is left to the MPI";
-    if (settings().platform_path.empty()) {
-        return settings().tuning_path +
+    if (environment().platform_path.empty()) {
+        return environment().tuning_path +
                " has rules that look at the platform; name it with "
                "--platform platform.json" +
                left;
     }
-    auto network = model::read_network(settings().platform_path, rules.tuning.ranks);
+    auto network = model::read_network(environment().platform_path, rules.tuning.ranks);
     if (!network) return network.failure().sentence + left;
     rules.network = std::move(*network);
     return "";
@@ -88,7 +88,7 @@ std::string read_platform_into(Rules& rules) {
 
 Rules read_rules() {
     Rules read;
-    auto tuning = collectives::read_tuning(settings().tuning_path);
+    auto tuning = collectives::read_tuning(environment().tuning_path);
     if (!tuning) {
         read.complaint = tuning.failure().sentence;
         return read;
@@ -97,7 +97,7 @@ Rules read_rules() {
     read.complaint = why_foreign(read.tuning);
     read.usable = read.complaint.empty();
     if (read.usable) read.complaint = read_platform_into(read);
-    if (read.complaint.empty()) read.complaint = settings().fault;
+    if (read.complaint.empty()) read.complaint = environment().fault;
     return read;
 }
 
@@ -151,16 +151,16 @@ std::uint64_t fingerprint_of(const Rules& rules) {
     for (const int ranks : rules.tuning.layout) hash.add(static_cast<std::uint64_t>(ranks));
     if (rules.network) add(hash, *rules.network);
     // Both decide what a call does, so they too must be the same everywhere.
-    hash.add(static_cast<std::uint64_t>(settings().scratch_limit_bytes));
-    hash.add(settings().report_path.empty() ? 0U : 1U);
+    hash.add(static_cast<std::uint64_t>(environment().scratch_limit_bytes));
+    hash.add(environment().report_path.empty() ? 0U : 1U);
     hash.add(static_cast<std::uint64_t>(collectives::progress_here()));
     return hash.value() | 1U;
 }
 
 }  // namespace
 
-const Settings& settings() {
-    static const Settings instance = read_environment();
+const Environment& environment() {
+    static const Environment instance = read_environment();
     return instance;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Settings: what the environment asks for, and the tuning file it names.
+// Environment: what the environment variables ask for, and the rules of the tuning file they name.
 //
-//   LANEWISE_TUNING=FILE         whose rules to follow; without it nothing is done
-//   LANEWISE_PLATFORM=FILE       for rules whose algorithm looks at the platform
+//   LANEWISE_TUNING=FILE         the rules to follow; without it every call is forwarded
+//   LANEWISE_PLATFORM=FILE       for rules whose algorithm needs the platform file
 //   LANEWISE_REPORT=FILE         written when the program finalizes MPI
-//   LANEWISE_STRICT=1            a tuning file that cannot be used ends the program
-//   LANEWISE_SCRATCH_LIMIT=SIZE  memory that one call may take on a rank, "256M"
+//   LANEWISE_STRICT=1            end the program if the tuning file cannot be used
+//   LANEWISE_SCRATCH_LIMIT=SIZE  memory that one call may use on a rank, such as "256M"
 
 #pragma once
 
@@ -19,25 +19,25 @@
 
 namespace lanewise::tuned {
 
-struct Settings {
+struct Environment {
     std::string tuning_path;
     std::string platform_path;
     std::string report_path;
     bool strict = false;
     std::int64_t scratch_limit_bytes = std::int64_t{256} << 20;
-    std::string fault; /* why a setting was not followed; empty: all were */
+    std::string fault; /* why a variable was ignored; empty: none was */
 };
 
-/* The environment as it was at the first call. */
-const Settings& settings();
+/* As the variables were at the first call of this. */
+const Environment& environment();
 
-/* The file's rules, or empty ones with the reason why, read at the first call. */
+/* The rules of the file, or none and the reason; read at the first call of `rules`. */
 struct Rules {
     collectives::Tuning tuning;
     std::shared_ptr<const model::Network>
         network; /* null: rules that look at it are not followed */
     bool usable = false;
-    std::string complaint; /* one sentence for a person; may be there although usable */
+    std::string complaint; /* a sentence for the user, which usable rules may have as well */
 };
 const Rules& rules();
 

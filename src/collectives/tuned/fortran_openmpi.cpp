@@ -3,9 +3,9 @@
 // The functions that a Fortran program calls. Under Open MPI they do not go
 // through those of C, so they are intercepted as well: mpif.h and `use mpi` call
 // mpi_scatter_ (or another spelling, by compiler), `use mpi_f08` calls
-// mpi_scatter_f08_. All pass every argument by reference in the order of C, and
-// the error code last. A call that is passed on goes to the MPI's own function
-// of the same name, untouched; only one that is carried out is translated.
+// mpi_scatter_f08_. All of them pass every argument by reference in the order of C, and the error
+// code last. A call that is forwarded goes untouched to the MPI's own function of the same name;
+// only a call that may be executed is translated.
 
 #include <dlfcn.h>
 #include <mpi.h>
@@ -31,7 +31,7 @@ void *fortran_symbol(void *scope, const char *name) {
     return nullptr;
 }
 
-/* What lies below `name`. A program that calls it has it, so without it nothing can go on. */
+/* The next definition of `name`. A program that calls it has it, so nothing works without it. */
 void *next_fortran(const char *name) {
     if (void *symbol = fortran_symbol(RTLD_NEXT, name)) return symbol;
     say(std::string(name) + " of Open MPI was not found; run the program without lanewise");

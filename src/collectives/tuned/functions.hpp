@@ -2,10 +2,9 @@
 //
 // Functions: the one table of what is intercepted. A row is the name of an MPI
 // function in its spellings, the collective whose rules it follows, and its
-// arguments by the names that they have in Call; from it come the functions of
-// C (with int and with MPI_Count), those of Fortran, and the pointers to what
-// lies below. Each has a nonblocking form, whose name begins with I and whose
-// last argument is a request.
+// arguments by the names that they have in Call. The functions of C (with int and with MPI_Count),
+// those of Fortran and the pointers to the next definitions are made from it. Each function has a
+// nonblocking form, whose name begins with I and whose last argument is a request.
 
 #pragma once
 

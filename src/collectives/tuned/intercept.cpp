@@ -15,7 +15,7 @@ namespace {
 
 using namespace collectives;
 
-// Of so many calls under a rule, the last is left to the MPI, to compare the times.
+// Of so many calls under a rule, the last is forwarded, to compare the times.
 constexpr std::uint32_t sampling_period = 64;
 
 using Bytes = std::optional<std::uint64_t>;
@@ -48,7 +48,7 @@ bool valid_counts(const Call& call, const CommunicatorState& state) {
     return true;
 }
 
-/* Zero, which stands for a size that no rank knows of all, where `valid`. */
+/* The size where ranks do not know each other's counts is 0. */
 Bytes sizeless(bool valid) {
     return valid ? Bytes(0) : std::nullopt;
 }
@@ -92,7 +92,7 @@ bool is_reduction(Collective collective) {
            collective == Collective::reduce_scatter;
 }
 
-/* Once, and by one rank: a rule asks for sites that are not known here. */
+/* Says once, by one rank, that a rule needs sites which are not known here. */
 void say_no_sites(const Call& call) {
     static std::once_flag once;
     std::call_once(once, [&] {

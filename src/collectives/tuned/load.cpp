@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Load: what happens before the program's main. Nothing is started and no MPI
-// function that needs MPI_Init is called; a program of another MPI, to which
-// this build would speak the wrong language, is ended with the remedy.
+// Load: what happens before the program's main. No MPI function that needs MPI_Init is called. A
+// program that is built for another MPI is ended with a message, because the functions defined here
+// have other argument types there.
 
 #include <mpi.h>
 #include <unistd.h>
@@ -36,15 +36,15 @@ bool is_own_mpi() {
 }
 
 __attribute__((constructor)) void load() {
-    if (settings().tuning_path.empty()) return;
+    if (environment().tuning_path.empty()) return;
     if (!is_own_mpi()) {
         end("liblanewise_tuned.so for " LANEWISE_MPI_FAMILY
             " was loaded into a program of another MPI; lanewise run loads the right one");
     }
     find_next();
-    if (settings().strict && !rules().usable) end(rules().complaint);
-    collectives::set_scratch_limit(settings().scratch_limit_bytes);
-    reporting = !settings().report_path.empty();
+    if (environment().strict && !rules().usable) end(rules().complaint);
+    collectives::set_scratch_limit(environment().scratch_limit_bytes);
+    reporting = !environment().report_path.empty();
     active = true;
 }
 

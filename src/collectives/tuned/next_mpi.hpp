@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// NextMpi: what a call meets when it is passed on: another tool that interposes
-// and was loaded after this library, or else the MPI itself.
+// NextMpi: the functions that calls are forwarded to. They belong to another interposing tool that
+// was loaded after this library, or else to the MPI itself (PMPI_).
 
 #pragma once
 
@@ -29,7 +29,7 @@ struct NextMpi {
 /* Set when the library is loaded and not changed later. */
 extern constinit NextMpi next_mpi;
 
-/* Looks for the functions of other tools. */
+/* Finds the functions of other tools. */
 void find_next();
 
 }  // namespace lanewise::tuned

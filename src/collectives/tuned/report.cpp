@@ -30,20 +30,20 @@ constexpr std::size_t bucket_count = 65;
 constexpr std::size_t row_count = collectives::operation_count * bucket_count;
 
 struct Tally {
-    std::atomic<std::uint64_t> taken;
+    std::atomic<std::uint64_t> intercepted;
     std::atomic<std::uint64_t> sampled;
-    std::atomic<std::uint64_t> passed;
-    std::atomic<std::uint64_t> taken_ns;
+    std::atomic<std::uint64_t> forwarded;
+    std::atomic<std::uint64_t> intercepted_ns;
     std::atomic<std::uint64_t> sampled_ns;
     std::atomic<const Rule *> rule; /* the latest */
 };
 
 /* A tally as numbers that can be added over ranks. */
 struct Sums {
-    std::uint64_t taken = 0;
+    std::uint64_t intercepted = 0;
     std::uint64_t sampled = 0;
-    std::uint64_t passed = 0;
-    std::uint64_t taken_ns = 0;
+    std::uint64_t forwarded = 0;
+    std::uint64_t intercepted_ns = 0;
     std::uint64_t sampled_ns = 0;
 };
 constexpr int sums_width = sizeof(Sums) / sizeof(std::uint64_t);
@@ -56,8 +56,8 @@ std::array<Tally, row_count>& tallies() {
 std::vector<Sums> collect() {
     std::vector<Sums> sums;
     for (const auto& tally : tallies()) {
-        sums.push_back(
-            {tally.taken, tally.sampled, tally.passed, tally.taken_ns, tally.sampled_ns});
+        sums.push_back({tally.intercepted, tally.sampled, tally.forwarded, tally.intercepted_ns,
+                        tally.sampled_ns});
     }
     return sums;
 }
@@ -80,15 +80,16 @@ Json entry_of(std::size_t row, const Sums& sums, std::uint64_t ranks) {
                   {"from_bytes", from_bytes},
                   {"to_bytes", bucket == 0 ? 0 : from_bytes + (from_bytes - 1)}};
     if (const Rule *rule = tallies()[row].rule) entry["algorithm"] = rule->algorithm->name;
-    entry["taken"] = sums.taken / ranks;
-    entry["passed"] = (sums.passed + sums.sampled) / ranks;
+    entry["intercepted"] = sums.intercepted / ranks;
+    entry["forwarded"] = (sums.forwarded + sums.sampled) / ranks;
     entry["sampled"] = sums.sampled / ranks;
-    if (timed && sums.taken > 0) entry["taken_mean_s"] = mean_s(sums.taken_ns, sums.taken);
+    if (timed && sums.intercepted > 0)
+        entry["intercepted_mean_s"] = mean_s(sums.intercepted_ns, sums.intercepted);
     if (sums.sampled > 0) entry["default_mean_s"] = mean_s(sums.sampled_ns, sums.sampled);
-    if (sums.taken > 0 && sums.sampled > 0) {
+    if (sums.intercepted > 0 && sums.sampled > 0) {
         const double gain_s =
-            mean_s(sums.sampled_ns, sums.sampled) - mean_s(sums.taken_ns, sums.taken);
-        entry["saved_s"] = gain_s * static_cast<double>(sums.taken / ranks);
+            mean_s(sums.sampled_ns, sums.sampled) - mean_s(sums.intercepted_ns, sums.intercepted);
+        entry["saved_s"] = gain_s * static_cast<double>(sums.intercepted / ranks);
     }
     return entry;
 }
@@ -97,21 +98,21 @@ Json report_of(const std::vector<Sums>& sums, int ranks) {
     Json calls = Json::array();
     double saved_s = 0.0;
     for (std::size_t row = 0; row < sums.size(); ++row) {
-        if (sums[row].taken + sums[row].sampled + sums[row].passed == 0) continue;
+        if (sums[row].intercepted + sums[row].sampled + sums[row].forwarded == 0) continue;
         calls.push_back(entry_of(row, sums[row], static_cast<std::uint64_t>(ranks)));
         saved_s += calls.back().value("saved_s", 0.0);
     }
     return {{"schema", "lanewise-run"},
-            {"version", 1},
+            {"version", 2},
             {"lanewise", LANEWISE_VERSION},
-            {"tuning", settings().tuning_path},
+            {"tuning", environment().tuning_path},
             {"ranks", ranks},
             {"saved_s", saved_s},
             {"calls", calls}};
 }
 
 void write(const std::vector<Sums>& sums, int ranks) {
-    const auto& path = settings().report_path;
+    const auto& path = environment().report_path;
     const auto unfinished = path + ".part";
     std::ofstream file(unfinished);
     file << report_of(sums, ranks).dump(1) << '\n';
@@ -162,21 +163,21 @@ void record(Operation operation, std::uint64_t message_bytes, const Rule *rule, 
     if (rule) tally.rule.store(rule, std::memory_order_relaxed);
     switch (outcome) {
         case Outcome::intercepted:
-            tally.taken.fetch_add(1, std::memory_order_relaxed);
-            tally.taken_ns.fetch_add(elapsed, std::memory_order_relaxed);
+            tally.intercepted.fetch_add(1, std::memory_order_relaxed);
+            tally.intercepted_ns.fetch_add(elapsed, std::memory_order_relaxed);
             return;
         case Outcome::sampled:
             tally.sampled.fetch_add(1, std::memory_order_relaxed);
             tally.sampled_ns.fetch_add(elapsed, std::memory_order_relaxed);
             return;
         case Outcome::forwarded:
-            tally.passed.fetch_add(1, std::memory_order_relaxed);
+            tally.forwarded.fetch_add(1, std::memory_order_relaxed);
             return;
     }
 }
 
-void arrange_report(bool writes) {
-    this_one_writes = writes;
+void prepare_report(ReportWriter writer) {
+    this_one_writes = writer == ReportWriter::this_process;
     int initialized = 0;
     PMPI_Initialized(&initialized);
     if (initialized == 0) return;

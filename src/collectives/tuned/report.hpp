@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Report: which calls were carried out by a rule and which passed on, and what
-// the rules saved. One call in 64 under a rule is left to the MPI to have its
-// time as well. Nonblocking calls are counted only. Times are the mean of all ranks where all of
-// them follow the same rules, else those of the first; the file is written when MPI finalizes.
+// Report: which calls were intercepted and executed by a rule, which were forwarded, and how much
+// time the rules saved. One call in 64 under a rule is forwarded so that the MPI's own time is
+// known as well. Nonblocking calls are only counted. Times are the mean of all ranks if all of them
+// follow the same rules, else those of the first rank. The file is written when MPI finalizes.
 
 #pragma once
 
@@ -30,7 +30,10 @@ std::int64_t now_ns();
 void record(collectives::Operation operation, std::uint64_t message_bytes,
             const collectives::Rule *rule, Outcome outcome, std::int64_t elapsed_ns);
 
-/* Has the report written in time; by this process where it `writes`. Called once. */
-void arrange_report(bool writes);
+/* Who writes the file. */
+enum class ReportWriter : std::uint8_t { this_process, another };
+
+/* Has the report written before MPI ends. Called once. */
+void prepare_report(ReportWriter writer);
 
 }  // namespace lanewise::tuned

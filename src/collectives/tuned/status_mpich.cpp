@@ -17,7 +17,7 @@ void ask() {
     using namespace lanewise;
     if (!tuned::active) return;
     if (collectives::progress_here() == collectives::Progress::when_asked) {
-        collectives::look_at_requests();
+        collectives::poll_requests();
     }
 }
 
