@@ -22,6 +22,8 @@ from lanewise.errors import RunError
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src" / "verbs" / "proto" / "fuzz"
 BUILD = ROOT / "build" / "fuzz"
+# CMake unpacks it there.
+CORPUS = BUILD / SOURCES.relative_to(ROOT) / "corpus"
 FUZZERS = ("packet", "engine")
 SECONDS = int(os.environ.get("LANEWISE_FUZZ_SECONDS", "240"))
 _BYTES_MAX = 400
@@ -58,7 +60,7 @@ def fuzz(name: str, folder: Path, seconds: int) -> tuple[int, int, str]:
     found = folder / name
     found.mkdir(parents=True, exist_ok=True)
     words = [
-        str(BUILD / "bin" / f"{name}_fuzz"), str(found), str(SOURCES / "corpus" / name),
+        str(BUILD / "bin" / f"{name}_fuzz"), str(found), str(CORPUS / name),
         f"-max_total_time={seconds}", f"-max_len={_BYTES_MAX}", "-print_final_stats=1",
         "-timeout=10", f"-artifact_prefix={folder}/{name}-",
         # To weigh each feature by how rare it is takes longer than an input.

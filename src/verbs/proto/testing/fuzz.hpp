@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the fuzzers do with an input, and the replay of their corpus in the everyday tests. Each
-// returns what is wrong, or nothing; what reads or writes beyond its memory is for the sanitizers.
+// What the fuzzers, and corpus_test, do with an input. Each function returns what is wrong, or
+// nothing; reads and writes out of bounds are found by the sanitizers.
 
 #pragma once
 
