@@ -42,7 +42,7 @@ class Client:
     shows: str
     listener: tuple[str, ...] = ()
     port: int = 18515
-    personality: str = "ethernet"
+    link_layer: str = "ethernet"
     variables: Mapping[str, str] = field(default_factory=dict)
     bears_loss: bool = True  # what it uses sends again what was lost, and needs but one port
 
@@ -130,7 +130,7 @@ class Mpi:
     name: str
     compiler: str
     launcher: tuple[str, ...]
-    personality: str = "ethernet"
+    link_layer: str = "ethernet"
 
 
 _UCX = ("UCX_TLS=rc_verbs,ud_verbs,self", "UCX_NET_DEVICES=lanewise0:1")
@@ -148,7 +148,7 @@ MPIS: tuple[Mpi, ...] = (
 
 def try_client(hosts: Hosts, client: Client) -> str:
     """Run a client; return why it is not good, empty where it is."""
-    options = [*hosts.options, "--personality", client.personality]
+    options = [*hosts.options, "--link-layer", client.link_layer]
     here = replace(hosts, options=options, variables=client.variables)
     said = here.pair(client.listening, client.calling, client.port)
     return "" if said.good and client.shows in said.caller else str(said)
@@ -164,7 +164,7 @@ def try_mpi(mpi: Mpi, folder: Path, testbed: str, options: Sequence[str]) -> str
     if built.returncode != 0:
         return built.stderr
     lanewise = [sys.executable, "-m", "lanewise"]
-    device = [*lanewise, "rdma", "run", *options, "--personality", mpi.personality, "--"]
+    device = [*lanewise, "rdma", "run", *options, "--link-layer", mpi.link_layer, "--"]
     words = [*lanewise, "testbed", "run", testbed, "--", *mpi.launcher, *device, str(program)]
     try:
         run = subprocess.run(

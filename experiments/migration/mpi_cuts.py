@@ -48,11 +48,11 @@ _ANNOUNCE = (
 
 @dataclass(frozen=True)
 class Way:
-    """A transport: its launcher, the personality of the device ("" for none), and protection."""
+    """A transport: its launcher, the link layer of the device ("" for none), and protection."""
 
     name: str
     launcher: tuple[str, ...]
-    personality: str = "ethernet"
+    link_layer: str = "ethernet"
     protected: bool = False
     wrapper: tuple[str, ...] = ()  # around the program
     mpi: str = "openmpi"
@@ -184,8 +184,8 @@ def launch(
     protect = (
         [*_LANEWISE, "rdma", "protect", "--report", str(report), "--"] if way.protected else []
     )
-    ports = ["--ports", "lan0,lan1", "--personality", way.personality]
-    device = [*_LANEWISE, "rdma", "run", *ports, "--"] if way.personality else []
+    ports = ["--ports", "lan0,lan1", "--link-layer", way.link_layer]
+    device = [*_LANEWISE, "rdma", "run", *ports, "--"] if way.link_layer else []
     line = [*_LANEWISE, "testbed", "run", "two-port", *_script(folder, pull), "--",
             *way.launcher, "-n", "2", *device, *protect, *way.wrapper, *what.words]  # fmt: skip
     environment = {**os.environ, **(_ROOT if os.getuid() == 0 else {})}

@@ -36,7 +36,7 @@ typedef struct lw_paths lw_paths;
 
 typedef enum lw_paths_policy {
     LW_PATHS_STAY,    /* where a migration has led */
-    LW_PATHS_BACK,    /* to the port it began on, once that has been up for quiet_ns */
+    LW_PATHS_BACK,    /* to the port it began on, once that has been up for failback_delay_ns */
     LW_PATHS_BALANCE, /* to a port by its number, so that queue pairs spread over both */
 } lw_paths_policy;
 
@@ -67,7 +67,10 @@ typedef struct lw_paths_options {
     uint32_t struct_size; /* sizeof(lw_paths_options); lets fields be added */
     lw_paths_policy policy;
     lw_paths_initiative initiative;
-    int64_t quiet_ns;          /* how long a port must have been up before a return */
+    union {
+        int64_t failback_delay_ns; /* how long a port must have been up before a return */
+        int64_t quiet_ns;          /* its name in 0.1 */
+    };
     int64_t settle_ns;         /* between a migration and the next load, for the peer to follow */
     const char *path_file;     /* of `lanewise paths discover`; NULL: the convention */
     lw_paths_notice_fn notice; /* these may be NULL */
@@ -76,10 +79,10 @@ typedef struct lw_paths_options {
     void *callback_context;
 } lw_paths_options;
 
-#define LW_PATHS_OPTIONS                                                                         \
-    {                                                                                            \
-        sizeof(lw_paths_options), LW_PATHS_BACK, LW_PATHS_AUTOMATIC, 1000000000, 20000000, NULL, \
-            NULL, NULL, NULL, NULL                                                               \
+#define LW_PATHS_OPTIONS                                                                           \
+    {                                                                                              \
+        sizeof(lw_paths_options), LW_PATHS_BACK, LW_PATHS_AUTOMATIC, {1000000000}, 20000000, NULL, \
+            NULL, NULL, NULL, NULL                                                                 \
     }
 
 /* An alternate path: `address.port_num` is its port. */

@@ -103,15 +103,15 @@ Route route_of(const ibv_ah_attr& address, const std::vector<Port>& ports) {
     return made;
 }
 
-std::optional<Standing> read_standing(ibv_qp *queue_pair, std::vector<Port>& ports,
-                                      const Calls& calls) {
+std::optional<QueuePairStatus> read_status(ibv_qp *queue_pair, std::vector<Port>& ports,
+                                           const Calls& calls) {
     ibv_qp_attr attributes{};
     ibv_qp_init_attr init{};
     constexpr int wanted = IBV_QP_STATE | IBV_QP_PATH_MIG_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
                            IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_TIMEOUT | IBV_QP_DEST_QPN;
     if (calls.query_qp(queue_pair, &attributes, wanted, &init) != 0) return std::nullopt;
     if (attributes.ah_attr.port_num == 0) attributes.ah_attr.port_num = attributes.port_num;
-    Standing made;
+    QueuePairStatus made;
     made.communication = static_cast<Communication>(attributes.qp_state);
     made.path = static_cast<PathState>(attributes.path_mig_state);
     made.primary = route_of(attributes.ah_attr, ports);

@@ -1,18 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A device and its queue pairs as verbs tell of them, in the words of this part.
+// Reads a device and its queue pairs through verbs, and modifies their paths.
 
 #pragma once
 
+#include <infiniband/verbs.h>
+
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "base/result.hpp"
-#include "paths/calls.hpp"
 #include "paths/path_machine.hpp"
 #include "paths/route.hpp"
 
 namespace lanewise::paths {
+
+// The verbs that this part calls. A program's own library is linked to them; the interposer, which
+// takes their place, looks up the next ones.
+struct Calls {
+    int (*modify_qp)(ibv_qp *, ibv_qp_attr *, int) = nullptr;
+    int (*query_qp)(ibv_qp *, ibv_qp_attr *, int, ibv_qp_init_attr *) = nullptr;
+    int (*query_device)(ibv_context *, ibv_device_attr *) = nullptr;
+    int (*query_gid)(ibv_context *, std::uint8_t, int, ibv_gid *) = nullptr;
+    int (*get_async_event)(ibv_context *, ibv_async_event *) = nullptr;
+    void (*ack_async_event)(ibv_async_event *) = nullptr;
+};
 
 std::vector<Port> read_ports(ibv_context *context, const Calls& calls);
 
@@ -28,7 +41,7 @@ struct Alternate {
     std::uint8_t timeout = 0;
 };
 
-struct Standing {
+struct QueuePairStatus {
     Communication communication = Communication::reset;
     PathState path = PathState::migrated;
     Route primary;
@@ -37,8 +50,8 @@ struct Standing {
     Alternate like_primary;  // what an alternate takes over from the primary path
 };
 
-std::optional<Standing> read_standing(ibv_qp *queue_pair, std::vector<Port>& ports,
-                                      const Calls& calls);
+std::optional<QueuePairStatus> read_status(ibv_qp *queue_pair, std::vector<Port>& ports,
+                                           const Calls& calls);
 
 Alternate alternate_on(const Route& route, const Alternate& like_primary);
 Route route_of(const ibv_ah_attr& address, const std::vector<Port>& ports);

@@ -9,7 +9,7 @@ namespace {
 // No event tells that a path is armed; one looks, less and less often.
 constexpr Nanoseconds query_pause_min_ns = 500'000;
 constexpr Nanoseconds query_pause_max_ns = 1'000'000'000;
-constexpr Nanoseconds quiet_max_ns = 64'000'000'000;
+constexpr Nanoseconds failback_delay_max_ns = 64'000'000'000;
 // What came home and was driven out again so soon was not home yet.
 constexpr Nanoseconds short_stay_ns = 10'000'000'000;
 
@@ -45,7 +45,7 @@ void Machine::on_communication(Communication state, std::uint8_t port, std::uint
         port_ = port;
         home_ = home;
         returns_ = home != port;
-        quiet_ = rules_.quiet_ns;
+        failback_delay_ = rules_.failback_delay_ns;
         enter(PathState::migrated, now);
         plan_load(now + rules_.settle_ns);
     }
@@ -89,7 +89,7 @@ void Machine::plan_return(Nanoseconds now) {
     const bool wanted = automatic && rules_.policy != Policy::stay && returns_ &&
                         path_ == PathState::armed && alternate_ == home_ && port_ != home_ &&
                         up(home_);
-    return_at_ = wanted ? now + quiet_ : never;
+    return_at_ = wanted ? now + failback_delay_ : never;
 }
 
 void Machine::on_commanded(Nanoseconds) {
@@ -115,7 +115,8 @@ void Machine::on_migrated(Nanoseconds now) {
     } else if (leaves_home) {
         returns_ = commanded_ || !up(home_);
         const bool short_stay = home_at_ != never && now - home_at_ < short_stay_ns;
-        quiet_ = short_stay ? std::min(2 * quiet_, quiet_max_ns) : rules_.quiet_ns;
+        failback_delay_ = short_stay ? std::min(2 * failback_delay_, failback_delay_max_ns)
+                                     : rules_.failback_delay_ns;
     }
     commanded_ = false;
     enter(PathState::migrated, now);

@@ -37,16 +37,16 @@ enum class Policy : std::uint8_t {
 // Whether a machine asks for loads and returns by itself, or leaves them to its caller.
 enum class Initiative : std::uint8_t { automatic, manual };
 
-struct Rules {
+struct MigrationRules {
     Policy policy = Policy::back;
     Initiative initiative = Initiative::automatic;
-    Nanoseconds quiet_ns = 1'000'000'000;
+    Nanoseconds failback_delay_ns = 1'000'000'000;
     Nanoseconds settle_ns = 20'000'000;
 };
 
 enum class Action : std::uint8_t { none, load, query, migrate };
 
-struct Counters {
+struct PathCounters {
     std::uint64_t loads = 0;
     std::uint64_t loads_refused = 0;
     std::uint64_t armed = 0;
@@ -62,7 +62,7 @@ using PortsUp = std::array<bool, ports_max>;
 
 class Machine {
   public:
-    Machine(const Rules& rules, const PortsUp& ports) : rules_(rules), ports_(ports) {}
+    Machine(const MigrationRules& rules, const PortsUp& ports) : rules_(rules), ports_(ports) {}
 
     // The program changed the state of the queue pair; `port` is that of its primary path and
     // `home` the one that the policy wants.
@@ -91,7 +91,7 @@ class Machine {
     std::uint8_t alternate_port() const { return alternate_; }  // 0: none loaded
     std::uint8_t home() const { return home_; }
     Nanoseconds since() const { return since_; }
-    const Counters& counters() const { return counters_; }
+    const PathCounters& counters() const { return counters_; }
 
   private:
     bool is_connected() const;
@@ -100,7 +100,7 @@ class Machine {
     void plan_load(Nanoseconds at);
     void plan_return(Nanoseconds now);
 
-    Rules rules_;
+    MigrationRules rules_;
     PortsUp ports_;
     Communication communication_ = Communication::reset;
     PathState path_ = PathState::migrated;
@@ -115,8 +115,8 @@ class Machine {
     Nanoseconds query_pause_ = 0;
     Nanoseconds return_at_ = never;
     Nanoseconds home_at_ = never;  // when it last came home
-    Nanoseconds quiet_ = 0;
-    Counters counters_;
+    Nanoseconds failback_delay_ = 0;
+    PathCounters counters_;
 };
 
 }  // namespace lanewise::paths

@@ -11,7 +11,8 @@ namespace lanewise::paths {
 namespace {
 
 constexpr Nanoseconds ms = 1'000'000;
-constexpr Rules rules{.policy = Policy::back, .quiet_ns = 100 * ms, .settle_ns = 20 * ms};
+constexpr MigrationRules rules{
+    .policy = Policy::back, .failback_delay_ns = 100 * ms, .settle_ns = 20 * ms};
 
 PortsUp both_up() {
     PortsUp ports{};
@@ -20,7 +21,7 @@ PortsUp both_up() {
 }
 
 // Ready to send on port 1, its alternate on port 2 armed.
-Machine armed(const Rules& given = rules) {
+Machine armed(const MigrationRules& given = rules) {
     Machine machine(given, both_up());
     machine.on_communication(Communication::rtr, 1, 1, 0);
     machine.on_communication(Communication::rts, 1, 1, 0);
@@ -113,7 +114,7 @@ TEST(Machine, LeavesComingHomeToTheSideThatSawThePortGo) {
 }
 
 TEST(Machine, StaysWhereThePolicySaysSo) {
-    Rules stay = rules;
+    MigrationRules stay = rules;
     stay.policy = Policy::stay;
     Machine machine = armed(stay);
     machine.on_port(1, false, 50 * ms);
@@ -126,7 +127,7 @@ TEST(Machine, StaysWhereThePolicySaysSo) {
 }
 
 TEST(Machine, MovesToItsShareOfThePortsWhereThePolicyBalances) {
-    Rules balance = rules;
+    MigrationRules balance = rules;
     balance.policy = Policy::balance;
     Machine machine(balance, both_up());
     machine.on_communication(Communication::rtr, 1, 2, 0);
@@ -158,7 +159,7 @@ TEST(Machine, WaitsLongerAfterAReturnThatDidNotLast) {
 }
 
 TEST(Machine, WaitsForNothingWhereItsCallerDecides) {
-    Rules manual = rules;
+    MigrationRules manual = rules;
     manual.initiative = Initiative::manual;
     Machine machine = armed(manual);
     machine.on_port(1, false, 50 * ms);
@@ -186,7 +187,7 @@ TEST_P(Random, EventsLeadHomeArmedAndQuietOncePortsStayUp) {
     Machine machine(rules, both_up());
     PortsUp ports = both_up();
     Nanoseconds now = 0;
-    const auto obey = [&] {
+    const auto perform = [&] {
         switch (machine.next(now)) {
             case Action::load: {
                 const auto other = static_cast<std::uint8_t>(3 - machine.port());
@@ -226,7 +227,7 @@ TEST_P(Random, EventsLeadHomeArmedAndQuietOncePortsStayUp) {
             switch_port(static_cast<std::uint8_t>(1 + random() % 2), random() % 2 == 0);
         }
         if (random() % 50 == 0) machine.on_migration_error(now);
-        obey();
+        perform();
         ASSERT_GT(machine.deadline(), now);  // or whoever waits for it would not sleep
         ASSERT_NE(machine.port(), machine.alternate_port());
         ASSERT_GE(machine.counters().migrations, machine.counters().commanded);
@@ -235,7 +236,7 @@ TEST_P(Random, EventsLeadHomeArmedAndQuietOncePortsStayUp) {
     switch_port(2, true);
     for (int step = 0; step < 1000 && machine.deadline() != never; ++step) {
         now = std::max(now, machine.deadline());
-        obey();
+        perform();
     }
     EXPECT_EQ(machine.port(), 1);
     EXPECT_EQ(machine.path(), PathState::armed);

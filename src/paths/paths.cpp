@@ -40,12 +40,12 @@ Calls linked_calls() {
 }
 
 Outcome fill(const lw_paths_options& from, ProtectionOptions& to) {
-    if (from.policy < LW_PATHS_STAY || from.policy > LW_PATHS_BALANCE || from.quiet_ns < 0 ||
-        from.settle_ns < 0) {
+    if (from.policy < LW_PATHS_STAY || from.policy > LW_PATHS_BALANCE ||
+        from.failback_delay_ns < 0 || from.settle_ns < 0) {
         return Failure{LW_ERR_ARGUMENT, "the policy is unknown or a time is negative"};
     }
     to.rules.policy = static_cast<Policy>(from.policy);
-    to.rules.quiet_ns = from.quiet_ns;
+    to.rules.failback_delay_ns = from.failback_delay_ns;
     to.rules.settle_ns = from.settle_ns;
     to.rules.initiative =
         from.initiative == LW_PATHS_MANUAL ? Initiative::manual : Initiative::automatic;
@@ -62,7 +62,7 @@ Outcome fill(const lw_paths_options& from, ProtectionOptions& to) {
         from.notice(from.callback_context, static_cast<lw_paths_notice>(notice.kind),
                     notice.queue_pair, notice.port, notice.at);
     };
-    to.hand_on = [from](const ibv_async_event& event) {
+    to.forward = [from](const ibv_async_event& event) {
         if (from.other) from.other(from.callback_context, &event);
         return false;
     };

@@ -38,7 +38,7 @@ Nanoseconds monotonic_now() {
     return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-Counters operator+(const Counters& a, const Counters& b) {
+PathCounters operator+(const PathCounters& a, const PathCounters& b) {
     return {a.loads + b.loads,           a.loads_refused + b.loads_refused, a.armed + b.armed,
             a.migrations + b.migrations, a.commanded + b.commanded,         a.returns + b.returns,
             a.errors + b.errors};
@@ -117,14 +117,13 @@ Outcome Protection::changed(ibv_qp *queue_pair) {
         Watched& watched =
             watched_.try_emplace(queue_pair, Watched{Machine(options_.rules, up_), {}, {}})
                 .first->second;
-        const std::optional<Standing> standing = read_standing(queue_pair, ports_, calls_);
-        if (!standing) return Failure{LW_ERR_IO, "the queue pair cannot be queried"};
-        std::uint8_t home = standing->primary.port;
-        const bool other = ((queue_pair->qp_num ^ standing->peer_number) & 1U) != 0;
+        const std::optional<QueuePairStatus> status = read_status(queue_pair, ports_, calls_);
+        if (!status) return Failure{LW_ERR_IO, "the queue pair cannot be queried"};
+        std::uint8_t home = status->primary.port;
+        const bool other = ((queue_pair->qp_num ^ status->peer_number) & 1U) != 0;
         if (options_.rules.policy == Policy::balance && ports_.size() == 2) home = other ? 2 : 1;
         const Nanoseconds now = monotonic_now();
-        watched.machine.on_communication(standing->communication, standing->primary.port, home,
-                                         now);
+        watched.machine.on_communication(status->communication, status->primary.port, home, now);
         if (watched.machine.next(now) == Action::load) {
             outcome = load_now(queue_pair, watched, now);
         }
@@ -138,26 +137,26 @@ void Protection::forget(ibv_qp *queue_pair) {
     const std::lock_guard guard(lock_);
     const Watched *watched = find(queue_pair);
     if (!watched) return;
-    gone_ = gone_ + watched->machine.counters();
-    agenda_.erase({watched->planned, queue_pair});
+    past_counters_ = past_counters_ + watched->machine.counters();
+    deadlines_.erase({watched->planned, queue_pair});
     watched_.erase(queue_pair);
     std::erase_if(notices_, [&](const Notice& one) { return one.queue_pair == queue_pair; });
 }
 
 Result<Alternate> Protection::alternate_for(ibv_qp *queue_pair, const Watched& watched) {
-    const std::optional<Standing> standing = read_standing(queue_pair, ports_, calls_);
-    if (!standing) return Failure{LW_ERR_IO, "the queue pair cannot be queried"};
+    const std::optional<QueuePairStatus> status = read_status(queue_pair, ports_, calls_);
+    if (!status) return Failure{LW_ERR_IO, "the queue pair cannot be queried"};
     if (watched.given) {
         const Route route = route_of(watched.given->address, ports_);
-        const Outcome fits = check_alternate(standing->primary, route, ports_, standing->mtu_bytes);
+        const Outcome fits = check_alternate(status->primary, route, ports_, status->mtu_bytes);
         if (!fits) return fits.failure();
         return *watched.given;
     }
     const Result<Route> route =
-        choose_alternate(standing->primary, ports_, standing->mtu_bytes,
+        choose_alternate(status->primary, ports_, status->mtu_bytes,
                          options_.directory ? &*options_.directory : nullptr);
     if (!route) return route.failure();
-    return alternate_on(*route, standing->like_primary);
+    return alternate_on(*route, status->like_primary);
 }
 
 Outcome Protection::load_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
@@ -192,16 +191,16 @@ Outcome Protection::migrate_now(ibv_qp *queue_pair, Watched& watched, Nanosecond
 }
 
 void Protection::observe(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
-    const std::optional<Standing> standing = read_standing(queue_pair, ports_, calls_);
+    const std::optional<QueuePairStatus> status = read_status(queue_pair, ports_, calls_);
     const PathState before = watched.machine.path();
-    watched.machine.on_observed(standing ? standing->path : before, now);
+    watched.machine.on_observed(status ? status->path : before, now);
     plan(queue_pair, watched);
     if (watched.machine.path() != before) {
         note(NoticeKind::armed, queue_pair, watched.machine.port());
     }
 }
 
-void Protection::obey(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
+void Protection::perform(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) {
     const Action action = watched.machine.next(now);
     if (action == Action::query) observe(queue_pair, watched, now);
     if (action == Action::load) static_cast<void>(load_now(queue_pair, watched, now));
@@ -262,9 +261,9 @@ Result<Snapshot> Protection::query(ibv_qp *queue_pair) {
                     machine.counters()};
 }
 
-Counters Protection::sum() {
+PathCounters Protection::sum() {
     const std::lock_guard guard(lock_);
-    Counters made = gone_;
+    PathCounters made = past_counters_;
     for (const auto& [queue_pair, watched] : watched_) made = made + watched.machine.counters();
     return made;
 }
@@ -278,34 +277,34 @@ std::size_t Protection::watched() {
 void Protection::plan(ibv_qp *queue_pair, Watched& watched) {
     const Nanoseconds deadline = watched.machine.deadline();
     if (deadline == watched.planned) return;
-    agenda_.erase({watched.planned, queue_pair});
+    deadlines_.erase({watched.planned, queue_pair});
     watched.planned = deadline;
     if (deadline == never) return;
-    agenda_.insert({deadline, queue_pair});
+    deadlines_.insert({deadline, queue_pair});
     if (deadline < wakes_at_) wake();
 }
 
-Nanoseconds Protection::go_to_sleep() {
+Nanoseconds Protection::next_wake() {
     const std::lock_guard guard(lock_);
-    wakes_at_ = agenda_.empty() ? never : agenda_.begin()->first;
+    wakes_at_ = deadlines_.empty() ? never : deadlines_.begin()->first;
     return wakes_at_;
 }
 
-void Protection::obey_due() {
+void Protection::perform_due() {
     const std::lock_guard guard(lock_);
     wakes_at_ = 0;  // awake
     const Nanoseconds now = monotonic_now();
     std::vector<ibv_qp *> due;
-    for (const auto& [deadline, queue_pair] : agenda_) {
+    for (const auto& [deadline, queue_pair] : deadlines_) {
         if (deadline > now) break;
         due.push_back(queue_pair);
     }
-    for (ibv_qp *queue_pair : due) obey(queue_pair, *find(queue_pair), now);
+    for (ibv_qp *queue_pair : due) perform(queue_pair, *find(queue_pair), now);
 }
 
 void Protection::run() {
     while (!stop_) {
-        const Nanoseconds deadline = go_to_sleep();
+        const Nanoseconds deadline = next_wake();
         const Nanoseconds left = std::max<Nanoseconds>(deadline - monotonic_now(), 0);
         const timespec timeout = timespec_of(deadline == never ? 0 : left);
         pollfd wanted[] = {{wake_, POLLIN, 0}, {events_, POLLIN, 0}};
@@ -317,7 +316,7 @@ void Protection::run() {
         }
         while (wanted[1].revents & POLLIN && take_event()) {
         }
-        obey_due();
+        perform_due();
         tell();
     }
 }
@@ -333,7 +332,7 @@ bool Protection::take_event() {
     if (failed) return false;
     const bool ours = is_about_paths(event) && find(event.element.qp);
     if (ours || !is_about_paths(event)) on_event(event, monotonic_now());
-    if (ours || !options_.hand_on || !options_.hand_on(event)) calls_.ack_async_event(&event);
+    if (ours || !options_.forward || !options_.forward(event)) calls_.ack_async_event(&event);
     return true;
 }
 

@@ -43,10 +43,10 @@ struct Notice {
 };
 
 struct ProtectionOptions {
-    Rules rules;
+    MigrationRules rules;
     std::optional<Directory> directory;
     std::function<void(const Notice&)> notice;            // without the lock; may be empty
-    std::function<bool(const ibv_async_event&)> hand_on;  // false: acknowledge it at once
+    std::function<bool(const ibv_async_event&)> forward;  // false: acknowledge it at once
 };
 
 struct Snapshot {
@@ -56,7 +56,7 @@ struct Snapshot {
     std::uint8_t alternate_port = 0;
     std::uint8_t home_port = 0;
     Nanoseconds since = 0;
-    Counters counters;
+    PathCounters counters;
 };
 
 class Protection {
@@ -79,7 +79,7 @@ class Protection {
     Outcome migrate(ibv_qp *queue_pair);
     Result<Snapshot> query(ibv_qp *queue_pair);
 
-    Counters sum();
+    PathCounters sum();
     std::size_t watched();
     // In the child of a fork, where there is no thread.
     void abandon();
@@ -93,15 +93,15 @@ class Protection {
     };
 
     void run();
-    Nanoseconds go_to_sleep();
-    void obey_due();
+    Nanoseconds next_wake();
+    void perform_due();
     void plan(ibv_qp *queue_pair, Watched& watched);
     bool take_event();  // false where there is none
     void on_event(const ibv_async_event& event, Nanoseconds now);
     void on_path(ibv_qp *queue_pair, bool migrated, Nanoseconds now);
     void on_port(std::uint8_t port, bool up, Nanoseconds now);
     void on_failed(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
-    void obey(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
+    void perform(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     Outcome load_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     Outcome migrate_now(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
     void observe(ibv_qp *queue_pair, Watched& watched, Nanoseconds now);
@@ -122,15 +122,15 @@ class Protection {
     std::vector<Port> ports_;
     PortsUp up_{};
     std::map<ibv_qp *, Watched> watched_;
-    std::set<std::pair<Nanoseconds, ibv_qp *>> agenda_;  // by the deadlines of their machines
-    Nanoseconds wakes_at_ = 0;                           // while the thread sleeps
-    Counters gone_;
+    std::set<std::pair<Nanoseconds, ibv_qp *>> deadlines_;  // by the deadlines of their machines
+    Nanoseconds wakes_at_ = 0;                              // while the thread sleeps
+    PathCounters past_counters_;
     std::vector<Notice> notices_;
     std::atomic<bool> stop_{false};
     std::thread thread_;
 };
 
-Counters operator+(const Counters& a, const Counters& b);
+PathCounters operator+(const PathCounters& a, const PathCounters& b);
 Nanoseconds monotonic_now();
 
 }  // namespace lanewise::paths

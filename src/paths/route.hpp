@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include <arpa/inet.h>
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -52,7 +54,14 @@ struct Port {
 };
 
 // "::ffff:10.0.0.1", as inet_pton(3) reads and writes it.
-std::string text_of(const Gid& gid);
-bool read_gid(const std::string& text, Gid& gid);
+inline std::string text_of(const Gid& gid) {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    inet_ntop(AF_INET6, gid.data(), text.data(), text.size());
+    return text.data();
+}
+
+inline bool read_gid(const std::string& text, Gid& gid) {
+    return inet_pton(AF_INET6, text.c_str(), gid.data()) == 1;
+}
 
 }  // namespace lanewise::paths

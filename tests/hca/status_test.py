@@ -102,7 +102,7 @@ def test_a_child_may_not_use_the_device_and_the_parent_still_may(
 def test_lids_with_a_mask_lead_to_the_peer(hosts: Hosts) -> None:
     if shutil.which("ibv_rc_pingpong") is None:
         pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
-    options = [*hosts.options, "--personality", "infiniband", "--lmc", "2"]
+    options = [*hosts.options, "--link-layer", "infiniband", "--lmc", "2"]
     infiniband = Hosts(hosts.bed, options)
     assert "port_lmc:\t\t0x02" in infiniband.run(LISTENER, ["ibv_devinfo"]).stdout
     words = ["ibv_rc_pingpong", "-c", "-n", "200"]

@@ -14,7 +14,7 @@ from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, SECOND_ADDRESS, Hos
 
 CONFIG = """
 ports = ["lan1"]
-personality = "infiniband"
+link_layer = "infiniband"
 mtu = 512
 [lids]
 "10.1.1.1" = 64

@@ -41,7 +41,16 @@ RETIRED = (
     Retired("mended_", "reassembled"),
     Retired("meetings?", "pair rounds, rendezvous"),
     Retired("fabrics?", "launcher, or transport"),
-    Retired("personalit(?:y|ies)", "link layer"),
+    Retired(
+        "personalit(?:y|ies)",
+        "link layer",
+        (
+            "python/lanewise/cli/rdma/run.py",
+            "python/lanewise/launch/hca_config",
+            "src/verbs/abi/config.",
+            "src/verbs/abi/device_node.c",
+        ),
+    ),
     Retired("thickness|looks? far", "stencil radius"),
     Retired("beyond doubt", "statistically significant"),
     Retired("held back", "held out"),

@@ -34,7 +34,7 @@ from lanewise.errors import RunError
 
 SCHEMA = Path(__file__).parents[2] / "schema" / "protect.schema.json"
 ONE, TWO = "lan0", "lan1"
-QUIET = ("--quiet", "100")
+FAILBACK = ("--failback-delay", "100ms")
 # Random moments at which a cable is pulled; make test-all asks for 500.
 MOMENTS = int(os.environ.get("LANEWISE_TEST_CUTS", "6"))
 MOMENTS_EACH = 10
@@ -50,14 +50,14 @@ def delayed() -> Iterator[Hosts]:
 def run(hosts: Hosts, seconds: float, *options: str, **sides: list[str]) -> None:
     """Exchange messages on two queue pairs, and assert that all arrived exactly once."""
     words = ["--seconds", f"{seconds:g}", "--queue-pairs", "2", *options]
-    said = exchange(hosts.bed, words, protect=QUIET, **sides)
+    said = exchange(hosts.bed, words, protect=FAILBACK, **sides)
     assert said.caller[0]["sent"] > 0
     assert not any(faults_of(said).values()), said
 
 
 def reported(hosts: Hosts, report: Path, cuts: list[str], *options: str) -> list[dict[str, Any]]:
     """Return what protected both sides of an exchange, one queue pair each, says."""
-    protect = [*QUIET, *options, "--report", str(report)]
+    protect = [*FAILBACK, *options, "--report", str(report)]
     said = exchange(hosts.bed, ["--seconds", "2.5"], protect=protect, at_caller=cuts)
     assert not any(faults_of(said).values()), said
     return [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
@@ -85,14 +85,14 @@ def test_a_port_that_flaps_loses_nothing(hosts: Hosts) -> None:
     run(hosts, 1.5, at_caller=cuts)
 
 
-def test_both_ports_may_be_dead_within_the_time_of_grace(hosts: Hosts) -> None:
+def test_both_ports_may_be_dead_within_the_retry_window(hosts: Hosts) -> None:
     run(hosts, 3.5, at_caller=[*cut(ONE, 0.4, 2), *cut(TWO, 0.4, 2)])
 
 
-def test_without_grace_two_dead_ports_end_the_program(hosts: Hosts) -> None:
+def test_without_a_retry_window_two_dead_ports_end_the_program(hosts: Hosts) -> None:
     cuts = [*cut(ONE, 0.3, 2), *cut(TWO, 0.3, 2)]
     with pytest.raises(RunError, match="transport retry counter exceeded"):
-        exchange(hosts.bed, ["--seconds", "3"], protect=("--grace", "0"), at_caller=cuts)
+        exchange(hosts.bed, ["--seconds", "3"], protect=("--retry-window", "0"), at_caller=cuts)
 
 
 def test_the_second_cable_may_go_while_the_first_migration_is_under_way(hosts: Hosts) -> None:

@@ -70,7 +70,7 @@ def test_it_goes_on_over_the_other_port(hosts: Hosts, tmp_path: Path, words: lis
 def test_its_queue_pairs_are_protected(hosts: Hosts, name: str) -> None:
     client = next(client for client in CLIENTS if client.name == name)
     needed(client.caller[0], client.package)
-    options = ["--ports", "lan0,lan1", "--personality", client.personality]
+    options = ["--ports", "lan0,lan1", "--link-layer", client.link_layer]
     here = replace(hosts, options=options, variables=client.variables)
     said = here.pair(
         [*PROTECT, "--", *client.listening], [*PROTECT, "--", *client.calling], client.port
@@ -172,7 +172,9 @@ def test_discovered_files_of_both_hosts_lead_to_the_peer(hosts: Hosts, tmp_path:
     [
         (["--paths", "nowhere.json"], "nowhere.json cannot be read"),
         (["--policy", "wander"], "--policy wander: use back, stay, balance"),
-        (["--quiet", "-1"], "--quiet -1"),
+        (["--failback-delay", "-1"], "--failback-delay -1"),
+        (["--failback-delay", "1"], "--failback-delay 1 has no unit"),
+        (["--quiet", "-1"], "--failback-delay -1 ms"),
         (["--report", "/nowhere/report"], "/nowhere/report cannot be written"),
     ],
 )

@@ -14,7 +14,7 @@ from lanewise.launch.native import manifests, preference, read_build
 
 LIBRARY = "liblanewise_verbs.so"
 DEVICE_NODE = "liblanewise_device_node.so"
-PERSONALITIES = ("ethernet", "infiniband")
+LINK_LAYERS = ("ethernet", "infiniband")
 MTUS = (4096, 2048, 1024, 512, 256)
 PORTS_MAX = 2
 LID_MASK_BITS_MAX = 7
@@ -22,14 +22,14 @@ LID_MASK_BITS_MAX = 7
 
 @dataclass(frozen=True)
 class Device:
-    """A software device: the interface of each port, and what it says it is."""
+    """A software device: the interface of each port, and its link layer."""
 
     interfaces: tuple[str, ...] = ("lo",)
-    personality: str = "ethernet"
+    link_layer: str = "ethernet"
     lid_mask_bits: int = 0
     pcap: str = ""
     mtu_bytes: int = MTUS[0]  # the longest path MTU
-    lids: tuple[tuple[str, int], ...] = ()  # of addresses; none: they follow from them
+    lids: tuple[tuple[str, int], ...] = ()  # of addresses; none: derived from the addresses
 
 
 def environment_for(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
@@ -45,7 +45,7 @@ def variables_for(device: Device, environment: Mapping[str, str]) -> dict[str, s
     return {
         "LD_PRELOAD": " ".join([*libraries, *(one for one in before if one not in libraries)]),
         "LANEWISE_HCA_PORTS": ",".join(device.interfaces),
-        "LANEWISE_HCA_PERSONALITY": device.personality,
+        "LANEWISE_HCA_LINK_LAYER": device.link_layer,
         "LANEWISE_HCA_LMC": str(device.lid_mask_bits),
         "LANEWISE_HCA_MTU": str(device.mtu_bytes),
         "LANEWISE_HCA_LIDS": ",".join(f"{address}={lid}" for address, lid in device.lids),
@@ -63,8 +63,8 @@ def check(device: Device, interfaces: list[str]) -> None:
     for name in device.interfaces:
         if name not in interfaces:
             raise RequestError(f"--ports {name}: no such interface; use {', '.join(interfaces)}")
-    if device.personality not in PERSONALITIES:
-        raise RequestError(f"--personality {device.personality}: use {' or '.join(PERSONALITIES)}")
+    if device.link_layer not in LINK_LAYERS:
+        raise RequestError(f"--link-layer {device.link_layer}: use {' or '.join(LINK_LAYERS)}")
     if not 0 <= device.lid_mask_bits <= LID_MASK_BITS_MAX:
         raise RequestError(f"--lmc {device.lid_mask_bits}: use 0 to {LID_MASK_BITS_MAX}")
     folder = Path(device.pcap).absolute().parent

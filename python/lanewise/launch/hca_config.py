@@ -2,7 +2,7 @@
 """Hca config: a software device as a TOML file.
 
     ports = ["eth0", "eth1"]
-    personality = "infiniband"
+    link_layer = "infiniband"
     lmc = 1
     mtu = 2048
 
@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca import LID_MASK_BITS_MAX, MTUS, PERSONALITIES, PORTS_MAX, Device
+from lanewise.launch.hca import LID_MASK_BITS_MAX, LINK_LAYERS, MTUS, PORTS_MAX, Device
 from lanewise.toml.tables import Tables
 
-_KEYS = ("ports", "personality", "lmc", "mtu", "pcap", "lids")
+_KEYS = ("ports", "link_layer", "lmc", "mtu", "pcap", "lids")
+_OLD_LINK_LAYER = "personality"  # the name of the key in 0.1
 _FIRST_MULTICAST_LID = 0xC000
 
 
@@ -45,13 +46,14 @@ class _Reader(Tables):
     """Reads the values of a device."""
 
     def device(self) -> Device:
-        self.known(self.values, (), _KEYS)
+        self.known(self.values, (), (*_KEYS, *({_OLD_LINK_LAYER} & self.values.keys())))
+        link_layer = _OLD_LINK_LAYER if _OLD_LINK_LAYER in self.values else "link_layer"
         lmc = self.whole(self.values, (), "lmc", 0)
         if lmc > LID_MASK_BITS_MAX:
             raise self.refuse(("lmc",), f"lmc = {lmc}: use 0 to {LID_MASK_BITS_MAX}")
         return Device(
             interfaces=self.ports(),
-            personality=str(self.chosen("personality", PERSONALITIES)),
+            link_layer=str(self.chosen(link_layer, LINK_LAYERS)),
             lid_mask_bits=lmc,
             pcap=self.text("pcap", ""),
             mtu_bytes=int(self.chosen("mtu", MTUS)),

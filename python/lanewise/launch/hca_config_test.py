@@ -13,7 +13,7 @@ from lanewise.launch.hca_config import read, read_file
 
 WHOLE = """
 ports = ["eth0", "eth1"]
-personality = "infiniband"
+link_layer = "infiniband"
 lmc = 1
 mtu = 2048
 pcap = "packets.pcap"
@@ -30,6 +30,10 @@ def test_everything_is_read() -> None:
     assert read(WHOLE, "a.toml") == expected
 
 
+def test_the_old_name_of_the_link_layer_is_read() -> None:
+    assert read('personality = "infiniband"', "a.toml") == Device(link_layer="infiniband")
+
+
 def test_an_empty_file_is_the_device_without_options() -> None:
     assert read("", "a.toml") == Device()
 
@@ -41,7 +45,7 @@ def test_an_empty_file_is_the_device_without_options() -> None:
         ("ports = []", "a.toml:1: ports = []: name 1 or 2 different interfaces"),
         ('ports = ["a", "a"]', "name 1 or 2 different"),
         ('ports = "eth0"', "name 1 or 2 different"),
-        ('\n\npersonality = "iwarp"', "a.toml:3: personality = 'iwarp': use ethernet or infini"),
+        ('\n\nlink_layer = "iwarp"', "a.toml:3: link_layer = 'iwarp': use ethernet or infini"),
         ("lmc = 8", "a.toml:1: lmc = 8: use 0 to 7"),
         ("lmc = -1", "a.toml:1: lmc = -1 is not a whole number"),
         ("mtu = 1500", "a.toml:1: mtu = 1500: use 4096 or 2048 or 1024 or 512 or 256"),

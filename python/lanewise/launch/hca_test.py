@@ -52,7 +52,7 @@ def test_a_library_that_is_not_built_is_named(build: Path) -> None:
         (Device(()), "name 1 or 2 different"),
         (Device(("lo", "lo")), "name 1 or 2 different"),
         (Device(("eth7",)), "--ports eth7: no such interface; use lo, eth0"),
-        (Device(("lo",), "iwarp"), "--personality iwarp: use ethernet or infiniband"),
+        (Device(("lo",), "iwarp"), "--link-layer iwarp: use ethernet or infiniband"),
     ],
 )
 def test_a_device_that_cannot_be_is_refused(device: Device, sentence: str) -> None:

@@ -1,29 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What protects a program's queue pairs: the environment that it is started with."""
+"""The environment that protects a program's queue pairs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lanewise.errors import RequestError
 from lanewise.launch.hca import find_library
+from lanewise.toml import quantities
 
 LIBRARY = "liblanewise_protect.so"
 POLICIES = ("back", "stay", "balance")
-QUIET_MS_MAX = 3_600_000
+DELAY_MS_MAX = 3_600_000
+_TIME = replace(quantities.TIME, most=math.inf)
 
 
 @dataclass(frozen=True)
 class Protection:
-    """How to protect: paths are absolute, None is not wanted."""
+    """How to protect; paths are absolute."""
 
     path_file: Path | None = None
     report: Path | None = None
     policy: str = "back"
-    quiet_ms: int = 1000
-    grace_ms: int = 10_000
+    failback_delay_ms: int = 1000
+    retry_window_ms: int = 10_000
     strict: bool = False
 
 
@@ -31,20 +34,31 @@ def check(protection: Protection) -> None:
     """Raise RequestError for values that cannot be."""
     if protection.policy not in POLICIES:
         raise RequestError(f"--policy {protection.policy}: use {', '.join(POLICIES)}")
-    for name, value in (("--quiet", protection.quiet_ms), ("--grace", protection.grace_ms)):
-        if not 0 <= value <= QUIET_MS_MAX:
-            raise RequestError(f"{name} {value}: say 0 to {QUIET_MS_MAX} ms")
+    for name, value in (
+        ("--failback-delay", protection.failback_delay_ms),
+        ("--retry-window", protection.retry_window_ms),
+    ):
+        if not 0 <= value <= DELAY_MS_MAX:
+            raise RequestError(f"{name} {value} ms: use 0 to {DELAY_MS_MAX // 1000} s")
+
+
+def milliseconds(option: str, text: str) -> int:
+    """Return the milliseconds in the value of an option, such as "500ms" or "2 s"."""
+    try:
+        return round(quantities.parse(_TIME, "0 s" if text == "0" else text) / 1e6)
+    except ValueError as error:
+        raise RequestError(f"{option} {text} {error}") from None
 
 
 def variables_for(protection: Protection, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables to add; ours stands before a preloaded device."""
+    """Return the variables to add; our library comes before a preloaded device."""
     library = str(find_library(LIBRARY, environment))
     before = environment.get("LD_PRELOAD", "").replace(":", " ").split()
     variables = {
         "LD_PRELOAD": ":".join([library, *(one for one in before if one != library)]),
         "LANEWISE_PROTECT_POLICY": protection.policy,
-        "LANEWISE_PROTECT_QUIET_MS": str(protection.quiet_ms),
-        "LANEWISE_HCA_GRACE_MS": str(protection.grace_ms),
+        "LANEWISE_PROTECT_FAILBACK_DELAY_MS": str(protection.failback_delay_ms),
+        "LANEWISE_HCA_RETRY_WINDOW_MS": str(protection.retry_window_ms),
     }
     if protection.path_file is not None:
         variables["LANEWISE_PROTECT_PATHS"] = str(protection.path_file)

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca import PERSONALITIES, PORTS_MAX
+from lanewise.launch.hca import LINK_LAYERS, PORTS_MAX
 from lanewise.launch.native import PRESETS
 from lanewise.launch.registry import LAUNCHERS
 
@@ -60,7 +60,7 @@ class Hca:
     """
 
     ports: tuple[str, ...] = ()
-    personality: str = PERSONALITIES[0]
+    personality: str = LINK_LAYERS[0]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def parse(text: str, name: str, where: str) -> Transport:
 
 def hca_of(take: Taker) -> Hca:
     """Take the table of the software device."""
-    hca = Hca(take.texts("ports"), take.one_of("personality", PERSONALITIES, PERSONALITIES[0]))
+    hca = Hca(take.texts("ports"), take.one_of("personality", LINK_LAYERS, LINK_LAYERS[0]))
     take.nothing_left()
     if not 1 <= len(hca.ports) <= PORTS_MAX:
         raise RequestError(f"{take.where}: ports name 1 or {PORTS_MAX} interfaces")

@@ -33,20 +33,20 @@ const char *word_of(NoticeKind kind) {
 
 }  // namespace
 
-std::string sentence_of(const Tale& tale) {
-    std::string made = counted(tale.protected_count, "queue pair") + " protected";
-    const std::size_t unprotected = tale.unprotected_count + tale.pathless_count;
+std::string sentence_of(const ProcessReport& report) {
+    std::string made = counted(report.protected_count, "queue pair") + " protected";
+    const std::size_t unprotected = report.unprotected_count + report.pathless_count;
     if (unprotected) made += fmt::format(", {} unprotected", unprotected);
-    made += ", " + counted(tale.counters.migrations, "migration");
-    if (tale.counters.returns) made += fmt::format(" ({} home again)", tale.counters.returns);
-    if (tale.counters.errors) made += ", " + counted(tale.counters.errors, "migration error");
+    made += ", " + counted(report.counters.migrations, "migration");
+    if (report.counters.returns) made += fmt::format(" ({} home again)", report.counters.returns);
+    if (report.counters.errors) made += ", " + counted(report.counters.errors, "migration error");
     return made;
 }
 
-std::string line_of(const Tale& tale) {
-    const Counters& all = tale.counters;
+std::string line_of(const ProcessReport& report) {
+    const PathCounters& all = report.counters;
     std::string events;
-    for (const Notice& notice : tale.notices) {
+    for (const Notice& notice : report.notices) {
         events +=
             fmt::format(R"({}{{"event": "{}", "port": {}, "at_ns": {}}})",
                         events.empty() ? "" : ", ", word_of(notice.kind), notice.port, notice.at);
@@ -56,21 +56,21 @@ std::string line_of(const Tale& tale) {
         R"("unprotected": {}, "pathless": {}, "loads": {}, "loads_refused": {}, "armed": {}, )"
         R"("migrations": {}, "commanded": {}, "returns": {}, "errors": {}, "events": [{}]}})"
         "\n",
-        getpid(), tale.protected_count, tale.unprotected_count, tale.pathless_count, all.loads,
-        all.loads_refused, all.armed, all.migrations, all.commanded, all.returns, all.errors,
-        events);
+        getpid(), report.protected_count, report.unprotected_count, report.pathless_count,
+        all.loads, all.loads_refused, all.armed, all.migrations, all.commanded, all.returns,
+        all.errors, events);
 }
 
 void append(const std::string& file, const std::string& line) {
     const int out = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     const bool written =
         out >= 0 && write(out, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-    if (!written) complain(file + " cannot be written: " + std::strerror(errno));
+    if (!written) warn(file + " cannot be written: " + std::strerror(errno));
     if (out >= 0) close(out);
 }
 
-void complain(const std::string& sentence) {
-    std::fprintf(stderr, "lanewise protect: %s\n", sentence.c_str());
+void warn(const std::string& sentence) {
+    std::fprintf(stderr, "lanewise rdma protect: %s\n", sentence.c_str());
 }
 
 }  // namespace lanewise::paths::preload

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "verbs/abi/status.hpp"
 #include "verbs/proto/wire/icrc.hpp"
 
 namespace lanewise::verbs::abi {
@@ -31,13 +30,13 @@ std::uint32_t window_bytes(const port::Wire& wire) {
 }  // namespace
 
 Result<std::unique_ptr<Adapter>> Adapter::open(const Config& config,
-                                               std::function<void(const Event&)> tell) {
+                                               std::function<void(const Event&)> notify) {
     Result<port::Wire> wire = port::Wire::open();
     if (!wire) return wire.failure();
     Result<port::Descriptor> watch = port::watch_interfaces();
     if (!watch) return watch.failure();
     std::unique_ptr<Adapter> made(
-        new Adapter(config, std::move(*wire), std::move(*watch), std::move(tell)));
+        new Adapter(config, std::move(*wire), std::move(*watch), std::move(notify)));
     if (config.pcap.empty()) return made;
     Result<port::Capture> capture = port::Capture::open(config.pcap);
     if (!capture) return capture.failure();
@@ -46,7 +45,7 @@ Result<std::unique_ptr<Adapter>> Adapter::open(const Config& config,
 }
 
 Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
-                 std::function<void(const Event&)> tell)
+                 std::function<void(const Event&)> notify)
     : config_(std::move(config)),
       wire_(std::move(wire)),
       watch_(std::move(watch)),
@@ -57,7 +56,7 @@ Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
     read_ports();
     while (engine_->poll_event()) {
     }
-    tell_ = std::move(tell);
+    notify_ = std::move(notify);
     wire_.answer_with([this] { return status_of(*this); });
 }
 
@@ -94,7 +93,7 @@ bool Adapter::read_batch(Nanoseconds time) {
 void Adapter::finish_turn(Nanoseconds time) {
     if (engine_->next_deadline() <= time) engine_->on_deadline(time);
     send(time);
-    tell_events();
+    notify_events();
 }
 
 bool Adapter::serve(Nanoseconds time) {
@@ -125,7 +124,7 @@ bool Adapter::progress_towards(const CompletionQueue& queue, Nanoseconds time) {
 
 void Adapter::transmit(Nanoseconds time) {
     send(time);
-    tell_events();
+    notify_events();
 }
 
 void Adapter::send_all(Nanoseconds time) {
@@ -138,7 +137,7 @@ void Adapter::take_forwarded() {
     while (wire_.receive_forwarded([&](const port::Datagram& datagram) { take(datagram, time); })) {
     }
     send(time);
-    tell_events();
+    notify_events();
 }
 
 // Most packets come to the address of the one before.
@@ -158,7 +157,7 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     arrival.destination = datagram.destination;
     arrival.source_udp_port = datagram.source_port;
     arrival.likely_ip_id = static_cast<std::uint16_t>(datagram.number);
-    if (config_.personality == Personality::ethernet) {
+    if (config_.link_layer == LinkLayer::ethernet) {
         arrival.service_level = is_ipv4(datagram.source) ? came_over_ipv4 : came_over_ipv6;
     }
     if (capture_) capture(datagram.packet, arrival);
@@ -235,9 +234,9 @@ void Adapter::capture(const Transmission& sent) {
     capture_->flush();
 }
 
-void Adapter::tell_events() {
+void Adapter::notify_events() {
     while (const std::optional<Event> event = engine_->poll_event()) {
-        if (tell_) tell_(*event);
+        if (notify_) notify_(*event);
     }
 }
 
@@ -251,19 +250,19 @@ void Adapter::read_ports() {
         std::swap(next, ports_[index]);
         const PortState state = ports_[index].active ? PortState::active : PortState::down;
         if (engine_->port_state(number) != state) engine_->on_port_state(number, state);
-        if (next.gids != ports_[index].gids) tell_addresses(number, next.gids);
+        if (next.gids != ports_[index].gids) on_addresses_changed(number, next.gids);
     }
-    wire_.close_lines();
-    if (tell_) transmit(now());
+    wire_.close_connected();
+    if (notify_) transmit(now());
 }
 
-void Adapter::tell_addresses(std::uint8_t port, const GidTable& before) {
+void Adapter::on_addresses_changed(std::uint8_t port, const GidTable& before) {
     const GidTable& now = ports_[port - 1U].gids;
     for (std::size_t index = 0; index < now.size(); ++index) {
         const bool replaced = before[index] != no_address && now[index] != no_address;
         if (replaced) engine_->on_address_change(port, before[index], now[index]);
     }
-    if (tell_) tell_({.kind = EventKind::gid_changed, .port = port});
+    if (notify_) notify_({.kind = EventKind::gid_changed, .port = port});
 }
 
 std::uint32_t Adapter::take_number() {
@@ -276,7 +275,7 @@ std::uint32_t Adapter::take_number() {
 }
 
 void Adapter::abandon() {
-    wire_.close_lines();
+    wire_.close_connected();
     close(wire_.socket());
     close(wire_.mailbox());
     close(watch_.number());

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.hpp"
@@ -30,7 +31,7 @@ class Adapter {
   public:
     // `tell` is called for each event of the engine, under the lock.
     static Result<std::unique_ptr<Adapter>> open(const Config& config,
-                                                 std::function<void(const Event&)> tell);
+                                                 std::function<void(const Event&)> notify);
 
     std::mutex& lock() { return lock_; }
     // What follows wants the lock held.
@@ -76,7 +77,7 @@ class Adapter {
 
   private:
     Adapter(Config config, port::Wire wire, port::Descriptor watch,
-            std::function<void(const Event&)> tell);
+            std::function<void(const Event&)> notify);
 
     DeviceConfig engine_config() const;
     Origin origin_of(const AddressVector& to);
@@ -91,9 +92,9 @@ class Adapter {
     std::optional<std::uint8_t> port_at(const Address& address);
     std::optional<Transmission> take_transmission(Nanoseconds now);
     void keep_for_later();
-    void tell_events();
+    void notify_events();
     // The addresses of a port are no longer those of `before`.
-    void tell_addresses(std::uint8_t port, const GidTable& before);
+    void on_addresses_changed(std::uint8_t port, const GidTable& before);
 
     Config config_;
     std::mutex lock_;
@@ -104,7 +105,7 @@ class Adapter {
     std::uint8_t last_port_ = 0;
     std::unique_ptr<Device> engine_;
     std::atomic<Nanoseconds> arrived_at_ = 0;
-    std::function<void(const Event&)> tell_;
+    std::function<void(const Event&)> notify_;
     std::vector<std::byte> outgoing_;
     Pieces pieces_;                        // of what is sent now
     std::vector<iovec> vectors_;           // the same for the kernel
@@ -113,5 +114,9 @@ class Adapter {
     std::optional<port::Capture> capture_;
     std::uint32_t last_number_ = 0;
 };
+
+// What the device of this process is doing, as one JSON object for `lanewise rdma status`. Call it
+// with the adapter's lock held (status.cpp).
+std::string status_of(Adapter& adapter);
 
 }  // namespace lanewise::verbs::abi

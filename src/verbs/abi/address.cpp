@@ -2,7 +2,7 @@
 //
 // Address vectors and address handles.
 
-#include "verbs/abi/address.hpp"
+#include "verbs/abi/objects.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -73,8 +73,7 @@ std::optional<AddressVector> resolved(const Adapter& adapter, const ibv_ah_attr&
     address.destination_gid = address_of(attributes.grh.dgid);
 
     const Port& where = adapter.ports()[port - 1U];
-    const bool by_lid =
-        adapter.config().personality == Personality::infiniband && !address.is_global;
+    const bool by_lid = adapter.config().link_layer == LinkLayer::infiniband && !address.is_global;
     const bool meant = by_lid ? resolve_local(address, where, adapter.config().lids)
                               : address.is_global && resolve_global(address, where);
     if (!meant) return std::nullopt;
@@ -111,7 +110,7 @@ ibv_ah *ibv_create_ah(ibv_pd *pd, ibv_ah_attr *attr) {
     const std::lock_guard guard(context.adapter->lock());
     const auto address = resolved(*context.adapter, *attr, attr->port_num);
     if (!address) return refuse(EINVAL);
-    auto object = Cells<AddressObject>::make(ibv_ah{pd->context, pd, 0}, *address);
+    auto object = HandlePool<AddressObject>::make(ibv_ah{pd->context, pd, 0}, *address);
     ++own(pd).users;
     return &object.release()->shown;
 }
@@ -123,7 +122,7 @@ int ibv_destroy_ah(ibv_ah *ah) {
         const std::lock_guard guard(context.adapter->lock());
         --own(ah->pd).users;
     }
-    Cells<AddressObject>::bury(&own(ah));
+    HandlePool<AddressObject>::destroy(&own(ah));
     return 0;
 }
 
@@ -133,7 +132,7 @@ int ibv_init_ah_from_wc(ibv_context *context, uint8_t port_num, ibv_wc *wc, ibv_
     Context& owner = own(context);
     *ah_attr = {};
     ah_attr->dlid = wc->slid;
-    const bool infiniband = owner.adapter->config().personality == Personality::infiniband;
+    const bool infiniband = owner.adapter->config().link_layer == LinkLayer::infiniband;
     ah_attr->sl = infiniband ? wc->sl : 0;
     ah_attr->src_path_bits = wc->dlid_path_bits;
     ah_attr->port_num = port_num;

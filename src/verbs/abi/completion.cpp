@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "verbs/abi/completion.hpp"
-#include "verbs/abi/tell.hpp"
+#include "verbs/abi/objects.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {
@@ -50,7 +49,7 @@ CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entr
     Context& owner = own(context);
     if (channel && !is_live(channel)) return refuse(EINVAL);
     if (entries < 1 || entries > completions_max || comp_vector != 0) return refuse(EINVAL);
-    auto object = Cells<CompletionObject>::make();
+    auto object = HandlePool<CompletionObject>::make();
     const std::uint32_t capacity = std::max(entries, completions_least);
     const std::lock_guard guard(owner.adapter->lock());
     object->engine = owner.adapter->engine().create_completion_queue(capacity, object.get());
@@ -106,7 +105,7 @@ extern "C" {
 
 ibv_comp_channel *ibv_create_comp_channel(ibv_context *context) {
     if (const int error = refusal(context)) return refuse(error);
-    auto object = Cells<ChannelObject>::make();
+    auto object = HandlePool<ChannelObject>::make();
     object->shown = {context, object->notices.descriptor(), 0};
     return &object.release()->shown;
 }
@@ -114,7 +113,7 @@ ibv_comp_channel *ibv_create_comp_channel(ibv_context *context) {
 int ibv_destroy_comp_channel(ibv_comp_channel *channel) {
     if (!is_live(channel)) return EINVAL;
     if (channel->refcnt > 0) return EBUSY;
-    Cells<ChannelObject>::bury(&own(channel));
+    HandlePool<ChannelObject>::destroy(&own(channel));
     return 0;
 }
 
@@ -154,7 +153,7 @@ int ibv_destroy_cq(ibv_cq *cq) {
     });
     wait_for(cq->mutex, cq->cond, cq->comp_events_completed, object.completion_notices_taken);
     wait_for(cq->mutex, cq->cond, cq->async_events_completed, object.events_taken);
-    Cells<CompletionObject>::bury(&object);
+    HandlePool<CompletionObject>::destroy(&object);
     return 0;
 }
 

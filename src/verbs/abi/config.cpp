@@ -48,6 +48,11 @@ std::optional<std::vector<LidPlan::Given>> read_lids(const char *text, unsigned 
     return given;
 }
 
+const char *variable(const char *name, const char *old_name) {
+    const char *value = std::getenv(name);
+    return value ? value : std::getenv(old_name);
+}
+
 std::optional<Mtu> read_mtu(std::string_view text) {
     for (const Mtu mtu : {Mtu::b256, Mtu::b512, Mtu::b1024, Mtu::b2048, Mtu::b4096}) {
         if (text == std::to_string(mtu_bytes(mtu))) return mtu;
@@ -57,9 +62,9 @@ std::optional<Mtu> read_mtu(std::string_view text) {
 
 }  // namespace
 
-Result<Config> read_config(const Settings& settings) {
+Result<Config> read_config(const ConfigVariables& variables) {
     Config config;
-    const char *ports = settings.ports;
+    const char *ports = variables.ports;
     if (ports && *ports) {
         config.interfaces.clear();
         std::istringstream names(ports);
@@ -72,7 +77,7 @@ Result<Config> read_config(const Settings& settings) {
                        fmt::format("LANEWISE_HCA_PORTS={} names {} interfaces; name 1 or {}", ports,
                                    config.interfaces.size(), ports_max)};
     }
-    if (const char *bits = settings.lid_mask_bits; bits && *bits) {
+    if (const char *bits = variables.lid_mask_bits; bits && *bits) {
         const bool is_digit = bits[0] >= '0' && bits[0] <= '7' && bits[1] == '\0';
         if (!is_digit) {
             return Failure{LW_ERR_ARGUMENT, fmt::format("LANEWISE_HCA_LMC={} is not 0 to {}", bits,
@@ -80,47 +85,48 @@ Result<Config> read_config(const Settings& settings) {
         }
         config.lids.mask_bits = static_cast<unsigned>(bits[0] - '0');
     }
-    if (const char *lids = settings.lids; lids && *lids) {
+    if (const char *lids = variables.lids; lids && *lids) {
         const auto given = read_lids(lids, config.lids.mask_bits);
         if (!given) {
-            return refusal("LANEWISE_HCA_LIDS", lids,
-                           "is no list of ADDRESS=LID with LIDs below 49152, multiples of 2^LMC");
+            return refusal(
+                "LANEWISE_HCA_LIDS", lids,
+                "is not a list of ADDRESS=LID with LIDs below 49152, multiples of 2^LMC");
         }
         config.lids.given = *given;
     }
-    if (const char *mtu = settings.mtu; mtu && *mtu) {
+    if (const char *mtu = variables.mtu; mtu && *mtu) {
         const std::optional<Mtu> read = read_mtu(mtu);
         if (!read) return refusal("LANEWISE_HCA_MTU", mtu, "is not 256, 512, 1024, 2048 or 4096");
         config.mtu_max = *read;
     }
-    if (settings.pcap) config.pcap = settings.pcap;
-    const char *personality = settings.personality;
-    const std::string_view wanted = personality ? personality : "";
+    if (variables.pcap) config.pcap = variables.pcap;
+    const char *link_layer = variables.link_layer;
+    const std::string_view wanted = link_layer ? link_layer : "";
     if (wanted == "infiniband") {
-        config.personality = Personality::infiniband;
+        config.link_layer = LinkLayer::infiniband;
     } else if (!wanted.empty() && wanted != "ethernet") {
         return Failure{LW_ERR_ARGUMENT,
-                       fmt::format("LANEWISE_HCA_PERSONALITY={} is unknown; say ethernet or "
+                       fmt::format("LANEWISE_HCA_LINK_LAYER={} is unknown; use ethernet or "
                                    "infiniband",
                                    wanted)};
     }
-    const std::string_view grace = settings.retry_window_ms ? settings.retry_window_ms : "";
-    const auto read = std::from_chars(grace.begin(), grace.end(), config.retry_window_ms);
-    if (!grace.empty() && (read.ec != std::errc{} || read.ptr != grace.end())) {
-        return Failure{LW_ERR_ARGUMENT,
-                       fmt::format("LANEWISE_HCA_GRACE_MS={} is no number of milliseconds", grace)};
+    const std::string_view window = variables.retry_window_ms ? variables.retry_window_ms : "";
+    const auto read = std::from_chars(window.begin(), window.end(), config.retry_window_ms);
+    if (!window.empty() && (read.ec != std::errc{} || read.ptr != window.end())) {
+        return refusal("LANEWISE_HCA_RETRY_WINDOW_MS", window, "is not a number of milliseconds");
     }
     return config;
 }
 
 Result<Config> read_config() {
-    return read_config({.ports = std::getenv("LANEWISE_HCA_PORTS"),
-                        .personality = std::getenv("LANEWISE_HCA_PERSONALITY"),
-                        .lid_mask_bits = std::getenv("LANEWISE_HCA_LMC"),
-                        .lids = std::getenv("LANEWISE_HCA_LIDS"),
-                        .mtu = std::getenv("LANEWISE_HCA_MTU"),
-                        .pcap = std::getenv("LANEWISE_HCA_PCAP"),
-                        .retry_window_ms = std::getenv("LANEWISE_HCA_GRACE_MS")});
+    return read_config(
+        {.ports = std::getenv("LANEWISE_HCA_PORTS"),
+         .link_layer = variable("LANEWISE_HCA_LINK_LAYER", "LANEWISE_HCA_PERSONALITY"),
+         .lid_mask_bits = std::getenv("LANEWISE_HCA_LMC"),
+         .lids = std::getenv("LANEWISE_HCA_LIDS"),
+         .mtu = std::getenv("LANEWISE_HCA_MTU"),
+         .pcap = std::getenv("LANEWISE_HCA_PCAP"),
+         .retry_window_ms = variable("LANEWISE_HCA_RETRY_WINDOW_MS", "LANEWISE_HCA_GRACE_MS")});
 }
 
 }  // namespace lanewise::verbs::abi

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `lanewise hca` asks of the library, handed over in the environment:
+// The settings of the software device, which `lanewise rdma run` passes in the environment:
 //
-//   LANEWISE_HCA_PORTS        eth0,eth1   the interface of port 1, 2 (default: lo)
-//   LANEWISE_HCA_PERSONALITY  ethernet | infiniband
-//   LANEWISE_HCA_GRACE_MS     10000       how long to retry where every path is dead (default: 0)
-//   LANEWISE_HCA_LMC          0 … 7
-//   LANEWISE_HCA_LIDS         10.0.0.1=16,10.0.0.2=32   the LIDs of addresses (default: from them)
-//   LANEWISE_HCA_MTU          256 … 4096  the longest path MTU of a port
-//   LANEWISE_HCA_PCAP         packets.pcap, where packets are to be captured
+//   LANEWISE_HCA_PORTS            eth0,eth1: the interface of port 1, 2 (default: lo)
+//   LANEWISE_HCA_LINK_LAYER       ethernet | infiniband
+//   LANEWISE_HCA_RETRY_WINDOW_MS  10000: how long to retry while every path is dead (default: 0)
+//   LANEWISE_HCA_LMC              0 … 7
+//   LANEWISE_HCA_LIDS             10.0.0.1=16,10.0.0.2=32 (default: derived from the addresses)
+//   LANEWISE_HCA_MTU              256 … 4096: the longest path MTU of a port
+//   LANEWISE_HCA_PCAP             packets.pcap: a file for all packets
+//
+// The names of 0.1, LANEWISE_HCA_PERSONALITY and LANEWISE_HCA_GRACE_MS, are still read.
 
 #pragma once
 
@@ -25,7 +27,7 @@ namespace lanewise::verbs::abi {
 inline constexpr std::size_t ports_max = 2;
 inline constexpr unsigned lid_mask_bits_max = 7;
 
-enum class Personality : unsigned char { ethernet, infiniband };
+enum class LinkLayer : unsigned char { ethernet, infiniband };
 
 // Which LIDs lead to which address.
 struct LidPlan {
@@ -39,17 +41,17 @@ struct LidPlan {
 
 struct Config {
     std::vector<std::string> interfaces{"lo"};
-    Personality personality = Personality::ethernet;
+    LinkLayer link_layer = LinkLayer::ethernet;
     LidPlan lids;
     Mtu mtu_max = Mtu::b4096;
     std::uint32_t retry_window_ms = 0;  // 0: as the standard says
-    std::string pcap;            // a file for the packets that come and go; empty: none
+    std::string pcap;                   // a file for the packets that come and go; empty: none
 };
 
-// Null stands for a variable that is not set.
-struct Settings {
+// The values of those variables; null if one is not set.
+struct ConfigVariables {
     const char *ports = nullptr;
-    const char *personality = nullptr;
+    const char *link_layer = nullptr;
     const char *lid_mask_bits = nullptr;
     const char *lids = nullptr;
     const char *mtu = nullptr;
@@ -57,7 +59,7 @@ struct Settings {
     const char *retry_window_ms = nullptr;
 };
 
-Result<Config> read_config(const Settings& settings);
+Result<Config> read_config(const ConfigVariables& variables);
 
 // From the environment of this process.
 Result<Config> read_config();

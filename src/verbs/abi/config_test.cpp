@@ -7,21 +7,21 @@ namespace lanewise::verbs::abi {
 namespace {
 
 TEST(ConfigTest, WithoutAWordThereIsOnePortOnTheLoopbackInterface) {
-    const Result<Config> config = read_config(Settings{});
+    const Result<Config> config = read_config(ConfigVariables{});
     ASSERT_TRUE(config);
     EXPECT_EQ(config->interfaces, std::vector<std::string>{"lo"});
-    EXPECT_EQ(config->personality, Personality::ethernet);
+    EXPECT_EQ(config->link_layer, LinkLayer::ethernet);
 }
 
 TEST(ConfigTest, PortsAreNamesBetweenCommas) {
-    const Result<Config> config = read_config({.ports = "eth0,eth1", .personality = "infiniband"});
+    const Result<Config> config = read_config({.ports = "eth0,eth1", .link_layer = "infiniband"});
     ASSERT_TRUE(config);
     EXPECT_EQ(config->interfaces, (std::vector<std::string>{"eth0", "eth1"}));
-    EXPECT_EQ(config->personality, Personality::infiniband);
+    EXPECT_EQ(config->link_layer, LinkLayer::infiniband);
 }
 
 TEST(ConfigTest, MoreThanTwoPortsAreRefused) {
-    const Result<Config> config = read_config({.ports = "a,b,c", .personality = nullptr});
+    const Result<Config> config = read_config({.ports = "a,b,c", .link_layer = nullptr});
     ASSERT_FALSE(config);
     EXPECT_NE(config.failure().sentence.find("a,b,c"), std::string::npos);
 }
@@ -53,8 +53,8 @@ TEST(ConfigTest, TheLongestMtuIsOneThatPathsHave) {
     EXPECT_FALSE(read_config({.mtu = "1500"}));
 }
 
-TEST(ConfigTest, AnUnknownPersonalityIsNamed) {
-    const Result<Config> config = read_config({.ports = "lo", .personality = "iwarp"});
+TEST(ConfigTest, AnUnknownLinkLayerIsNamed) {
+    const Result<Config> config = read_config({.ports = "lo", .link_layer = "iwarp"});
     ASSERT_FALSE(config);
     EXPECT_NE(config.failure().sentence.find("iwarp"), std::string::npos);
 }

@@ -13,7 +13,6 @@
 #include <set>
 
 #include "verbs/abi/objects.hpp"
-#include "verbs/abi/tell.hpp"
 
 // Not in the header; Open MPI and drivers declare it themselves.
 extern "C" const char *ibv_get_sysfs_path(void);
@@ -82,7 +81,7 @@ DeviceObject *the_device() {
     static const bool usable = [] {
         Result<Config> config = read_config();
         if (!config) {
-            complain(config.failure().sentence);
+            warn(config.failure().sentence);
             return false;
         }
         device.config = *config;
@@ -125,14 +124,14 @@ void remember(Context *context) {
         pthread_atfork(
             [] {
                 contexts_lock.lock();
-                cells_lock().lock();
+                handle_pool_lock().lock();
             },
             [] {
-                cells_lock().unlock();
+                handle_pool_lock().unlock();
                 contexts_lock.unlock();
             },
             [] {
-                cells_lock().unlock();
+                handle_pool_lock().unlock();
                 leave_to_parent();
                 contexts_lock.unlock();
             });
@@ -158,14 +157,14 @@ void fill(Context& context, ibv_device *device) {
 
 }  // namespace
 
-void complain(const std::string& sentence) {
-    std::fprintf(stderr, "lanewise hca: %s\n", sentence.c_str());
+void warn(const std::string& sentence) {
+    std::fprintf(stderr, "lanewise rdma run: %s\n", sentence.c_str());
 }
 
 bool refused_in_child(const Context& context) {
     if (!context.forked) return false;
     static const bool told = [] {
-        complain("a child process cannot use the RDMA device of its parent; open it after fork");
+        warn("a child process cannot use the RDMA device of its parent; open it after fork");
         return true;
     }();
     return told;
@@ -204,13 +203,13 @@ __be64 ibv_get_device_guid(ibv_device *device) {
 }
 
 ibv_context *ibv_open_device(ibv_device *device) {
-    auto context = Cells<Context>::make();
+    auto context = HandlePool<Context>::make();
     Context *told = context.get();
     Result<std::unique_ptr<Adapter>> adapter =
         Adapter::open(own_as<DeviceObject>(device).config,
-                      [told](const lanewise::verbs::Event& event) { tell(*told, event); });
+                      [told](const lanewise::verbs::Event& event) { notify(*told, event); });
     if (!adapter) {
-        complain(adapter.failure().sentence);
+        warn(adapter.failure().sentence);
         return refuse(EIO);
     }
     context->adapter = std::move(*adapter);
@@ -228,7 +227,7 @@ int ibv_close_device(ibv_context *context) {
         open_contexts().erase(closed);
     }
     if (closed->forked) return 0;
-    Cells<Context>::bury(closed);
+    HandlePool<Context>::destroy(closed);
     return 0;
 }
 

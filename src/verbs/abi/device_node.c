@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The second object that `lanewise hca` preloads: it answers for the files that
+ * The second object that `lanewise rdma run` preloads: it answers for the files that
  * a kernel device would have. UCX will not look at a device without a device
  * file, though it never opens it, and reads the kind of a GID from sysfs.
  *
@@ -54,11 +54,12 @@ static int open_gid_attribute(const char *path) {
     char what[8];
     char text[64];
     if (!path || sscanf(path, GID_ATTRIBUTE, &port, what, &index) != 3) return -1;
-    const char *personality = getenv("LANEWISE_HCA_PERSONALITY");
+    const char *link_layer = getenv("LANEWISE_HCA_LINK_LAYER");
+    if (!link_layer) link_layer = getenv("LANEWISE_HCA_PERSONALITY"); /* its name in 0.1 */
     if (strcmp(what, "ndevs") == 0) {
         if (!interface_of(port, text, sizeof text - 1)) return -1;
     } else if (strcmp(what, "types") == 0) {
-        const int infiniband = personality && strcmp(personality, "infiniband") == 0;
+        const int infiniband = link_layer && strcmp(link_layer, "infiniband") == 0;
         strcpy(text, infiniband ? "IB/RoCE v1" : "RoCE v2");
     } else {
         return -1;

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "verbs/abi/tell.hpp"
+#include "verbs/abi/objects.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {
@@ -50,7 +50,7 @@ void count_acknowledged(Shown *object, std::uint32_t Shown::*counter) {
 
 }  // namespace
 
-void tell(Context& context, const Event& event) {
+void notify(Context& context, const Event& event) {
     if (event.kind == EventKind::completion) {
         tell_completion(event.completion_queue);
         return;

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "verbs/abi/completion.hpp"
+#include "verbs/abi/objects.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {

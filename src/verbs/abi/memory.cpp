@@ -51,7 +51,7 @@ ibv_mr *register_region(ibv_pd *pd, void *address, std::size_t length_bytes, std
     if (const int error = check_access(access)) return refuse(error);
     if (length_bytes > 0 && !is_mapped(address, length_bytes)) return refuse(EFAULT);
 
-    auto region = Cells<RegionObject>::make();
+    auto region = HandlePool<RegionObject>::make();
     const std::lock_guard guard(context.adapter->lock());
     const std::uint32_t key =
         context.adapter->engine().memory().add({.domain = own(pd).number,
@@ -82,7 +82,7 @@ extern "C" {
 ibv_pd *ibv_alloc_pd(ibv_context *context) {
     if (const int error = refusal(context)) return refuse(error);
     Context& owner = own(context);
-    auto domain = Cells<DomainObject>::make();
+    auto domain = HandlePool<DomainObject>::make();
     const std::lock_guard guard(owner.adapter->lock());
     domain->number = ++owner.last_domain;
     domain->shown = {context, domain->number};
@@ -92,7 +92,7 @@ ibv_pd *ibv_alloc_pd(ibv_context *context) {
 int ibv_dealloc_pd(ibv_pd *pd) {
     if (!is_live(pd)) return EINVAL;
     if (own(pd).users > 0) return EBUSY;
-    Cells<DomainObject>::bury(&own(pd));
+    HandlePool<DomainObject>::destroy(&own(pd));
     return 0;
 }
 
@@ -152,7 +152,7 @@ int ibv_dereg_mr(ibv_mr *mr) {
         if (!context.adapter->engine().memory().remove(mr->lkey)) return EINVAL;
         --own(mr->pd).users;
     }
-    Cells<RegionObject>::bury(&own(mr));
+    HandlePool<RegionObject>::destroy(&own(mr));
     return 0;
 }
 

@@ -11,10 +11,13 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <type_traits>
 
 #include "verbs/abi/adapter.hpp"
-#include "verbs/abi/cells.hpp"
+#include "verbs/abi/handle_pool.hpp"
 #include "verbs/abi/notices.hpp"
 #include "verbs/abi/progress_thread.hpp"
 
@@ -154,12 +157,12 @@ bool refused_in_child(const Context& context);
 
 // Whether a handle is one of an object that was not destroyed, of a device that is open.
 inline bool is_live(ibv_context *context) {
-    return context && Cells<Context>::lives(&own(context));
+    return context && HandlePool<Context>::lives(&own(context));
 }
 template <typename Shown>
 bool is_live(Shown *shown) {
     auto *object = shown ? &own(shown) : nullptr;
-    return Cells<std::remove_reference_t<decltype(*object)>>::lives(object) &&
+    return HandlePool<std::remove_reference_t<decltype(*object)>>::lives(object) &&
            is_live(shown->context);
 }
 
@@ -180,5 +183,26 @@ void set_extended_operations(verbs_context& context);
 void set_queries(verbs_context& context);
 void set_work_operations(ibv_qp_ex& queue_pair);
 ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *init);
+
+// What the files of this part offer each other.
+
+// None if the port, the GID index or the destination are not valid (address.cpp).
+std::optional<AddressVector> resolved(const Adapter& adapter, const ibv_ah_attr& attributes,
+                                      std::uint8_t port);
+ibv_ah_attr shown_address(const AddressVector& address);
+
+// Null with errno set if it cannot be made (completion.cpp).
+CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entries,
+                                        void *cq_context, ibv_comp_channel *channel,
+                                        int comp_vector);
+// Makes progress and takes what has completed; returns how many.
+std::size_t poll_completions(CompletionObject& object, std::span<Completion> into);
+ibv_wc shown_completion(const Completion& completion);
+
+inline constexpr const char *device_name = "lanewise0";
+// Prints one line on standard error (events.cpp).
+void warn(const std::string& sentence);
+// Turns an event of the engine into a notice on a channel or on the context.
+void notify(Context& context, const Event& event);
 
 }  // namespace lanewise::verbs::abi

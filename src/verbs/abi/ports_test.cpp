@@ -42,7 +42,9 @@ TEST(GidTableTest, AddressesBeyondTheTableAreLeftOut) {
 }
 
 TEST(PortTest, APortIsActiveWithACarrierAndAnAddress) {
-    port::Interface interface{.name = "eth0", .carrier = true, .mac = {}, .addresses = {}};
+    port::Interface interface {
+        .name = "eth0", .carrier = true, .mac = {}, .addresses = {}
+    };
     EXPECT_FALSE(updated(Port{}, interface).active);
     interface.addresses = {ipv4("10.0.0.1")};
     EXPECT_TRUE(updated(Port{}, interface).active);

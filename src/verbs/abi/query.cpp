@@ -72,7 +72,7 @@ int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *,
 
 ibv_port_attr port_attributes(const Adapter& adapter, const DeviceConfig& config,
                               const Port& port) {
-    const bool infiniband = adapter.config().personality == Personality::infiniband;
+    const bool infiniband = adapter.config().link_layer == LinkLayer::infiniband;
     ibv_port_attr made{};
     made.state = port.active ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
     made.phys_state = port.interface.carrier ? linked_up : disabled;
@@ -126,7 +126,7 @@ std::optional<ibv_gid_entry> gid_entry(Context& context, std::uint32_t port_num,
     std::copy(port.gids[index].begin(), port.gids[index].end(), std::begin(entry.gid.raw));
     entry.gid_index = index;
     entry.port_num = port_num;
-    entry.gid_type = context.adapter->config().personality == Personality::infiniband
+    entry.gid_type = context.adapter->config().link_layer == LinkLayer::infiniband
                          ? IBV_GID_TYPE_IB
                          : IBV_GID_TYPE_ROCE_V2;
     entry.ndev_ifindex = port.interface.index;

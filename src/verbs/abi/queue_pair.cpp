@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "verbs/abi/address.hpp"
-#include "verbs/abi/tell.hpp"
+#include "verbs/abi/objects.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {
@@ -75,7 +74,7 @@ ibv_qp *make_queue_pair(ibv_pd *pd, ibv_qp_init_attr& init) {
     const std::uint32_t number = context.adapter->take_number();
     if (number == 0) return refuse(ENOMEM);
 
-    auto object = Cells<QueuePairObject>::make();
+    auto object = HandlePool<QueuePairObject>::make();
     object->engine =
         engine.create_queue_pair(engine_init(init, *transport, own(pd), number, object.get()));
     if (!object->engine) return nullptr;
@@ -121,9 +120,9 @@ bool fits_interface(const Adapter& adapter, const Attributes& attributes) {
     const port::Interface& interface = port.interface;
     const Mtu longest = active_mtu(port, adapter.config());
     if (attributes.path_mtu <= longest) return true;
-    complain(fmt::format("a path MTU of {} does not fit {}, whose MTU of {} carries {}; ask for {}",
-                         mtu_bytes(attributes.path_mtu), interface.name, interface.mtu_bytes,
-                         mtu_bytes(longest), mtu_bytes(longest)));
+    warn(fmt::format("a path MTU of {} does not fit {}, whose MTU of {} carries {}; ask for {}",
+                     mtu_bytes(attributes.path_mtu), interface.name, interface.mtu_bytes,
+                     mtu_bytes(longest), mtu_bytes(longest)));
     return false;
 }
 
@@ -280,7 +279,7 @@ int ibv_destroy_qp(ibv_qp *qp) {
         }
     });
     wait_for(qp->mutex, qp->cond, qp->events_completed, object.events_taken);
-    Cells<QueuePairObject>::bury(&object);
+    HandlePool<QueuePairObject>::destroy(&object);
     return 0;
 }
 

@@ -20,7 +20,7 @@ ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {
         wanted.max_sge > engine.config().slices_max) {
         return refuse(EINVAL);
     }
-    auto object = Cells<SharedReceiveObject>::make();
+    auto object = HandlePool<SharedReceiveObject>::make();
     const std::uint32_t slices = wanted.max_sge > 0 ? wanted.max_sge : 1;
     object->engine =
         engine.create_shared_receive_queue(own(pd).number, wanted.max_wr, slices, object.get());
@@ -70,7 +70,7 @@ int ibv_destroy_srq(ibv_srq *srq) {
         return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == srq;
     });
     wait_for(srq->mutex, srq->cond, srq->events_completed, object.events_taken);
-    Cells<SharedReceiveObject>::bury(&object);
+    HandlePool<SharedReceiveObject>::destroy(&object);
     return 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "verbs/abi/status.hpp"
+#include "verbs/abi/adapter.hpp"
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace lanewise::verbs::abi {
 namespace {
 
 // An answer is one datagram; what does not fit is only counted.
-constexpr std::size_t queue_pairs_told_max = 200;
+constexpr std::size_t queue_pairs_shown_max = 200;
 constexpr std::array states{"reset", "init", "rtr", "rts", "sqd", "sqe", "error"};
 constexpr std::array migrations{"migrated", "rearm", "armed"};
 constexpr std::array transports{"rc", "uc", "rd", "ud"};  // as enum Transport counts
@@ -59,7 +59,7 @@ Json counters_of(const QueuePairCounters& from) {
 }
 
 Json ports_of(Adapter& adapter) {
-    Json told = Json::array();
+    Json shown = Json::array();
     for (std::size_t index = 0; index < adapter.ports().size(); ++index) {
         const Port& port = adapter.ports()[index];
         const auto number = static_cast<std::uint8_t>(index + 1);
@@ -67,47 +67,47 @@ Json ports_of(Adapter& adapter) {
         for (const Address& gid : port.gids) {
             if (gid != no_address) gids.push_back(port::text(gid));
         }
-        told.push_back({{"port", number},
-                        {"interface", port.interface.name},
-                        {"state", port.active ? "active" : "down"},
-                        {"gids", std::move(gids)},
-                        {"counters", counters_of(adapter.engine().counters(number))}});
+        shown.push_back({{"port", number},
+                         {"interface", port.interface.name},
+                         {"state", port.active ? "active" : "down"},
+                         {"gids", std::move(gids)},
+                         {"counters", counters_of(adapter.engine().counters(number))}});
     }
-    return told;
+    return shown;
 }
 
 Json queue_pair_of(const QueuePair& queue_pair) {
     const Attributes now = queue_pair.query();
-    Json told{{"number", queue_pair.number()},
-              {"transport", transports.at(static_cast<std::size_t>(queue_pair.init().transport))},
-              {"state", states.at(static_cast<std::size_t>(now.state))},
-              {"port", now.port}};
+    Json shown{{"number", queue_pair.number()},
+               {"transport", transports.at(static_cast<std::size_t>(queue_pair.init().transport))},
+               {"state", states.at(static_cast<std::size_t>(now.state))},
+               {"port", now.port}};
     if (queue_pair.init().transport != Transport::ud) {
-        told["migration"] = migrations.at(static_cast<std::size_t>(now.migration));
-        told["peer"] = now.destination_qpn;
-        told["address"] = port::text(now.primary.address.destination);
+        shown["migration"] = migrations.at(static_cast<std::size_t>(now.migration));
+        shown["peer"] = now.destination_qpn;
+        shown["address"] = port::text(now.primary.address.destination);
     }
-    told["counters"] = counters_of(queue_pair.counters());
-    return told;
+    shown["counters"] = counters_of(queue_pair.counters());
+    return shown;
 }
 
 }  // namespace
 
 std::string status_of(Adapter& adapter) {
     const std::vector<const QueuePair *> found = adapter.engine().queue_pairs();
-    Json told = Json::array();
-    for (std::size_t at = 0; at < std::min(found.size(), queue_pairs_told_max); ++at) {
-        told.push_back(queue_pair_of(*found[at]));
+    Json shown = Json::array();
+    for (std::size_t at = 0; at < std::min(found.size(), queue_pairs_shown_max); ++at) {
+        shown.push_back(queue_pair_of(*found[at]));
     }
-    const bool infiniband = adapter.config().personality == Personality::infiniband;
+    const bool infiniband = adapter.config().link_layer == LinkLayer::infiniband;
     return Json{{"process", getpid()},
                 {"program", name_of_program()},
-                {"personality", infiniband ? "infiniband" : "ethernet"},
+                {"link_layer", infiniband ? "infiniband" : "ethernet"},
                 {"regions", adapter.engine().memory().size()},
                 {"packets_forwarded", adapter.forwarded()},
                 {"ports", ports_of(adapter)},
                 {"queue_pair_count", found.size()},
-                {"queue_pairs", std::move(told)}}
+                {"queue_pairs", std::move(shown)}}
         .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

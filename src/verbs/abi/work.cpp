@@ -7,7 +7,7 @@
 #include <array>
 #include <cerrno>
 
-#include "verbs/abi/completion.hpp"
+#include "verbs/abi/objects.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {

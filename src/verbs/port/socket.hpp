@@ -46,12 +46,27 @@ void add_control(msghdr& message, cmsghdr *& next, int level, int type, const Va
 }
 
 // An address for a socket that speaks IPv6, and IPv4 as a part of it.
-sockaddr_in6 socket_address(const Address& address, std::uint16_t udp_port, unsigned interface);
+inline sockaddr_in6 socket_address(const Address& address, std::uint16_t udp_port,
+                                   unsigned interface) {
+    sockaddr_in6 made{};
+    made.sin6_family = AF_INET6;
+    made.sin6_port = htons(udp_port);
+    std::memcpy(made.sin6_addr.s6_addr, address.data(), address.size());
+    if (is_link_local(address)) made.sin6_scope_id = interface;
+    return made;
+}
 
 // Fragments are refused: they would not keep to the identifications that the ICRC covers.
-bool forbid_fragments(int socket, int family);
+inline bool forbid_fragments(int socket, int family) {
+    const int discover = IP_PMTUDISC_DO;
+    if (!set(socket, SOL_IP, IP_MTU_DISCOVER, discover)) return false;
+    return family == AF_INET || set(socket, SOL_IPV6, IPV6_MTU_DISCOVER, discover);
+}
 
 // Room for several windows of packets. Root may have more than net.core.rmem_max allows.
-void enlarge_buffer(int socket, int forced, int asked);
+inline void enlarge_buffer(int socket, int forced, int asked) {
+    constexpr int bytes = 8 << 20;
+    if (!set(socket, SOL_SOCKET, forced, bytes)) set(socket, SOL_SOCKET, asked, bytes);
+}
 
 }  // namespace lanewise::verbs::port

@@ -49,10 +49,9 @@ Result<Descriptor> open_socket() {
     const int number = made.number();
     const int yes = 1;
     const int no = 0;
-    const bool prepared = set(number, SOL_IPV6, IPV6_V6ONLY, no) &&
-                          set(number, SOL_SOCKET, SO_REUSEPORT, yes) &&
-                          set(number, SOL_IPV6, IPV6_RECVPKTINFO, yes) &&
-                          forbid_fragments(number, AF_INET6);
+    const bool prepared =
+        set(number, SOL_IPV6, IPV6_V6ONLY, no) && set(number, SOL_SOCKET, SO_REUSEPORT, yes) &&
+        set(number, SOL_IPV6, IPV6_RECVPKTINFO, yes) && forbid_fragments(number, AF_INET6);
     if (!prepared) return refused("prepare a UDP socket");
     set(number, SOL_UDP, UDP_GRO, yes);
     enlarge_buffer(number, SO_RCVBUFFORCE, SO_RCVBUF);
@@ -163,16 +162,16 @@ bool Wire::is_answer(std::span<const std::byte> packet) {
 }
 
 Origin Wire::origin(const Route& route) {
-    const Line *line = lines_.use(route);
-    return line ? line->origin() : Origin{roce_udp_port, 0};
+    const ConnectedSocket *connected = connected_.use(route);
+    return connected ? connected->origin() : Origin{roce_udp_port, 0};
 }
 
 Sent Wire::send(const Departure& departure) {
     if (departure.origin.source_udp_port == roce_udp_port) return send_from_any(departure);
-    Line *line = lines_.find(departure.route);
-    if (!line || line->origin() != departure.origin) return Sent::lost;
-    const Sent sent = line->send(departure.pieces, departure.segment_bytes);
-    if (sent == Sent::lost) lines_.close(departure.route);
+    ConnectedSocket *connected = connected_.find(departure.route);
+    if (!connected || connected->origin() != departure.origin) return Sent::lost;
+    const Sent sent = connected->send(departure.pieces, departure.segment_bytes);
+    if (sent == Sent::lost) connected_.close(departure.route);
     return sent;
 }
 

@@ -24,8 +24,8 @@
 
 #include "base/result.hpp"
 #include "verbs/port/address.hpp"
+#include "verbs/port/connected_socket.hpp"
 #include "verbs/port/descriptor.hpp"
-#include "verbs/port/lines.hpp"
 #include "verbs/port/slot.hpp"
 #include "verbs/proto/wire/packet.hpp"
 
@@ -54,7 +54,7 @@ struct Datagram {
     std::span<const std::byte> packet;
 };
 
-// A letter to the mailbox that asks for the state of a process (`lanewise hca status`).
+// A letter to the mailbox that asks for the state of a process (`lanewise rdma status`).
 inline constexpr std::string_view status_question = "status";
 
 class Wire {
@@ -67,7 +67,7 @@ class Wire {
     // What was sealed for an origin that meanwhile is another is lost.
     Sent send(const Departure& departure);
     // Interfaces or addresses have changed.
-    void close_lines() { lines_.close_all(); }
+    void close_connected() { connected_.close_all(); }
 
     // Hands what has arrived to `take`, at most one batch; false where there was nothing.
     bool receive(const std::function<void(const Datagram&)>& take);
@@ -102,7 +102,7 @@ class Wire {
 
     Descriptor socket_;
     Slot slot_;
-    Lines lines_;
+    ConnectedSockets connected_;
     Descriptor announcement_;
     std::uint32_t place_ = 0;
     std::uint64_t forwarded_ = 0;

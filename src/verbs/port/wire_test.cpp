@@ -101,9 +101,10 @@ TEST(WireTest, ARouteThatIsUsedOftenGetsALineAndNothingIsLost) {
     Result<Wire> a = Wire::open();
     Result<Wire> b = Wire::open();
     ASSERT_TRUE(a && b);
-    for (int count = 1; count <= 2 * Lines::uses_before_open; ++count) {
+    for (int count = 1; count <= 2 * ConnectedSockets::uses_before_open; ++count) {
         const Origin origin = a->origin(around);
-        EXPECT_EQ(origin.source_udp_port != 4791, count >= Lines::uses_before_open) << count;
+        EXPECT_EQ(origin.source_udp_port != 4791, count >= ConnectedSockets::uses_before_open)
+            << count;
         std::vector<std::byte> packet = packet_for(first_number(b->slot()), 64);
         const iovec piece{packet.data(), packet.size()};
         EXPECT_EQ(a->send({.route = around, .origin = origin, .pieces = {&piece, 1}}), Sent::yes);
@@ -117,8 +118,9 @@ TEST(WireTest, WhatWasSealedForALineThatIsGoneIsLost) {
     Result<Wire> a = Wire::open();
     ASSERT_TRUE(a);
     Origin origin;
-    for (int count = 0; count < Lines::uses_before_open; ++count) origin = a->origin(around);
-    a->close_lines();
+    for (int count = 0; count < ConnectedSockets::uses_before_open; ++count)
+        origin = a->origin(around);
+    a->close_connected();
     std::vector<std::byte> packet = packet_for(first_number(a->slot()), 64);
     const iovec piece{packet.data(), packet.size()};
     EXPECT_EQ(a->send({.route = around, .origin = origin, .pieces = {&piece, 1}}), Sent::lost);
@@ -148,7 +150,7 @@ TEST(WireTest, WhoHasReadAllAnswersKnowsItsPlace) {
     }
     for (Wire& wire : wires) collect(wire);
     // From two ports of UDP: were it for the kernel to choose, it would by these.
-    for (int count = 0; count < 2 * Lines::uses_before_open; ++count) {
+    for (int count = 0; count < 2 * ConnectedSockets::uses_before_open; ++count) {
         Wire& wire = wires[static_cast<std::size_t>(count) % wires.size()];
         send(wires.front(), packet_for(first_number(wire.slot()), 64));
         EXPECT_EQ(collect(wire).packets, 1U);

@@ -13,7 +13,7 @@ import typer
 from lanewise.cli.rdma.run import become
 from lanewise.errors import RequestError
 from lanewise.launch import paths
-from lanewise.launch.protect import Protection, check, variables_for
+from lanewise.launch.protect import Protection, check, milliseconds, variables_for
 
 Program = Annotated[
     list[str] | None, typer.Argument(metavar="-- PROGRAM ...", help="The program and its words.")
@@ -34,12 +34,18 @@ def protect(
     policy: Annotated[
         str, typer.Option(metavar="back|stay|balance", help="Where queue pairs belong.")
     ] = "back",
-    quiet: Annotated[
-        int, typer.Option(metavar="MS", help="How long a port must be up before they return.")
-    ] = 1000,
-    grace: Annotated[
-        int, typer.Option(metavar="MS", help="How long to retry where every path is dead; hca.")
-    ] = 10_000,
+    failback_delay: Annotated[
+        str, typer.Option(metavar="TIME", help="How long a port must be up before they return.")
+    ] = "1s",
+    retry_window: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="How long to retry while every path is dead; software device only.",
+        ),
+    ] = "10s",
+    quiet: Annotated[int | None, typer.Option(hidden=True)] = None,  # --failback-delay in 0.1, ms
+    grace: Annotated[int | None, typer.Option(hidden=True)] = None,  # --retry-window in 0.1, ms
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Say here what happened, as JSON lines.")
     ] = None,
@@ -61,13 +67,24 @@ def protect(
     if path_file is not None:
         paths.read(path_file)
         path_file = path_file.resolve()
-    wishes = Protection(path_file, report.resolve() if report else None, policy, quiet, grace,
-                        strict)  # fmt: skip
-    check(wishes)
+    protection = Protection(
+        path_file=path_file,
+        report=report.resolve() if report else None,
+        policy=policy,
+        failback_delay_ms=_time_ms("--failback-delay", failback_delay, quiet),
+        retry_window_ms=_time_ms("--retry-window", retry_window, grace),
+        strict=strict,
+    )
+    check(protection)
     if report and not report.resolve().parent.is_dir():
         raise RequestError(f"--report {report} cannot be written; name a file in a folder that is")
-    environment = {**os.environ, **variables_for(wishes, os.environ)}
+    environment = {**os.environ, **variables_for(protection, os.environ)}
     found = shutil.which(program[0], path=environment.get("PATH"))
     if found is None:
         raise RequestError(f"no program {program[0]}; install it or give its path")
     become(found, program, environment)
+
+
+def _time_ms(option: str, text: str, old_ms: int | None) -> int:
+    """Return the value of an option, or that of its old name if it was given."""
+    return milliseconds(option, text) if old_ms is None else old_ms

@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca import PERSONALITIES, Device, environment_for
+from lanewise.launch.hca import LINK_LAYERS, Device, environment_for
 from lanewise.launch.hca_config import read_file
 
 Program = Annotated[
@@ -37,15 +37,16 @@ def run_on_device(
     ports: str | None = typer.Option(
         None, metavar="NAME[,NAME]", help="The network interface of port 1, and of port 2; or lo."
     ),
-    personality: str | None = typer.Option(
-        None, metavar="|".join(PERSONALITIES), help="What the ports say they are."
+    link_layer: str | None = typer.Option(
+        None, metavar="|".join(LINK_LAYERS), help="The link layer that the ports report."
     ),
+    personality: str | None = typer.Option(None, hidden=True),  # the name of --link-layer in 0.1
     lmc: int | None = typer.Option(None, help="LIDs of an InfiniBand port, as a power of two."),
     pcap: str | None = typer.Option(
         None, metavar="FILE", help="Capture every packet; %p in the name is the process."
     ),
     config: Path | None = typer.Option(
-        None, metavar="FILE", help="A device in TOML; options given here count more."
+        None, metavar="FILE", help="A device in TOML; options given here override it."
     ),
 ) -> None:
     """$ lanewise rdma run --ports eth0,eth1 -- ib_send_lat -d lanewise0
@@ -60,8 +61,8 @@ def run_on_device(
     device = read_file(config) if config else Device()
     if ports is not None:
         device = replace(device, interfaces=tuple(name for name in ports.split(",") if name))
-    if personality is not None:
-        device = replace(device, personality=personality)
+    if (layer := link_layer or personality) is not None:
+        device = replace(device, link_layer=layer)
     if lmc is not None:
         device = replace(device, lid_mask_bits=lmc)
     if pcap is not None:

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "verbs/port/line.hpp"
+#include "verbs/port/connected_socket.hpp"
 
 #include <linux/filter.h>
 #include <linux/net_tstamp.h>
 #include <net/if.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 
 #include "verbs/port/socket.hpp"
@@ -18,7 +20,7 @@ constexpr std::uint16_t discard_udp_port = 9;  // RFC 863
 
 // The address of a socket that speaks one family: a connected one that spoke IPv4 as a part of IPv6
 // would look up its route each time after all.
-struct Place {
+struct SocketAddress {
     union {
         sockaddr any;
         sockaddr_in ipv4;
@@ -26,7 +28,7 @@ struct Place {
     };
     socklen_t bytes = sizeof ipv6;
 
-    Place(const Address& address, std::uint16_t udp_port, unsigned interface)
+    SocketAddress(const Address& address, std::uint16_t udp_port, unsigned interface)
         : ipv6(socket_address(address, udp_port, interface)) {
         if (!is_ipv4(address)) return;
         ipv4 = {};
@@ -48,17 +50,17 @@ bool bind_to(int socket, const Route& route) {
     std::array<char, IF_NAMESIZE> name{};
     if (!if_indextoname(route.interface, name.data())) return false;
     if (!set(socket, SOL_SOCKET, SO_BINDTODEVICE, name)) return false;
-    const Place own(route.source, 0, route.interface);
+    const SocketAddress own(route.source, 0, route.interface);
     return bind(socket, &own.any, own.bytes) == 0;
 }
 
 bool connect_to(int socket, const Route& route) {
-    const Place peer(route.destination, roce_udp_port, route.interface);
+    const SocketAddress peer(route.destination, roce_udp_port, route.interface);
     return connect(socket, &peer.any, peer.bytes) == 0;
 }
 
 std::uint16_t port_of(int socket) {
-    Place own(no_address, 0, 0);
+    SocketAddress own(no_address, 0, 0);
     getsockname(socket, &own.any, &own.bytes);
     return ntohs(own.ipv6.sin6_port);  // which stands where the one of IPv4 does
 }
@@ -79,7 +81,7 @@ std::optional<std::uint16_t> identification_in(std::span<const std::uint8_t> fra
 
 // Sends one byte, or a batch of two, to this host itself, and reads how the kernel numbered it.
 std::optional<std::uint16_t> numbered(int socket, const Route& route, std::size_t bytes) {
-    Place to(route.source, discard_udp_port, route.interface);
+    SocketAddress to(route.source, discard_udp_port, route.interface);
     std::array<std::uint8_t, 2> payload{};
     iovec piece{payload.data(), bytes};
     Control control{};
@@ -114,9 +116,13 @@ std::optional<std::uint16_t> next_identification(int socket, const Route& route)
     return static_cast<std::uint16_t>(*second + 1);
 }
 
+// Each use by another route costs one: of up to four that alternate in a place, one keeps it.
+constexpr int credit_of_use = 4;
+constexpr int credit_max = 256;
+
 }  // namespace
 
-std::optional<Line> Line::open(const Route& route) {
+std::optional<ConnectedSocket> ConnectedSocket::open(const Route& route) {
     const int family = is_ipv4(route.destination) ? AF_INET : AF_INET6;
     Descriptor made(socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int number = made.number();
@@ -129,10 +135,10 @@ std::optional<Line> Line::open(const Route& route) {
         if (!next) return std::nullopt;
         ip_id = *next;
     }
-    return Line(std::move(made), {port_of(number), ip_id});
+    return ConnectedSocket(std::move(made), {port_of(number), ip_id});
 }
 
-Sent Line::send(std::span<const iovec> pieces, std::size_t segment_bytes) {
+Sent ConnectedSocket::send(std::span<const iovec> pieces, std::size_t segment_bytes) {
     Control control;
     msghdr message{};
     message.msg_iov = const_cast<iovec *>(pieces.data());
@@ -143,11 +149,47 @@ Sent Line::send(std::span<const iovec> pieces, std::size_t segment_bytes) {
         add_control(message, next, SOL_UDP, UDP_SEGMENT, static_cast<std::uint16_t>(segment_bytes));
     }
     ssize_t sent = sendmsg(socket_.number(), &message, MSG_DONTWAIT);
-    // That an earlier packet was refused is told instead of sending this one.
+    // The error is that of an earlier packet, and this one was not sent.
     if (sent < 0 && errno == ECONNREFUSED) sent = sendmsg(socket_.number(), &message, MSG_DONTWAIT);
     if (sent < 0) return errno == EAGAIN ? Sent::later : Sent::lost;
     ++origin_.ip_id;
     return Sent::yes;
+}
+
+// Multiplicative hashing (Knuth, The Art of Computer Programming 3, 6.4).
+ConnectedSockets::Place& ConnectedSockets::place_of(const Route& route) {
+    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
+    constexpr int shift = 64 - std::bit_width(unsigned{places - 1});
+    std::array<std::uint64_t, 4> words{};
+    std::memcpy(words.data(), route.source.data(), sizeof route.source);
+    std::memcpy(words.data() + 2, route.destination.data(), sizeof route.destination);
+    std::uint64_t sum = route.interface;
+    for (const std::uint64_t word : words) sum = std::rotl(sum, 13) ^ word;
+    return places_[sum * golden >> shift];
+}
+
+ConnectedSocket *ConnectedSockets::find(const Route& route) {
+    Place& place = place_of(route);
+    return place.socket && place.route == route ? &*place.socket : nullptr;
+}
+
+ConnectedSocket *ConnectedSockets::use(const Route& route) {
+    Place& place = place_of(route);
+    if (place.route != route) {
+        if (--place.credit > 0) return nullptr;
+        place = {};
+        place.route = route;
+    }
+    place.credit = std::min(place.credit + credit_of_use, credit_max);
+    ++place.uses;
+    // A route that cannot have a socket is not tried again before it has lost its place.
+    if (place.uses == uses_before_open) place.socket = ConnectedSocket::open(route);
+    return place.socket ? &*place.socket : nullptr;
+}
+
+void ConnectedSockets::close(const Route& route) {
+    Place& place = place_of(route);
+    if (place.route == route) place = {};
 }
 
 }  // namespace lanewise::verbs::port

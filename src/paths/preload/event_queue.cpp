@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "paths/preload/inbox.hpp"
+#include "paths/preload/event_queue.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -23,13 +23,13 @@ const void *element_of(const ibv_async_event& event) {
     }
 }
 
-Inbox::Inbox() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) {}
+EventQueue::EventQueue() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) {}
 
-Inbox::~Inbox() {
+EventQueue::~EventQueue() {
     ::close(descriptor_);
 }
 
-bool Inbox::add(const ibv_async_event& event) {
+bool EventQueue::add(const ibv_async_event& event) {
     {
         const std::lock_guard guard(lock_);
         if (closed_.contains(element_of(event))) return false;
@@ -39,7 +39,7 @@ bool Inbox::add(const ibv_async_event& event) {
     return true;
 }
 
-int Inbox::take(ibv_async_event& event) {
+int EventQueue::take(ibv_async_event& event) {
     for (;;) {
         eventfd_t unused = 0;
         if (eventfd_read(descriptor_, &unused) != 0) return -1;
@@ -51,7 +51,7 @@ int Inbox::take(ibv_async_event& event) {
     }
 }
 
-void Inbox::close(const void *element, void (*drop)(ibv_async_event *)) {
+void EventQueue::close(const void *element, void (*drop)(ibv_async_event *)) {
     const std::lock_guard guard(lock_);
     closed_.insert(element);
     for (auto at = waiting_.begin(); at != waiting_.end();) {
@@ -67,7 +67,7 @@ void Inbox::close(const void *element, void (*drop)(ibv_async_event *)) {
     }
 }
 
-void Inbox::reopen(const void *element) {
+void EventQueue::reopen(const void *element) {
     const std::lock_guard guard(lock_);
     closed_.erase(element);
 }

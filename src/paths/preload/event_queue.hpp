@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The events that are left for the program, and the descriptor that it sees in the place of the
-// device's: readable while there are some, and blocking or not as the program wants.
+// The events for the program, and the descriptor that it sees in place of the device's: readable
+// while there are events, and blocking or not as the program wants.
 
 #pragma once
 
@@ -16,21 +16,21 @@ namespace lanewise::paths::preload {
 // What an event is about; null for ports and the device.
 const void *element_of(const ibv_async_event& event);
 
-class Inbox {
+class EventQueue {
   public:
-    Inbox();
-    ~Inbox();
-    Inbox(const Inbox&) = delete;
-    Inbox& operator=(const Inbox&) = delete;
+    EventQueue();
+    ~EventQueue();
+    EventQueue(const EventQueue&) = delete;
+    EventQueue& operator=(const EventQueue&) = delete;
 
     int descriptor() const { return descriptor_; }
-    // False where it is about something that is being destroyed.
+    // False if it is about an object that is being destroyed.
     bool add(const ibv_async_event& event);
     // 0, or -1 with errno set.
     int take(ibv_async_event& event);
-    // From now on nothing about `element` is taken in; what nobody has taken goes to `drop`.
+    // From now on events of `element` are not accepted; those still queued go to `drop`.
     void close(const void *element, void (*drop)(ibv_async_event *));
-    // It is gone, or it stays after all.
+    // The object is destroyed, or could not be.
     void reopen(const void *element);
 
   private:

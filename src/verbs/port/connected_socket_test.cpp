@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Lines over the loopback interface, where a raw socket shows what their packets really say.
+// Connected sockets over the loopback interface; a raw socket shows the packets that they send.
 
-#include "verbs/port/line.hpp"
+#include "verbs/port/connected_socket.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -11,8 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <vector>
-
-#include "verbs/port/lines.hpp"
 
 namespace lanewise::verbs::port {
 namespace {
@@ -40,60 +38,60 @@ Origin shown(const Descriptor& raw) {
     return {};
 }
 
-Sent send(Line& line, std::size_t bytes, std::size_t segment_bytes = 0) {
+Sent send(ConnectedSocket& connected, std::size_t bytes, std::size_t segment_bytes = 0) {
     std::vector<std::byte> payload(bytes);
     const iovec piece{payload.data(), payload.size()};
-    return line.send({&piece, 1}, segment_bytes);
+    return connected.send({&piece, 1}, segment_bytes);
 }
 
 TEST(LineTest, SaysBeforeEachPacketWhatItsHeadersWillSay) {
     const Descriptor raw = open_raw();
     if (!raw) GTEST_SKIP() << "no raw sockets for this user";
-    std::optional<Line> line = Line::open(around);
-    ASSERT_TRUE(line);
+    std::optional<ConnectedSocket> connected = ConnectedSocket::open(around);
+    ASSERT_TRUE(connected);
     // Nobody listens, so from the second on each is first told that the last was refused.
     for (const std::size_t bytes : {24U, 24U, 600U, 24U, 600U, 600U, 24U}) {
-        const Origin origin = line->origin();
-        ASSERT_EQ(send(*line, bytes, bytes > 100 ? 200 : 0), Sent::yes);
+        const Origin origin = connected->origin();
+        ASSERT_EQ(send(*connected, bytes, bytes > 100 ? 200 : 0), Sent::yes);
         EXPECT_EQ(shown(raw), origin);
     }
 }
 
 TEST(LineTest, CannotBeOpenedFromAForeignAddress) {
-    EXPECT_FALSE(Line::open({address_of(in_addr{htonl(0xc0000201)}), loopback(0), 1}));
+    EXPECT_FALSE(ConnectedSocket::open({address_of(in_addr{htonl(0xc0000201)}), loopback(0), 1}));
 }
 
 TEST(LineTest, CannotBeOpenedWithoutItsInterface) {
-    EXPECT_FALSE(Line::open({loopback(0), loopback(1), 999'999}));
+    EXPECT_FALSE(ConnectedSocket::open({loopback(0), loopback(1), 999'999}));
 }
 
 TEST(LinesTest, OneOfTwoRoutesThatTakeTurnsInAPlaceKeepsItsLine) {
-    Lines lines;
+    ConnectedSockets lines;
     std::vector<Route> routes;
-    for (std::uint32_t host = 1; host <= 2 * Lines::places; ++host) {
+    for (std::uint32_t host = 1; host <= 2 * ConnectedSockets::places; ++host) {
         routes.push_back({loopback(0), loopback(host), 1});
     }
     const auto ports = [&] {
         std::vector<std::uint16_t> found;
         for (const Route& route : routes) {
-            const Line *line = lines.use(route);
-            found.push_back(line ? line->origin().source_udp_port : 0);
+            const ConnectedSocket *connected = lines.use(route);
+            found.push_back(connected ? connected->origin().source_udp_port : 0);
         }
         return found;
     };
-    for (int round = 0; round < 10 * Lines::uses_before_open; ++round) ports();
+    for (int round = 0; round < 10 * ConnectedSockets::uses_before_open; ++round) ports();
 
     const std::vector<std::uint16_t> settled = ports();
 
     const auto with = std::count_if(settled.begin(), settled.end(), [](int port) { return port; });
-    EXPECT_LE(with, Lines::places);
-    EXPECT_GT(with, Lines::places / 2);
+    EXPECT_LE(with, ConnectedSockets::places);
+    EXPECT_GT(with, ConnectedSockets::places / 2);
     for (int round = 0; round < 100; ++round) EXPECT_EQ(ports(), settled);
 }
 
 TEST(LinesTest, ARouteThatWasClosedHasNoLine) {
-    Lines lines;
-    for (int use = 0; use < Lines::uses_before_open; ++use) lines.use(around);
+    ConnectedSockets lines;
+    for (int use = 0; use < ConnectedSockets::uses_before_open; ++use) lines.use(around);
     ASSERT_NE(lines.find(around), nullptr);
     lines.close(around);
     EXPECT_EQ(lines.find(around), nullptr);

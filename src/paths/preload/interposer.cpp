@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The interposer: a handful of functions in place of libibverbs' own, for LD_PRELOAD. It gives
+// every RC and UC queue pair of an unmodified program an alternate path as soon as the program has
+// made it ready to send. Its symbols have no version, so they take precedence over those of any
+// version; functions that it does not define go straight to libibverbs. The data path is not
+// touched: posting and polling are calls through the context.
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "paths/preload/event_queue.hpp"
+#include "paths/preload/report.hpp"
+#include "paths/preload/settings.hpp"
+
+namespace lanewise::paths::preload {
+namespace {
+
+// The functions of libibverbs behind this interposer.
+struct Next {
+    Calls calls;
+    ibv_context *(*open_device)(ibv_device *) = nullptr;
+    int (*close_device)(ibv_context *) = nullptr;
+    int (*destroy_qp)(ibv_qp *) = nullptr;
+    int (*destroy_cq)(ibv_cq *) = nullptr;
+    int (*destroy_srq)(ibv_srq *) = nullptr;
+};
+
+// A plugin may have loaded libibverbs for itself alone; then RTLD_NEXT does not find it.
+void *look_up(const char *name) {
+    constexpr const char *version = "IBVERBS_1.1";
+    if (void *found = dlvsym(RTLD_NEXT, name, version)) return found;
+    static void *library = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *found = library ? dlvsym(library, name, version) : nullptr;
+    if (found) return found;
+    std::fprintf(stderr, "lanewise rdma protect: libibverbs.so.1 has no %s of version %s\n", name,
+                 version);
+    std::abort();
+}
+
+template <typename Function>
+void fill(Function *& function, const char *name) {
+    function = reinterpret_cast<Function *>(look_up(name));
+}
+
+Next find_next() {
+    Next made;
+    fill(made.calls.modify_qp, "ibv_modify_qp");
+    fill(made.calls.query_qp, "ibv_query_qp");
+    fill(made.calls.query_device, "ibv_query_device");
+    fill(made.calls.query_gid, "ibv_query_gid");
+    fill(made.calls.get_async_event, "ibv_get_async_event");
+    fill(made.calls.ack_async_event, "ibv_ack_async_event");
+    fill(made.open_device, "ibv_open_device");
+    fill(made.close_device, "ibv_close_device");
+    fill(made.destroy_qp, "ibv_destroy_qp");
+    fill(made.destroy_cq, "ibv_destroy_cq");
+    fill(made.destroy_srq, "ibv_destroy_srq");
+    return made;
+}
+
+// Ends the program with one line if there is no libibverbs.
+const Next& next() {
+    static const Next found = find_next();
+    return found;
+}
+
+constexpr std::size_t notices_max = 1000;
+
+struct ProtectedDevice {
+    int device_events = -1;  // the device's own descriptor
+    EventQueue event_queue;
+    std::unique_ptr<Protection> protection;
+};
+
+// Never destroyed: the last call may come after the end of main.
+struct Process {
+    pid_t number = getpid();
+    std::mutex lock;
+    ProtectSettings settings;
+    bool usable = false;
+    std::map<ibv_context *, std::shared_ptr<ProtectedDevice>> devices;
+    std::set<const ibv_qp *> protected_queue_pairs;
+    std::set<const ibv_qp *> unmanaged;
+    std::set<std::string> warned;
+    ProcessReport report;
+};
+
+Process *make_process() {
+    auto *made = new Process;
+    Result<ProtectSettings> settings = read_settings();
+    made->usable = static_cast<bool>(settings);
+    if (settings) {
+        made->settings = std::move(*settings);
+    } else {
+        warn(settings.failure().sentence + "; the program runs unprotected");
+    }
+    return made;
+}
+
+Process& process() {
+    static Process *the = make_process();
+    return *the;
+}
+
+void warn_once(const std::string& sentence) {
+    if (process().warned.insert(sentence).second) warn(sentence);
+}
+
+void count_protected(const ibv_qp *queue_pair) {
+    if (process().protected_queue_pairs.insert(queue_pair).second)
+        ++process().report.protected_count;
+}
+
+void record(const Notice& notice) {
+    const bool shown = notice.kind == NoticeKind::migrated || notice.kind == NoticeKind::error ||
+                       notice.kind == NoticeKind::port_down || notice.kind == NoticeKind::port_up;
+    const std::lock_guard guard(process().lock);
+    if (notice.kind == NoticeKind::loaded) count_protected(notice.queue_pair);
+    if (shown && process().report.notices.size() < notices_max) {
+        process().report.notices.push_back(notice);
+    }
+}
+
+std::shared_ptr<ProtectedDevice> protected_device(ibv_context *context) {
+    const std::lock_guard guard(process().lock);
+    const auto found = process().devices.find(context);
+    return found == process().devices.end() ? nullptr : found->second;
+}
+
+void protect_device(ibv_context *context) {
+    const Calls& calls = next().calls;
+    if (const Outcome fits = check_device(context, calls); !fits) {
+        const std::lock_guard guard(process().lock);
+        warn_once(fits.failure().sentence + "; it runs unprotected");
+        return;
+    }
+    auto made = std::make_shared<ProtectedDevice>();
+    made->device_events = context->async_fd;
+    EventQueue *event_queue = &made->event_queue;
+    ProtectionOptions options;
+    options.rules = process().settings.rules;
+    options.directory = process().settings.directory;
+    options.notice = record;
+    options.forward = [event_queue](const ibv_async_event& event) {
+        return event_queue->add(event);
+    };
+    made->protection = std::make_unique<Protection>(context, calls, std::move(options));
+    context->async_fd = event_queue->descriptor();
+    const std::lock_guard guard(process().lock);
+    process().devices.emplace(context, std::move(made));
+}
+
+// 0, or what ibv_modify_qp is to answer.
+int on_modified(ibv_qp *queue_pair, unsigned mask, ibv_qp_state state) {
+    const std::shared_ptr<ProtectedDevice> device = protected_device(queue_pair->context);
+    if (!device) return 0;
+    const bool program_migrates = (mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE)) != 0;
+    {
+        const std::lock_guard guard(process().lock);
+        if (program_migrates) process().unmanaged.insert(queue_pair);
+        if (process().unmanaged.contains(queue_pair)) {
+            device->protection->forget(queue_pair);
+            return 0;
+        }
+    }
+    if (!(mask & IBV_QP_STATE) || (state != IBV_QPS_RTR && state != IBV_QPS_RTS &&
+                                   state != IBV_QPS_RESET && state != IBV_QPS_ERR)) {
+        return 0;
+    }
+    const Outcome outcome = device->protection->changed(queue_pair);
+    if (state != IBV_QPS_RTS) return 0;
+    const std::lock_guard guard(process().lock);
+    ProcessReport& report = process().report;
+    if (outcome) {
+        count_protected(queue_pair);
+        return 0;
+    }
+    if (check_type(*queue_pair)) {
+        ++report.unprotected_count;
+    } else {
+        ++report.pathless_count;
+    }
+    warn_once(outcome.failure().sentence + (process().settings.strict
+                                                ? "; --strict refuses the queue pair"
+                                                : "; the queue pair runs unprotected"));
+    return process().settings.strict ? EOPNOTSUPP : 0;
+}
+
+// A child of fork has no thread, and nothing to report.
+void abandon_in_child() {
+    for (auto& [context, device] : process().devices) device->protection->abandon();
+    process().usable = false;
+}
+
+[[gnu::constructor]] void begin() {
+    pthread_atfork(nullptr, nullptr, abandon_in_child);
+}
+
+[[gnu::destructor]] void end() {
+    Process& all = process();
+    if (!all.usable || all.number != getpid()) return;
+    const std::unique_lock guard(all.lock, std::try_to_lock);
+    if (!guard) return;
+    for (const auto& [context, device] : all.devices) {
+        all.report.counters = all.report.counters + device->protection->sum();
+    }
+    if (all.report.protected_count + all.report.unprotected_count + all.report.pathless_count == 0)
+        return;
+    if (all.settings.report.empty()) {
+        warn(sentence_of(all.report));
+    } else {
+        append(all.settings.report, line_of(all.report));
+    }
+}
+
+template <typename Element>
+int destroy(Element *element, ibv_context *context, int (*call)(Element *)) {
+    const std::shared_ptr<ProtectedDevice> device = protected_device(context);
+    if (!device) return call(element);
+    device->event_queue.close(element, next().calls.ack_async_event);
+    const int error = call(element);
+    device->event_queue.reopen(element);
+    return error;
+}
+
+}  // namespace
+}  // namespace lanewise::paths::preload
+
+using namespace lanewise::paths::preload;
+
+#define SHOWN extern "C" __attribute__((visibility("default")))
+
+SHOWN ibv_context *ibv_open_device(ibv_device *device) {
+    ibv_context *context = next().open_device(device);
+    if (context && process().usable) protect_device(context);
+    return context;
+}
+
+SHOWN int ibv_close_device(ibv_context *context) {
+    const std::shared_ptr<ProtectedDevice> device = protected_device(context);
+    if (device && process().number == getpid()) {
+        const lanewise::paths::PathCounters sum = device->protection->sum();
+        {
+            const std::lock_guard guard(process().lock);
+            process().devices.erase(context);
+            process().report.counters = process().report.counters + sum;
+        }
+        device->protection.reset();
+        context->async_fd = device->device_events;
+    }
+    return next().close_device(context);
+}
+
+SHOWN int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
+    const int error = next().calls.modify_qp(qp, attr, attr_mask);
+    if (error) return error;
+    return on_modified(qp, static_cast<unsigned>(attr_mask), attr->qp_state);
+}
+
+SHOWN int ibv_destroy_qp(ibv_qp *qp) {
+    if (const std::shared_ptr<ProtectedDevice> device = protected_device(qp->context)) {
+        device->protection->forget(qp);
+        const std::lock_guard guard(process().lock);
+        process().protected_queue_pairs.erase(qp);
+        process().unmanaged.erase(qp);
+    }
+    return destroy(qp, qp->context, next().destroy_qp);
+}
+
+SHOWN int ibv_destroy_cq(ibv_cq *cq) {
+    return destroy(cq, cq->context, next().destroy_cq);
+}
+
+SHOWN int ibv_destroy_srq(ibv_srq *srq) {
+    return destroy(srq, srq->context, next().destroy_srq);
+}
+
+SHOWN int ibv_get_async_event(ibv_context *context, ibv_async_event *event) {
+    const std::shared_ptr<ProtectedDevice> device = protected_device(context);
+    if (!device) return next().calls.get_async_event(context, event);
+    return device->event_queue.take(*event);
+}
+
+SHOWN void ibv_ack_async_event(ibv_async_event *event) {
+    next().calls.ack_async_event(event);
+}

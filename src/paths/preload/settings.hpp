@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The settings of the interposer, which `lanewise rdma protect` passes in the environment:
+//
+//   LANEWISE_PROTECT_PATHS              a path file
+//   LANEWISE_PROTECT_POLICY             stay | back | balance
+//   LANEWISE_PROTECT_FAILBACK_DELAY_MS  how long a port must be up before queue pairs return
+//   LANEWISE_PROTECT_STRICT             1: a queue pair without an alternate is an error
+//   LANEWISE_PROTECT_REPORT             a file that gets one line of JSON from each process
+//
+// LANEWISE_PROTECT_QUIET_MS, the name of the delay in 0.1, is still read.
+
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+#include "paths/protection.hpp"
+
+namespace lanewise::paths::preload {
+
+struct ProtectSettings {
+    MigrationRules rules;
+    std::optional<Directory> directory;
+    bool strict = false;
+    std::string report;
+};
+
+Result<ProtectSettings> read_settings();
+
+}  // namespace lanewise::paths::preload
