@@ -232,3 +232,43 @@ def test_no_color_is_obeyed_on_a_terminal(lanewise: Lanewise, tmp_path: Path) ->
 
     assert "\x1b[3" not in shown
     assert "\x1b[9" not in shown
+
+
+def test_results_are_printed_as_one_json_object(lanewise: Lanewise) -> None:
+    done = lanewise("measure", "bcast", "-n", 2, "--sizes", "8,64", "--repetitions", 10, "--json")
+
+    points = json.loads(done.stdout)["records"]
+    assert [(point["operation"], point["message_bytes"]) for point in points] == [
+        ("bcast", 8),
+        ("bcast", 64),
+    ]
+
+
+def test_a_transport_is_added_to_the_launch_line(lanewise: Lanewise, tmp_path: Path) -> None:
+    described = tmp_path / "mine.toml"
+    described.write_text(
+        'schema = "lanewise-transport"\nversion = 1\nmpi = "openmpi"\n'
+        'arguments = ["--mca", "btl", "self,tcp"]\n[environment]\nUCX_TLS = "tcp"\n'
+    )
+
+    done = lanewise("measure", "bcast", "-n", 2, "--transport", described, "--print-command")
+
+    assert "--mca btl self,tcp" in done.stdout
+    assert "-x UCX_TLS=tcp" in done.stdout
+
+
+def test_points_are_measured_over_the_transport_asked_for(lanewise: Lanewise) -> None:
+    done = lanewise(
+        "measure", "bcast", "-n", 2, "--sizes", 8, "--repetitions", 10, "--transport", "openmpi-tcp"
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "\n8 " in done.stdout
+
+
+def test_a_transport_beside_a_launcher_is_refused(lanewise: Lanewise) -> None:
+    done = lanewise("measure", "bcast", "--transport", "openmpi-tcp", "--launcher", "mpich")
+
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "leave out --launcher" in done.stderr

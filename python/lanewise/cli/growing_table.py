@@ -58,6 +58,20 @@ def take(event: Event, seen: Seen, rule: str) -> None:
         seen.ended = True
 
 
+def collect(event: Event, seen: Seen, records: list[Event]) -> None:
+    """Update `seen` with an event and keep it in `records` if it is a result."""
+    seen.started = True
+    if event["event"] in ("point", "clock", "polling", "waiting"):
+        seen.done = seen.finished = seen.done + 1
+        records.append({key: value for key, value in event.items() if key != "event"})
+    elif event["event"] == "start":
+        seen.points = int(event.get("points", seen.points))
+    elif event["event"] == "warning":
+        sys.stderr.write(f"lanewise measure: warning: {event['text']}\n")
+    elif event["event"] == "end":
+        seen.ended = True
+
+
 def take_point(event: Event, seen: Seen, rule: str) -> None:
     """Count a point and print its row, below a heading where a new table begins."""
     point = point_in(event)

@@ -15,7 +15,7 @@ from lanewise.cli import launching
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
-from lanewise.launch.run_native import require_success, run_native
+from lanewise.launch.run_native import Conditions, require_success, run_native
 from lanewise.results.quantity import time_text
 
 PROGRAM = "lanewise-lane-rates"
@@ -30,16 +30,16 @@ def measure_lanes(choice: Choice, values: Mapping[str, Any], folder: Path) -> No
     words = [] if output is None else ["-o", str(output)]
     job = launching.job_running(choice, values, folder, (PROGRAM, *words), ranks)
     if values["print_command"]:
-        launching.show_command(choice, job)
+        launching.show_command(choice, job, values)
         return
     require_launcher(choice)
-    for line in table(platform_from(choice, job)):
+    for line in table(platform_from(choice, job, launching.conditions_of(values))):
         typer.echo(line)
 
 
-def platform_from(choice: Choice, job: Job) -> dict[str, Any]:
+def platform_from(choice: Choice, job: Job, conditions: Conditions) -> dict[str, Any]:
     """Launch the program and return the platform that it prints."""
-    outcome = run_native(choice, job)
+    outcome = run_native(choice, job, conditions=conditions)
     require_success(choice, outcome)
     printed = [text for text in outcome.output if text.startswith("{")]
     if not printed:

@@ -10,41 +10,118 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lanewise.cli.numbers import positive_count, positive_number
 from lanewise.errors import RequestError
-from lanewise.launch.choose import Choice
+from lanewise.launch.choose import Choice, choose
 from lanewise.launch.job import Cluster, Job
 from lanewise.launch.machine import core_count
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.run import Event
-from lanewise.launch.run_native import failure_of, run_native, write_files
+from lanewise.launch.run_native import (
+    PLAIN,
+    Conditions,
+    failure_of,
+    line_of,
+    run_native,
+    write_files,
+)
+
+if TYPE_CHECKING:
+    from lanewise.suite.transport import Transport
 
 Ranks = Annotated[
-    str, typer.Option("-n", "--ranks", metavar="N", help="Default: the cores, at least 2.")
+    str,
+    typer.Option(
+        "-n",
+        "--ranks",
+        metavar="N",
+        help="Number of ranks (default: cores of this host, at least 2).",
+    ),
 ]
 LauncherName = Annotated[
-    str, typer.Option("--launcher", metavar="|".join(LAUNCHERS), help="Default: the first present.")
+    str,
+    typer.Option(
+        "--launcher",
+        metavar="|".join(LAUNCHERS),
+        help="What starts the ranks (default: the first that is installed).",
+    ),
 ]
-Host = Annotated[str, typer.Option("--host", metavar="A,B,...", help="Hosts to run on.")]
-Hostfile = Annotated[str, typer.Option("--hostfile", metavar="FILE", help="Hosts to run on.")]
+TransportName = Annotated[
+    str,
+    typer.Option(
+        "--transport",
+        metavar="NAME|FILE",
+        help="A transport that suite --list names, or a file (default: the MPI's choice).",
+    ),
+]
+Host = Annotated[
+    str, typer.Option("--hosts", "--host", metavar="A,B,...", help="Hosts (default: this one).")
+]
+Hostfile = Annotated[
+    str,
+    typer.Option("--hostfile", metavar="FILE", help="A file of hosts, as the launcher reads it."),
+]
 LauncherArguments = Annotated[
     str, typer.Option("--launcher-args", metavar="TEXT", help="More arguments for the launcher.")
 ]
-PrintCommand = Annotated[bool, typer.Option("--print-command", help="Show the launch line only.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the table.")]
+PrintCommand = Annotated[
+    bool, typer.Option("--print-command", help="Print the launch line and stop.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, not a table.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")]
 Rate = Annotated[
-    str, typer.Option("--smpi-rate", metavar="BYTES/S", help="smpi: rate of a host's link.")
+    str,
+    typer.Option(
+        "--smpi-rate", metavar="BYTES/S", help="smpi: rate of each host's link (default: 125e6)."
+    ),
 ]
 Latency = Annotated[
-    str, typer.Option("--smpi-latency", metavar="S", help="smpi: latency of a host's link.")
+    str,
+    typer.Option(
+        "--smpi-latency", metavar="S", help="smpi: latency of each host's link (default: 10us)."
+    ),
 ]
 Speeds = Annotated[
-    str, typer.Option("--smpi-speeds", metavar="F,...", help="smpi: flops of the hosts, in turn.")
+    str,
+    typer.Option(
+        "--smpi-speeds", metavar="F,...", help="smpi: speeds of the hosts in flop/s (default: 1e9)."
+    ),
 ]
+
+
+def chosen(values: Mapping[str, Any]) -> Choice:
+    """Return the launcher and native build that --launcher or --transport ask for."""
+    transport = transport_of(values)
+    if transport is None:
+        return choose(values["launcher"], os.environ)
+    from lanewise.suite.start import choice_of
+
+    if values["launcher"]:
+        raise RequestError("--transport names its launcher; leave out --launcher")
+    return choice_of(transport, os.environ)
+
+
+def transport_of(values: Mapping[str, Any]) -> Transport | None:
+    """Return the transport asked for, None where it is the MPI's own choice."""
+    if not values.get("transport"):
+        return None
+    from lanewise.suite.transport import find
+
+    return find(values["transport"])
+
+
+def conditions_of(values: Mapping[str, Any]) -> Conditions:
+    """Return what the transport sets in the environment of the ranks."""
+    transport = transport_of(values)
+    if transport is None:
+        return PLAIN
+    from lanewise.suite.start import HERE, device_variables
+
+    return Conditions(variables={**device_variables(transport, HERE), **transport.environment})
 
 
 def rank_count(values: Mapping[str, Any]) -> int:
@@ -56,6 +133,10 @@ def job_running(
     choice: Choice, values: Mapping[str, Any], folder: Path, program: Sequence[str], ranks: int
 ) -> Job:
     """Return the launch of a native program, by name and with its arguments."""
+    transport = transport_of(values)
+    hosts = tuple(name for name in values["host"].split(",") if name)
+    if transport is not None and not hosts:
+        hosts = transport.placement.hosts
     return Job(
         program=(str(choice.build.program(program[0])), *program[1:]),
         ranks=ranks,
@@ -63,9 +144,12 @@ def job_running(
         mpi=choice.build.mpi,
         cores=core_count(),
         user_id=os.getuid(),
-        hosts=tuple(name for name in values["host"].split(",") if name),
-        hostfile=values["hostfile"],
-        launcher_arguments=launcher_arguments(values["launcher_args"]),
+        hosts=hosts,
+        hostfile=values["hostfile"] or (transport.placement.hostfile if transport else ""),
+        launcher_arguments=(
+            *(transport.arguments if transport else ()),
+            *launcher_arguments(values["launcher_args"]),
+        ),
         folder=folder,
         cluster=cluster_of(values),
     )
@@ -101,11 +185,11 @@ def job_folder(choice: Choice, values: Mapping[str, Any]) -> Iterator[Path]:
             yield Path(name)
 
 
-def show_command(choice: Choice, job: Job) -> None:
+def show_command(choice: Choice, job: Job, values: Mapping[str, Any]) -> None:
     """Print the launch line as one would type it, with its variables in front."""
     write_files(choice.launcher, job)
     variables = [f"{key}={text}" for key, text in choice.launcher.environment(job).items()]
-    typer.echo(shlex.join([*variables, *choice.launcher.command(job)]))
+    typer.echo(shlex.join([*variables, *line_of(choice, job, conditions_of(values))]))
 
 
 def launch(
@@ -116,6 +200,7 @@ def launch(
     *,
     done: Callable[[], bool],
     kept: Callable[[], str],
+    conditions: Conditions = PLAIN,
 ) -> None:
     """Launch `job` for a command and wait for its end.
 
@@ -123,7 +208,7 @@ def launch(
     where the ranks failed or were not `done`; both say what is `kept`.
     """
     try:
-        outcome = run_native(choice, job, on_event)
+        outcome = run_native(choice, job, on_event, conditions)
     except KeyboardInterrupt:
         sys.stderr.write(f"lanewise {command}: stopped {kept()}\n")
         raise typer.Exit(130) from None

@@ -6,7 +6,7 @@ Refuse, plan, launch: whatever can be refused is refused before a rank starts.
 
 from __future__ import annotations
 
-import os
+import json
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -17,14 +17,15 @@ import typer
 
 from lanewise.cli import launching
 from lanewise.cli import native_options as native
-from lanewise.cli.growing_table import Seen, take
+from lanewise.cli.growing_table import Seen, collect, take
 from lanewise.cli.lanes import measure_lanes
 from lanewise.cli.progress import Display, progress
 from lanewise.errors import RequestError
-from lanewise.launch.choose import Choice, choose, require_launcher
+from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import MEASURE
 from lanewise.launch.plan import ask, plan
+from lanewise.launch.run import Event
 
 Operations = Annotated[
     list[str] | None,
@@ -75,6 +76,7 @@ def measure(
     seed: native.Seed = None,
     wait: native.Wait = None,
     launcher: launching.LauncherName = "",
+    transport: launching.TransportName = "",
     host: launching.Host = "",
     hostfile: launching.Hostfile = "",
     launcher_args: launching.LauncherArguments = "",
@@ -83,6 +85,7 @@ def measure(
     smpi_speeds: launching.Speeds = "1e9",
     print_command: launching.PrintCommand = False,
     list_operations: ListOperations = False,
+    as_json: launching.AsJson = False,
     quiet: launching.Quiet = False,
 ) -> None:
     """$ lanewise measure scatter gather -n 4 --sizes 1:1M:x2 -o samples.jsonl
@@ -95,7 +98,7 @@ def measure(
     what lanes between sites carry.
     """
     values = context.params
-    choice = choose(launcher, os.environ)
+    choice = launching.chosen(values)
     with launching.job_folder(choice, values) as folder:
         if operations == ["lanes"]:
             measure_lanes(choice, values, folder)
@@ -113,7 +116,7 @@ def measure_operations(choice: Choice, values: Mapping[str, Any], folder: Path) 
         refuse_output(values)
     planned = plan(choice.launcher, job)
     if values["print_command"]:
-        launching.show_command(choice, job)
+        launching.show_command(choice, job, values)
         return
     require_launcher(choice)
     measure_planned(choice, job, values, planned.points)
@@ -158,12 +161,21 @@ def measure_planned(choice: Choice, job: Job, values: Mapping[str, Any], points:
     with_events = Job(**{**vars(job), "program": (*job.program, "--events")})
     rule = values["rule"] or "median"
     seen = Seen(points=points)
-    display: Display = "quiet" if values["quiet"] else "shown"
-    with progress(seen, lambda event: take(event, seen, rule), display) as on_event:
+    display: Display = "quiet" if values["quiet"] or values["as_json"] else "shown"
+    records: list[Event] = []
+    shown = (
+        (lambda event: collect(event, seen, records))
+        if values["as_json"]
+        else (lambda event: take(event, seen, rule))
+    )
+    with progress(seen, shown, display) as on_event:
         launching.launch(
             "measure", choice, with_events, on_event,
             done=lambda: seen.ended, kept=lambda: kept(seen, values),
+            conditions=launching.conditions_of(values),
         )  # fmt: skip
+    if values["as_json"]:
+        typer.echo(json.dumps({"records": records}))
     if values["output"]:
         sys.stderr.write(f"{seen.done} points in {values['output']}\n")
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
@@ -17,18 +18,29 @@ from lanewise.launch import tuned
 Line = Annotated[
     list[str] | None, typer.Argument(metavar="-- LAUNCHER ...", help="The launch line as it is.")
 ]
-Tuning = Annotated[Path, typer.Option("--tuning", metavar="FILE", help="Of lanewise tune.")]
+Tuning = Annotated[
+    Path,
+    typer.Option("--tuning", metavar="FILE", help="File of lanewise tune (default: tuning.json)."),
+]
 Platform = Annotated[
-    Path | None, typer.Option("--platform", metavar="FILE", help="For rules that look at it.")
+    Path | None,
+    typer.Option(
+        "--platform", metavar="FILE", help="A platform.json, for rules whose algorithm needs one."
+    ),
 ]
 Report = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Say here which calls were taken.")
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse to run where the file cannot be used.")
+    bool, typer.Option("--strict", help="Refuse to run if the tuning file cannot be used.")
 ]
 Mpi = Annotated[
-    str, typer.Option("--mpi", metavar="|".join(tuned.MPIS), help="Where nothing tells it.")
+    str,
+    typer.Option(
+        "--mpi",
+        metavar="|".join(tuned.MPIS),
+        help="The program's MPI, if it cannot be told from the program.",
+    ),
 ]
 Rounds = Annotated[
     int,
@@ -38,7 +50,10 @@ Output = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="File for the times of --interleaved."),
 ]
-PrintCommand = Annotated[bool, typer.Option("--print-command", help="Show the launch line only.")]
+PrintCommand = Annotated[
+    bool, typer.Option("--print-command", help="Print the launch line and stop.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="--interleaved: print one JSON object.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -57,6 +72,7 @@ def run_tuned(
     rounds: Rounds = 0,
     output: Output = None,
     print_command: PrintCommand = False,
+    as_json: AsJson = False,
 ) -> None:
     """$ lanewise run --tuning tuning.json -- mpirun -n 4 ./app
 
@@ -108,7 +124,7 @@ def run_tuned(
         seconds[interleaved.PLAIN],
         seconds[interleaved.TUNED],
     )
-    typer.echo(outcome.text())
+    typer.echo(json.dumps(interleaved.as_object(outcome)) if as_json else outcome.text())
     if output is not None:
         interleaved.write(outcome, output)
 

@@ -20,7 +20,7 @@ from lanewise.cli import launching
 from lanewise.cli.compared import Compared
 from lanewise.cli.progress import progress
 from lanewise.errors import RequestError
-from lanewise.launch.choose import Choice, choose, require_launcher
+from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import TUNE
 from lanewise.launch.plan import plan
@@ -49,6 +49,7 @@ def tune(
     emit_to: options.EmitTo = None,
     prove: options.Prove = False,
     launcher: launching.LauncherName = "",
+    transport: launching.TransportName = "",
     host: launching.Host = "",
     hostfile: launching.Hostfile = "",
     launcher_args: launching.LauncherArguments = "",
@@ -56,6 +57,7 @@ def tune(
     smpi_latency: launching.Latency = "10e-6",
     smpi_speeds: launching.Speeds = "1e9",
     print_command: launching.PrintCommand = False,
+    as_json: launching.AsJson = False,
     quiet: launching.Quiet = False,
 ) -> None:
     """$ lanewise tune scatter bcast -n 4 --budget 5min -o tuning.json
@@ -72,18 +74,20 @@ def tune(
         emit_only(values)
         return
     refuse_emission(values)
-    choice = choose(launcher, os.environ)
+    choice = launching.chosen(values)
     with launching.job_folder(choice, values) as folder:
         job = job_of(choice, values, folder)
         if not print_command:
             refuse_output(values)
         planned = plan(choice.launcher, job)
         if print_command:
-            launching.show_command(choice, job)
+            launching.show_command(choice, job, values)
             return
         require_launcher(choice)
         measure_evidence(choice, job, values, planned.points)
-    write_tuning(Path(str(output)), "quiet" if quiet else "shown")
+    write_tuning(Path(str(output)), "quiet" if quiet or as_json else "shown")
+    if as_json:
+        typer.echo(Path(str(output)).read_text(encoding="utf-8"), nl=False)
     if emit:
         emit_file(Path(str(output)), values)
 
@@ -137,7 +141,7 @@ def measure_evidence(choice: Choice, job: Job, values: Mapping[str, Any], points
     with progress(seen, seen.take, "quiet" if values["quiet"] else "shown") as on_event:
         launching.launch(
             "tune", choice, job, on_event, done=lambda: seen.done_with,
-            kept=lambda: kept(seen, values),
+            kept=lambda: kept(seen, values), conditions=launching.conditions_of(values),
         )  # fmt: skip
     if seen.out_of_budget:
         sys.stderr.write(f"lanewise tune: the budget is used up {kept(seen, values)}\n")

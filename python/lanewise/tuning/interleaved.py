@@ -90,14 +90,18 @@ def run_interleaved(
 
 def write(runs: Interleaved, path: Path) -> None:
     """Write the file, whole or not at all; RunError where it cannot be written."""
-    values = {
+    write_whole(path, json.dumps(as_object(runs), indent=1) + "\n")
+
+
+def as_object(runs: Interleaved) -> dict[str, object]:
+    """Return what the file holds."""
+    return {
         "schema": SCHEMA,
         "version": VERSION,
         "lanewise": __version__,
         "created": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         **asdict(runs),
     }
-    write_whole(path, json.dumps(values, indent=1) + "\n")
 
 
 def load(path: Path) -> Interleaved:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +18,7 @@ from lanewise.cli import launching
 from lanewise.cli.compared import Compared
 from lanewise.cli.progress import progress
 from lanewise.errors import RunError
-from lanewise.launch.choose import Choice, choose, require_launcher
+from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import CHECK
 from lanewise.launch.plan import plan
@@ -59,6 +58,7 @@ def guidelines(
     as_json: AsJson = False,
     strict: Strict = False,
     launcher: launching.LauncherName = "",
+    transport: launching.TransportName = "",
     host: launching.Host = "",
     hostfile: launching.Hostfile = "",
     launcher_args: launching.LauncherArguments = "",
@@ -78,12 +78,12 @@ def guidelines(
     only if the intervals say so twice.
     """
     values = context.params
-    choice = choose(launcher, os.environ)
+    choice = launching.chosen(values)
     with launching.job_folder(choice, values) as folder:
         job = job_of(choice, values, folder)
         planned = plan(choice.launcher, job)
         if print_command:
-            launching.show_command(choice, job)
+            launching.show_command(choice, job, values)
             return
         require_launcher(choice)
         seen = hold(choice, job, values, planned.points)
@@ -115,7 +115,15 @@ def hold(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> Co
 
     quiet = values["quiet"] or values["as_json"]
     with progress(seen, seen.take, "quiet" if quiet else "shown") as on_event:
-        launching.launch(COMMAND, choice, job, on_event, done=lambda: seen.done_with, kept=kept)
+        launching.launch(
+            COMMAND,
+            choice,
+            job,
+            on_event,
+            done=lambda: seen.done_with,
+            kept=kept,
+            conditions=launching.conditions_of(values),
+        )
     if seen.out_of_budget:
         sys.stderr.write(f"lanewise {COMMAND}: the budget is used up {kept()}\n")
     return seen
