@@ -17,7 +17,6 @@
 #include "base/json.hpp"
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
-#include "measure/timing/timing.hpp"
 #include "tune/implementation.hpp"
 #include "tools/program.hpp"
 
@@ -120,7 +119,7 @@ Outcome race_at(Bench& bench, const Arguments& arguments, std::uint64_t bytes, J
         for (std::size_t i = 0; i < entrants.size(); ++i) {
             const auto forth = turn % 2 == 0;
             auto& entrant = entrants[forth ? i : entrants.size() - 1 - i];
-            const auto batch = measure::run_max(bench, *entrant.running, in_a_row);
+            const auto batch = bench.time(*entrant.running, in_a_row);
             if (batch.failed) {
                 return Failure{LW_ERR_UNSUPPORTED, entrant.operation.name + " does not serve here"};
             }

@@ -33,7 +33,6 @@
 #include "collectives/execute/execute.hpp"
 #include "experiments/ring.hpp"
 #include "measure/bench.hpp"
-#include "measure/timing/timing.hpp"
 #include "tune/comparison.hpp"
 #include "tools/program.hpp"
 
@@ -130,7 +129,7 @@ class Race {
         Rows times_s(heats.size() / count, std::vector<double>(count));
         for (std::size_t i = 0; i < heats.size(); ++i) {
             contending = heats[i].entrant;
-            const auto batch = run_max(bench_, *running_, heats[i].count);
+            const auto batch = bench_.time(*running_, heats[i].count);
             times_s[i / count][contending] = midmean(batch.values_s);
         }
         return times_s;

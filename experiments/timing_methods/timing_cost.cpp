@@ -18,7 +18,6 @@
 #include "base/json.hpp"
 #include "base/statistics.hpp"
 #include "measure/bench.hpp"
-#include "measure/timing/timing.hpp"
 
 namespace {
 
@@ -58,7 +57,7 @@ double cost_s(Bench& bench, Running& running, After after) {
 }
 
 double deferred_cost_s(Bench& bench, Running& running) {
-    return run_max(bench, running, batch_repetitions).elapsed_s / batch_repetitions;
+    return bench.time(running, batch_repetitions).elapsed_s / batch_repetitions;
 }
 
 Json sum_up(const std::vector<double>& deferred_s, const std::vector<double>& other_s) {

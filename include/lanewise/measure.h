@@ -31,10 +31,11 @@ extern "C" {
 #endif
 
 typedef enum lw_timing {
-    LW_TIMING_MAX,    /* longest local time over the ranks, reduced after the loop */
-    LW_TIMING_ROOT,   /* root's time until all have confirmed, less the confirmation */
-    LW_TIMING_GLOBAL, /* last end less first start, on one synchronised clock */
-    LW_TIMING_TASKS,  /* bcast, scatter(v), gather(v): one rank's task at a time, acknowledged */
+    LW_TIMING_MAX,           /* longest local time over the ranks, reduced after the loop */
+    LW_TIMING_ROOT,          /* root's time until all have confirmed, less the confirmation */
+    LW_TIMING_GLOBAL,        /* last end less first start, on one synchronised clock */
+    LW_TIMING_TASKS,         /* bcast, scatter(v), gather(v): one rank's task at a time */
+    LW_TIMING_LAST = 0x7fff, /* methods without a constant lie below: lw_timing_named */
 } lw_timing;
 
 typedef enum lw_start {
@@ -42,7 +43,17 @@ typedef enum lw_start {
     LW_START_DOUBLE_BARRIER, /* two of them */
     LW_START_WINDOW,         /* agreed windows on the global clock */
     LW_START_ROUND_TIME,     /* a deadline on the global clock for each repetition */
+    LW_START_LAST = 0x7fff,  /* starts without a constant lie below: lw_start_named */
 } lw_start;
+
+/* The timing method and the start called `name`: "max", "round-time".
+   Fail with LW_ERR_NOT_FOUND for any other name. */
+LW_API lw_status lw_timing_named(const char *name, lw_timing *timing);
+LW_API lw_status lw_start_named(const char *name, lw_start *start);
+
+/* Their names; NULL past the last one. */
+LW_API const char *lw_timing_name(lw_timing timing);
+LW_API const char *lw_start_name(lw_start start);
 
 typedef enum lw_clock {
     LW_CLOCK_AUTO,      /* monotonic, or MPI_Wtime where time is simulated */

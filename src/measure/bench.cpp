@@ -13,6 +13,7 @@
 #include "base/host.hpp"
 #include "base/sizes.hpp"
 #include "base/statistics.hpp"
+#include "measure/names.hpp"
 
 namespace lanewise::measure {
 namespace {
@@ -22,13 +23,6 @@ constexpr std::size_t turns_max = 8;
 
 Failure refuse(const std::string& what, const std::string& remedy) {
     return {LW_ERR_ARGUMENT, what + "; " + remedy};
-}
-
-template <typename Method, typename Id>
-const Method *find_method(std::span<const Method> methods, Id id) {
-    const auto found = std::find_if(methods.begin(), methods.end(),
-                                    [id](const Method& method) { return method.id == id; });
-    return found == methods.end() ? nullptr : &*found;
 }
 
 Clock wtime_clock() {
@@ -70,10 +64,11 @@ int ranks_of_this_host(const Harness& harness) {
 Outcome Bench::admit(const lw_measure_options& options) {
     if (options.struct_size != sizeof(lw_measure_options))
         return refuse("options of another size", "begin with LW_MEASURE_OPTIONS");
-    if (!find_method(timing_methods(), options.timing))
-        return refuse("unknown timing method", "use max, root, global or tasks");
-    if (!find_method(start_methods(), options.start))
-        return refuse("unknown start", "use barrier, double-barrier, window or round-time");
+    const auto *timing = method_of(timing_methods(), options.timing);
+    if (!timing)
+        return refuse("unknown timing method", "use " + listed(names_of(timing_methods())));
+    const auto *start = method_of(start_methods(), options.start);
+    if (!start) return refuse("unknown start", "use " + listed(names_of(start_methods())));
     if (options.clock < LW_CLOCK_AUTO || options.clock > LW_CLOCK_SKEWED)
         return refuse("unknown clock", "use auto, monotonic, wtime or skewed");
     if (options.rule != LW_RULE_MEDIAN && options.rule != LW_RULE_STUDENT)
@@ -99,9 +94,8 @@ Outcome Bench::admit(const lw_measure_options& options) {
     if (!(options.resync_s > 0.0))
         return refuse("synchronising every " + std::to_string(options.resync_s) + " seconds",
                       "name a time above 0");
-    const bool on_deadlines =
-        options.start == LW_START_WINDOW || options.start == LW_START_ROUND_TIME;
-    if (options.timing == LW_TIMING_TASKS && (on_deadlines || options.pipeline_length > 1))
+    const bool together = start->needs_global_clock || options.pipeline_length > 1;
+    if (timing->one_rank_at_a_time && together)
         return Failure{LW_ERR_UNSUPPORTED, "individual tasks are acknowledged one by one; "
                                            "use a barrier start and no pipeline"};
     return admit_buffers(options);
@@ -111,8 +105,8 @@ Bench::Bench(MPI_Comm comm, const lw_measure_options& options)
     : options_(options),
       harness_(comm),
       clock_(make_clock(options)),
-      timing_(find_method(timing_methods(), options.timing)),
-      start_(find_method(start_methods(), options.start)),
+      timing_(method_of(timing_methods(), options.timing)),
+      start_(method_of(start_methods(), options.start)),
       host_ranks_(ranks_of_this_host(harness_)),
       crowded_(host_ranks_ > sysconf(_SC_NPROCESSORS_ONLN)) {
     if (options.buffers.caches == LW_CACHES_COLD) chill_.emplace();
@@ -178,7 +172,7 @@ Outcome Bench::admit_point(const Point& point) {
     const auto admitted = measure::admit(*operation, harness_.size(), root, bytes);
     if (!admitted) return admitted;
     const bool has_tasks = entry && entry->tasks;
-    if (options_.timing == LW_TIMING_TASKS && (!has_tasks || harness_.size() < 2))
+    if (timing_->one_rank_at_a_time && (!has_tasks || harness_.size() < 2))
         return Failure{LW_ERR_UNSUPPORTED,
                        operation->name + " is not made of tasks between a root and at least one "
                                          "other rank; use max, root or global"};
@@ -250,7 +244,7 @@ Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
 
     const auto count = count_of(repetition_s);
     starter_.begin_batch(repetition_s);
-    auto batch = timing_->run(*this, *running, count);
+    auto batch = time(*running, count);
     starter_.end_batch(batch.late_count, count);
     if (batch.failed) return failed;
     const double scale = running->scale() / options_.pipeline_length;

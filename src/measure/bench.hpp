@@ -24,7 +24,7 @@ namespace lanewise::measure {
 
 class Bench;
 
-/* How the ranks begin each repetition together; one file of start/ each. */
+/* How the ranks begin each repetition together. */
 struct Starter {
     /* Before a batch of repetitions that take about `repetition_s` each, start excluded. */
     std::function<void(double repetition_s)> begin_batch = [](double) {};
@@ -35,13 +35,14 @@ struct Starter {
         [](std::size_t, std::size_t) {};
 };
 
+/* One file of start/ each. */
 struct StartMethod {
-    lw_start id;
     const char *name;
     bool needs_global_clock;
     Starter (*make)(const Bench& bench);
 };
-std::span<const StartMethod> start_methods();
+/* The place of a start in this list is its lw_start. */
+std::span<const StartMethod *const> start_methods();
 
 /* What one batch of repetitions gave; the same on every rank. */
 struct Batch {
@@ -53,12 +54,16 @@ struct Batch {
 
 /* Which clock readings make the time of an operation; one file of timing/ each. */
 struct TimingMethod {
-    lw_timing id;
     const char *name;
-    bool needs_global_clock;
-    Batch (*run)(Bench& bench, Running& running, std::size_t count);
+    bool needs_global_clock = false;
+    /* Times the operation for one rank after another: needs an operation of such tasks, no
+       deadlines that all ranks keep, and no pipeline. */
+    bool one_rank_at_a_time = false;
+    /* Runs `count` repetitions, reduces once, and returns the same batch on every rank. */
+    Batch (*run)(Bench& bench, Running& running, std::size_t count) = nullptr;
 };
-std::span<const TimingMethod> timing_methods();
+/* The place of a method in this list is its lw_timing. */
+std::span<const TimingMethod *const> timing_methods();
 
 /* One operation at one size. */
 struct Point {
@@ -95,6 +100,10 @@ class Bench {
     /* One batch of `point`, warm-up before it; for callers that take turns by a rule of their own.
        All points must have been prepared. Collective. */
     Result<Batch> run_batch(const Point& point, std::size_t count);
+    /* `count` executions by the timing method of the options, without warm-up. Collective. */
+    Batch time(Running& running, std::size_t count) {
+        return timing_->run(*this, running, count);
+    }
 
     const Harness& harness() const { return harness_; }
     const Clock& clock() const { return clock_; }
@@ -141,46 +150,5 @@ class Bench {
     int host_ranks_ = 1; /* ranks of the communicator on this host */
     bool crowded_ = false;
 };
-
-/* One execution of the loop body on this rank. */
-struct Reading {
-    double begin_s = 0.0;
-    double end_s = 0.0;
-    bool late = false;
-};
-
-/*
- * Runs `count` repetitions and returns the readings of this rank. `finish` runs
- * after the operation and before the second reading. `failed` is set when the
- * operation returns non-zero; it is then not executed again, while this rank
- * still starts with the others.
- */
-template <typename Finish>
-std::vector<Reading> repeat(Bench& bench, Running& running, std::size_t count, bool& failed,
-                            Finish&& finish) {
-    std::vector<Reading> readings(count);
-    const auto length = bench.options().pipeline_length;
-    for (auto& reading : readings) {
-        reading.late = !bench.begin(running);
-        reading.begin_s = bench.clock().now_s();
-        for (std::uint32_t i = 0; i < length && !failed; ++i) failed = running.execute() != 0;
-        finish();
-        reading.end_s = bench.clock().now_s();
-    }
-    return readings;
-}
-
-/* What all ranks know of a batch after its one reduction. */
-struct Agreement {
-    std::vector<double> rows;         /* elementwise maxima over the ranks */
-    std::vector<std::size_t> on_time; /* repetitions that no rank began late */
-    double elapsed_s = 0.0;
-    bool failed = false;
-};
-Agreement agree(const Bench& bench, std::span<const Reading> readings,
-                std::span<const double> rows, double elapsed_s, bool failed);
-
-/* The batch of an agreement: of `values_s`, one a repetition, those on time. */
-Batch keep_on_time(const Agreement& agreement, std::span<const double> values_s);
 
 }  // namespace lanewise::measure

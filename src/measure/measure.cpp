@@ -15,6 +15,7 @@
 #include "measure/border.hpp"
 #include "measure/curve.hpp"
 #include "measure/meetings.hpp"
+#include "measure/names.hpp"
 #include "measure/samples.hpp"
 
 namespace lanewise::measure {
@@ -107,6 +108,26 @@ double true_error_s(const Bench& bench) {
 
 using namespace lanewise;
 using namespace lanewise::measure;
+
+lw_status lw_timing_named(const char *name, lw_timing *timing) {
+    if (!name || !timing) return LW_ERR_ARGUMENT;
+    return find_id(timing_methods(), name, *timing) ? LW_OK : LW_ERR_NOT_FOUND;
+}
+
+lw_status lw_start_named(const char *name, lw_start *start) {
+    if (!name || !start) return LW_ERR_ARGUMENT;
+    return find_id(start_methods(), name, *start) ? LW_OK : LW_ERR_NOT_FOUND;
+}
+
+const char *lw_timing_name(lw_timing timing) {
+    const auto *method = method_of(timing_methods(), timing);
+    return method ? method->name : nullptr;
+}
+
+const char *lw_start_name(lw_start start) {
+    const auto *method = method_of(start_methods(), start);
+    return method ? method->name : nullptr;
+}
 
 lw_status lw_measure(MPI_Comm comm, const lw_operation *operation, int root,
                      const uint64_t *sizes_bytes, size_t count, const lw_measure_options *options,

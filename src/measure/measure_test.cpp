@@ -222,12 +222,14 @@ TEST(Measure, WarmsUpBeforeEachBatch) {
 
 TEST(Measure, RunsEveryStartWithEveryTiming) {
     const auto operation = operation_named("gather");
-    for (const auto start :
-         {LW_START_BARRIER, LW_START_DOUBLE_BARRIER, LW_START_WINDOW, LW_START_ROUND_TIME}) {
-        for (const auto timing : {LW_TIMING_MAX, LW_TIMING_ROOT, LW_TIMING_GLOBAL}) {
+    for (int start = 0; lw_start_name(lw_start(start)); ++start) {
+        for (int timing = 0; lw_timing_name(lw_timing(timing)); ++timing) {
+            if (timing == LW_TIMING_TASKS) continue; /* refuses starts on deadlines */
             auto options = fixed_repetitions(4);
-            options.start = start;
-            options.timing = timing;
+            options.start = lw_start(start);
+            options.timing = lw_timing(timing);
+            SCOPED_TRACE(lw_start_name(options.start) + std::string(" and ") +
+                         lw_timing_name(options.timing));
 
             const auto samples = measure(operation.get(), {256}, options);
 

@@ -28,10 +28,8 @@ Stride = text_option("--stride", "BYTES", "Least distance of adaptive sizes; def
 Reply = text_option("--reply", "same|SIZE", "pairs, triplets: bytes on the way back.")
 Order = text_option("--order", "parallel|sequential", "pairs, triplets: disjoint ones at once.")
 Root = text_option("--root", "RANK", "Root of rooted operations; default 0.")
-Method = text_option("--method", "max|root|global|tasks", "Timing method; default max.")
-Start = text_option(
-    "--start", "barrier|double-barrier|window|round-time", "How ranks start together."
-)
+Method = text_option("--method", "METHOD", "Timing method: max, global, ...; default max.")
+Start = text_option("--start", "START", "How ranks start together; default barrier.")
 Clock = text_option("--clock", "auto|monotonic|wtime|skewed", "Clock of each rank; default auto.")
 SkewOffset = text_option("--skew-offset", "S", "Skewed clock: seconds ahead, times the rank.")
 SkewDrift = text_option("--skew-drift", "X", "Skewed clock: seconds gained a second.")

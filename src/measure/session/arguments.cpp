@@ -13,8 +13,10 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/nearest.hpp"
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
+#include "measure/names.hpp"
 #include "measure/round_trips.hpp"
 #include "measure/session/buffer_words.hpp"
 
@@ -53,9 +55,12 @@ void declare(CLI::App& app, Texts& texts, Arguments& arguments) {
     app.add_option("--reply", arguments.reply, "pairs, triplets: bytes back, or same (same)");
     app.add_option("--order", texts.order, "pairs, triplets: parallel or sequential (parallel)");
     app.add_option("--root", arguments.root, "root rank (0)");
-    app.add_option("--method", texts.method, "max, root, global or tasks (max)");
+    using measure::listed;
+    using measure::names_of;
+    app.add_option("--method", texts.method,
+                   listed(names_of(measure::timing_methods())) + " (max)");
     app.add_option("--start", texts.start,
-                   "barrier, double-barrier, window or round-time (barrier)");
+                   listed(names_of(measure::start_methods())) + " (barrier)");
     app.add_option("--clock", texts.clock, "auto, monotonic, wtime or skewed (auto)");
     app.add_option("--skew-offset", options.skew_offset_s, "skewed: seconds between ranks (0)");
     app.add_option("--skew-drift", options.skew_drift, "skewed: seconds a second, by turns (0)");
@@ -89,18 +94,31 @@ void declare(CLI::App& app, Texts& texts, Arguments& arguments) {
     app.add_flag("--list", arguments.list, "print the operations");
 }
 
-template <typename Method, typename Id>
-Outcome choose(std::span<const Method> methods, const std::string& what, const std::string& name,
-               Id& id) {
-    std::string known;
-    for (const auto& method : methods) {
-        if (name == method.name) {
-            id = method.id;
-            return Done{};
-        }
-        known += (known.empty() ? "" : ", ") + std::string(method.name);
+Failure unknown(const std::string& what, const std::string& name,
+                const std::vector<std::string>& known) {
+    const auto near = nearest_name(name, known);
+    return usage("unknown " + what + " \"" + name + "\"; " +
+                 (near.empty() ? "use " : "did you mean " + near + "? Use ") +
+                 measure::listed(known));
+}
+
+template <typename Id, typename Choices>
+Outcome choose(const Choices& choices, const std::string& what, const std::string& name, Id& id) {
+    std::vector<std::string> known;
+    for (const auto& choice : choices) {
+        known.emplace_back(choice.name);
+        if (name != choice.name) continue;
+        id = choice.id;
+        return Done{};
     }
-    return usage("unknown " + what + " \"" + name + "\"; use one of " + known);
+    return unknown(what, name, known);
+}
+
+template <typename Id, typename Method>
+Outcome choose_method(std::span<const Method *const> methods, const std::string& what,
+                      const std::string& name, Id& id) {
+    if (measure::find_id(methods, name, id)) return Done{};
+    return unknown(what, name, measure::names_of(methods));
 }
 
 template <typename Id>
@@ -142,11 +160,11 @@ Outcome choose_methods(const Texts& texts, Arguments& arguments) {
                                                   {LW_ORDER_SEQUENTIAL, "sequential"}};
     auto& options = arguments.options;
     const Outcome outcomes[] = {
-        choose(measure::timing_methods(), "method", texts.method, options.timing),
-        choose(measure::start_methods(), "start", texts.start, options.start),
-        choose(std::span<const Choice<lw_clock>>(clocks), "clock", texts.clock, options.clock),
-        choose(std::span<const Choice<lw_rule>>(rules), "rule", texts.rule, options.rule),
-        choose(std::span<const Choice<lw_order>>(orders), "order", texts.order, arguments.order),
+        choose_method(measure::timing_methods(), "method", texts.method, options.timing),
+        choose_method(measure::start_methods(), "start", texts.start, options.start),
+        choose(clocks, "clock", texts.clock, options.clock),
+        choose(rules, "rule", texts.rule, options.rule),
+        choose(orders, "order", texts.order, arguments.order),
     };
     for (const auto& outcome : outcomes) {
         if (!outcome) return outcome;

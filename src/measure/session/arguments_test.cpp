@@ -180,11 +180,13 @@ INSTANTIATE_TEST_SUITE_P(
         Slip{{"bcast", "--sizes", "8:4"}, "backwards"},
         Slip{{"bcast", "--sizes", "1:8,4"}, "names 4 twice"},
         Slip{{"bcast", "--sizes=-4"}, "digits"}, Slip{{"bcast", "--stride", "1Q"}, "unit"},
-        Slip{{"bcast", "--method", "best"}, "max, root, global, tasks"},
-        Slip{{"bcast", "--start", "now"}, "barrier, double-barrier, window, round-time"},
-        Slip{{"bcast", "--clock", "sun"}, "auto, monotonic, wtime, skewed"},
-        Slip{{"bcast", "--rule", "mean"}, "median, student"},
-        Slip{{"pairs", "--order", "random"}, "parallel, sequential"}));
+        Slip{{"bcast", "--method", "best"}, "use max, root, global or tasks"},
+        Slip{{"bcast", "--method", "golbal"}, "did you mean global?"},
+        Slip{{"bcast", "--start", "windows"}, "did you mean window?"},
+        Slip{{"bcast", "--start", "now"}, "use barrier, double-barrier, window or round-time"},
+        Slip{{"bcast", "--clock", "sun"}, "auto, monotonic, wtime or skewed"},
+        Slip{{"bcast", "--rule", "mean"}, "median or student"},
+        Slip{{"pairs", "--order", "random"}, "parallel or sequential"}));
 
 INSTANTIATE_TEST_SUITE_P(
     OfNumbers, Slips,

@@ -18,14 +18,6 @@ namespace {
 
 constexpr int schema_version = 2;
 
-template <typename Method, typename Id>
-const char *name_of(std::span<const Method> methods, Id id) {
-    for (const auto& method : methods) {
-        if (method.id == id) return method.name;
-    }
-    return "";
-}
-
 Json stopping(const lw_measure_options& options) {
     const bool fixed = options.repetitions_min == options.repetitions_max;
     return {{"rule", options.rule == LW_RULE_MEDIAN ? "median" : "student"},
@@ -102,8 +94,8 @@ Json context_record(const Arguments& arguments, const measure::Bench& bench) {
         {"governor", host.governor},
         {"clocksource", host.clocksource},
         {"clock", bench.clock().name},
-        {"method", name_of(measure::timing_methods(), options.timing)},
-        {"start", name_of(measure::start_methods(), options.start)},
+        {"method", lw_timing_name(options.timing)},
+        {"start", lw_start_name(options.start)},
         {"stopping", stopping(options)},
         {"pipeline_length", options.pipeline_length},
         {"root", arguments.root},

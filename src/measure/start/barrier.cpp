@@ -6,8 +6,9 @@
 #include "measure/start/start.hpp"
 
 namespace lanewise::measure {
+namespace {
 
-Starter barrier_start(const Bench& bench) {
+Starter start_by_barrier(const Bench& bench) {
     Starter starter;
     starter.wait = [&bench] {
         bench.harness().barrier();
@@ -16,7 +17,7 @@ Starter barrier_start(const Bench& bench) {
     return starter;
 }
 
-Starter double_barrier_start(const Bench& bench) {
+Starter start_by_two_barriers(const Bench& bench) {
     Starter starter;
     starter.wait = [&bench] {
         bench.harness().barrier();
@@ -25,5 +26,19 @@ Starter double_barrier_start(const Bench& bench) {
     };
     return starter;
 }
+
+}  // namespace
+
+extern const StartMethod barrier_start{
+    .name = "barrier",
+    .needs_global_clock = false,
+    .make = start_by_barrier,
+};
+
+extern const StartMethod double_barrier_start{
+    .name = "double-barrier",
+    .needs_global_clock = false,
+    .make = start_by_two_barriers,
+};
 
 }  // namespace lanewise::measure

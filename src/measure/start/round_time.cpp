@@ -15,8 +15,9 @@
 #include "measure/start/start.hpp"
 
 namespace lanewise::measure {
+namespace {
 
-Starter round_time_start(const Bench& bench) {
+Starter make(const Bench& bench) {
     struct Rounds {
         double latency_s = 0.0;
         double slack_s = 0.0;
@@ -39,5 +40,13 @@ Starter round_time_start(const Bench& bench) {
     };
     return starter;
 }
+
+}  // namespace
+
+extern const StartMethod round_time_start{
+    .name = "round-time",
+    .needs_global_clock = true,
+    .make = make,
+};
 
 }  // namespace lanewise::measure

@@ -11,8 +11,9 @@
 #include "measure/start/start.hpp"
 
 namespace lanewise::measure {
+namespace {
 
-Starter window_start(const Bench& bench) {
+Starter make(const Bench& bench) {
     struct Windows {
         double latency_s = 0.0;
         double width_s = 0.0;
@@ -39,5 +40,13 @@ Starter window_start(const Bench& bench) {
     };
     return starter;
 }
+
+}  // namespace
+
+extern const StartMethod window_start{
+    .name = "window",
+    .needs_global_clock = true,
+    .make = make,
+};
 
 }  // namespace lanewise::measure

@@ -6,8 +6,9 @@
 #include "measure/timing/timing.hpp"
 
 namespace lanewise::measure {
+namespace {
 
-Batch run_global(Bench& bench, Running& running, std::size_t count) {
+Batch run(Bench& bench, Running& running, std::size_t count) {
     bool failed = false;
     const auto& clock = bench.global_clock();
     const double begin_s = bench.clock().now_s();
@@ -24,5 +25,13 @@ Batch run_global(Bench& bench, Running& running, std::size_t count) {
     }
     return keep_on_time(agreement, values);
 }
+
+}  // namespace
+
+extern const TimingMethod global_timing{
+    .name = "global",
+    .needs_global_clock = true,
+    .run = run,
+};
 
 }  // namespace lanewise::measure

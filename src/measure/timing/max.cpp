@@ -8,8 +8,9 @@
 #include "measure/timing/timing.hpp"
 
 namespace lanewise::measure {
+namespace {
 
-Batch run_max(Bench& bench, Running& running, std::size_t count) {
+Batch run(Bench& bench, Running& running, std::size_t count) {
     bool failed = false;
     const double begin_s = bench.clock().now_s();
     const auto readings = repeat(bench, running, count, failed, [] {});
@@ -19,5 +20,12 @@ Batch run_max(Bench& bench, Running& running, std::size_t count) {
     const auto agreement = agree(bench, readings, values, elapsed_s, failed);
     return keep_on_time(agreement, agreement.rows);
 }
+
+}  // namespace
+
+extern const TimingMethod max_timing{
+    .name = "max",
+    .run = run,
+};
 
 }  // namespace lanewise::measure

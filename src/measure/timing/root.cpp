@@ -11,8 +11,9 @@
 #include "measure/timing/timing.hpp"
 
 namespace lanewise::measure {
+namespace {
 
-Batch run_root(Bench& bench, Running& running, std::size_t count) {
+Batch run(Bench& bench, Running& running, std::size_t count) {
     const auto& harness = bench.harness();
     const bool confirms = !running.completes_at_root();
     const double confirmation_s = confirms ? bench.barrier_s() : 0.0;
@@ -32,5 +33,12 @@ Batch run_root(Bench& bench, Running& running, std::size_t count) {
     const auto agreement = agree(bench, readings, values, elapsed_s, failed);
     return keep_on_time(agreement, agreement.rows);
 }
+
+}  // namespace
+
+extern const TimingMethod root_timing{
+    .name = "root",
+    .run = run,
+};
 
 }  // namespace lanewise::measure

@@ -54,9 +54,7 @@ double task_s(Bench& bench, Running& running, int peer, double way_s, bool& fail
     return is_root ? bench.clock().now_s() - begin_s - way_s : nothing;
 }
 
-}  // namespace
-
-Batch run_tasks(Bench& bench, Running& running, std::size_t count) {
+Batch run(Bench& bench, Running& running, std::size_t count) {
     const auto& harness = bench.harness();
     const double begin_s = bench.clock().now_s();
     std::vector<double> ways;
@@ -77,5 +75,13 @@ Batch run_tasks(Bench& bench, Running& running, std::size_t count) {
     const auto agreement = agree(bench, readings, values, elapsed_s, failed);
     return keep_on_time(agreement, agreement.rows);
 }
+
+}  // namespace
+
+extern const TimingMethod tasks_timing{
+    .name = "tasks",
+    .one_rank_at_a_time = true,
+    .run = run,
+};
 
 }  // namespace lanewise::measure
