@@ -18,9 +18,9 @@ from experiments.transports.transports import AVAILABILITY_BYTES, measured
 from experiments.workspace import Workspace
 from lanewise.errors import RunError
 from lanewise.plots.series import Series, draw_series
+from lanewise.results.intervals import median_interval
 from lanewise.results.quantity import rate_text, time_text, time_tick
 from lanewise.suite.benchmarks import POLLING, WAITING
-from lanewise.suite.pool import median_interval
 from lanewise.suite.processor import Polled, host_rows, polled
 
 BUDGET_S = 200.0

@@ -17,14 +17,14 @@ from pathlib import Path
 from experiments.experiment import Experiment, Outcome, Row
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import Bar, draw_bars
-from lanewise.results.compare import ratio_interval
+from lanewise.results.intervals import median_interval, ratio_interval
 from lanewise.results.quantity import rate_text, time_text
 from lanewise.results.read import Samples
 from lanewise.suite import figures, page, processor, state, transport
 from lanewise.suite.benchmarks import POLLING
 from lanewise.suite.conduct import Request, conduct
 from lanewise.suite.execute import Step
-from lanewise.suite.pool import Key, Pool, files_of, median_interval, pool
+from lanewise.suite.pool import Key, Pool, files_of, pool
 
 BUDGET_S = 240.0
 BENCHMARKS = ("pingpong", "streaming", POLLING)
@@ -155,7 +155,7 @@ def differences(points: Pool, names: Sequence[str]) -> dict[str, float]:
             continue
         best = min(pooled.values(), key=lambda one: one.median_s)
         for name, one in pooled.items():
-            low, high = ratio_interval(best.samples_s, one.samples_s, 0.95)
+            low, high = ratio_interval(best.samples_s, one.samples_s)
             found[f"{name}_{key}_over_best"] = one.median_s / best.median_s
             found[f"{name}_{key}_over_best_low"] = low
             found[f"{name}_{key}_over_best_high"] = high

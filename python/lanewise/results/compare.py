@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compare two runs, point by point and over all sizes.
 
-Of a point: the ratio of the medians B/A with a distribution-free interval (Price and Bonett,
-"Distribution-free confidence intervals for difference and ratio of medians", Journal of
-Statistical Computation and Simulation 72, 2002), and the rank-sum test of Mann and Whitney.  The
-variance of a log median comes from the spacing of two order statistics, c and n + 1 - c with
-c = (n + 1)/2 - sqrt(n), divided by the normal quantile of the binomial probability that they
-bracket the median.
+Of a point: the ratio of the medians B/A with a distribution-free interval, and the rank-sum test
+of Mann and Whitney.
 
 Over sizes: each size gives one log ratio; their geometric mean, and Wilcoxon's signed-rank test
 of whether they lie around zero.  Repetitions are taken as independent: a machine that drifts
@@ -19,15 +15,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from scipy import stats
 
 from lanewise.errors import RequestError
+from lanewise.results.intervals import rank_sum, ratio_interval
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
 
-# With fewer repetitions the extreme order statistics cover the median less than 95 % of the time.
-REPETITIONS_MIN = 6
 SIZES_MIN = 6
 
 Key = tuple[str, int, int, int, int, int, int]
@@ -131,40 +125,6 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
         high=high,
         p_value=rank_sum(first.samples_s, second.samples_s),
     )
-
-
-def log_median_variance(values: Sequence[float]) -> float:
-    """Return the variance of the logarithm of the sample median of positive `values`."""
-    ordered = np.log(np.sort(np.asarray(values, dtype=np.float64)))
-    count = len(ordered)
-    rank = max(1, round((count + 1) / 2 - math.sqrt(count)))
-    tail = float(stats.binom.cdf(rank - 1, count, 0.5))
-    spacing = float(ordered[count - rank] - ordered[rank - 1])
-    return (spacing / (2 * float(stats.norm.isf(tail)))) ** 2
-
-
-def ratio_interval(
-    first: Sequence[float], second: Sequence[float], confidence: float
-) -> tuple[float, float]:
-    """Return the interval of median(second)/median(first) at `confidence`.
-
-    NaN on both sides for fewer than six values in either, or a value that is not positive.
-    """
-    if min(len(first), len(second)) < REPETITIONS_MIN or min(*first, *second) <= 0:
-        return math.nan, math.nan
-    centre = math.log(float(np.median(second)) / float(np.median(first)))
-    spread = math.sqrt(log_median_variance(first) + log_median_variance(second))
-    reach = float(stats.norm.isf((1 - confidence) / 2)) * spread
-    return math.exp(centre - reach), math.exp(centre + reach)
-
-
-def rank_sum(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the two-sided p-value of Mann and Whitney's test; NaN where a side is empty."""
-    if not first or not second:
-        return math.nan
-    if len(set(first) | set(second)) == 1:
-        return 1.0
-    return float(stats.mannwhitneyu(first, second, alternative="two-sided").pvalue)
 
 
 def overall_of(ratios: Sequence[Ratio]) -> list[Overall]:

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
 
+from lanewise.results.intervals import median_interval
 from lanewise.results.read import Samples, load
 from lanewise.suite.state import SAMPLES
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -44,16 +41,6 @@ class Pooled:
 
 
 Pool = Mapping[Key, Pooled]
-
-
-def median_interval(values: Iterable[float]) -> tuple[float, float]:
-    """Return the distribution-free interval of a median (binomial order statistics)."""
-    ordered = sorted(values)
-    count = len(ordered)
-    low = int(stats.binom.ppf((1 - CONFIDENCE) / 2, count, 0.5)) - 1 if count else -1
-    if low < 0:
-        return math.nan, math.nan
-    return ordered[low], ordered[count - 1 - low]
 
 
 def files_of(folder: Path, launches: Iterable[str]) -> list[Samples]:

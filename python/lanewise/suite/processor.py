@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.results.intervals import median_interval
 from lanewise.results.quantity import size_text, time_text
 from lanewise.results.read import Samples
 from lanewise.results.records import Polling, Waiting
 from lanewise.suite import application
 from lanewise.suite.benchmarks import APPLICATION
 from lanewise.suite.knee import HostCost, host_costs
-from lanewise.suite.pool import median_interval
 from lanewise.suite.scale import efficiencies
 from lanewise.suite.state import SAMPLES
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lanewise.results.compare import ratio_interval
+from lanewise.results.intervals import ratio_interval
 from lanewise.suite.pool import Pooled
 
 
@@ -32,7 +32,7 @@ class Ranked:
 
 def differ(faster: Pooled, slower: Pooled) -> bool:
     """Say whether the second is slower than the first beyond doubt."""
-    low, _ = ratio_interval(faster.samples_s, slower.samples_s, 0.95)
+    low, _ = ratio_interval(faster.samples_s, slower.samples_s)
     apart = max(faster.round_medians_s) < min(slower.round_medians_s)
     return low > 1 and apart
 
@@ -52,7 +52,7 @@ def ranking(points: Mapping[str, Pooled]) -> list[Ranked]:
 def entry(points: Mapping[str, Pooled], order: Sequence[str], name: str, place: int) -> Ranked:
     """Return the line of one transport."""
     best, here = points[order[0]], points[name]
-    low, high = ratio_interval(best.samples_s, here.samples_s, 0.95)
+    low, high = ratio_interval(best.samples_s, here.samples_s)
     return Ranked(
         place, name, here.median_s, *here.interval_s(),
         slower=here.median_s / best.median_s, slower_low=low, slower_high=high,

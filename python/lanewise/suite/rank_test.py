@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from lanewise.suite.pool import Pooled, median_interval
+from lanewise.suite.pool import Pooled
 from lanewise.suite.rank import ranking
 
 
@@ -39,11 +39,3 @@ def test_launches_that_disagree_make_no_difference() -> None:
         found += ranking(points)[1].place == 2
 
     assert found <= 2
-
-
-def test_too_few_samples_have_no_interval() -> None:
-    assert np.isnan(median_interval([1.0, 2.0, 3.0])[0])
-
-
-def test_the_interval_of_a_median_is_of_two_samples() -> None:
-    assert median_interval(range(1, 11)) == (2, 9)

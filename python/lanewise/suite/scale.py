@@ -24,8 +24,7 @@ import numpy as np
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.run import Outcome
-from lanewise.results.compare import log_median_variance
-from lanewise.suite.pool import median_interval
+from lanewise.results.intervals import log_median_variance, median_interval
 from lanewise.suite.start import HERE, Ranks, Site, run_on
 from lanewise.suite.transport import Transport
 

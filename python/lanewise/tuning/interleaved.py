@@ -19,13 +19,12 @@ from typing import Any
 
 from lanewise import __version__
 from lanewise.errors import RequestError, RunError
-from lanewise.results.compare import REPETITIONS_MIN, ratio_interval
+from lanewise.results.intervals import REPETITIONS_MIN, ratio_interval
 from lanewise.tuning.write import write_whole
 
 SCHEMA = "lanewise-interleaved"
 SCHEMA_BEFORE = "lanewise-turns"
 VERSION = 1
-CONFIDENCE = 0.95
 PLAIN, TUNED = "plain", "tuned"
 
 Clock = Callable[[], float]
@@ -48,7 +47,7 @@ class Interleaved:
         """Return the interval of the ratio; None where there were too few rounds for one."""
         if min(len(self.plain_s), len(self.tuned_s)) < REPETITIONS_MIN:
             return None
-        return ratio_interval(self.plain_s, self.tuned_s, CONFIDENCE)
+        return ratio_interval(self.plain_s, self.tuned_s)
 
     def text(self) -> str:
         """Return the outcome as a line: "plain 2.10 s, tuned 1.80 s, tuned/plain 0.86 (...)"."""
