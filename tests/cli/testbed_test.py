@@ -403,6 +403,6 @@ def test_bad_input_is_refused_in_one_line_before_anything_is_made(
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("lanewise testbed: ")
+    assert done.stderr.startswith("lanewise testbed ")
     assert all(word in done.stderr for word in named), done.stderr
     assert list(base.iterdir()) == []

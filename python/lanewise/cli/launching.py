@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lanewise.cli.numbers import positive_count, positive_number
+from lanewise.cli.shared_options import option, with_options
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice, choose
 from lanewise.launch.job import Cluster, Job
@@ -91,6 +92,22 @@ Speeds = Annotated[
         "--smpi-speeds", metavar="F,...", help="smpi: speeds of the hosts in flop/s (default: 1e9)."
     ),
 ]
+
+
+with_launch_options = with_options(
+    [
+        option("launcher", LauncherName, ""),
+        option("transport", TransportName, ""),
+        option("host", Host, ""),
+        option("hostfile", Hostfile, ""),
+        option("launcher_args", LauncherArguments, ""),
+        option("smpi_rate", Rate, "125e6"),
+        option("smpi_latency", Latency, "10e-6"),
+        option("smpi_speeds", Speeds, "1e9"),
+        option("print_command", PrintCommand, False),
+        option("quiet", Quiet, False),
+    ]
+)
 
 
 def chosen(values: Mapping[str, Any]) -> Choice:

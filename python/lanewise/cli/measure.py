@@ -41,6 +41,7 @@ def register(app: typer.Typer) -> None:
     app.command("measure")(measure)
 
 
+@launching.with_launch_options
 def measure(
     context: typer.Context,
     operations: Operations = None,
@@ -75,18 +76,9 @@ def measure(
     skew_drift: native.SkewDrift = None,
     seed: native.Seed = None,
     wait: native.Wait = None,
-    launcher: launching.LauncherName = "",
-    transport: launching.TransportName = "",
-    host: launching.Host = "",
-    hostfile: launching.Hostfile = "",
-    launcher_args: launching.LauncherArguments = "",
-    smpi_rate: launching.Rate = "125e6",
-    smpi_latency: launching.Latency = "10e-6",
-    smpi_speeds: launching.Speeds = "1e9",
-    print_command: launching.PrintCommand = False,
     list_operations: ListOperations = False,
     as_json: launching.AsJson = False,
-    quiet: launching.Quiet = False,
+    **_launching: Any,
 ) -> None:
     """$ lanewise measure scatter gather -n 4 --sizes 1:1M:x2 -o samples.jsonl
 

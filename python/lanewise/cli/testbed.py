@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
 import sys
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from lanewise.cli.example import ExampleTyper
+from lanewise.cli.shared_options import option, with_options
 from lanewise.errors import RequestError
 from lanewise.testbed.impairments import IMPAIRMENTS
 
@@ -108,31 +106,13 @@ def run(
     raise typer.Exit(ended)
 
 
-def with_impairments(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each impairment in the place of its `**` parameter."""
-    signature = inspect.signature(command, eval_str=True)
-    options = [
-        inspect.Parameter(
-            one.key,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=typer.Option("", help=f"degrade: {one.help}, such as {one.kind.example}."),
-            annotation=str,
-        )
-        for one in IMPAIRMENTS
-    ]
-    named = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-
-    @functools.wraps(command)
-    def wrapped(**values: str) -> None:
-        command(**values)
-
-    changed = signature.replace(parameters=[*named, *options])
-    setattr(wrapped, "__signature__", changed)  # noqa: B010
-    wrapped.__annotations__ = {each.name: each.annotation for each in changed.parameters.values()}
-    return wrapped
+IMPAIRMENT_OPTIONS = [
+    option(one.key, str, typer.Option("", help=f"degrade: {one.help}, such as {one.kind.example}."))
+    for one in IMPAIRMENTS
+]
 
 
-@with_impairments
+@with_options(IMPAIRMENT_OPTIONS)
 def fault(
     name: Annotated[str, typer.Argument(help="A testbed that is up.")],
     what: Annotated[str, typer.Argument(help="cut, mend, degrade, kill, or a script (TOML).")],

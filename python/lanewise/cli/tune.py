@@ -31,6 +31,7 @@ def register(app: typer.Typer) -> None:
     app.command("tune")(tune)
 
 
+@launching.with_launch_options
 def tune(
     context: typer.Context,
     collectives: options.Collectives = None,
@@ -48,17 +49,8 @@ def tune(
     emit: options.Emit = "",
     emit_to: options.EmitTo = None,
     prove: options.Prove = False,
-    launcher: launching.LauncherName = "",
-    transport: launching.TransportName = "",
-    host: launching.Host = "",
-    hostfile: launching.Hostfile = "",
-    launcher_args: launching.LauncherArguments = "",
-    smpi_rate: launching.Rate = "125e6",
-    smpi_latency: launching.Latency = "10e-6",
-    smpi_speeds: launching.Speeds = "1e9",
-    print_command: launching.PrintCommand = False,
     as_json: launching.AsJson = False,
-    quiet: launching.Quiet = False,
+    **_launching: Any,
 ) -> None:
     """$ lanewise tune scatter bcast -n 4 --budget 5min -o tuning.json
 
@@ -77,15 +69,15 @@ def tune(
     choice = launching.chosen(values)
     with launching.job_folder(choice, values) as folder:
         job = job_of(choice, values, folder)
-        if not print_command:
+        if not values["print_command"]:
             refuse_output(values)
         planned = plan(choice.launcher, job)
-        if print_command:
+        if values["print_command"]:
             launching.show_command(choice, job, values)
             return
         require_launcher(choice)
         measure_evidence(choice, job, values, planned.points)
-    write_tuning(Path(str(output)), "quiet" if quiet or as_json else "shown")
+    write_tuning(Path(str(output)), "quiet" if values["quiet"] or as_json else "shown")
     if as_json:
         typer.echo(Path(str(output)).read_text(encoding="utf-8"), nl=False)
     if emit:

@@ -44,6 +44,7 @@ def register(app: typer.Typer) -> None:
     app.command("guidelines")(guidelines)
 
 
+@launching.with_launch_options
 def guidelines(
     context: typer.Context,
     collectives: Collectives = None,
@@ -57,16 +58,7 @@ def guidelines(
     seed: options.Seed = None,
     as_json: AsJson = False,
     strict: Strict = False,
-    launcher: launching.LauncherName = "",
-    transport: launching.TransportName = "",
-    host: launching.Host = "",
-    hostfile: launching.Hostfile = "",
-    launcher_args: launching.LauncherArguments = "",
-    smpi_rate: launching.Rate = "125e6",
-    smpi_latency: launching.Latency = "10e-6",
-    smpi_speeds: launching.Speeds = "1e9",
-    print_command: launching.PrintCommand = False,
-    quiet: launching.Quiet = False,
+    **_launching: Any,
 ) -> None:
     """$ lanewise model guidelines bcast gather -n 4 --sizes 1K,64K
 
@@ -82,7 +74,7 @@ def guidelines(
     with launching.job_folder(choice, values) as folder:
         job = job_of(choice, values, folder)
         planned = plan(choice.launcher, job)
-        if print_command:
+        if values["print_command"]:
             launching.show_command(choice, job, values)
             return
         require_launcher(choice)
