@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run: one experiment in its own folder, with the object it prints kept beside its plots."""
+"""Run: one experiment in a folder of its own, with the conditions of the machine."""
 
 from __future__ import annotations
 

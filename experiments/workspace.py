@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Workspace: where one experiment runs, and its hands: measure, run a program, save a figure.
+"""Workspace: where one experiment runs, and how it measures, runs programs and saves figures.
 
-What is missing for an experiment to run (a native build, a launcher) is a
-failure of the run and not of the request, so it ends with status 1.
+A missing native build or launcher is a failure of the run and not of the request, so it ends with
+status 1.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lanewise.results.read import Samples, load
 
 LOCAL = "openmpi"
 SIMULATED = "smpi"
-ARGUMENTS_SAID = 12
+ARGUMENTS_SHOWN = 12
 
 
 def machine_conditions() -> dict[str, object]:
@@ -77,7 +77,7 @@ class Workspace:
         """Run lanewise-measure with `arguments` on `ranks` ranks and return what it wrote.
 
         The result file is `name`.jsonl in the folder; one of an earlier run is replaced.  Without
-        a launcher the first that can launch here is used.  Raises RunError.
+        a launcher the first that works here is used.  Raises RunError.
         """
         self.say(f"{name}: {' '.join(arguments)}, {ranks} ranks")
         path = self.folder / f"{name}.jsonl"
@@ -105,8 +105,8 @@ class Workspace:
 
         With `ranks` it is launched under MPI, without it is run alone.  Raises RunError.
         """
-        more = ["and so on"] if len(arguments) > ARGUMENTS_SAID else []
-        line = " ".join([program, *arguments[:ARGUMENTS_SAID], *more])
+        more = ["and so on"] if len(arguments) > ARGUMENTS_SHOWN else []
+        line = " ".join([program, *arguments[:ARGUMENTS_SHOWN], *more])
         self.say(line + (f", {ranks} ranks" if ranks else ""))
         if ranks == 0:
             with failing_as_run():

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Application scaling: parallel efficiency of LAMMPS with scaled work (paper 004, Figure 11).
+"""Application scaling: parallel efficiency of LAMMPS with scaled work.
 
-The paper ran LAMMPS on up to 128 nodes.  Here it runs on as many ranks as there are cores, over
-every transport of the MPI that it is linked with; a Lennard-Jones liquid grows with the ranks.
+InfiniPath and XD1 (2006), Figure 11, ran LAMMPS on up to 128 nodes.  Here it runs on as many ranks
+as there are cores, over every transport of the MPI that it is linked with.  The Lennard-Jones
+liquid grows with the number of ranks.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ REPETITIONS_MAX = 8
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Run LAMMPS on one rank and in doubles up to all cores, over each transport in turns."""
+    """Run LAMMPS on 1, 2, 4, ... ranks up to all cores, interleaving the transports."""
     with failing_as_run():
         plan = application.plan_for(rank_count(RANKS_MAX))
         candidates = [transport.find(name) for name in transport.shipped_names()]
     fitting = [one for one in candidates if not application.lacking(one)]
     if not fitting:
-        raise RunError(f"LAMMPS runs on no transport: needs {application.lacking(candidates[0])}")
+        raise RunError(f"LAMMPS runs on no transport: {application.lacking(candidates[0])}")
     found = [start.find_out(one, max(plan.ranks)) for one in fitting]
     here = [one.transport for one in found if one.starts]
     if not here:
@@ -37,7 +38,7 @@ def run(workspace: Workspace) -> Outcome:
         plan.command, plan.ranks, plan.work, plan.pattern,
         repetitions_max=REPETITIONS_MAX, limit_s=application.LIMIT_S,
     )  # fmt: skip
-    curves = scale.measure(plan, here, lambda *told: workspace.say(told_text(*told)))
+    curves = scale.measure(plan, here, lambda *run_: workspace.say(run_text(*run_)))
     points = {
         one.transport: scale.efficiencies(one.times_s, plan.work) for one in curves if one.times_s
     }
@@ -59,8 +60,8 @@ def run(workspace: Workspace) -> Outcome:
     )  # fmt: skip
 
 
-def told_text(name: str, ranks: int, seconds: float) -> str:
-    """Write one run for the log."""
+def run_text(name: str, ranks: int, seconds: float) -> str:
+    """Return the line of the log for one run."""
     return f"{name}, {ranks} ranks: {seconds:.2f} s"
 
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Global clock: how far off it is after ten seconds (paper 000, section 2.1).
+"""Global clock: its error ten seconds after synchronisation.
 
-The paper warns that clocks run at different rates, so that a global clock must
-be set up again and again and is costly.  Here the ranks' clocks are skewed on
-purpose, by a second of offset and 50 µs of drift each second, so that the truth
-is known; they are synchronised once, with the drift learned, left alone for ten
-seconds and compared with the truth.
+MPIBlib (2008), section 2.1, warns that clocks run at different rates, so that a global clock must
+be set up again and again, which is costly.  Here the clocks of the ranks are skewed on purpose, by
+an offset of one second and a drift of 50 µs per second, so that the truth is known.  They are
+synchronised once, with the drift learned, left alone for ten seconds, and compared with the truth.
 """
 
 from __future__ import annotations

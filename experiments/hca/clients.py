@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hca clients: real verbs programs on the software device of two hosts, and how each fares.
+"""Clients of the software device: verbs programs and MPIs on two hosts, and how each fares.
 
-A client is good when both its ends end well and it shows what it should; where the program can
-look at the data that came, it does. All run twice: on a clean network with two ports, and over a
-link that loses one packet in a hundred and reorders another. Transports that promise nothing wait
-for ever for what is lost, so their programs run only on the former.
+A client passes when both its ends exit with status 0 and print what they should; where the program
+can check the data that it receives, it does.  All run on a clean network with two ports.  Those
+that tolerate loss run again over a link that loses one packet in a hundred and reorders another;
+programs over unreliable transports would wait forever for a lost packet.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Client:
     port: int = 18515
     link_layer: str = "ethernet"
     variables: Mapping[str, str] = field(default_factory=dict)
-    bears_loss: bool = True  # what it uses sends again what was lost, and needs but one port
+    bears_loss: bool = True  # its transport retransmits, and it needs only one port
 
     @property
     def listening(self) -> Sequence[str]:
@@ -98,7 +98,7 @@ CLIENTS: tuple[Client, ...] = (
     _perftest("send_lat", "-c", "UD"),
     _perftest("send_bw"),
     _perftest("send_bw", "-e"),
-    # Less than a receiver's socket holds: what does not fit there is lost, and nobody says so.
+    # Less than the socket of the receiver holds; the rest would be lost without notice.
     _perftest("send_bw", "-c", "UC", "-s", "4096"),
     _perftest("send_bw", "-c", "UD"),
     _perftest("write_lat"),
@@ -125,7 +125,7 @@ CLIENTS: tuple[Client, ...] = (
 
 @dataclass(frozen=True)
 class Mpi:
-    """An MPI and its way to the device."""
+    """An MPI, and the settings that make it use the device."""
 
     name: str
     compiler: str
@@ -147,7 +147,7 @@ MPIS: tuple[Mpi, ...] = (
 
 
 def try_client(hosts: Hosts, client: Client) -> str:
-    """Run a client; return why it is not good, empty where it is."""
+    """Run a client; return why it failed, or an empty string."""
     options = [*hosts.options, "--link-layer", client.link_layer]
     here = replace(hosts, options=options, variables=client.variables)
     said = here.pair(client.listening, client.calling, client.port)
@@ -155,7 +155,7 @@ def try_client(hosts: Hosts, client: Client) -> str:
 
 
 def try_mpi(mpi: Mpi, folder: Path, testbed: str, options: Sequence[str]) -> str:
-    """Build a program with an MPI and run it on two hosts; return why it is not good."""
+    """Build a program with an MPI and run it on two hosts; return why it failed, if it did."""
     program = folder / mpi.compiler
     built = subprocess.run(
         [mpi.compiler, "-O1", "-o", str(program), str(EXCHANGE)],
@@ -177,7 +177,7 @@ def try_mpi(mpi: Mpi, folder: Path, testbed: str, options: Sequence[str]) -> str
 
 
 def clean_results(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    """Run all on a clean network; yield names, and why they failed or nothing."""
+    """Run all on a clean network; yield each name with the reason for a failure, or ""."""
     with bed.created(shipped.find("two-port")) as raised:
         hosts = Hosts(raised)
         for probe in PROBES:
@@ -189,7 +189,7 @@ def clean_results(workspace: Workspace) -> Iterator[tuple[str, str]]:
 
 
 def lossy_results(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    """Run those that bear loss over a link with loss; yield the same."""
+    """Run those that tolerate loss over a lossy link; yield the same."""
     suffix = ", with loss"
     options = device_options(workspace.folder)
     with bed.created(Source(LOSSY, "lossy", "lossy.toml")) as raised:
@@ -222,7 +222,7 @@ def _of_mpis(
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Try every client and tell how many passed."""
+    """Run every client and count those that passed."""
     with failing_as_run():
         found = dict([*clean_results(workspace), *lossy_results(workspace)])
     failed = {name: why for name, why in found.items() if why}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hca fuzz: libFuzzer against the packet parser and against a whole device in the midst of work.
+"""Fuzzing the software device: libFuzzer against the packet parser and against a working engine.
 
 The fuzzers are built with Clang, AddressSanitizer and UndefinedBehaviorSanitizer from the sources
-of the checkout. They start from the corpus that is kept there, and every new input is thrown away.
-Both run at the same time, each on a processor of its own where there are two.
+of the checkout.  They start from the corpus in the repository; new inputs are thrown away.  Both
+run at the same time, each on a core of its own where there are two.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ CORPUS = BUILD / SOURCES.relative_to(ROOT) / "corpus"
 FUZZERS = ("packet", "engine")
 SECONDS = int(os.environ.get("LANEWISE_FUZZ_SECONDS", "240"))
 _BYTES_MAX = 400
-# An engine allocates much and frees all of it with each input; memory that rests longer than that
-# only makes the processor's caches cold.
+# The engine allocates much and frees all of it with each input; a larger quarantine would only
+# evict the caches.
 _SANITIZER = "quarantine_size_mb=16"
 _COMPILERS = ("clang++", *(f"clang++-{version}" for version in range(22, 13, -1)))
 _OPTIONS = (
@@ -38,7 +38,7 @@ _OPTIONS = (
 
 
 def build() -> None:
-    """Build the fuzzers; RunError where that cannot be."""
+    """Build the fuzzers; RunError where they cannot be built."""
     compiler = next((path for name in _COMPILERS if (path := shutil.which(name))), None)
     if compiler is None or not SOURCES.is_dir():
         raise RunError("the fuzzers need a checkout and Clang; install clang and libclang-rt-dev")
@@ -56,14 +56,14 @@ def _must(*words: str) -> None:
 
 
 def fuzz(name: str, folder: Path, seconds: int) -> tuple[int, int, str]:
-    """Run a fuzzer; return how many inputs it tried, how many crashed it, and what it said last."""
+    """Run a fuzzer; return how many inputs it tried, how many crashed it, and its last output."""
     found = folder / name
     found.mkdir(parents=True, exist_ok=True)
     words = [
         str(BUILD / "bin" / f"{name}_fuzz"), str(found), str(CORPUS / name),
         f"-max_total_time={seconds}", f"-max_len={_BYTES_MAX}", "-print_final_stats=1",
         "-timeout=10", f"-artifact_prefix={folder}/{name}-",
-        # To weigh each feature by how rare it is takes longer than an input.
+        # Weighing features by how rare they are takes longer than running an input.
         "-entropic=0",
     ]  # fmt: skip
     options = ":".join(filter(None, (_SANITIZER, os.environ.get("ASAN_OPTIONS"))))
@@ -76,7 +76,7 @@ def fuzz(name: str, folder: Path, seconds: int) -> tuple[int, int, str]:
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Build the fuzzers, run each for a while, and count."""
+    """Build the fuzzers, run each for SECONDS, and count inputs and crashes."""
     with failing_as_run():
         workspace.say("building the fuzzers")
         build()

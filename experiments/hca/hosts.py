@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hca hosts: two hosts of a testbed with a software device each, and programs that talk."""
+"""Two hosts of a testbed, each with a software RDMA device, and programs that run on them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Said:
 
     @property
     def good(self) -> bool:
-        """Tell whether both ended well."""
+        """Tell whether both ended with status 0."""
         return self.statuses == (0, 0)
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Hosts:
-    """The hosts, and the options of `lanewise rdma run` on them."""
+    """The hosts, and the options of the device on them."""
 
     bed: Bed
     options: Sequence[str] = ("--ports", "lan0,lan1")
@@ -51,7 +51,7 @@ class Hosts:
     caller: str = CALLER
 
     def start(self, host: str, words: Sequence[str]) -> subprocess.Popen[str]:
-        """Start a program on a host, on its device where there is to be one."""
+        """Start a program on a host, with the device unless `device` is false."""
         device = [sys.executable, "-m", "lanewise", "rdma", "run", *self.options, "--"]
         settings = [f"{name}={value}" for name, value in self.variables.items()]
         limited = ["timeout", "-k", "5", str(LIMIT_S), "env", *settings]
@@ -73,7 +73,7 @@ class Hosts:
         return started
 
     def await_listener(self, started: subprocess.Popen[str], port: int) -> None:
-        """Wait until a TCP port is listened on, or the program is over."""
+        """Wait until somebody listens on a TCP port, or the program has ended."""
         show = self.bed.line(LISTENER, ["cat", "/proc/net/tcp", "/proc/net/tcp6"])
         until_s = time.monotonic() + LIMIT_S
         while started.poll() is None and time.monotonic() < until_s:

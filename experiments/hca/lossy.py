@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hca lossy: reliable connections of the software device over a link that loses and reorders.
+"""Lossy links: reliable connections of the software device over a link that loses and reorders.
 
-Two sites are joined by a delay line that loses one packet in a hundred. Ping-pong looks at every
-byte; a stream of writes tells what gets through, and the counters what it took.
+Two sites are joined by a delay line that loses one packet in a hundred.  A ping-pong checks every
+byte; a stream of writes measures the goodput, and the counters of the device what it cost.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ delay = "100 us"
 loss = "{LOSS}"
 reorder = "{REORDER}"
 """
-# LIDs follow from addresses within a network only, and each site is one.
+# LIDs are derived from addresses only within a network, and each site is a network.
 _DEVICE = """
 ports = ["lan0"]
 [lids]
@@ -51,14 +51,14 @@ ports = ["lan0"]
 
 
 def device_options(folder: Path) -> list[str]:
-    """Write what the device is on either host; return the options of `lanewise rdma run` for it."""
+    """Write the configuration of the device on either host; return the options that select it."""
     file = folder / "device.toml"
     file.write_text(_DEVICE, encoding="utf-8")
     return ["--config", str(file)]
 
 
 def pingpong(hosts: Hosts, kind: str) -> bool:
-    """Tell whether a ping-pong over the link carried every byte as it was."""
+    """Tell whether a ping-pong over the link delivered every byte unchanged."""
     words = [f"ibv_{kind}_pingpong", "-g", "0", "-c", "-n", "1000"]
     listening = hosts.listen(words, 18515)
     calling = hosts.run(CALLER, [*words, ADDRESS])
@@ -95,7 +95,7 @@ def counters_on(hosts: Hosts, host: str) -> dict[str, int]:
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Validate data over the link, then measure what gets through."""
+    """Validate data over the link, then measure the goodput."""
     with failing_as_run(), bed.created(Source(DESCRIPTION, "lossy", "lossy.toml")) as raised:
         hosts = Hosts(raised, ["--ports", "lan0"])
         workspace.say("ping-pong with every byte looked at")

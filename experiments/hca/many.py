@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hca many: what ten thousand queue pairs of one process take, and what it takes to sleep."""
+"""Many queue pairs: the memory that ten thousand of one process take, and the cost of idling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUEUE_PAIRS = 10_000
 
 @dataclass(frozen=True)
 class Many:
-    """How many queue pairs were open, the bytes of each, and the share of a processor asleep."""
+    """How many queue pairs were open, the bytes of each, and the idle share of a processor."""
 
     queue_pairs: int
     bytes_each: int

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hca probes: programs with one end on the software device, and what they should show there.
+"""Probes: programs with one end on the software device, and what they should print there.
 
-Each returns why it is not good, nothing where it is.
+Each returns why it failed, or an empty string.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TEST = re.compile(r"\.\.\. (ok|FAIL|ERROR|skipped (?:'.*'|\".*\"))$", re.MULTIL
 
 @dataclass(frozen=True)
 class Probe:
-    """A program, the file without which it cannot be, and the package with that file."""
+    """A program, the file that it needs, and the package that has this file."""
 
     name: str
     file: str
@@ -50,22 +50,22 @@ def asyncwatch(hosts: Hosts) -> str:
     """Wait for events while a cable is pulled and put back."""
     watching = hosts.start(CALLER, ["stdbuf", "-oL", "ibv_asyncwatch", "-d", "lanewise0"])
     assert watching.stdout is not None
-    told = [watching.stdout.readline()]
-    if "async event FD" in told[0]:
+    lines = [watching.stdout.readline()]
+    if "async event FD" in lines[0]:
         hosts.pull(CALLER, "lan1")
-        told.append(watching.stdout.readline())
+        lines.append(watching.stdout.readline())
         hosts.plug(CALLER, "lan1")
-        told.append(watching.stdout.readline())
+        lines.append(watching.stdout.readline())
     stop(watching)
     watching.communicate()
     wanted = ("async event FD", "IBV_EVENT_PORT_ERR (10), port 2",
               "IBV_EVENT_PORT_ACTIVE (9), port 2")  # fmt: skip
-    heard = len(told) == len(wanted) and all(map(str.__contains__, told, wanted))
-    return "" if heard else "".join(told)
+    heard = len(lines) == len(wanted) and all(map(str.__contains__, lines, wanted))
+    return "" if heard else "".join(lines)
 
 
 def pyverbs_results(hosts: Hosts) -> tuple[Counter[str], str]:
-    """Run the tests of pyverbs; return how often each ending came, and all that was printed."""
+    """Run the tests of pyverbs; return how often each outcome occurred, and the output."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "tests"
         folder.mkdir()
@@ -80,13 +80,13 @@ def pyverbs_results(hosts: Hosts) -> tuple[Counter[str], str]:
 
 
 def pyverbs(hosts: Hosts) -> str:
-    """Run the tests of pyverbs: none may fail, and those that only ask for verbs must pass."""
+    """Run the tests of pyverbs: none may fail, and those that need only verbs must pass."""
     endings, said = pyverbs_results(hosts)
     return "" if passes(endings) else said
 
 
 def passes(endings: Counter[str]) -> bool:
-    """Tell whether the tests of pyverbs went as they should."""
+    """Tell whether the outcomes of the tests of pyverbs are as expected."""
     return not endings["FAIL"] and not endings["ERROR"] and endings["ok"] >= _PASSING_LEAST
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hca speed: latency, bandwidth and message rate of the software device on a veth pair.
+"""Speed: latency, bandwidth and message rate of the software device on a veth pair.
 
-Beside it run UCX over TCP and a plain UDP ping, on the same pair, in turns: each figure is the
-median of the rounds, so that what disturbs this machine disturbs all alike.
+UCX over TCP and a plain UDP ping are measured on the same pair, interleaved with the device.  Each
+figure is the median of the rounds, so that a disturbance of this machine affects all alike.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DESCRIPTION = '[[site]]\nname = "a"\nhosts = 2\n'
 _PAIR = ("name", "fast0", "mtu", str(MTU_BYTES))
 _UNITS_US = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "sec": 1e6}
 _MIB_TO_GBIT = 8 * 2**20 / 1e9
-# The kernel tells of a carrier up to a second after both ends are up.
+# The kernel reports a carrier up to a second after both ends are up.
 _AWAIT_CARRIER = "until ip -o link show fast0 | grep -q 'state UP'; do sleep 0.05; done"
 
 Measure = Callable[[Hosts], float]
@@ -40,7 +40,7 @@ Measure = Callable[[Hosts], float]
 
 @contextmanager
 def joined_hosts() -> Iterator[Hosts]:
-    """Raise two hosts and join them by a veth pair of their own."""
+    """Create two hosts and join them by a veth pair of their own."""
     with failing_as_run(), bed.created(Source(DESCRIPTION, "speed", "speed.toml")) as raised:
         far = str(raised.folder / "net" / CALLER)
         words = ["ip", "link", "add", *_PAIR, "type", "veth", "peer", *_PAIR, "netns", far]
@@ -92,7 +92,7 @@ def udp_latency_us(hosts: Hosts) -> float:
 
 
 def medians(workspace: Workspace, measures: dict[str, Measure]) -> dict[str, float]:
-    """Measure each in turn, several rounds, and return the medians."""
+    """Measure each once per round, for several rounds, and return the medians."""
     values: dict[str, list[float]] = {name: [] for name in measures}
     with joined_hosts() as hosts:
         for number in range(ROUNDS):
@@ -137,7 +137,7 @@ def run_bandwidth(workspace: Workspace) -> Outcome:
 
 
 def run_message_rate(workspace: Workspace) -> Outcome:
-    """Compare how many small messages go in a second."""
+    """Compare the rates of small messages."""
     options = ["-s", "8", "-n", "50000"]
     figures = medians(workspace, {
         "rc_messages_per_s": partial(

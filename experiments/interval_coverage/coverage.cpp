@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lanewise-coverage: how often the interval at which the repetition stops holds
-// the true value, by simulation of the very rule that measures. Two streams:
-// log-normal times (sigma 0.1), and the same with every fiftieth repetition on
-// average disturbed to twenty times its length. The median rule is judged by
-// the true median, the paper's Student rule by the true mean.
+// lanewise-coverage: how often the interval at which the repetition stops contains the true value,
+// by simulation of the very rule that measures. There are two streams: log-normal times (sigma
+// 0.1), and the same with one repetition in fifty, on average, lengthened twenty times. The median
+// rule is judged by the true median, the paper's Student rule by the true mean.
+//
 // Prints one JSON object. Needs no MPI.
 
 #include <fmt/format.h>

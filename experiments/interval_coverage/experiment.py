@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Interval coverage: how often a 95 % interval holds the true value (paper 000, section 3).
+"""Interval coverage: how often a 95 % interval contains the true value.
 
-The paper repeats until Student's interval of the mean is narrow, supposing
-normal errors.  Times of messages are not normal: a native program draws many
-measurements from a log-normal law, and from one with 2 % spikes of twenty times
-the value, runs the stopping rules of the library on each, and counts how often
-the interval contains the truth.
+MPIBlib (2008), section 3, repeats until Student's interval of the mean is narrow, assuming normal
+errors.  Message times are not normal: a native program draws many measurements from a log-normal
+distribution, and from one with 2 % spikes of twenty times the value, runs the stopping rules of
+the library on each, and counts how often the interval contains the truth.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def _share(found: dict[str, Any], key: str) -> str:
 
 
 def percent_of(share: float) -> str:
-    """Write a coverage with one decimal, so that 94.6 % is not called 95 %."""
+    """Return a coverage with one decimal, so that 94.6 % does not appear as 95 %."""
     return f"{100 * share:.1f} %"
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Migration cost: what protection costs where nothing fails (paper 003, section 4.3).
+"""Migration cost: what protection costs where nothing fails.
 
-The same pair of programs, protected and not, in turn and many times; one message at a time for
-latency, many at a time for rate.  The figure is the median over the pairs of runs of how much
-fewer messages went through.
+Automatic path migration (2007), section 4.3.  The same pair of programs runs protected and
+unprotected in many interleaved pairs of runs, with one message in flight for latency and many for
+rate.  The figure is the median, over the pairs, of the relative loss of messages.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ WINDOWS = {"latency": 1, "rate": 8}
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Run both in turn."""
+    """Run pairs of protected and unprotected programs."""
     losses: dict[str, list[float]] = {name: [] for name in WINDOWS}
     with two_hosts() as raised:
         for pair in range(PAIRS):
             workspace.say(f"pair {pair + 1} of {PAIRS}")
             for name, window in WINDOWS.items():
-                # Who goes first changes, so that a drift of the machine falls on both.
+                # The order alternates, so that a drift of the machine affects both.
                 order = WAYS if pair % 2 else dict(reversed(WAYS.items()))
                 messages = {way: _messages(raised, window, order[way]) for way in order}
                 losses[name].append(100 * (1 - messages["protected"] / messages["bare"]))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Migration failover: from the pulled cable to traffic on the other port (paper 003, 4.2.2).
+"""Migration failover: from the pulled cable to traffic on the other port.
 
-A cable of the caller is pulled, always the one in use, 200 times, and each time it is counted until
-a message that was posted after the pull is confirmed.  The time includes what the kernel takes to
-bring the interface down.  Messages are numbered and checksummed, both ways, atomics are counted.
-Then a cable is pulled without protection, until all retries are used up.
+Automatic path migration (2007), section 4.2.2.  The cable in use at the caller is pulled 200 times.
+Each time is measured until a message that was posted after the pull is confirmed, including what
+the kernel takes to bring the interface down.  Messages in both directions are numbered and
+checksummed, and atomics are counted.  Then a cable is pulled without protection, until all retries
+are used up.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from lanewise.results.quantity import time_tick
 CUTS = 200
 BETWEEN_S = 0.25
 DOWN_S = 0.06
-SEED_STEP_S = 0.0137  # so that cuts fall on ever other moments
+SEED_STEP_S = 0.0137  # no multiple of the period, so that cuts occur at varying moments
 LIMIT_MS = 5.0
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Pull the two cables in turn while traffic goes on."""
+    """Pull the two cables alternately under traffic."""
     cuts: list[str] = []
     for number in range(CUTS):
         at_s = 0.5 + BETWEEN_S * number + (number * SEED_STEP_S) % 0.05

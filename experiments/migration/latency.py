@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Migration latency: what a message takes while paths change (paper 003, Figs 7 and 8).
+"""Migration latency: the time of a message while paths change.
 
-An RDMA write at a time goes round over the queue pairs; its mean time is taken in between, while
-all of them are being armed, and while all of them migrate.  Fig. 7 varies the number of queue
-pairs at 128 bytes, Fig. 8 the size at 512 queue pairs.
+Automatic path migration (2007), Figures 7 and 8.  RDMA writes, one at a time, use the queue pairs
+in turn.  Their mean time is taken while no path changes, while all queue pairs are being armed, and
+while all of them migrate.  Figure 7 varies the number of queue pairs at 128 bytes, Figure 8 the
+size at 512 queue pairs.
 """
 
 from __future__ import annotations

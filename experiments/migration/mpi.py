@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Migration under MPI: applications with and without a pulled cable (paper 003, Figs 9 to 12).
+"""Migration under MPI: applications with and without a pulled cable.
 
-Open MPI over UCX on two hosts, protected: the integer sort for half a minute, LAMMPS and the HPC
-Challenge, each as it is and with a cable out for two seconds; and the sort with MPICH.  Every
-result is verified.  The paper runs IS, FT and LU of the NAS benchmarks on 4 x 2 processes and finds
-5 to 7 % for FT and LU.
+Automatic path migration (2007), Figures 9 to 12.  Open MPI over UCX runs protected on two hosts:
+the integer sort for half a minute, LAMMPS and the HPC Challenge, each undisturbed and with a cable
+out for two seconds; and the sort with MPICH.  Every result is verified.  The paper runs IS, FT and
+LU of the NAS benchmarks on 4 x 2 processes and finds 5 to 7 % for FT and LU.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LIMIT_S = 150.0
 
 @dataclass
 class Pairs:
-    """The times of an application, without and with a cut, and what the last run was like."""
+    """The times of an application without and with a cut, and its last run."""
 
     whole: list[float] = field(default_factory=list)
     cut: list[float] = field(default_factory=list)
@@ -53,40 +53,40 @@ class Pairs:
 
     @property
     def slowdown_percent(self) -> float:
-        """Return by how much the runs with a cut are slower, by the medians."""
+        """Return by how many percent the median of the runs with a cut is slower."""
         return 100 * (statistics.median(self.cut) / statistics.median(self.whole) - 1)
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Run each application in turns, and MPICH once with a cut."""
+    """Run each application in interleaved pairs, and MPICH once with a cut."""
     found: dict[str, Pairs] = {}
     sorting = scaled(workspace, partial(integer_sort, "openmpi", LOG2_KEYS), SORT_TRIAL, SORT_S)
-    found["integer_sort"] = in_turns(
+    found["integer_sort"] = interleaved(
         workspace, PROTECTED, integer_sort("openmpi", LOG2_KEYS, sorting), "ABBA"
     )
     notes = []
     if lammps(TRIAL_STEPS).available():
         steps = scaled(workspace, lammps, TRIAL_STEPS, LAMMPS_S)
-        found["lammps"] = in_turns(workspace, PROTECTED, lammps(steps), "AB")
+        found["lammps"] = interleaved(workspace, PROTECTED, lammps(steps), "AB")
     else:
         notes.append("LAMMPS is not installed: apt-get install lammps")
     challenge = hpcc(HPCC_ORDER)
     if challenge.available():
-        found["hpcc"] = in_turns(workspace, PROTECTED, challenge, "AB")
+        found["hpcc"] = interleaved(workspace, PROTECTED, challenge, "AB")
     else:
         notes.append("HPCC is not installed: apt-get install hpcc")
     if MPICH.available():
         small = integer_sort("mpich", LOG2_KEYS, sorting // 4)
-        found["mpich_integer_sort"] = in_turns(workspace, MPICH, small, "AB")
+        found["mpich_integer_sort"] = interleaved(workspace, MPICH, small, "AB")
     return outcome(workspace, found, sorting, notes)
 
 
-def in_turns(workspace: Workspace, way: Way, what: Application, order: str) -> Pairs:
+def interleaved(workspace: Workspace, way: Way, what: Application, order: str) -> Pairs:
     """Run without (A) and with a cut (B) in an order; RunError where a result is not right."""
     pairs = Pairs()
     last: Ran | None = None
-    for turn, kind in enumerate(order):
-        workspace.say(f"{what.name} over {way.name}, {turn + 1} of {len(order)}")
+    for number, kind in enumerate(order, start=1):
+        workspace.say(f"{what.name} over {way.name}, {number} of {len(order)}")
         if kind == "A":
             last = launch(workspace, way, what, LIMIT_S)
             pairs.whole.append(good(last, what.name))
@@ -121,7 +121,7 @@ def outcome(
         bars += [Bar(said, figures[f"{name}_s"]), Bar(f"{said}, a cut", figures[f"{name}_cut_s"])]
     figures["slowdown_percent"] = figures["integer_sort_slowdown_percent"]
     figures["migrations"] = float(sum(pairs.migrations for pairs in found.values()))
-    figures["verified"] = 1.0  # a run that is not has ended the experiment
+    figures["verified"] = 1.0  # a run with a wrong result has ended the experiment
     return Outcome(
         figures=figures,
         rows=rows,

@@ -75,7 +75,7 @@ MPTCP = Way("TCP with MPTCP", (*_TCP, "--mca", "btl_tcp_if_include", "lan0"), ""
 
 @dataclass(frozen=True)
 class Application:
-    """A program, and what tells of a good run: how long it took and what came out, or None."""
+    """A program, and the function that reads the time and result of a good run, else None."""
 
     name: str
     words: tuple[str, ...]
@@ -90,19 +90,19 @@ class Application:
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of a run: seconds are None where its result was not right or not there."""
+    """The outcome of a run: seconds are None where its result was wrong or missing."""
 
     seconds: float | None
     result: str
-    ended_s: float  # when its last words came, from the begin of the launch
-    wall_s: float  # when all was over, the cable mended too
+    ended_s: float  # when its last output came, from the start of the launch
+    wall_s: float  # when everything had ended, including the repair of the cable
     migrations: int
     last_words: str
 
 
 @dataclass(frozen=True)
 class Pull:
-    """When the cable is pulled, from the begin of the launch, and for how long."""
+    """When the cable is pulled, from the start of the launch, and for how long."""
 
     at_s: float
     for_s: float
@@ -160,7 +160,7 @@ def _write_challenge(folder: Path, order: int) -> None:
     (folder / "hpccinf.txt").write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
-# It times itself in whole seconds only.
+# It reports whole seconds only.
 def _challenged(_: str, folder: Path) -> tuple[float, str] | None:
     try:
         text = (folder / "hpccoutf.txt").read_text(encoding="utf-8", errors="replace")
@@ -206,19 +206,19 @@ def scaled(
         what = application(amount)
         workspace.say(f"{what.name}: how long it takes")
         took_s = good(launch(workspace, PROTECTED, what, TRIAL_LIMIT_S), what.name)
-        if took_s >= wanted_s / 5:  # the beginning no longer counts for much
+        if took_s >= wanted_s / 5:  # start-up is a small share by then
             return round(amount * wanted_s / took_s)
         amount = round(amount * max(2, wanted_s / 3 / took_s))
 
 
 def pull_into(whole: Ran, for_s: float) -> Pull:
-    """Return a pull a third into the work, as far as a run without one tells."""
+    """Return a pull a third into the work, judged by a run without one."""
     working_s = whole.seconds or 0.0
     return Pull(at_s=max(1.0, whole.wall_s - 2 * working_s / 3), for_s=for_s)
 
 
 def good(done: Ran, what: str, like: Ran | None = None) -> float:
-    """Return the time of a run that has to be right; RunError where it is not."""
+    """Return the time of a run; RunError where its result is not right."""
     if done.seconds is None:
         raise RunError(f"{what} was not verified: {done.last_words}")
     if like is not None and done.result != like.result:
@@ -237,7 +237,7 @@ def _script(folder: Path, pull: Pull | None) -> list[str]:
     return ["--faults", str(path)]
 
 
-# The testbed lives on to mend what it has cut, so what was said when is kept.
+# The testbed lives on to repair what it has cut, so the time of each line is kept.
 def _run(
     line: Sequence[str], environment: Mapping[str, str], limit_s: float, folder: Path
 ) -> list[tuple[float, str]]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Migration peers: who survives a pulled cable (paper 003, section 5).
+"""Migration peers: which transports survive a pulled cable.
 
-The same sort over each transport; the cable stays out for ten seconds.  One that waits for it has
-survived, ten seconds late.
+Automatic path migration (2007), section 5.  The same sort runs over each transport; the cable stays
+out for ten seconds.  A transport that waits for it has survived, ten seconds late.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ LOG2_KEYS = 21
 SORT_S = 8.0
 CUT_S = 10.0
 LIMIT_S = 90.0  # a run that hangs has failed
-ENDING_S = 1.0  # at most, from the end of the sorting to the last words
+ENDING_S = 1.0  # at most, from the end of sorting to the last output
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Run each way without and with the cut."""
+    """Run each transport without and with the cut."""
     sorter = partial(integer_sort, "openmpi", LOG2_KEYS)
     iterations = scaled(workspace, sorter, SORT_TRIAL, SORT_S)
     sort = sorter(iterations)
@@ -87,7 +87,7 @@ def run(workspace: Workspace) -> Outcome:
 
 
 def fell_into(pull: Pull, ran: Ran) -> bool:
-    """Tell whether a cable was pulled while a run worked that has ended well."""
+    """Tell whether the cable was pulled in mid-run and the run ended well."""
     assert ran.seconds is not None
     return ran.ended_s - ran.seconds - ENDING_S < pull.at_s < ran.ended_s
 

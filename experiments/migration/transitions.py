@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Migration transitions: loading and migrating N queue pairs at once (paper 003, Figs 5 and 6).
+"""Migration transitions: loading and migrating N queue pairs at once.
 
-The caller asks for all of them and counts until the last is armed, and until the last event of a
-migration is there, while RDMA writes go round over them.  The paper finds a line; its figures are
-drawn without numbers, so what can be compared is how the two lines lie to each other.
+Automatic path migration (2007), Figures 5 and 6.  The caller requests the transition of all queue
+pairs, and the time is measured until the last is armed, or until the last event of a migration has
+arrived, while RDMA writes use the queue pairs in turn.  The paper finds lines, drawn without
+numbers, so what can be compared is the ratio of the two lines.
 """
 
 from __future__ import annotations

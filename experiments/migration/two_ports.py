@@ -26,7 +26,7 @@ LISTENER, CALLER = "a1", "a2"
 ADDRESS = "10.1.0.1"
 LIMIT_S = "550"
 PROGRAM = "lanewise-exchange"
-# What lanewise-exchange asks for: a timeout of 4.096 us * 2^14, and 7 retries after the first.
+# What lanewise-exchange configures: a timeout of 4.096 us * 2^14, and 7 retries after the first.
 RETRIES_MS = 8 * 4.096e-3 * 2**14
 _tcp_ports = count(18800)
 _RATE_BITS_PER_S = 10e9
@@ -55,14 +55,14 @@ class Said:
 
 @contextmanager
 def two_hosts() -> Iterator[Bed]:
-    """Raise the hosts for as long as the block lasts."""
+    """Create the hosts for the duration of the block."""
     with failing_as_run(), bed.created(shipped.find("two-port")) as raised:
         yield raised
 
 
 @contextmanager
 def delayed_hosts() -> Iterator[Bed]:
-    """Raise two hosts whose cables can lose packets and be slow (see `degraded`)."""
+    """Create two hosts whose cables can lose packets and be slow (see `degraded`)."""
     with failing_as_run(), bed.created(Source(_DELAYED, "two-port-delayed", "two-port")) as raised:
         yield raised
 
@@ -71,10 +71,10 @@ def delayed_hosts() -> Iterator[Bed]:
 def degraded(
     raised: Bed, host: str, interface: str, direction: int | None = None, **settings: float
 ) -> Iterator[None]:
-    """Change a cable of delayed hosts for as long as the block lasts.
+    """Change a cable of delayed hosts for the duration of the block.
 
-    Direction 0 is what the host sends, 1 what it gets, None both.  The settings are those of the
-    delay line: loss (a fraction), rate_bits_per_s.
+    Direction 0 is what the host sends, 1 what it receives, None both.  The settings are those of
+    the delay line: loss (a fraction), rate_bits_per_s.
     """
     usual = {"loss": 0.0, "rate_bits_per_s": _RATE_BITS_PER_S}
     change: dict[str, Any] = {"link": f"{host}.{interface}"}
@@ -89,12 +89,12 @@ def degraded(
 
 
 def cut(interface: str, at_s: float, for_s: float) -> list[str]:
-    """Return the option that pulls a cable, in seconds from the begin of the traffic."""
+    """Return the option that pulls a cable, in seconds from the start of the traffic."""
     return ["--cut", f"{interface}:{at_s:.4f}:{for_s:.4f}"]
 
 
 def faults_of(said: Said) -> dict[str, float]:
-    """Return what did not arrive exactly once, whole and in order; all zeros where all is well."""
+    """Return how many messages did not arrive exactly once, whole and in order, by fault."""
     mine, theirs = said.caller[0], said.listener[0]
     faults = {
         key: float(mine[key] + theirs[key])
@@ -113,7 +113,7 @@ def exchange(
     at_caller: Sequence[str] = (),
     at_listener: Sequence[str] = (),
 ) -> Said:
-    """Run lanewise-exchange on both hosts, under `lanewise rdma protect` if options are given."""
+    """Run lanewise-exchange on both hosts, protected where `protect` has options."""
     with failing_as_run():
         program = str(find_program(PROGRAM, os.environ))
     common = [*words, "--tcp-port", str(next(_tcp_ports))]
@@ -150,7 +150,7 @@ def await_packets(raised: Bed, interface: str, count: int, limit_s: float = 60.0
 
 
 def retry_exhaustion_ms(raised: Bed) -> float:
-    """Return how long an unprotected queue pair tries after its last answer before it fails."""
+    """Return how long an unprotected queue pair retries after its last response."""
     try:
         exchange(raised, ["--seconds", "4"], at_caller=cut(PORTS[0], 0.5, 3.0))
     except RunError as error:

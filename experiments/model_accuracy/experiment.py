@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Model accuracy: fitted parameters and predicted times against a cluster that is known exactly.
 
-Paper 000, section 4, estimates its models on a real cluster, where nobody knows the truth.  Here
-the cluster is simulated: what `lanewise model fit --measure` finds is held against what was put
-in, and what each model predicts for linear, binomial and chain algorithms against what they take
-there.
-The best model is the one that the fit itself calls best, without having seen any of these.
+MPIBlib (2008), section 4, estimates its models on a real cluster, where the truth is unknown.  Here
+the cluster is simulated: the parameters that the fit finds are compared with those of the
+simulation, and the predictions of each model for linear, binomial and chain algorithms with the
+times that these take there.  The best model is the one that the fit itself selects, without having
+seen any of these times.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Errors = dict[str, float]
 
 @dataclass(frozen=True)
 class Found:
-    """What came out of one cluster: the worst errors by model, and the model called best."""
+    """The result for one cluster: the worst errors by model, and the model that the fit selects."""
 
     best: str
     parameters: Errors
@@ -79,12 +79,12 @@ def figures_of(found: Mapping[str, Found]) -> dict[str, float]:
 
 
 def examine(workspace: Workspace, cluster: KnownCluster) -> Found:
-    """Fit the models on `cluster` and hold them against it."""
+    """Fit the models on `cluster` and compare them with it."""
     platform_file = workspace.folder / f"{cluster.name}.json"
     files = [str(path) for path in _measured(workspace, cluster)]
     platform = workspace.ask("lanewise-fit", arguments=[*files, "-o", str(platform_file), "--json"])
     models = platform["models"]
-    taken = _taken(workspace, cluster)
+    simulated_s = _simulated(workspace, cluster)
     return Found(
         best=platform["best"],
         parameters={
@@ -93,8 +93,8 @@ def examine(workspace: Workspace, cluster: KnownCluster) -> Found:
         },
         predictions={
             model: max(
-                relative(told, taken[key])
-                for key, told in _told(workspace, platform_file, model).items()
+                relative(predicted_s, simulated_s[key])
+                for key, predicted_s in _predicted(workspace, platform_file, model).items()
             )
             for model in models
         },
@@ -111,7 +111,7 @@ def parameters(
 ) -> dict[str, list[tuple[float, float]]]:
     """Return by model the pairs (fitted, true) of all parameters that have a true value here.
 
-    LogGP and PLogP have one set of numbers, which only a homogeneous cluster has, too.
+    LogGP and PLogP have one set of numbers, as only a homogeneous cluster has.
     """
     pairs = {
         "hockney": list(_hockney(models["hockney"], cluster)),
@@ -148,7 +148,7 @@ def _lmo(model: Mapping[str, Any], cluster: KnownCluster) -> Iterator[tuple[floa
 
 
 def _loggp(model: Mapping[str, Any], cluster: KnownCluster) -> Iterator[tuple[float, float]]:
-    # Messages follow each other as fast as a processor makes them: o and g are one.
+    # Messages follow each other as fast as a processor issues them: o and g are equal.
     processor = cluster.processors[0]
     yield _value(model, "latency_s"), cluster.latency_s((0, 1))
     yield _value(model, "overhead_s"), processor.fixed_s
@@ -157,7 +157,7 @@ def _loggp(model: Mapping[str, Any], cluster: KnownCluster) -> Iterator[tuple[fl
 
 
 def _plogp(model: Mapping[str, Any], cluster: KnownCluster) -> Iterator[tuple[float, float]]:
-    # L and g(0) make half a round trip, which has both processors in it; g(0) is one of them.
+    # L + g(0) is half a round trip, which includes both processors; g(0) is one of them.
     processor = cluster.processors[0]
     yield _value(model, "latency_s"), cluster.latency_s((0, 1)) + processor.fixed_s
     for size in model["sizes"]:
@@ -181,7 +181,7 @@ def _measured(workspace: Workspace, cluster: KnownCluster) -> Iterator[Path]:
         yield samples.path
 
 
-def _taken(workspace: Workspace, cluster: KnownCluster) -> dict[Key, float]:
+def _simulated(workspace: Workspace, cluster: KnownCluster) -> dict[Key, float]:
     names = [f"{collective}:{name}" for collective, all_ in ALGORITHMS.items() for name in all_]
     answer = workspace.ask(
         "lanewise-simulated-times",
@@ -196,16 +196,16 @@ def _taken(workspace: Workspace, cluster: KnownCluster) -> dict[Key, float]:
     }
 
 
-def _told(workspace: Workspace, platform_file: Path, model: str) -> dict[Key, float]:
-    told = {}
+def _predicted(workspace: Workspace, platform_file: Path, model: str) -> dict[Key, float]:
+    predicted_s = {}
     for collective, names in ALGORITHMS.items():
         question = [collective, "--platform", str(platform_file), "--model", model]
         question += [f"--algorithm={name}" for name in names] + ["--sizes", SIZES]
         answer = workspace.ask("lanewise-predict", arguments=question)
         for candidate in answer["candidates"]:
             for size, time_s in zip(answer["message_bytes"], candidate["predicted_s"], strict=True):
-                told[collective, candidate["algorithm"], size] = time_s
-    return told
+                predicted_s[collective, candidate["algorithm"], size] = time_s
+    return predicted_s
 
 
 def _rows(found: Mapping[str, Found]) -> Iterator[Row]:

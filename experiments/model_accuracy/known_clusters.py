@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Known clusters: simulated ones whose every number is chosen, as SimGrid platforms.
+"""Known clusters: simulated clusters with chosen parameters, as SimGrid platforms.
 
-Each host has a processor time a message and a byte, spent by SMPI's options `os`, `ois` and `or`;
-each pair of hosts has a wire of its own, on which messages do not disturb each other.  That is
-LMO's view of a cluster, so its parameters have true values.  SMPI's own corrections of latency and
-bandwidth are switched off, every message is eager, and an envelope of 16 bytes travels with each.
+Each host has a processor time per message and per byte, spent by SMPI's options `os`, `ois` and
+`or`; each pair of hosts has a wire of its own, on which messages do not disturb each other.  That
+is the LMO model of a cluster, so its parameters have true values.  SMPI's own corrections of
+latency and bandwidth are switched off, every message is eager, and an envelope of 16 bytes travels
+with each.
 """
 
 from __future__ import annotations
@@ -80,13 +81,13 @@ class KnownCluster:
 
 
 def homogeneous(ranks: int) -> KnownCluster:
-    """Return a cluster of alike hosts and wires."""
+    """Return a cluster of identical hosts and wires."""
     wires = dict.fromkeys(combinations(range(ranks), 2), Line(20e-6, 5e-9))
     return KnownCluster("homogeneous", (Line(3e-6, 1e-9),) * ranks, wires)
 
 
 def heterogeneous(ranks: int) -> KnownCluster:
-    """Return a cluster of hosts up to three times as slow as others, and wires likewise."""
+    """Return a cluster whose hosts and wires differ by up to a factor of three."""
     processors = tuple(
         Line(2e-6 * (1 + 0.5 * (rank % 3)), 0.8e-9 * (1 + 0.6 * (rank % 4)))
         for rank in range(ranks)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lanewise-simulated-times: how long Lanewise's algorithms take on a simulated
-// cluster, where all ranks have one clock and can start at the same instant.
+// lanewise-simulated-times: the times of Lanewise's algorithms on a simulated cluster, where all
+// ranks have one clock and can start at the same instant.
 //
-//   lanewise-simulated-times SIZES COLLECTIVE:ALGORITHM...
+//     lanewise-simulated-times SIZES COLLECTIVE:ALGORITHM...
 //
-// Prints one JSON object: `times`, each {collective, algorithm, message_bytes,
-// time_s}, from the common start until the last rank is done. Only built for
-// SMPI: elsewhere `lanewise measure` is what measures.
+// Prints one JSON object: `times`, each {collective, algorithm, message_bytes, time_s}, from the
+// common start until the last rank has finished. It is built for SMPI only; elsewhere use `lanewise
+// measure`.
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -29,7 +29,7 @@ using collectives::Algorithm;
 using collectives::Collective;
 using measure::Harness;
 
-/* Longer than any barrier leaves ranks apart. */
+/* More than any barrier leaves ranks apart. */
 constexpr double slack_s = 1e-3;
 
 struct Memory {
@@ -54,7 +54,7 @@ collectives::Call call_of(Collective collective, const Harness& harness, int byt
     return call;
 }
 
-// From one instant, which all ranks sleep up to, until the last of them is done.
+// From one instant, until which all ranks sleep, to the end of the last of them.
 double time_s(const Harness& harness, const Algorithm& algorithm, const collectives::Call& call) {
     double start_s = MPI_Wtime() + slack_s;
     harness.maximum({&start_s, 1});

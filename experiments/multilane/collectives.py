@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lanes under other collectives than the paper's, between two sites (beyond paper 001).
+"""Lanes under other collectives than scatter and gather, between two sites.
 
-Broadcast, allgather and allreduce cross once in P slices.  What an MPI does by rank numbers depends
-on how ranks are placed, and lanes do not: allreduce is raced with neighbours at one site, and with
-ranks at the two sites by turns.  In an alltoall every rank already sends to the other site itself,
-so that lanes cannot add any: there the MPI's default stands beside all messages at once.
+This goes beyond the paper (multilane Scatter/Gather 2008).  Broadcast, allgather and allreduce
+cross the link once, in P slices.  Algorithms that go by rank numbers depend on the placement of
+ranks, and lanes do not: allreduce is compared with neighbouring ranks at one site, and with ranks
+that alternate between the sites.  In an alltoall every rank already sends to the other site itself,
+so that lanes cannot add any; there the MPI's default is compared with all messages at once.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.experiment import Experiment, Outcome, Row
-from experiments.multilane.two_sites import OWN, Contest, Sites, Times
+from experiments.multilane.two_sites import OWN, Comparison, Sites, Times
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import Bar, draw_bars
 from lanewise.results.quantity import time_text
 from lanewise.testbed import bed, shipped
 
 RANKS = 8
-TURNS = 2
+ROUNDS = 2
 LANES = (1, 2, 4)
 OVER_LANES = ("default", *(f"multilane:{OWN}:{lanes}" for lanes in LANES))
-BY_TURNS = tuple(f"{site}{host}" for host in range(1, 5) for site in "ab")
+BY_ROUNDS = tuple(f"{site}{host}" for host in range(1, 5) for site in "ab")
 
 
 @dataclass(frozen=True)
-class Race:
+class Case:
     """One collective at one size, with ranks on `hosts` in order."""
 
     collective: str
@@ -38,23 +39,25 @@ class Race:
     hosts: Sequence[str] = ()
 
 
-RACES = {
-    "bcast": Race("bcast", "4M"),
-    "allgather": Race("allgather", "1M"),
-    "allreduce": Race("allreduce", "4M"),
-    "allreduce_by_turns": Race("allreduce", "4M", hosts=BY_TURNS),
-    "alltoall": Race("alltoall", "512K", ("default", "pairwise", "linear_nb")),
+CASES = {
+    "bcast": Case("bcast", "4M"),
+    "allgather": Case("allgather", "1M"),
+    "allreduce": Case("allreduce", "4M"),
+    "allreduce_by_turns": Case("allreduce", "4M", hosts=BY_ROUNDS),
+    "alltoall": Case("alltoall", "512K", ("default", "pairwise", "linear_nb")),
 }
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Race each collective between the two sites."""
+    """Compare the ways of each collective between the two sites."""
     found: dict[str, Times] = {}
     with failing_as_run(), bed.created(shipped.find("two-site")) as raised:
         sites = Sites(raised, workspace, RANKS)
-        for name, race in RACES.items():
-            contest = Contest(race.collective, (race.size,), TURNS, race.ways, hosts=race.hosts)
-            (found[name],) = sites.race(contest).values()
+        for name, case in CASES.items():
+            comparison = Comparison(
+                case.collective, (case.size,), ROUNDS, case.ways, hosts=case.hosts
+            )
+            (found[name],) = sites.compare(comparison).values()
     return Outcome(
         figures=figures_of(found),
         rows=[
@@ -64,7 +67,7 @@ def run(workspace: Workspace) -> Outcome:
         ],
         conditions={
             "ranks": RANKS,
-            "turns": TURNS,
+            "rounds": ROUNDS,
             "hosts": "2 sites of 4, LAN 10 Gb/s, WAN 250 Mb/s a host, 1 Gb/s in all, 5 ms",
         },
         files=_draw(workspace, found),
@@ -72,7 +75,7 @@ def run(workspace: Workspace) -> Outcome:
 
 
 def _title(name: str) -> str:
-    return f"{name.replace('_', ' ')}, {RACES[name].size}"
+    return f"{name.replace('_', ' ')}, {CASES[name].size}"
 
 
 def medians(times: Times) -> dict[str, float]:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Multilane scatter and gather between two sites (paper 001, Figs 4, 5, 9 and 10).
+"""Multilane scatter and gather between two sites.
 
-Two sites of four hosts are raised here; one host fills a quarter of what the link between them
-carries.  In one run: the MPI's default, MagPIe's single lane, the paper's three steps and the
-pipelined lanes for each number of lanes P, over message sizes.  P is then chosen as a user's
-tuner would: by the better of the paper's T(P) and the priced schedule, verified by the first half
-of the turns; the second half judges the choice.  Beside it what else might fill the link: BBR and
-CUBIC, each with large buffers, and several TCP connections a pair of ranks.
+Multilane Scatter/Gather (2008), Figures 4, 5, 9 and 10.  Two sites of four hosts are created here;
+one host fills a quarter of the link between them.  One run compares the MPI's default, MagPIe's
+single lane, the paper's three steps, and the pipelined lanes for each number of lanes P, over
+message sizes.  P is then chosen as a user's tuner would: by the better of the paper's T(P) and the
+priced schedule, verified by the first half of the rounds; the second half judges the choice.  Other
+ways to fill the link are measured besides: BBR and CUBIC, each with large buffers, and several TCP
+connections per pair of ranks.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.experiment import Experiment, Outcome, Row, Target
-from experiments.multilane.two_sites import OWN, Contest, Sites, Times
+from experiments.multilane.two_sites import OWN, Comparison, Sites, Times
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import Curve, draw_curves
 from lanewise.plots.series import Series, draw_series
@@ -31,8 +32,8 @@ REMOTE = 4
 LANES = (1, 2, 3, 4)
 SIZES = ("64K", "256K", "1M", "4M", "16M")
 MEDIUM, LARGE = 4 << 20, 16 << 20
-TURNS = 3
-SIDE_TURNS = 1
+ROUNDS = 3
+SIDE_ROUNDS = 1
 SIDE_SIZES = ("16M",)
 LAN_BITS_PER_S, NIC_BITS_PER_S, LINK_BITS_PER_S, DELAY_S = 10e9, 250e6, 1e9, 5e-3
 BUFFER = "64 MiB"
@@ -45,7 +46,7 @@ KERNEL_TCP = ("tcp_congestion_control", "tcp_rmem", "tcp_wmem")
 
 
 def lanes_way(lanes: int, form: str = "multilane") -> str:
-    """Return the name of the race's way over so many lanes."""
+    """Return the name of the way over `lanes` lanes."""
     return f"{form}:{OWN}:{lanes}"
 
 
@@ -66,7 +67,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Found:
-    """All that was measured in one testbed, before figures are made of it."""
+    """All measurements of one testbed."""
 
     times_s: Mapping[int, Times]
     side_s: Mapping[str, Mapping[int, Times]]
@@ -76,12 +77,12 @@ class Found:
 
 
 def run_scatter(workspace: Workspace) -> Outcome:
-    """Race scatters between two sites."""
+    """Compare scatters between two sites."""
     return _run(workspace, "scatter", ("a", "b"))
 
 
 def run_gather(workspace: Workspace) -> Outcome:
-    """Race gathers between two sites."""
+    """Compare gathers between two sites."""
     return _run(workspace, "gather", ("b", "a"))
 
 
@@ -95,7 +96,7 @@ def _run(workspace: Workspace, collective: str, direction: tuple[str, str]) -> O
         conditions={
             "ranks": RANKS,
             "hosts": "2 sites of 4, LAN 10 Gb/s, WAN 250 Mb/s a host, 1 Gb/s in all, 5 ms",
-            "turns": TURNS,
+            "rounds": ROUNDS,
             **{name: kernel_setting(name) for name in KERNEL_TCP},
             "mptcp": "each host has one address and one way out: no second path for MPTCP",
         },
@@ -104,7 +105,7 @@ def _run(workspace: Workspace, collective: str, direction: tuple[str, str]) -> O
 
 
 def measured(workspace: Workspace, collective: str, direction: tuple[str, str]) -> Found:
-    """Raise the sites, measure lanes, ask for predictions, and race."""
+    """Create the sites, measure lanes and the ways, and predict."""
     source = shipped.find("two-site")
     base = ("default", "single_lane")
     ways = [*base, *(lanes_way(each) for each in LANES), lanes_way(REMOTE, "three_step")]
@@ -113,23 +114,25 @@ def measured(workspace: Workspace, collective: str, direction: tuple[str, str]) 
         with bed.created(source) as raised:
             sites = Sites(raised, workspace, RANKS)
             platform = sites.lane_rates(f"multilane-{collective}-platform")
-            times_s = sites.race(Contest(collective, SIZES, TURNS, ways))
+            times_s = sites.compare(Comparison(collective, SIZES, ROUNDS, ways))
             settings = {"OMPI_MCA_btl_tcp_links": str(REMOTE)}
-            contest = Contest(collective, SIDE_SIZES, SIDE_TURNS, base, settings)
-            side["links"] = sites.race(contest)
-        contest = Contest(collective, SIDE_SIZES, SIDE_TURNS, ["single_lane", lanes_way(REMOTE)])
+            comparison = Comparison(collective, SIDE_SIZES, SIDE_ROUNDS, base, settings)
+            side["links"] = sites.compare(comparison)
+        comparison = Comparison(
+            collective, SIDE_SIZES, SIDE_ROUNDS, ["single_lane", lanes_way(REMOTE)]
+        )
         for congestion in CONGESTION:
             tcp = f'\n[tcp]\ncongestion = "{congestion}"\nbuffer = "{BUFFER}"\n'
             large = Source(source.text + tcp, f"two-site-{congestion}", source.where)
             with bed.created(large) as raised:
-                side[congestion] = Sites(raised, workspace, RANKS).race(contest)
+                side[congestion] = Sites(raised, workspace, RANKS).compare(comparison)
     predicted = predictions(workspace, collective, platform, list(times_s))
     lanes, latency_s = curve_of(platform, direction)
     return Found(times_s, side, predicted, lanes, latency_s)
 
 
 def kernel_setting(name: str) -> str:
-    """Return what the kernel gives TCP where a testbed says nothing else."""
+    """Return the default of the kernel, which holds unless a testbed overrides it."""
     return Path("/proc/sys/net/ipv4", name).read_text(encoding="utf-8").strip()
 
 
@@ -159,21 +162,21 @@ def predictions(
 
 
 def halves(times_s: Sequence[float]) -> tuple[float, float]:
-    """Return the medians of the turns that choose and of those that judge."""
+    """Return the medians of the rounds that choose and of those that judge."""
     middle = len(times_s) // 2
     return statistics.median(times_s[:middle]), statistics.median(times_s[middle:])
 
 
 def choose(times_s: Times, predicted: Predicted) -> int:
-    """Return P: the better of two predictions, or what the turns show to be 5 % better still."""
-    seen = {lanes: halves(times_s[lanes_way(lanes)])[0] for lanes in LANES}
-    told = min(predicted.lanes(), key=lambda lanes: seen[lanes])
-    best = min(seen, key=lambda lanes: seen[lanes])
-    return best if seen[told] > 1.05 * seen[best] else told
+    """Return P: the better of two predictions, unless another measures 5 % faster."""
+    measured_s = {lanes: halves(times_s[lanes_way(lanes)])[0] for lanes in LANES}
+    wanted = min(predicted.lanes(), key=lambda lanes: measured_s[lanes])
+    best = min(measured_s, key=lambda lanes: measured_s[lanes])
+    return best if measured_s[wanted] > 1.05 * measured_s[best] else wanted
 
 
 def figures_of(found: Found, choices: Mapping[int, int]) -> dict[str, float]:
-    """Return the figures under the keys that the issue names."""
+    """Return the figures by key."""
 
     def median_s(size: int, way: str) -> float:
         return statistics.median(found.times_s[size][way])
@@ -208,12 +211,12 @@ def figures_of(found: Found, choices: Mapping[int, int]) -> dict[str, float]:
 
 
 def bound(found: Found, size: int) -> float:
-    """Return the least time: what all lanes carry together, and the way of the last byte."""
+    """Return the least time: all bytes over all lanes, and the latency of the last."""
     return REMOTE * size / max(found.lanes_Bps) + found.latency_s
 
 
 def physical_bound(size: int) -> float:
-    """Return the same from the description: the link, all lanes and the root's LAN as they are."""
+    """Return the least time by the rates of the link, of all lanes and of the root's LAN."""
     lanes = REMOTE * NIC_BITS_PER_S
     local = (RANKS - REMOTE - 1) * size + REMOTE * size * (REMOTE - 1) / REMOTE
     needed_s = max(8 * REMOTE * size / min(LINK_BITS_PER_S, lanes), 8 * local / LAN_BITS_PER_S)
@@ -221,7 +224,7 @@ def physical_bound(size: int) -> float:
 
 
 def rows_of(found: Found, choices: Mapping[int, int], figures: Mapping[str, float]) -> list[Row]:
-    """Return the table: every way at the largest size, and what else fills the link."""
+    """Return the table: every way at the largest size, and other ways to fill the link."""
     rows = [
         Row(way, "", time_text(statistics.median(times)))
         for way, times in found.times_s[LARGE].items()

@@ -10,7 +10,7 @@ from experiments.multilane.scatter_gather import LANES, LARGE, MEDIUM, Found, Pr
 
 
 def seen(first_s: dict[int, float], then_s: dict[int, float]) -> dict[str, list[float]]:
-    """Return the turns of a race: two that choose, two that judge."""
+    """Return the rounds of a comparison: two that choose, two that judge."""
     return {
         "default": [4.0] * 4,
         "single_lane": [4.0] * 4,
@@ -35,7 +35,7 @@ def test_what_is_measured_overrules_a_prediction_that_is_off() -> None:
 
 
 def test_a_choice_is_judged_by_turns_that_did_not_make_it() -> None:
-    """Four lanes won the first turns and lost the others."""
+    """Four lanes won the first rounds and lost the others."""
     turned = {**GOOD, 3: 0.8, 4: 1.2}
     times = {LARGE: seen(GOOD, turned), MEDIUM: seen(GOOD, turned)}
     found = Found(times, {}, {LARGE: FOUR, MEDIUM: FOUR}, [31e6, 62e6, 93e6, 124e6], 0.005)

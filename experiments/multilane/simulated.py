@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The paper's own sites, simulated: 2 x 32 nodes, 5 and 20 ms (paper 001, section 5); and 2 x 512.
+"""The paper's own sites, simulated: 2 x 32 nodes at 5 and 20 ms; and 2 x 512 nodes.
 
-Each node has one interface of 1 Gb/s, and the link between the sites carries 1 Gb/s.  TCP's window
-is the one that gives a connection 250 Mb/s at 5 ms, as the paper measured; at 20 ms it then carries
-a quarter.  Raced are the MPI's default, the single lane, the paper's three steps and the pipelined
-lanes, over message sizes (Figs 4 and 5) and over lanes (Figs 9 and 10).  The paper's T(P) is told
-of lane rates that are measured in the simulation.
+Multilane Scatter/Gather (2008), section 5.  Each node has one interface of 1 Gb/s, and the link
+between the sites carries 1 Gb/s.  The TCP window gives a connection 250 Mb/s at 5 ms, as the paper
+measured; at 20 ms it then carries a quarter.  The MPI's default, the single lane, the paper's three
+steps and the pipelined lanes are compared over message sizes (Figures 4 and 5) and over lanes
+(Figures 9 and 10).  The paper's T(P) uses lane rates that are measured in the simulation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Medians = dict[int, dict[str, float]]
 
 
 def way(form: str, lanes: int) -> str:
-    """Return the race's name of a form over so many lanes."""
+    """Return the name of the way of a form over `lanes` lanes."""
     return f"{form}:0:{lanes}"
 
 
@@ -58,7 +58,7 @@ class Found:
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Race scatters and gathers on the simulated sites."""
+    """Compare scatters and gathers on the simulated sites."""
     found: dict[tuple[str, int], Found] = {}
     for delay_ms in DELAYS_MS:
         sites = SimulatedSites(HOSTS, delay_ms / 1e3, WINDOW_BYTES)
@@ -75,10 +75,12 @@ def run(workspace: Workspace) -> Outcome:
 
 
 def run_many(workspace: Workspace) -> Outcome:
-    """Race scatters and gathers on 2 x 512 simulated hosts, over as many lanes as the paper had."""
+    """Compare scatters and gathers on 2 x 512 simulated hosts over the paper's lanes."""
     sites = SimulatedSites(MANY_HOSTS, DELAYS_MS[0] / 1e3, WINDOW_BYTES, windows="host")
     ways = ["single_lane", *(way(form, HOSTS) for form in FORMS)]
-    found = {each: race(workspace, sites, each, ["64K"], ways)[MANY_LARGE] for each in COLLECTIVES}
+    found = {
+        each: compare(workspace, sites, each, ["64K"], ways)[MANY_LARGE] for each in COLLECTIVES
+    }
     return Outcome(
         figures=figures_of_many(found),
         rows=[
@@ -92,7 +94,7 @@ def run_many(workspace: Workspace) -> Outcome:
 
 
 def conditions(hosts: int, message_bytes: int) -> dict[str, object]:
-    """Return what the simulated sites are like."""
+    """Return the conditions that describe the simulated sites."""
     return {
         "sites": f"2 of {hosts} hosts, one interface of 1 Gb/s a host, WAN 1 Gb/s",
         "window_bytes": WINDOW_BYTES,
@@ -101,16 +103,16 @@ def conditions(hosts: int, message_bytes: int) -> dict[str, object]:
     }
 
 
-def race(
+def compare(
     workspace: Workspace,
     sites: SimulatedSites,
     collective: str,
     sizes: Sequence[str],
     ways: Sequence[str],
 ) -> Medians:
-    """Return seconds by size and way; a simulation repeats exactly, so one turn is enough."""
+    """Return seconds by size and way; a simulation repeats exactly, so one round is enough."""
     answer = workspace.ask(
-        "lanewise-lane-race",
+        "lanewise-lane-compare",
         sites.ranks,
         arguments=[collective, ",".join(sizes), "1", *ways],
         launcher=SIMULATED,
@@ -137,13 +139,13 @@ def lane_rates(workspace: Workspace, sites: SimulatedSites, name: str) -> Path:
 
 
 def measured(workspace: Workspace, sites: SimulatedSites, collective: str, platform: Path) -> Found:
-    """Race over sizes, then over P at the largest; ask for T(P)."""
+    """Compare over sizes, then over P at the largest; evaluate T(P)."""
     ways = ["default", "single_lane", *(way(form, HOSTS) for form in FORMS)]
-    sizes_s = race(workspace, sites, collective, SIZES, ways)
+    sizes_s = compare(workspace, sites, collective, SIZES, ways)
     lanes_s = {}
     for form in FORMS:
         ways = [way(form, lanes) for lanes in LANES]
-        times_s = race(workspace, sites, collective, ["4M"], ways)[LARGE]
+        times_s = compare(workspace, sites, collective, ["4M"], ways)[LARGE]
         lanes_s[form] = {lanes: times_s[way(form, lanes)] for lanes in LANES}
     return Found(sizes_s, lanes_s, model(workspace, collective, platform))
 
@@ -157,7 +159,7 @@ def model(workspace: Workspace, collective: str, platform: Path) -> dict[int, fl
 
 
 def figures_of(found: Mapping[tuple[str, int], Found]) -> dict[str, float]:
-    """Return the figures under the keys that the issue names, and those beside them."""
+    """Return the figures by key."""
     figures: dict[str, float] = {}
     for (collective, delay_ms), each in found.items():
         end = "" if delay_ms == DELAYS_MS[0] else f"_{delay_ms}ms"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Simulated sites: two sites of many hosts and a link between them, as a SimGrid platform.
 
-TCP of 2008 carries at most a window a round trip.  SimGrid bounds each message so
-(network/TCP-gamma), but messages between two hosts share one connection: each pair of hosts at two
-sites that exchanges messages here has a link of its own at that rate.  Where hosts are many, and
-each has one connection to the other site, hosts have that link instead of pairs.  A host has one
-interface for its own site and the other, as in the paper.
+TCP of 2008 transfers at most one window per round trip.  SimGrid bounds each message accordingly
+(network/TCP-gamma), but messages between two hosts share one connection: each pair of hosts at
+different sites that exchanges messages has a link of its own with that rate here.  Where there are
+many hosts, each with one connection to the other site, each host has that link instead of each
+pair.  A host has one interface for its own site and the other, as in the paper.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Literal
 
 from lanewise.launch.job import Cluster
 
-# SMPI tells each new communicator's number by a broadcast; that of the selector first finds out who
-# shares a host, by a ring of all ranks, which for a thousand of them takes most of the run.
+# SMPI numbers each new communicator by a broadcast; the default selector first finds out which
+# ranks share a host, by a ring of all ranks, which takes most of the run with a thousand ranks.
 _COLLECTIVES = {"pair": (), "host": ("--cfg=smpi/bcast:binomial_tree",)}
 _ROUTING = {"pair": "Full", "host": "DijkstraCache"}
-# What of a gigabit Ethernet's rate TCP hands on: 1448 of 1538 bytes.
+# The share of the rate of gigabit Ethernet that is TCP payload: 1448 of 1538 bytes.
 PAYLOAD_SHARE = 1448 / 1538
 
 
@@ -49,7 +49,7 @@ class SimulatedSites:
 
     @property
     def connection_Bps(self) -> float:  # noqa: N802 - the unit is bytes a second
-        """Return what one connection between the sites carries: a window a round trip."""
+        """Return the rate of one connection between the sites: one window per round trip."""
         return self.window_bytes / (2 * (self.delay_s + self.lan_latency_s))
 
     def site(self, rank: int) -> str:
@@ -57,7 +57,7 @@ class SimulatedSites:
         return "a" if rank < self.hosts else "b"
 
     def simulated(self, folder: Path) -> Cluster:
-        """Return the cluster for the smpi launcher; its placement is written to `folder`."""
+        """Return the cluster for the smpi launcher; the placement is written to `folder`."""
         placement = folder / f"sites-of-{self.hosts}.placement.json"
         placement.write_text(json.dumps(self.placement()), encoding="utf-8")
         return Cluster(
@@ -76,7 +76,7 @@ class SimulatedSites:
         )
 
     def placement(self) -> dict[str, object]:
-        """Return the site of each host and rank, as LANEWISE_PLACEMENT has it."""
+        """Return the site of each host and rank, in the form of a placement file."""
         places = [(f"host{rank}", self.site(rank)) for rank in range(self.ranks)]
         return {
             "schema": "lanewise-placement",
@@ -89,7 +89,7 @@ class SimulatedSites:
         }
 
     def connections(self) -> set[tuple[int, int]]:
-        """Return the pairs that meet: of either first host with all, and of hosts alike."""
+        """Return the pairs that communicate: either first host with all, and equal host numbers."""
         there = range(self.hosts, self.ranks)
         alike = {(rank - self.hosts, rank) for rank in there}
         of_first = {(0, rank) for rank in there} | {

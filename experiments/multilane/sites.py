@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scatter and gather over three unequal sites (beyond paper 001, which has two).
+"""Scatter and gather over three unequal sites.
 
-Sites of four, three and two hosts, with links and interfaces that differ; the root is at the
-first.  The MPI's default, one lane to each site, and several.
+This goes beyond the paper (multilane Scatter/Gather 2008), which has two sites.  Sites of four,
+three and two hosts differ in links and interfaces; the root is at the first.  Compared are the
+MPI's default, one lane to each site, and several.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from experiments.experiment import Experiment, Outcome, Row
-from experiments.multilane.two_sites import Contest, Sites, Times
+from experiments.multilane.two_sites import Comparison, Sites, Times
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import Bar, draw_bars
 from lanewise.results.quantity import time_text
@@ -20,18 +21,20 @@ from lanewise.testbed import bed, shipped
 
 RANKS = 9
 SIZE = "4M"
-TURNS = 2
+ROUNDS = 2
 LANES = (1, 2, 4)
 WAYS = ("default", "single_lane", *(f"multilane:0:{lanes}" for lanes in LANES))
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Race scatters and gathers over the three sites."""
+    """Compare scatters and gathers over the three sites."""
     found: dict[str, Times] = {}
     with failing_as_run(), bed.created(shipped.find("three-site")) as raised:
         sites = Sites(raised, workspace, RANKS)
         for collective in ("scatter", "gather"):
-            (found[collective],) = sites.race(Contest(collective, (SIZE,), TURNS, WAYS)).values()
+            (found[collective],) = sites.compare(
+                Comparison(collective, (SIZE,), ROUNDS, WAYS)
+            ).values()
     return Outcome(
         figures=figures_of(found),
         rows=[
@@ -39,7 +42,7 @@ def run(workspace: Workspace) -> Outcome:
             for collective, times in found.items()
             for way, values in times.items()
         ],
-        conditions={"hosts": "sites of 4, 3 and 2", "message": SIZE, "turns": TURNS},
+        conditions={"hosts": "sites of 4, 3 and 2", "message": SIZE, "rounds": ROUNDS},
         files=_draw(workspace, found),
     )
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two sites: what the experiments of paper 001 do in a testbed that is up.
+"""Two sites: the measurements of the multilane experiments in a testbed that is up.
 
-Lane rates are measured into a platform.json, predictions are asked of it, and ways to carry out
-a collective race each other, all with Open MPI across the hosts.
+Lane rates are measured into a platform.json, and the ways to carry out a collective are compared,
+all with Open MPI across the hosts.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from lanewise.launch.choose import Choice, choose, require_launcher
 from lanewise.testbed import running
 from lanewise.testbed.bed import Bed
 
-# What a rank gets as its own choice of segment.
+# The segment that the algorithm chooses by itself.
 OWN = "0"
 
 Times = dict[str, list[float]]
 
 
 @dataclass(frozen=True)
-class Contest:
-    """Ways to carry out `collective`, in turns; a way is `default` or NAME[:SEGMENT[:LANES]].
+class Comparison:
+    """Interleaved ways to carry out `collective`; a way is `default` or NAME[:SEGMENT[:LANES]].
 
-    `settings` are in the environment of the launcher, `hosts` the ranks' in order, where they are
-    not as the testbed has them.
+    `settings` are environment variables of the launcher; `hosts` are those of the ranks in order,
+    unless they are placed as the testbed has them.
     """
 
     collective: str
     sizes: Sequence[str]
-    turns: int
+    rounds: int
     ways: Sequence[str]
     settings: Mapping[str, str] = field(default_factory=dict)
     hosts: Sequence[str] = ()
@@ -44,16 +44,21 @@ class Contest:
 
 @dataclass(frozen=True)
 class Sites:
-    """A testbed that is up, with as many ranks as are started in it."""
+    """A testbed that is up, and the number of ranks to start in it."""
 
     raised: Bed
     workspace: Workspace
     ranks: int
 
-    def race(self, contest: Contest) -> dict[int, Times]:
-        """Return the seconds of each turn, by message size and way."""
-        words = [contest.collective, ",".join(contest.sizes), str(contest.turns), *contest.ways]
-        answer = self.ask("lanewise-lane-race", words, contest.settings, contest.hosts)
+    def compare(self, comparison: Comparison) -> dict[int, Times]:
+        """Return the seconds of each execution, by message size and way."""
+        words = [
+            comparison.collective,
+            ",".join(comparison.sizes),
+            str(comparison.rounds),
+            *comparison.ways,
+        ]
+        answer = self.ask("lanewise-lane-compare", words, comparison.settings, comparison.hosts)
         return {point["message_bytes"]: point["times_s"] for point in answer["points"]}
 
     def lane_rates(self, name: str) -> Path:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Use of the WAN over time, on one lane and on several (paper 001, Figs 7 and 8).
+"""Use of the link between two sites over time, with one lane and with several.
 
-Two sites 20 ms apart; scatter and gather of 4 MB blocks as in the paper.  The counters of the
-link between the sites are read some hundred times a second while the collectives run.
+Multilane Scatter/Gather (2008), Figures 7 and 8.  Two sites are 20 ms apart and scatter and gather
+blocks of 4 MB, as in the paper.  The counters of the link between the sites are read some hundred
+times per second while the collectives run.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments.experiment import Experiment, Outcome, Row
-from experiments.multilane.two_sites import Contest, Sites
+from experiments.multilane.two_sites import Comparison, Sites
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import draw_rates
 from lanewise.testbed import bed, fault, shipped
@@ -26,7 +27,7 @@ RANKS = 8
 DELAY = "20 ms"
 LINK_BPS = 1e9
 SIZE = "4M"
-TURNS = 4
+ROUNDS = 4
 WAYS = {"single lane": "single_lane", "4 lanes": "multilane:0:4"}
 # Toward the remote site in a scatter, from it in a gather.
 COLLECTIVES = {"scatter": 0, "gather": 1}
@@ -67,7 +68,7 @@ def run(workspace: Workspace) -> Outcome:
         for collective, direction in COLLECTIVES.items():
             for label, way in WAYS.items():
                 with watched(raised, direction) as found:
-                    sites.race(Contest(collective, (SIZE,), TURNS, (way,)))
+                    sites.compare(Comparison(collective, (SIZE,), ROUNDS, (way,)))
                 sampled[collective, label] = found
     figures = figures_of(sampled)
     return Outcome(
@@ -84,7 +85,7 @@ def run(workspace: Workspace) -> Outcome:
             "ranks": RANKS,
             "delay": DELAY,
             "message": SIZE,
-            "turns": TURNS,
+            "rounds": ROUNDS,
             "link": "1 Gb/s, 250 Mb/s a host",
         },
         files=_draw(workspace, sampled),

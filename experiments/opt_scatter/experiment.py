@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Opt_Scatter: measure every scatter, then take the best for each size (paper 000, section 4).
+"""Opt_Scatter: measure every scatter, then use the best for each size.
 
-The paper gives the fragment of code and no figures.  Here the MPI's own scatter
-and every algorithm of Lanewise are timed at powers of two; Opt_Scatter then
-picks among them by the size of the call, and runs against all of them at those
-sizes and halfway between.  It is as good as its worst size: that figure has the
-target.  In one launch of twenty a contender is some percent off its equals for as
-long as it runs, so what is best is asked of several launches, and judged in
-several others.  The same program also runs on the paper's sixteen hosts,
-simulated, where times repeat exactly.
+MPIBlib (2008), section 4, gives the code and no figures.  Here the MPI's own scatter and every
+algorithm of Lanewise are timed at powers of two; Opt_Scatter then chooses among them by the size of
+the call, and runs against all of them at those sizes and halfway between.  The target is for its
+worst size.  In one launch of twenty a candidate is some percent slower than its equals for as long
+as the launch runs, so the choice is made in several launches and judged in several others.  The
+same program also runs on the paper's sixteen hosts, simulated, where times repeat exactly.
 """
 
 from __future__ import annotations
@@ -33,19 +31,19 @@ BETWEEN_BYTES = [size + size // 2 for size in GRID_BYTES[1:-1]]
 
 Point = dict[str, Any]
 Times = NDArray[np.float64]
-"""Seconds by turn and contender."""
+"""Seconds by round and candidate."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Where Opt_Scatter is tried, and how often: turns of each launch, launches of each round.
+    """Where Opt_Scatter runs, and how often: rounds per launch, and launches for each purpose.
 
-    Without a launcher it is the first that can launch here.
+    With an empty `launcher`, the first that works here is used.
     """
 
     ranks: int
     launcher: str
-    turns: int
+    rounds: int
     launches: int
 
 
@@ -59,15 +57,15 @@ class Measured:
 
 def run(workspace: Workspace) -> Outcome:
     """Run Opt_Scatter on this machine's cores, and on sixteen simulated hosts."""
-    here = Setting(ranks=rank_count(PAPER_RANKS), launcher="", turns=24, launches=7)
-    simulated = Setting(ranks=PAPER_RANKS, launcher=SIMULATED, turns=6, launches=1)
+    here = Setting(ranks=rank_count(PAPER_RANKS), launcher="", rounds=24, launches=7)
+    simulated = Setting(ranks=PAPER_RANKS, launcher=SIMULATED, rounds=6, launches=1)
     points, simulated_points = (_try_out(workspace, setting) for setting in (here, simulated))
     return Outcome(
         figures=figures_of(points, simulated_points),
         rows=[_row(point) for point in points],
         conditions={
             "ranks": here.ranks,
-            "turns": here.turns,
+            "rounds": here.rounds,
             "launches": here.launches,
             "candidates": list(points[0]["candidates_s"]),
             "simulated_ranks": PAPER_RANKS,
@@ -93,7 +91,7 @@ def _measure(workspace: Workspace, setting: Setting, sizes: Sequence[str]) -> Me
         workspace.ask(
             "lanewise-opt-scatter",
             setting.ranks,
-            arguments=[str(setting.turns), *sizes],
+            arguments=[str(setting.rounds), *sizes],
             launcher=setting.launcher,
         )
         for _ in range(setting.launches)
@@ -109,16 +107,16 @@ def _measure(workspace: Workspace, setting: Setting, sizes: Sequence[str]) -> Me
 
 
 def costs(launches: Sequence[Times], candidates: int) -> Times:
-    """Return each candidate's time over the mean of all: the median over the turns of all launches.
+    """Return each candidate's time over the mean of all, as the median over all rounds.
 
-    A turn of a slow spell, or of a slow launch, weighs no more than another.
+    A round in a slow phase, or of a slow launch, weighs no more than any other.
     """
     times = np.concatenate(launches)[:, :candidates]
     return np.asarray(np.median(times / times.mean(axis=1, keepdims=True), axis=0))
 
 
 def picks(timed: Measured, sizes: Sequence[int]) -> dict[int, str]:
-    """Return for each of `sizes` the candidate that is nowhere far from the best around it.
+    """Return for each of `sizes` the candidate whose worst ratio to the best nearby is least.
 
     Its worse ratio to the best, at the measured sizes next to that one or at itself, is least.
     """
@@ -136,7 +134,7 @@ def _least_bad(ratios: Mapping[int, Times], size: int) -> int:
 
 
 def point_of(judged: Measured, size: int, picked: str) -> Point:
-    """Return what came out at one size: Opt_Scatter, whose times are last, against each candidate.
+    """Compare Opt_Scatter, whose times are last, with each candidate at one size.
 
     An interval goes from the launch with the least ratio to the one with the largest.
     """
@@ -156,7 +154,7 @@ def point_of(judged: Measured, size: int, picked: str) -> Point:
 
 
 def _ratio(launches: Sequence[Times], one: int, other: int) -> dict[str, float]:
-    """Return the median ratio over all turns, and the least and largest of a launch."""
+    """Return the median ratio over all rounds, and the least and largest of a launch."""
     by_launch = [times[:, one] / times[:, other] for times in launches]
     medians = [float(np.median(ratios)) for ratios in by_launch]
     center = float(np.median(np.concatenate(by_launch)))

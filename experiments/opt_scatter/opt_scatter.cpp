@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lanewise-opt-scatter: the optimized scatter of paper 000, section 4.
+// lanewise-opt-scatter: the optimized scatter of MPIBlib (2008), section 4.
 //
 //     lanewise-opt-scatter 48 1 2 4           time every scatter at these sizes
-//     lanewise-opt-scatter 48 1=mpi 2=linear  and Opt_Scatter, which picks these
+//     lanewise-opt-scatter 48 1=mpi 2=linear  and Opt_Scatter, which uses these
 //
-// Every scatter is the MPI's own and each algorithm of Lanewise. Batches of all
-// take turns, as many as the first argument says, so drift of the machine hits
-// all alike. Opt_Scatter picks by the size of the call; what is best at a size
-// is for the caller to say. Prints one JSON object: for each size and turn the
-// time of each, Opt_Scatter's last.
+// The scatters are the MPI's own and each algorithm of Lanewise. Their batches are interleaved in
+// as many rounds as the first argument says, so that drift of the machine affects all alike.
+// Opt_Scatter looks up the scatter by the size of the call; the caller says which is best at each
+// size. Prints one JSON object: for each size and round the time of each scatter, Opt_Scatter's
+// last.
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -33,8 +33,8 @@
 #include "collectives/execute/execute.hpp"
 #include "experiments/ring.hpp"
 #include "measure/bench.hpp"
-#include "tune/comparison.hpp"
 #include "tools/program.hpp"
+#include "tune/comparison.hpp"
 
 namespace {
 
@@ -47,13 +47,13 @@ using collectives::Collective;
 
 constexpr const char *program = "lanewise-opt-scatter";
 
-/* What can scatter: null is the MPI's own. */
+/* Every scatter: null is the MPI's own. */
 std::vector<const Algorithm *> candidates;
 
-/* Whose turn it is: a candidate's or, after the last of them, Opt_Scatter's. */
-std::size_t contending = 0;
+/* The number of the candidate that runs now; the one after the last is Opt_Scatter. */
+std::size_t current = 0;
 
-/* For each turn, the time of each contender. */
+/* For each round, the time of each candidate. */
 using Rows = std::vector<std::vector<double>>;
 
 const char *name_of(const Algorithm *candidate) {
@@ -86,11 +86,10 @@ const Algorithm *look_up(std::uint64_t bytes) {
     return table[place_of(bytes)];
 }
 
-int contending_scatter(const void *send, int send_count, MPI_Datatype send_type, void *receive,
-                       int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
+int current_scatter(const void *send, int send_count, MPI_Datatype send_type, void *receive,
+                    int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
     const auto bytes = static_cast<std::uint64_t>(receive_count); /* of MPI_BYTE */
-    const auto *algorithm =
-        contending < candidates.size() ? candidates[contending] : look_up(bytes);
+    const auto *algorithm = current < candidates.size() ? candidates[current] : look_up(bytes);
     return scatter_by(algorithm, {.collective = Collective::scatter,
                                   .send = send,
                                   .send_count = send_count,
@@ -103,47 +102,47 @@ int contending_scatter(const void *send, int send_count, MPI_Datatype send_type,
 }
 
 /*
- * Everybody's turns at one size. One set of buffers serves all, since where
- * memory happens to lie moves times by several percent.
+ * All rounds at one size. One set of buffers serves all, since the placement of buffers in memory
+ * changes times by several percent.
  */
-class Race {
+class Rounds {
   public:
-    Race(Bench& bench, std::uint64_t message_bytes)
+    Rounds(Bench& bench, std::uint64_t message_bytes)
         : bench_(bench),
-          operation_(lw_operation_scatter(contending_scatter), lw_operation_free),
+          operation_(lw_operation_scatter(current_scatter), lw_operation_free),
           running_(Running::create(*operation_, bench.harness().comm(), 0, message_bytes)) {
-        if (message_bytes > tools::ring_message_max_bytes) batch_ = 100;
+        if (message_bytes > experiments::ring_message_max_bytes) batch_ = 100;
         if (message_bytes > 32768) batch_ = 20;
-        // Simulated time, one for all, repeats itself exactly.
+        // Simulated time repeats exactly.
         if (bench.clock().scope == ClockScope::everywhere) batch_ = 3;
     }
 
     /*
-     * For each turn the midmean of one batch of each of the first `count` contenders, in an order
-     * of its own: some clocks go by steps of 10 ns, and a median is one of the steps.
+     * For each round the midmean of one batch of each of the first `count` candidates, in random
+     * order: some clocks have steps of 10 ns, and a median would be one of the steps.
      */
-    Rows run(std::size_t count, std::size_t turns) {
-        std::vector<std::size_t> everybody(count);
-        std::iota(everybody.begin(), everybody.end(), 0);
-        const auto heats = tools::take_turns(everybody, turns * batch_, batch_, random_);
+    Rows run(std::size_t count, std::size_t rounds) {
+        std::vector<std::size_t> numbers(count);
+        std::iota(numbers.begin(), numbers.end(), 0);
+        const auto heats = tools::take_turns(numbers, rounds * batch_, batch_, random_);
         Rows times_s(heats.size() / count, std::vector<double>(count));
         for (std::size_t i = 0; i < heats.size(); ++i) {
-            contending = heats[i].entrant;
+            current = heats[i].entrant;
             const auto batch = bench_.time(*running_, heats[i].count);
-            times_s[i / count][contending] = midmean(batch.values_s);
+            times_s[i / count][current] = midmean(batch.values_s);
         }
         return times_s;
     }
 
   private:
     Bench& bench_;
-    std::size_t batch_ = tools::ring_batch;
+    std::size_t batch_ = experiments::ring_batch;
     std::mt19937_64 random_; /* the same on every rank */
     std::unique_ptr<lw_operation, decltype(&lw_operation_free)> operation_;
     Result<Running> running_;
 };
 
-/* A size to race at, and what Opt_Scatter picks there if it takes part. */
+/* A size, and what Opt_Scatter uses there if it takes part. */
 struct Entry {
     std::uint64_t message_bytes = 0;
     std::optional<const Algorithm *> pick;
@@ -175,8 +174,8 @@ void find_candidates(int ranks) {
     }
 }
 
-/* Opt_Scatter takes part where it knows what to pick at every size. */
-Json race(Bench& bench, std::span<const Entry> entries, std::size_t turns) {
+/* Opt_Scatter takes part if every size says what it uses. */
+Json time_all(Bench& bench, std::span<const Entry> entries, std::size_t rounds) {
     const bool informed = std::all_of(entries.begin(), entries.end(),
                                       [](const Entry& entry) { return entry.pick.has_value(); });
     for (const auto& entry : entries) {
@@ -187,13 +186,13 @@ Json race(Bench& bench, std::span<const Entry> entries, std::size_t turns) {
     auto points = Json::array();
     for (const auto& entry : entries) {
         const auto rows_s =
-            Race(bench, entry.message_bytes).run(candidates.size() + (informed ? 1 : 0), turns);
+            Rounds(bench, entry.message_bytes).run(candidates.size() + (informed ? 1 : 0), rounds);
         points.push_back({{"message_bytes", entry.message_bytes}, {"rows_s", rows_s}});
     }
     return {{"candidates", names}, {"points", points}};
 }
 
-Outcome compare(std::size_t turns, std::span<char *const> sizes) {
+Outcome compare(std::size_t rounds, std::span<char *const> sizes) {
     Bench bench(MPI_COMM_WORLD, LW_MEASURE_OPTIONS);
     find_candidates(bench.harness().size());
     std::vector<Entry> entries;
@@ -207,7 +206,7 @@ Outcome compare(std::size_t turns, std::span<char *const> sizes) {
     std::vector<Point> points;
     for (const auto& entry : entries) points.push_back({operation.get(), 0, entry.message_bytes});
     if (auto ready = bench.prepare(points); !ready) return ready;
-    const auto result = race(bench, entries, turns);
+    const auto result = time_all(bench, entries, rounds);
     if (bench.harness().rank() == 0) fmt::print("{}\n", result.dump());
     return Done{};
 }
@@ -215,11 +214,11 @@ Outcome compare(std::size_t turns, std::span<char *const> sizes) {
 }  // namespace
 
 int main(int argc, char **argv) {
-    const int turns = argc > 2 ? std::atoi(argv[1]) : 0;
-    if (turns < 1) {
-        return tools::complain(program, {LW_ERR_ARGUMENT, "give a number of turns, then sizes"});
+    const int rounds = argc > 2 ? std::atoi(argv[1]) : 0;
+    if (rounds < 1) {
+        return tools::complain(program, {LW_ERR_ARGUMENT, "give a number of rounds, then sizes"});
     }
     const std::span sizes(argv + 2, static_cast<std::size_t>(argc) - 2);
     return tools::run_under_mpi(program, 0,
-                                [&] { return compare(static_cast<std::size_t>(turns), sizes); });
+                                [&] { return compare(static_cast<std::size_t>(rounds), sizes); });
 }

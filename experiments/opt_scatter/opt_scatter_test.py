@@ -12,7 +12,7 @@ CANDIDATES = ["mpi", "linear", "binomial"]
 
 
 def _launch(*times_s: float) -> Times:
-    """Return two turns alike, in each of which the contenders take these times."""
+    """Return two equal rounds, in each of which the candidates take these times."""
     return np.array([times_s, times_s])
 
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parallel pairs: all round trips at once where they share nothing (paper 000, section 5).
+"""Parallel pairs: round trips of disjoint pairs at the same time.
 
-On a switched cluster pairs that have no rank in common do not disturb each
-other, so the paper's 100 repetitions of 4 KB took 0.5 s instead of 3.5 s.  Here
-the ranks run on a simulated switch, where time is exact and the medians of both
-orders can be compared pair by pair.  With n ranks at most n/2 pairs run at
-once: eight ranks, which the target is for, cannot gain more than a factor of
-four, the paper's sixteen no more than eight.
+MPIBlib (2008), section 5.  On a switched cluster, pairs that have no rank in common do not disturb
+each other, so the paper's 100 repetitions of 4 KB took 0.5 s instead of 3.5 s.  Here the ranks run
+on a simulated switch, where time is exact and the medians of both orders can be compared pair by
+pair.  With n ranks at most n/2 pairs run at once: eight ranks, for which the target holds, cannot
+gain more than a factor of four, and the paper's sixteen no more than eight.
 """
 
 from __future__ import annotations

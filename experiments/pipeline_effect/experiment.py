@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pipeline effect: repetitions that are not isolated overlap (paper 000, Figure 1).
+"""Pipeline effect: repetitions that are not isolated overlap.
 
-The paper shows IMB's times on 16 nodes for one repetition and for a series: in
-a series the root runs ahead, so that for small and large messages an operation
-seems faster than it is.  Here each operation is measured isolated and in
-series of a hundred, with the same clock and the same sizes.
+MPIBlib (2008), Figure 1, shows IMB's times on 16 nodes for one repetition and for a series: in a
+series the root runs ahead, so that for small and large messages an operation seems faster than it
+is.  Here each operation is measured isolated and in series of a hundred, with the same clock and
+the same sizes.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Schedule cost: walking a schedule against the same algorithm written out in the MPI.
+"""Schedule cost: executing a schedule against the same algorithm written out in the MPI.
 
-A schedule is only worth having if executing it costs nothing that shows.  Open
-MPI is held to one algorithm for a collective, Lanewise executes its schedule of
-the same one, and batches of both take turns on two ranks.  Isolated executions
-follow a barrier each, pipelined ones follow one another.  Now and then a launch is
-some percent off the others for as long as it runs, so there are several, and of
-each comparison the one with the median ratio counts.
+A schedule is useful only if its execution costs nothing measurable.  Open MPI is forced to use one
+algorithm for a collective, Lanewise executes its schedule of the same algorithm, and batches of
+both alternate on two ranks.  Isolated executions each follow a barrier; pipelined ones follow each
+other.  Now and then a launch is some percent slower than the others for as long as it runs, so
+there are several launches, and each comparison counts with its median ratio.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lanewise-schedule-cost: what it costs to walk a schedule instead of running
-// the same algorithm written out in the MPI.
+// lanewise-schedule-cost: the cost of executing a schedule, against the same algorithm written out
+// in the MPI.
 //
-// Open MPI is told to use one algorithm for a collective; Lanewise executes its
-// schedule of the same algorithm on the same ranks. Batches of both take turns,
-// so that drift of the machine hits both alike, and the ratio is taken turn by
-// turn. Isolated: each execution after a barrier, the longest time over the
-// ranks. Pipelined: executions back to back. Prints one JSON object.
+// Open MPI is forced to use one algorithm for a collective; Lanewise executes its schedule of the
+// same algorithm on the same ranks. Batches of both alternate, so that drift of the machine affects
+// both alike, and the ratio is taken round by round. Isolated: each execution after a barrier, the
+// longest time over the ranks. Pipelined: executions back to back. Prints one JSON object.
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -29,10 +28,10 @@ using namespace lanewise;
 using namespace lanewise::collectives;
 using namespace lanewise::measure;
 
-constexpr int turns = 60;
+constexpr int rounds = 60;
 constexpr std::array<std::uint64_t, 3> sizes_bytes = {8, 1024, 65536};
 
-/* The same algorithm in both: Open MPI's number for it, and Lanewise's name. */
+/* One algorithm: its number in Open MPI, and its name in Lanewise. */
 struct Pair {
     Collective collective;
     const char *openmpi_number;
@@ -113,13 +112,13 @@ lw_operation *operation_of(Collective collective, bool ours) {
     }
 }
 
-/* On some processors the clock goes by steps of 10 ns, which is 4 % of the shortest of these. */
+/* Some processors have clock steps of 10 ns, which is 4 % of the shortest of these times. */
 double isolated_s(Bench& bench, Running& running) {
-    return midmean(bench.time(running, tools::ring_batch).values_s);
+    return midmean(bench.time(running, experiments::ring_batch).values_s);
 }
 
 double pipelined_s(Bench& bench, Running& running) {
-    constexpr std::size_t length = 2 * tools::ring_batch;
+    constexpr std::size_t length = 2 * experiments::ring_batch;
     bench.harness().barrier();
     const double begin_s = bench.clock().now_s();
     for (std::size_t i = 0; i < length; ++i) check(running.execute());
@@ -133,11 +132,11 @@ Json compare(Bench& bench, Running& mine, Running& own, Timer time) {
     std::vector<double> ours_s;
     std::vector<double> mpi_s;
     std::vector<double> ratios;
-    for (int turn = 0; turn < turns; ++turn) {
-        // Whoever goes first in one turn goes second in the next.
-        if (turn % 2 == 0) ours_s.push_back(time(bench, mine));
+    for (int round = 0; round < rounds; ++round) {
+        // The order alternates.
+        if (round % 2 == 0) ours_s.push_back(time(bench, mine));
         mpi_s.push_back(time(bench, own));
-        if (turn % 2 == 1) ours_s.push_back(time(bench, mine));
+        if (round % 2 == 1) ours_s.push_back(time(bench, mine));
         ratios.push_back(ours_s.back() / mpi_s.back());
     }
     const auto ratio = median_interval(ratios, 0.95);

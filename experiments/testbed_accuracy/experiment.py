@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Testbed accuracy: whether emulated links are what they are said to be (paper 001, Fig. 6).
+"""Testbed accuracy: whether emulated links have the delay and the rate that they should.
 
-The paper had an appliance between its sites (GtrcNET-1); here the link is a process.  Probes cross
-it while another connection sends 1 Gb/s through it: their time on the way should be the delay
-asked for.  Then connections fill it at several rates, which are changed while it is up, and at
-one that this machine cannot reach.
+Multilane Scatter/Gather (2008), Figure 6, had an appliance between its sites (GtrcNET-1); here the
+link is a process.  Probes cross it while another connection sends 1 Gb/s through it: their time in
+transit should be the configured delay.  Then connections fill the link at several rates, which are
+changed while it is up, and at a rate that this machine cannot reach.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PROBES = 1000
 SECONDS = 4.0
 STREAMS = 4
 RATES_BITS_PER_S = (100e6, 1e9)
-# What of a packet of 1500 bytes TCP hands on: all but the headers of IP and TCP with timestamps.
+# The share of TCP payload in a packet of 1500 bytes, with TCP timestamps.
 PAYLOAD_SHARE = 1448 / 1500
 
 DESCRIPTION = f"""
@@ -61,7 +61,7 @@ buffer = "64 MiB"
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Raise two sites and measure delay, rate and throughput of the link between them."""
+    """Create two sites and measure delay, rate and throughput of the link between them."""
     workspace.say(f"two sites, {DELAY_MS:g} ms apart")
     with failing_as_run(), bed.created(Source(DESCRIPTION, "accuracy", "accuracy.toml")) as raised:
         idle_ms = delays_ms(raised)
@@ -99,7 +99,7 @@ def figures_of(
 
 
 def delays_ms(raised: Bed) -> list[float]:
-    """Return the time that each probe was on the way from site a to site b."""
+    """Return the time that each probe took from site a to site b."""
     with (
         probing(raised, "b1", "stamp", PROBES) as receiver,
         probing(raised, "a1", "probe", "b1", PROBES),
@@ -112,7 +112,7 @@ def delays_ms(raised: Bed) -> list[float]:
 
 
 def filled_at(raised: Bed, workspace: Workspace, streams: int) -> float:
-    """Return the bits a second that several connections carry together."""
+    """Return the total rate of several connections in bits per second."""
     workspace.say(f"{streams} connections for {SECONDS:g} s")
     with pouring(raised, "a1", "b1", streams) as found:
         pass
@@ -121,7 +121,7 @@ def filled_at(raised: Bed, workspace: Workspace, streams: int) -> float:
 
 @contextmanager
 def pouring(raised: Bed, source: str, target: str, streams: int) -> Iterator[list[float]]:
-    """Send from host to host meanwhile; the list has the rate in bits a second afterwards."""
+    """Send from host to host meanwhile; the list then has the rate in bits per second."""
     found: list[float] = []
     with (
         probing(raised, target, "drain", streams, SECONDS) as receiver,
@@ -157,7 +157,7 @@ def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def change_rate(raised: Bed, rate_bits_per_s: float) -> None:
-    """Let the link have another rate, and a queue of a round trip at it."""
+    """Set the rate of the link, and its queue to one round trip at that rate."""
     queue = f"{round(rate_bits_per_s / 8 * 2 * DELAY_MS / 1e3)} B"
     words = {"rate": f"{rate_bits_per_s:.0f} bit/s", "queue": queue}
     plan = raised.plan()

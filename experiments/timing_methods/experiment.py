@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Timing methods: what each costs, and whether they agree (paper 000, Table 1 and Figure 2).
+"""Timing methods: what each costs, and whether they agree.
 
-The paper ran scatter and gather once for each of 101 sizes from 0 to 100 KB on
-16 nodes, timed in three ways, and found that global timing costs up to 36 times
-as much as the other two while the curves agree.  Here the same sweep is run on
-this machine for the costs, a second one with many repetitions for the
-agreement.  Ranks on one host share a clock, so that global timing would come for
-nothing; they are given skewed, drifting clocks, as the paper's nodes had.  A
-third figure is Lanewise's own: the `max` method with its one reduction after
-the loop against the scheme of the paper's library (two reductions and a
-broadcast after each repetition), and against one maximum after each.
+MPIBlib (2008), Table 1 and Figure 2, ran scatter and gather once for each of 101 sizes from 0 to
+100 KB on 16 nodes, timed in three ways, and found that global timing costs up to 36 times as much
+as the other two while the curves agree.  Here the same sweep is run on this machine for the costs,
+and a second one with many repetitions for the agreement.  Ranks on one host share a clock, which
+would make global timing free; they are given skewed, drifting clocks, as the paper's nodes had.  A
+third figure is Lanewise's own: the cost of the `max` method, with one reduction after the loop,
+against the scheme of MPIBlib (two reductions and a broadcast after each repetition), and against
+one maximum after each.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lanewise-timing-cost: what maximum timing costs a repetition.
+// lanewise-timing-cost: the cost of maximum timing per repetition (MPIBlib 2008, Table 1).
 //
-// Three ways that give the same values take turns, so that drift of the machine
-// hits all alike: the reduction deferred to the end of the batch, as Lanewise
-// does; the scheme of MPIBlib 1.2.0, which makes two reductions and a broadcast
-// of whether to stop after every repetition, by the MPI's own collectives; and
-// one maximum with its news after every repetition, by the harness. Prints one JSON object. For
-// the figure of paper 000, Table 1.
+// Three ways that give the same values are interleaved, so that drift of the machine affects all
+// alike: the reduction deferred to the end of the batch, as Lanewise does; the scheme of MPIBlib
+// 1.2.0, which makes two reductions and a broadcast of whether to stop after every repetition, with
+// the MPI's own collectives; and one maximum, sent to all, after every repetition, by the harness.
+// Prints one JSON object.
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -26,7 +25,7 @@ using namespace lanewise::measure;
 
 constexpr std::uint64_t message_bytes = 8;
 constexpr std::size_t batch_repetitions = 1000;
-constexpr int turns = 100;
+constexpr int rounds = 100;
 
 using After = void (*)(const Harness& harness, double value_s);
 
@@ -83,7 +82,7 @@ int measure_costs() {
     std::vector<double> deferred_s;
     std::vector<double> mpiblib_s;
     std::vector<double> maximum_s;
-    for (int turn = 0; turn < turns; ++turn) {
+    for (int round = 0; round < rounds; ++round) {
         deferred_s.push_back(deferred_cost_s(bench, *running));
         mpiblib_s.push_back(cost_s(bench, *running, reduce_as_mpiblib));
         maximum_s.push_back(cost_s(bench, *running, take_maximum));

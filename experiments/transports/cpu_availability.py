@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""CPU availability against the polling interval, messages of 100 kB (paper 004, Figure 10).
+"""CPU availability against the polling interval, for messages of 100 kB.
 
-A network interface that moves data itself leaves the processor to the application; one that makes
-the host copy takes it away.  All transports here copy, so what is left at short intervals tells how
-much, and the bandwidth beside it what was got for it.
+InfiniPath and XD1 (2006), Figure 10.  A network interface that moves data itself leaves the
+processor to the application; one that makes the host copy takes it away.  All transports here copy,
+so the availability at short intervals shows how much, and the bandwidth beside it what was gained.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def run(workspace: Workspace) -> Outcome:
         shortest = found[0]
         rows.append(
             Row(
-                f"{name}, looking each {time_text(shortest.interval_s)}", "0.5 to nearly 1",
+                f"{name}, polling every {time_text(shortest.interval_s)}", "0.5 to nearly 1",
                 f"{statistics.median(shortest.availability):.2f} at "
                 f"{rate_text(statistics.median(shortest.rate_bytes_per_s))}",
             )
@@ -99,7 +99,7 @@ def draw(workspace: Workspace, points: Points) -> list[Path]:
             for name, found in points.items()
         ]
         panels.append((title, series))
-    figure = draw_series(panels, "work between two looks", time_tick)
+    figure = draw_series(panels, "work between two polls", time_tick)
     return workspace.save(figure, "cpu-availability")
 
 

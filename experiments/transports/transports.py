@@ -29,7 +29,7 @@ from lanewise.suite.pool import Key, Pool, files_of, pool
 BUDGET_S = 240.0
 BENCHMARKS = ("pingpong", "streaming", POLLING)
 AVAILABILITY_BYTES = 100_000
-# What the text of the paper says of its machines, section 4; its curves have no numbers.
+# From the text of section 4 of the paper; its curves have no numbers.
 PAPER = {
     "latency_8B_us": "InfiniBand 3 times the others",
     "bandwidth_1MiB_MBps": "1.3 GB/s (XD1)",
@@ -81,11 +81,11 @@ def measured(
         budget_s=budget_s,
     )
 
-    def tell(step: Step) -> None:
+    def report(step: Step) -> None:
         workspace.say(f"{step.number}/{step.total} {step.launch.name}")
 
     with failing_as_run():
-        known = conduct(request, folder, workspace.say, tell)
+        known = conduct(request, folder, workspace.say, report)
         return files_of(folder, known.launches), known
 
 
@@ -110,7 +110,7 @@ def values_of(points: Pool, runs: Sequence[Samples], name: str) -> dict[str, flo
 
 
 def intervals_of(points: Pool, runs: Sequence[Samples], name: str) -> dict[str, float]:
-    """Return the ends of each number's interval on a transport, under its key and low or high."""
+    """Return the ends of the interval of each number of a transport, as KEY_low and KEY_high."""
     found: dict[str, float] = {}
     for key, figure, size, scale in (
         ("latency_8B_us", "latency", 8, 1e6),
@@ -133,13 +133,13 @@ def scaled(value: float | None, scale: float) -> float:
 
 
 def availability(runs: Sequence[Samples], name: str) -> float:
-    """Return the availability at the polling interval that carries most, as the paper reads it."""
+    """Return the availability where the bandwidth is highest, as the paper reads it."""
     best = busiest(runs, name)
     return math.nan if best is None else statistics.median(best.availability)
 
 
 def busiest(runs: Sequence[Samples], name: str) -> processor.Polled | None:
-    """Return the polling interval that carries most, None where there is none."""
+    """Return the polling interval with the highest bandwidth, None where there is none."""
     found = processor.polled(runs).get((name, AVAILABILITY_BYTES), [])
     rates = {id(one): statistics.median(one.rate_bytes_per_s) for one in found}
     return max(found, key=lambda one: rates[id(one)], default=None)
@@ -186,7 +186,7 @@ Numbers = Mapping[str, Mapping[str, float]]
 
 
 def draw(workspace: Workspace, values: Numbers, ends: Numbers) -> list[Path]:
-    """Draw one panel a number, a bar a transport with its interval."""
+    """Draw one panel per number, with one bar and its interval per transport."""
     files: list[Path] = []
     for key in PAPER:
         bars = [

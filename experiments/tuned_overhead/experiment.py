@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tuned overhead: what it costs to have liblanewise_tuned.so loaded where it has no rule.
+"""Tuned overhead: the cost of liblanewise_tuned.so where it has no rule.
 
-A library under every collective call of a program must not be noticed where it
-does nothing.  One program calls a barrier of one rank, which takes a few
-nanoseconds, through the library and past it in turns; the difference is what a
-call pays.  An allreduce of 1 KiB between two ranks shows that the MPI's default
-keeps its time.
+A library under every collective call of a program must not be noticeable where it does nothing.
+One program calls a barrier of one rank, which takes a few nanoseconds, alternately through the
+library and past it; the difference is the cost of a call.  An allreduce of 1 KiB between two ranks
+shows that the MPI's default keeps its time.
 """
 
 from __future__ import annotations

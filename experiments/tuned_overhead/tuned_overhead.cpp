@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Tuned overhead: what liblanewise_tuned.so costs a call for which it has no
-// rule. It is loaded into this program, so MPI_ functions go through it and
-// PMPI_ functions do not; batches of both take turns, so that drift of the
-// machine hits both alike. A barrier of one rank, the cheapest collective there
-// is, gives the time added to a call; an allreduce of 1 KiB over all ranks shows
-// whether that can be noticed. Prints one JSON object.
+// lanewise-tuned-overhead: the cost of liblanewise_tuned.so for a call for which it has no rule.
+//
+// The library is loaded into this program, so that MPI_ functions go through it and PMPI_ functions
+// do not; batches of both alternate, so that drift of the machine affects both alike. A barrier of
+// one rank, the cheapest collective, gives the time that is added to a call; an allreduce of 1 KiB
+// over all ranks shows whether that is noticeable. Prints one JSON object.
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace lanewise;
 
-constexpr int turns = 600;
+constexpr int rounds = 600;
 constexpr int cheap_calls = 20'000;
 constexpr int real_calls = 200;
 constexpr std::size_t real_doubles = 128;
@@ -59,11 +59,11 @@ struct Pairs {
 };
 
 template <typename Time, typename Function>
-Pairs take_turns(const Time& time, Function with, Function without) {
+Pairs interleave(const Time& time, Function with, Function without) {
     Pairs pairs;
-    for (int turn = 0; turn < turns; ++turn) {
-        // Who goes first changes, because the first of two may find colder caches.
-        const bool with_first = turn % 2 == 0;
+    for (int round = 0; round < rounds; ++round) {
+        // The order alternates, because the first of two may find colder caches.
+        const bool with_first = round % 2 == 0;
         const double first_s = time(with_first ? with : without);
         const double second_s = time(with_first ? without : with);
         pairs.with_s.push_back(with_first ? first_s : second_s);
@@ -107,9 +107,9 @@ void measure() {
     const auto on_one = [&](Barrier barrier) { return barrier_s(barrier, one); };
     const auto on_several = [&](Barrier barrier) { return barrier_s(barrier, several); };
 
-    const auto call = take_turns(on_one, MPI_Barrier, PMPI_Barrier);
-    const auto spread = take_turns(on_several, MPI_Barrier, PMPI_Barrier);
-    const auto real = take_turns(allreduce_s, MPI_Allreduce, PMPI_Allreduce);
+    const auto call = interleave(on_one, MPI_Barrier, PMPI_Barrier);
+    const auto spread = interleave(on_several, MPI_Barrier, PMPI_Barrier);
+    const auto real = interleave(allreduce_s, MPI_Allreduce, PMPI_Allreduce);
 
     int rank = 0;
     int ranks = 0;

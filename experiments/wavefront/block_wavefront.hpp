@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Block wavefront: the algorithm of paper 002 itself, to be measured against.
+// Block wavefront: the algorithm of the paper (out-of-core wavefront 2008), to be measured against.
 //
-// Thread p owns the rows of blocks p, p + P, ... A block is read with the left
-// frontier of the block to its right and the top frontier of the block below,
-// both as the iteration before left them; its upper frontier comes from the
-// owner above as soon as that has computed it, its left one from the block just
-// done. Blocks are written back, so every iteration moves all bytes. Waves are
-// chained: a thread begins the next iteration when its neighbours allow it.
-// Each row of blocks has one counter of blocks done. The sweep is Livermore 23.
+// Thread p owns the rows of blocks p, p + P, ... A block is read with the left frontier of the
+// block to its right and the top frontier of the block below, both as the iteration before left
+// them; its upper frontier comes from the owner above as soon as that has computed it, its left one
+// from the block just computed. Blocks are written back, so every iteration moves all bytes. Waves
+// are chained: a thread begins the next iteration when its neighbours allow it. Each row of blocks
+// has one counter of finished blocks. The sweep is Livermore 23.
 
 #pragma once
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lanewise-wavefront-blocks: one run of the block wavefront of paper 002.
+// lanewise-wavefront-blocks: one run of the paper's block wavefront (out-of-core wavefront 2008).
 //
 //     lanewise-wavefront-blocks FOLDER LAYOUT SIDE ROWS COLUMNS THREADS ITERATIONS CHAINING
 //
-// LAYOUT is row-major, block or frontier; blocks are ROWS x COLUMNS; CHAINING is
-// chained or flushed. Writes six matrices of SIDE x SIDE into FOLDER, puts them
-// out of the page cache, sweeps, removes them. Prints one JSON object.
+// LAYOUT is row-major, block or frontier; blocks are ROWS x COLUMNS; CHAINING is chained or
+// flushed. Writes six matrices of SIDE x SIDE into FOLDER, evicts them from the page cache, sweeps,
+// and removes them. Prints one JSON object.
 
 #include <fcntl.h>
 #include <unistd.h>

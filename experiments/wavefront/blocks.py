@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Wavefront blocks: one iteration of the paper's own algorithm over block sizes (002, Fig. 7a).
+"""Wavefront blocks: one iteration of the paper's own algorithm over block sizes.
 
-Three layouts of the data: row-major, in which a block is many small reads; block;
-and frontier, in which a block and each of its frontiers is one read.  The paper
-found a best size in between, row-major ten times slower than the sequential
-loop, and frontier 20 % faster than block.  Memory is capped below the size of
-the matrices, so that the page cache cannot hide the disk.  The last bar is an
-iteration of strips with 16 waves a pass on the same matrices.
+Out-of-core wavefront (2008), Figure 7a.  Three layouts of the data are compared: row-major, in
+which a block is many small reads; block; and frontier, in which a block and each of its frontiers
+is one read.  The paper found a best size in between, row-major ten times slower than the sequential
+loop, and frontier 20 % faster than block.  Memory is capped below the size of the matrices, so that
+the page cache cannot hide the disk.  The last bar is an iteration of strips with 16 waves per pass
+on the same matrices.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LAYOUTS = ("row-major", "block", "frontier")
 MEMORY_BYTES = 128 << 20
 WAVES = 16
 CHAINED = 3
-TURNS = 5
+ROUNDS = 5
 PROCESSORS = 4
 
 Times = dict[tuple[str, int], float]
@@ -47,13 +47,13 @@ def run(workspace: Workspace) -> Outcome:
                 times[layout, block] = _time(workspace, applied, place, (threads, 1))
         best = min((s, block) for (layout, block), s in times.items() if layout == "frontier")[1]
         # As in the paper: each of four processors owns M/P rows, all of them one row of blocks.
-        workspace.say(f"{CHAINED} waves, chained and flushed, {TURNS} times in turns")
-        turns: dict[str, list[float]] = {"flushed": [], "chained": []}
-        for turn in range(2 * TURNS):
-            chaining = ("flushed", "chained", "chained", "flushed")[turn % 4]
+        workspace.say(f"{CHAINED} waves, chained and flushed, {ROUNDS} times, interleaved")
+        runs_s: dict[str, list[float]] = {"flushed": [], "chained": []}
+        for number in range(2 * ROUNDS):
+            chaining = ("flushed", "chained", "chained", "flushed")[number % 4]
             place, work = ("frontier", SIDE // PROCESSORS, best), (PROCESSORS, CHAINED)
-            turns[chaining].append(_time(workspace, applied, place, work, chaining) / CHAINED)
-        waves_s = {chaining: statistics.median(times_s) for chaining, times_s in turns.items()}
+            runs_s[chaining].append(_time(workspace, applied, place, work, chaining) / CHAINED)
+        waves_s = {chaining: statistics.median(times_s) for chaining, times_s in runs_s.items()}
         with sweeps.store(workspace, SIDE) as store:
             options = ("--waves", str(WAVES), "--memory", "96MiB")
             ended = sweeps.iterate(store, WAVES, *options, join=applied.joiner())
@@ -90,7 +90,7 @@ def _time(
 def figures_of(
     times: Times, sequential_s: float, waves_s: dict[str, float], strips_s: float
 ) -> dict[str, float]:
-    """Return the figures: the best of each layout, and what is won over what."""
+    """Return the figures: the best of each layout, and the ratios between them."""
     best = {
         layout: min(s for (other, _), s in times.items() if other == layout) for layout in LAYOUTS
     }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Capped: a program with less memory, or a slower disk, than the machine has.
 
-By control groups of version 1, as root.  A cap makes out-of-core real on a machine with plenty of
-memory, since the page cache counts too; a throttle makes the volume of transfers show where the
-disk's own rate swings.  Where the machine does not allow it the program runs uncapped, and the
-experiment says so.
+Uses control groups of version 1, as root.  A cap makes out-of-core real on a machine with plenty of
+memory, since the page cache counts too; a throttle makes the volume of transfers visible where the
+rate of the disk fluctuates.  Where the machine does not allow it, the program runs uncapped, and
+the experiment says so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GROUPS = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Cap:
-    """What a program may use; 0 means all there is."""
+    """What a program may use; 0 means no limit."""
 
     memory_bytes: int = 0
     disk_bytes_per_s: int = 0
@@ -28,7 +28,7 @@ class Cap:
 
 @dataclass
 class Applied:
-    """The groups a program joins before it starts, and whether each wish was granted."""
+    """The groups that a program joins before it starts, and which caps are in force."""
 
     groups: list[Path] = field(default_factory=list)
     memory: bool = False

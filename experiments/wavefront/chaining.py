@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Wavefront chaining: the time of an iteration when K waves share a pass (paper 002, Fig. 7b).
+"""Wavefront chaining: the time of an iteration when K waves share a pass.
 
-The paper let a second wave start before the first had ended and won about 20 %
-an iteration, limited by what the page cache still held.  Chained over strips,
-each further wave needs no byte more from the disk, so the time falls with 1/K
-until the kernel limits it.  The disk is held at 200 MB/s where the machine
-allows it, as slow as a disk of 2008 is fast: then the volume of transfers, and
-not the day's traffic on a shared disk, decides.
+Out-of-core wavefront (2008), Figure 7b, let a second wave start before the first had ended and
+gained about 20 % per iteration, limited by what the page cache still held.  Chained over strips,
+each further wave needs no more bytes from the disk, so the time falls with 1/K until the kernel
+limits it.  The disk is throttled to 200 MB/s where the machine allows it, the rate of a fast disk
+of 2008, so that the volume of transfers decides and not the load of a shared disk.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lanewise-wavefront-layouts: what the layouts of paper 002 cost.
+// lanewise-wavefront-layouts: the cost of the layouts of out-of-core wavefront (2008).
 //
 //     lanewise-wavefront-layouts overhead SIDE BLOCK...      bytes, for Table 1
 //     lanewise-wavefront-layouts convert FOLDER SIDE BLOCK   times, for Figure 4
 //
-// `convert` writes a matrix of doubles to a file in FOLDER and rewrites it in
-// each layout and back, all in turns beside a plain copy by the same means: a
-// row of blocks is read, rearranged and written while the next one is read.
-// Each row of blocks begins at a whole disk block. In the same turns a store is converted to each
-// layout and back, checksums included, as `lanewise wavefront convert` does. Prints one JSON
-// object: the median seconds of each, and the median over the turns of its speed over that of the
-// copy in the same turn.
+// `convert` writes a matrix of doubles to a file in FOLDER and rewrites it in each layout and back,
+// interleaved with a plain copy by the same means: a row of blocks is read, rearranged and written
+// while the next one is read. Each row of blocks begins at a whole disk block. In the same rounds a
+// store is converted to each layout and back, checksums included, as `lanewise wavefront convert`
+// does. Prints one JSON object: the median seconds of each, and the median over the rounds of its
+// speed over that of the copy in the same round.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -38,7 +37,7 @@ namespace {
 using namespace lanewise;
 using namespace lanewise::wavefront;
 
-constexpr int turns = 5;
+constexpr int rounds = 5;
 // One band being read, one rearranged, one written.
 constexpr std::uint64_t buffers = 3;
 
@@ -78,8 +77,8 @@ class File {
     int descriptor_ = -1;
 };
 
-// Rewrites `source` as `target`: while a band is rearranged, the next is read and the former
-// written.
+// Rewrites `source` as `target`: while a band is rearranged, the next one is read and the one
+// before is written.
 class Conversion {
   public:
     Conversion(DiskQueue& queue, const Sides& sides, Way way, Memory& memory)
@@ -193,8 +192,8 @@ struct Measured {
     bool bits_equal = true;
 };
 
-Outcome measure_turn(DiskQueue& queue, const std::string& folder, Sides sides, Memory& memory,
-                     const File& matrix, Measured& measured) {
+Outcome measure_round(DiskQueue& queue, const std::string& folder, Sides sides, Memory& memory,
+                      const File& matrix, Measured& measured) {
     const std::pair<BlockLayout, const char *> layouts[] = {{BlockLayout::row_major, "copy"},
                                                             {BlockLayout::block, "block"},
                                                             {BlockLayout::frontier, "frontier"}};
@@ -220,8 +219,8 @@ Result<Store> make_store(const std::string& folder, const Shape& shape) {
     return Store::create(folder, shape, {"matrix"}, {});
 }
 
-// A virtual machine gives memory that has been free for some seconds back to its host, and 100 MiB
-// take 0.2 s to return. The copies keep theirs over all turns; this puts as much at hand for a
+// A virtual machine returns memory that has been free for some seconds to its host, and getting
+// 100 MiB back takes 0.2 s. The copies keep theirs over all rounds; this claims as much for a
 // store.
 Outcome have_memory_at_hand(const Shape& from, const Shape& to) {
     constexpr std::uint64_t strips = 4;
@@ -294,8 +293,8 @@ Result<Json> convert(const std::string& folder, std::uint64_t side, std::uint64_
     const auto rows = store_of_rows(folder + "/rows", side);
     if (!rows) return rows.failure();
     Measured measured;
-    for (int turn = 0; turn < turns; ++turn) {
-        const auto done = measure_turn(**queue, folder, sides, *memory, matrix, measured);
+    for (int round = 0; round < rounds; ++round) {
+        const auto done = measure_round(**queue, folder, sides, *memory, matrix, measured);
         if (!done) return done.failure();
         const auto converted = measure_stores(*rows, folder, block, measured);
         if (!converted) return converted.failure();
@@ -307,8 +306,8 @@ Result<Json> convert(const std::string& folder, std::uint64_t side, std::uint64_
         const auto layout_end = name.find('_');
         const auto& copy = measured.seconds.at("copy" + name.substr(layout_end));
         std::vector<double> speeds;
-        for (std::size_t turn = 0; turn < seconds.size(); ++turn)
-            speeds.push_back(copy[turn] / seconds[turn]);
+        for (std::size_t round = 0; round < seconds.size(); ++round)
+            speeds.push_back(copy[round] / seconds[round]);
         found[name.substr(0, name.size() - 2) + "_over_copy"] = median(speeds);
     }
     return found;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Wavefront limits: how near a sweep over the disk comes to disk and memory (paper 002).
+"""Wavefront limits: how close a sweep over the disk comes to the disk and to memory.
 
-With one wave per pass a sweep can be no faster than the disk, which fio
-measures beside it; with enough waves no faster than the same kernel on the same
-threads in memory.  The rate of a shared disk swings by a factor of two within
-minutes, so each run stands between two looks at its yardstick and is compared
-with their mean; the median of the turns counts.
+Beyond out-of-core wavefront (2008), section 6.  With one wave per pass a sweep can be no faster
+than the disk, which fio measures besides; with enough waves it can be no faster than the same
+kernel on the same threads in memory.  The rate of a shared disk fluctuates by a factor of two
+within minutes, so each run stands between two measurements of its yardstick and is compared with
+their mean; the median of the rounds counts.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ SIDE = 4096
 WAVES_FIRST, WAVES_MIN, WAVES_MAX = 64, 32, 128
 OVER_BREAK_EVEN = 2  # as the plan does: the disk may slow down without harm
 PASSES = 2
-TURNS = 5
+ROUNDS = 5
 FIO_S = 2
 MEMORY = "768MiB"
 
 
 def run(workspace: Workspace) -> Outcome:
-    """Measure disk, one wave, memory and many waves in turns; count bytes; compare bits."""
+    """Measure disk, one wave, memory and many waves, interleaved; count bytes; compare bits."""
     disk, one, memory, many = [], [], [], []
     with sweeps.store(workspace, SIDE) as store:
         workspace.say("how many waves hide this disk")
         first_disk = sweeps.disk_rate(workspace.folder, FIO_S)
         first_memory = sweeps.rates_in_memory(SIDE, WAVES_FIRST)["simd_chained_cells_per_s"]
         waves = waves_for(first_disk, first_memory)
-        for turn in range(TURNS):
-            workspace.say(f"turn {turn + 1} of {TURNS}: disk, one wave, memory, {waves} waves")
-            if turn == 0:
+        for number in range(ROUNDS):
+            workspace.say(f"round {number + 1} of {ROUNDS}: disk, one wave, memory, {waves} waves")
+            if number == 0:
                 disk.append(sweeps.disk_rate(workspace.folder, FIO_S))
                 memory.append(sweeps.rates_in_memory(SIDE, waves))
             one.append(sweeps.iterate(store, 4, "--waves", "1", "--memory", MEMORY))

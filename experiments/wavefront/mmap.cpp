@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lanewise-wavefront-mmap: Livermore loop 23 over mapped files, as one would
-// write it without Lanewise. A yardstick for the experiment wavefront-peers.
+// lanewise-wavefront-mmap: Livermore loop 23 over mapped files, as one would write it without
+// Lanewise. It is a yardstick for the experiment wavefront-peers.
 //
 //     lanewise-wavefront-mmap FOLDER SIDE ITERATIONS
 //
-// FOLDER holds data.raw, zb.raw, zv.raw, zu.raw, zr.raw and zz.raw, each SIDE x
-// SIDE doubles; data.raw is updated in place. Prints one JSON object.
+// FOLDER holds data.raw, zb.raw, zv.raw, zu.raw, zr.raw and zz.raw, each SIDE x SIDE doubles;
+// data.raw is updated in place. Prints one JSON object.
 
 #include <fcntl.h>
 #include <sys/mman.h>

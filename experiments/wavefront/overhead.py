@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Wavefront overhead: what doubled corners cost on the disk (paper 002, Table 1).
+"""Wavefront overhead: the cost of doubled corners on the disk.
 
-The frontier layout stores the four corners of a block twice: 4 T^2 elements a
-block.  The numbers come from the layout's own arithmetic, the one that places
-every element of a matrix of 16384 x 16384 doubles.
+Out-of-core wavefront (2008), Table 1.  The frontier layout stores the four corners of a block
+twice: 4 T^2 elements per block.  The numbers come from the layout's own arithmetic, the one that
+places every element of a matrix of 16384 x 16384 doubles.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Wavefront peers: the same sweep by the means one would pick instead (paper 002, section 6).
+"""Wavefront peers: the same sweep by other means.
 
-numpy.memmap with a loop compiled by Numba, and a loop in C++ over mapped files,
-leave the disk to the page cache, which reads every matrix again in every
-iteration once they exceed memory.  All get the same cap on memory and begin with
-nothing in the cache.  Dask's blocks see their neighbours as they were before the
-sweep, which is another sweep: its answer is compared, not its time.
+Out-of-core wavefront (2008), section 6.  numpy.memmap with a loop compiled by Numba, and a loop in
+C++ over mapped files, leave the disk to the page cache, which reads every matrix again in every
+iteration once they exceed memory.  All have the same cap on memory and start with a cold cache.
+Dask's blocks see their neighbours as they were before the sweep, which is another sweep: its result
+is compared, and not its time.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _peer(raw: Path, line: list[str], applied: Applied) -> float:
 
 
 def _forget(path: Path) -> None:
-    """Put a file on the disk and out of the page cache."""
+    """Write a file to the disk and evict it from the page cache."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

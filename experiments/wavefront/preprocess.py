@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Wavefront preprocess: rewriting a matrix in another layout and back (paper 002, Fig. 4).
+"""Wavefront preprocess: rewriting a matrix in another layout and back.
 
-The paper's optimized layout was costly to make, because vertical frontiers were
-read from a row-major file element by element.  Here a whole row of blocks is
-read, rearranged in memory and written while the next one is read, so that each
-layout costs little more than a copy by the same means.  Stores are converted in
-the same turns, with the checksums of all strips on either side.
+Out-of-core wavefront (2008), Figure 4.  The paper's optimized layout was costly to make, because
+vertical frontiers were read from a row-major file element by element.  Here a whole row of blocks
+is read, rearranged in memory and written while the next one is read, so that each layout costs
+little more than a copy by the same means.  Stores are converted in the same rounds, with the
+checksums of all strips on either side.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WAYS = ("preprocess", "postprocess")
 
 def run(workspace: Workspace) -> Outcome:
     """Convert a matrix to both layouts and back, beside copies."""
-    workspace.say(f"a matrix of {SIDE} x {SIDE} in blocks of {BLOCK}, five turns")
+    workspace.say(f"a matrix of {SIDE} x {SIDE} in blocks of {BLOCK}, five rounds")
     line = [sweeps.native("lanewise-wavefront-layouts"), "convert", str(workspace.folder)]
     found = json.loads(sweeps.call([*line, str(SIDE), str(BLOCK)]))
     figures = {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lanewise-wavefront-rates: what the kernel of Livermore loop 23 does in memory.
+// lanewise-wavefront-rates: the rates of the kernel of Livermore loop 23 in memory.
 //
 //     lanewise-wavefront-rates [SIDE [WAVES [THREADS]]]
 //
-// Three ways on the same matrices: the loop of paper 002, figure 1, as a
-// compiler sees it; the skewed kernel wave after wave on one thread; and the
-// same waves chained on all threads, as a run over the disk does. They take
-// turns, so that drift of the machine hits all alike; each rate is the best of
-// the turns. Prints one JSON object; `bits_equal` says that all three left the
-// same bits after 16 iterations.
+// Compares three ways on the same matrices: the loop of Figure 1 of out-of-core wavefront (2008),
+// as a compiler sees it; the skewed kernel wave after wave on one thread; and the same waves
+// chained on all threads, as a run over the disk does. They are interleaved, so that drift of the
+// machine affects all alike; each rate is the best of the rounds. Prints one JSON object;
+// `bits_equal` says that all three left the same bits after 16 iterations.
 
 #include <algorithm>
 #include <cstdio>
@@ -30,8 +29,8 @@ namespace {
 using namespace lanewise;
 using namespace lanewise::wavefront;
 
-constexpr int turns = 2;
-// The naive loop is slow: this many iterations of it tell its rate, and the bits.
+constexpr int rounds = 2;
+// The naive loop is slow: this many iterations give its rate and the bits.
 constexpr std::uint64_t compared_waves_max = 16;
 constexpr std::uint32_t matrices = 6;
 
@@ -179,7 +178,7 @@ int main(int argc, char **argv) {
     double one_s = 1e300;
     double chain_s = 1e300;
     bool equal = true;
-    for (int turn = 0; turn < turns; ++turn) {
+    for (int round = 0; round < rounds; ++round) {
         std::memcpy(problem->rows.begin(), problem->initial.begin(), problem->matrix_bytes());
         const double began_s = monotonic_s();
         for (std::uint64_t i = 0; i < few; ++i) naive_sweep(*problem);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sweeps: stores and runs of Livermore loop 23 for the experiments of paper 002."""
+"""Sweeps: stores and runs of Livermore loop 23, for all wavefront experiments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def native(name: str) -> str:
 
 
 def call(line: list[str], join: Join | None = None) -> str:
-    """Run a program and return what it printed; RunError with its last words where it fails."""
+    """Run a program and return what it printed; RunError with its last line where it fails."""
     done = subprocess.run(line, capture_output=True, text=True, check=False, preexec_fn=join)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
@@ -78,7 +78,7 @@ def rates_in_memory(side: int, waves: int) -> dict[str, Any]:
 def disk_rate(folder: Path, seconds: int) -> float:
     """Return the bytes per second that fio moves, six read for one written.  RunError without fio.
 
-    One mebibyte a request, eight under way, past the page cache: the best known way.
+    Direct requests of one mebibyte, eight in flight: the fastest known way.
     """
     if shutil.which("fio") is None:
         raise RunError("fio is missing, the yardstick of the disk; apt-get install fio")

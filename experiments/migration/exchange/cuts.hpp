@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Pulls cables: takes interfaces of this network namespace down and up again while the program
-// runs, and keeps the times.
+// runs, and records the times.
 
 #pragma once
 
@@ -15,8 +15,8 @@
 namespace lanewise::exchange {
 
 struct Pulled {
-    std::int64_t from_ns = 0;  // before the kernel was asked
-    std::int64_t done_ns = 0;  // after it had done it
+    std::int64_t from_ns = 0;  // before the request to the kernel
+    std::int64_t done_ns = 0;  // after the kernel has done it
 };
 
 class Cuts {
@@ -26,11 +26,11 @@ class Cuts {
     Cuts(const Cuts&) = delete;
     Cuts& operator=(const Cuts&) = delete;
 
-    // Begins to count, if it has not yet.
+    // Starts the clock of the cuts, unless it runs already.
     void start();
     // Waits until the last cable is back.
     const std::vector<Pulled>& finish();
-    // The n-th that was pulled, where count() is above n.
+    // The n-th cut; n is below count().
     const Pulled& pulled(std::size_t number) const { return pulled_[number]; }
     // How many have been pulled so far.
     std::size_t count() const { return count_.load(std::memory_order_acquire); }

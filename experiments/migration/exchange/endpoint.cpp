@@ -78,11 +78,11 @@ void join(ibv_qp *qp, const Settings& settings, std::uint32_t peer, const ibv_gi
 
 }  // namespace
 
-Endpoint::Endpoint(const Settings& settings, Meeting& meeting, std::size_t memory_bytes)
+Endpoint::Endpoint(const Settings& settings, Rendezvous& rendezvous, std::size_t memory_bytes)
     : memory_bytes_(memory_bytes),
       memory_(memory_bytes * static_cast<std::size_t>(settings.queue_pairs)) {
     make(settings);
-    connect(settings, meeting);
+    connect(settings, rendezvous);
 }
 
 void Endpoint::make(const Settings& settings) {
@@ -100,7 +100,7 @@ void Endpoint::make(const Settings& settings) {
     }
 }
 
-void Endpoint::connect(const Settings& settings, Meeting& meeting) {
+void Endpoint::connect(const Settings& settings, Rendezvous& rendezvous) {
     ibv_gid gid{};
     const bool known = ibv_query_gid(context_.get(), static_cast<std::uint8_t>(settings.port),
                                      settings.gid_index, &gid) == 0;
@@ -109,7 +109,7 @@ void Endpoint::connect(const Settings& settings, Meeting& meeting) {
                                     region_->rkey};
     std::memcpy(mine.data(), gid.raw, sizeof gid.raw);
     for (const QueuePair& qp : queue_pairs_) mine.push_back(qp->qp_num);
-    const std::vector<std::uint64_t> theirs = meeting.swap(mine);
+    const std::vector<std::uint64_t> theirs = rendezvous.swap(mine);
     std::memcpy(gid.raw, theirs.data(), sizeof gid.raw);
     remote_base_ = theirs[2];
     remote_key_ = static_cast<std::uint32_t>(theirs[3]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A device with its queue pairs, connected to those of the peer. Nothing in it knows of paths.
+// A device with its queue pairs, connected to those of the peer. It knows nothing of paths.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/migration/exchange/meeting.hpp"
+#include "experiments/migration/exchange/rendezvous.hpp"
 #include "experiments/migration/exchange/settings.hpp"
 
 namespace lanewise::exchange {
@@ -36,7 +36,7 @@ using QueuePair = std::unique_ptr<ibv_qp, DestroyQueuePair>;
 class Endpoint {
   public:
     // `memory_bytes` for each queue pair.
-    Endpoint(const Settings& settings, Meeting& meeting, std::size_t memory_bytes);
+    Endpoint(const Settings& settings, Rendezvous& rendezvous, std::size_t memory_bytes);
 
     ibv_context *context() const { return context_.get(); }
     ibv_cq *completions() const { return completions_.get(); }
@@ -53,7 +53,7 @@ class Endpoint {
 
   private:
     void make(const Settings& settings);
-    void connect(const Settings& settings, Meeting& meeting);
+    void connect(const Settings& settings, Rendezvous& rendezvous);
 
     std::size_t memory_bytes_;
     std::vector<std::byte> memory_;

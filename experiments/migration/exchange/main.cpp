@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // lanewise-exchange: two programs that exchange checked messages over verbs. They know nothing of
-// paths: under `lanewise protect` the traffic outlives the cuts that they are told to make. With
-// --transitions they call the modules of lanewise/paths.h themselves and time them. Each ends with
-// one line of JSON.
+// paths: under `lanewise rdma protect` the traffic survives the cuts that they are asked to make.
+// With --transitions they call the modules of lanewise/paths.h themselves and time them. Each ends
+// with one line of JSON.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -50,19 +50,19 @@ void print(const Transition& one) {
 }
 
 void run(Settings settings) {
-    Meeting meeting(settings);
+    Rendezvous rendezvous(settings);
     if (settings.transitions.empty()) {
         Cuts cuts(settings.cuts);
         if (settings.cuts_early) cuts.start();
-        Endpoint endpoint(settings, meeting, traffic_memory_bytes(settings));
-        print(exchange(settings, meeting, endpoint, cuts));
+        Endpoint endpoint(settings, rendezvous, traffic_memory_bytes(settings));
+        print(exchange(settings, rendezvous, endpoint, cuts));
         return;
     }
     for (const int count : settings.transitions) {
         settings.queue_pairs = count;
-        Endpoint endpoint(settings, meeting, static_cast<std::size_t>(settings.message_bytes));
-        const Transition found = time_transitions(settings, meeting, endpoint);
-        meeting.swap({4});
+        Endpoint endpoint(settings, rendezvous, static_cast<std::size_t>(settings.message_bytes));
+        const Transition found = time_transitions(settings, rendezvous, endpoint);
+        rendezvous.swap({4});
         if (!settings.listens) print(found);
         std::fflush(stdout);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What both programs of an exchange are told on the command line.
+// The command line of both programs of an exchange.
 
 #pragma once
 
@@ -31,12 +31,12 @@ struct Settings {
     double seconds = 1;
     int timeout = 14;  // 4.096 us * 2^timeout
     std::vector<Cut> cuts;
-    bool cuts_early = false;  // they count from before the queue pairs are made, not from traffic
+    bool cuts_early = false;       // count from before the queue pairs exist, not from traffic
     std::vector<int> transitions;  // numbers of queue pairs to time; empty: traffic
     int rounds = 5;
 };
 
-// Ends the program with a line and status 1.
+// Ends the program with one line and status 1.
 struct Broken : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

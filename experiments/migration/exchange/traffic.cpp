@@ -56,7 +56,7 @@ class Exchange {
 
     void prepare();
     void run(Cuts& cuts);
-    // Until nothing is under way.
+    // Until nothing is in flight.
     void drain();
     bool poll();
     void receive_until(const std::vector<std::uint64_t>& totals);
@@ -201,7 +201,7 @@ void Exchange::take(const ibv_wc& done) {
 
 bool Exchange::poll() {
     std::array<ibv_wc, 16> done{};
-    // The device counts its timeouts from when it takes an answer, which is after this.
+    // The device starts its timeout when it processes a response, which is after this.
     looked_ns_ = now_ns();
     const int count = ibv_poll_cq(endpoint_.completions(), done.size(), done.data());
     require(count >= 0, "the completion queue cannot be polled");
@@ -280,17 +280,17 @@ std::size_t traffic_memory_bytes(const Settings& settings) {
     return 2 * atomic_bytes + slots * static_cast<std::size_t>(settings.message_bytes);
 }
 
-Found exchange(const Settings& settings, Meeting& meeting, Endpoint& endpoint, Cuts& cuts) {
+Found exchange(const Settings& settings, Rendezvous& rendezvous, Endpoint& endpoint, Cuts& cuts) {
     Exchange one(settings, endpoint);
     one.prepare();
-    meeting.swap({1});
+    rendezvous.swap({1});
     cuts.start();
     one.run(cuts);
     one.drain();
-    // While the peer drains it needs this side's receives.
+    // The peer needs the receives of this side while it drains.
     const auto meanwhile = [&] { one.poll(); };
-    one.receive_until(meeting.swap(one.totals(), meanwhile));
-    const std::vector<std::uint64_t> additions = meeting.swap(one.additions(), meanwhile);
+    one.receive_until(rendezvous.swap(one.totals(), meanwhile));
+    const std::vector<std::uint64_t> additions = rendezvous.swap(one.additions(), meanwhile);
     for (std::size_t i = 0; i < additions.size(); ++i) {
         const std::uint64_t counted = one.counter(i);
         one.found.atomics_wrong +=
@@ -298,7 +298,7 @@ Found exchange(const Settings& settings, Meeting& meeting, Endpoint& endpoint, C
     }
     cuts.finish();
     one.found.resumed_ns.resize(settings.cuts.size(), -1);
-    meeting.swap({2});
+    rendezvous.swap({2});
     return one.found;
 }
 

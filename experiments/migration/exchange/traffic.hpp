@@ -23,13 +23,13 @@ struct Found {
     std::uint64_t atomics = 0;        // confirmed to this side
     std::uint64_t atomics_wrong = 0;  // how far the peer's counters are off
     std::int64_t longest_gap_ns = 0;  // between two confirmed messages
-    // After each cut of this side: until a message that was posted after it was confirmed; -1
-    // where the traffic had ended.
+    // For each cut of this side, the time until a message that was posted after it is confirmed;
+    // -1 if the traffic had ended.
     std::vector<std::int64_t> resumed_ns;
 };
 
 std::size_t traffic_memory_bytes(const Settings& settings);
-// Starts the cuts, where they have not begun.
-Found exchange(const Settings& settings, Meeting& meeting, Endpoint& endpoint, Cuts& cuts);
+// Starts the cuts, unless they have started.
+Found exchange(const Settings& settings, Rendezvous& rendezvous, Endpoint& endpoint, Cuts& cuts);
 
 }  // namespace lanewise::exchange

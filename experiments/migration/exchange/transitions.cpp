@@ -85,12 +85,12 @@ class Timer {
     Endpoint& endpoint_;
     std::atomic<int> migrated_{0};
     std::vector<ibv_qp *> qps_;
-    std::size_t turn_ = 0;
+    std::size_t next_ = 0;
     std::unique_ptr<lw_paths, ClosePaths> paths_;
 };
 
 double Timer::write() {
-    const std::size_t index = turn_++ % qps_.size();
+    const std::size_t index = next_++ % qps_.size();
     ibv_sge piece{reinterpret_cast<std::uintptr_t>(endpoint_.memory(index)),
                   static_cast<std::uint32_t>(settings_.message_bytes), endpoint_.key()};
     ibv_send_wr work{};
@@ -125,7 +125,7 @@ double Timer::write_until_armed() {
             return state.path == IBV_MIG_ARMED;
         };
         // The one that the write has just used.
-        ibv_qp *used = qps_[(turn_ - 1) % qps_.size()];
+        ibv_qp *used = qps_[(next_ - 1) % qps_.size()];
         const auto found = std::find(open.begin(), open.end(), used);
         if (found != open.end() && armed(used)) open.erase(found);
     }
@@ -154,7 +154,7 @@ void Timer::wait_until_migrated(int rounds) const {
 
 }  // namespace
 
-Transition time_transitions(const Settings& settings, Meeting& meeting, Endpoint& endpoint) {
+Transition time_transitions(const Settings& settings, Rendezvous& rendezvous, Endpoint& endpoint) {
     Timer timer(settings, endpoint);
     std::vector<double> armed;
     std::vector<double> migrated;
@@ -164,13 +164,13 @@ Transition time_transitions(const Settings& settings, Meeting& meeting, Endpoint
     for (int round = 1; round <= settings.rounds; ++round) {
         if (settings.listens) {
             timer.load();
-            meeting.swap({1});
-            meeting.swap({2});  // the caller has commanded
+            rendezvous.swap({1});
+            rendezvous.swap({2});  // the caller has commanded
             timer.wait_until_migrated(round);
-            meeting.swap({3});
+            rendezvous.swap({3});
             continue;
         }
-        meeting.swap({1});
+        rendezvous.swap({1});
         for (int i = 0; i < 2 * settings.queue_pairs; ++i) usual.push_back(timer.write());
         std::int64_t from = now_ns();
         timer.load();
@@ -180,8 +180,8 @@ Transition time_transitions(const Settings& settings, Meeting& meeting, Endpoint
         timer.migrate();
         migrating.push_back(timer.write_until_migrated(round));
         migrated.push_back(seconds(from, now_ns()));
-        meeting.swap({2});
-        meeting.swap({3});
+        rendezvous.swap({2});
+        rendezvous.swap({3});
         std::this_thread::sleep_for(settle);
     }
     return {settings.queue_pairs, median(armed),  median(migrated),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "experiments/migration/exchange/meeting.hpp"
+#include "experiments/migration/exchange/rendezvous.hpp"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -49,18 +49,18 @@ int call(const sockaddr_in& at) {
 
 }  // namespace
 
-Meeting::Meeting(const Settings& settings) {
+Rendezvous::Rendezvous(const Settings& settings) {
     const sockaddr_in at = address_of(settings);
     socket_ = settings.listens ? accept_one(at) : call(at);
     require(socket_ >= 0, std::string("no connection: ") + std::strerror(errno));
 }
 
-Meeting::~Meeting() {
+Rendezvous::~Rendezvous() {
     close(socket_);
 }
 
-std::vector<std::uint64_t> Meeting::swap(const std::vector<std::uint64_t>& mine,
-                                         const std::function<void()>& meanwhile) {
+std::vector<std::uint64_t> Rendezvous::swap(const std::vector<std::uint64_t>& mine,
+                                            const std::function<void()>& meanwhile) {
     std::vector<std::uint64_t> theirs(mine.size());
     const std::size_t bytes = mine.size() * sizeof mine[0];
     const ssize_t sent = send(socket_, mine.data(), bytes, MSG_NOSIGNAL);

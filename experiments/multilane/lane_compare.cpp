@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lanewise-lane-race: one collective carried out in several ways, which take
-// turns of three executions; for each size and way, the seconds of each. Under any launcher:
-//   mpirun -n 8 lanewise-lane-race scatter 4M,16M 5 default single_lane multilane:256K:4
+// lanewise-lane-compare: one collective carried out in several ways, interleaved in rounds of three
+// executions of each; for each size and way, the seconds of each execution. Under any launcher:
+//
+//     mpirun -n 8 lanewise-lane-compare scatter 4M,16M 5 default single_lane multilane:256K:4
+//
 // A way is "default" or ALGORITHM[:SEGMENT[:LANES]]. Prints one JSON object.
 
 #include <fmt/format.h>
@@ -17,8 +19,8 @@
 #include "base/json.hpp"
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
-#include "tune/implementation.hpp"
 #include "tools/program.hpp"
+#include "tune/implementation.hpp"
 
 namespace {
 
@@ -27,9 +29,9 @@ using namespace lanewise::tools;
 using measure::Bench;
 using measure::Running;
 
-constexpr const char *program = "lanewise-lane-race";
-// A connection that has rested begins slowly; in a program's loop it has not. A simulated one
-// takes the same time whenever it begins.
+constexpr const char *program = "lanewise-lane-compare";
+// A connection that has been idle starts slowly, and in the loop of a program it is not idle. A
+// simulated one always takes the same time.
 #ifdef LANEWISE_SIMULATED
 constexpr std::size_t in_a_row = 1;
 #else
@@ -44,7 +46,7 @@ struct Named {
 struct Arguments {
     collectives::Collective collective = collectives::Collective::scatter;
     std::vector<std::uint64_t> sizes_bytes;
-    int turns = 1;
+    int rounds = 1;
     std::vector<Named> ways;
 };
 
@@ -77,7 +79,7 @@ Result<Named> way_named(const std::string& text, collectives::Collective collect
 }
 
 Result<Arguments> read_arguments(const std::vector<std::string>& words) {
-    if (words.size() < 4) return usage("COLLECTIVE SIZES TURNS WAY... are needed");
+    if (words.size() < 4) return usage("COLLECTIVE SIZES ROUNDS WAY... are needed");
     Arguments arguments;
     const auto collective = collectives::collective_named(words[0]);
     if (!collective) return usage(fmt::format("no collective \"{}\"", words[0]));
@@ -87,7 +89,7 @@ Result<Arguments> read_arguments(const std::vector<std::string>& words) {
         if (!bytes) return bytes.failure();
         arguments.sizes_bytes.push_back(*bytes);
     }
-    arguments.turns = std::max(1, std::atoi(words[2].c_str()));
+    arguments.rounds = std::max(1, std::atoi(words[2].c_str()));
     for (std::size_t i = 3; i < words.size(); ++i) {
         auto way = way_named(words[i], *collective);
         if (!way) return way.failure();
@@ -97,44 +99,45 @@ Result<Arguments> read_arguments(const std::vector<std::string>& words) {
 }
 
 /* A way with buffers of its own, ready to run at one size. */
-struct Entrant {
+struct Candidate {
     lw_operation operation;
     std::unique_ptr<Running> running;
     std::vector<double> times_s;
 };
 
-Outcome race_at(Bench& bench, const Arguments& arguments, std::uint64_t bytes, Json& point) {
-    std::vector<Entrant> entrants(arguments.ways.size());
-    for (std::size_t i = 0; i < entrants.size(); ++i) {
-        auto& entrant = entrants[i];
-        entrant.operation = operation_of(arguments.ways[i].name, arguments.ways[i].way);
-        auto running = Running::create(entrant.operation, bench.harness().comm(), 0, bytes);
+Outcome compare_at(Bench& bench, const Arguments& arguments, std::uint64_t bytes, Json& point) {
+    std::vector<Candidate> candidates(arguments.ways.size());
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        auto& candidate = candidates[i];
+        candidate.operation = operation_of(arguments.ways[i].name, arguments.ways[i].way);
+        auto running = Running::create(candidate.operation, bench.harness().comm(), 0, bytes);
         if (bench.harness().any(!running)) {
             return Failure{LW_ERR_MEMORY, "buffers cannot be had for " + arguments.ways[i].name};
         }
-        entrant.running = std::make_unique<Running>(std::move(*running));
+        candidate.running = std::make_unique<Running>(std::move(*running));
     }
-    // The first turn opens connections and touches memory.
-    for (int turn = 0; turn <= arguments.turns; ++turn) {
-        for (std::size_t i = 0; i < entrants.size(); ++i) {
-            const auto forth = turn % 2 == 0;
-            auto& entrant = entrants[forth ? i : entrants.size() - 1 - i];
-            const auto batch = bench.time(*entrant.running, in_a_row);
+    // The first round opens connections and touches memory.
+    for (int round = 0; round <= arguments.rounds; ++round) {
+        for (std::size_t i = 0; i < candidates.size(); ++i) {
+            const auto forth = round % 2 == 0;
+            auto& candidate = candidates[forth ? i : candidates.size() - 1 - i];
+            const auto batch = bench.time(*candidate.running, in_a_row);
             if (batch.failed) {
-                return Failure{LW_ERR_UNSUPPORTED, entrant.operation.name + " does not serve here"};
+                return Failure{LW_ERR_UNSUPPORTED,
+                               candidate.operation.name + " does not serve here"};
             }
-            if (turn == 0) continue;
-            entrant.times_s.insert(entrant.times_s.end(), batch.values_s.begin(),
-                                   batch.values_s.end());
+            if (round == 0) continue;
+            candidate.times_s.insert(candidate.times_s.end(), batch.values_s.begin(),
+                                     batch.values_s.end());
         }
     }
     Json times = Json::object();
-    for (const auto& entrant : entrants) times[entrant.operation.name] = entrant.times_s;
+    for (const auto& candidate : candidates) times[candidate.operation.name] = candidate.times_s;
     point = {{"message_bytes", bytes}, {"times_s", times}};
     return Done{};
 }
 
-Outcome race(const Arguments& arguments) {
+Outcome compare(const Arguments& arguments) {
     Bench bench(MPI_COMM_WORLD, LW_MEASURE_OPTIONS);
     lw_operation operation;
     operation.name = name_of(arguments.collective);
@@ -145,13 +148,14 @@ Outcome race(const Arguments& arguments) {
     Json found = Json::array();
     for (const auto bytes : arguments.sizes_bytes) {
         Json point;
-        if (const auto raced = race_at(bench, arguments, bytes, point); !raced) return raced;
+        if (const auto compared = compare_at(bench, arguments, bytes, point); !compared)
+            return compared;
         found.push_back(std::move(point));
     }
     if (bench.harness().rank() != 0) return Done{};
     const Json answer = {{"collective", name_of(arguments.collective)},
                          {"ranks", bench.harness().size()},
-                         {"turns", arguments.turns},
+                         {"rounds", arguments.rounds},
                          {"points", found}};
     fmt::print("{}\n", answer.dump());
     return Done{};
@@ -162,5 +166,5 @@ Outcome race(const Arguments& arguments) {
 int main(int argc, char **argv) {
     const auto arguments = read_arguments({argv + 1, argv + argc});
     if (!arguments) return complain(program, arguments.failure());
-    return run_under_mpi(program, 0, [&] { return race(*arguments); });
+    return run_under_mpi(program, 0, [&] { return compare(*arguments); });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A TCP connection over which the two programs tell each other what they need to begin and to end.
+// Rendezvous: a TCP connection over which the two programs exchange what they need to start and
+// end.
 
 #pragma once
 
@@ -13,14 +14,14 @@
 
 namespace lanewise::exchange {
 
-class Meeting {
+class Rendezvous {
   public:
-    explicit Meeting(const Settings& settings);
-    ~Meeting();
-    Meeting(const Meeting&) = delete;
-    Meeting& operator=(const Meeting&) = delete;
+    explicit Rendezvous(const Settings& settings);
+    ~Rendezvous();
+    Rendezvous(const Rendezvous&) = delete;
+    Rendezvous& operator=(const Rendezvous&) = delete;
 
-    // Both give as many numbers as they get; `meanwhile` is called until the peer's are there.
+    // Sends `mine` and returns as many numbers of the peer; calls `meanwhile` until they arrive.
     std::vector<std::uint64_t> swap(const std::vector<std::uint64_t>& mine,
                                     const std::function<void()>& meanwhile = nullptr);
 
