@@ -33,7 +33,7 @@ help: ## Say what each target does
 	echo "Lanewise $$(cat VERSION) measures, tunes and fault-tests the communication of parallel"
 	echo "programs, on a laptop or a cluster."
 	echo "Each of these first installs what is missing:"
-	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 build: packages-build .venv/installed ## Build the programs for the MPI that is installed
 	for mpi in $(MPI); do packaging/bootstrap.sh $$mpi; done
@@ -64,6 +64,12 @@ test: packages-test tests ## Run every suite of every day
 test-all: packages-test packages-extra tests ## Also newer MPIs, Clang, threads, a kernel's RDMA
 	$(python) tests/run.py --all
 
+experiments: build ## Build the programs of `lanewise reproduce` as well
+	for tree in $(or $(filter-out mpich,$(trees)),$(trees)); do \
+	  cmake --preset $$tree -DLANEWISE_EXPERIMENTS=ON >build/$$tree.log && \
+	  cmake --build build/$$tree -- --quiet || exit 1; \
+	done
+
 bench: packages-test packages-bench tests ## Run the benchmarks and reproduce the papers' figures
 	cmake --preset release -DLANEWISE_BENCHMARKS=ON >build/release.log
 	cmake --build build/release -- --quiet
@@ -83,12 +89,13 @@ packages-build packages-demo packages-extra packages-bench: packages-%:
 packages-test:
 	packaging/bootstrap.sh build openmpi mpich smpi demo test
 
-# A tree without tests needs no GoogleTest and half of the time. Once a tree has tests, it keeps
-# them. Ninja notices by itself when a CMake file changes.
+# A tree without tests and experiments needs no GoogleTest and half of the time. Once a tree has
+# them, it keeps them. Ninja notices by itself when a CMake file changes.
 define configure
 	mkdir -p build
 	echo "Configuring $*"
-	cmake --preset $* -DLANEWISE_TESTS=$(1) -DLANEWISE_BENCHMARKS=OFF >build/$*.log 2>&1 || \
+	cmake --preset $* -DLANEWISE_TESTS=$(1) -DLANEWISE_BENCHMARKS=OFF \
+	  -DLANEWISE_EXPERIMENTS=$(if $(filter mpich,$*),OFF,$(1)) >build/$*.log 2>&1 || \
 	  { cat build/$*.log >&2; exit 1; }
 endef
 
@@ -124,7 +131,7 @@ tests: .venv/installed-dev $(trees_known:%=tests-%)
 	$(python) -m pip install -q --disable-pip-version-check -e '.[dev]'
 	touch $@ .venv/installed
 
-.PHONY: help build demo test test-all bench format clean tests \
+.PHONY: help build experiments demo test test-all bench format clean tests \
   $(trees_known:%=programs-%) $(trees_known:%=tests-%) \
   packages-build packages-demo packages-test packages-extra packages-bench
 .NOTPARALLEL:

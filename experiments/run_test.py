@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run has a folder of its own, and says what it ran on and whether targets were met."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,20 @@ def test_a_missing_native_build_is_a_failure_of_the_run(
 
     with pytest.raises(RunError, match="name a build folder"):
         Workspace(tmp_path).measure("x", ["scatter"], 2)
+
+
+def test_a_missing_program_names_the_target_that_builds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/lanewise-measure").write_text("")
+    manifest = {"mpi": "openmpi", "mpi_version": "", "build_type": "Release", "version": "0"}
+    manifest |= {"bin": "bin", "lib": "lib"}
+    (tmp_path / "lanewise-build.json").write_text(json.dumps(manifest))
+    monkeypatch.setenv("LANEWISE_NATIVE", str(tmp_path))
+
+    with pytest.raises(RunError, match=r"lanewise-coverage is not built.*make experiments"):
+        Workspace(tmp_path).ask("lanewise-coverage")
 
 
 def test_a_run_that_misses_a_target_says_so() -> None:

@@ -139,11 +139,11 @@ class Workspace:
 
 @contextmanager
 def failing_as_run() -> Iterator[None]:
-    """Turn a RequestError within into a RunError with the same sentence."""
+    """Turn a RequestError within into a RunError; what is not built needs `make experiments`."""
     try:
         yield
     except RequestError as error:
-        raise RunError(str(error)) from error
+        raise RunError(str(error).replace("make build", "make experiments")) from error
 
 
 def _chosen(launcher: str) -> Choice:

@@ -131,7 +131,7 @@ def _rules_of_openmpi6() -> Suite:
     """Prove the rules that are written for Open MPI 6 under it, in a Debian that has it."""
     inside, folder = "tests/openmpi6/inside", "build/openmpi6"
     options = ["-DLANEWISE_MPI=openmpi", "-DLANEWISE_TESTS=OFF", "-DLANEWISE_BENCHMARKS=OFF",
-               "-DLANEWISE_MPI_FREE=OFF"]  # fmt: skip
+               "-DLANEWISE_EXPERIMENTS=OFF", "-DLANEWISE_MPI_FREE=OFF"]  # fmt: skip
     configure, build = _build(folder, options)
     once = pytest("Open MPI 6", "tests/openmpi6")
     prepare = [[inside, *configure], [inside, *build, "--target", "lanewise-prove"]]
@@ -167,6 +167,7 @@ def _wheel(name: str, package: str, folder: str) -> Suite:
     home = Path.cwd() / WHEELS / package
     options = [
         f"-DLANEWISE_MPI={package}",
+        "-DLANEWISE_EXPERIMENTS=OFF",
         f"-DLANEWISE_MPICC={home}/bin/mpicc",
         f"-DLANEWISE_MPICXX={home}/bin/mpicxx",
         f"-DLANEWISE_MPIEXEC={home}/bin/mpiexec",

@@ -37,7 +37,7 @@ def load_experiments() -> None:
     if root is None:
         raise RunError(
             "the experiments are not installed; run it in a checkout of the repository, "
-            "after: make build"
+            "after: make experiments"
         )
     if PACKAGE in sys.modules:
         return
