@@ -115,7 +115,7 @@ typedef void (*lw_wavefront_row_fn)(void *const *updated, const void *const *dat
 
 /*
  * What a kernel of a skewed store does: `step` is a lanewise::wavefront::Step of
- * <lanewise/wavefront/band.hpp>.  <lanewise/wavefront.hpp> makes such functions from a cell update.
+ * <lanewise/wavefront/row_block.hpp>.  <lanewise/wavefront.hpp> makes such functions from a cell update.
  */
 typedef void (*lw_wavefront_step_fn)(const void *context, const void *step);
 

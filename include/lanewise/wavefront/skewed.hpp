@@ -25,7 +25,7 @@
 
 #pragma once
 
-#include <lanewise/wavefront/band.hpp>
+#include <lanewise/wavefront/row_block.hpp>
 
 // Vectors wider than the processor's are passed in memory: said once for all who include this.
 #pragma GCC diagnostic push

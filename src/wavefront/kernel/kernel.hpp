@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include <lanewise/wavefront/band.hpp>
+#include <lanewise/wavefront/row_block.hpp>
 #include "base/result.hpp"
 #include "wavefront/layout/shape.hpp"
 

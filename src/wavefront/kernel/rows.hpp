@@ -11,7 +11,7 @@
 
 #include <cstring>
 
-#include <lanewise/wavefront/band.hpp>
+#include <lanewise/wavefront/row_block.hpp>
 #include "wavefront/kernel/cells.hpp"
 
 namespace lanewise::wavefront {

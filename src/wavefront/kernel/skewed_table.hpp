@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include <lanewise/wavefront/band.hpp>
+#include <lanewise/wavefront/row_block.hpp>
 
 namespace lanewise::wavefront {
 

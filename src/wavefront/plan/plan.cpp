@@ -9,7 +9,7 @@
 
 #include "base/sizes.hpp"
 #include "wavefront/plan/arithmetic.hpp"
-#include "wavefront/plan/panels.hpp"
+#include "wavefront/plan/parallelograms.hpp"
 
 namespace lanewise::wavefront {
 namespace {

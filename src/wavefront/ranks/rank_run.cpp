@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "wavefront/plan/panels.hpp"
-#include "wavefront/ranks/mpi_frontiers.hpp"
+#include "wavefront/plan/parallelograms.hpp"
+#include "wavefront/ranks/mpi_halo_exchange.hpp"
 #include "wavefront/store/rows_io.hpp"
 
 namespace lanewise::wavefront {

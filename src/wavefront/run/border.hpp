@@ -15,8 +15,8 @@
 
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/layout/shape.hpp"
-#include "wavefront/plan/panels.hpp"
-#include "wavefront/run/frontiers.hpp"
+#include "wavefront/plan/parallelograms.hpp"
+#include "wavefront/run/halo_exchange.hpp"
 
 namespace lanewise::wavefront {
 

@@ -12,8 +12,8 @@
 #include <fstream>
 
 #include "base/clock.hpp"
-#include "wavefront/plan/panels.hpp"
-#include "wavefront/run/panel_pass.hpp"
+#include "wavefront/plan/parallelograms.hpp"
+#include "wavefront/run/parallelogram_pass.hpp"
 
 namespace lanewise::wavefront {
 namespace {

@@ -35,7 +35,7 @@
 
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/layout/shape.hpp"
-#include "wavefront/plan/panels.hpp"
+#include "wavefront/plan/parallelograms.hpp"
 #include "wavefront/run/border.hpp"
 
 namespace lanewise::wavefront {

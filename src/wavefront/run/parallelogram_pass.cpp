@@ -2,15 +2,15 @@
 //
 // See panel_pass.hpp.
 
-#include "wavefront/run/panel_pass.hpp"
+#include "wavefront/run/parallelogram_pass.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 
-#include "wavefront/plan/panels.hpp"
+#include "wavefront/plan/parallelograms.hpp"
 #include "wavefront/run/finite.hpp"
-#include "wavefront/run/panel_window.hpp"
+#include "wavefront/run/window.hpp"
 #include "wavefront/run/waves.hpp"
 #include "wavefront/store/checksum.hpp"
 

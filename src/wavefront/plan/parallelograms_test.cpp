@@ -2,7 +2,7 @@
 //
 // Windows of panels fit together whatever the shape, and panels keep to the budget.
 
-#include "wavefront/plan/panels.hpp"
+#include "wavefront/plan/parallelograms.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

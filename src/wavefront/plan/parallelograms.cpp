@@ -2,7 +2,7 @@
 //
 // See panels.hpp.
 
-#include "wavefront/plan/panels.hpp"
+#include "wavefront/plan/parallelograms.hpp"
 
 #include <algorithm>
 #include <optional>

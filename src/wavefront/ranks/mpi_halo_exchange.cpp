@@ -2,7 +2,7 @@
 //
 // See mpi_frontiers.hpp.
 
-#include "wavefront/ranks/mpi_frontiers.hpp"
+#include "wavefront/ranks/mpi_halo_exchange.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -2,7 +2,7 @@
 //
 // See panel_window.hpp.
 
-#include "wavefront/run/panel_window.hpp"
+#include "wavefront/run/window.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "wavefront/kernel/kernel.hpp"
-#include "wavefront/run/frontiers.hpp"
+#include "wavefront/run/halo_exchange.hpp"
 
 namespace lanewise::wavefront {
 
