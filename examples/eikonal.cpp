@@ -21,7 +21,7 @@ namespace wavefront = lanewise::wavefront;
 namespace {
 
 struct travel_time {
-    static constexpr int thickness = 1;
+    static constexpr int radius = 1;
     double operator()(const auto& t, const auto& slowness) const {
         const double a = std::fmin(t(-1, 0), t(1, 0));
         const double b = std::fmin(t(0, -1), t(0, 1));

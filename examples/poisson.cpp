@@ -19,7 +19,7 @@ namespace wavefront = lanewise::wavefront;
 namespace {
 
 struct sor {
-    static constexpr int thickness = 1;
+    static constexpr int radius = 1;
     static constexpr bool vectors = true;
     double omega;
     auto operator()(const auto& u, const auto& f) const {

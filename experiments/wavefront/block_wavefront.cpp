@@ -63,10 +63,10 @@ class BlockFile {
             return;
         }
         const auto single = single_block(height, width);
-        std::vector<double> packed(band_elements(single, 0));
+        std::vector<double> packed(row_of_blocks_elements(single, 0));
         std::vector<double> plain(height * width);
         get(packed.data(), packed.size(), start(i, j));
-        unpack_band(single, packed.data(), height, plain.data());
+        unpack_row_of_blocks(single, packed.data(), height, plain.data());
         for (std::uint64_t r = 0; r < height; ++r)
             std::copy_n(&plain[r * width], width, rows + r * stride);
     }
@@ -82,8 +82,8 @@ class BlockFile {
         std::vector<double> plain(height * width);
         for (std::uint64_t r = 0; r < height; ++r)
             std::copy_n(rows + r * stride, width, &plain[r * width]);
-        std::vector<double> packed(band_elements(single, 0));
-        pack_band(single, plain.data(), height, packed.data());
+        std::vector<double> packed(row_of_blocks_elements(single, 0));
+        pack_row_of_blocks(single, plain.data(), height, packed.data());
         put(packed.data(), packed.size(), start(i, j));
     }
 
@@ -109,7 +109,7 @@ class BlockFile {
                 .columns = width,
                 .block_rows = height,
                 .block_columns = width,
-                .thickness = shape_.thickness,
+                .radius = shape_.radius,
                 .layout = shape_.layout};
     }
     // Position of an element in a row-major file.
@@ -119,7 +119,7 @@ class BlockFile {
     }
     // Position of the first element of a block.
     std::uint64_t start(std::uint64_t i, std::uint64_t j) const {
-        return i * band_elements(shape_, 0) +
+        return i * row_of_blocks_elements(shape_, 0) +
                j * block_elements(shape_, size(i, j).rows, shape_.block_columns);
     }
     void get(double *to, std::uint64_t elements, std::uint64_t at) {
@@ -281,7 +281,7 @@ class BlockSweep {
     BlockShape shape_;
     std::uint64_t across_;
     std::uint64_t down_;
-    std::vector<BandCounter> done_; /* blocks of each row of blocks, over all iterations */
+    std::vector<RowBlockCounter> done_; /* blocks of each row of blocks, over all iterations */
     std::vector<double> bottom_;    /* the lowest row of each row of blocks, as just computed */
     std::optional<BlockFile> files_[matrix_count];
     std::barrier<> flush_;

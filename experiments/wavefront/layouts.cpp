@@ -53,7 +53,7 @@ struct Sides {
     std::uint64_t band_bytes(BlockLayout layout) const {
         auto other = shape;
         other.layout = layout;
-        const auto bytes = band_elements(other, 0) * sizeof(double);
+        const auto bytes = row_of_blocks_elements(other, 0) * sizeof(double);
         return (bytes + disk_block_bytes - 1) / disk_block_bytes * disk_block_bytes;
     }
 };
@@ -145,9 +145,9 @@ class Conversion {
         const auto *from = reinterpret_cast<const double *>(from_ + band % buffers * from_bytes_);
         auto *to = reinterpret_cast<double *>(to_ + band % buffers * to_bytes_);
         if (way_ == Way::there)
-            pack_band(sides_.shape, from, sides_.rows_in(band), to);
+            pack_row_of_blocks(sides_.shape, from, sides_.rows_in(band), to);
         else
-            unpack_band(sides_.shape, from, sides_.rows_in(band), to);
+            unpack_row_of_blocks(sides_.shape, from, sides_.rows_in(band), to);
     }
 
     DiskQueue& queue_;
@@ -214,7 +214,7 @@ Outcome measure_round(DiskQueue& queue, const std::string& folder, Sides sides, 
     return Done{};
 }
 
-Result<Store> make_store(const std::string& folder, const Shape& shape) {
+Result<Store> make_store(const std::string& folder, const MatrixShape& shape) {
     std::filesystem::remove_all(folder);
     return Store::create(folder, shape, {"matrix"}, {});
 }
@@ -222,7 +222,7 @@ Result<Store> make_store(const std::string& folder, const Shape& shape) {
 // A virtual machine returns memory that has been free for some seconds to its host, and getting
 // 100 MiB back takes 0.2 s. The copies keep theirs over all rounds; this claims as much for a
 // store.
-Outcome have_memory_at_hand(const Shape& from, const Shape& to) {
+Outcome have_memory_at_hand(const MatrixShape& from, const MatrixShape& to) {
     constexpr std::uint64_t strips = 4;
     const auto rows = std::max(from.strip_rows, to.strip_rows);
     const auto memory = Memory::reserve(strips * rows * to.columns * element_bytes(to.element));
@@ -232,7 +232,7 @@ Outcome have_memory_at_hand(const Shape& from, const Shape& to) {
 }
 
 // What it takes to fill a new store in `folder` from `from`.
-Result<double> copy_s(const Store& from, const std::string& folder, const Shape& shape) {
+Result<double> copy_s(const Store& from, const std::string& folder, const MatrixShape& shape) {
     auto to = make_store(folder, shape);
     if (!to) return to.failure();
     const auto ready = have_memory_at_hand(from.shape(), shape);
@@ -270,7 +270,7 @@ Outcome measure_stores(const Store& rows, const std::string& folder, std::uint64
 }
 
 Result<Store> store_of_rows(const std::string& folder, std::uint64_t side) {
-    Shape shape{.rows = side, .columns = side};
+    MatrixShape shape{.rows = side, .columns = side};
     shape.strip_rows = default_strip_rows(shape);
     auto store = make_store(folder, shape);
     if (!store) return store;

@@ -35,7 +35,7 @@ def run(workspace: Workspace) -> Outcome:
             Row(f"blocks of {block} x {block}", _text(paper), _text(here[block]))
             for block, paper in PAPER_BYTES.items()
         ],
-        conditions={"rows": SIDE, "columns": SIDE, "thickness": 1},
+        conditions={"rows": SIDE, "columns": SIDE, "radius": 1},
         files=workspace.save(
             draw_bars([("Bytes added by the frontier layout", bars)], size_text, scale="log"),
             "wavefront-overhead",

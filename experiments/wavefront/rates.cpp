@@ -35,7 +35,7 @@ constexpr std::uint64_t compared_waves_max = 16;
 constexpr std::uint32_t matrices = 6;
 
 struct Problem {
-    Shape shape;
+    MatrixShape shape;
     Memory rows;    /* the six matrices in row-major order, one behind the other */
     Memory strips;  /* the same in strips: matrix by matrix */
     Memory initial; /* the data as they were, in rows */
@@ -114,7 +114,7 @@ void naive_sweep(Problem& problem) {
 }
 
 // The order of waves that a run over the disk would take.
-Result<Plan> plan_in_memory(const Shape& shape, std::uint64_t waves, std::uint32_t threads) {
+Result<Plan> plan_in_memory(const MatrixShape& shape, std::uint64_t waves, std::uint32_t threads) {
     return make_plan({.shape = shape,
                       .disk_layout = shape.layout,
                       .iterations = waves,
@@ -133,13 +133,13 @@ double chained_s(Problem& problem, const Kernel& kernel, const Plan& plan,
         Waves waves(
             {.kernel = &kernel,
              .shape = problem.shape,
-             .band_rows = skew_lanes,
+             .rows_per_block = skew_lanes,
              .waves = plan.waves,
              .threads = plan.threads,
              .tiling = plan.tiling,
              .locate = [&](std::uint64_t s, std::uint32_t m) { return problem.strip(s, m); },
              .last_wave_done = [](std::uint64_t /*first*/, std::uint64_t /*end*/) {}});
-        waves.load(waves.band_count());
+        waves.load(waves.row_block_count());
         waves.start();
         waves.join();
     }

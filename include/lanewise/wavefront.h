@@ -102,7 +102,7 @@ LW_API lw_status lw_wavefront_verify(const lw_wavefront *store);
 /*
  * A kernel of your own: updates columns first to end - 1 of row `row`.
  *
- * `data` holds 2 thickness + 1 rows of each data matrix, topmost first, all rows of the first
+ * `data` holds 2 radius + 1 rows of each data matrix, topmost first, all rows of the first
  * matrix before those of the second; `coefficients` the row of each coefficient matrix; `updated`
  * the row to write of each data matrix.  With LW_READS_UPDATED the middle row of `data` is the row
  * in `updated`, and the rows above are new already; with LW_READS_PREVIOUS all of `data` is as the
@@ -115,7 +115,8 @@ typedef void (*lw_wavefront_row_fn)(void *const *updated, const void *const *dat
 
 /*
  * What a kernel of a skewed store does: `step` is a lanewise::wavefront::Step of
- * <lanewise/wavefront/row_block.hpp>.  <lanewise/wavefront.hpp> makes such functions from a cell update.
+ * <lanewise/wavefront/row_block.hpp>.  <lanewise/wavefront.hpp> makes such functions from a cell
+ * update.
  */
 typedef void (*lw_wavefront_step_fn)(const void *context, const void *step);
 
@@ -123,7 +124,7 @@ typedef enum lw_reads { LW_READS_UPDATED, LW_READS_PREVIOUS } lw_reads;
 
 typedef struct lw_wavefront_kernel {
     uint32_t struct_size;
-    uint32_t thickness; /* rows and columns around a cell that it reads, 1 to 8 */
+    uint32_t radius; /* rows and columns around a cell that it reads, 1 to 8 */
     lw_reads reads;
     int watch_writes; /* non-zero: a kernel that writes outside its columns ends the run */
     lw_wavefront_row_fn update;
@@ -131,7 +132,7 @@ typedef struct lw_wavefront_kernel {
     const char *name;                         /* asked for by resume; NULL: "kernel" */
     lw_wavefront_step_fn advance;             /* NULL: works on row-major stores only */
     lw_wavefront_step_fn advance_and_measure; /* with the change of each wave */
-    uint32_t skew; /* of the bands that the steps work on, 1 to thickness + 1 */
+    uint32_t skew; /* of the row blocks that the steps work on, 1 to radius + 1 */
 } lw_wavefront_kernel;
 
 #define LW_WAVEFRONT_KERNEL \

@@ -3,7 +3,7 @@
 // Wavefront in C++20: write the update of a cell, run it over matrices on disk.
 //
 //     struct sor {
-//         static constexpr int thickness = 1;
+//         static constexpr int radius = 1;
 //         static constexpr bool vectors = true;      // eight cells at once, see below
 //         double omega;
 //         auto operator()(const auto& u, const auto& f) const {
@@ -15,17 +15,16 @@
 //     wavefront::run(store, sor{1.9}, {.iterations = 500, .memory_bytes = 2ull << 30});
 //
 // The update gets one accessor for each matrix, data first: u(down, right) is the value so many
-// rows below and columns to the right, at most `thickness` of them; it returns the new value of the
+// rows below and columns to the right, at most `radius` of them; it returns the new value of the
 // first matrix's cell. Cells above and to the left are new already, unless the struct says
 // `static constexpr bool reads_previous = true` (Jacobi).
 //
 // A store holds doubles, or floats for an update with `using real = float`.
 //
 // With `vectors = true` the update also runs on a skewed store, eight rows at once with the
-// instructions that this file is compiled for: it has thickness 1 to 7, returns `auto`, and chooses
-// with ?: and not with if. The bits are the same. They are those of the
-// sequential loop where the compiler does not fuse multiplication and addition: compile with
-// -ffp-contract=off.
+// instructions that this file is compiled for: it has a stencil radius of 1 to 7, returns `auto`,
+// and chooses with ?: and not with if. The bits are the same. They are those of the sequential loop
+// where the compiler does not fuse multiplication and addition: compile with -ffp-contract=off.
 
 #pragma once
 
@@ -85,11 +84,11 @@ struct around {
 enum class reach { near, far, none };
 
 /* Stands for a matrix while the update is asked what it reads. */
-template <typename Real, int thickness>
+template <typename Real, int radius>
 struct recorder {
     reach *found;
     Real operator()(int down, int right) const {
-        const auto within = [](int offset) { return offset >= -thickness && offset <= thickness; };
+        const auto within = [](int offset) { return offset >= -radius && offset <= radius; };
         if (!within(down) || !within(right)) *found = reach::none;
         // Updated before it is read, or not before: see <lanewise/wavefront/skewed.hpp>.
         else if ((down < 0 && down + right >= 0) || (down > 0 && down + right < 0))
@@ -139,7 +138,7 @@ struct real_of<Update> {
 
 template <typename Real, typename Update>
 struct sweep {
-    static constexpr int thickness = Update::thickness;
+    static constexpr int radius = Update::radius;
     static constexpr std::size_t matrices = matrices_of<Update, around<Real>>();
     static constexpr unsigned coefficients = static_cast<unsigned>(matrices - 1);
 
@@ -148,7 +147,7 @@ struct sweep {
                     [[maybe_unused]] const Real *const *others, std::int64_t first,
                     std::int64_t end, std::index_sequence<I...>) {
         const auto cell = [&](std::int64_t j) {
-            return update(around<Real>{data, j, thickness}, around<Real>{others + I, j, 0}...);
+            return update(around<Real>{data, j, radius}, around<Real>{others + I, j, 0}...);
         };
         if constexpr (reads_previous<Update>()) {
             // What is read was kept apart from what is written: several cells may go at once.
@@ -173,7 +172,7 @@ struct sweep {
 
     /* The update as a cell of <lanewise/wavefront/skewed.hpp>. */
     struct cell {
-        static constexpr int thickness = Update::thickness;
+        static constexpr int radius = Update::radius;
         static constexpr unsigned coefficients = sweep::coefficients;
         Update update;
         auto operator()(const auto& u, const auto& c) const {
@@ -186,14 +185,14 @@ struct sweep {
     };
     template <reach wanted>
     using skewed =
-        Skewed<Update, Real, cell, wanted == reach::near ? 1u : unsigned{Update::thickness} + 1u>;
+        Skewed<Update, Real, cell, wanted == reach::near ? 1u : unsigned{Update::radius} + 1u>;
     /* Beyond it the next wave in lockstep would come too near with the smallest skew. */
-    static constexpr int near_thickness_max = 3;
+    static constexpr int near_radius_max = 3;
 
     template <std::size_t... I>
     static reach reach_of(const Update& update, std::index_sequence<I...>) {
-        auto found = thickness <= near_thickness_max ? reach::near : reach::far;
-        const recorder<Real, thickness> seen{&found};
+        auto found = radius <= near_radius_max ? reach::near : reach::far;
+        const recorder<Real, radius> seen{&found};
         (void)update(((void)I, seen)...);
         return found;
     }
@@ -214,7 +213,7 @@ struct sweep {
     }
     static void set_steps(const Update& update, lw_wavefront_kernel& kernel) {
         const auto wanted = reach_of(update, std::make_index_sequence<matrices>{});
-        if constexpr (thickness <= near_thickness_max) {
+        if constexpr (radius <= near_radius_max) {
             if (wanted == reach::near) return set_steps<reach::near>(kernel);
         }
         if (wanted == reach::far) set_steps<reach::far>(kernel);
@@ -223,10 +222,10 @@ struct sweep {
 
 }  // namespace detail
 
-/* A type with `thickness` whose call returns the new value of a cell. */
+/* A type with a stencil `radius` whose call returns the new value of a cell. */
 template <typename Update>
 concept cell_update = requires {
-    { Update::thickness } -> std::convertible_to<int>;
+    { Update::radius } -> std::convertible_to<int>;
 }
 &&(detail::matrices_of<Update, detail::around<typename detail::real_of<Update>::type>>() > 0);
 
@@ -324,8 +323,8 @@ using call = lw_status (*)(lw_wavefront *, const lw_wavefront_kernel *,
 
 /* The update must outlive the call: `cell` holds it for rows and for steps alike. */
 template <typename Update>
-lw_wavefront_outcome carry_out(store& target, const Update& update, const options& wanted,
-                               const char *name, call function) {
+lw_wavefront_outcome run_kernel(store& target, const Update& update, const options& wanted,
+                                const char *name, call function) {
     using real = typename real_of<Update>::type;
     using rows = sweep<real, Update>;
     if (target.shape().element != element_of<real>())
@@ -334,14 +333,14 @@ lw_wavefront_outcome carry_out(store& target, const Update& update, const option
                                          "; the store holds another element");
     typename rows::cell cell{update};
     lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
-    kernel.thickness = static_cast<std::uint32_t>(rows::thickness);
+    kernel.radius = static_cast<std::uint32_t>(rows::radius);
     kernel.reads = reads_previous<Update>() ? LW_READS_PREVIOUS : LW_READS_UPDATED;
     kernel.update = &rows::update_row;
     kernel.context = &cell.update;
     kernel.name = name;
     if constexpr (takes_vectors<Update>()) {
-        static_assert(rows::thickness <= 7 && !reads_previous<Update>(),
-                      "vectors are for updates of thickness 1 to 7 that read updated values");
+        static_assert(rows::radius <= 7 && !reads_previous<Update>(),
+                      "vectors are for updates of stencil radius 1 to 7 that read updated values");
         static_assert(sizeof(typename rows::cell) == sizeof(Update), "one context serves both");
         rows::set_steps(update, kernel);
     }
@@ -362,14 +361,14 @@ lw_wavefront_outcome carry_out(store& target, const Update& update, const option
 template <cell_update Update>
 lw_wavefront_outcome run(store& target, const Update& update, const options& wanted,
                          const char *name = "kernel") {
-    return detail::carry_out(target, update, wanted, name, &lw_wavefront_run_kernel);
+    return detail::run_kernel(target, update, wanted, name, &lw_wavefront_run_kernel);
 }
 
 /* Goes on with a run that was interrupted; `wanted.iterations` is not looked at. */
 template <cell_update Update>
 lw_wavefront_outcome resume(store& target, const Update& update, const options& wanted = {},
                             const char *name = "kernel") {
-    return detail::carry_out(target, update, wanted, name, &lw_wavefront_resume_kernel);
+    return detail::run_kernel(target, update, wanted, name, &lw_wavefront_resume_kernel);
 }
 
 }  // namespace lanewise::wavefront

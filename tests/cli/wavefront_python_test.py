@@ -70,7 +70,7 @@ def test_a_kernel_that_reads_the_iteration_before_is_jacobi() -> None:
 
 
 @pytest.mark.parametrize("reads", ["updated", "previous"])
-def test_a_numba_kernel_sweeps_long_rows_in_panels_to_the_same_bits(
+def test_a_numba_kernel_sweeps_long_rows_in_parallelograms_to_the_same_bits(
     tmp_path: Path, reads: str
 ) -> None:
     u, f = random_arrays(2, 24, 9000)

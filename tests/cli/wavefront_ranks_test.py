@@ -111,7 +111,7 @@ def in_tiles(store: Path, columns: int) -> Path:
     return cut
 
 
-@pytest.mark.parametrize("tile_columns", [0, 48], ids=["whole rows", "panels"])
+@pytest.mark.parametrize("tile_columns", [0, 48], ids=["whole rows", "parallelograms"])
 def test_ranks_that_are_killed_go_on_to_the_same_bits(whole: Path, tile_columns: int) -> None:
     ranks, folder, chance = 3, whole.parent, random.Random(5)
     parts = parts_of(folder, ranks)
@@ -183,8 +183,8 @@ def two_hosts(
         "livermore23",
         "two cells far",
         "jacobi until it rests",
-        "panels",
-        "panels until it rests",
+        "parallelograms",
+        "parallelograms until it rests",
     ],
 )
 @pytest.mark.usefixtures("two_hosts")

@@ -126,7 +126,7 @@ def test_a_store_runs_to_the_same_bits_in_every_layout(
 
 
 @pytest.mark.parametrize(("kernel", "mebibytes"), [("livermore23", 18), ("jacobi", 15)])
-def test_rows_in_tiles_are_swept_in_panels_to_the_same_bits(
+def test_rows_in_tiles_are_swept_in_parallelograms_to_the_same_bits(
     native: Lanewise, tmp_path: Path, kernel: str, mebibytes: int
 ) -> None:
     whole, cut = tmp_path / "whole", tmp_path / "cut"
@@ -140,7 +140,7 @@ def test_rows_in_tiles_are_swept_in_panels_to_the_same_bits(
     done = native("run", cut, *run, "--json")
     native("run", whole, "--kernel", kernel, "--iterations", 20)
 
-    assert plan["panels"] > 3
+    assert plan["parallelograms"] > 3
     end = json.loads(done.stdout.splitlines()[-1])
     assert end["peak_memory_bytes"] <= mebibytes << 20
     assert end["read_bytes"] + end["written_bytes"] == plan["read_bytes"] + plan["written_bytes"]
@@ -158,7 +158,7 @@ def digest(folder: Path) -> str:
     ).hexdigest()
 
 
-@pytest.mark.parametrize("tile_columns", [0, 128], ids=["whole rows", "panels"])
+@pytest.mark.parametrize("tile_columns", [0, 128], ids=["whole rows", "parallelograms"])
 def test_a_run_killed_at_any_moment_resumes_to_the_same_bits(
     native: Lanewise, tmp_path: Path, tile_columns: int
 ) -> None:

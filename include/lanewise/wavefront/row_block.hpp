@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Band: the rows that one wave updates in one step, and those it looks at.
+// Row block: the rows that one wave updates in one step, and those it looks at.
 //
-// Matrices are numbered data first, then coefficients. The bands above and
-// below are there whole; at the first and last band of a matrix their pointers
-// repeat those of the band itself and no cell in the interior reads them.
+// Matrices are numbered data first, then coefficients. The row blocks above and
+// below are there whole; at the first and last row block of a matrix their pointers
+// repeat those of the row block itself and no cell in the interior reads them.
 // Only built-in types: this header is compiled once for each instruction set.
 
 #pragma once
@@ -14,35 +14,36 @@
 
 namespace lanewise::wavefront {
 
-struct Band {
+struct RowBlock {
     std::uint64_t rows = 0;    /* of the whole matrix */
     std::uint64_t columns = 0; /* of the whole matrix */
     std::uint64_t first_row = 0;
-    std::uint64_t row_count = 0; /* at most band_rows: fewer in the last band */
-    std::uint64_t band_rows = 0;
+    std::uint64_t row_count = 0; /* at most rows_per_block: fewer in the last row block */
+    std::uint64_t rows_per_block = 0;
     std::uint32_t data_count = 1;
     std::uint32_t coefficient_count = 0;
     std::byte *const *above = nullptr; /* for each matrix */
     std::byte *const *here = nullptr;
     std::byte *const *below = nullptr;
-    std::byte *scratch = nullptr; /* of this wave: what a kernel keeps from band to band */
-    std::uint64_t row_bytes = 0;  /* from row to row, in bands of rows */
-    std::uint64_t slant = 0;      /* columns by which each row works further left than that above */
+    std::byte *scratch =
+        nullptr;                 /* of this wave: what a kernel keeps from row block to row block */
+    std::uint64_t row_bytes = 0; /* from row to row, in row blocks that are not skewed */
+    std::uint64_t slant = 0;     /* columns by which each row works further left than that above */
     /* Where data matrix 0 is read and written: another place for it is among the matrices where the
      * iteration before is kept whole. */
     std::uint32_t reads = 0;
     std::uint32_t writes = 0;
 };
 
-/* What a kernel does at once: waves that follow each other, the first in front, each on its band,
- * over vectors [first, end), from left to right: of the skewed layout, or of bands of rows, where
- * row l of a band has column j in vector j + slant l. */
+/* What a kernel does at once: waves that follow each other, the first in front, each on its row
+ * block, over vectors [first, end), from left to right: of the skewed layout, or else of
+ * rows, where row l of a row block has column j in vector j + slant l. */
 struct Step {
-    const Band *bands = nullptr;
+    const RowBlock *row_blocks = nullptr;
     std::uint32_t count = 1;
     std::uint64_t first = 0;
     std::uint64_t end = ~std::uint64_t{0};
-    double *changes = nullptr; /* for each band, raised to its largest |change|; may be null */
+    double *changes = nullptr; /* for each row block, raised to its largest |change|; may be null */
 };
 
 /* Updates a step. */
@@ -53,17 +54,17 @@ struct Columns {
     std::uint64_t first = 0;
     std::uint64_t end = 0;
 };
-inline Columns columns_of_row(const Step& step, const Band& band, std::uint64_t row,
-                              std::uint64_t thickness) {
-    const auto lag = band.slant * (row - band.first_row);
-    const auto last = band.columns > thickness ? band.columns - thickness : 0;
+inline Columns columns_of_row(const Step& step, const RowBlock& row_block, std::uint64_t row,
+                              std::uint64_t radius) {
+    const auto lag = row_block.slant * (row - row_block.first_row);
+    const auto last = row_block.columns > radius ? row_block.columns - radius : 0;
     const auto first = step.first > lag ? step.first - lag : 0;
     const auto end = step.end > lag ? step.end - lag : 0;
-    return {first > thickness ? first : thickness, end < last ? end : last};
+    return {first > radius ? first : radius, end < last ? end : last};
 }
 
-/* Updates a band; returns the largest |change| of a cell where it measures, else 0. */
-using BandFunction = double (*)(const void *cell, const Step& step, const Band& band);
+/* Updates a row block; returns the largest |change| of a cell where it measures, else 0. */
+using RowBlockFunction = double (*)(const void *cell, const Step& step, const RowBlock& row_block);
 
 /* The largest change so far: a change that is not a number counts as infinite, so that a sweep
  * that lost its numbers never passes for one that came to rest. */

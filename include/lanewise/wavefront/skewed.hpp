@@ -2,21 +2,21 @@
 //
 // Skewed: eight rows of a Gauss-Seidel sweep at once, in the skewed layout.
 //
-// Vector t of a band holds element (l, t - s l) in lane l, s being the skew. When
+// Vector t of a row block holds element (l, t - s l) in lane l, s being the skew. When
 // vector t is computed, all it needs is at hand: the cell to the left is vector
 // t - 1 just computed; one `down` rows lower and `right` columns to the right is
-// vector t + right + s down moved by `down` lanes, those that fall off the band
-// filled from the band above or below. One shuffle for each cell of another row,
+// vector t + right + s down moved by `down` lanes, those that fall off the row block
+// filled from the row block above or below. One shuffle for each cell of another row,
 // no gather, and each lane evaluates the very expression of the scalar sweep.
 // What a cell reads updated must lie before t, and the rest not: s = 1 is enough
-// unless a north-eastern neighbour is read, and thickness + 1 always is.
+// unless a north-eastern neighbour is read, and radius + 1 always is.
 //
 // A cell waits for its western neighbour, some thirty cycles on any processor.
-// So up to four waves advance in lockstep, each a band behind the one before:
+// So up to four waves advance in lockstep, each a row block behind the one before:
 // wave k at vector t needs of the wave before nothing beyond t, and four chains
 // of additions fill the time that one of them waits.
 //
-// `Cell` has its thickness, 7 at most, and is called with u(down, right) and
+// `Cell` has its radius, 7 at most, and is called with u(down, right) and
 // c(m), its coefficients.
 //
 // This header is compiled once for each instruction set. `Isa` is a type private
@@ -53,12 +53,13 @@ struct Skewed {
     using Index = std::int64_t;
     static constexpr Index lanes = 8;
     static constexpr Index lag = skew;
-    static constexpr Index thickness = Cell::thickness;
-    static_assert(thickness >= 1 && thickness < lanes, "rows of one band around a band");
-    static_assert(lag >= 1 && thickness < lag * (lanes - thickness),
+    static constexpr Index radius = Cell::radius;
+    static_assert(radius >= 1 && radius < lanes,
+                  "what a row block reads lies in the blocks above and below it");
+    static_assert(lag >= 1 && radius < lag * (lanes - radius),
                   "a wave in lockstep reads nothing that the next one has written");
 
-    // The state of one band's sweep, vectors up to t - 1 being done.
+    // The state of one row block's sweep, vectors up to t - 1 being done.
     struct Sweep {
         Vector *data;
         const Vector *above;
@@ -172,23 +173,27 @@ struct Skewed {
     };
 
     // Everything left of vector `first` is done; it lies in memory.
-    static Sweep begin_at(const Band& band, Index first) {
+    static Sweep begin_at(const RowBlock& row_block, Index first) {
         const auto vectors = [](std::byte *bytes) { return reinterpret_cast<Vector *>(bytes); };
-        Sweep sweep{vectors(band.here[0]), vectors(band.above[0]), vectors(band.below[0]), {}, {}};
+        Sweep sweep{vectors(row_block.here[0]),
+                    vectors(row_block.above[0]),
+                    vectors(row_block.below[0]),
+                    {},
+                    {}};
         for (unsigned m = 0; m < Cell::coefficients; ++m)
-            sweep.coefficients[m] = vectors(band.here[1 + m]);
+            sweep.coefficients[m] = vectors(row_block.here[1 + m]);
         sweep.west = sweep.data[first - 1];
         return sweep;
     }
 
     // Vectors [first, end) of `count` waves in lockstep: every lane holds an interior cell.
     template <unsigned count, typename Observer>
-    [[gnu::flatten]] static void run_whole(const Cell& cell, const Band *bands, Index first,
-                                           Index end, Observer *observers) {
+    [[gnu::flatten]] static void run_whole(const Cell& cell, const RowBlock *row_blocks,
+                                           Index first, Index end, Observer *observers) {
         Sweep sweeps[count];
         Observer seen[count];
         for (unsigned i = 0; i < count; ++i) {
-            sweeps[i] = begin_at(bands[i], first);
+            sweeps[i] = begin_at(row_blocks[i], first);
             seen[i] = observers[i];
         }
         for (Index t = first; t < end; ++t) {
@@ -208,45 +213,45 @@ struct Skewed {
 
     // Vectors [first, end) where some lanes hold cells of the border or none at all.
     template <typename Observer>
-    [[gnu::flatten]] static void run_masked(const Cell& cell, const Band& band, Index first,
-                                            Index end, Observer& observer) {
+    [[gnu::flatten]] static void run_masked(const Cell& cell, const RowBlock& row_block,
+                                            Index first, Index end, Observer& observer) {
         if (first >= end) return;
-        Sweep sweep = begin_at(band, first);
-        const Anywhere load{static_cast<Index>(band.columns) + (lanes - 1) * lag};
+        Sweep sweep = begin_at(row_block, first);
+        const Anywhere load{static_cast<Index>(row_block.columns) + (lanes - 1) * lag};
         for (Index t = first; t < end; ++t) {
             const Vector before = sweep.data[t];
             const Vector after =
                 cell(Neighbours<Anywhere>{sweep, t, load}, Coefficients{sweep.coefficients, t});
-            const Vector kept = interior(band, t) ? after : before;
+            const Vector kept = interior(row_block, t) ? after : before;
             sweep.data[t] = kept;
             observer.see(before, kept);
             sweep.west = kept;
         }
     }
 
-    static Mask interior(const Band& band, Index t) {
+    static Mask interior(const RowBlock& row_block, Index t) {
         Mask mask{};
         for (Index l = 0; l < lanes; ++l) {
-            const auto row = static_cast<Index>(band.first_row) + l;
+            const auto row = static_cast<Index>(row_block.first_row) + l;
             const auto column = t - lag * l;
             const bool inside =
-                row >= thickness && row + thickness < static_cast<Index>(band.rows) &&
-                column >= thickness && column + thickness < static_cast<Index>(band.columns);
+                row >= radius && row + radius < static_cast<Index>(row_block.rows) &&
+                column >= radius && column + radius < static_cast<Index>(row_block.columns);
             mask[l] = inside ? -1 : 0;
         }
         return mask;
     }
 
-    static bool whole_rows(const Band& band) {
-        const auto first = static_cast<Index>(band.first_row);
-        return first >= thickness && first + lanes + thickness <= static_cast<Index>(band.rows);
+    static bool whole_rows(const RowBlock& row_block) {
+        const auto first = static_cast<Index>(row_block.first_row);
+        return first >= radius && first + lanes + radius <= static_cast<Index>(row_block.rows);
     }
     // Where every lane holds an interior column.
     static Index whole_from(Index first) {
-        return at_least(first, thickness + (lanes - 1) * lag);
+        return at_least(first, radius + (lanes - 1) * lag);
     }
-    static Index whole_until(Index end, const Band& band) {
-        return at_most(end, static_cast<Index>(band.columns) - thickness);
+    static Index whole_until(Index end, const RowBlock& row_block) {
+        return at_most(end, static_cast<Index>(row_block.columns) - radius);
     }
 
     static Index at_most(Index value, Index limit) {
@@ -261,58 +266,59 @@ struct Skewed {
 
     // One wave: its borders masked, the rest whole where its rows are.
     template <typename Observer>
-    static void run_one(const Cell& cell, const Band& band, Index first, Index end,
+    static void run_one(const Cell& cell, const RowBlock& row_block, Index first, Index end,
                         Observer& observer) {
-        const Index whole_first = whole_rows(band) ? whole_from(first) : end;
-        const Index whole_end = whole_until(end, band);
-        if (whole_first >= whole_end) return run_masked(cell, band, first, end, observer);
-        run_masked(cell, band, first, whole_first, observer);
-        run_whole<1>(cell, &band, whole_first, whole_end, &observer);
-        run_masked(cell, band, whole_end, end, observer);
+        const Index whole_first = whole_rows(row_block) ? whole_from(first) : end;
+        const Index whole_end = whole_until(end, row_block);
+        if (whole_first >= whole_end) return run_masked(cell, row_block, first, end, observer);
+        run_masked(cell, row_block, first, whole_first, observer);
+        run_whole<1>(cell, &row_block, whole_first, whole_end, &observer);
+        run_masked(cell, row_block, whole_end, end, observer);
     }
 
     // `count` waves: the whole part of all in lockstep, what lies beside it one by one.
     template <unsigned count, typename Observer>
-    static void run_some(const Cell& cell, const Band *bands, Index first, Index end,
+    static void run_some(const Cell& cell, const RowBlock *row_blocks, Index first, Index end,
                          Observer *observers) {
         const Index whole_first = whole_from(first);
-        const Index whole_end = whole_until(end, bands[0]);
+        const Index whole_end = whole_until(end, row_blocks[0]);
         bool whole = whole_first < whole_end;
-        for (unsigned i = 0; i < count; ++i) whole = whole && whole_rows(bands[i]);
+        for (unsigned i = 0; i < count; ++i) whole = whole && whole_rows(row_blocks[i]);
         if (!whole) {
-            for (unsigned i = 0; i < count; ++i) run_one(cell, bands[i], first, end, observers[i]);
+            for (unsigned i = 0; i < count; ++i)
+                run_one(cell, row_blocks[i], first, end, observers[i]);
             return;
         }
         for (unsigned i = 0; i < count; ++i)
-            run_masked(cell, bands[i], first, whole_first, observers[i]);
-        run_whole<count>(cell, bands, whole_first, whole_end, observers);
+            run_masked(cell, row_blocks[i], first, whole_first, observers[i]);
+        run_whole<count>(cell, row_blocks, whole_first, whole_end, observers);
         for (unsigned i = 0; i < count; ++i)
-            run_masked(cell, bands[i], whole_end, end, observers[i]);
+            run_masked(cell, row_blocks[i], whole_end, end, observers[i]);
     }
 
     // StepFunction.
     template <typename Observer>
     static void update(const void *parameters, const Step& step) {
         const Cell& cell = *static_cast<const Cell *>(parameters);
-        const auto columns = static_cast<Index>(step.bands[0].columns);
-        const auto rows = static_cast<Index>(step.bands[0].rows);
-        if (columns <= 2 * thickness || rows <= 2 * thickness) return;
-        const Index last = columns - thickness + (lanes - 1) * lag;
-        const Index first = at_least(at_most_unsigned(step.first, last), thickness);
+        const auto columns = static_cast<Index>(step.row_blocks[0].columns);
+        const auto rows = static_cast<Index>(step.row_blocks[0].rows);
+        if (columns <= 2 * radius || rows <= 2 * radius) return;
+        const Index last = columns - radius + (lanes - 1) * lag;
+        const Index first = at_least(at_most_unsigned(step.first, last), radius);
         const Index end = at_most_unsigned(step.end, last);
         if (first >= end) return;
         for (std::uint32_t i = 0; i < step.count;) {
-            const Band *const bands = step.bands + i;
+            const RowBlock *const row_blocks = step.row_blocks + i;
             Observer observers[4];
             std::uint32_t taken = 1;
             if (step.count - i >= 4) {
-                run_some<4>(cell, bands, first, end, observers);
+                run_some<4>(cell, row_blocks, first, end, observers);
                 taken = 4;
             } else if (step.count - i >= 2) {
-                run_some<2>(cell, bands, first, end, observers);
+                run_some<2>(cell, row_blocks, first, end, observers);
                 taken = 2;
             } else {
-                run_one(cell, bands[0], first, end, observers[0]);
+                run_one(cell, row_blocks[0], first, end, observers[0]);
             }
             for (std::uint32_t k = 0; k < taken && step.changes; ++k) {
                 const double change = observers[k].most();

@@ -23,14 +23,14 @@ _LOOSE_CALL = re.compile(r"\b(fast|reassoc|contract|arcp|afn)\s+(?:double|float)
 
 @dataclass(frozen=True)
 class RowKernel:
-    """A row function by address; `thickness` rows and columns around a cell may be read.
+    """A row function by address; `radius` rows and columns around a cell may be read.
 
     `reads` says what the neighbours above and to the left are: "updated" (Gauss-Seidel) or
     "previous" (Jacobi).  `watch_writes` catches a function that writes outside its columns.
     """
 
     function: Any
-    thickness: int = 1
+    radius: int = 1
     reads: Literal["updated", "previous"] = "updated"
     watch_writes: bool = False
 

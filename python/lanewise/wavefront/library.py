@@ -34,7 +34,7 @@ Report = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 MoveRows = CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_void_p)
 
 
-class Shape(Structure):
+class MatrixShape(Structure):
     """lw_wavefront_shape."""
 
     _fields_ = (
@@ -55,7 +55,7 @@ class Kernel(Structure):
 
     _fields_ = (
         ("struct_size", c_uint32),
-        ("thickness", c_uint32),
+        ("radius", c_uint32),
         ("reads", c_int),
         ("watch_writes", c_int),
         ("update", c_void_p),
@@ -115,9 +115,9 @@ class RunOutcome(Structure):
 
 
 ARGUMENTS = {
-    "create": (c_char_p, POINTER(Shape), Report, c_void_p, POINTER(c_void_p)),
+    "create": (c_char_p, POINTER(MatrixShape), Report, c_void_p, POINTER(c_void_p)),
     "open": (c_char_p, Report, c_void_p, POINTER(c_void_p)),
-    "query": (c_void_p, POINTER(Shape), POINTER(c_uint64)),
+    "query": (c_void_p, POINTER(MatrixShape), POINTER(c_uint64)),
     "write": (c_void_p, c_uint32, MoveRows, c_void_p),
     "read": (c_void_p, c_uint32, MoveRows, c_void_p),
     "verify": (c_void_p,),

@@ -63,7 +63,7 @@ def run(  # noqa: PLR0913
     check_finite: bool = False,
     on_progress: Callable[[float, float], None] | None = None,
 ) -> Outcome:
-    """Iterate with `kernel`: a built-in name, a `RowKernel`, or a Numba cfunc of thickness 1.
+    """Iterate with `kernel`: a built-in name, a `RowKernel`, or a Numba cfunc of radius 1.
 
     `store` is a `Store`, its folder, or a list of 2-D arrays of one shape and dtype: the first is
     updated in place, the others are coefficients.  `on_progress(share, elapsed_s)` is called now
@@ -119,7 +119,7 @@ def _resume(store: Store, kernel: Any, options: RunOptions) -> Outcome:
 def _native(kernel: Any) -> Kernel:
     row = kernel if isinstance(kernel, RowKernel) else RowKernel(kernel)
     return Kernel(
-        struct_size=ctypes.sizeof(Kernel), thickness=row.thickness,
+        struct_size=ctypes.sizeof(Kernel), radius=row.radius,
         reads=int(row.reads == "previous"), watch_writes=int(row.watch_writes),
         update=row.address, name=row.name.encode(),
     )  # fmt: skip

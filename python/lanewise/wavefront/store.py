@@ -15,8 +15,8 @@ from lanewise.errors import RequestError, RunError
 from lanewise.wavefront.library import (
     ELEMENTS,
     Failures,
+    MatrixShape,
     MoveRows,
-    Shape,
     byref,
     library,
 )
@@ -60,8 +60,8 @@ class Store:
         kind = np.dtype(dtype)
         if kind.name not in ELEMENTS or not kind.isnative:
             raise RequestError(f"dtype {kind} cannot be stored; use one of {', '.join(ELEMENTS)}")
-        shape = Shape(
-            ctypes.sizeof(Shape), ELEMENTS.index(kind.name), layout.encode(),
+        shape = MatrixShape(
+            ctypes.sizeof(MatrixShape), ELEMENTS.index(kind.name), layout.encode(),
             data, coefficients, rows, columns, strip_rows, tile_columns,
         )  # fmt: skip
         handle, failures = ctypes.c_void_p(), Failures()
@@ -84,9 +84,9 @@ class Store:
         self.close()
 
     @property
-    def native_shape(self) -> Shape:
+    def native_shape(self) -> MatrixShape:
         """Return the native description of the shape."""
-        shape = Shape()
+        shape = MatrixShape()
         self.failures.check(library().lw_wavefront_query(self.handle, byref(shape), None))
         return shape
 

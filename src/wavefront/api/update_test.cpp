@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Cell updates through <lanewise/wavefront.hpp>: the bits of the sequential loop, row by row and
-// eight rows at once, for other neighbours, thicknesses and elements than the built-in kernels
+// eight rows at once, for other neighbours, radiuses and elements than the built-in kernels
 // have.
 
 #include <lanewise/wavefront.hpp>
@@ -18,7 +18,7 @@ using testing::Folder;
 using testing::Medium;
 
 struct Average {
-    static constexpr int thickness = 1;
+    static constexpr int radius = 1;
     static constexpr bool vectors = true;
     auto operator()(const auto& u, const auto& f) const {
         return 0.25 * (u(-1, 0) + u(0, -1) + u(0, 1) + u(1, 0)) - f(0, 0) * u(0, 0);
@@ -26,7 +26,7 @@ struct Average {
 };
 
 struct EveryNeighbourButNorthEast {
-    static constexpr int thickness = 1;
+    static constexpr int radius = 1;
     static constexpr bool vectors = true;
     using real = float;
     auto operator()(const auto& u) const {
@@ -35,7 +35,7 @@ struct EveryNeighbourButNorthEast {
 };
 
 struct EightNeighbours {
-    static constexpr int thickness = 1;
+    static constexpr int radius = 1;
     static constexpr bool vectors = true;
     auto operator()(const auto& u) const {
         return 0.12 * (u(-1, -1) + u(-1, 0) + u(-1, 1) + u(0, -1) + u(0, 1) + u(1, 1));
@@ -43,7 +43,7 @@ struct EightNeighbours {
 };
 
 struct Thick {
-    static constexpr int thickness = 2;
+    static constexpr int radius = 2;
     static constexpr bool vectors = true;
     auto operator()(const auto& u, const auto& a, const auto& b) const {
         return a(0, 0) * u(-2, 0) + b(0, 0) * u(0, 2) + 0.3 * u(2, -1) - 0.1 * u(0, -2);
@@ -52,7 +52,7 @@ struct Thick {
 
 // Every cell within two of it, north-east and south-west among them.
 struct ThickAllAround {
-    static constexpr int thickness = 2;
+    static constexpr int radius = 2;
     static constexpr bool vectors = true;
     auto operator()(const auto& u) const {
         auto sum = 0.04 * u(0, 0);
@@ -65,7 +65,7 @@ struct ThickAllAround {
 };
 
 struct Thickest {
-    static constexpr int thickness = 7;
+    static constexpr int radius = 7;
     static constexpr bool vectors = true;
     auto operator()(const auto& u) const {
         return 0.2 * (u(-7, -7) + u(-7, 7) + u(-1, 7) + u(1, -7) + u(7, 7) + u(0, -7) - u(0, 0));
@@ -73,12 +73,12 @@ struct Thickest {
 };
 
 struct TooThickForVectors {
-    static constexpr int thickness = 8;
+    static constexpr int radius = 8;
     double operator()(const auto& u) const { return 0.3 * (u(-8, 8) + u(8, -8) + u(0, -8)); }
 };
 
 struct Previous {
-    static constexpr int thickness = 1;
+    static constexpr int radius = 1;
     static constexpr bool reads_previous = true;
     double operator()(const auto& u) const {
         return 0.25 * (u(-1, 0) + u(0, -1) + u(0, 1) + u(1, 1));
@@ -99,7 +99,7 @@ struct Place {
 
 template <typename Update, typename Real>
 void sweep_once(const Update& update, testing::Matrices<Real>& m) {
-    const auto t = static_cast<std::uint64_t>(Update::thickness);
+    const auto t = static_cast<std::uint64_t>(Update::radius);
     const auto before = m.values[0];
     for (auto i = t; i + t < m.rows; ++i) {
         for (auto j = t; j + t < m.columns; ++j) {

@@ -50,26 +50,26 @@ lw_status guarded(const lw_wavefront *store, const Act& act) {
     return guarded(store->report, store->report_context, act);
 }
 
-Result<Shape> shape_from(const lw_wavefront_shape *given) {
+Result<MatrixShape> shape_from(const lw_wavefront_shape *given) {
     if (!given || given->struct_size != sizeof *given)
         return Failure{LW_ERR_ARGUMENT, "no shape, or one of another size; use LW_WAVEFRONT_SHAPE"};
     if (given->element < LW_ELEMENT_F32 || given->element > LW_ELEMENT_C128)
         return Failure{LW_ERR_ARGUMENT, "unknown element " + std::to_string(given->element)};
     const auto layout = layout_named(given->layout ? given->layout : LW_LAYOUT_ROW_MAJOR);
     if (!layout) return layout.failure();
-    Shape shape{.rows = given->rows,
-                .columns = given->columns,
-                .data_count = given->data_count,
-                .coefficient_count = given->coefficient_count,
-                .element = static_cast<Element>(given->element),
-                .layout = *layout,
-                .strip_rows = given->strip_rows,
-                .tile_columns = given->tile_columns};
+    MatrixShape shape{.rows = given->rows,
+                      .columns = given->columns,
+                      .data_count = given->data_count,
+                      .coefficient_count = given->coefficient_count,
+                      .element = static_cast<Element>(given->element),
+                      .layout = *layout,
+                      .strip_rows = given->strip_rows,
+                      .tile_columns = given->tile_columns};
     if (shape.strip_rows == 0) shape.strip_rows = default_strip_rows(shape);
     return shape;
 }
 
-std::vector<std::string> matrix_names(const Shape& shape) {
+std::vector<std::string> matrix_names(const MatrixShape& shape) {
     std::vector<std::string> names;
     for (std::uint32_t m = 0; m < shape.data_count; ++m)
         names.push_back(std::string("data").append(std::to_string(m)));
@@ -109,7 +109,7 @@ Outcome give(const Result<RunReport>& report, lw_wavefront_outcome *outcome) {
     return lanewise::Done{};
 }
 
-Result<Kernel> kernel_from(const lw_wavefront_kernel& given, const Shape& shape) {
+Result<Kernel> kernel_from(const lw_wavefront_kernel& given, const MatrixShape& shape) {
     return make_user_kernel(
         {.name = given.name ? given.name : "kernel",
          .update = given.update,
@@ -117,7 +117,7 @@ Result<Kernel> kernel_from(const lw_wavefront_kernel& given, const Shape& shape)
          .advance = given.advance,
          .advance_and_measure = given.advance_and_measure,
          .skew = given.skew,
-         .thickness = given.thickness,
+         .radius = given.radius,
          .reading = given.reads == LW_READS_PREVIOUS ? Reading::previous : Reading::updated,
          .writes = given.watch_writes ? WriteCheck::watched : WriteCheck::trusted},
         shape);

@@ -106,7 +106,7 @@ class WavefrontTest : public ::testing::Test {
 
 TEST_F(WavefrontTest, AKernelOfOnesOwnGivesTheBitsOfTheLoop) {
     lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
-    kernel.thickness = 2;
+    kernel.radius = 2;
     kernel.update = distant_mean;
     kernel.watch_writes = 1;
     lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;

@@ -89,7 +89,7 @@ void declare(CLI::App& app, Texts& texts, WavefrontArguments& arguments) {
     declare_shape(create, texts, arguments);
     declare_kernel(create, texts, arguments);
     create->add_option("--name", arguments.names, "of each matrix, data first");
-    create->add_option("--disk", arguments.disks, "another folder that strips go to by turns");
+    create->add_option("--disk", arguments.disks, "another folder for strips, round robin");
     create->add_option("--seed", arguments.seed, "of the contents (1)");
     create->add_flag("--empty", arguments.empty, "no contents; import them");
 
@@ -116,12 +116,13 @@ void declare(CLI::App& app, Texts& texts, WavefrontArguments& arguments) {
     convert->add_option("--strip-rows", arguments.shape.strip_rows, "as in the old store");
     convert->add_option("--tile-columns", arguments.shape.tile_columns,
                         "cut long rows into tiles of so many columns (0: no)");
-    convert->add_option("--disk", arguments.disks, "another folder that strips go to by turns");
+    convert->add_option("--disk", arguments.disks, "another folder for strips, round robin");
     declare_memory(convert, texts);
     auto *split =
         declare_store(command("split", "cut into parts for ranks", Command::split), arguments);
     split->add_option("parts", arguments.parts, "new folders, one a rank")->required();
-    split->add_option("--kernel", texts.kernel, "that will run on the parts, if it looks far");
+    split->add_option("--kernel", texts.kernel,
+                      "that will run on the parts, if its stencil radius is above 1");
     auto *join = command("join", "put parts together again", Command::join);
     join->add_option("target", arguments.target, "the new store's folder")->required();
     join->add_option("parts", arguments.parts, "folders of the parts, in order")->required();

@@ -31,7 +31,7 @@ enum class Command {
 struct WavefrontArguments {
     Command command = Command::info;
     std::string store;
-    wavefront::Shape shape;
+    wavefront::MatrixShape shape;
     std::vector<std::string> names;
     std::vector<std::string> disks;
     bool empty = false;

@@ -49,7 +49,7 @@ Outcome create(const WavefrontArguments& arguments) {
     return fill_with_demo_values(*store, arguments.seed);
 }
 
-Result<Kernel> kernel_for(const WavefrontArguments& arguments, const Shape& shape) {
+Result<Kernel> kernel_for(const WavefrontArguments& arguments, const MatrixShape& shape) {
     const bool livermore = shape.coefficient_count == 5 && shape.data_count == 1;
     if (arguments.kernel.empty() && !livermore)
         return Failure{LW_ERR_ARGUMENT,
@@ -65,14 +65,14 @@ Json plan_json(const Plan& plan) {
             {"passes", plan.passes},
             {"threads", plan.threads},
             {"buffers", plan.buffers},
-            {"band_rows", plan.band_rows},
-            {"groups", plan.tiling.groups},
+            {"rows_per_block", plan.rows_per_block},
+            {"wave_groups", plan.tiling.groups},
             {"rounds", plan.tiling.rounds},
-            {"span_vectors", plan.tiling.span},
+            {"column_block_vectors", plan.tiling.column_block},
             {"memory_bytes", plan.memory_bytes},
             {"memory_bytes_min", plan.memory_bytes_min},
-            {"panels", plan.panels},
-            {"panel_columns", plan.panel_vectors},
+            {"parallelograms", plan.parallelograms},
+            {"parallelogram_columns", plan.parallelogram_vectors},
             {"read_bytes", plan.read_bytes},
             {"written_bytes", plan.written_bytes},
             {"waves_to_hide_disk", plan.waves_to_hide_disk},
@@ -83,8 +83,9 @@ Json plan_json(const Plan& plan) {
 void show_plan(const Plan& plan) {
     fmt::print("{} passes of {} waves on {} threads, {} strips in memory\n", plan.passes,
                plan.waves, plan.threads, plan.buffers);
-    if (plan.panel_vectors)
-        fmt::print("rows     in {} panels of {} columns\n", plan.panels, plan.panel_vectors);
+    if (plan.parallelogram_vectors)
+        fmt::print("rows     in {} parallelograms of {} columns\n", plan.parallelograms,
+                   plan.parallelogram_vectors);
     fmt::print("memory   {:.0f} MiB (at least {:.0f})\n",
                static_cast<double>(plan.memory_bytes) / mebibyte,
                static_cast<double>(plan.memory_bytes_min) / mebibyte);
@@ -97,7 +98,7 @@ void show_plan(const Plan& plan) {
 }
 
 Outcome plan(const WavefrontArguments& arguments) {
-    Shape shape = arguments.shape;
+    MatrixShape shape = arguments.shape;
     if (!arguments.store.empty()) {
         const auto manifest = read_manifest(arguments.store);
         if (!manifest) return manifest.failure();
@@ -117,7 +118,7 @@ Outcome plan(const WavefrontArguments& arguments) {
 }
 
 // Prints progress no more often than a person can read.
-std::function<void(const RunProgress&)> progress_printer(const Shape& shape) {
+std::function<void(const RunProgress&)> progress_printer(const MatrixShape& shape) {
     return [shape, printed_s = -1.0](const RunProgress& progress) mutable {
         const bool whole = progress.pass.strips_done == progress.pass.strip_count;
         if (!whole && progress.elapsed_s - printed_s < progress_period_s) return;
@@ -172,7 +173,7 @@ void show_report(const RunReport& report, const Store& store, const char *simd, 
         report.converged ? ", converged" : "");
 }
 
-RunOptions options_with_progress(const WavefrontArguments& arguments, const Shape& shape) {
+RunOptions options_with_progress(const WavefrontArguments& arguments, const MatrixShape& shape) {
     auto options = arguments.options;
     if (arguments.json) options.progress = progress_printer(shape);
     return options;
@@ -281,7 +282,7 @@ Outcome split(const WavefrontArguments& arguments) {
     if (!whole) return whole.failure();
     const auto info = kernel_info(arguments.kernel.empty() ? "livermore23" : arguments.kernel);
     if (!info) return info.failure();
-    return split_store(*whole, info->thickness, arguments.parts);
+    return split_store(*whole, info->radius, arguments.parts);
 }
 
 bool is_npy(const std::string& path) {

@@ -51,7 +51,7 @@ std::string value_of(const std::string& header, const std::string& key) {
 }
 
 Outcome check_header(const std::string& header, const std::string& path,
-                     const wavefront::Shape& shape) {
+                     const wavefront::MatrixShape& shape) {
     const auto descr = value_of(header, "descr");
     const std::string wanted = std::string("'") + descr_of(shape.element) + "'";
     if (descr != wanted) {
@@ -71,7 +71,7 @@ Outcome check_header(const std::string& header, const std::string& path,
 }  // namespace
 
 Result<std::size_t> read_npy_header(std::FILE *file, const std::string& path,
-                                    const wavefront::Shape& shape) {
+                                    const wavefront::MatrixShape& shape) {
     unsigned char start[12];
     if (std::fread(start, 1, 8, file) != 8 || std::memcmp(start, "\x93NUMPY", 6) != 0)
         return refuse(path, "is not an npy file; name a raw file .raw");
@@ -90,7 +90,7 @@ Result<std::size_t> read_npy_header(std::FILE *file, const std::string& path,
     return 8 + length_bytes + length;
 }
 
-std::string npy_header(const wavefront::Shape& shape) {
+std::string npy_header(const wavefront::MatrixShape& shape) {
     std::string text = std::string("{'descr': '") + descr_of(shape.element) +
                        "', 'fortran_order': False, 'shape': (" + std::to_string(shape.rows) + ", " +
                        std::to_string(shape.columns) + "), }";

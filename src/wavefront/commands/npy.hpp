@@ -15,7 +15,7 @@ namespace lanewise::tools {
 
 /* Checks that the array in the file is one of `shape`; returns where its values begin. */
 Result<std::size_t> read_npy_header(std::FILE *file, const std::string& path,
-                                    const wavefront::Shape& shape);
-std::string npy_header(const wavefront::Shape& shape);
+                                    const wavefront::MatrixShape& shape);
+std::string npy_header(const wavefront::MatrixShape& shape);
 
 }  // namespace lanewise::tools

@@ -37,8 +37,8 @@ std::shared_ptr<const void> cell_values(const std::string& name, const std::vect
 }
 
 struct Functions {
-    BandFunction update;
-    BandFunction measure;
+    RowBlockFunction update;
+    RowBlockFunction measure;
 };
 
 template <typename Real>
@@ -60,10 +60,10 @@ Functions scalar_functions(const std::string& name) {
 SkewedTable choose_table() {
 #if defined(__x86_64__)
     const char *const named = std::getenv("LANEWISE_WAVEFRONT_SIMD");
-    const std::string_view wish = named ? named : "";
-    if (wish != "avx2" && wish != "portable" && __builtin_cpu_supports("avx512f"))
+    const std::string_view wanted = named ? named : "";
+    if (wanted != "avx2" && wanted != "portable" && __builtin_cpu_supports("avx512f"))
         return skewed_avx512();
-    if (wish != "portable" && __builtin_cpu_supports("avx2")) return skewed_avx2();
+    if (wanted != "portable" && __builtin_cpu_supports("avx2")) return skewed_avx2();
 #endif
     return skewed_portable();
 }
@@ -148,7 +148,7 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
         return refuse(name + " has no skewed form: it goes row by row on any layout");
 
     Kernel kernel{.name = name,
-                  .thickness = info->thickness,
+                  .radius = info->radius,
                   .layout = layout,
                   .skew = layout == &layouts::skewed ? info->skew : 1,
                   .element = element,
@@ -166,15 +166,16 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
         const auto advance = [&](StepFunction f) {
             return [cell, f](const Step& step) { f(cell.get(), step); };
         };
-        kernel.steps = Steps::spans;
+        kernel.steps = Steps::column_blocks;
         kernel.advance = advance(single ? skewed->update_f32 : skewed->update_f64);
         kernel.advance_and_measure = advance(single ? skewed->measure_f32 : skewed->measure_f64);
         return kernel;
     }
     const auto functions = single ? scalar_functions<float>(name) : scalar_functions<double>(name);
-    const auto advance = [&](BandFunction f) {
-        return step_by_bands(
-            [cell, f](const Step& step, const Band& band) { return f(cell.get(), step, band); });
+    const auto advance = [&](RowBlockFunction f) {
+        return step_by_row_blocks([cell, f](const Step& step, const RowBlock& row_block) {
+            return f(cell.get(), step, row_block);
+        });
     };
     kernel.advance = advance(functions.update);
     kernel.advance_and_measure = advance(functions.measure);
@@ -182,29 +183,29 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     return kernel;
 }
 
-bool suits_skewed(const Shape& shape) {
+bool suits_skewed(const MatrixShape& shape) {
     return (shape.layout != &layouts::row_major || shape.tile_columns) &&
            bool(check_shape(with_layout(shape, &layouts::skewed)));
 }
 
-// What a row reads of those above, up to `thickness` columns further right, is done once each row
+// What a row reads of those above, up to `radius` columns further right, is done once each row
 // works so much further left.
 void slant(Kernel& kernel) {
     kernel.layout = &layouts::slanted;
-    kernel.skew = kernel.thickness;
+    kernel.skew = kernel.radius;
     kernel.scratch_rows = 0;
     kernel.twins = kernel.reading == Reading::previous ? kernel.data_count : 0;
 }
 
-Shape working_shape(const Kernel& kernel, const Shape& stored) {
+MatrixShape working_shape(const Kernel& kernel, const MatrixShape& stored) {
     auto shape = with_layout(stored, kernel.layout, kernel.skew);
     if (kernel.layout == &layouts::slanted)
-        shape.band_rows = slanted_band_rows(stored, kernel.thickness);
+        shape.rows_per_block = slanted_rows_per_block(stored, kernel.radius);
     return shape;
 }
 
 Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double>& parameters,
-                               const Shape& shape) {
+                               const MatrixShape& shape) {
     const auto info = kernel_info(name);
     if (!info) return info.failure();
     const bool skewed = info->skew > 0 && suits_skewed(shape);

@@ -14,10 +14,11 @@ namespace lanewise::wavefront {
 
 enum class Reads { updated, previous };
 
-/* Livermore loop 23 in the expression of paper 002, figure 1; coefficients zb, zv, zu, zr, zz. */
+/* Livermore loop 23 as Clauss, Gustedt and Suter (PDP 2008) write it in figure 1; coefficients zb,
+ * zv, zu, zr, zz. */
 template <typename Real>
 struct Livermore23 {
-    static constexpr int thickness = 1;
+    static constexpr int radius = 1;
     static constexpr Reads reads = Reads::updated;
     static constexpr unsigned coefficients = 5;
     Real relaxation = Real(0.175);
@@ -33,7 +34,7 @@ struct Livermore23 {
 /* Successive over-relaxation of Poisson's equation; coefficient h^2 f. */
 template <typename Real>
 struct SuccessiveOverRelaxation {
-    static constexpr int thickness = 1;
+    static constexpr int radius = 1;
     static constexpr Reads reads = Reads::updated;
     static constexpr unsigned coefficients = 1;
     Real kept = Real(-0.5);     /* 1 - omega */
@@ -48,7 +49,7 @@ struct SuccessiveOverRelaxation {
 /* Successive over-relaxation with the nine-point formula; coefficient 6 h^2 f. */
 template <typename Real>
 struct NinePoint {
-    static constexpr int thickness = 1;
+    static constexpr int radius = 1;
     static constexpr Reads reads = Reads::updated;
     static constexpr unsigned coefficients = 1;
     Real kept = Real(-0.5);   /* 1 - omega */
@@ -61,11 +62,12 @@ struct NinePoint {
     }
 };
 
-/* Successive over-relaxation of the fourth order, which looks two cells far; coefficient 12 h^2 f.
+/* Successive over-relaxation of the fourth order, with a stencil radius of two; coefficient 12 h^2
+ * f.
  */
 template <typename Real>
 struct FourthOrder {
-    static constexpr int thickness = 2;
+    static constexpr int radius = 2;
     static constexpr Reads reads = Reads::updated;
     static constexpr unsigned coefficients = 1;
     Real kept = Real(-0.5);   /* 1 - omega */
@@ -81,7 +83,7 @@ struct FourthOrder {
 /* Jacobi's iteration for the same equation: every neighbour is of the iteration before. */
 template <typename Real>
 struct Jacobi {
-    static constexpr int thickness = 1;
+    static constexpr int radius = 1;
     static constexpr Reads reads = Reads::previous;
     static constexpr unsigned coefficients = 1;
     Real quarter = Real(0.25);
@@ -95,7 +97,7 @@ struct Jacobi {
  * pair of letters. One iteration fills the table from a border of zeros. */
 template <typename Real>
 struct SmithWaterman {
-    static constexpr int thickness = 1;
+    static constexpr int radius = 1;
     static constexpr Reads reads = Reads::updated;
     static constexpr unsigned coefficients = 1;
     Real gap = Real(2);

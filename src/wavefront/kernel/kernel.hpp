@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Kernel: the update of a band, and what it asks of the store.
+// Kernel: the update of a row block, and what it asks of the store.
 //
 // Built-in kernels are named and come for one element type and one layout;
 // user kernels are pointers to functions that update the cells of a row.
@@ -19,9 +19,9 @@
 
 namespace lanewise::wavefront {
 
-/* whole: a wave's step covers a band, or what a panel has of it. spans: also parts of that, several
- * waves at once. */
-enum class Steps { whole, spans };
+/* whole: a wave's step covers a row block, or what a parallelogram has of it. column blocks: also
+ * parts of that, several waves at once. */
+enum class Steps { whole, column_blocks };
 
 enum class Origin { built_in, own };
 
@@ -31,7 +31,7 @@ enum class Reading { updated, previous };
 struct Kernel {
     std::string name;
     Origin origin = Origin::built_in;
-    std::uint32_t thickness = 1;
+    std::uint32_t radius = 1;
     const Layout *layout = &layouts::row_major;
     std::uint64_t skew = 1; /* of the skewed or slanted layout that it works on */
     Element element = Element::f64;
@@ -47,14 +47,14 @@ struct Kernel {
 };
 
 /* The matrices of a store as `kernel` works on them. */
-Shape working_shape(const Kernel& kernel, const Shape& stored);
+MatrixShape working_shape(const Kernel& kernel, const MatrixShape& stored);
 
-/* A function of bands as the update of a step. */
+/* A function of row blocks as the update of a step. */
 template <typename Update>
-std::function<void(const Step& step)> step_by_bands(Update update) {
+std::function<void(const Step& step)> step_by_row_blocks(Update update) {
     return [update](const Step& step) {
         for (std::uint32_t i = 0; i < step.count; ++i) {
-            const double change = update(step, step.bands[i]);
+            const double change = update(step, step.row_blocks[i]);
             if (step.changes && change > step.changes[i]) step.changes[i] = change;
         }
     };
@@ -72,7 +72,7 @@ struct KernelInfo {
     std::vector<double> defaults;
     std::uint32_t coefficient_count;
     std::uint64_t skew; /* of its skewed form; 0: it has none */
-    std::uint32_t thickness = 1;
+    std::uint32_t radius = 1;
 };
 
 /* Every built-in kernel, once. */
@@ -87,9 +87,9 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& p
  * and shape allow it, unless the store is row-major, which then need not be rearranged; row by row
  * otherwise, slanted where the store is in tiles. */
 Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double>& parameters,
-                               const Shape& shape);
+                               const MatrixShape& shape);
 /* Whether strips of `shape` can be skewed in memory. */
-bool suits_skewed(const Shape& shape);
+bool suits_skewed(const MatrixShape& shape);
 /* Makes a kernel that goes row by row one for stores in tiles. */
 void slant(Kernel& kernel);
 
@@ -97,7 +97,7 @@ enum class WriteCheck { trusted, watched };
 
 /* Updates columns [first, end) of row `row` of each data matrix.
  *
- * `data` holds 2 thickness + 1 rows of each data matrix from the topmost down, `coefficients`
+ * `data` holds 2 radius + 1 rows of each data matrix from the topmost down, `coefficients`
  * the row of each coefficient matrix, `updated` the row to write of each data matrix.  Where the
  * kernel reads updated values, the middle row of `data` is `updated`. */
 using RowFunction = void (*)(void *const *updated, const void *const *data,
@@ -114,16 +114,16 @@ struct UserKernel {
     UserStep advance = nullptr; /* none: for row-major stores only */
     UserStep advance_and_measure = nullptr;
     std::uint64_t skew = 1; /* of the layout that the steps work on */
-    std::uint32_t thickness = 1;
+    std::uint32_t radius = 1;
     Reading reading = Reading::updated;
     WriteCheck writes = WriteCheck::trusted; /* watched: fails where it writes outside its row */
 };
 
 /* A kernel of the user's for a store of `shape`. */
-Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape);
+Result<Kernel> make_user_kernel(const UserKernel& user, const MatrixShape& shape);
 
 /* Whether `kernel` can sweep a store of `shape`. */
-Outcome check_kernel(const Kernel& kernel, const Shape& shape);
+Outcome check_kernel(const Kernel& kernel, const MatrixShape& shape);
 
 /* The instruction set that skewed kernels use here: avx512, avx2 or portable. */
 const char *skewed_instructions();

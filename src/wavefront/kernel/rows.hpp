@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rows: a band of rows, updated row by row and cell by cell.
+// Rows: a row block of rows, updated row by row and cell by cell.
 //
-// A kernel that reads the iteration before (Jacobi) keeps the last 2 `thickness`
+// A kernel that reads the iteration before (Jacobi) keeps the last 2 `radius`
 // + 1 rows as they were in its scratch, since the wave has overwritten them. In a
-// panel it would need what it overwrote in the panel before, too: there the data
+// parallelogram it would need what it overwrote in the parallelogram before, too: there the data
 // are twice in memory, and waves read the one and write the other by turns.
 
 #pragma once
@@ -16,27 +16,29 @@
 
 namespace lanewise::wavefront {
 
-/* Row `row` of a matrix, which may lie in the band above, in this one or in the one below. */
-inline std::byte *row_at(const Band& band, std::uint32_t matrix, std::uint64_t row) {
-    if (row < band.first_row)
-        return band.above[matrix] + (row + band.band_rows - band.first_row) * band.row_bytes;
-    const auto offset = row - band.first_row;
-    if (offset < band.band_rows) return band.here[matrix] + offset * band.row_bytes;
-    return band.below[matrix] + (offset - band.band_rows) * band.row_bytes;
+/* Row `row` of a matrix, which may lie in the row block above, in this one or in the one below. */
+inline std::byte *row_at(const RowBlock& row_block, std::uint32_t matrix, std::uint64_t row) {
+    if (row < row_block.first_row)
+        return row_block.above[matrix] +
+               (row + row_block.rows_per_block - row_block.first_row) * row_block.row_bytes;
+    const auto offset = row - row_block.first_row;
+    if (offset < row_block.rows_per_block)
+        return row_block.here[matrix] + offset * row_block.row_bytes;
+    return row_block.below[matrix] + (offset - row_block.rows_per_block) * row_block.row_bytes;
 }
 
 /* Whether a kernel that reads the iteration before finds it in its scratch only. */
-inline bool overwrites(const Band& band) {
-    return band.reads == band.writes;
+inline bool overwrites(const RowBlock& row_block) {
+    return row_block.reads == row_block.writes;
 }
 
-inline std::byte *kept_row(const Band& band, std::uint32_t matrix, std::uint64_t row,
+inline std::byte *kept_row(const RowBlock& row_block, std::uint32_t matrix, std::uint64_t row,
                            std::uint64_t row_bytes, std::uint64_t kept_count) {
-    return band.scratch + (matrix * kept_count + row % kept_count) * row_bytes;
+    return row_block.scratch + (matrix * kept_count + row % kept_count) * row_bytes;
 }
 
-inline bool is_interior(const Band& band, std::uint64_t row, std::uint64_t thickness) {
-    return row >= thickness && row + thickness < band.rows;
+inline bool is_interior(const RowBlock& row_block, std::uint64_t row, std::uint64_t radius) {
+    return row >= radius && row + radius < row_block.rows;
 }
 
 template <typename Real, typename Cell, typename Observer>
@@ -46,7 +48,7 @@ void update_row(const Cell& cell, Real *out, const Real *const *rows,
         const Real *const *rows;
         std::uint64_t column;
         Real operator()(int down, int right) const {
-            return rows[down + Cell::thickness][static_cast<std::int64_t>(column) + right];
+            return rows[down + Cell::radius][static_cast<std::int64_t>(column) + right];
         }
     };
     struct Coefficients {
@@ -55,7 +57,7 @@ void update_row(const Cell& cell, Real *out, const Real *const *rows,
         Real operator()(unsigned matrix) const { return rows[matrix][column]; }
     };
     const auto update = [&](std::uint64_t j) {
-        const Real before = rows[Cell::thickness][j];
+        const Real before = rows[Cell::radius][j];
         const Real after = cell(Data{rows, j}, Coefficients{coefficients, j});
         out[j] = after;
         observer.see(before, after);
@@ -71,29 +73,30 @@ void update_row(const Cell& cell, Real *out, const Real *const *rows,
     }
 }
 
-/* BandFunction of a cell with one data matrix. */
+/* RowBlockFunction of a cell with one data matrix. */
 template <typename Real, typename Cell, typename Observer>
-double update_rows(const void *parameters, const Step& step, const Band& band) {
+double update_rows(const void *parameters, const Step& step, const RowBlock& row_block) {
     const Cell& cell = *static_cast<const Cell *>(parameters);
-    constexpr std::uint64_t thickness = Cell::thickness;
-    constexpr std::uint64_t kept_count = 2 * thickness + 1;
-    const auto row_bytes = band.columns * sizeof(Real);
-    const bool keeping = Cell::reads == Reads::previous && overwrites(band);
+    constexpr std::uint64_t radius = Cell::radius;
+    constexpr std::uint64_t kept_count = 2 * radius + 1;
+    const auto row_bytes = row_block.columns * sizeof(Real);
+    const bool keeping = Cell::reads == Reads::previous && overwrites(row_block);
     const auto row_of = [&](std::uint32_t matrix, std::uint64_t row) {
-        return reinterpret_cast<Real *>(row_at(band, matrix, row));
+        return reinterpret_cast<Real *>(row_at(row_block, matrix, row));
     };
     Observer observer;
-    for (auto row = band.first_row; row < band.first_row + band.row_count; ++row) {
-        Real *const out = row_of(band.writes, row);
-        if (keeping) std::memcpy(kept_row(band, 0, row, row_bytes, kept_count), out, row_bytes);
-        const auto columns = columns_of_row(step, band, row, thickness);
-        if (!is_interior(band, row, thickness) || columns.first >= columns.end) continue;
+    for (auto row = row_block.first_row; row < row_block.first_row + row_block.row_count; ++row) {
+        Real *const out = row_of(row_block.writes, row);
+        if (keeping)
+            std::memcpy(kept_row(row_block, 0, row, row_bytes, kept_count), out, row_bytes);
+        const auto columns = columns_of_row(step, row_block, row, radius);
+        if (!is_interior(row_block, row, radius) || columns.first >= columns.end) continue;
         const Real *rows[kept_count];
         for (std::uint64_t i = 0; i < kept_count; ++i) {
-            const auto other = row + i - thickness;
-            rows[i] = keeping && i <= thickness ? reinterpret_cast<const Real *>(kept_row(
-                                                      band, 0, other, row_bytes, kept_count))
-                                                : row_of(band.reads, other);
+            const auto other = row + i - radius;
+            rows[i] = keeping && i <= radius ? reinterpret_cast<const Real *>(kept_row(
+                                                   row_block, 0, other, row_bytes, kept_count))
+                                             : row_of(row_block.reads, other);
         }
         const Real *coefficients[Cell::coefficients];
         for (unsigned m = 0; m < Cell::coefficients; ++m) coefficients[m] = row_of(1 + m, row);

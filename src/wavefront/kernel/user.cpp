@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // User kernels: a pointer to a function that updates a row, made into the update
-// of a band. The largest change is found by comparing the row before and after;
+// of a row block. The largest change is found by comparing the row before and after;
 // a watched kernel may write nothing but its columns of its row.
 
 #include <algorithm>
@@ -19,12 +19,12 @@ namespace {
 
 struct UserSweep {
     UserKernel user;
-    Shape shape;
+    MatrixShape shape;
 
     std::uint64_t row_bytes() const { return shape.columns * element_bytes(shape.element); }
-    std::uint64_t kept_count() const { return 2 * std::uint64_t{user.thickness} + 1; }
-    bool keeps(const Band& band) const {
-        return user.reading == Reading::previous && overwrites(band);
+    std::uint64_t kept_count() const { return 2 * std::uint64_t{user.radius} + 1; }
+    bool keeps(const RowBlock& row_block) const {
+        return user.reading == Reading::previous && overwrites(row_block);
     }
 };
 
@@ -35,22 +35,23 @@ struct RowPointers {
     std::vector<const void *> coefficients;
 };
 
-void point_at(const UserSweep& sweep, const Band& band, std::uint64_t row, RowPointers& pointers) {
+void point_at(const UserSweep& sweep, const RowBlock& row_block, std::uint64_t row,
+              RowPointers& pointers) {
     const auto row_bytes = sweep.row_bytes();
     const auto kept_count = sweep.kept_count();
-    const std::uint64_t thickness = sweep.user.thickness;
-    const bool keeping = sweep.keeps(band);
-    for (std::uint32_t m = 0; m < band.data_count; ++m) {
-        pointers.updated[m] = row_at(band, band.writes + m, row);
+    const std::uint64_t radius = sweep.user.radius;
+    const bool keeping = sweep.keeps(row_block);
+    for (std::uint32_t m = 0; m < row_block.data_count; ++m) {
+        pointers.updated[m] = row_at(row_block, row_block.writes + m, row);
         for (std::uint64_t i = 0; i < kept_count; ++i) {
-            const auto other = row + i - thickness;
+            const auto other = row + i - radius;
             pointers.data[m * kept_count + i] =
-                keeping && i <= thickness ? kept_row(band, m, other, row_bytes, kept_count)
-                                          : row_at(band, band.reads + m, other);
+                keeping && i <= radius ? kept_row(row_block, m, other, row_bytes, kept_count)
+                                       : row_at(row_block, row_block.reads + m, other);
         }
     }
-    for (std::uint32_t m = 0; m < band.coefficient_count; ++m)
-        pointers.coefficients[m] = row_at(band, band.data_count + m, row);
+    for (std::uint32_t m = 0; m < row_block.coefficient_count; ++m)
+        pointers.coefficients[m] = row_at(row_block, row_block.data_count + m, row);
 }
 
 template <typename Value>
@@ -115,7 +116,7 @@ class Remembered {
 
 void check_writes(const UserSweep& sweep, const Remembered& before, std::uint64_t row,
                   const RowPointers& pointers) {
-    const auto edge = sweep.user.thickness * element_bytes(sweep.shape.element);
+    const auto edge = sweep.user.radius * element_bytes(sweep.shape.element);
     const auto& own = pointers.updated;
     for (std::size_t i = 0; i < before.rows(); ++i) {
         const bool own_row = std::find(own.begin(), own.end(), before.row(i)) != own.end();
@@ -132,39 +133,38 @@ void check_writes(const UserSweep& sweep, const Remembered& before, std::uint64_
 
 enum class Measuring { no, yes };
 
-double update_band(const UserSweep& sweep, const Step& step, const Band& band,
-                   Measuring measuring) {
-    RowPointers pointers{std::vector<void *>(band.data_count),
-                         std::vector<const void *>(band.data_count * sweep.kept_count()),
-                         std::vector<const void *>(band.coefficient_count)};
+double update_row_block(const UserSweep& sweep, const Step& step, const RowBlock& row_block,
+                        Measuring measuring) {
+    RowPointers pointers{std::vector<void *>(row_block.data_count),
+                         std::vector<const void *>(row_block.data_count * sweep.kept_count()),
+                         std::vector<const void *>(row_block.coefficient_count)};
     const auto row_bytes = sweep.row_bytes();
-    const std::uint64_t thickness = sweep.user.thickness;
+    const std::uint64_t radius = sweep.user.radius;
     const auto bytes = element_bytes(sweep.shape.element);
     const bool watching = measuring == Measuring::yes || sweep.user.writes == WriteCheck::watched;
     LargestChange<double> largest;
-    for (auto row = band.first_row; row < band.first_row + band.row_count; ++row) {
-        if (sweep.keeps(band)) {
-            for (std::uint32_t m = 0; m < band.data_count; ++m)
-                std::memcpy(kept_row(band, m, row, row_bytes, sweep.kept_count()),
-                            row_at(band, m, row), row_bytes);
+    for (auto row = row_block.first_row; row < row_block.first_row + row_block.row_count; ++row) {
+        if (sweep.keeps(row_block)) {
+            for (std::uint32_t m = 0; m < row_block.data_count; ++m)
+                std::memcpy(kept_row(row_block, m, row, row_bytes, sweep.kept_count()),
+                            row_at(row_block, m, row), row_bytes);
         }
-        const auto [first, end] = columns_of_row(step, band, row, thickness);
-        if (!is_interior(band, row, thickness) || first >= end) continue;
-        point_at(sweep, band, row, pointers);
+        const auto [first, end] = columns_of_row(step, row_block, row, radius);
+        if (!is_interior(row_block, row, radius) || first >= end) continue;
+        point_at(sweep, row_block, row, pointers);
         std::optional<Remembered> before;
-        if (watching)
-            before.emplace(pointers, (first - thickness) * bytes, (end + thickness) * bytes);
+        if (watching) before.emplace(pointers, (first - radius) * bytes, (end + radius) * bytes);
         sweep.user.update(pointers.updated.data(), pointers.data.data(),
                           pointers.coefficients.data(), static_cast<std::int64_t>(row),
                           static_cast<std::int64_t>(first), static_cast<std::int64_t>(end),
                           sweep.user.context);
         if (sweep.user.writes == WriteCheck::watched) check_writes(sweep, *before, row, pointers);
         if (measuring == Measuring::no) continue;
-        for (std::uint32_t m = 0; m < band.data_count; ++m) {
+        for (std::uint32_t m = 0; m < row_block.data_count; ++m) {
             const auto *after = static_cast<const std::byte *>(pointers.updated[m]) + first * bytes;
             largest.see(0.0,
                         change_of_row(sweep.shape.element,
-                                      before->at(m * sweep.kept_count() + thickness, first * bytes),
+                                      before->at(m * sweep.kept_count() + radius, first * bytes),
                                       after, end - first));
         }
     }
@@ -173,22 +173,22 @@ double update_band(const UserSweep& sweep, const Step& step, const Band& band,
 
 }  // namespace
 
-Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape) {
+Result<Kernel> make_user_kernel(const UserKernel& user, const MatrixShape& shape) {
     const bool skewed = user.advance && user.advance_and_measure && suits_skewed(shape);
     const auto refuse = [&](const std::string& sentence) {
         return Failure{LW_ERR_ARGUMENT, user.name + ": " + sentence};
     };
     if (!skewed && !user.update) return refuse("a kernel of your own needs a function");
-    if (user.thickness < 1 || user.thickness > 8)
-        return refuse("thickness " + std::to_string(user.thickness) + " is not within 1 to 8");
-    if (skewed && (user.thickness >= skew_lanes || user.reading == Reading::previous))
-        return refuse("steps are for kernels of thickness 1 to 7 that read updated values");
-    if (skewed && (user.skew < 1 || user.skew > user.thickness + std::uint64_t{1}))
+    if (user.radius < 1 || user.radius > 8)
+        return refuse("stencil radius " + std::to_string(user.radius) + " is not within 1 to 8");
+    if (skewed && (user.radius >= skew_lanes || user.reading == Reading::previous))
+        return refuse("steps are for kernels of stencil radius 1 to 7 that read updated values");
+    if (skewed && (user.skew < 1 || user.skew > user.radius + std::uint64_t{1}))
         return refuse("a skew of " + std::to_string(user.skew) + " is not within 1 to " +
-                      std::to_string(user.thickness + 1));
+                      std::to_string(user.radius + 1));
     Kernel kernel{.name = user.name,
                   .origin = Origin::own,
-                  .thickness = user.thickness,
+                  .radius = user.radius,
                   .layout = skewed ? &layouts::skewed : &layouts::row_major,
                   .skew = skewed ? user.skew : 1,
                   .element = shape.element,
@@ -199,7 +199,7 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape) {
         const auto advance = [&](UserStep step) {
             return [step, context = user.context](const Step& s) { step(context, &s); };
         };
-        kernel.steps = Steps::spans;
+        kernel.steps = Steps::column_blocks;
         kernel.advance = advance(user.advance);
         kernel.advance_and_measure = advance(user.advance_and_measure);
         return kernel;
@@ -207,8 +207,8 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape) {
     const auto sweep = std::make_shared<const UserSweep>(UserSweep{user, shape});
     if (user.reading == Reading::previous) kernel.scratch_rows = sweep->kept_count();
     const auto advance = [&](Measuring measuring) {
-        return step_by_bands([sweep, measuring](const Step& step, const Band& band) {
-            return update_band(*sweep, step, band, measuring);
+        return step_by_row_blocks([sweep, measuring](const Step& step, const RowBlock& row_block) {
+            return update_row_block(*sweep, step, row_block, measuring);
         });
     };
     kernel.advance = advance(Measuring::no);
@@ -217,7 +217,7 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const Shape& shape) {
     return kernel;
 }
 
-Outcome check_kernel(const Kernel& kernel, const Shape& shape) {
+Outcome check_kernel(const Kernel& kernel, const MatrixShape& shape) {
     const auto refuse = [&](const std::string& sentence) {
         return Failure{LW_ERR_ARGUMENT, kernel.name + " " + sentence};
     };
@@ -230,12 +230,12 @@ Outcome check_kernel(const Kernel& kernel, const Shape& shape) {
     if (kernel.element != shape.element)
         return refuse(std::string("was made for ") + element_name(kernel.element) +
                       "; the store holds " + element_name(shape.element));
-    if (kernel.layout == &layouts::slanted && shape.strip_rows <= kernel.thickness)
+    if (kernel.layout == &layouts::slanted && shape.strip_rows <= kernel.radius)
         return refuse(
-            "looks " + std::to_string(kernel.thickness) +
-            " rows far; tiles of so few rows cannot be swept in panels, convert the store "
-            "with --strip-rows " +
-            std::to_string(kernel.thickness + 1) + " or more");
+            "has a stencil radius of " + std::to_string(kernel.radius) +
+            "; tiles of so few rows cannot be swept in parallelograms, convert the store with "
+            "--strip-rows " +
+            std::to_string(kernel.radius + 1) + " or more");
     if (shape.tile_columns && kernel.layout == &layouts::row_major)
         return refuse("was made for whole rows; the store is cut into tiles of " +
                       std::to_string(shape.tile_columns) + " columns");

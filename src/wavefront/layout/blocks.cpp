@@ -26,7 +26,7 @@ struct Parts {
 };
 
 Parts parts_of(const BlockShape& shape, std::uint64_t rows, std::uint64_t columns) {
-    const auto t = shape.thickness;
+    const auto t = shape.radius;
     if (shape.layout != BlockLayout::frontier || rows < 2 * t || columns < 2 * t)
         return {{{0, 0, rows, columns}, {}, {}, {}, {}}, 1};
     return {{{0, 0, t, columns},
@@ -69,7 +69,7 @@ void copy(const std::byte *from, std::byte *to, std::uint64_t bytes) {
 
 Outcome check_blocks(const BlockShape& shape) {
     const bool sound = shape.rows > 0 && shape.columns > 0 && shape.block_rows > 0 &&
-                       shape.block_columns > 0 && shape.thickness > 0;
+                       shape.block_columns > 0 && shape.radius > 0;
     if (sound) return Done{};
     return Failure{LW_ERR_ARGUMENT, "blocks of " + std::to_string(shape.block_rows) + " x " +
                                         std::to_string(shape.block_columns) + " in a matrix of " +
@@ -86,7 +86,7 @@ std::uint64_t block_elements(const BlockShape& shape, std::uint64_t rows, std::u
     return elements;
 }
 
-std::uint64_t band_elements(const BlockShape& shape, std::uint64_t first_row) {
+std::uint64_t row_of_blocks_elements(const BlockShape& shape, std::uint64_t first_row) {
     const auto rows = std::min(shape.block_rows, shape.rows - first_row);
     const auto whole = shape.columns / shape.block_columns;
     const auto rest = shape.columns % shape.block_columns;
@@ -97,12 +97,12 @@ std::uint64_t band_elements(const BlockShape& shape, std::uint64_t first_row) {
 std::uint64_t layout_elements(const BlockShape& shape) {
     std::uint64_t elements = 0;
     for (std::uint64_t row = 0; row < shape.rows; row += shape.block_rows)
-        elements += band_elements(shape, row);
+        elements += row_of_blocks_elements(shape, row);
     return elements;
 }
 
-std::uint64_t pack_band(const BlockShape& shape, const void *rows, std::uint64_t row_count,
-                        void *band) {
+std::uint64_t pack_row_of_blocks(const BlockShape& shape, const void *rows, std::uint64_t row_count,
+                                 void *band) {
     const auto *from = static_cast<const std::byte *>(rows);
     auto *to = static_cast<std::byte *>(band);
     const auto size = shape.element_bytes;
@@ -116,7 +116,8 @@ std::uint64_t pack_band(const BlockShape& shape, const void *rows, std::uint64_t
     return each_run(shape, row_count, move);
 }
 
-void unpack_band(const BlockShape& shape, const void *band, std::uint64_t row_count, void *rows) {
+void unpack_row_of_blocks(const BlockShape& shape, const void *band, std::uint64_t row_count,
+                          void *rows) {
     const auto *from = static_cast<const std::byte *>(band);
     auto *to = static_cast<std::byte *>(rows);
     const auto size = shape.element_bytes;
@@ -127,7 +128,7 @@ void unpack_band(const BlockShape& shape, const void *band, std::uint64_t row_co
     });
 }
 
-BlockShape strip_in_blocks(const Shape& shape, BlockLayout layout) {
+BlockShape strip_in_blocks(const MatrixShape& shape, BlockLayout layout) {
     return {.rows = shape.strip_rows,
             .columns = shape.columns,
             .block_rows = shape.strip_rows,

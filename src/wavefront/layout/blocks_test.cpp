@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The layouts against paper 002: where elements lie, what they cost, and that
-// nothing is lost on the way there and back.
+// The layouts against Clauss, Gustedt and Suter (PDP 2008): where elements lie, what they cost, and
+// that nothing is lost on the way there and back.
 
 #include "wavefront/layout/blocks.hpp"
 
@@ -30,9 +30,9 @@ TEST(BlocksTest, AFrontierBlockIsTopLeftInteriorRightBottom) {
                            .block_columns = 4,
                            .layout = BlockLayout::frontier};
     const auto rows = counted(16);
-    std::vector<double> band(band_elements(shape, 0));
+    std::vector<double> band(row_of_blocks_elements(shape, 0));
 
-    pack_band(shape, rows.data(), 4, band.data());
+    pack_row_of_blocks(shape, rows.data(), 4, band.data());
 
     EXPECT_THAT(band,
                 ElementsAre(0, 1, 2, 3, 0, 4, 8, 12, 5, 6, 9, 10, 3, 7, 11, 15, 12, 13, 14, 15));
@@ -42,9 +42,9 @@ TEST(BlocksTest, ABlockIsOnePiece) {
     const BlockShape shape{
         .rows = 2, .columns = 5, .block_rows = 2, .block_columns = 2, .layout = BlockLayout::block};
     const auto rows = counted(10);
-    std::vector<double> band(band_elements(shape, 0));
+    std::vector<double> band(row_of_blocks_elements(shape, 0));
 
-    pack_band(shape, rows.data(), 2, band.data());
+    pack_row_of_blocks(shape, rows.data(), 2, band.data());
 
     EXPECT_THAT(band, ElementsAre(0, 1, 5, 6, 2, 3, 7, 8, 4, 9));
 }
@@ -73,16 +73,16 @@ TEST(BlocksTest, NothingIsLostThereAndBack) {
                                .columns = between(1, 40),
                                .block_rows = between(1, 20),
                                .block_columns = between(1, 20),
-                               .thickness = between(1, 3),
+                               .radius = between(1, 3),
                                .layout = static_cast<BlockLayout>(between(0, 2))};
         const auto values = counted(shape.rows * shape.columns);
         std::vector<double> back(values.size(), -1.0);
 
         for (std::uint64_t row = 0; row < shape.rows; row += shape.block_rows) {
             const auto count = std::min(shape.block_rows, shape.rows - row);
-            std::vector<double> band(band_elements(shape, row));
-            pack_band(shape, values.data() + row * shape.columns, count, band.data());
-            unpack_band(shape, band.data(), count, back.data() + row * shape.columns);
+            std::vector<double> band(row_of_blocks_elements(shape, row));
+            pack_row_of_blocks(shape, values.data() + row * shape.columns, count, band.data());
+            unpack_row_of_blocks(shape, band.data(), count, back.data() + row * shape.columns);
         }
 
         EXPECT_EQ(back, values);

@@ -17,29 +17,31 @@
 
 namespace lanewise::wavefront {
 
-struct Shape;
+struct MatrixShape;
 
 struct Layout {
     const char *name;
-    /* Whether each row of a band begins `skew` vectors later than the one above it. */
+    /* Whether each row of a row block begins `skew` vectors later than the one above it. */
     bool rows_lag = false;
     /* Elements of one strip of `shape.strip_rows` rows. */
-    std::uint64_t (*strip_elements)(const Shape& shape) = nullptr;
+    std::uint64_t (*strip_elements)(const MatrixShape& shape) = nullptr;
     /* From rows in row-major order, at most strip_rows of them; returns how many elements at the
      * beginning of the strip are filled. */
-    std::uint64_t (*pack)(const Shape& shape, const std::byte *rows, std::uint64_t row_count,
+    std::uint64_t (*pack)(const MatrixShape& shape, const std::byte *rows, std::uint64_t row_count,
                           std::byte *strip) = nullptr;
-    void (*unpack)(const Shape& shape, const std::byte *strip, std::uint64_t row_count,
+    void (*unpack)(const MatrixShape& shape, const std::byte *strip, std::uint64_t row_count,
                    std::byte *rows) = nullptr;
     /* Where element (row, column) of a strip lies, in elements; null where no kernel works on
      * strips that lie so, because each is converted first. */
-    std::uint64_t (*offset)(const Shape& shape, std::uint64_t row, std::uint64_t column) = nullptr;
+    std::uint64_t (*offset)(const MatrixShape& shape, std::uint64_t row,
+                            std::uint64_t column) = nullptr;
     /* What the layout asks of a shape beyond check_shape; null: nothing. */
-    Outcome (*check)(const Shape& shape) = nullptr;
+    Outcome (*check)(const MatrixShape& shape) = nullptr;
 };
 
 /* The layouts that kernels work on, and the one in memory only, for kernels that go row by row
- * over panels: bands of rows, each beginning `skew` columns further right than the one above. */
+ * over parallelograms: row blocks of rows, each beginning `skew` columns further right than the one
+ * above. */
 namespace layouts {
 extern const Layout row_major;
 extern const Layout skewed;
@@ -54,9 +56,9 @@ std::string store_layout_names();
 Result<const Layout *> layout_named(const std::string& name);
 
 /* `rows` holds `row_count` rows, at most strip_rows; the rest of the strip becomes zero. */
-void pack_strip(const Shape& shape, const std::byte *rows, std::uint64_t row_count,
+void pack_strip(const MatrixShape& shape, const std::byte *rows, std::uint64_t row_count,
                 std::byte *strip);
-void unpack_strip(const Shape& shape, const std::byte *strip, std::uint64_t row_count,
+void unpack_strip(const MatrixShape& shape, const std::byte *strip, std::uint64_t row_count,
                   std::byte *rows);
 
 }  // namespace lanewise::wavefront

@@ -53,56 +53,56 @@ Result<Element> element_named(const std::string& name) {
     return refuse("unknown element \"" + name + "\"; use f32, f64, c64 or c128");
 }
 
-std::uint64_t strip_bytes(const Shape& shape) {
+std::uint64_t strip_bytes(const MatrixShape& shape) {
     return round_up(shape.layout->strip_elements(shape) * element_bytes(shape.element),
                     disk_block_bytes);
 }
 
-Shape tile_of(const Shape& shape) {
+MatrixShape tile_of(const MatrixShape& shape) {
     auto tile = shape;
     if (shape.tile_columns) tile.columns = shape.tile_columns;
     tile.tile_columns = 0;
     return tile;
 }
 
-std::uint64_t tile_bytes(const Shape& shape) {
+std::uint64_t tile_bytes(const MatrixShape& shape) {
     return strip_bytes(tile_of(shape));
 }
 
-std::uint64_t slanted_band_rows(const Shape& shape, std::uint64_t thickness) {
-    const auto least = std::max(skew_lanes, thickness + 1);
+std::uint64_t slanted_rows_per_block(const MatrixShape& shape, std::uint64_t radius) {
+    const auto least = std::max(skew_lanes, radius + 1);
     for (auto rows = least; rows < shape.strip_rows; ++rows) {
         if (shape.strip_rows % rows == 0) return rows;
     }
     return shape.strip_rows;
 }
 
-Shape with_layout(Shape shape, const Layout *layout, std::uint64_t skew) {
+MatrixShape with_layout(MatrixShape shape, const Layout *layout, std::uint64_t skew) {
     shape.layout = layout;
     shape.skew = skew;
     return shape;
 }
 
-bool lie_alike(const Shape& one, const Shape& other) {
+bool lie_alike(const MatrixShape& one, const MatrixShape& other) {
     return one.layout == other.layout && one.skew == other.skew;
 }
 
-std::uint64_t slot_bytes(const Shape& stored, const Shape& worked) {
+std::uint64_t slot_bytes(const MatrixShape& stored, const MatrixShape& worked) {
     return std::max(strip_bytes(stored), strip_bytes(worked));
 }
 
-std::uint64_t rows_in_strip(const Shape& shape, std::uint64_t index) {
+std::uint64_t rows_in_strip(const MatrixShape& shape, std::uint64_t index) {
     return std::min(shape.strip_rows, shape.rows - index * shape.strip_rows);
 }
 
-std::uint64_t default_strip_rows(const Shape& shape) {
+std::uint64_t default_strip_rows(const MatrixShape& shape) {
     const auto row_bytes = std::max<std::uint64_t>(shape.columns, 1) * element_bytes(shape.element);
     const auto wanted = (transfer_bytes_min + row_bytes - 1) / row_bytes;
     return round_up(std::clamp<std::uint64_t>(wanted, 1, std::max<std::uint64_t>(shape.rows, 1)),
                     skew_lanes);
 }
 
-Outcome check_shape(const Shape& shape) {
+Outcome check_shape(const MatrixShape& shape) {
     const auto sides = std::to_string(shape.rows) + " x " + std::to_string(shape.columns);
     if (shape.rows < 1 || shape.columns < 1 || shape.rows > side_max || shape.columns > side_max)
         return refuse("a matrix of " + sides + " cannot be; both sides are from 1 to 2^40");
@@ -118,14 +118,14 @@ Outcome check_shape(const Shape& shape) {
     return shape.layout->check ? shape.layout->check(shape) : Outcome(Done{});
 }
 
-void pack_strip(const Shape& shape, const std::byte *rows, std::uint64_t row_count,
+void pack_strip(const MatrixShape& shape, const std::byte *rows, std::uint64_t row_count,
                 std::byte *strip) {
     const auto used =
         shape.layout->pack(shape, rows, row_count, strip) * element_bytes(shape.element);
     std::memset(strip + used, 0, strip_bytes(shape) - used);
 }
 
-void unpack_strip(const Shape& shape, const std::byte *strip, std::uint64_t row_count,
+void unpack_strip(const MatrixShape& shape, const std::byte *strip, std::uint64_t row_count,
                   std::byte *rows) {
     shape.layout->unpack(shape, strip, row_count, rows);
 }

@@ -19,7 +19,7 @@ constexpr std::uint64_t tiles_min = 2;
 constexpr std::uint64_t tiles_max = 64;
 
 // A tile is taken apart into rows of its own before they join those of the strip.
-std::uint64_t least_bytes(const Shape& shape) {
+std::uint64_t least_bytes(const MatrixShape& shape) {
     const auto columns = shape.columns + shape.tile_columns;
     return shape.strip_rows * columns * element_bytes(shape.element) +
            tiles_min * tile_bytes(shape) + sums_bytes(shape);
@@ -31,7 +31,7 @@ std::uint64_t tiles_under_way(std::uint64_t tile_bytes) {
     return std::clamp(bytes_under_way / tile_bytes, tiles_min, tiles_max);
 }
 
-Result<std::vector<std::uint64_t>> plan_moving(std::span<const Shape> stores,
+Result<std::vector<std::uint64_t>> plan_moving(std::span<const MatrixShape> stores,
                                                std::uint64_t memory_bytes) {
     std::uint64_t needed_bytes = program_bytes;
     for (const auto& shape : stores) needed_bytes += least_bytes(shape);

@@ -21,7 +21,7 @@ std::uint64_t tiles_under_way(std::uint64_t tile_bytes);
 
 /* Tiles under way for each of the stores that rows are read from or written to at the same time.
  * LW_ERR_ARGUMENT with the least that would do where the budget is below it. */
-Result<std::vector<std::uint64_t>> plan_moving(std::span<const Shape> stores,
+Result<std::vector<std::uint64_t>> plan_moving(std::span<const MatrixShape> stores,
                                                std::uint64_t memory_bytes);
 
 }  // namespace lanewise::wavefront

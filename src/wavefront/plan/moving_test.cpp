@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 constexpr std::uint64_t mebibyte = 1 << 20;
 
 // Strips of a mebibyte.
-Shape strips(std::uint64_t rows = 1024) {
+MatrixShape strips(std::uint64_t rows = 1024) {
     return {.rows = rows, .columns = 1024, .strip_rows = 128};
 }
 

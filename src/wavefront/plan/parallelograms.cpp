@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See panels.hpp.
+// See parallelograms.hpp.
 
 #include "wavefront/plan/parallelograms.hpp"
 
@@ -29,44 +29,45 @@ struct Choice {
 };
 
 std::uint64_t buffers_for(const Request& request, std::uint64_t waves) {
-    return std::min(strips_in_work(request, waves, request.shape.band_rows, Order::tiled) + 1,
+    return std::min(strips_in_work(request, waves, request.shape.rows_per_block, Order::tiled) + 1,
                     request.shape.strip_count());
 }
 
-// Frontiers on their way to and from both neighbours, for all waves of a panel.
+// Halos on their way to and from both neighbours, for all waves of a parallelogram.
 std::uint64_t letters_bytes(const Request& request, std::uint64_t waves, std::uint64_t width) {
     if (request.parts == Parts::one) return 0;
     const auto row = std::min(width, request.shape.columns) * element_bytes(request.shape.element);
-    return 4 * waves * request.thickness * row;
+    return 4 * waves * request.radius * row;
 }
 
-std::uint64_t memory_for_panels(const Request& request, std::uint64_t waves, std::uint64_t width) {
+std::uint64_t memory_for_parallelograms(const Request& request, std::uint64_t waves,
+                                        std::uint64_t width) {
     const auto& shape = request.shape;
-    const PanelGeometry geometry(shape, request.thickness, waves, width, request.place);
+    const ParallelogramGeometry geometry(shape, request.radius, waves, width, request.place);
     return own_memory_bytes(shape, request.threads) + letters_bytes(request, waves, width) +
-           panel_memory(shape, request.disk_layout, request.twins, geometry)
+           parallelogram_memory(shape, request.disk_layout, request.twins, geometry)
                .bytes(buffers_for(request, waves));
 }
 
-// The widest panels that fit, in whole tiles; none: not even one tile does.
+// The widest parallelograms that fit, in whole tiles; none: not even one tile does.
 std::optional<Choice> widest(const Request& request, std::uint64_t waves) {
     const auto tile = request.shape.tile_columns;
     const auto choice = [&](std::uint64_t width) {
         const auto twice =
-            static_cast<double>((waves + 2) * columns_a_round(request.shape, request.thickness));
-        return Choice{waves, width, memory_for_panels(request, waves, width),
+            static_cast<double>((waves + 2) * columns_a_round(request.shape, request.radius));
+        return Choice{waves, width, memory_for_parallelograms(request, waves, width),
                       (1.0 + twice / static_cast<double>(width)) / static_cast<double>(waves)};
     };
     // Parts have agreed on a width that fits on all.
-    if (request.panel_vectors) return choice(request.panel_vectors);
+    if (request.parallelogram_vectors) return choice(request.parallelogram_vectors);
     const auto fits = [&](std::uint64_t tiles) {
-        return memory_for_panels(request, waves, tiles * tile) <= request.memory_bytes;
+        return memory_for_parallelograms(request, waves, tiles * tile) <= request.memory_bytes;
     };
     if (!fits(1)) return std::nullopt;
     const auto& shape = request.shape;
-    const auto step = columns_a_round(shape, request.thickness);
+    const auto step = columns_a_round(shape, request.radius);
     const auto most =
-        (shape.row_elements() + step * (shape.rows / shape.band_rows + waves)) / tile + 1;
+        (shape.row_elements() + step * (shape.rows / shape.rows_per_block + waves)) / tile + 1;
     std::uint64_t tiles = 1;
     for (auto more = most; more > 0; more /= 2) {
         while (tiles + more <= most && fits(tiles + more)) tiles += more;
@@ -74,13 +75,13 @@ std::optional<Choice> widest(const Request& request, std::uint64_t waves) {
     return choice(tiles * tile);
 }
 
-void count_bytes(const Request& request, const PanelGeometry& geometry, Plan& plan) {
+void count_bytes(const Request& request, const ParallelogramGeometry& geometry, Plan& plan) {
     const auto& shape = request.shape;
     const auto tile = tile_bytes(with_layout(shape, request.disk_layout));
     const auto carried = shape.data_count + request.twins;
     std::uint64_t read = 0;
     std::uint64_t written = 0;
-    for (std::uint64_t p = 0; p < geometry.panels(); ++p) {
+    for (std::uint64_t p = 0; p < geometry.parallelograms(); ++p) {
         for (std::uint64_t s = 0; s < shape.strip_count(); ++s) {
             const auto window = geometry.window(s, p);
             const auto data = window.data_tiles[1] - window.data_tiles[0];
@@ -98,56 +99,61 @@ void count_bytes(const Request& request, const PanelGeometry& geometry, Plan& pl
 
 }  // namespace
 
-std::uint64_t slant_of_row(const Shape& shape, std::uint32_t thickness, std::uint64_t row) {
-    return row / shape.band_rows * columns_a_round(shape, thickness) +
-           row % shape.band_rows * shape.skew;
+std::uint64_t slant_of_row(const MatrixShape& shape, std::uint32_t radius, std::uint64_t row) {
+    return row / shape.rows_per_block * columns_a_round(shape, radius) +
+           row % shape.rows_per_block * shape.skew;
 }
 
-PanelGeometry::PanelGeometry(const Shape& shape, std::uint32_t thickness, std::uint64_t waves,
-                             std::uint64_t panel_vectors, const PanelPlace& place)
+ParallelogramGeometry::ParallelogramGeometry(const MatrixShape& shape, std::uint32_t radius,
+                                             std::uint64_t waves,
+                                             std::uint64_t parallelogram_vectors,
+                                             const ParallelogramPlace& place)
     : shape_(shape),
-      step_(columns_a_round(shape, thickness)),
+      step_(columns_a_round(shape, radius)),
       waves_(waves),
-      width_(panel_vectors),
-      bands_((shape.rows + shape.band_rows - 1) / shape.band_rows),
+      width_(parallelogram_vectors),
+      row_blocks_((shape.rows + shape.rows_per_block - 1) / shape.rows_per_block),
       place_(place) {
-    // The last wave has to get to the end of the last band.
-    const auto way = shape.row_elements() + std::max(place.slant, step_ * bands_) + step_ * waves_;
-    panels_ = (way + width_ - 1) / width_;
+    // The last wave has to get to the end of the last row block.
+    const auto way =
+        shape.row_elements() + std::max(place.slant, step_ * row_blocks_) + step_ * waves_;
+    parallelograms_ = (way + width_ - 1) / width_;
 }
 
-// Left of it no wave has anything more to do in this panel or later, nor reads anything.
-std::uint64_t PanelGeometry::first_needed(std::uint64_t strip, std::uint64_t panel) const {
+// Left of it no wave has anything more to do in this parallelogram or later, nor reads anything.
+std::uint64_t ParallelogramGeometry::first_needed(std::uint64_t strip,
+                                                  std::uint64_t parallelogram) const {
     const auto all = shape_.tiles_in_strip() * shape_.tile_columns;
-    if (panel >= panels_) return all;
-    const auto last_band = std::min((strip + 1) * bands_in_strip(), bands_) - 1;
-    const auto off = place_.offset + step_ * (last_band + waves_ + 1) + lag();
-    const auto first = less(panel * width_, off, all);
+    if (parallelogram >= parallelograms_) return all;
+    const auto last_row_block = std::min((strip + 1) * row_blocks_in_strip(), row_blocks_) - 1;
+    const auto off = place_.offset + step_ * (last_row_block + waves_ + 1) + lag();
+    const auto first = less(parallelogram * width_, off, all);
     return first / shape_.tile_columns * shape_.tile_columns;
 }
 
-// Right of it this panel neither updates nor reads anything.
-std::uint64_t PanelGeometry::end_needed(std::uint64_t strip, std::uint64_t panel) const {
-    const auto first_band = strip * bands_in_strip();
-    return less((panel + 1) * width_ + 2 * step_, place_.offset + step_ * first_band,
+// Right of it this parallelogram neither updates nor reads anything.
+std::uint64_t ParallelogramGeometry::end_needed(std::uint64_t strip,
+                                                std::uint64_t parallelogram) const {
+    const auto first_row_block = strip * row_blocks_in_strip();
+    return less((parallelogram + 1) * width_ + 2 * step_, place_.offset + step_ * first_row_block,
                 shape_.row_elements());
 }
 
-Window PanelGeometry::window(std::uint64_t strip, std::uint64_t panel) const {
+Window ParallelogramGeometry::window(std::uint64_t strip, std::uint64_t parallelogram) const {
     const auto tile = shape_.tile_columns;
     const auto tile_end = [&](std::uint64_t column) {
         return (std::min(column, shape_.columns) + tile - 1) / tile;
     };
     Window window;
-    window.first = first_needed(strip, panel);
-    window.end = end_needed(strip, panel);
-    window.known_end = panel > 0 ? end_needed(strip, panel - 1) : 0;
-    const auto next = first_needed(strip, panel + 1);
+    window.first = first_needed(strip, parallelogram);
+    window.end = end_needed(strip, parallelogram);
+    window.known_end = parallelogram > 0 ? end_needed(strip, parallelogram - 1) : 0;
+    const auto next = first_needed(strip, parallelogram + 1);
     window.done_tiles[0] = window.first / tile;
     window.done_tiles[1] = next / tile;
     window.carried_first = window.end;
     if (window.vectors() == 0) return window;
-    if (panel + 1 < panels_) window.carried_first = next;
+    if (parallelogram + 1 < parallelograms_) window.carried_first = next;
     window.coefficient_tiles[0] = window.first / tile;
     window.coefficient_tiles[1] = std::max(tile_end(window.end), window.coefficient_tiles[0]);
     if (window.end <= window.known_end) return window;
@@ -157,34 +163,35 @@ Window PanelGeometry::window(std::uint64_t strip, std::uint64_t panel) const {
     return window;
 }
 
-std::uint64_t PanelGeometry::window_vectors_max() const {
+std::uint64_t ParallelogramGeometry::window_vectors_max() const {
     const auto wide = width_ + carried_vectors_max();
     return std::min(wide, shape_.row_elements());
 }
 
-std::uint64_t PanelGeometry::carried_vectors_max() const {
-    const auto wide = step_ * (bands_in_strip() + waves_ + 3) + lag() + shape_.tile_columns;
+std::uint64_t ParallelogramGeometry::carried_vectors_max() const {
+    const auto wide = step_ * (row_blocks_in_strip() + waves_ + 3) + lag() + shape_.tile_columns;
     return std::min(wide, shape_.row_elements());
 }
 
-std::uint64_t PanelGeometry::tiles_max() const {
+std::uint64_t ParallelogramGeometry::tiles_max() const {
     return std::min(window_vectors_max() / shape_.tile_columns + 2, shape_.tiles_in_strip());
 }
 
-std::uint64_t PanelGeometry::band_bytes(std::uint64_t vectors) const {
-    return vectors * shape_.band_rows * element_bytes(shape_.element);
+std::uint64_t ParallelogramGeometry::row_block_bytes(std::uint64_t vectors) const {
+    return vectors * shape_.rows_per_block * element_bytes(shape_.element);
 }
 
-std::uint64_t PanelGeometry::strip_window_bytes(std::uint64_t vectors) const {
-    return bands_in_strip() * band_bytes(vectors);
+std::uint64_t ParallelogramGeometry::strip_window_bytes(std::uint64_t vectors) const {
+    return row_blocks_in_strip() * row_block_bytes(vectors);
 }
 
-std::uint64_t carried_bytes(const PanelGeometry& geometry, std::uint64_t vectors) {
+std::uint64_t carried_bytes(const ParallelogramGeometry& geometry, std::uint64_t vectors) {
     return round_up(geometry.strip_window_bytes(vectors), disk_block_bytes);
 }
 
-PanelMemory panel_memory(const Shape& shape, const Layout *disk_layout, std::uint32_t twins,
-                         const PanelGeometry& geometry) {
+ParallelogramMemory parallelogram_memory(const MatrixShape& shape, const Layout *disk_layout,
+                                         std::uint32_t twins,
+                                         const ParallelogramGeometry& geometry) {
     const auto tile = tile_bytes(with_layout(shape, disk_layout));
     const auto carried =
         (shape.data_count + twins) * carried_bytes(geometry, geometry.carried_vectors_max());
@@ -195,7 +202,7 @@ PanelMemory panel_memory(const Shape& shape, const Layout *disk_layout, std::uin
             .slots = shape.matrix_count() + twins};
 }
 
-Result<Plan> make_panel_plan(const Request& request) {
+Result<Plan> make_parallelogram_plan(const Request& request) {
     const auto wanted = wanted_waves(request);
     std::optional<Choice> best;
     for (auto waves = wanted; waves > 0; waves /= 2) {
@@ -205,11 +212,11 @@ Result<Plan> make_panel_plan(const Request& request) {
         if (request.waves) break;
     }
     Plan plan;
-    plan.memory_bytes_min = memory_for_panels(request, 1, request.shape.tile_columns);
+    plan.memory_bytes_min = memory_for_parallelograms(request, 1, request.shape.tile_columns);
     if (!best)
-        return too_small(
-            request, request.waves ? memory_for_panels(request, wanted, request.shape.tile_columns)
-                                   : plan.memory_bytes_min);
+        return too_small(request, request.waves ? memory_for_parallelograms(
+                                                      request, wanted, request.shape.tile_columns)
+                                                : plan.memory_bytes_min);
     plan.passes = (request.iterations + best->waves - 1) / best->waves;
     plan.waves = request.parts == Parts::several
                      ? best->waves
@@ -217,11 +224,11 @@ Result<Plan> make_panel_plan(const Request& request) {
     plan.tiling = choose_tiling(request, plan.waves, Order::tiled);
     plan.threads =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.tiling.groups));
-    plan.band_rows = request.shape.band_rows;
-    plan.panel_vectors = best->width;
-    const PanelGeometry geometry(request.shape, request.thickness, plan.waves, best->width,
-                                 request.place);
-    plan.panels = geometry.panels();
+    plan.rows_per_block = request.shape.rows_per_block;
+    plan.parallelogram_vectors = best->width;
+    const ParallelogramGeometry geometry(request.shape, request.radius, plan.waves, best->width,
+                                         request.place);
+    plan.parallelograms = geometry.parallelograms();
     plan.buffers = buffers_for(request, best->waves);
     plan.memory_bytes = best->memory_bytes;
     count_bytes(request, geometry, plan);

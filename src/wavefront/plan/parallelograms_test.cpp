@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Windows of panels fit together whatever the shape, and panels keep to the budget.
+// Windows of parallelograms fit together whatever the shape, and parallelograms keep to the budget.
 
 #include "wavefront/plan/parallelograms.hpp"
 
@@ -29,26 +29,26 @@ Request long_rows(std::uint64_t rows, std::uint64_t columns, std::uint64_t memor
     return request;
 }
 
-TEST(PanelsTest, WindowsOfNeighbouringPanelsFitTogether) {
+TEST(ParallelogramsTest, WindowsOfNeighbouringParallelogramsFitTogether) {
     std::mt19937_64 random(3);
     const auto between = [&](std::uint64_t low, std::uint64_t high) {
         return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
     };
     for (int trial = 0; trial < 300; ++trial) {
-        const Shape shape{.rows = between(1, 200),
-                          .columns = between(1, 300),
-                          .layout = &layouts::skewed,
-                          .strip_rows = 8 * between(1, 4),
-                          .tile_columns = between(1, 64),
-                          .skew = between(1, 3)};
+        const MatrixShape shape{.rows = between(1, 200),
+                                .columns = between(1, 300),
+                                .layout = &layouts::skewed,
+                                .strip_rows = 8 * between(1, 4),
+                                .tile_columns = between(1, 64),
+                                .skew = between(1, 3)};
         const auto width = shape.tile_columns * between(1, 9);
-        const PanelGeometry geometry(shape, static_cast<std::uint32_t>(between(1, 7)),
-                                     between(1, 40), width);
+        const ParallelogramGeometry geometry(shape, static_cast<std::uint32_t>(between(1, 7)),
+                                             between(1, 40), width);
         for (std::uint64_t s = 0; s < shape.strip_count(); ++s) {
             std::uint64_t done = 0;
             std::uint64_t carried = 0;
             std::uint64_t known = 0;
-            for (std::uint64_t p = 0; p < geometry.panels(); ++p) {
+            for (std::uint64_t p = 0; p < geometry.parallelograms(); ++p) {
                 const auto window = geometry.window(s, p);
                 EXPECT_EQ(window.done_tiles[0], done);
                 EXPECT_GE(window.done_tiles[1], done);
@@ -71,7 +71,7 @@ TEST(PanelsTest, WindowsOfNeighbouringPanelsFitTogether) {
     }
 }
 
-TEST(PanelsTest, LongRowsAreSweptWithManyWavesAPassInLittleMemory) {
+TEST(ParallelogramsTest, LongRowsAreSweptWithManyWavesAPassInLittleMemory) {
     constexpr std::uint64_t million = 1 << 20;
     auto whole = long_rows(4096, 4 * million, std::uint64_t{1} << 30);
     whole.shape.tile_columns = 0;
@@ -81,14 +81,14 @@ TEST(PanelsTest, LongRowsAreSweptWithManyWavesAPassInLittleMemory) {
 
     ASSERT_TRUE(plan) << plan.failure().sentence;
     EXPECT_GE(plan->waves, 32u);
-    EXPECT_GT(plan->panels, 1u);
+    EXPECT_GT(plan->parallelograms, 1u);
     EXPECT_LE(plan->memory_bytes, std::uint64_t{1} << 30);
     // Each byte is read a little more than once in a pass.
     const double once = 56.0 * 4096 * 4.0 * million * static_cast<double>(plan->passes);
     EXPECT_LT(static_cast<double>(plan->read_bytes + plan->written_bytes), 1.25 * once);
 }
 
-TEST(PanelsTest, TooSmallABudgetIsNamedAndTheNamedOneWorks) {
+TEST(ParallelogramsTest, TooSmallABudgetIsNamedAndTheNamedOneWorks) {
     auto request = long_rows(512, 1 << 20, 1 << 20);
 
     const auto refused = make_plan(request);

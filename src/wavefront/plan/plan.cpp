@@ -14,18 +14,18 @@
 namespace lanewise::wavefront {
 namespace {
 
-constexpr std::uint32_t thickness_max = 8;
+constexpr std::uint32_t radius_max = 8;
 // One strip being read and one being written while the waves work on the others.
 constexpr std::uint64_t strips_in_transfer_min = 2;
 constexpr std::uint64_t strips_in_transfer = 4;
 // Where no rate is known: more waves than any disk measured so far needed (18 to 90).
 constexpr std::uint64_t waves_without_rates = 128;
-// Waves of a group, and the rounds by which it advances: a band then comes from memory once for
-// eight waves or more. With more of them a group waits longer for the one before.
+// Waves of a group, and the rounds by which it advances: a row block then comes from memory once
+// for eight waves or more. With more of them a group waits longer for the one before.
 constexpr std::uint64_t group_waves_max = 16;
 // Groups a thread, so that one is ready while others wait.
 constexpr std::uint64_t groups_per_thread = 2;
-constexpr std::uint64_t span_vectors_min = 16;
+constexpr std::uint64_t column_block_vectors_min = 16;
 // From here on a budget is worth cutting rows for.
 constexpr std::uint64_t long_rows_bytes = std::uint64_t{1} << 30;
 // Twice the break-even leaves the disk idle half of the time: it may slow down without harm.
@@ -35,27 +35,27 @@ Failure refuse(const std::string& sentence) {
     return {LW_ERR_ARGUMENT, sentence};
 }
 
-// The widest band of `thickness` rows or more that divides a strip, eight rows where possible:
-// short bands keep waves close together, long ones make hand-offs rare.
-std::uint64_t choose_band_rows(const Request& request) {
+// The widest row block of `radius` rows or more that divides a strip, eight rows where possible:
+// short row blocks keep waves close together, long ones make hand-offs rare.
+std::uint64_t choose_rows_per_block(const Request& request) {
     const auto& shape = request.shape;
     if (shape.layout == &layouts::skewed) return skew_lanes;
     const auto least =
-        std::max<std::uint64_t>(request.thickness, std::min(shape.strip_rows, skew_lanes));
+        std::max<std::uint64_t>(request.radius, std::min(shape.strip_rows, skew_lanes));
     for (auto rows = least; rows < shape.strip_rows; ++rows) {
         if (shape.strip_rows % rows == 0) return rows;
     }
     return shape.strip_rows;
 }
 
-// A span of the bands that a group works on fills half of the cache: the other half is for what
-// comes next, and for other programs.
-std::uint64_t choose_span(const Request& request, std::uint64_t group_waves) {
+// A column block of the row blocks that a group works on fills half of the cache: the other half is
+// for what comes next, and for other programs.
+std::uint64_t choose_column_block(const Request& request, std::uint64_t group_waves) {
     const auto& shape = request.shape;
     const auto vector_bytes = skew_lanes * element_bytes(shape.element);
     const auto vectors =
         request.cache_bytes / 2 / ((group_waves + 2) * shape.matrix_count() * vector_bytes);
-    return std::max(vectors / 8 * 8, span_vectors_min);
+    return std::max(vectors / 8 * 8, column_block_vectors_min);
 }
 
 }  // namespace
@@ -68,19 +68,19 @@ Tiling choose_tiling(const Request& request, std::uint64_t waves, Order order) {
         std::clamp<std::uint64_t>(waves / (groups_per_thread * threads), 1, group_waves_max);
     return {.groups = (waves + per_group - 1) / per_group,
             .rounds = per_group,
-            .span = choose_span(request, per_group)};
+            .column_block = choose_column_block(request, per_group)};
 }
 
-std::uint64_t strips_in_work(const Request& request, std::uint64_t waves, std::uint64_t band_rows,
-                             Order order) {
-    const auto bands_per_strip = request.shape.strip_rows / band_rows;
+std::uint64_t strips_in_work(const Request& request, std::uint64_t waves,
+                             std::uint64_t rows_per_block, Order order) {
+    const auto row_blocks_per_strip = request.shape.strip_rows / rows_per_block;
     const auto tiling = choose_tiling(request, waves, order);
-    return 2 + (waves + tiling.groups * tiling.rounds - 1) / bands_per_strip;
+    return 2 + (waves + tiling.groups * tiling.rounds - 1) / row_blocks_per_strip;
 }
 
 namespace {
 
-Shape stored(const Request& request) {
+MatrixShape stored(const Request& request) {
     return with_layout(request.shape, request.disk_layout);
 }
 
@@ -91,11 +91,11 @@ std::uint64_t conversion_bytes(const Request& request) {
     return shape.strip_rows * shape.columns * element_bytes(shape.element);
 }
 
-std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint64_t band_rows,
+std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint64_t rows_per_block,
                          Order order, std::uint64_t transfers) {
     const auto& shape = request.shape;
-    const auto strips =
-        std::min(strips_in_work(request, waves, band_rows, order) + transfers, shape.strip_count());
+    const auto strips = std::min(strips_in_work(request, waves, rows_per_block, order) + transfers,
+                                 shape.strip_count());
     const auto scratch = waves * request.scratch_rows * shape.columns *
                          element_bytes(shape.element) * shape.data_count;
     return own_memory_bytes(shape, request.threads) + scratch + conversion_bytes(request) +
@@ -120,17 +120,17 @@ std::uint64_t wanted_waves(const Request& request) {
         request.waves ? request.waves
         : hiding      ? std::max<std::uint64_t>(waves_over_break_even * hiding, request.threads)
                       : waves_without_rates;
-    // A wave more than there are bands would wait for the others without ever working.
+    // A wave more than there are row blocks would wait for the others without ever working.
     return std::min({wanted, request.iterations, request.shape.rows});
 }
 
 namespace {
 
-std::uint64_t waves_that_fit(const Request& request, std::uint64_t band_rows, Order order) {
+std::uint64_t waves_that_fit(const Request& request, std::uint64_t rows_per_block, Order order) {
     const auto useful = wanted_waves(request);
     std::uint64_t fits = 1;
     for (std::uint64_t step = useful; step > 0; step /= 2) {
-        while (fits + step <= useful && memory_for(request, fits + step, band_rows, order,
+        while (fits + step <= useful && memory_for(request, fits + step, rows_per_block, order,
                                                    strips_in_transfer_min) <= request.memory_bytes)
             fits += step;
     }
@@ -144,12 +144,12 @@ struct Chain {
 
 // Tiles need room for the rounds of each group. Where that leaves too few waves to hide the disk,
 // more waves in plain order win more than the cache would.
-Chain choose_chain(const Request& request, std::uint64_t band_rows) {
-    const auto tiled = waves_that_fit(request, band_rows, Order::tiled);
+Chain choose_chain(const Request& request, std::uint64_t rows_per_block) {
+    const auto tiled = waves_that_fit(request, rows_per_block, Order::tiled);
     const auto hiding = waves_to_hide_disk(request);
     const bool enough = request.waves == 0 && tiled >= (hiding ? hiding : waves_without_rates / 4);
     if (enough || tiled == wanted_waves(request)) return {tiled, Order::tiled};
-    const auto plain = waves_that_fit(request, band_rows, Order::plain);
+    const auto plain = waves_that_fit(request, rows_per_block, Order::plain);
     return plain > tiled ? Chain{plain, Order::plain} : Chain{tiled, Order::tiled};
 }
 
@@ -159,14 +159,13 @@ Outcome check_request(const Request& request) {
     if (request.iterations < 1)
         return refuse("0 iterations leave nothing to do; ask for 1 or more");
     if (request.threads < 1) return refuse("0 threads cannot work; use 1 or more");
-    if (request.thickness < 1 || request.thickness > thickness_max)
-        return refuse("thickness " + std::to_string(request.thickness) + " is not within 1 to 8");
-    if (request.thickness > request.shape.strip_rows)
-        return refuse("a frontier of " + std::to_string(request.thickness) +
-                      " rows does not fit into strips of " +
-                      std::to_string(request.shape.strip_rows) +
-                      "; create the store with --strip-rows " + std::to_string(request.thickness) +
-                      " or more");
+    if (request.radius < 1 || request.radius > radius_max)
+        return refuse("stencil radius " + std::to_string(request.radius) + " is not within 1 to 8");
+    if (request.radius > request.shape.strip_rows)
+        return refuse(
+            "a stencil radius of " + std::to_string(request.radius) +
+            " rows does not fit into strips of " + std::to_string(request.shape.strip_rows) +
+            "; create the store with --strip-rows " + std::to_string(request.radius) + " or more");
     return Done{};
 }
 
@@ -197,9 +196,9 @@ Failure too_small(const Request& request, std::uint64_t needed_bytes) {
                                  : ""));
 }
 
-std::uint64_t columns_a_round(const Shape& shape, std::uint64_t thickness) {
-    if (shape.layout == &layouts::slanted) return shape.band_rows * shape.skew;
-    const auto needed = (skew_lanes - 1) * shape.skew + thickness;
+std::uint64_t columns_a_round(const MatrixShape& shape, std::uint64_t radius) {
+    if (shape.layout == &layouts::slanted) return shape.rows_per_block * shape.skew;
+    const auto needed = (skew_lanes - 1) * shape.skew + radius;
     return (needed + 7) / 8 * 8;
 }
 
@@ -207,11 +206,11 @@ std::uint64_t waves_in_pass(std::uint64_t iterations, std::uint64_t passes, std:
     return iterations / passes + (index < iterations % passes ? 1 : 0);
 }
 
-std::uint64_t sums_bytes(const Shape& shape) {
+std::uint64_t sums_bytes(const MatrixShape& shape) {
     return 8 * shape.tile_count() * (shape.matrix_count() + shape.data_count);
 }
 
-std::uint64_t own_memory_bytes(const Shape& shape, std::uint32_t threads) {
+std::uint64_t own_memory_bytes(const MatrixShape& shape, std::uint32_t threads) {
     constexpr std::uint64_t thread = 256 << 10;
     return program_bytes + threads * thread + sums_bytes(shape);
 }
@@ -219,18 +218,18 @@ std::uint64_t own_memory_bytes(const Shape& shape, std::uint32_t threads) {
 Result<Plan> make_plan(const Request& request) {
     const auto sound = check_request(request);
     if (!sound) return sound.failure();
-    if (request.shape.tile_columns) return make_panel_plan(request);
+    if (request.shape.tile_columns) return make_parallelogram_plan(request);
 
     Plan plan;
-    plan.band_rows = choose_band_rows(request);
+    plan.rows_per_block = choose_rows_per_block(request);
     const auto memory = [&](std::uint64_t waves, Order order, std::uint64_t transfers) {
-        return memory_for(request, waves, plan.band_rows, order, transfers);
+        return memory_for(request, waves, plan.rows_per_block, order, transfers);
     };
     plan.memory_bytes_min = memory(1, Order::plain, strips_in_transfer_min);
     if (request.memory_bytes < plan.memory_bytes_min)
         return too_small(request, plan.memory_bytes_min);
 
-    const auto [fitting, order] = choose_chain(request, plan.band_rows);
+    const auto [fitting, order] = choose_chain(request, plan.rows_per_block);
     if (request.waves > fitting && request.waves <= request.iterations &&
         request.waves <= request.shape.rows)
         return refuse(std::to_string(request.waves) + " waves need --memory " +
@@ -246,15 +245,16 @@ Result<Plan> make_plan(const Request& request) {
     plan.threads =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.tiling.groups));
 
-    // A group leaves its bands block by block: transfers go on meanwhile where there is room.
-    auto transfers =
-        strips_in_transfer + 2 * plan.tiling.rounds * plan.band_rows / request.shape.strip_rows;
+    // A group leaves its row blocks block by block: transfers go on meanwhile where there is room.
+    auto transfers = strips_in_transfer +
+                     2 * plan.tiling.rounds * plan.rows_per_block / request.shape.strip_rows;
     while (transfers > strips_in_transfer_min &&
            memory(plan.waves, order, transfers) > request.memory_bytes)
         --transfers;
     plan.memory_bytes = memory(plan.waves, order, transfers);
-    plan.buffers = std::min(strips_in_work(request, plan.waves, plan.band_rows, order) + transfers,
-                            request.shape.strip_count());
+    plan.buffers =
+        std::min(strips_in_work(request, plan.waves, plan.rows_per_block, order) + transfers,
+                 request.shape.strip_count());
     const auto strips = request.shape.strip_count();
     plan.read_bytes =
         plan.passes * strips * request.shape.matrix_count() * strip_bytes(stored(request));

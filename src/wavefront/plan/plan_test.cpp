@@ -81,10 +81,10 @@ TEST(PlanTest, SpreadsIterationsEvenlyOverPasses) {
     EXPECT_EQ(waves_in_pass(64, 3, 2), 21u);
 }
 
-TEST(PlanTest, RefusesAThicknessGreaterThanAStrip) {
+TEST(PlanTest, RefusesARadiusGreaterThanAStrip) {
     auto request = livermore(64, &layouts::row_major);
     request.shape.strip_rows = 2;
-    request.thickness = 3;
+    request.radius = 3;
 
     const auto plan = make_plan(request);
 
@@ -103,7 +103,7 @@ TEST(PlanTest, RefusesMoreWavesThanTheBudgetHoldsAndSaysWhatTheyNeed) {
     EXPECT_THAT(plan.failure().sentence, HasSubstr("64 waves need --memory"));
 }
 
-TEST(PlanTest, ABandOfAGroupFitsIntoTheCache) {
+TEST(PlanTest, ARowBlockOfAGroupFitsIntoTheCache) {
     auto request = livermore(4096, &layouts::skewed);
     request.cache_bytes = mebibyte;
 
@@ -112,8 +112,8 @@ TEST(PlanTest, ABandOfAGroupFitsIntoTheCache) {
     ASSERT_TRUE(plan) << plan.failure().sentence;
     EXPECT_EQ(plan->tiling.groups, 4u);
     EXPECT_EQ(plan->tiling.rounds, 16u);
-    EXPECT_LE(16 * 6 * plan->tiling.span * 64, mebibyte);
-    EXPECT_GE(plan->tiling.span, 64u);
+    EXPECT_LE(16 * 6 * plan->tiling.column_block * 64, mebibyte);
+    EXPECT_GE(plan->tiling.column_block, 64u);
 }
 
 TEST(PlanTest, GivesUpTilesWhereTheBudgetHoldsMoreWavesWithoutThem) {

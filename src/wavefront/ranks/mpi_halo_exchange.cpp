@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See mpi_frontiers.hpp.
+// See mpi_halo_exchange.hpp.
 
 #include "wavefront/ranks/mpi_halo_exchange.hpp"
 
@@ -19,27 +19,27 @@ namespace {
 constexpr int tag_from_above = 1;
 constexpr int tag_from_below = 2;
 constexpr int tag_committed = 3;
-// Between two looks at MPI where nothing moves: a frontier is due every few hundred microseconds.
+// Pause between two polls of MPI when nothing moves; a halo is due every few hundred microseconds.
 constexpr auto rest = std::chrono::microseconds(50);
-// A log is kept for four passes: the one being written never takes the place of the last three.
-// With one wave a pass a neighbour may be two passes behind, and wants what was before them.
+// Logs of four passes are kept, so that the one being written never replaces one of the last
+// three: with one wave per pass a neighbour may be two passes behind and need what preceded them.
 constexpr int log_slots = 4;
 
 std::size_t index(Side side) {
     return side == Side::upper ? 0 : 1;
 }
 
-// What every letter begins with.
+// Every message begins with it.
 struct Head {
     std::uint64_t epoch;
-    std::uint64_t panel;
+    std::uint64_t parallelogram;
     std::uint64_t iteration;
 };
 
 }  // namespace
 
-MpiFrontiers::MpiFrontiers(MPI_Comm comm, std::string folder, std::size_t row_bytes,
-                           std::uint64_t iterations, Reading reading, Pace pace)
+MpiHaloExchange::MpiHaloExchange(MPI_Comm comm, std::string folder, std::size_t row_bytes,
+                                 std::uint64_t iterations, Reading reading, Pace pace)
     : folder_(std::move(folder)),
       row_bytes_(row_bytes),
       iterations_(iterations),
@@ -54,8 +54,8 @@ MpiFrontiers::MpiFrontiers(MPI_Comm comm, std::string folder, std::size_t row_by
     if (rank_ > 0) upper_committed_ = all_iterations_[static_cast<std::size_t>(rank_ - 1)];
 }
 
-MpiFrontiers::~MpiFrontiers() {
-    if (!carrier_.joinable()) {
+MpiHaloExchange::~MpiHaloExchange() {
+    if (!progress_thread_.joinable()) {
         MPI_Comm_free(&comm_);
         return;
     }
@@ -64,25 +64,25 @@ MpiFrontiers::~MpiFrontiers() {
         const std::lock_guard lock(mutex_);
         abandoned_ = true;
     }
-    carrier_.join();
+    progress_thread_.join();
 }
 
-void MpiFrontiers::begin_together() {
-    carrier_ = std::thread(&MpiFrontiers::carry, this);
+void MpiHaloExchange::begin_together() {
+    progress_thread_ = std::thread(&MpiHaloExchange::progress, this);
 }
 
-Outcome MpiFrontiers::begin(const std::vector<std::byte>& first_rows,
-                            const std::vector<std::byte>& last_rows) {
+Outcome MpiHaloExchange::begin(const std::vector<std::byte>& first_rows,
+                               const std::vector<std::byte>& last_rows) {
     const auto read = read_logs();
     if (!read) return read;
-    carrier_ = std::thread(&MpiFrontiers::carry, this);
-    if (has(Side::upper)) give(Side::upper, {iterations_}, first_rows);
+    progress_thread_ = std::thread(&MpiHaloExchange::progress, this);
+    if (has(Side::upper)) send(Side::upper, {iterations_}, first_rows);
     if (!has(Side::lower)) return Done{};
-    give(Side::lower, {iterations_}, last_rows);
+    send(Side::lower, {iterations_}, last_rows);
     for (auto n = first_wanted_by(Side::lower); n < iterations_; ++n) {
         const auto found = logged_.find(n);
         if (found == logged_.end())
-            return Failure{LW_ERR_IO, folder_ + " lacks the frontier of iteration " +
+            return Failure{LW_ERR_IO, folder_ + " lacks the halo of iteration " +
                                           std::to_string(n) + ", which rank " +
                                           std::to_string(rank_ + 1) +
                                           " needs; restore all parts from copies"};
@@ -91,49 +91,49 @@ Outcome MpiFrontiers::begin(const std::vector<std::byte>& first_rows,
     return Done{};
 }
 
-void MpiFrontiers::finish() {
-    if (!carrier_.joinable()) return;
+void MpiHaloExchange::finish() {
+    if (!progress_thread_.joinable()) return;
     {
         const std::lock_guard lock(mutex_);
         closing_ = true;
     }
-    carrier_.join();
+    progress_thread_.join();
 }
 
-bool MpiFrontiers::has(Side side) const {
+bool MpiHaloExchange::has(Side side) const {
     return side == Side::upper ? rank_ > 0 : rank_ + 1 < ranks_;
 }
 
-// A neighbour that is a pass ahead has no use for what it had before.
-std::uint64_t MpiFrontiers::first_wanted_by(Side side) const {
+// A neighbour that is a pass ahead needs nothing that it had before.
+std::uint64_t MpiHaloExchange::first_wanted_by(Side side) const {
     const auto neighbour = side == Side::upper ? rank_ - 1 : rank_ + 1;
     const auto done = all_iterations_[static_cast<std::size_t>(neighbour)];
     const bool read_as_before = side == Side::upper || reading_ == Reading::previous;
     return read_as_before ? done : done + 1;
 }
 
-bool MpiFrontiers::ready(Side side, const Moment& moment) const {
+bool MpiHaloExchange::ready(Side side, const Moment& moment) const {
     const std::lock_guard lock(mutex_);
-    return come_[index(side)].count(key(moment)) > 0;
+    return received_[index(side)].count(key(moment)) > 0;
 }
 
-void MpiFrontiers::wait(Side side, const Moment& moment) {
+void MpiHaloExchange::wait(Side side, const Moment& moment) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return come_[index(side)].count(key(moment)) > 0; });
+    changed_.wait(lock, [&] { return received_[index(side)].count(key(moment)) > 0; });
 }
 
-std::vector<std::byte> MpiFrontiers::take(Side side, const Moment& moment) {
+std::vector<std::byte> MpiHaloExchange::receive(Side side, const Moment& moment) {
     const std::lock_guard lock(mutex_);
-    auto& come = come_[index(side)];
-    auto rows = std::move(come.at(key(moment)));
-    come.erase(come.begin(), come.upper_bound(key(moment)));
+    auto& received = received_[index(side)];
+    auto rows = std::move(received.at(key(moment)));
+    received.erase(received.begin(), received.upper_bound(key(moment)));
     return rows;
 }
 
-void MpiFrontiers::give(Side side, const Moment& moment, const std::vector<std::byte>& rows) {
+void MpiHaloExchange::send(Side side, const Moment& moment, const std::vector<std::byte>& rows) {
     if (pace_ == Pace::own) {
         const std::lock_guard lock(mutex_);
-        given_[index(side)][moment.iteration] = rows;
+        sent_[index(side)][moment.iteration] = rows;
     }
     if (moment.iteration < first_wanted_by(side)) return;
     if (side == Side::upper)
@@ -142,40 +142,40 @@ void MpiFrontiers::give(Side side, const Moment& moment, const std::vector<std::
         post(rank_ + 1, tag_from_above, moment, rows);
 }
 
-void MpiFrontiers::call_on_arrival(std::function<void()> news) {
+void MpiHaloExchange::call_on_arrival(std::function<void()> arrived) {
     const std::lock_guard lock(mutex_);
-    news_ = std::move(news);
+    on_arrival_ = std::move(arrived);
 }
 
-std::vector<double> MpiFrontiers::largest_changes(const std::vector<double>& changes) {
+std::vector<double> MpiHaloExchange::largest_changes(const std::vector<double>& changes) {
     std::unique_lock lock(mutex_);
     changes_ = changes;
-    vote_ = Vote::cast;
-    changed_.wait(lock, [&] { return vote_ == Vote::counted; });
-    vote_ = Vote::none;
+    reduction_ = Reduction::requested;
+    changed_.wait(lock, [&] { return reduction_ == Reduction::done; });
+    reduction_ = Reduction::none;
     return changes_;
 }
 
-// Every part has just told its changes, so none waits for what the thrown away pass would send.
-void MpiFrontiers::begin_again() {
+// Every part has just exchanged its changes, so none waits for halos of the discarded pass.
+void MpiHaloExchange::begin_again() {
     Rows first;
     Rows last;
     {
         const std::lock_guard lock(mutex_);
         ++epoch_;
-        first.swap(given_[index(Side::upper)]);
-        last.swap(given_[index(Side::lower)]);
+        first.swap(sent_[index(Side::upper)]);
+        last.swap(sent_[index(Side::lower)]);
     }
     if (pace_ == Pace::together) return;
-    if (has(Side::upper)) give(Side::upper, {committed_}, first.at(committed_));
-    if (has(Side::lower)) give(Side::lower, {committed_}, last.at(committed_));
+    if (has(Side::upper)) send(Side::upper, {committed_}, first.at(committed_));
+    if (has(Side::lower)) send(Side::lower, {committed_}, last.at(committed_));
 }
 
-void MpiFrontiers::wait_for_all() {
+void MpiHaloExchange::wait_for_all() {
     largest_changes({0.0});
 }
 
-Outcome MpiFrontiers::before_commit(std::uint64_t iterations) {
+Outcome MpiHaloExchange::before_commit(std::uint64_t iterations) {
     if (pace_ == Pace::together) {
         wait_for_all();
         return Done{};
@@ -188,7 +188,7 @@ Outcome MpiFrontiers::before_commit(std::uint64_t iterations) {
         const auto *from = static_cast<const std::byte *>(bytes);
         text.insert(text.end(), from, from + size);
     };
-    const auto& sent_down = given_[index(Side::lower)];
+    const auto& sent_down = sent_[index(Side::lower)];
     for (const auto& [n, rows] : sent_down) {
         append(&n, sizeof n);
         append(rows.data(), rows.size());
@@ -200,8 +200,8 @@ Outcome MpiFrontiers::before_commit(std::uint64_t iterations) {
     return replace_file(log_path(next_slot(first)), text.data(), text.size());
 }
 
-// That of the same pass, logged before a kill and not committed; else that of the oldest.
-int MpiFrontiers::next_slot(std::uint64_t first) const {
+// The slot of the same pass, where it was logged before a kill but not committed; else the oldest.
+int MpiHaloExchange::next_slot(std::uint64_t first) const {
     int oldest = 0;
     std::uint64_t least = ~std::uint64_t{0};
     for (int slot = 0; slot < log_slots; ++slot) {
@@ -216,25 +216,30 @@ int MpiFrontiers::next_slot(std::uint64_t first) const {
     return oldest;
 }
 
-void MpiFrontiers::after_commit(std::uint64_t iterations) {
-    // The next pass overwrites what others would have to go back to.
+void MpiHaloExchange::after_commit(std::uint64_t iterations) {
+    // The next pass overwrites the data that other parts would have to go back to.
     if (pace_ == Pace::together) return wait_for_all();
     {
         const std::lock_guard lock(mutex_);
         committed_ = iterations;
-        for (auto& given : given_) given.erase(given.begin(), given.lower_bound(iterations));
+        for (auto& given : sent_) given.erase(given.begin(), given.lower_bound(iterations));
     }
     if (has(Side::lower)) post(rank_ + 1, tag_committed, {iterations}, {});
 }
 
-std::string MpiFrontiers::log_path(int slot) const {
-    return folder_ + "/frontiers." + std::to_string(slot);
+std::string MpiHaloExchange::log_path(int slot) const {
+    return folder_ + "/halos." + std::to_string(slot);
 }
 
-// What is torn or of another width is as good as absent: begin() says what is missed.
-Outcome MpiFrontiers::read_logs() {
-    for (int slot = 0; slot < log_slots; ++slot) {
-        std::ifstream file(log_path(slot), std::ios::binary);
+// A log that is torn or of another width is skipped; begin() reports what is then missing.
+Outcome MpiHaloExchange::read_logs() {
+    // Parts that were killed under a Lanewise before the rename have logs of the old name.
+    std::vector<std::string> paths;
+    for (int slot = 0; slot < log_slots; ++slot)
+        paths.push_back(folder_ + "/frontiers." + std::to_string(slot));
+    for (int slot = 0; slot < log_slots; ++slot) paths.push_back(log_path(slot));
+    for (const auto& path : paths) {
+        std::ifstream file(path, std::ios::binary);
         const std::string text{std::istreambuf_iterator<char>(file), {}};
         constexpr std::size_t number = sizeof(std::uint64_t);
         if (text.size() < number || (text.size() - number) % (number + row_bytes_) != 0) continue;
@@ -252,18 +257,20 @@ Outcome MpiFrontiers::read_logs() {
     return Done{};
 }
 
-void MpiFrontiers::post(int to, int tag, const Moment& moment, const std::vector<std::byte>& rows) {
-    Letter letter{to, tag, std::vector<std::byte>(sizeof(Head)), MPI_REQUEST_NULL};
-    letter.bytes.insert(letter.bytes.end(), rows.begin(), rows.end());
+void MpiHaloExchange::post(int to, int tag, const Moment& moment,
+                           const std::vector<std::byte>& rows) {
+    Message message{to, tag, std::vector<std::byte>(sizeof(Head)), MPI_REQUEST_NULL};
+    message.bytes.insert(message.bytes.end(), rows.begin(), rows.end());
     const std::lock_guard lock(mutex_);
-    const Head head{epoch_, moment.panel, moment.iteration};
-    std::memcpy(letter.bytes.data(), &head, sizeof head);
-    outbox_.push_back(std::move(letter));
+    const Head head{epoch_, moment.parallelogram, moment.iteration};
+    std::memcpy(message.bytes.data(), &head, sizeof head);
+    to_send_.push_back(std::move(message));
 }
 
-void MpiFrontiers::carry() {
-    std::deque<Letter> under_way;
-    // Who has sent everything goes on receiving until all have: nobody sends to one who left.
+void MpiHaloExchange::progress() {
+    std::deque<Message> under_way;
+    // A rank that has sent everything goes on receiving until all have, so that every message is
+    // received.
     MPI_Request all_done = MPI_REQUEST_NULL;
     bool leaving = false;
     for (;;) {
@@ -273,31 +280,31 @@ void MpiFrontiers::carry() {
         }
         const bool sent = send_waiting(under_way);
         const bool received = receive_one();
-        const bool counted = count_votes();
+        const bool reduced = advance_reduction();
         if (!leaving) {
             const std::lock_guard lock(mutex_);
-            leaving = closing_ && outbox_.empty() && under_way.empty();
+            leaving = closing_ && to_send_.empty() && under_way.empty();
             if (leaving) MPI_Ibarrier(comm_, &all_done);
         } else {
             int left = 0;
             MPI_Test(&all_done, &left, MPI_STATUS_IGNORE);
             if (left) return;
         }
-        if (!sent && !received && !counted) std::this_thread::sleep_for(rest);
+        if (!sent && !received && !reduced) std::this_thread::sleep_for(rest);
     }
 }
 
-bool MpiFrontiers::send_waiting(std::deque<Letter>& under_way) {
+bool MpiHaloExchange::send_waiting(std::deque<Message>& under_way) {
     bool moved = false;
     for (;;) {
-        Letter letter;
+        Message message;
         {
             const std::lock_guard lock(mutex_);
-            if (outbox_.empty()) break;
-            letter = std::move(outbox_.front());
-            outbox_.pop_front();
+            if (to_send_.empty()) break;
+            message = std::move(to_send_.front());
+            to_send_.pop_front();
         }
-        under_way.push_back(std::move(letter));
+        under_way.push_back(std::move(message));
         auto& kept = under_way.back();
         MPI_Isend(kept.bytes.data(), static_cast<int>(kept.bytes.size()), MPI_BYTE, kept.to,
                   kept.tag, comm_, &kept.request);
@@ -313,25 +320,25 @@ bool MpiFrontiers::send_waiting(std::deque<Letter>& under_way) {
     return moved;
 }
 
-bool MpiFrontiers::count_votes() {
+bool MpiHaloExchange::advance_reduction() {
     {
         const std::lock_guard lock(mutex_);
-        if (vote_ == Vote::cast) {
+        if (reduction_ == Reduction::requested) {
             MPI_Iallreduce(MPI_IN_PLACE, changes_.data(), static_cast<int>(changes_.size()),
-                           MPI_DOUBLE, MPI_MAX, comm_, &counting_);
-            vote_ = Vote::under_way;
+                           MPI_DOUBLE, MPI_MAX, comm_, &reduction_request_);
+            reduction_ = Reduction::under_way;
         }
-        if (vote_ != Vote::under_way) return false;
+        if (reduction_ != Reduction::under_way) return false;
         int done = 0;
-        MPI_Test(&counting_, &done, MPI_STATUS_IGNORE);
+        MPI_Test(&reduction_request_, &done, MPI_STATUS_IGNORE);
         if (!done) return false;
-        vote_ = Vote::counted;
+        reduction_ = Reduction::done;
     }
     changed_.notify_all();
     return true;
 }
 
-bool MpiFrontiers::receive_one() {
+bool MpiHaloExchange::receive_one() {
     int there = 0;
     MPI_Message message;
     MPI_Status status;
@@ -349,9 +356,9 @@ bool MpiFrontiers::receive_one() {
         if (status.MPI_TAG == tag_committed)
             upper_committed_ = std::max(upper_committed_, head.iteration);
         else
-            come_[index(status.MPI_TAG == tag_from_above ? Side::upper : Side::lower)]
-                 [{head.epoch, head.panel, head.iteration}] = std::move(bytes);
-        if (news_) news_();
+            received_[index(status.MPI_TAG == tag_from_above ? Side::upper : Side::lower)]
+                     [{head.epoch, head.parallelogram, head.iteration}] = std::move(bytes);
+        if (on_arrival_) on_arrival_();
     }
     changed_.notify_all();
     return true;

@@ -13,23 +13,23 @@
 namespace lanewise::wavefront {
 namespace {
 
-struct Company {
+struct JobRank {
     int rank = 0;
     int ranks = 1;
 };
 
-Outcome check_part(const Store& store, Company company, const Kernel& kernel) {
+Outcome check_part(const Store& store, JobRank job, const Kernel& kernel) {
     const auto& part = store.manifest().part;
     const auto refuse = [&](const std::string& sentence) {
         return Failure{LW_ERR_ARGUMENT, store.folder() + sentence};
     };
-    if (!part || part->rank != static_cast<std::uint64_t>(company.rank) ||
-        part->ranks != static_cast<std::uint64_t>(company.ranks))
-        return refuse(" is not part " + std::to_string(company.rank) + " of " +
-                      std::to_string(company.ranks) + "; lanewise wavefront split makes parts");
-    if (part->halo_rows != kernel.thickness)
-        return refuse(" was split for thickness " + std::to_string(part->halo_rows) + ", " +
-                      kernel.name + " has " + std::to_string(kernel.thickness) +
+    if (!part || part->rank != static_cast<std::uint64_t>(job.rank) ||
+        part->ranks != static_cast<std::uint64_t>(job.ranks))
+        return refuse(" is not part " + std::to_string(job.rank) + " of " +
+                      std::to_string(job.ranks) + "; lanewise wavefront split makes parts");
+    if (part->halo_rows != kernel.radius)
+        return refuse(" was split for stencil radius " + std::to_string(part->halo_rows) + ", " +
+                      kernel.name + " has " + std::to_string(kernel.radius) +
                       "; split it again with --kernel " + kernel.name);
     if (kernel.data_count != 1) return refuse(" has several data matrices; parts have one");
     return Done{};
@@ -52,21 +52,21 @@ std::uint64_t agreed(MPI_Comm comm, std::uint64_t value, MPI_Op operation) {
     return value;
 }
 
-// The slant of panels goes on from part to part, from row to row as within one.
-PanelPlace place_among(MPI_Comm comm, const Shape& shape, std::uint32_t thickness,
-                       Company company) {
-    const auto slant = [&](std::uint64_t row) { return slant_of_row(shape, thickness, row); };
-    const bool last = company.rank + 1 == company.ranks;
+// The slant of parallelograms goes on from part to part, from row to row as within one.
+ParallelogramPlace place_among(MPI_Comm comm, const MatrixShape& shape, std::uint32_t radius,
+                               JobRank job) {
+    const auto slant = [&](std::uint64_t row) { return slant_of_row(shape, radius, row); };
+    const bool last = job.rank + 1 == job.ranks;
     // From the first row that is this part's own to the first of the next part's.
-    const auto own = company.rank > 0 ? slant(thickness) : 0;
-    const auto next = last ? 0 : slant(shape.rows - thickness - 1) + shape.skew - own;
+    const auto own = job.rank > 0 ? slant(radius) : 0;
+    const auto next = last ? 0 : slant(shape.rows - radius - 1) + shape.skew - own;
     std::uint64_t before = 0;
     MPI_Exscan(&next, &before, 1, MPI_UINT64_T, MPI_SUM, comm);
-    PanelPlace place;
+    ParallelogramPlace place;
     // Row 0 of a part is a row of its neighbour's.
-    place.offset = company.rank > 0 ? before - own : 0;
-    const auto bands = (shape.rows + shape.band_rows - 1) / shape.band_rows;
-    place.slant = agreed(comm, place.offset + bands * columns_a_round(shape, thickness), MPI_MAX);
+    place.offset = job.rank > 0 ? before - own : 0;
+    const auto row_blocks = (shape.rows + shape.rows_per_block - 1) / shape.rows_per_block;
+    place.slant = agreed(comm, place.offset + row_blocks * columns_a_round(shape, radius), MPI_MAX);
     return place;
 }
 
@@ -81,66 +81,66 @@ Outcome note_run(MPI_Comm comm, Store& store, std::uint64_t waves, const RunEntr
 }
 
 // With the part's own rows at both ends, beside those of its neighbours.
-Outcome begin(MpiFrontiers& frontiers, const Store& store, std::uint64_t thickness,
-              std::size_t frontier_bytes) {
+Outcome begin(MpiHaloExchange& halo_exchange, const Store& store, std::uint64_t radius,
+              std::size_t halo_bytes) {
     const auto& part = *store.manifest().part;
-    const auto above = part.rank > 0 ? thickness : 0;
-    const auto below = part.rank + 1 < part.ranks ? thickness : 0;
-    std::vector<std::byte> first(frontier_bytes);
-    std::vector<std::byte> last(frontier_bytes);
-    const auto read_first = read_rows(store, 0, above, thickness, first.data());
+    const auto above = part.rank > 0 ? radius : 0;
+    const auto below = part.rank + 1 < part.ranks ? radius : 0;
+    std::vector<std::byte> first(halo_bytes);
+    std::vector<std::byte> last(halo_bytes);
+    const auto read_first = read_rows(store, 0, above, radius, first.data());
     if (!read_first) return read_first;
     const auto end = store.shape().rows - below;
-    const auto read_last = read_rows(store, 0, end - thickness, thickness, last.data());
-    return read_last ? frontiers.begin(first, last) : read_last;
+    const auto read_last = read_rows(store, 0, end - radius, radius, last.data());
+    return read_last ? halo_exchange.begin(first, last) : read_last;
 }
 
-Result<RunReport> work(MPI_Comm comm, Company company, Store& store, const Kernel& kernel,
+Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& kernel,
                        RunOptions options, std::uint64_t wanted) {
     const auto& shape = store.shape();
     const auto done = store.manifest().iterations;
-    const auto frontier_bytes = kernel.thickness * shape.columns * element_bytes(shape.element);
+    const auto halo_bytes = kernel.radius * shape.columns * element_bytes(shape.element);
     const auto pace = shape.tile_columns ? Pace::together : Pace::own;
-    MpiFrontiers frontiers(comm, store.folder(), frontier_bytes, done, kernel.reading, pace);
-    options.frontiers = &frontiers;
+    MpiHaloExchange halo_exchange(comm, store.folder(), halo_bytes, done, kernel.reading, pace);
+    options.halo_exchange = &halo_exchange;
     options.iterations = std::max<std::uint64_t>(wanted - done, 1);
     if (pace == Pace::together)
-        options.place = place_among(comm, working_shape(kernel, shape), kernel.thickness, company);
+        options.place = place_among(comm, working_shape(kernel, shape), kernel.radius, job);
     const auto plan = plan_run(store, kernel, options);
     if (!plan) return plan.failure();
     const auto waves = agree_on_waves(comm, store, plan->waves);
     if (!waves) return waves.failure();
     options.waves = *waves;
     if (pace == Pace::together) {
-        // With fewer waves panels may be wider.
+        // With fewer waves parallelograms may be wider.
         const auto narrower = plan_run(store, kernel, options);
         if (!narrower) return narrower.failure();
-        options.panel_vectors = agreed(comm, narrower->panel_vectors, MPI_MIN);
+        options.parallelogram_vectors = agreed(comm, narrower->parallelogram_vectors, MPI_MIN);
     }
     const auto noted =
         note_run(comm, store, *waves, {kernel.name, kernel.parameters, wanted, options.tolerance});
     if (!noted) return noted.failure();
     if (pace == Pace::together) {
-        frontiers.begin_together();
+        halo_exchange.begin_together();
     } else {
-        const auto begun = begin(frontiers, store, kernel.thickness, frontier_bytes);
+        const auto begun = begin(halo_exchange, store, kernel.radius, halo_bytes);
         if (!begun) return begun.failure();
     }
     if (done >= wanted) {
-        frontiers.finish();
+        halo_exchange.finish();
         return RunReport{};
     }
     auto report = run(store, kernel, options);
-    if (report) frontiers.finish();
+    if (report) halo_exchange.finish();
     return report;
 }
 
 }  // namespace
 
 Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
-    Company company;
-    MPI_Comm_rank(comm, &company.rank);
-    MPI_Comm_size(comm, &company.ranks);
+    JobRank job;
+    MPI_Comm_rank(comm, &job.rank);
+    MPI_Comm_size(comm, &job.ranks);
     auto store = Store::open(asked.folder, Access::changing);
     if (!store) return store.failure();
     const auto& entry = store->manifest().run;
@@ -161,7 +161,7 @@ Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
                             ? make_kernel_for(entry->kernel, entry->parameters, store->shape())
                             : make_kernel_for(asked.kernel, asked.parameters, store->shape());
     if (!kernel) return kernel.failure();
-    const auto sound = check_part(*store, company, *kernel);
+    const auto sound = check_part(*store, job, *kernel);
     if (!sound) return sound.failure();
     auto options = asked.options;
     if (asked.resuming) options.tolerance = entry->tolerance;
@@ -170,7 +170,7 @@ Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
     // One that came to rest wants no more iterations; those behind it may not know yet.
     const auto wanted = agreed(
         comm, asked.resuming ? entry->iterations_wanted : done + asked.options.iterations, MPI_MIN);
-    return work(comm, company, *store, *kernel, options, wanted);
+    return work(comm, job, *store, *kernel, options, wanted);
 }
 
 }  // namespace lanewise::wavefront

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A run over the parts of a store, one on each rank.
+// A run over the parts of a store, one part per rank.
 //
-// Ranks work on the same pass one after the other, and on several passes at
-// once: while rank 1 is in pass p, rank 0 is in pass p + 1. A part becomes the
-// truth after a pass only once the part above has, so that neighbours are never
-// more than a pass apart; those behind catch up when the run is resumed. With a
-// tolerance no part becomes the truth before all have told their changes, so
-// ranks end each pass together.
+// Ranks work on one pass after each other, and on several passes at once: while rank 1
+// is in pass p, rank 0 is in pass p + 1. A part commits a pass only once the part above
+// has, so that neighbours are never more than one pass apart; those behind catch up
+// when the run is resumed. With a tolerance no part commits before all have exchanged
+// their changes, so ranks end each pass together.
 
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A sweep over parts on ranks leaves the bits of the sequential loop: random
-// shapes, waves, threads and layouts, whole rows and panels of tiles.
+// shapes, waves, threads and layouts, whole rows and parallelograms of tiles.
 
 #include "wavefront/ranks/rank_run.hpp"
 
@@ -44,7 +44,7 @@ std::vector<std::string> part_names(const std::string& folder, int ranks) {
 }
 
 struct Trial {
-    Shape shape;
+    MatrixShape shape;
     std::string kernel;
     RankRun run;
 };
@@ -67,12 +67,12 @@ Trial draw(std::uint64_t seed, int ranks) {
     trial.run.options.iterations = between(1, 25);
     trial.run.options.waves = between(1, 9);
     trial.run.options.threads = static_cast<std::uint32_t>(between(1, 2));
-    // Every other round of the kernels goes over panels, narrow ones too.
+    // Every other round of the kernels goes over parallelograms, narrow ones too.
     if (seed / kernel_infos().size() % 2 == 0) return trial;
-    if (trial.shape.strip_rows <= info.thickness) ++trial.shape.strip_rows;
+    if (trial.shape.strip_rows <= info.radius) ++trial.shape.strip_rows;
     trial.shape.columns = between(16, 120);
     trial.shape.tile_columns = between(16, trial.shape.columns);
-    trial.run.options.panel_vectors = trial.shape.tile_columns * between(1, 3);
+    trial.run.options.parallelogram_vectors = trial.shape.tile_columns * between(1, 3);
     return trial;
 }
 
@@ -111,7 +111,7 @@ std::vector<double> prepare(const std::string& folder, const Trial& trial, std::
     auto whole = make_whole(folder, trial, seed);
     EXPECT_TRUE(whole) << whole.failure().sentence;
     const auto split =
-        split_store(*whole, kernel_info(trial.kernel)->thickness, part_names(folder, ranks));
+        split_store(*whole, kernel_info(trial.kernel)->radius, part_names(folder, ranks));
     EXPECT_TRUE(split) << split.failure().sentence;
     auto expected = testing::load<double>(*whole);
     for (std::uint64_t i = 0; i < iterations; ++i) testing::sweep(trial.kernel, expected);
@@ -154,7 +154,7 @@ TEST(RanksTest, AllRanksStopWhereTheSequentialLoopComesToRest) {
     const Job job;
     constexpr double tolerance = 1e-3;
     constexpr std::uint64_t most = 400;
-    // The last two go over panels, the last of them with Jacobi's kernel.
+    // The last two go over parallelograms, the last of them with Jacobi's kernel.
     for (const std::uint64_t seed : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 11u}) {
         const Folder own(Medium::memory);
         const auto folder = shared_folder(own);

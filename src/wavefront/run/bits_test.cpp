@@ -21,7 +21,7 @@ using testing::Matrices;
 using testing::Medium;
 
 struct Trial {
-    Shape shape;
+    MatrixShape shape;
     std::string kernel;
     RunOptions options;
     std::vector<std::string> disks;
@@ -51,7 +51,7 @@ Trial draw(std::uint64_t seed) {
     // Every eighth trial is on a disk, where direct I/O and syncing are real.
     if (seed % 8 == 0) trial.medium = Medium::disk;
     trial.kernel = kernels[between(0, kernels.size() - 1)].name;
-    const std::uint64_t thickness = kernel_info(trial.kernel)->thickness;
+    const std::uint64_t radius = kernel_info(trial.kernel)->radius;
     const auto *const layout = store_layouts()[between(0, store_layouts().size() - 1)];
     const bool skewed = layout == &layouts::skewed;
     trial.shape = {.rows = between(1, 120),
@@ -59,8 +59,8 @@ Trial draw(std::uint64_t seed) {
                    .coefficient_count = kernel_info(trial.kernel)->coefficient_count,
                    .element = between(0, 1) ? Element::f64 : Element::f32,
                    .layout = layout,
-                   .strip_rows = skewed ? 8 * between(1, 4) : between(thickness, 30)};
-    // Some trials have groups of sixteen waves; a small cache makes spans narrow.
+                   .strip_rows = skewed ? 8 * between(1, 4) : between(radius, 30)};
+    // Some trials have groups of sixteen waves; a small cache makes column blocks narrow.
     const bool many = between(0, 3) == 0;
     trial.options.iterations = many ? between(30, 80) : between(1, 12);
     trial.options.waves = between(0, many ? 70 : 8);
@@ -68,11 +68,11 @@ Trial draw(std::uint64_t seed) {
     trial.options.threads = static_cast<std::uint32_t>(between(1, 4));
     trial.options.queue = between(0, 3) ? QueueKind::automatic : QueueKind::threads;
     if (between(0, 3) == 0) trial.disks = {"second"};
-    // A tight budget makes many panels of rows in tiles; in strips of any height they go row by
-    // row.
+    // A tight budget makes many parallelograms of rows in tiles; in strips of any height they go
+    // row by row.
     if (between(0, 3) == 0) {
         const bool by_rows = !skewed && between(0, 1) == 0;
-        trial.shape.strip_rows = by_rows ? between(thickness + 1, 30) : 8 * between(1, 3);
+        trial.shape.strip_rows = by_rows ? between(radius + 1, 30) : 8 * between(1, 3);
         trial.shape.tile_columns = between(1, trial.shape.columns);
         trial.spare_bytes = between(0, 200000);
         return trial;

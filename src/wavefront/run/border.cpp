@@ -9,87 +9,89 @@
 
 namespace lanewise::wavefront {
 
-bool Border::meets_upper(std::uint64_t iteration, std::uint64_t band) const {
-    return set_.frontiers && band == 0 && set_.frontiers->has(Side::upper) &&
+bool Border::meets_upper(std::uint64_t iteration, std::uint64_t row_block) const {
+    return set_.halo_exchange && row_block == 0 && set_.halo_exchange->has(Side::upper) &&
            is_sent(read_above(iteration));
 }
 
-// The band of the first row that reads a row of the lower neighbour.
-bool Border::meets_lower(std::uint64_t iteration, std::uint64_t band) const {
-    return set_.frontiers && set_.frontiers->has(Side::lower) &&
-           band == (set_.shape.rows - 2 * set_.thickness) / set_.band_rows &&
+// The row block of the first row that reads a row of the lower neighbour.
+bool Border::meets_lower(std::uint64_t iteration, std::uint64_t row_block) const {
+    return set_.halo_exchange && set_.halo_exchange->has(Side::lower) &&
+           row_block == (set_.shape.rows - 2 * set_.radius) / set_.rows_per_block &&
            is_sent(iteration - 1);
 }
 
-bool Border::ready(std::uint64_t iteration, std::uint64_t band) const {
-    if (meets_upper(iteration, band) &&
-        !set_.frontiers->ready(Side::upper, moment(read_above(iteration))))
+bool Border::ready(std::uint64_t iteration, std::uint64_t row_block) const {
+    if (meets_upper(iteration, row_block) &&
+        !set_.halo_exchange->ready(Side::upper, moment(read_above(iteration))))
         return false;
-    return !meets_lower(iteration, band) ||
-           set_.frontiers->ready(Side::lower, moment(iteration - 1));
+    return !meets_lower(iteration, row_block) ||
+           set_.halo_exchange->ready(Side::lower, moment(iteration - 1));
 }
 
-void Border::before(std::uint64_t iteration, std::uint64_t band, const Locate& locate) {
-    if (meets_upper(iteration, band))
-        unpack(0, set_.frontiers->take(Side::upper, moment(read_above(iteration))), locate);
-    if (meets_lower(iteration, band))
-        unpack(set_.shape.rows - set_.thickness,
-               set_.frontiers->take(Side::lower, moment(iteration - 1)), locate);
+void Border::before(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate) {
+    if (meets_upper(iteration, row_block))
+        unpack(0, set_.halo_exchange->receive(Side::upper, moment(read_above(iteration))), locate);
+    if (meets_lower(iteration, row_block))
+        unpack(set_.shape.rows - set_.radius,
+               set_.halo_exchange->receive(Side::lower, moment(iteration - 1)), locate);
 }
 
-void Border::after(std::uint64_t iteration, std::uint64_t band, const Locate& locate) {
-    if (!set_.frontiers) return;
-    const auto thickness = set_.thickness;
+void Border::after(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate) {
+    if (!set_.halo_exchange) return;
+    const auto radius = set_.radius;
     const auto rows = set_.shape.rows;
-    if (set_.frontiers->has(Side::upper) && band == (2 * thickness - 1) / set_.band_rows)
-        set_.frontiers->give(Side::upper, moment(iteration), pack(thickness, iteration, locate));
-    if (set_.frontiers->has(Side::lower) && band == (rows - thickness - 1) / set_.band_rows)
-        set_.frontiers->give(Side::lower, moment(iteration),
-                             pack(rows - 2 * thickness, iteration, locate));
+    if (set_.halo_exchange->has(Side::upper) && row_block == (2 * radius - 1) / set_.rows_per_block)
+        set_.halo_exchange->send(Side::upper, moment(iteration), pack(radius, iteration, locate));
+    if (set_.halo_exchange->has(Side::lower) &&
+        row_block == (rows - radius - 1) / set_.rows_per_block)
+        set_.halo_exchange->send(Side::lower, moment(iteration),
+                                 pack(rows - 2 * radius, iteration, locate));
 }
 
 void Border::settle(Side side, std::uint64_t iteration, const Locate& locate) {
-    if (!set_.frontiers || !set_.frontiers->has(side)) return;
+    if (!set_.halo_exchange || !set_.halo_exchange->has(side)) return;
     // What is read updated was there before the last wave began.
     if (side == Side::upper && set_.reading == Reading::updated) return;
-    set_.frontiers->wait(side, moment(iteration));
-    unpack(side == Side::upper ? 0 : set_.shape.rows - set_.thickness,
-           set_.frontiers->take(side, moment(iteration)), locate);
+    set_.halo_exchange->wait(side, moment(iteration));
+    unpack(side == Side::upper ? 0 : set_.shape.rows - set_.radius,
+           set_.halo_exchange->receive(side, moment(iteration)), locate);
 }
 
-// What the wave of `iteration` works on of a row in this panel.
+// What the wave of `iteration` works on of a row in this parallelogram.
 Columns Border::columns_of(std::uint64_t row, std::uint64_t iteration) const {
     const auto wave = iteration - set_.iterations_before - 1;
-    const auto gone = slant_of_row(set_.shape, set_.thickness, row) +
-                      wave * columns_a_round(set_.shape, set_.thickness);
-    const std::int64_t least = set_.thickness;
+    const auto gone = slant_of_row(set_.shape, set_.radius, row) +
+                      wave * columns_a_round(set_.shape, set_.radius);
+    const std::int64_t least = set_.radius;
     const auto most = std::max(least, static_cast<std::int64_t>(set_.shape.columns) - least);
     const auto column = [&](std::int64_t vector) {
         const auto at = vector - static_cast<std::int64_t>(gone);
         return static_cast<std::uint64_t>(std::clamp(at, least, most));
     };
-    return {column(set_.panel.first), column(set_.panel.end)};
+    return {column(set_.parallelogram.first), column(set_.parallelogram.end)};
 }
 
 std::byte *Border::cell(std::uint64_t row, std::uint64_t column, const Locate& locate) const {
     const auto& shape = set_.shape;
     const auto bytes = element_bytes(shape.element);
     const auto in_strip = row % shape.strip_rows;
-    const auto lane = in_strip % set_.band_rows;
-    auto *const band = locate(row / shape.strip_rows) + in_strip / set_.band_rows * set_.band_bytes;
+    const auto lane = in_strip % set_.rows_per_block;
+    auto *const row_block =
+        locate(row / shape.strip_rows) + in_strip / set_.rows_per_block * set_.row_block_bytes;
     if (shape.layout == &layouts::skewed)
-        return band + ((column + shape.skew * lane) * set_.band_rows + lane) * bytes;
+        return row_block + ((column + shape.skew * lane) * set_.rows_per_block + lane) * bytes;
     const auto lag = shape.layout == &layouts::slanted ? shape.skew * lane : 0;
-    return band + lane * (set_.band_bytes / set_.band_rows) + (column + lag) * bytes;
+    return row_block + lane * (set_.row_block_bytes / set_.rows_per_block) + (column + lag) * bytes;
 }
 
 std::vector<std::byte> Border::pack(std::uint64_t first_row, std::uint64_t iteration,
                                     const Locate& locate) const {
     const auto bytes = element_bytes(set_.shape.element);
     std::vector<std::byte> rows;
-    for (std::uint64_t r = 0; r < set_.thickness; ++r) {
+    for (std::uint64_t r = 0; r < set_.radius; ++r) {
         auto columns = Columns{0, set_.shape.columns};
-        if (in_panels()) {
+        if (in_parallelograms()) {
             columns = columns_of(first_row + r, iteration);
             const auto *const range = reinterpret_cast<const std::byte *>(&columns);
             rows.insert(rows.end(), range, range + sizeof columns);
@@ -106,9 +108,9 @@ void Border::unpack(std::uint64_t first_row, const std::vector<std::byte>& rows,
                     const Locate& locate) const {
     const auto bytes = element_bytes(set_.shape.element);
     const auto *from = rows.data();
-    for (std::uint64_t r = 0; r < set_.thickness; ++r) {
+    for (std::uint64_t r = 0; r < set_.radius; ++r) {
         auto columns = Columns{0, set_.shape.columns};
-        if (in_panels()) {
+        if (in_parallelograms()) {
             std::memcpy(&columns, from, sizeof columns);
             from += sizeof columns;
         }

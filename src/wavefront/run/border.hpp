@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Border: where a wave meets the frontiers of a part, band by band.
+// Border: where a wave meets the halos of a part, row block by row block.
 //
-// Of whole rows a frontier has every column. In a panel it has those that the
-// wave works on there, each row with its first column and its end before it;
-// then the rows of neighbours are in the store as the last pass has left them,
-// so that a first wave waits for nobody, and what the last wave of a neighbour
-// leaves is put there before a strip goes.
+// Of whole rows a halo has every column. In a parallelogram it has the columns that the
+// wave works on there, each row preceded by its first column and its end; the
+// neighbours' rows are then in the store as the last pass left them, so the first wave
+// waits for nobody, and what a neighbour's last wave leaves is put in place before a
+// strip is written.
 
 #pragma once
 
@@ -21,13 +21,13 @@
 namespace lanewise::wavefront {
 
 struct BorderSetting {
-    Frontiers *frontiers = nullptr; /* none: nothing waits and nothing moves */
-    Shape shape;
-    std::uint64_t band_rows = 1;
-    std::uint64_t band_bytes = 0; /* from band to band in memory */
-    std::uint32_t thickness = 1;
+    HaloExchange *halo_exchange = nullptr; /* none: nothing waits and nothing moves */
+    MatrixShape shape;
+    std::uint64_t rows_per_block = 1;
+    std::uint64_t row_block_bytes = 0; /* from row block to row block in memory */
+    std::uint32_t radius = 1;
     Reading reading = Reading::updated;
-    Panel panel{};
+    Parallelogram parallelogram{};
     std::uint64_t iterations_before = 0;
 };
 
@@ -39,27 +39,28 @@ class Border {
     Border() = default;
     explicit Border(const BorderSetting& setting) : set_(setting) {}
 
-    /* `iteration` counts from the store's beginning: that of the wave which is to work on `band`.
-     */
-    bool ready(std::uint64_t iteration, std::uint64_t band) const;
-    void before(std::uint64_t iteration, std::uint64_t band, const Locate& locate);
-    void after(std::uint64_t iteration, std::uint64_t band, const Locate& locate);
-    /* In a panel: puts the neighbour's rows after `iteration`, the last one, where they belong. */
+    /* `iteration` counts from the store's beginning: that of the wave which is to work on
+     * `row_block`. */
+    bool ready(std::uint64_t iteration, std::uint64_t row_block) const;
+    void before(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate);
+    void after(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate);
+    /* In a parallelogram: puts the neighbour's rows after `iteration`, the last one, where they
+     * belong. */
     void settle(Side side, std::uint64_t iteration, const Locate& locate);
 
   private:
-    bool in_panels() const { return set_.shape.tile_columns > 0; }
-    Moment moment(std::uint64_t iteration) const { return {iteration, set_.panel.index}; }
+    bool in_parallelograms() const { return set_.shape.tile_columns > 0; }
+    Moment moment(std::uint64_t iteration) const { return {iteration, set_.parallelogram.index}; }
     /* Of the upper neighbour's rows, as the wave of `iteration` reads them. */
     std::uint64_t read_above(std::uint64_t iteration) const {
         return set_.reading == Reading::previous ? iteration - 1 : iteration;
     }
-    /* Whether rows after `iteration` come from a neighbour in this panel, or are there. */
+    /* Whether rows after `iteration` come from a neighbour in this parallelogram, or are there. */
     bool is_sent(std::uint64_t iteration) const {
-        return !in_panels() || iteration > set_.iterations_before;
+        return !in_parallelograms() || iteration > set_.iterations_before;
     }
-    bool meets_upper(std::uint64_t iteration, std::uint64_t band) const;
-    bool meets_lower(std::uint64_t iteration, std::uint64_t band) const;
+    bool meets_upper(std::uint64_t iteration, std::uint64_t row_block) const;
+    bool meets_lower(std::uint64_t iteration, std::uint64_t row_block) const;
     Columns columns_of(std::uint64_t row, std::uint64_t iteration) const;
     std::byte *cell(std::uint64_t row, std::uint64_t column, const Locate& locate) const;
     std::vector<std::byte> pack(std::uint64_t first_row, std::uint64_t iteration,

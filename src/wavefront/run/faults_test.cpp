@@ -99,7 +99,7 @@ class FaultsTest : public ::testing::Test {
               .strip_rows = 8});
     }
 
-    void fill(const Shape& shape) {
+    void fill(const MatrixShape& shape) {
         auto store = Store::create(folder_ / "s", shape, {"u", "a", "b", "c", "d", "e"}, {});
         ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
         store_.emplace(std::move(*store));
@@ -111,7 +111,7 @@ class FaultsTest : public ::testing::Test {
         RunOptions options;
         options.iterations = iterations;
         options.threads = 2;
-        options.panel_vectors = panel_vectors_;
+        options.parallelogram_vectors = parallelogram_vectors_;
         options.wrap_queue = [=](std::unique_ptr<DiskQueue> queue) {
             return std::make_unique<FaultyQueue>(std::move(queue), fault, at);
         };
@@ -122,7 +122,7 @@ class FaultsTest : public ::testing::Test {
         RunOptions options;
         options.iterations = iterations;
         options.threads = 2;
-        options.panel_vectors = panel_vectors_;
+        options.parallelogram_vectors = parallelogram_vectors_;
         options.wrap_queue = [=](std::unique_ptr<DiskQueue> /*queue*/) {
             return make_thread_queue(calls);
         };
@@ -138,12 +138,12 @@ class FaultsTest : public ::testing::Test {
     Folder folder_{Medium::memory};
     std::optional<Store> store_;
     Kernel kernel_;
-    std::uint64_t panel_vectors_ = 0;
+    std::uint64_t parallelogram_vectors_ = 0;
     std::vector<std::vector<double>> before_;
 };
 
-// The same over narrow panels of tiles.
-class FaultsInPanelsTest : public FaultsTest {
+// The same over narrow parallelograms of tiles.
+class FaultsInParallelogramsTest : public FaultsTest {
   protected:
     void SetUp() override {
         fill({.rows = 40,
@@ -152,7 +152,7 @@ class FaultsInPanelsTest : public FaultsTest {
               .layout = &layouts::row_major,
               .strip_rows = 8,
               .tile_columns = 16});
-        panel_vectors_ = 16;
+        parallelogram_vectors_ = 16;
     }
 };
 
@@ -267,7 +267,7 @@ TEST_F(FaultsTest, TransfersThatStopShortAreGoneOnWith) {
     EXPECT_TRUE(verify(*store_)->empty());
 }
 
-TEST_F(FaultsInPanelsTest, TransfersThatStopShortOrEndInAnyOrderGiveTheSameBits) {
+TEST_F(FaultsInParallelogramsTest, TransfersThatStopShortOrEndInAnyOrderGiveTheSameBits) {
     auto expected = testing::load<double>(*store_);
     for (int i = 0; i < 12; ++i) testing::livermore23(expected);
 
@@ -279,7 +279,7 @@ TEST_F(FaultsInPanelsTest, TransfersThatStopShortOrEndInAnyOrderGiveTheSameBits)
     EXPECT_EQ(testing::load<double>(*store_).values[0], expected.values[0]);
 }
 
-TEST_F(FaultsInPanelsTest, ATransferThatFailsIsNamedAndTheDataStay) {
+TEST_F(FaultsInParallelogramsTest, ATransferThatFailsIsNamedAndTheDataStay) {
     for (const std::uint64_t at : {0u, 9u, 31u, 60u}) {
         const auto unread = run_with(Fault::failed_read, at);
         ASSERT_FALSE(unread);
@@ -292,8 +292,8 @@ TEST_F(FaultsInPanelsTest, ATransferThatFailsIsNamedAndTheDataStay) {
     }
 }
 
-// Tiles and what is carried over from panel to panel alike.
-TEST_F(FaultsInPanelsTest, ABitThatFlipsOnTheWayInIsFound) {
+// Tiles and what is carried over from parallelogram to parallelogram alike.
+TEST_F(FaultsInParallelogramsTest, ABitThatFlipsOnTheWayInIsFound) {
     for (std::uint64_t at = 0; at < 60; at += 4) {
         const auto report = run_with(Fault::flipped_bit, at);
 

@@ -20,7 +20,7 @@ bool all_finite(const std::byte *bytes, std::uint64_t size) {
 }
 
 template <typename Real>
-std::string find(const Shape& shape, const Cell& corner, const std::byte *bytes) {
+std::string find(const MatrixShape& shape, const Cell& corner, const std::byte *bytes) {
     const auto elements = shape.strip_rows * shape.row_elements();
     if (all_finite<Real>(bytes, elements * element_bytes(shape.element))) return "";
     const auto parts = element_bytes(shape.element) / sizeof(Real);
@@ -42,7 +42,7 @@ std::string find(const Shape& shape, const Cell& corner, const std::byte *bytes)
 
 }  // namespace
 
-std::string cell_not_finite(const Shape& shape, const Cell& corner, const std::byte *bytes) {
+std::string cell_not_finite(const MatrixShape& shape, const Cell& corner, const std::byte *bytes) {
     const bool single = shape.element == Element::f32 || shape.element == Element::c64;
     return single ? find<float>(shape, corner, bytes) : find<double>(shape, corner, bytes);
 }

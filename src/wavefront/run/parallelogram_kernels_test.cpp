@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Kernels of one's own over panels and over whole rows: two data matrices, every
-// thickness, either reading, real and complex numbers, against a loop written here.
+// Kernels of one's own over parallelograms and over whole rows: two data matrices, every
+// radius, either reading, real and complex numbers, against a loop written here.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using testing::Medium;
 
 // What the update looks at: as far as it may, in all directions.
 struct Reach {
-    std::int64_t thickness = 1;
+    std::int64_t radius = 1;
 };
 
 template <typename Value>
@@ -39,7 +39,7 @@ Value mixed(Value far_above, Value above, Value left, Value right, Value below, 
 template <typename Value>
 void update(void *const *updated, const void *const *data, const void *const *coefficients,
             std::int64_t /*row*/, std::int64_t first, std::int64_t end, void *context) {
-    const auto t = static_cast<const Reach *>(context)->thickness;
+    const auto t = static_cast<const Reach *>(context)->radius;
     const auto count = 2 * t + 1;
     const auto *c = static_cast<const Value *>(coefficients[0]);
     for (std::int64_t m = 0; m < 2; ++m) {
@@ -87,7 +87,7 @@ double largest_change(const Matrices<Value>& before, const Matrices<Value>& afte
 }
 
 struct Trial {
-    Shape shape;
+    MatrixShape shape;
     Reach reach;
     UserKernel kernel;
     RunOptions options;
@@ -100,19 +100,19 @@ Trial draw(std::uint64_t seed, Element element) {
         return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
     };
     Trial trial;
-    trial.reach.thickness = static_cast<std::int64_t>(1 + seed % 8);
-    const auto thickness = static_cast<std::uint64_t>(trial.reach.thickness);
+    trial.reach.radius = static_cast<std::int64_t>(1 + seed % 8);
+    const auto radius = static_cast<std::uint64_t>(trial.reach.radius);
     trial.shape = {.rows = between(1, 90),
                    .columns = between(1, 400),
                    .data_count = 2,
                    .coefficient_count = 1,
                    .element = element,
                    .layout = between(0, 1) ? &layouts::row_major : *layout_named("block"),
-                   .strip_rows = between(thickness + 1, 24)};
+                   .strip_rows = between(radius + 1, 24)};
     // Every fourth goes over whole rows.
     if (between(0, 3)) trial.shape.tile_columns = between(1, trial.shape.columns);
     trial.kernel.name = "mixed";
-    trial.kernel.thickness = static_cast<std::uint32_t>(thickness);
+    trial.kernel.radius = static_cast<std::uint32_t>(radius);
     trial.kernel.reading = seed / 8 % 2 ? Reading::previous : Reading::updated;
     trial.kernel.writes = between(0, 2) ? WriteCheck::trusted : WriteCheck::watched;
     trial.options.iterations = between(1, 20);
@@ -142,7 +142,7 @@ void expect_bits(std::uint64_t seed, Element element, double tolerance) {
     for (double change = 1e9; iterations < trial.options.iterations && change > tolerance;
          ++iterations) {
         const auto before = expected;
-        sweep(expected, trial.kernel.reading, trial.reach.thickness);
+        sweep(expected, trial.kernel.reading, trial.reach.radius);
         if (tolerance > 0.0) change = largest_change(before, expected);
     }
 
@@ -158,24 +158,24 @@ void expect_bits(std::uint64_t seed, Element element, double tolerance) {
             << "matrix " << m;
 }
 
-TEST(PanelKernelsTest, GiveTheBitsOfTheLoop) {
+TEST(ParallelogramKernelsTest, GiveTheBitsOfTheLoop) {
     for (std::uint64_t seed = 0; seed < 96 && !HasFailure(); ++seed)
         expect_bits<double>(seed, Element::f64, 0.0);
 }
 
-TEST(PanelKernelsTest, GiveTheBitsOfTheLoopInComplexNumbers) {
+TEST(ParallelogramKernelsTest, GiveTheBitsOfTheLoopInComplexNumbers) {
     for (std::uint64_t seed = 100; seed < 132 && !HasFailure(); ++seed) {
         expect_bits<std::complex<double>>(seed, Element::c128, 0.0);
         expect_bits<std::complex<float>>(seed, Element::c64, 0.0);
     }
 }
 
-TEST(PanelKernelsTest, StopWhereTheLoopComesToRest) {
+TEST(ParallelogramKernelsTest, StopWhereTheLoopComesToRest) {
     for (std::uint64_t seed = 200; seed < 232 && !HasFailure(); ++seed)
         expect_bits<double>(seed, Element::f64, 1e-3);
 }
 
-TEST(PanelKernelsTest, AreRefusedWhereAStripIsNoHigherThanTheirThickness) {
+TEST(ParallelogramKernelsTest, AreRefusedWhereAStripIsNoHigherThanTheirRadius) {
     Trial trial = draw(2, Element::f64);
     trial.shape.strip_rows = 3;
     trial.kernel.update = &update<double>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See panel_pass.hpp.
+// See parallelogram_pass.hpp.
 
 #include "wavefront/run/parallelogram_pass.hpp"
 
@@ -10,8 +10,8 @@
 
 #include "wavefront/plan/parallelograms.hpp"
 #include "wavefront/run/finite.hpp"
-#include "wavefront/run/window.hpp"
 #include "wavefront/run/waves.hpp"
+#include "wavefront/run/window.hpp"
 #include "wavefront/store/checksum.hpp"
 
 namespace lanewise::wavefront {
@@ -74,16 +74,16 @@ struct Files {
     StripFiles carried; /* a file of its own: one place */
 };
 
-class PanelPass {
+class ParallelogramPass {
   public:
-    PanelPass(const PassRequest& request, std::uint64_t panel_vectors, const PanelPlace& place,
-              Files files)
+    ParallelogramPass(const PassRequest& request, std::uint64_t parallelogram_vectors,
+                      const ParallelogramPlace& place, Files files)
         : request_(request),
           disk_(request.store->shape()),
           shape_(working_shape(*request.kernel, disk_)),
-          geometry_(shape_, request.kernel->thickness, request.waves, panel_vectors, place),
+          geometry_(shape_, request.kernel->radius, request.waves, parallelogram_vectors, place),
           twins_(request.kernel->twins),
-          memory_(panel_memory(shape_, disk_.layout, twins_, geometry_)),
+          memory_(parallelogram_memory(shape_, disk_.layout, twins_, geometry_)),
           files_(std::move(files)),
           tile_rows_(disk_.strip_rows * disk_.tile_columns * element_bytes(disk_.element)),
           carried_sums_(shape_.strip_count()),
@@ -93,8 +93,8 @@ class PanelPass {
     }
 
     Result<PassResult> run() {
-        for (panel_ = 0; panel_ < geometry_.panels(); ++panel_) {
-            const auto done = run_panel();
+        for (parallelogram_ = 0; parallelogram_ < geometry_.parallelograms(); ++parallelogram_) {
+            const auto done = run_parallelogram();
             if (!done) return done.failure();
             report_progress();
         }
@@ -106,9 +106,9 @@ class PanelPass {
     }
 
   private:
-    Outcome run_panel() {
+    Outcome run_parallelogram() {
         const auto set = wave_set();
-        border_ = Border(border_setting(set, set.band_bytes));
+        border_ = Border(border_setting(set, set.row_block_bytes));
         lower_is_settled_ = false;
         Waves waves(set);
         waves.start();
@@ -125,13 +125,13 @@ class PanelPass {
     WaveSet wave_set() {
         return {.kernel = request_.kernel,
                 .shape = shape_,
-                .band_rows = shape_.band_rows,
+                .rows_per_block = shape_.rows_per_block,
                 .waves = request_.waves,
                 .threads = request_.threads,
                 .tiling = request_.tiling,
-                .panel = geometry_.panel(panel_),
-                .band_bytes = geometry_.band_bytes(geometry_.window_vectors_max()),
-                .frontiers = request_.frontiers,
+                .parallelogram = geometry_.parallelogram(parallelogram_),
+                .row_block_bytes = geometry_.row_block_bytes(geometry_.window_vectors_max()),
+                .halo_exchange = request_.halo_exchange,
                 .iterations_before = request_.store->manifest().iterations,
                 .measuring = request_.measuring,
                 .locate = [this](std::uint64_t strip,
@@ -141,7 +141,7 @@ class PanelPass {
 
     Outcome move_strips(Waves& waves) {
         const auto strips = shape_.strip_count();
-        const auto per_strip = waves.bands_per_strip();
+        const auto per_strip = waves.row_blocks_per_strip();
         std::uint64_t stored = 0;
         submit_load(0);
         for (std::uint64_t s = 0; s < strips; ++s) {
@@ -155,7 +155,7 @@ class PanelPass {
             }
             const auto put = unpack(s);
             if (!put) return put;
-            waves.load(std::min(per_strip, waves.band_count() - s * per_strip));
+            waves.load(std::min(per_strip, waves.row_block_count() - s * per_strip));
         }
         for (; stored < strips; ++stored) {
             const auto done = store(waves, stored);
@@ -165,19 +165,19 @@ class PanelPass {
     }
 
     // Rows of the lower neighbour lie in the last strip, and maybe in the one before.
-    bool has_lower_frontier(std::uint64_t strip) const {
-        return request_.frontiers && request_.frontiers->has(Side::lower) &&
-               (strip + 1) * shape_.strip_rows > shape_.rows - request_.kernel->thickness;
+    bool has_lower_halo(std::uint64_t strip) const {
+        return request_.halo_exchange && request_.halo_exchange->has(Side::lower) &&
+               (strip + 1) * shape_.strip_rows > shape_.rows - request_.kernel->radius;
     }
 
-    // The last wave has left the strip, and the band below it; all bands where it is to get what
-    // the neighbour's last wave leaves.
-    std::uint64_t bands_to_leave(const Waves& waves, std::uint64_t strip) const {
-        if (has_lower_frontier(strip)) return waves.band_count();
-        return std::min((strip + 1) * waves.bands_per_strip() + 1, waves.band_count());
+    // The last wave has left the strip, and the row block below it; all row blocks where it is to
+    // get what the neighbour's last wave leaves.
+    std::uint64_t row_blocks_to_leave(const Waves& waves, std::uint64_t strip) const {
+        if (has_lower_halo(strip)) return waves.row_block_count();
+        return std::min((strip + 1) * waves.row_blocks_per_strip() + 1, waves.row_block_count());
     }
     bool is_left(const Waves& waves, std::uint64_t strip) const {
-        return waves.finished() >= bands_to_leave(waves, strip);
+        return waves.finished() >= row_blocks_to_leave(waves, strip);
     }
 
     // Rows of neighbours as the next pass is to find them.
@@ -185,14 +185,14 @@ class PanelPass {
         const auto iteration = request_.store->manifest().iterations + request_.waves;
         const auto locate = [this](std::uint64_t s) { return origin(s, written_by_last(0)); };
         if (strip == 0) border_.settle(Side::upper, iteration, locate);
-        if (!has_lower_frontier(strip) || lower_is_settled_) return;
+        if (!has_lower_halo(strip) || lower_is_settled_) return;
         border_.settle(Side::lower, iteration, locate);
         lower_is_settled_ = true;
     }
 
     // Vector 0 of a strip, were all of it there.
     std::byte *origin(std::uint64_t strip, std::uint32_t matrix) const {
-        const auto first = geometry_.window(strip, panel_).first;
+        const auto first = geometry_.window(strip, parallelogram_).first;
         return slot(strip, matrix) - geometry_.piece_bytes(first);
     }
 
@@ -205,7 +205,7 @@ class PanelPass {
                which * memory_.load_bytes;
     }
     WindowPlace place(std::uint64_t strip, std::uint32_t matrix, const Window& window) const {
-        return {slot(strip, matrix), geometry_.band_bytes(geometry_.window_vectors_max()),
+        return {slot(strip, matrix), geometry_.row_block_bytes(geometry_.window_vectors_max()),
                 window.first, window.end};
     }
     std::uint64_t tile_index(std::uint64_t strip, std::uint64_t tile) const {
@@ -226,7 +226,7 @@ class PanelPass {
     // Tiles of the data, those of the coefficients, what is carried: one behind the other. Tiles of
     // a strip lie side by side on the disk, too.
     void submit_load(std::uint64_t strip) {
-        const auto window = geometry_.window(strip, panel_);
+        const auto window = geometry_.window(strip, parallelogram_);
         auto *to = staging(strip % 2);
         for (std::uint32_t m = 0; m < shape_.matrix_count(); ++m) {
             const auto *tiles = is_data(m) ? window.data_tiles : window.coefficient_tiles;
@@ -244,7 +244,7 @@ class PanelPass {
     }
 
     Outcome unpack(std::uint64_t strip) {
-        const auto window = geometry_.window(strip, panel_);
+        const auto window = geometry_.window(strip, parallelogram_);
         const auto rows = rows_in_strip(shape_, strip);
         auto *from = staging(strip % 2);
         for (std::uint32_t i = 0; i < carried_count(); ++i) clear(strip, carried_matrix(i), window);
@@ -293,12 +293,12 @@ class PanelPass {
     }
 
     Outcome store(Waves& waves, std::uint64_t strip) {
-        if (!waves.wait_finished(bands_to_leave(waves, strip)))
+        if (!waves.wait_finished(row_blocks_to_leave(waves, strip)))
             return Failure{LW_ERR_OPERATION, "a kernel failed"};
         settle(strip);
         const auto free = batches_.wait_for(stores);
         if (!free) return free;
-        const auto window = geometry_.window(strip, panel_);
+        const auto window = geometry_.window(strip, parallelogram_);
         const auto rows = rows_in_strip(shape_, strip);
         auto *to = staging(2);
         for (std::uint32_t m = 0; m < shape_.data_count; ++m) {
@@ -347,7 +347,7 @@ class PanelPass {
     }
 
     enum class Way { in, out };
-    // Bands or rows one behind the other, out of or into a window.
+    // Row blocks or rows one behind the other, out of or into a window.
     void copy_pieces(std::byte *window, std::byte *packed, std::uint64_t vectors, Way way) const {
         const auto stride = geometry_.piece_bytes(geometry_.window_vectors_max());
         const auto bytes = geometry_.piece_bytes(vectors);
@@ -383,21 +383,21 @@ class PanelPass {
 
     void report_progress() {
         if (request_.progress)
-            request_.progress({shape_.strip_count() * (panel_ + 1) / geometry_.panels(),
-                               shape_.strip_count(), request_.waves, result_.read_bytes,
-                               result_.written_bytes});
+            request_.progress(
+                {shape_.strip_count() * (parallelogram_ + 1) / geometry_.parallelograms(),
+                 shape_.strip_count(), request_.waves, result_.read_bytes, result_.written_bytes});
     }
 
     const PassRequest& request_;
-    Shape disk_;  /* as tiles lie on disk */
-    Shape shape_; /* as the kernel works on windows of them */
-    PanelGeometry geometry_;
+    MatrixShape disk_;  /* as tiles lie on disk */
+    MatrixShape shape_; /* as the kernel works on windows of them */
+    ParallelogramGeometry geometry_;
     std::uint32_t twins_;
-    PanelMemory memory_;
+    ParallelogramMemory memory_;
     Files files_;
     std::vector<std::byte> tile_rows_;
     std::vector<std::uint64_t> carried_sums_;
-    std::uint64_t panel_ = 0;
+    std::uint64_t parallelogram_ = 0;
     Border border_;
     bool lower_is_settled_ = false;
     PassResult result_;
@@ -406,8 +406,9 @@ class PanelPass {
 
 }  // namespace
 
-Result<PassResult> run_panel_pass(const PassRequest& request, std::uint64_t panel_vectors,
-                                  const PanelPlace& place) {
+Result<PassResult> run_parallelogram_pass(const PassRequest& request,
+                                          std::uint64_t parallelogram_vectors,
+                                          const ParallelogramPlace& place) {
     const auto& store = *request.store;
     Files files;
     for (std::uint32_t m = 0; m < store.shape().matrix_count(); ++m) {
@@ -426,7 +427,7 @@ Result<PassResult> run_panel_pass(const PassRequest& request, std::uint64_t pane
     auto carried = store.open_scratch("carried");
     if (!carried) return carried.failure();
     files.carried = std::move(*carried);
-    return PanelPass(request, panel_vectors, place, std::move(files)).run();
+    return ParallelogramPass(request, parallelogram_vectors, place, std::move(files)).run();
 }
 
 }  // namespace lanewise::wavefront

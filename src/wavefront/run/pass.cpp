@@ -52,26 +52,26 @@ class Pass {
 
   private:
     WaveSet wave_set() {
-        const auto per_strip = shape_.strip_rows / request_.band_rows;
+        const auto per_strip = shape_.strip_rows / request_.rows_per_block;
         return {.kernel = request_.kernel,
                 .shape = shape_,
-                .band_rows = request_.band_rows,
+                .rows_per_block = request_.rows_per_block,
                 .waves = request_.waves,
                 .threads = request_.threads,
                 .tiling = request_.tiling,
-                .frontiers = request_.frontiers,
+                .halo_exchange = request_.halo_exchange,
                 .iterations_before = request_.store->manifest().iterations,
                 .measuring = request_.measuring,
                 .locate = [this](std::uint64_t strip,
                                  std::uint32_t matrix) { return slot(strip, matrix); },
-                // A strip may be written after its last band, and its buffer be used again after
-                // the first band below it.
+                // A strip may be written after its last row block, and its buffer be used again
+                // after the first row block below it.
                 .last_wave_done =
                     [this, per_strip](std::uint64_t first, std::uint64_t end) {
                         const bool strip_ended = end / per_strip > first / per_strip;
-                        const bool band_below =
+                        const bool row_block_below =
                             (end + per_strip - 1) / per_strip > (first + per_strip - 1) / per_strip;
-                        if (strip_ended || band_below || end == waves_.band_count())
+                        if (strip_ended || row_block_below || end == waves_.row_block_count())
                             request_.queue->wake();
                     }};
     }
@@ -84,7 +84,8 @@ class Pass {
 
     bool converting() const { return !converted_rows_.empty(); }
 
-    void convert(const Shape& from, const Shape& to, std::uint64_t strip, std::byte *bytes) {
+    void convert(const MatrixShape& from, const MatrixShape& to, std::uint64_t strip,
+                 std::byte *bytes) {
         if (!converting()) return;
         const auto rows = rows_in_strip(shape_, strip);
         unpack_strip(from, bytes, rows, converted_rows_.data());
@@ -109,10 +110,10 @@ class Pass {
         return Done{};
     }
 
-    // Bands of the last wave after which the buffer of `strip` is free.
+    // Row blocks of the last wave after which the buffer of `strip` is free.
     bool is_free(std::uint64_t strip) const {
         const auto needed =
-            std::min((strip + 1) * waves_.bands_per_strip() + 1, waves_.band_count());
+            std::min((strip + 1) * waves_.row_blocks_per_strip() + 1, waves_.row_block_count());
         return writes_pending_[strip] == 0 && waves_.finished() >= needed;
     }
 
@@ -126,11 +127,12 @@ class Pass {
     }
 
     Outcome submit_writes() {
-        // A strip that is converted where it lies must not be read by the band below any more.
+        // A strip that is converted where it lies must not be read by the row block below any more.
         const std::uint64_t below = converting() ? 1 : 0;
         while (next_write_ < strips_ &&
-               waves_.finished() >= std::min((next_write_ + 1) * waves_.bands_per_strip() + below,
-                                             waves_.band_count())) {
+               waves_.finished() >=
+                   std::min((next_write_ + 1) * waves_.row_blocks_per_strip() + below,
+                            waves_.row_block_count())) {
             for (std::uint32_t m = 0; m < shape_.data_count; ++m) {
                 auto *bytes = slot(next_write_, m);
                 if (request_.finite == Finite::checked) {
@@ -180,9 +182,9 @@ class Pass {
         convert(disk_, shape_, strip, slot(strip, matrix));
         --reads_pending_[strip];
         while (strips_loaded_ < strips_ && reads_pending_[strips_loaded_] == 0) {
-            const auto per_strip = waves_.bands_per_strip();
+            const auto per_strip = waves_.row_blocks_per_strip();
             const auto first = strips_loaded_ * per_strip;
-            waves_.load(std::min(first + per_strip, waves_.band_count()) - first);
+            waves_.load(std::min(first + per_strip, waves_.row_block_count()) - first);
             ++strips_loaded_;
         }
         return Done{};
@@ -206,8 +208,8 @@ class Pass {
     }
 
     const PassRequest& request_;
-    Shape disk_;                            /* as strips lie on disk */
-    Shape shape_;                           /* as the kernel works on them */
+    MatrixShape disk_;                      /* as strips lie on disk */
+    MatrixShape shape_;                     /* as the kernel works on them */
     std::vector<std::byte> converted_rows_; /* between the two, where they differ */
     std::vector<StripFiles> sources_;
     std::vector<StripFiles> targets_;

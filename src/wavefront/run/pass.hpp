@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Pass: every strip through memory once, while K waves work on those inside.
+// Pass: every strip goes through memory once, while K waves work on those inside.
 //
 // Where the store's layout is not the one that the kernel works on, a strip is
-// rearranged once when it has come and once before it goes.
+// converted once after it is read and once before it is written.
 //
-// The calling thread moves strips: it reads as far ahead as the ring of buffers
-// allows, checks each strip's checksum, and writes a strip behind the last
-// wave. Compute threads meet it in two counters only.
+// The calling thread moves strips: it reads as far ahead as the ring of buffers allows,
+// verifies each strip's checksum, and writes a strip behind the last wave. It shares
+// only two counters with the compute threads.
 
 #pragma once
 
@@ -39,11 +39,11 @@ struct PassRequest {
     DiskQueue *queue = nullptr;
     const Memory *ring = nullptr; /* buffers x matrices x slot_bytes */
     std::uint64_t buffers = 0;
-    std::uint64_t band_rows = 8;
+    std::uint64_t rows_per_block = 8;
     std::uint64_t waves = 1;
     std::uint32_t threads = 1;
     Tiling tiling;
-    Frontiers *frontiers = nullptr;
+    HaloExchange *halo_exchange = nullptr;
     bool measuring = false;
     Finite finite = Finite::assumed;
     std::function<void(const PassProgress& progress)> progress{}; /* may be empty */

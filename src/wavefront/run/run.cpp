@@ -28,8 +28,8 @@ std::uint64_t peak_memory_bytes() {
     return 0;
 }
 
-// The first wave after which the sequential loop would have stopped; none: waves.
-std::uint64_t first_at_rest(const std::vector<double>& changes, double tolerance) {
+// The first wave after which the sequential loop would have stopped; the number of waves: none.
+std::uint64_t first_converged(const std::vector<double>& changes, double tolerance) {
     const auto found = std::find_if(changes.begin(), changes.end(),
                                     [&](double change) { return change <= tolerance; });
     return static_cast<std::uint64_t>(found - changes.begin());
@@ -53,7 +53,7 @@ class Run {
         auto ring = Memory::reserve(ring_bytes());
         if (!ring) return ring.failure();
         ring_ = std::move(*ring);
-        queue_->lend(ring_);
+        queue_->register_memory(ring_);
         const auto noted = note_run();
         if (!noted) return noted.failure();
 
@@ -75,14 +75,15 @@ class Run {
     std::uint64_t ring_bytes() const {
         const auto& stored = store_.shape();
         const auto worked = working_shape(kernel_, stored);
-        if (!plan_.panel_vectors)
+        if (!plan_.parallelogram_vectors)
             return plan_.buffers * stored.matrix_count() * slot_bytes(stored, worked);
-        const PanelGeometry geometry(worked, kernel_.thickness, plan_.waves, plan_.panel_vectors,
-                                     options_.place);
-        return panel_memory(worked, stored.layout, kernel_.twins, geometry).bytes(plan_.buffers);
+        const ParallelogramGeometry geometry(worked, kernel_.radius, plan_.waves,
+                                             plan_.parallelogram_vectors, options_.place);
+        return parallelogram_memory(worked, stored.layout, kernel_.twins, geometry)
+            .bytes(plan_.buffers);
     }
 
-    // Kept before the first pass, so that a killed run can be gone on with.
+    // Recorded before the first pass, so that a killed run can be resumed.
     Outcome note_run() {
         auto manifest = store_.manifest();
         manifest.run = RunEntry{noted_name(kernel_), kernel_.parameters,
@@ -92,7 +93,7 @@ class Run {
 
     // Parts end their passes at the same iterations, even those that have fallen behind.
     std::uint64_t next_waves() {
-        if (!options_.frontiers)
+        if (!options_.halo_exchange)
             return waves_in_pass(options_.iterations, plan_.passes, passes_done_++);
         const auto until_whole = options_.waves - store_.manifest().iterations % options_.waves;
         return std::min(until_whole, options_.iterations - report_.iterations);
@@ -103,18 +104,18 @@ class Run {
         if (!result) return result.failure();
         if (is_tested(waves)) {
             const auto changes = changes_everywhere(*result);
-            const auto rested = first_at_rest(changes, options_.tolerance);
-            report_.converged = rested < waves;
-            if (rested + 1 < waves) {
-                waves = rested + 1;
-                if (options_.frontiers) options_.frontiers->begin_again();
+            const auto converged_at = first_converged(changes, options_.tolerance);
+            report_.converged = converged_at < waves;
+            if (converged_at + 1 < waves) {
+                waves = converged_at + 1;
+                if (options_.halo_exchange) options_.halo_exchange->begin_again();
                 result = stream(waves);
                 if (!result) return result.failure();
             }
             report_.last_change = changes[waves - 1];
         }
         report_.iterations += waves;
-        return make_true(*result, waves);
+        return commit(*result, waves);
     }
 
     bool is_tested(std::uint64_t waves) const {
@@ -123,8 +124,8 @@ class Run {
     }
 
     std::vector<double> changes_everywhere(const PassResult& result) {
-        return options_.frontiers ? options_.frontiers->largest_changes(result.changes)
-                                  : result.changes;
+        return options_.halo_exchange ? options_.halo_exchange->largest_changes(result.changes)
+                                      : result.changes;
     }
 
     Result<PassResult> stream(std::uint64_t waves) {
@@ -133,24 +134,25 @@ class Run {
                             .queue = queue_.get(),
                             .ring = &ring_,
                             .buffers = plan_.buffers,
-                            .band_rows = plan_.band_rows,
+                            .rows_per_block = plan_.rows_per_block,
                             .waves = waves,
                             .threads = plan_.threads,
                             .tiling = {},
-                            .frontiers = options_.frontiers,
+                            .halo_exchange = options_.halo_exchange,
                             .measuring = options_.tolerance > 0.0,
                             .finite = options_.finite};
         request.tiling = plan_.tiling;
         // A part's waves go one by one, however few a pass has.
-        if (options_.frontiers) request.tiling.groups = waves;
+        if (options_.halo_exchange) request.tiling.groups = waves;
         if (options_.progress)
             request.progress = [this](const PassProgress& pass) {
                 options_.progress(
                     {report_.iterations, options_.iterations, pass, monotonic_s() - began_s_});
             };
-        auto result = plan_.panel_vectors
-                          ? run_panel_pass(request, plan_.panel_vectors, options_.place)
-                          : run_pass(request);
+        auto result =
+            plan_.parallelogram_vectors
+                ? run_parallelogram_pass(request, plan_.parallelogram_vectors, options_.place)
+                : run_pass(request);
         if (!result) return result;
         ++report_.passes;
         report_.read_bytes += result->read_bytes;
@@ -158,7 +160,7 @@ class Run {
         return result;
     }
 
-    Outcome make_true(const PassResult& result, std::uint64_t waves) {
+    Outcome commit(const PassResult& result, std::uint64_t waves) {
         auto manifest = store_.manifest();
         for (std::uint32_t m = 0; m < store_.shape().data_count; ++m) {
             const auto text = store_.write_next_sums(m, result.sums[m]);
@@ -167,17 +169,17 @@ class Run {
             manifest.matrices[m].sums = *text;
         }
         manifest.iterations += waves;
-        // A sweep that came to rest wants no more iterations.
+        // A sweep that has converged needs no more iterations.
         if (report_.converged) manifest.run->iterations_wanted = manifest.iterations;
-        if (!options_.frontiers) return store_.commit(manifest);
-        const auto kept = options_.frontiers->before_commit(manifest.iterations);
+        if (!options_.halo_exchange) return store_.commit(manifest);
+        const auto kept = options_.halo_exchange->before_commit(manifest.iterations);
         if (!kept) return kept;
-        if (plan_.panel_vectors) {
+        if (plan_.parallelogram_vectors) {
             const auto former = store_.keep_former();
             if (!former) return former;
         }
         const auto committed = store_.commit(manifest);
-        if (committed) options_.frontiers->after_commit(manifest.iterations);
+        if (committed) options_.halo_exchange->after_commit(manifest.iterations);
         return committed;
     }
 
@@ -186,7 +188,7 @@ class Run {
     const RunOptions& options_;
     Plan plan_;
     Memory ring_;
-    std::unique_ptr<DiskQueue> queue_; /* after the memory that is lent to it */
+    std::unique_ptr<DiskQueue> queue_; /* after the memory that is registered with it */
     double began_s_ = 0.0;
     std::uint64_t passes_done_ = 0;
     RunReport report_;
@@ -207,10 +209,10 @@ std::uint64_t cache_bytes() {
     return bytes > 0 ? static_cast<std::uint64_t>(bytes) : usual;
 }
 
-Request request_for(const Shape& stored, const Kernel& kernel, const RunOptions& options) {
+Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options) {
     return {.shape = working_shape(kernel, stored),
             .disk_layout = stored.layout,
-            .thickness = kernel.thickness,
+            .radius = kernel.radius,
             .iterations = options.iterations,
             .memory_bytes = options.memory_bytes,
             .threads = options.threads ? options.threads : processor_count(),
@@ -220,9 +222,9 @@ Request request_for(const Shape& stored, const Kernel& kernel, const RunOptions&
             .cache_bytes = kernel.steps == Steps::whole ? 0
                            : options.cache_bytes        ? options.cache_bytes
                                                         : cache_bytes(),
-            .parts = options.frontiers ? Parts::several : Parts::one,
+            .parts = options.halo_exchange ? Parts::several : Parts::one,
             .place = options.place,
-            .panel_vectors = options.panel_vectors,
+            .parallelogram_vectors = options.parallelogram_vectors,
             .rates = options.rates};
 }
 
@@ -233,7 +235,7 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
         return Failure{LW_ERR_ARGUMENT,
                        "tolerance " + std::to_string(options.tolerance) + " is not 0 or above"};
     const auto& part = store.manifest().part;
-    if (part && part->ranks > 1 && !options.frontiers)
+    if (part && part->ranks > 1 && !options.halo_exchange)
         return Failure{LW_ERR_ARGUMENT,
                        store.folder() + " is part " + std::to_string(part->rank) + " of " +
                            std::to_string(part->ranks) + "; run them together: mpirun -n " +

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Run: as many passes as the iterations need, each made the truth when whole.
+// Run: as many passes as the iterations need, each committed when it is complete.
 //
-// A run that is killed at any moment leaves the data of the last whole pass;
-// `resume` goes on from there. With a tolerance the run ends at exactly the
-// iteration at which the sequential loop would: a pass in which an earlier wave
-// came to rest is thrown away and run again with fewer waves.
+// A run that is killed at any moment leaves the data of the last whole pass; `resume`
+// continues from there. With a tolerance the run ends at exactly the iteration at which
+// the sequential loop would: a pass in which an earlier wave converged is discarded and
+// run again with fewer waves.
 
 #pragma once
 
@@ -37,9 +37,9 @@ struct RunOptions {
     std::function<std::unique_ptr<DiskQueue>(std::unique_ptr<DiskQueue> queue)> wrap_queue{};
     Finite finite = Finite::assumed;
     Rates rates;
-    Frontiers *frontiers = nullptr; /* of a part; its passes end at multiples of `waves` */
-    PanelPlace place{};             /* of a part in tiles; its panels are so wide: */
-    std::uint64_t panel_vectors = 0;
+    HaloExchange *halo_exchange = nullptr; /* of a part; its passes end at multiples of `waves` */
+    ParallelogramPlace place{};            /* of a part in tiles; its parallelograms are so wide: */
+    std::uint64_t parallelogram_vectors = 0;
     /* Iterations that other parts are known to have gone on from: no rest before them. */
     std::uint64_t tested_from = 0;
     std::function<void(const RunProgress& progress)> progress{}; /* may be empty */
@@ -61,7 +61,7 @@ struct RunReport {
 };
 
 /* What is asked of the plan of a run of `kernel` over a store of `stored`. */
-Request request_for(const Shape& stored, const Kernel& kernel, const RunOptions& options);
+Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options);
 
 /* The plan that `run` would follow. */
 Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options);

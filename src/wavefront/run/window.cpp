@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See panel_window.hpp.
+// See window.hpp.
 
 #include "wavefront/run/window.hpp"
 
@@ -16,37 +16,38 @@ struct Wide {
 
 // Calls act(element of the window, element of the rows) for each that both have.
 template <typename Word, typename Act>
-void each(const Shape& shape, const WindowPlace& window, std::uint64_t tile,
+void each(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
           std::uint64_t row_count, const Act& act) {
     const auto begin = tile * shape.tile_columns;
     const auto end = std::min(begin + shape.tile_columns, shape.columns);
-    const auto lanes = shape.band_rows;
+    const auto lanes = shape.rows_per_block;
     const bool by_rows = shape.layout == &layouts::slanted;
     const auto vector_words = by_rows ? 1 : lanes;
-    const auto lane_words = by_rows ? window.band_bytes / sizeof(Word) / lanes : 1;
+    const auto lane_words = by_rows ? window.row_block_bytes / sizeof(Word) / lanes : 1;
     for (std::uint64_t row = 0; row < row_count; ++row) {
         const auto lane = row % lanes;
         const auto lag = shape.skew * lane;
         const auto from = std::max(begin, window.first > lag ? window.first - lag : 0);
         const auto until = std::min(end, window.end > lag ? window.end - lag : 0);
-        auto *const band = reinterpret_cast<Word *>(window.bytes + row / lanes * window.band_bytes);
+        auto *const row_block =
+            reinterpret_cast<Word *>(window.bytes + row / lanes * window.row_block_bytes);
         for (auto column = from; column < until; ++column)
-            act(band[(column + lag - window.first) * vector_words + lane * lane_words],
+            act(row_block[(column + lag - window.first) * vector_words + lane * lane_words],
                 row * shape.tile_columns + column - begin);
     }
 }
 
 template <typename Word>
-void put(const Shape& shape, const WindowPlace& window, std::uint64_t tile, std::uint64_t row_count,
-         const std::byte *rows) {
+void put(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
+         std::uint64_t row_count, const std::byte *rows) {
     const auto *const from = reinterpret_cast<const Word *>(rows);
     each<Word>(shape, window, tile, row_count,
                [&](Word& element, std::uint64_t at) { element = from[at]; });
 }
 
 template <typename Word>
-void get(const Shape& shape, const WindowPlace& window, std::uint64_t tile, std::uint64_t row_count,
-         std::byte *rows) {
+void get(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
+         std::uint64_t row_count, std::byte *rows) {
     auto *const to = reinterpret_cast<Word *>(rows);
     each<Word>(shape, window, tile, row_count,
                [&](const Word& element, std::uint64_t at) { to[at] = element; });
@@ -54,7 +55,7 @@ void get(const Shape& shape, const WindowPlace& window, std::uint64_t tile, std:
 
 }  // namespace
 
-void put_tile(const Shape& shape, const WindowPlace& window, std::uint64_t tile,
+void put_tile(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
               std::uint64_t row_count, const std::byte *rows) {
     switch (element_bytes(shape.element)) {
         case sizeof(std::uint32_t):
@@ -66,7 +67,7 @@ void put_tile(const Shape& shape, const WindowPlace& window, std::uint64_t tile,
     }
 }
 
-void get_tile(const Shape& shape, const WindowPlace& window, std::uint64_t tile,
+void get_tile(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
               std::uint64_t row_count, std::byte *rows) {
     switch (element_bytes(shape.element)) {
         case sizeof(std::uint32_t):

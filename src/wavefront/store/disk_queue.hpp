@@ -42,9 +42,9 @@ struct Completion {
 class DiskQueue {
   public:
     virtual ~DiskQueue() = default;
-    /* Says beforehand where transfers will go, so that the kernel need not look the pages up each
-     * time; the memory outlives the queue's last transfer. Refused by the kernel: no harm done. */
-    virtual void lend(const Memory& /*memory*/) {}
+    /* Registers the memory of later transfers, so that the kernel need not look its pages up each
+     * time; the memory outlives the queue's last transfer. Does nothing where that is refused. */
+    virtual void register_memory(const Memory& /*memory*/) {}
     virtual void submit(const Transfer& transfer) = 0;
     /* Sleeps until a transfer is complete, or until woken: then nothing comes back. */
     virtual std::optional<Completion> wait() = 0;

@@ -74,7 +74,7 @@ Outcome read_matrices(const Json& list, const std::string& path, Manifest& manif
     return Done{};
 }
 
-Outcome read_shape(const Json& json, const std::string& path, Shape& shape) {
+Outcome read_shape(const Json& json, const std::string& path, MatrixShape& shape) {
     const auto element = element_named(json["element"].get<std::string>());
     const auto layout = layout_named(json["layout"].get<std::string>());
     if (!element) return damaged(path, element.failure().sentence);

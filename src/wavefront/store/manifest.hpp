@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Manifest: what a store holds and which of its files are the truth.
+// Manifest: what a store holds, and which of its files are committed.
 //
-// Each matrix has two generations, `a` and `b`, of which the manifest names
-// one. A pass writes the other; then one rename of manifest.json makes it the
-// truth. Whatever happens before that rename is as if it had never been.
+// Each matrix has two generations, `a` and `b`, of which the manifest names one. A pass
+// writes the other; then one rename of manifest.json commits it. Whatever happens
+// before that rename has no effect.
 
 #pragma once
 
@@ -40,7 +40,7 @@ struct PartEntry {
 };
 
 struct Manifest {
-    Shape shape;
+    MatrixShape shape;
     std::vector<MatrixEntry> matrices; /* data first, then coefficients */
     std::vector<std::string> disks;    /* folders that strips go to by turns; "." is the store */
     std::uint64_t iterations = 0;      /* that the data have gone through */

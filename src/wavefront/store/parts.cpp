@@ -54,18 +54,18 @@ Result<std::vector<Store>> open_parts(const std::vector<std::string>& folders) {
 
 }  // namespace
 
-Outcome split_store(const Store& whole, std::uint64_t thickness,
+Outcome split_store(const Store& whole, std::uint64_t radius,
                     const std::vector<std::string>& folders) {
     const auto& manifest = whole.manifest();
     const auto& shape = manifest.shape;
     const auto ranks = folders.size();
-    if (ranks < 1 || shape.rows / ranks < 2 * thickness)
+    if (ranks < 1 || shape.rows / ranks < 2 * radius)
         return refuse(std::to_string(shape.rows) + " rows are too few for " +
-                      std::to_string(ranks) + " parts; each needs " +
-                      std::to_string(2 * thickness) + " or more");
+                      std::to_string(ranks) + " parts; each needs " + std::to_string(2 * radius) +
+                      " or more");
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-        const auto first = rank * shape.rows / ranks - (rank > 0 ? thickness : 0);
-        const auto end = (rank + 1) * shape.rows / ranks + (rank + 1 < ranks ? thickness : 0);
+        const auto first = rank * shape.rows / ranks - (rank > 0 ? radius : 0);
+        const auto end = (rank + 1) * shape.rows / ranks + (rank + 1 < ranks ? radius : 0);
         auto own = shape;
         own.rows = end - first;
         auto part = Store::create(folders[rank], own, names_of(manifest), {});
@@ -76,7 +76,7 @@ Outcome split_store(const Store& whole, std::uint64_t thickness,
         }
         auto noted = part->manifest();
         noted.iterations = manifest.iterations;
-        noted.part = PartEntry{rank, ranks, thickness, 0};
+        noted.part = PartEntry{rank, ranks, radius, 0};
         const auto kept = part->commit(noted);
         if (!kept) return kept;
     }

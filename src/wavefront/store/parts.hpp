@@ -2,7 +2,7 @@
 //
 // Parts: a store cut by rows for several ranks, each part a store on a disk of its own.
 //
-// A part holds its rows and, towards each neighbour, `thickness` rows of that neighbour.
+// A part holds its rows and, towards each neighbour, `radius` rows of that neighbour.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace lanewise::wavefront {
 
 /* Makes one new store in each folder, the rows shared out evenly. */
-Outcome split_store(const Store& whole, std::uint64_t thickness,
+Outcome split_store(const Store& whole, std::uint64_t radius,
                     const std::vector<std::string>& folders);
 
 /* Puts the data of the parts together in a new store; they must be all and equally far. */

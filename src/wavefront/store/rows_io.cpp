@@ -37,7 +37,7 @@ std::uint64_t mix(std::uint64_t value) {
 }
 
 template <typename Real>
-void fill_rows(const Shape& shape, std::uint64_t seed, std::uint32_t matrix, double scale,
+void fill_rows(const MatrixShape& shape, std::uint64_t seed, std::uint32_t matrix, double scale,
                std::uint64_t first_row, std::uint64_t row_count, std::byte *rows) {
     auto *at = reinterpret_cast<Real *>(rows);
     // A complex element is two columns of real numbers.
@@ -48,14 +48,14 @@ void fill_rows(const Shape& shape, std::uint64_t seed, std::uint32_t matrix, dou
     }
 }
 
-Result<Memory> reserve_strip_rows(const Shape& shape) {
+Result<Memory> reserve_strip_rows(const MatrixShape& shape) {
     return Memory::reserve(shape.strip_rows * shape.columns * element_bytes(shape.element));
 }
 
 // What a tile has of the rows of its strip.
 class Tile {
   public:
-    explicit Tile(const Shape& shape) : shape_(shape), own_(tile_of(shape)) {
+    explicit Tile(const MatrixShape& shape) : shape_(shape), own_(tile_of(shape)) {
         if (shape.tile_columns) rows_.resize(shape.strip_rows * row_bytes());
     }
 
@@ -92,8 +92,8 @@ class Tile {
                element_bytes(shape_.element);
     }
 
-    Shape shape_;
-    Shape own_;
+    MatrixShape shape_;
+    MatrixShape own_;
     std::vector<std::byte> rows_;
 };
 
@@ -112,7 +112,7 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
     const auto name =
         "writing matrix " + store.manifest().matrices[matrix].name + " of " + store.folder() + ": ";
     std::vector<std::uint64_t> sums(shape.tile_count());
-    const auto told = [&](const Outcome& written) -> Outcome {
+    const auto named = [&](const Outcome& written) -> Outcome {
         return written ? written : Failure{LW_ERR_IO, name + written.failure().sentence};
     };
     Tile tile(shape);
@@ -123,13 +123,13 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
             const auto got = source(strip * shape.strip_rows, row_count, rows->begin());
             if (!got) return got;
         }
-        const auto free = told(stream->wait_for(t));
+        const auto free = named(stream->wait_for(t));
         if (!free) return free;
         tile.pack(rows->begin(), t, stream->at(t));
         sums[t] = checksum(stream->at(t), stream->tile_bytes());
         stream->submit(Transfer::Direction::write, files->place(t), t);
     }
-    const auto written = told(stream->wait_for_all());
+    const auto written = named(stream->wait_for_all());
     if (!written) return written;
     const auto synced = files->sync();
     if (!synced) return synced;
@@ -239,12 +239,12 @@ class RowReader {
     }
 
   private:
-    RowReader(const Shape& shape, StripReader strips, Memory kept)
+    RowReader(const MatrixShape& shape, StripReader strips, Memory kept)
         : shape_(shape),
           strips_(std::move(strips)),
           kept_(std::move(kept)),
           kept_strip_(shape.strip_count()) {}
-    Shape shape_;
+    MatrixShape shape_;
     StripReader strips_;
     Memory kept_;
     std::uint64_t kept_strip_;

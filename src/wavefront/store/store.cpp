@@ -56,7 +56,7 @@ std::uint64_t strips_on(std::uint64_t count, std::size_t disk, std::size_t disks
     return count / disks + (disk < count % disks ? 1 : 0);
 }
 
-Outcome check_names(const Shape& shape, const std::vector<std::string>& names) {
+Outcome check_names(const MatrixShape& shape, const std::vector<std::string>& names) {
     if (names.size() != shape.matrix_count())
         return Failure{LW_ERR_ARGUMENT, std::to_string(names.size()) + " names for " +
                                             std::to_string(shape.matrix_count()) + " matrices"};
@@ -110,7 +110,7 @@ Store::~Store() {
     if (lock_ >= 0) ::close(lock_);
 }
 
-Result<Store> Store::create(const std::string& folder, const Shape& shape,
+Result<Store> Store::create(const std::string& folder, const MatrixShape& shape,
                             const std::vector<std::string>& names,
                             const std::vector<std::string>& disks) {
     const auto sound = check_shape(shape);

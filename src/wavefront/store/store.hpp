@@ -2,8 +2,8 @@
 //
 // Store: a folder of matrices in strips, each strip with its checksum.
 //
-//     demo/manifest.json        shape, and which generation of each matrix counts
-//     demo/u.a.0, u.a.1, ...    strips of matrix u, generation a, one file a disk
+//     demo/manifest.json        shape, and which generation of each matrix is committed
+//     demo/u.a.0, u.a.1, ...    strips of matrix u, generation a, one file per disk
 //     demo/u.a.sums             the checksum of each strip
 //     demo/lock                 held while a program changes the store
 //
@@ -29,7 +29,7 @@ class StripFiles {
     };
 
     StripFiles() = default;
-    StripFiles(std::vector<int> files, const Shape& shape)
+    StripFiles(std::vector<int> files, const MatrixShape& shape)
         : files_(std::move(files)),
           tile_bytes_(tile_bytes(shape)),
           tiles_in_strip_(shape.tiles_in_strip()) {}
@@ -63,7 +63,7 @@ enum class Access { reading, changing };
 class Store {
   public:
     /* Makes the folder and an empty store in it; refuses a folder that is not empty. */
-    static Result<Store> create(const std::string& folder, const Shape& shape,
+    static Result<Store> create(const std::string& folder, const MatrixShape& shape,
                                 const std::vector<std::string>& names,
                                 const std::vector<std::string>& disks);
     /* `changing` locks the store; a second program that wants to change it is refused. */
@@ -75,12 +75,12 @@ class Store {
 
     const std::string& folder() const { return folder_; }
     const Manifest& manifest() const { return manifest_; }
-    const Shape& shape() const { return manifest_.shape; }
+    const MatrixShape& shape() const { return manifest_.shape; }
     Result<std::uint32_t> matrix_named(const std::string& name) const;
 
-    /* The generation that counts, for reading. */
+    /* The committed generation, for reading. */
     Result<StripFiles> open_current(std::uint32_t matrix) const;
-    /* The other one, for writing, with room reserved on the disk. */
+    /* The other generation, for writing, with room reserved on the disk. */
     Result<StripFiles> open_next(std::uint32_t matrix) const;
     /* A file beside the data whose contents nobody keeps. */
     Result<StripFiles> open_scratch(const std::string& name) const;
@@ -91,11 +91,11 @@ class Store {
     /* Writes the checksums of the next generation; returns the text that the manifest keeps. */
     Result<std::string> write_next_sums(std::uint32_t matrix,
                                         const std::vector<std::uint64_t>& sums) const;
-    /* Makes `manifest` the truth. */
+    /* Replaces the manifest on the disk atomically. */
     Outcome commit(const Manifest& manifest);
-    /* Keeps what is true now, whose generation stays until the pass after next is begun. */
+    /* Keeps a copy of the committed manifest; its generation stays until the pass after next. */
     Outcome keep_former() const;
-    /* Makes the former state of the data, which had gone through `iterations`, the truth again. */
+    /* Commits that former state again, in which the data had gone through `iterations`. */
     Outcome go_back(std::uint64_t iterations);
 
   private:

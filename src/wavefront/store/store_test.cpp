@@ -20,8 +20,8 @@ using testing::Folder;
 using ::testing::HasSubstr;
 using testing::Medium;
 
-Shape shape_of(std::uint64_t rows, std::uint64_t columns, const Layout *layout,
-               std::uint64_t strip_rows) {
+MatrixShape shape_of(std::uint64_t rows, std::uint64_t columns, const Layout *layout,
+                     std::uint64_t strip_rows) {
     return {.rows = rows,
             .columns = columns,
             .coefficient_count = 1,
@@ -33,6 +33,26 @@ void overwrite(const std::string& path, std::streamoff offset, const std::string
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(offset);
     file << bytes;
+}
+
+// As the first Lanewise wrote it: before there were parts and tiles.
+TEST(StoreTest, ReadsTheManifestOfAnOlderLanewise) {
+    const auto json = parse_json(R"({
+        "schema": "lanewise-wavefront-store", "version": 1, "rows": 24, "columns": 9,
+        "data_count": 1, "coefficient_count": 1, "element": "f32", "byte_order": "little",
+        "layout": "frontier", "strip_rows": 8, "iterations": 12, "disks": [".", "/other"],
+        "matrices": [{"name": "u", "generation": "b", "sums": "0123456789abcdef"},
+                     {"name": "c", "generation": "a", "sums": ""}],
+        "run": {"kernel": "sor", "parameters": [1.5], "iterations_wanted": 20,
+                "tolerance": 0.5}})");
+
+    const auto manifest = manifest_from(json, "manifest.json");
+
+    ASSERT_TRUE(manifest) << manifest.failure().sentence;
+    EXPECT_EQ(manifest->shape.tile_columns, 0u);
+    EXPECT_FALSE(manifest->part);
+    EXPECT_STREQ(manifest->shape.layout->name, "frontier");
+    EXPECT_EQ(manifest->run->iterations_wanted, 20u);
 }
 
 TEST(StoreTest, GivesBackWhatItWasGivenInEveryLayout) {

@@ -21,7 +21,7 @@ namespace {
 constexpr unsigned worker_count = 4;
 
 // All of a transfer, piece by piece; an errno, or 0.
-int carry_out(const FileCalls& calls, const Transfer& transfer) {
+int transfer_whole(const FileCalls& calls, const Transfer& transfer) {
     std::uint64_t done = 0;
     while (done < transfer.bytes) {
         const auto bytes = std::min(transfer.bytes - done, piece_bytes_max);
@@ -94,7 +94,7 @@ class ThreadQueue final : public DiskQueue {
             const Transfer transfer = waiting_.front();
             waiting_.pop_front();
             lock.unlock();
-            const int error = carry_out(calls_, transfer);
+            const int error = transfer_whole(calls_, transfer);
             lock.lock();
             complete_.push_back({transfer.tag, error});
             changed_.notify_all();

@@ -24,7 +24,7 @@ namespace {
 constexpr unsigned ring_entries = 128;
 constexpr unsigned pieces_under_way_max = 64;
 // The kernel takes no registered buffer longer than this.
-constexpr std::uint64_t lent_part_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t registered_buffer_bytes = std::uint64_t{1} << 30;
 
 struct Whole {
     Transfer transfer;
@@ -58,14 +58,15 @@ class UringQueue final : public DiskQueue {
     UringQueue(const UringQueue&) = delete;
     UringQueue& operator=(const UringQueue&) = delete;
 
-    void lend(const Memory& memory) override {
+    void register_memory(const Memory& memory) override {
         std::vector<iovec> parts;
-        for (std::uint64_t at = 0; at < memory.bytes(); at += lent_part_bytes)
-            parts.push_back({memory.begin() + at, std::min(lent_part_bytes, memory.bytes() - at)});
-        if (!lent_.empty()) io_uring_unregister_buffers(&ring_);
+        for (std::uint64_t at = 0; at < memory.bytes(); at += registered_buffer_bytes)
+            parts.push_back(
+                {memory.begin() + at, std::min(registered_buffer_bytes, memory.bytes() - at)});
+        if (!registered_.empty()) io_uring_unregister_buffers(&ring_);
         const auto count = static_cast<unsigned>(parts.size());
         const bool taken = io_uring_register_buffers(&ring_, parts.data(), count) == 0;
-        lent_ = taken ? std::move(parts) : std::vector<iovec>{};
+        registered_ = taken ? std::move(parts) : std::vector<iovec>{};
     }
 
     void submit(const Transfer& transfer) override {
@@ -133,14 +134,16 @@ class UringQueue final : public DiskQueue {
         if (added) io_uring_submit(&ring_);
     }
 
-    // The lent part that holds all of the bytes; none: they were not lent, or lie across a border.
-    std::optional<int> lent_part(const std::byte *memory, unsigned bytes) const {
-        if (lent_.empty()) return std::nullopt;
-        const auto *begin = static_cast<const std::byte *>(lent_.front().iov_base);
+    // The registered buffer that holds all of the bytes; none: they are not registered, or cross a
+    // boundary.
+    std::optional<int> registered_buffer(const std::byte *memory, unsigned bytes) const {
+        if (registered_.empty()) return std::nullopt;
+        const auto *begin = static_cast<const std::byte *>(registered_.front().iov_base);
         if (std::less<>()(memory, begin)) return std::nullopt;
         const auto at = static_cast<std::uint64_t>(memory - begin);
-        const auto part = at / lent_part_bytes;
-        if (part >= lent_.size() || at % lent_part_bytes + bytes > lent_[part].iov_len)
+        const auto part = at / registered_buffer_bytes;
+        if (part >= registered_.size() ||
+            at % registered_buffer_bytes + bytes > registered_[part].iov_len)
             return std::nullopt;
         return static_cast<int>(part);
     }
@@ -148,7 +151,7 @@ class UringQueue final : public DiskQueue {
     void prepare(io_uring_sqe *sqe, const Transfer& transfer, std::byte *memory, unsigned bytes,
                  std::uint64_t offset) const {
         const bool reads = transfer.direction == Transfer::Direction::read;
-        const auto part = lent_part(memory, bytes);
+        const auto part = registered_buffer(memory, bytes);
         if (part && reads)
             io_uring_prep_read_fixed(sqe, transfer.file, memory, bytes, offset, *part);
         else if (part)
@@ -186,7 +189,7 @@ class UringQueue final : public DiskQueue {
     io_uring ring_;
     int event_;
     std::uint64_t event_count_ = 0;
-    std::vector<iovec> lent_;
+    std::vector<iovec> registered_;
     unsigned under_way_ = 0;
     std::deque<Piece> waiting_;
     std::unordered_map<Whole *, std::unique_ptr<Whole>> wholes_;
@@ -198,7 +201,7 @@ Result<std::unique_ptr<DiskQueue>> make_uring_queue() {
     io_uring ring;
     const int status = io_uring_queue_init(ring_entries, &ring, 0);
     if (status < 0)
-        return Failure{LW_ERR_UNSUPPORTED, std::string("io_uring is not to be had: ") +
+        return Failure{LW_ERR_UNSUPPORTED, std::string("io_uring is not available: ") +
                                                std::strerror(-status) + "; use --io threads"};
     const int event = ::eventfd(0, EFD_CLOEXEC);
     if (event < 0) {

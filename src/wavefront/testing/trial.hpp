@@ -70,7 +70,7 @@ Matrices<Real> load(const Store& store) {
     return matrices;
 }
 
-/* Paper 002, figure 1. */
+/* Clauss, Gustedt and Suter (PDP 2008), figure 1. */
 template <typename Real>
 void livermore23(Matrices<Real>& m) {
     for (std::uint64_t i = 1; i + 1 < m.rows; ++i) {
