@@ -51,7 +51,7 @@ struct Exchange {
     Function function = nullptr; /* the user's, or the MPI's own */
     Start start = nullptr;       /* the nonblocking form */
     std::uint64_t message_bytes = 0;
-    int window = 1;              /* kernels that stream: messages on the way at once */
+    int window = 1;              /* benchmarks that stream: messages in flight */
     std::shared_ptr<void> state; /* what `prepare` of the entry made */
 };
 

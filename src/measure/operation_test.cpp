@@ -135,18 +135,18 @@ Oracle oracle_of(const std::string& name) {
     return found == known.end() ? nullptr : found->second;
 }
 
-bool is_kernel(const Entry& entry) {
-    const auto all = kernels();
-    return std::any_of(all.begin(), all.end(), [&](const Entry& kernel) {
-        return std::string(kernel.name) == entry.name;
+bool is_benchmark(const Entry& entry) {
+    const auto all = benchmarks();
+    return std::any_of(all.begin(), all.end(), [&](const Entry& benchmark) {
+        return std::string(benchmark.name) == entry.name;
     });
 }
 
-// The registry without the kernels, which have a test of their own.
+// The registry without the benchmarks, which have a test of their own.
 std::vector<Entry> single_calls() {
     std::vector<Entry> calls;
     for (const auto& entry : registry()) {
-        if (!is_kernel(entry)) calls.push_back(entry);
+        if (!is_benchmark(entry)) calls.push_back(entry);
     }
     return calls;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Kernels: communication patterns that several calls make, as benchmarks of
-// interconnects have them (paper 004, section 3; Pallas/Intel MPI Benchmarks;
-// COMB). One file a kernel or a family of them; registry.cpp lists them.
+// What the benchmarks share: communication patterns that take several calls, as
+// benchmarks of interconnects have them (InfiniPath and XD1 2006, section 3;
+// Intel MPI Benchmarks; COMB). A benchmark or a family of them is one file of this
+// folder and one line in registry.cpp.
 
 #pragma once
 
@@ -19,31 +20,12 @@ namespace lanewise::measure {
 
 using Entries = std::vector<Entry>;
 
-Entries pingpong_kernels();
-Entries pingping_kernels();
-Entries sendrecv_kernels();
-Entries exchange_kernels();
-Entries streaming_kernels();
-Entries bidirectional_kernels();
-Entries message_rate_kernels();
-Entries random_pairs_kernels();
-Entries fan_kernels();
-Entries one_sided_kernels();
-Entries one_sided_pattern_kernels();
-Entries one_sided_streaming_kernels();
-Entries passive_kernels();
-Entries neighbourhood_kernels();
-Entries persistent_kernels();
-Entries partitioned_kernels();
-Entries overlap_kernels();
-Entries thread_kernels();
-
-/* Every kernel, in the order in which they are listed. */
-Entries kernels();
+/* Every benchmark, in the order in which they are listed. */
+Entries benchmarks();
 
 constexpr Shape all_ranks(Blocks send, Blocks receive) { return {send, send, receive, receive}; }
 
-/* The rank that the root's partner of a two-rank kernel is. */
+/* The rank that the root's partner of a two-rank benchmark is. */
 inline int partner(const Exchange& e) { return (e.root + 1) % e.size; }
 
 /* Whether a receiver names the rank that it receives from. */
@@ -109,7 +91,7 @@ inline int post_sends(Exchange& e, Requests& requests, int peer, int tag, int co
 /* What a peer gets of a window that is shared out among all others: at least one message. */
 inline int share_of_window(const Exchange& e) { return std::max(1, e.window / (e.size - 1)); }
 
-/* Says to `peer` that its window has arrived; waits to be told so. */
+/* Confirms to `peer` that its window has arrived; waits for that confirmation. */
 inline int answer(const Exchange& e, int peer, int tag) {
     return MPI_Send(nullptr, 0, MPI_BYTE, peer, tag, e.comm);
 }
@@ -117,13 +99,13 @@ inline int hear(const Exchange& e, int peer, int tag) {
     return MPI_Recv(nullptr, 0, MPI_BYTE, peer, tag, e.comm, MPI_STATUS_IGNORE);
 }
 
-/* The state that `prepare` of a kernel made. */
+/* The state that `prepare` of a benchmark made. */
 template <typename State>
 State& state_of(Exchange& e) {
     return *static_cast<State *>(e.state.get());
 }
 
-/* Room for the requests of `each` windows; the `prepare` of kernels with windows. */
+/* Room for the requests of `each` windows; the `prepare` of benchmarks with windows. */
 template <int each>
 int prepare_requests(Exchange& e) {
     auto requests = std::make_shared<Requests>();

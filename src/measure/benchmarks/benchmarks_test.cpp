@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Every kernel moves what its head says. As in operation_test.cpp, buffers tell
-// rank and place, and an oracle that knows the kernels by name says what must
-// have arrived after one execution; a kernel that it does not know fails.
+// Every benchmark moves what its head says. As in operation_test.cpp, buffers tell
+// rank and place, and an oracle that knows the benchmarks by name says what must
+// have arrived after one execution; a benchmark that it does not know fails.
 
 #include "measure/benchmarks/benchmark.hpp"
 
@@ -359,13 +359,15 @@ void expect_delivery(const Entry& entry, int root, std::uint64_t bytes) {
     EXPECT_EQ(read(e.receive, entry, expected.size()), expected);
 }
 
-TEST(Kernels, AllHaveAnOracle) {
-    for (const auto& entry : kernels()) EXPECT_TRUE(oracles().contains(entry.name)) << entry.name;
+TEST(Benchmarks, AllHaveAnOracle) {
+    for (const auto& entry : benchmarks()) {
+        EXPECT_TRUE(oracles().contains(entry.name)) << entry.name;
+    }
 }
 
-TEST(Kernels, DeliverWhatTheyPromiseFromEveryRoot) {
+TEST(Benchmarks, DeliverWhatTheyPromiseFromEveryRoot) {
     const int last = size_of(MPI_COMM_WORLD) - 1;
-    for (const auto& entry : kernels()) {
+    for (const auto& entry : benchmarks()) {
         if (!runs_here(entry)) continue;
         for (const std::uint64_t bytes : {4u, 4000u, 20'000u}) {
             expect_delivery(entry, 0, bytes);
@@ -374,8 +376,8 @@ TEST(Kernels, DeliverWhatTheyPromiseFromEveryRoot) {
     }
 }
 
-TEST(Kernels, DeliverAgainWhenExecutedAgain) {
-    for (const auto& entry : kernels()) {
+TEST(Benchmarks, DeliverAgainWhenExecutedAgain) {
+    for (const auto& entry : benchmarks()) {
         if (!runs_here(entry)) continue;
         const auto operation = operation_named(entry.name);
         auto running = Running::create(*operation, MPI_COMM_WORLD, 0, 64);
@@ -385,8 +387,8 @@ TEST(Kernels, DeliverAgainWhenExecutedAgain) {
     }
 }
 
-TEST(Kernels, ThatTheMpiLacksAreUnsupported) {
-    for (const auto& entry : kernels()) {
+TEST(Benchmarks, ThatTheMpiLacksAreUnsupported) {
+    for (const auto& entry : benchmarks()) {
         lw_operation *operation = nullptr;
         const auto status = lw_operation_named(entry.name, &operation);
         EXPECT_EQ(status, entry.lacks ? LW_ERR_UNSUPPORTED : LW_OK) << entry.name;

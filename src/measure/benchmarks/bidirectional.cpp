@@ -23,7 +23,7 @@ int bidirectional(Exchange& e) {
 
 }  // namespace
 
-Entries bidirectional_kernels() {
+Entries bidirectional_benchmarks() {
     return {{.name = "bidirectional", .shape = all_ranks(Blocks::one, Blocks::window),
              .call = bidirectional, .ranks_min = 2, .prepare = prepare_requests<2>,
              .messages = [](const Exchange& e) { return e.window; }}};

@@ -28,7 +28,7 @@ int exchange(Exchange& e) {
 
 }  // namespace
 
-Entries exchange_kernels() {
+Entries exchange_benchmarks() {
     return {{.name = "exchange", .shape = all_ranks(Blocks::one, Blocks::two), .call = exchange}};
 }
 

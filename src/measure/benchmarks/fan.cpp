@@ -60,7 +60,7 @@ int fan_out(Exchange& e) {
 
 }  // namespace
 
-Entries fan_kernels() {
+Entries fan_benchmarks() {
     constexpr Shape in{.send_others = Blocks::one, .receive_root = Blocks::window_or_ranks};
     constexpr Shape out{.send_root = Blocks::one, .receive_others = Blocks::window};
     return {{.name = "fan_in_rate", .shape = in, .call = fan_in, .ranks_min = 2,

@@ -101,7 +101,7 @@ int preposted_rate(Exchange& e) {
 
 }  // namespace
 
-Entries message_rate_kernels() {
+Entries message_rate_benchmarks() {
     return {{.name = "pairs_rate", .shape = all_ranks(Blocks::one, Blocks::window),
              .call = pairs_rate, .ranks_min = 2, .prepare = prepare_requests<1>,
              .messages = [](const Exchange& e) { return e.window * pair_count(e); }},

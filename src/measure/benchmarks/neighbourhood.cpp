@@ -166,7 +166,7 @@ constexpr Named all[] = {
 
 }  // namespace
 
-Entries neighbourhood_kernels() {
+Entries neighbourhood_benchmarks() {
     Entries entries;
     for (const auto& [name, shape, call, prepare] : all) {
         entries.push_back({.name = name, .shape = shape, .call = call, .prepare = prepare,

@@ -1,16 +1,83 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One-sided: the root moves a message to or from the window of the rank after
-// it: put, get, accumulate (sum), fetch_op (get_accumulate; of one element
-// MPI_Fetch_and_op) and compare_swap (as many as the message has integers).
-// Each under the four synchronisations: fence; post, start, complete, wait;
-// lock; and flush, where the lock is held all along. What the synchronisation
-// costs is part of the time.
+// One-sided operations, each in the time that it takes with its synchronisation.
+//
+// Single transfers: the root moves a message to or from the window of the rank
+// after it: put, get, accumulate (sum), fetch_op (get_accumulate; for one element
+// MPI_Fetch_and_op) and compare_swap (one for each integer of the message). Each
+// is measured under four synchronisations: fence; post, start, complete, wait;
+// lock; and flush, with the lock held throughout.
+//
+// Patterns, with the window locked throughout and flushed in each execution:
+// `bidirectional_*`, the root and the rank after it at once; `exchange_*`, all
+// ranks with both neighbours of the ring; `one_*_all`, the root with every other
+// rank; `all_*_all`, all ranks with all others (IMB-RMA's Bidir, Exchange,
+// One_put_all, All_put_all and the like).
+//
+// Streaming: a window of puts or gets, each to a place of its own, then one flush.
+// `put_streaming` and `get_streaming`: the root with the rank after it;
+// `put_streaming_both`: both at once (OSU's put_bw, get_bw and put_bibw; IMB-RMA's
+// aggregate mode). The time of one message each way.
+//
+// Passive put: the root puts and flushes while the rank after it works, without a
+// call to the MPI, for as long as the put takes when that rank waits in the MPI.
+// Where the target need not take part, the time is that of the put; where it must
+// enter the MPI first, it is twice that (IMB-RMA's Truly_passive_put).
 
-#include "measure/benchmarks/one_sided.hpp"
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "measure/benchmarks/benchmark.hpp"
+#include "measure/work.hpp"
 
 namespace lanewise::measure {
 namespace {
+
+struct Window {
+    MPI_Win window = MPI_WIN_NULL;
+    MPI_Group partner = MPI_GROUP_NULL; /* the one rank on the other side */
+    bool locked = false;
+    std::uint64_t steps = 0; /* of work that takes as long as a put */
+
+    ~Window() {
+        if (locked) MPI_Win_unlock_all(window);
+        if (partner != MPI_GROUP_NULL) MPI_Group_free(&partner);
+        if (window != MPI_WIN_NULL) MPI_Win_free(&window);
+    }
+};
+
+/* Makes `blocks` messages at `base` a window of all ranks, kept in `e.state`. */
+int create_window(Exchange& e, std::byte *base, int blocks) {
+    auto state = std::make_shared<Window>();
+    const auto bytes = static_cast<MPI_Aint>(e.message_bytes) * blocks;
+    const int code = MPI_Win_create(base, bytes, 1, MPI_INFO_NULL, e.comm, &state->window);
+    e.state = std::move(state);
+    return code;
+}
+
+/* The same, locked by all until it is freed. */
+int create_locked(Exchange& e, std::byte *base, int blocks) {
+    const int code = create_window(e, base, blocks);
+    if (code != MPI_SUCCESS) return code;
+    auto& state = state_of<Window>(e);
+    const int locked = MPI_Win_lock_all(0, state.window);
+    state.locked = locked == MPI_SUCCESS;
+    return locked;
+}
+
+/* Puts the message into place `there` of the window of `target`. */
+int put_message(Exchange& e, int target, int there) {
+    const auto place = static_cast<MPI_Aint>(e.message_bytes) * there;
+    return MPI_Put(e.send, e.count, e.type, target, place, e.count, e.type,
+                   state_of<Window>(e).window);
+}
+
+/* Gets what `target` would send into place `here` of the receive buffer. */
+int get_message(Exchange& e, int target, int here) {
+    return MPI_Get(slot(e.receive, e, here), e.count, e.type, target, 0, e.count, e.type,
+                   state_of<Window>(e).window);
+}
 
 using Transfer = int (*)(Exchange&, MPI_Win);
 
@@ -118,9 +185,7 @@ void add(Entries& entries, Element element, const std::array<const char *, 4>& n
     }
 }
 
-}  // namespace
-
-Entries one_sided_kernels() {
+Entries single_entries() {
     Entries entries;
     add<put>(entries, Element::byte, {"put_fence", "put_pscw", "put_lock", "put_flush"});
     add<get>(entries, Element::byte, {"get_fence", "get_pscw", "get_lock", "get_flush"});
@@ -133,6 +198,187 @@ Entries one_sided_kernels() {
                       {"compare_swap_fence", "compare_swap_pscw", "compare_swap_lock",
                        "compare_swap_flush"});
     return entries;
+}
+
+int flush_all(Exchange& e) { return MPI_Win_flush_all(state_of<Window>(e).window); }
+
+int bidirectional_put(Exchange& e) {
+    if (e.rank != e.root && e.rank != partner(e)) return MPI_SUCCESS;
+    return first_failure({put_message(e, e.rank == e.root ? partner(e) : e.root, 0), flush_all(e)});
+}
+
+int bidirectional_get(Exchange& e) {
+    if (e.rank != e.root && e.rank != partner(e)) return MPI_SUCCESS;
+    return first_failure({get_message(e, e.rank == e.root ? partner(e) : e.root, 0), flush_all(e)});
+}
+
+// The first place of a receive buffer is the left neighbour's, the second the right one's.
+int exchange_put(Exchange& e) {
+    const int right = (e.rank + 1) % e.size;
+    const int left = (e.rank + e.size - 1) % e.size;
+    return first_failure({put_message(e, right, 0), put_message(e, left, 1), flush_all(e)});
+}
+
+int exchange_get(Exchange& e) {
+    const int right = (e.rank + 1) % e.size;
+    const int left = (e.rank + e.size - 1) % e.size;
+    return first_failure({get_message(e, left, 0), get_message(e, right, 1), flush_all(e)});
+}
+
+int one_put_all(Exchange& e) {
+    if (e.rank != e.root) return MPI_SUCCESS;
+    for (int step = 1; step < e.size; ++step) {
+        const int code = put_message(e, (e.root + step) % e.size, 0);
+        if (code != MPI_SUCCESS) return code;
+    }
+    return flush_all(e);
+}
+
+// Place `step - 1` is that of the rank so many after (get) or before (put) this one.
+int all_put_all(Exchange& e) {
+    for (int step = 1; step < e.size; ++step) {
+        const int code = put_message(e, (e.rank + step) % e.size, step - 1);
+        if (code != MPI_SUCCESS) return code;
+    }
+    return flush_all(e);
+}
+
+int all_get_all(Exchange& e) {
+    for (int step = 1; step < e.size; ++step) {
+        const int code = get_message(e, (e.rank + step) % e.size, step - 1);
+        if (code != MPI_SUCCESS) return code;
+    }
+    return flush_all(e);
+}
+
+int one_get_all(Exchange& e) { return e.rank == e.root ? all_get_all(e) : MPI_SUCCESS; }
+
+int open_to_read(Exchange& e) { return create_locked(e, e.send, 1); }
+int open_for_one(Exchange& e) { return create_locked(e, e.receive, 1); }
+int open_for_two(Exchange& e) { return create_locked(e, e.receive, 2); }
+int open_for_each(Exchange& e) { return create_locked(e, e.receive, e.size); }
+
+Entries pattern_entries() {
+    constexpr auto one = Blocks::one;
+    constexpr auto two = Blocks::two;
+    constexpr auto each = Blocks::each_rank;
+    constexpr Shape to_root{one, one, each, Blocks::none};
+    return {
+        {.name = "bidirectional_put", .shape = all_ranks(one, one), .call = bidirectional_put,
+         .ranks_min = 2, .prepare = open_for_one},
+        {.name = "bidirectional_get", .shape = all_ranks(one, one), .call = bidirectional_get,
+         .ranks_min = 2, .prepare = open_to_read},
+        {.name = "exchange_put", .shape = all_ranks(one, two), .call = exchange_put,
+         .ranks_min = 2, .prepare = open_for_two},
+        {.name = "exchange_get", .shape = all_ranks(one, two), .call = exchange_get,
+         .ranks_min = 2, .prepare = open_to_read},
+        {.name = "one_put_all", .shape = all_ranks(one, one), .call = one_put_all, .ranks_min = 2,
+         .prepare = open_for_one},
+        {.name = "one_get_all", .shape = to_root, .call = one_get_all, .ranks_min = 2,
+         .prepare = open_to_read},
+        {.name = "all_put_all", .shape = all_ranks(one, each), .call = all_put_all, .ranks_min = 2,
+         .prepare = open_for_each},
+        {.name = "all_get_all", .shape = all_ranks(one, each), .call = all_get_all, .ranks_min = 2,
+         .prepare = open_to_read},
+    };
+}
+
+int put_window(Exchange& e, int peer) {
+    for (int i = 0; i < e.window; ++i) {
+        const int code = put_message(e, peer, i);
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_Win_flush(peer, state_of<Window>(e).window);
+}
+
+int get_window(Exchange& e, int peer) {
+    for (int i = 0; i < e.window; ++i) {
+        const int code = get_message(e, peer, i);
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_Win_flush(peer, state_of<Window>(e).window);
+}
+
+int put_streaming(Exchange& e) {
+    return e.rank == e.root ? put_window(e, partner(e)) : MPI_SUCCESS;
+}
+
+int get_streaming(Exchange& e) {
+    return e.rank == e.root ? get_window(e, partner(e)) : MPI_SUCCESS;
+}
+
+int put_streaming_both(Exchange& e) {
+    if (e.rank == e.root) return put_window(e, partner(e));
+    return e.rank == partner(e) ? put_window(e, e.root) : MPI_SUCCESS;
+}
+
+int open_for_window(Exchange& e) { return create_locked(e, e.receive, e.window); }
+
+Entries streaming_entries() {
+    const Entry common{.shape = all_ranks(Blocks::one, Blocks::window), .ranks_min = 2,
+                       .messages = [](const Exchange& e) { return e.window; }};
+    Entries entries(3, common);
+    entries[0].name = "put_streaming";
+    entries[0].call = put_streaming;
+    entries[0].prepare = open_for_window;
+    entries[1].name = "get_streaming";
+    entries[1].call = get_streaming;
+    entries[1].prepare = open_to_read;
+    entries[2].name = "put_streaming_both";
+    entries[2].call = put_streaming_both;
+    entries[2].prepare = open_for_window;
+    return entries;
+}
+
+constexpr int passive_tag = 19;
+
+int put_and_tell(Exchange& e) {
+    const auto window = state_of<Window>(e).window;
+    return first_failure({put_message(e, partner(e), 0), MPI_Win_flush(partner(e), window),
+                          answer(e, partner(e), passive_tag)});
+}
+
+int passive_put(Exchange& e) {
+    if (e.rank == e.root) return put_and_tell(e);
+    if (e.rank != partner(e)) return MPI_SUCCESS;
+    work(state_of<Window>(e).steps);
+    return hear(e, e.root, passive_tag);
+}
+
+// The least of some times of the put alone, which the root tells the others.
+int calibrate_passive_put(Exchange& e) {
+    constexpr int trials = 7;
+    const auto clock = monotonic_clock();
+    int code = create_locked(e, e.receive, 1);
+    double alone_s = 1e300;
+    for (int i = 0; i < trials && code == MPI_SUCCESS; ++i) {
+        code = MPI_Barrier(e.comm);
+        const double begin_s = clock.now_s();
+        if (e.rank == e.root) code = first_failure({code, put_and_tell(e)});
+        if (e.rank == partner(e)) code = first_failure({code, hear(e, e.root, passive_tag)});
+        alone_s = std::min(alone_s, clock.now_s() - begin_s);
+    }
+    if (code != MPI_SUCCESS) return code;
+    code = MPI_Bcast(&alone_s, 1, MPI_DOUBLE, e.root, e.comm);
+    state_of<Window>(e).steps = steps_for(alone_s, calibrate_work_s(clock));
+    return code;
+}
+
+Entries passive_entries() {
+    return {{.name = "passive_put", .shape = all_ranks(Blocks::one, Blocks::one),
+             .call = passive_put, .ranks_min = 2, .prepare = calibrate_passive_put,
+             .lacks = work_lacks}};
+}
+
+}  // namespace
+
+Entries one_sided_benchmarks() {
+    Entries all;
+    for (const auto& entries :
+         {single_entries(), pattern_entries(), streaming_entries(), passive_entries()}) {
+        all.insert(all.end(), entries.begin(), entries.end());
+    }
+    return all;
 }
 
 }  // namespace lanewise::measure

@@ -57,7 +57,7 @@ double work_s(const Exchange& e) { return static_cast<const Overlap *>(e.state.g
 
 }  // namespace
 
-Entries overlap_kernels() {
+Entries overlap_benchmarks() {
     Entries entries;
     for (const auto& nonblocking : nonblocking_operations(blocking_operations())) {
         entries.push_back(derived("overlapped_", nonblocking));

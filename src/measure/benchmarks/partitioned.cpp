@@ -52,7 +52,7 @@ constexpr int (*partitioned)(Exchange&) = nullptr;
 
 }  // namespace
 
-Entries partitioned_kernels() {
+Entries partitioned_benchmarks() {
     return {{.name = "partitioned", .shape = all_ranks(Blocks::one, Blocks::one),
              .call = partitioned, .ranks_min = 2, .prepare = make, .lacks = lacks}};
 }

@@ -242,7 +242,7 @@ Entries collectives() {
 
 }  // namespace
 
-Entries persistent_kernels() {
+Entries persistent_benchmarks() {
     constexpr auto one = Blocks::one;
     const auto messages = [](const Exchange& e) { return e.window; };
     Entries entries = {

@@ -23,7 +23,7 @@ int pingping(Exchange& e) {
 
 }  // namespace
 
-Entries pingping_kernels() {
+Entries pingping_benchmarks() {
     constexpr auto shape = all_ranks(Blocks::one, Blocks::one);
     return {{.name = "pingping", .shape = shape, .call = pingping<Source::named>, .ranks_min = 2},
             {.name = "pingping_any_source", .shape = shape, .call = pingping<Source::any>,

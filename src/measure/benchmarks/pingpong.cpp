@@ -28,7 +28,7 @@ int pingpong(Exchange& e) {
 
 }  // namespace
 
-Entries pingpong_kernels() {
+Entries pingpong_benchmarks() {
     constexpr auto shape = all_ranks(Blocks::one, Blocks::one);
     return {{.name = "pingpong", .shape = shape, .call = pingpong<Source::named>, .ranks_min = 2,
              .scale = 0.5},

@@ -89,7 +89,7 @@ std::vector<int> shuffled_ranks(int size, int turn) {
     return order;
 }
 
-Entries random_pairs_kernels() {
+Entries random_pairs_benchmarks() {
     const Entry common{.shape = all_ranks(Blocks::one, Blocks::window), .ranks_min = 2,
                        .prepare = draw};
     Entries entries(2, common);

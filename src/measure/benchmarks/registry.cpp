@@ -1,39 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The kernels, one line a file.
+// The benchmarks, one line per file, in the order in which they are listed.
 
 #include "measure/benchmarks/benchmark.hpp"
 
+#define LANEWISE_BENCHMARK_FILES(X) \
+    X(pingpong_benchmarks)          \
+    X(pingping_benchmarks)          \
+    X(sendrecv_benchmarks)          \
+    X(exchange_benchmarks)          \
+    X(streaming_benchmarks)         \
+    X(bidirectional_benchmarks)     \
+    X(message_rate_benchmarks)      \
+    X(random_pairs_benchmarks)      \
+    X(fan_benchmarks)               \
+    X(one_sided_benchmarks)         \
+    X(neighbourhood_benchmarks)     \
+    X(persistent_benchmarks)        \
+    X(partitioned_benchmarks)       \
+    X(overlap_benchmarks)           \
+    X(thread_pairs_benchmarks)      \
+    /* the next one */
+
 namespace lanewise::measure {
 
-Entries kernels() {
-    using Make = Entries (*)();
-    static constexpr Make all[] = {
-        pingpong_kernels,
-        pingping_kernels,
-        sendrecv_kernels,
-        exchange_kernels,
-        streaming_kernels,
-        bidirectional_kernels,
-        message_rate_kernels,
-        random_pairs_kernels,
-        fan_kernels,
-        one_sided_kernels,
-        one_sided_pattern_kernels,
-        one_sided_streaming_kernels,
-        passive_kernels,
-        neighbourhood_kernels,
-        persistent_kernels,
-        partitioned_kernels,
-        overlap_kernels,
-        thread_kernels,
+#define LANEWISE_DECLARE(make) Entries make();
+LANEWISE_BENCHMARK_FILES(LANEWISE_DECLARE)
+#undef LANEWISE_DECLARE
+
+Entries benchmarks() {
+    Entries all;
+    const auto append = [&all](const Entries& entries) {
+        all.insert(all.end(), entries.begin(), entries.end());
     };
-    Entries entries;
-    for (const auto make : all) {
-        const auto made = make();
-        entries.insert(entries.end(), made.begin(), made.end());
-    }
-    return entries;
+#define LANEWISE_APPEND(make) append(make());
+    LANEWISE_BENCHMARK_FILES(LANEWISE_APPEND)
+#undef LANEWISE_APPEND
+    return all;
 }
 
 }  // namespace lanewise::measure

@@ -28,7 +28,7 @@ int sendrecv_replace(Exchange& e) {
 
 }  // namespace
 
-Entries sendrecv_kernels() {
+Entries sendrecv_benchmarks() {
     return {{.name = "sendrecv", .shape = all_ranks(Blocks::one, Blocks::one), .call = sendrecv},
             {.name = "sendrecv_replace", .shape = all_ranks(Blocks::one, Blocks::none),
              .call = sendrecv_replace}};

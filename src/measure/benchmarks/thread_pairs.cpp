@@ -100,7 +100,7 @@ constexpr int (*thread_pairs)(Exchange&) = nullptr;
 
 }  // namespace
 
-Entries thread_kernels() {
+Entries thread_pairs_benchmarks() {
     return {{.name = "thread_pairs", .shape = all_ranks(Blocks::one, Blocks::two),
              .call = thread_pairs, .ranks_min = 2, .scale = 0.5, .prepare = make,
              .lacks = lacks, .threads = true}};

@@ -19,7 +19,7 @@ std::vector<Entry> build() {
     const auto blocking = blocking_operations();
     append(blocking);
     append(nonblocking_operations(blocking));
-    append(kernels());
+    append(benchmarks());
     return all;
 }
 

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How many places one touches to add a thing of each kind, shown by adding one.
+
+Each entry of KINDS adds a throw-away thing to a temporary copy of the tree: new files, and lines
+after a line that is there already.  The copy is built as far as the thing needs, a command shows
+that it works, and the thing is taken out again.  A new kind is one more entry of the table.
+
+This is a suite of its own, since it builds; a compiler cache makes it quick.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+Command = list[str]
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """Lines that are added to a file after the one line that holds `after`."""
+
+    path: str
+    after: str
+    lines: str
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of thing, what adding one takes, and what shows that it works.
+
+    In `shows`, `{copy}` is the root of the copy, `{bin}` the folder of its programs, `{python}`
+    the interpreter.  The command must print `prints`.
+    """
+
+    name: str
+    places_max: int
+    adds: dict[str, str]
+    shows: Command
+    prints: str
+    inserts: list[Insertion] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+
+    @property
+    def places(self) -> set[str]:
+        """The files that one touches."""
+        return {*self.adds, *(insertion.path for insertion in self.inserts)}
+
+
+TIMING_METHOD = """\
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "measure/timing/timing.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+Batch run(Bench& bench, Running& running, std::size_t count) {
+    bool failed = false;
+    const auto readings = repeat(bench, running, count, failed, [] {});
+    const std::vector<double> values(count, 1e-3);
+    return keep_on_time(agree(bench, readings, values, 1e-3, failed), values);
+}
+
+}  // namespace
+
+extern const TimingMethod throwaway_timing{.name = "throwaway", .run = run};
+
+}  // namespace lanewise::measure
+"""
+
+START = """\
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "measure/start/start.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+Starter make(const Bench&) {
+    Starter starter;
+    starter.wait = [] { return true; };
+    return starter;
+}
+
+}  // namespace
+
+extern const StartMethod throwaway_start{
+    .name = "throwaway", .needs_global_clock = false, .make = make};
+
+}  // namespace lanewise::measure
+"""
+
+BENCHMARK = """\
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "measure/benchmarks/benchmark.hpp"
+
+namespace lanewise::measure {
+
+Entries throwaway_benchmarks() {
+    return {{.name = "throwaway",
+             .shape = all_ranks(Blocks::one, Blocks::none),
+             .call = [](Exchange& e) { return MPI_Barrier(e.comm); }}};
+}
+
+}  // namespace lanewise::measure
+"""
+
+
+def two_ranks(*arguments: str) -> Command:
+    """Return a measurement on two ranks by the copy's own program, printed as a table."""
+    launch = ["mpirun", "--oversubscribe", "-n", "2", "{bin}/lanewise-measure"]
+    return [*launch, "--sizes", "8", "--repetitions", "10", *arguments]
+
+
+KINDS = [
+    Kind(
+        "timing method",
+        places_max=3,
+        adds={"src/measure/timing/throwaway.cpp": TIMING_METHOD},
+        inserts=[
+            Insertion(
+                "src/measure/timing/registry.cpp",
+                after="X(tasks_timing)",
+                lines="    X(throwaway_timing) \\",
+            )
+        ],
+        targets=["lanewise-measure"],
+        shows=two_ranks("pingpong", "--method", "throwaway"),
+        prints="method throwaway",
+    ),
+    Kind(
+        "start",
+        places_max=3,
+        adds={"src/measure/start/throwaway.cpp": START},
+        inserts=[
+            Insertion(
+                "src/measure/start/registry.cpp",
+                after="X(round_time_start)",
+                lines="    X(throwaway_start) \\",
+            )
+        ],
+        targets=["lanewise-measure"],
+        shows=two_ranks("pingpong", "--start", "throwaway"),
+        prints="start throwaway",
+    ),
+    Kind(
+        "benchmark",
+        places_max=2,
+        adds={"src/measure/benchmarks/throwaway.cpp": BENCHMARK},
+        inserts=[
+            Insertion(
+                "src/measure/benchmarks/registry.cpp",
+                after="X(thread_pairs_benchmarks)",
+                lines="    X(throwaway_benchmarks) \\",
+            )
+        ],
+        targets=["lanewise-measure"],
+        shows=two_ranks("throwaway"),
+        prints="# throwaway",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A temporary copy of the tree and its build."""
+
+    root: Path
+
+    @property
+    def build_folder(self) -> Path:
+        """The build tree; it lies as deep as everyday ones, for the compiler cache."""
+        return self.root / "build" / "release"
+
+    def run(self, command: Command) -> str:
+        """Run `command` in the copy and return what it printed."""
+        words = {
+            "copy": self.root,
+            "bin": self.build_folder / "bin",
+            "python": sys.executable,
+        }
+        environment = {
+            **os.environ,
+            "CCACHE_BASEDIR": str(self.root),
+            "CCACHE_NOHASHDIR": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "PYTHONPATH": str(self.root / "python"),
+        }
+        ran = subprocess.run(
+            [word.format(**words) for word in command],
+            cwd=self.root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stdout
+        return ran.stdout
+
+    def build(self, targets: list[str]) -> None:
+        """Configure where that has not been done, and build `targets`."""
+        if not (self.build_folder / "build.ninja").exists():
+            without = ("TESTS", "EXAMPLES", "EXPERIMENTS", "BENCHMARKS")
+            options = [f"-DLANEWISE_{part}=OFF" for part in without]
+            self.run(["cmake", "--preset", "release", *options])
+        self.run(["cmake", "--build", "{copy}/build/release", "--target", *targets])
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """Copy what git has, changes included, and the new files that it does not ignore."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+    root = tmp_path_factory.mktemp("copy")
+    for name in filter(None, listing.split("\0")):
+        if not (ROOT / name).is_file():
+            continue
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, root / name)
+    return Copy(root)
+
+
+@contextlib.contextmanager
+def added(copy: Copy, kind: Kind) -> Iterator[None]:
+    """Add the thing to the copy, and take it out again for the next kind."""
+    before: dict[Path, str] = {}
+    try:
+        for name, text in kind.adds.items():
+            path = copy.root / name
+            assert not path.exists(), f"{name} is there already"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        for insertion in kind.inserts:
+            path = copy.root / insertion.path
+            before.setdefault(path, path.read_text(encoding="utf-8"))
+            insert(path, insertion)
+        yield
+    finally:
+        for path, text in before.items():
+            path.write_text(text, encoding="utf-8")
+        for name in kind.adds:
+            (copy.root / name).unlink(missing_ok=True)
+
+
+def insert(path: Path, insertion: Insertion) -> None:
+    """Add the lines after the one line that holds `after`."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    found = [i for i, line in enumerate(lines) if insertion.after in line]
+    assert len(found) == 1, f"{insertion.path}: {len(found)} lines hold '{insertion.after}'"
+    lines.insert(found[0] + 1, insertion.lines)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
+def test_a_throw_away_one_takes_few_places_and_works(copy: Copy, kind: Kind) -> None:
+    """Adding one of a kind touches at most so many files, and then it can be used."""
+    assert len(kind.places) <= kind.places_max
+
+    with added(copy, kind):
+        if kind.targets:
+            copy.build(kind.targets)
+        printed = copy.run(kind.shows)
+
+    assert kind.prints in printed
