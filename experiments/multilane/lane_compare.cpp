@@ -19,15 +19,17 @@
 #include "base/json.hpp"
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
-#include "tools/program.hpp"
+#include "tools/mpi_program.hpp"
 #include "tune/implementation.hpp"
 
 namespace {
 
 using namespace lanewise;
-using namespace lanewise::tools;
+using namespace lanewise::tune;
 using measure::Bench;
 using measure::Running;
+using tools::complain;
+using tools::run_under_mpi;
 
 constexpr const char *program = "lanewise-lane-compare";
 // A connection that has been idle starts slowly, and in the loop of a program it is not idle. A
@@ -40,7 +42,7 @@ constexpr std::size_t in_a_row = 3;
 
 struct Named {
     std::string name;
-    Way way;
+    Implementation implementation;
 };
 
 struct Arguments {
@@ -62,7 +64,7 @@ Failure usage(const std::string& sentence) {
 }
 
 Result<Named> way_named(const std::string& text, collectives::Collective collective) {
-    if (text == "default") return Named{text, default_way(name_of(collective))};
+    if (text == "default") return Named{text, default_implementation(name_of(collective))};
     const auto parts = split(text, ':');
     const auto *algorithm = collectives::find_algorithm(collective, parts.empty() ? "" : parts[0]);
     if (!algorithm) {
@@ -75,7 +77,7 @@ Result<Named> way_named(const std::string& text, collectives::Collective collect
         segment_bytes = static_cast<std::int64_t>(*read);
     }
     const int lanes = parts.size() > 2 ? std::max(1, std::atoi(parts[2].c_str())) : 1;
-    return Named{text, algorithm_way(*algorithm, segment_bytes, lanes)};
+    return Named{text, algorithm_implementation(*algorithm, segment_bytes, lanes)};
 }
 
 Result<Arguments> read_arguments(const std::vector<std::string>& words) {
@@ -109,7 +111,8 @@ Outcome compare_at(Bench& bench, const Arguments& arguments, std::uint64_t bytes
     std::vector<Candidate> candidates(arguments.ways.size());
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         auto& candidate = candidates[i];
-        candidate.operation = operation_of(arguments.ways[i].name, arguments.ways[i].way);
+        candidate.operation =
+            operation_of(arguments.ways[i].name, arguments.ways[i].implementation);
         auto running = Running::create(candidate.operation, bench.harness().comm(), 0, bytes);
         if (bench.harness().any(!running)) {
             return Failure{LW_ERR_MEMORY, "buffers cannot be had for " + arguments.ways[i].name};

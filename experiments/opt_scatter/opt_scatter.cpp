@@ -33,7 +33,7 @@
 #include "collectives/execute/execute.hpp"
 #include "experiments/ring.hpp"
 #include "measure/bench.hpp"
-#include "tools/program.hpp"
+#include "tools/mpi_program.hpp"
 #include "tune/comparison.hpp"
 
 namespace {
@@ -124,11 +124,11 @@ class Rounds {
     Rows run(std::size_t count, std::size_t rounds) {
         std::vector<std::size_t> numbers(count);
         std::iota(numbers.begin(), numbers.end(), 0);
-        const auto heats = tools::take_turns(numbers, rounds * batch_, batch_, random_);
-        Rows times_s(heats.size() / count, std::vector<double>(count));
-        for (std::size_t i = 0; i < heats.size(); ++i) {
-            current = heats[i].entrant;
-            const auto batch = bench_.time(*running_, heats[i].count);
+        const auto batches = tune::interleave(numbers, rounds * batch_, batch_, random_);
+        Rows times_s(batches.size() / count, std::vector<double>(count));
+        for (std::size_t i = 0; i < batches.size(); ++i) {
+            current = batches[i].contender;
+            const auto batch = bench_.time(*running_, batches[i].count);
             times_s[i / count][current] = midmean(batch.values_s);
         }
         return times_s;

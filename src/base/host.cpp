@@ -8,10 +8,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <limits>
-#include <string_view>
 
 namespace lanewise {
 namespace {
@@ -56,13 +56,25 @@ Host this_host() {
     return host;
 }
 
-bool is_first_process() {
-    // Most launchers set PMI_RANK or PMIX_RANK, whatever else they set.
-    for (const char *variable :
-         {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "FLUX_TASK_RANK"}) {
-        if (const char *rank = std::getenv(variable)) return std::string_view(rank) == "0";
+std::map<std::string, std::string> tcp_settings() {
+    std::map<std::string, std::string> found;
+    for (const auto *name : {"tcp_rmem", "tcp_wmem", "tcp_congestion_control"}) {
+        std::ifstream file(std::string("/proc/sys/net/ipv4/") + name);
+        std::string line;
+        if (!std::getline(file, line)) continue;
+        std::replace(line.begin(), line.end(), '\t', ' ');
+        found[std::string("net.ipv4.") + name] = line;
     }
-    return true;
+    return found;
+}
+
+std::string utc_now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
 }
 
 double available_memory_bytes() {

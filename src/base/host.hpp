@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <map>
 #include <string>
 
 namespace lanewise {
@@ -19,9 +20,12 @@ struct Host {
 
 Host this_host();
 
-/* Whether this is the first process of a parallel job, or of none: what its launcher set in the
-   environment, since MPI_Init may not have been called. */
-bool is_first_process();
+/* What a message's way through this kernel depends on, as net.ipv4.tcp_rmem: 4096 131072 6291456.
+ */
+std::map<std::string, std::string> tcp_settings();
+
+/* The time of day, as 2026-11-23T12:00:00Z. */
+std::string utc_now();
 
 /* Memory that can be had without swapping, in bytes; infinite where the kernel does not say. */
 double available_memory_bytes();

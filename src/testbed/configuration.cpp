@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string_view>
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 namespace {
 
 /* Thrown and caught in this file only: the JSON library throws as well. */
@@ -35,7 +35,7 @@ double number(const Json& value, const std::string& key, double least, double mo
     throw Refused{key + " = " + value.dump() + " is out of range"};
 }
 
-void set(Settings& settings, const std::string& key, const Json& value) {
+void set(LinkSettings& settings, const std::string& key, const Json& value) {
     if (key == "up") {
         settings.carrier = value.get<bool>() ? Carrier::up : Carrier::cut;
         return;
@@ -44,14 +44,14 @@ void set(Settings& settings, const std::string& key, const Json& value) {
     if (found == std::end(setting_table))
         throw Refused{"settings have the unknown key \"" + key + "\""};
     const double read = number(value, key, 0, found->most);
-    if (const auto *real = std::get_if<double Settings::*>(&found->member)) {
+    if (const auto *real = std::get_if<double LinkSettings::*>(&found->member)) {
         settings.**real = read;
     } else {
-        settings.*std::get<std::int64_t Settings::*>(found->member) = std::llround(read);
+        settings.*std::get<std::int64_t LinkSettings::*>(found->member) = std::llround(read);
     }
 }
 
-Settings with(Settings settings, const Json& values) {
+LinkSettings with(LinkSettings settings, const Json& values) {
     if (!values.is_object()) throw Refused{"settings are not an object"};
     for (const auto& [key, value] : values.items()) set(settings, key, value);
     if (settings.jitter_ns > settings.delay_ns) throw Refused{"jitter_ns is larger than delay_ns"};
@@ -73,7 +73,7 @@ Link link_of(const Json& object) {
         link.ends[i] = {ends[i].value("namespace", std::string()),
                         ends[i].at("device").get<std::string>()};
     }
-    link.settings = with(Settings{}, object.value("settings", Json::object()));
+    link.settings = with(LinkSettings{}, object.value("settings", Json::object()));
     return link;
 }
 
@@ -117,7 +117,7 @@ Result<Request> read_request(const std::string& text) {
     });
 }
 
-Result<Settings> changed(Settings settings, const Json& values) {
+Result<LinkSettings> changed(LinkSettings settings, const Json& values) {
     try {
         return with(settings, values);
     } catch (const Refused& refused) {
@@ -127,7 +127,7 @@ Result<Settings> changed(Settings settings, const Json& values) {
     }
 }
 
-Json as_json(const Settings& settings) {
+Json as_json(const LinkSettings& settings) {
     Json json = {{"up", settings.carrier == Carrier::up}};
     for (const auto& setting : setting_table) {
         std::visit([&](auto member) { json[std::string(setting.key)] = settings.*member; },
@@ -146,4 +146,4 @@ Json as_json(const Counters& counters) {
             {"dropped_by_cut", counters.dropped_by_cut}};
 }
 
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

@@ -22,7 +22,7 @@
 #include "base/result.hpp"
 #include "testbed/line.hpp"
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 
 struct End {
     std::string network_namespace; /* a file of the namespace; empty: this one */
@@ -34,7 +34,7 @@ struct Link {
     Layer layer = Layer::ip;
     std::uint64_t seed = 1;
     std::array<End, 2> ends;
-    Settings settings;
+    LinkSettings settings;
 };
 
 struct Configuration {
@@ -50,8 +50,8 @@ struct Request {
 
 Result<Configuration> read_configuration(const std::string& text);
 Result<Request> read_request(const std::string& text);
-Result<Settings> changed(Settings settings, const Json& values);
-Json as_json(const Settings& settings);
+Result<LinkSettings> changed(LinkSettings settings, const Json& values);
+Json as_json(const LinkSettings& settings);
 Json as_json(const Counters& counters);
 
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

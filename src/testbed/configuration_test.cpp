@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 namespace {
 
 using ::testing::HasSubstr;
@@ -46,7 +46,7 @@ TEST(Configuration, WhatIsWrongIsNamed) {
 }
 
 TEST(Configuration, ARequestChangesOnlyWhatItNames) {
-    const Settings before{.rate_bits_per_s = 1e9, .delay_ns = 5};
+    const LinkSettings before{.rate_bits_per_s = 1e9, .delay_ns = 5};
     const auto request = read_request(R"({"link": "a-b", "settings": {"rate_bits_per_s": 1e6}})");
     ASSERT_TRUE(request);
 
@@ -72,12 +72,12 @@ TEST(Configuration, ARequestMayBeAboutOneDirection) {
 TEST(Configuration, ImpossibleSettingsAreRefused) {
     for (const char *text : {R"({"loss": 1.5})", R"({"loss": -1})", R"({"delay_ns": "5"})",
                              R"({"up": 1})", R"({"jitter_ns": 6})", R"({"colour": 1})", "[]"}) {
-        EXPECT_FALSE(changed(Settings{.delay_ns = 5}, Json::parse(text))) << text;
+        EXPECT_FALSE(changed(LinkSettings{.delay_ns = 5}, Json::parse(text))) << text;
     }
 }
 
 TEST(Configuration, SettingsSurviveAJourneyThroughJson) {
-    const Settings before{.rate_bits_per_s = 1e9,
+    const LinkSettings before{.rate_bits_per_s = 1e9,
                           .flow_rate_bits_per_s = 1e7,
                           .delay_ns = 5,
                           .jitter_ns = 2,
@@ -86,11 +86,11 @@ TEST(Configuration, SettingsSurviveAJourneyThroughJson) {
                           .queue_bytes = 4096,
                           .carrier = Carrier::cut};
 
-    const auto after = changed(Settings{}, as_json(before));
+    const auto after = changed(LinkSettings{}, as_json(before));
 
     ASSERT_TRUE(after);
     EXPECT_EQ(as_json(*after), as_json(before));
 }
 
 }  // namespace
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

@@ -16,7 +16,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 namespace {
 
 constexpr int waiting_requests = 16;
@@ -69,4 +69,4 @@ Result<Descriptor> listen_at(const std::string& path) {
     return listening;
 }
 
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

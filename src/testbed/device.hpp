@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "testbed/configuration.hpp"
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 
 /* A file descriptor that closes itself. */
 class Descriptor {
@@ -34,4 +34,4 @@ Result<Descriptor> open_device(const End& end, Layer layer);
 /* Listens on a socket at `path`; each request and each answer is one packet. */
 Result<Descriptor> listen_at(const std::string& path);
 
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

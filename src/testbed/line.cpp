@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 namespace {
 
 constexpr std::size_t remembered_flows = 4096;
@@ -32,7 +32,7 @@ Line::Item Line::Agenda::pop() {
     return item;
 }
 
-Line::Line(const Settings& settings, Layer layer, std::uint64_t seed)
+Line::Line(const LinkSettings& settings, Layer layer, std::uint64_t seed)
     : settings_(settings), layer_(layer), random_(seed) {}
 
 void Line::offer(std::int64_t now_ns, PacketView packet) {
@@ -74,7 +74,8 @@ void Line::accept_in_pieces(std::int64_t now_ns, PacketView packet, std::uint32_
     }
 }
 
-void Line::accept(std::int64_t now_ns, Packet packet, const Shape& shape, std::int64_t extra_ns) {
+void Line::accept(std::int64_t now_ns, Packet packet, const PacketShape& shape,
+                  std::int64_t extra_ns) {
     Item item{now_ns, order_++, extra_ns, shape, std::move(packet)};
     const double rate = settings_.flow_rate_bits_per_s;
     if (rate <= 0) return enter(std::move(item));
@@ -88,7 +89,7 @@ void Line::accept(std::int64_t now_ns, Packet packet, const Shape& shape, std::i
 }
 
 /* Whether the queue before a server that is busy until `free_ns` has room; counts the drop. */
-bool Line::fits(std::int64_t now_ns, std::int64_t free_ns, double rate, const Shape& shape) {
+bool Line::fits(std::int64_t now_ns, std::int64_t free_ns, double rate, const PacketShape& shape) {
     if (free_ns <= now_ns || rate <= 0) return true;
     const double queued_bytes = static_cast<double>(free_ns - now_ns) * rate / 8e9;
     if (queued_bytes + static_cast<double>(shape.wire_bytes) <=
@@ -132,7 +133,7 @@ std::optional<Packet> Line::take(std::int64_t now_ns) {
     return std::move(item.packet);
 }
 
-void Line::change(const Settings& settings) {
+void Line::change(const LinkSettings& settings) {
     settings_ = settings;
     if (settings.carrier == Carrier::up) return;
     for (auto *agenda : {&waiting_, &flying_}) {
@@ -147,4 +148,4 @@ double Line::uniform() {
     return static_cast<double>(random_() >> 11) * 0x1.0p-53;
 }
 
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

@@ -19,7 +19,7 @@
 #include "testbed/packet.hpp"
 #include "testbed/settings.hpp"
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 
 struct Counters {
     std::uint64_t offered = 0; /* segments, as all of these */
@@ -36,7 +36,7 @@ constexpr std::int64_t hold_ns = 1'000'000;
 
 class Line {
   public:
-    Line(const Settings& settings, Layer layer, std::uint64_t seed);
+    Line(const LinkSettings& settings, Layer layer, std::uint64_t seed);
 
     void offer(std::int64_t now_ns, PacketView packet);
     /* When `take` next has something to do; nothing while the line is empty. */
@@ -45,8 +45,8 @@ class Line {
     std::optional<Packet> take(std::int64_t now_ns);
 
     /* Holds from the next packet on.  A cut drops what is on the way. */
-    void change(const Settings& settings);
-    const Settings& settings() const { return settings_; }
+    void change(const LinkSettings& settings);
+    const LinkSettings& settings() const { return settings_; }
     const Counters& counters() const { return counters_; }
 
   private:
@@ -54,7 +54,7 @@ class Line {
         std::int64_t time_ns = 0;
         std::uint64_t order = 0;
         std::int64_t extra_ns = 0;
-        Shape shape;
+        PacketShape shape;
         Packet packet;
     };
     struct Later {
@@ -68,14 +68,15 @@ class Line {
         Item pop();
     };
 
-    void accept(std::int64_t now_ns, Packet packet, const Shape& shape, std::int64_t extra_ns);
+    void accept(std::int64_t now_ns, Packet packet, const PacketShape& shape,
+                std::int64_t extra_ns);
     void accept_in_pieces(std::int64_t now_ns, PacketView packet, std::uint32_t segments);
     void enter(Item item);
     void release(std::int64_t now_ns);
-    bool fits(std::int64_t now_ns, std::int64_t free_ns, double rate, const Shape& shape);
+    bool fits(std::int64_t now_ns, std::int64_t free_ns, double rate, const PacketShape& shape);
     double uniform();
 
-    Settings settings_;
+    LinkSettings settings_;
     Layer layer_;
     Counters counters_;
     std::mt19937_64 random_;
@@ -87,4 +88,4 @@ class Line {
     Agenda flying_;
 };
 
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

@@ -10,7 +10,7 @@
 
 #include "testbed/testing.hpp"
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 namespace {
 
 using namespace testing;
@@ -30,7 +30,7 @@ std::vector<Arrival> drain(Line& line) {
     return arrivals;
 }
 
-Settings settings_of(double rate_bits_per_s, std::int64_t delay_ns) {
+LinkSettings settings_of(double rate_bits_per_s, std::int64_t delay_ns) {
     return {.rate_bits_per_s = rate_bits_per_s, .delay_ns = delay_ns, .queue_bytes = 1 << 30};
 }
 
@@ -237,4 +237,4 @@ TEST(Line, TheSameSeedLosesTheSame) {
 }
 
 }  // namespace
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

@@ -21,7 +21,7 @@
 
 #include "testbed/device.hpp"
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 namespace {
 
 constexpr std::size_t largest_packet_bytes = 10 + 14 + 65536;
@@ -102,7 +102,7 @@ Json answer_to(const std::string& text, std::vector<Station>& stations) {
     if (request->link.empty()) return status_of(stations);
     for (auto& station : stations) {
         if (station.link.name != request->link) continue;
-        Settings last;
+        LinkSettings last;
         for (std::size_t i = 0; i < station.lines.size(); ++i) {
             if (request->direction && *request->direction != i) continue;
             const auto settings = changed(station.lines[i].settings(), request->settings);
@@ -185,4 +185,4 @@ Outcome serve(const Configuration& configuration) {
     for (;;) step(world, polled);
 }
 
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

@@ -7,9 +7,9 @@
 #include "base/result.hpp"
 #include "testbed/configuration.hpp"
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 
 /* Makes the devices, says "ready" on standard output, and returns only where it fails. */
 Outcome serve(const Configuration& configuration);
 
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

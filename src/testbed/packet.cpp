@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 namespace {
 
 constexpr std::size_t vnet_bytes = sizeof(VirtioHeader);
@@ -133,8 +133,8 @@ void repair(Packet& piece, const Headers& headers, std::uint32_t first) {
 
 }  // namespace
 
-Shape shape_of(PacketView packet, Layer layer) {
-    Shape shape;
+PacketShape shape_of(PacketView packet, Layer layer) {
+    PacketShape shape;
     if (packet.size() < vnet_bytes) return shape;
     const auto headers = headers_of(packet, layer);
     shape.wire_bytes = packet.size() - vnet_bytes;
@@ -183,4 +183,4 @@ Packet cut(PacketView packet, Layer layer, std::uint32_t first, std::uint32_t co
     return piece;
 }
 
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

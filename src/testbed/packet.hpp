@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 
 using Packet = std::vector<std::byte>;
 using PacketView = std::span<const std::byte>;
@@ -39,15 +39,15 @@ constexpr std::uint8_t kind_congestion = 0x80; /* added to the kind */
 /* What follows the virtio-net header: a TUN device speaks IP, a TAP device Ethernet. */
 enum class Layer { ip, ethernet };
 
-struct Shape {
+struct PacketShape {
     std::uint32_t segments = 1;
     std::uint64_t wire_bytes = 0; /* of all segments with their headers */
     std::uint64_t flow = 0;       /* a hash of addresses, protocol and ports */
 };
 
-Shape shape_of(PacketView packet, Layer layer);
+PacketShape shape_of(PacketView packet, Layer layer);
 
 /* Returns `count` segments of a superframe from `first` on, as a packet of its own. */
 Packet cut(PacketView packet, Layer layer, std::uint32_t first, std::uint32_t count);
 
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

@@ -9,7 +9,7 @@
 
 #include "testbed/testing.hpp"
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 namespace {
 
 using namespace testing;
@@ -120,4 +120,4 @@ TEST(Packet, APieceOfOneSegmentIsNoSuperframe) {
 }
 
 }  // namespace
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Settings of one direction of a link.  A new impairment is a member here with its row in the
+// LinkSettings of one direction of a link.  A new impairment is a member here with its row in the
 // table, which the configuration reads and writes, and its effect in line.cpp.
 
 #pragma once
@@ -9,11 +9,11 @@
 #include <string_view>
 #include <variant>
 
-namespace lanewise::delay_line {
+namespace lanewise::testbed {
 
 enum class Carrier { up, cut };
 
-struct Settings {
+struct LinkSettings {
     double rate_bits_per_s = 0;      /* 0: as fast as this machine */
     double flow_rate_bits_per_s = 0; /* what one flow may take; 0: all */
     std::int64_t delay_ns = 0;
@@ -27,18 +27,18 @@ struct Settings {
 /* A setting: its key in JSON, its member, and the largest value. */
 struct Setting {
     std::string_view key;
-    std::variant<double Settings::*, std::int64_t Settings::*> member;
+    std::variant<double LinkSettings::*, std::int64_t LinkSettings::*> member;
     double most;
 };
 
 inline constexpr Setting setting_table[] = {
-    {"rate_bits_per_s", &Settings::rate_bits_per_s, 1e15},
-    {"flow_rate_bits_per_s", &Settings::flow_rate_bits_per_s, 1e15},
-    {"delay_ns", &Settings::delay_ns, 1e12},
-    {"jitter_ns", &Settings::jitter_ns, 1e12},
-    {"loss", &Settings::loss, 1},
-    {"reorder", &Settings::reorder, 1},
-    {"queue_bytes", &Settings::queue_bytes, 1e15},
+    {"rate_bits_per_s", &LinkSettings::rate_bits_per_s, 1e15},
+    {"flow_rate_bits_per_s", &LinkSettings::flow_rate_bits_per_s, 1e15},
+    {"delay_ns", &LinkSettings::delay_ns, 1e12},
+    {"jitter_ns", &LinkSettings::jitter_ns, 1e12},
+    {"loss", &LinkSettings::loss, 1},
+    {"reorder", &LinkSettings::reorder, 1},
+    {"queue_bytes", &LinkSettings::queue_bytes, 1e15},
 };
 
-}  // namespace lanewise::delay_line
+}  // namespace lanewise::testbed

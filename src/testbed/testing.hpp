@@ -10,7 +10,7 @@
 
 #include "testbed/packet.hpp"
 
-namespace lanewise::delay_line::testing {
+namespace lanewise::testbed::testing {
 
 constexpr std::size_t ip_at = sizeof(VirtioHeader);
 constexpr std::size_t tcp_at = ip_at + 20;
@@ -54,4 +54,4 @@ inline Packet tcp_packet(std::size_t payload_bytes, std::uint16_t segment_bytes 
     return packet;
 }
 
-}  // namespace lanewise::delay_line::testing
+}  // namespace lanewise::testbed::testing

@@ -13,11 +13,11 @@
 #include "collectives/algorithm.hpp"
 #include "tune/session_options.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
 struct TuneArguments {
     std::vector<collectives::Operation> operations;
-    Settings settings;
+    SessionOptions session;
     std::string platform; /* platform.json for predictions; empty: none */
     bool plan = false;
     bool list = false;
@@ -25,4 +25,4 @@ struct TuneArguments {
 
 Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, char **argv);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -7,7 +7,7 @@
 #include <array>
 #include <limits>
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 namespace {
 
 constexpr std::array<std::int64_t, 3> segments_bytes = {8 << 10, 32 << 10, 128 << 10};
@@ -50,7 +50,7 @@ void add_lanewise(const collectives::Algorithm& algorithm, std::uint64_t message
 
 std::vector<Candidate> candidates(collectives::Collective collective, std::uint64_t message_bytes,
                                   const collectives::CallTraits& call,
-                                  const std::vector<OwnAlgorithm>& own) {
+                                  const std::vector<MpiAlgorithm>& own) {
     std::vector<Candidate> found;
     for (const auto *algorithm : collectives::algorithms()) {
         if (algorithm->collective != collective) continue;
@@ -69,14 +69,14 @@ std::vector<Candidate> candidates(collectives::Collective collective, std::uint6
     return found;
 }
 
-void prune(std::vector<Candidate>& candidates, double hopeless_ratio) {
+void prune(std::vector<Candidate>& candidates, double dominated_ratio) {
     double best_s = std::numeric_limits<double>::infinity();
     for (const auto& candidate : candidates) {
         if (candidate.predicted_s >= 0.0) best_s = std::min(best_s, candidate.predicted_s);
     }
     for (auto& candidate : candidates) {
-        candidate.pruned = candidate.predicted_s > hopeless_ratio * best_s;
+        candidate.pruned = candidate.predicted_s > dominated_ratio * best_s;
     }
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

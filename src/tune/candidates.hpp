@@ -12,7 +12,7 @@
 #include "collectives/algorithm.hpp"
 #include "tune/mpi_algorithms.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
 enum class Origin { lanewise, mpi };
 
@@ -22,7 +22,7 @@ struct Candidate {
     std::int64_t segment_bytes = 0; /* 0: the algorithm's own choice, or none */
     int lanes = 1;
     const collectives::Algorithm *lanewise = nullptr;
-    OwnAlgorithm own;
+    MpiAlgorithm own;
     double predicted_s = -1.0; /* below 0: not predicted */
     bool pruned = false;
 };
@@ -34,9 +34,9 @@ struct Candidate {
  */
 std::vector<Candidate> candidates(collectives::Collective collective, std::uint64_t message_bytes,
                                   const collectives::CallTraits& call,
-                                  const std::vector<OwnAlgorithm>& own);
+                                  const std::vector<MpiAlgorithm>& own);
 
-/* Marks those predicted to take more than `hopeless_ratio` times the best prediction. */
-void prune(std::vector<Candidate>& candidates, double hopeless_ratio);
+/* Marks those predicted to take more than `dominated_ratio` times the best prediction. */
+void prune(std::vector<Candidate>& candidates, double dominated_ratio);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 namespace {
 
 using collectives::Collective;
@@ -24,7 +24,7 @@ TEST(Candidates, AreThoseThatCanServe) {
 }
 
 TEST(Candidates, HaveSegmentsOfWhichAMessageHoldsTwo) {
-    const std::vector<OwnAlgorithm> own = {{"pipeline", 3, true}, {"linear", 1, false}};
+    const std::vector<MpiAlgorithm> own = {{"pipeline", 3, true}, {"linear", 1, false}};
 
     std::vector<std::int64_t> segments;
     for (const auto& candidate : candidates(Collective::bcast, 65536, {.ranks = 4}, own)) {
@@ -70,4 +70,4 @@ TEST(Prune, MarksWhatIsPredictedFarBehindTheBest) {
 }
 
 }  // namespace
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -8,7 +8,7 @@
 
 #include "measure/operation.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
 using collectives::Collective;
 using collectives::Operation;
@@ -78,4 +78,4 @@ std::vector<std::uint64_t> sizes_for(Collective collective,
     return found;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

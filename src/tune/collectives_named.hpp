@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "collectives/algorithm.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
 /* Those called `names`; all where there are none. A wrong name gets a suggestion. */
 Result<std::vector<collectives::Collective>> collectives_named(
@@ -27,4 +27,4 @@ std::vector<std::uint64_t> sizes_for(collectives::Collective collective,
 bool is_rooted(collectives::Collective collective);
 bool is_reduction(collectives::Collective collective);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See contest.hpp.
+// See comparison_run.hpp.
 
 #include "tune/comparison_run.hpp"
 
@@ -8,14 +8,14 @@
 #include <limits>
 #include <map>
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 namespace {
 
 // Of each kind, so that a choice is left where neighbouring sizes disagree.
 constexpr std::size_t confirmed_max = 3;
 constexpr std::size_t confirmation_count_min = 20;
-// What a race may take of the contest's time; the rest is for its confirmation.
-constexpr double race_share = 0.7;
+// What a comparison may take of the time; the rest is for its confirmation.
+constexpr double comparison_share = 0.7;
 
 struct Runner {
     measure::Bench& bench;
@@ -30,51 +30,56 @@ struct Runner {
         return elapsed_s;
     }
 
-    Result<measure::Batch> run(const Heat& heat, int root) const {
-        return bench.run_batch({&operations[heat.entrant], root, message_bytes}, heat.count);
+    Result<measure::Batch> run(const ScheduledBatch& scheduled, int root) const {
+        return bench.run_batch({&operations[scheduled.contender], root, message_bytes},
+                               scheduled.count);
     }
 };
 
-Outcome run_race(const Runner& runner, Race& race, double time_limit_s) {
-    for (auto heats = race.next_round(); !heats.empty(); heats = race.next_round()) {
+Outcome run_rounds(const Runner& runner, Comparison& comparison, double time_limit_s) {
+    for (auto batches = comparison.next_round(); !batches.empty();
+         batches = comparison.next_round()) {
         bool out_of_time = false;
-        for (const auto& heat : heats) {
+        for (const auto& scheduled : batches) {
             // Everybody gets a first look, however little time there is.
-            const bool first_look = race.values(heat.entrant).empty();
+            const bool first_look = comparison.values(scheduled.contender).empty();
             if (!first_look && out_of_time) continue;
-            if (race.standing(heat.entrant) == Standing::failed) continue;
-            const auto batch = runner.run(heat, 0);
-            if (!batch && heat.entrant == 0) return batch.failure();
+            if (comparison.state(scheduled.contender) == CandidateState::failed) continue;
+            const auto batch = runner.run(scheduled, 0);
+            if (!batch && scheduled.contender == 0) return batch.failure();
             if (batch) {
-                race.add(heat.entrant, batch->values_s);
+                comparison.add(scheduled.contender, batch->values_s);
             } else {
-                race.withdraw(heat.entrant);
+                comparison.withdraw(scheduled.contender);
             }
             out_of_time = runner.elapsed_s() > time_limit_s;
         }
-        race.end_round();
-        if (out_of_time) race.stop();
+        comparison.end_round();
+        if (out_of_time) comparison.stop();
     }
     return Done{};
 }
 
-std::vector<std::size_t> finalists(const Race& race, const std::vector<Entrant>& entrants) {
+std::vector<std::size_t> finalists(const Comparison& comparison,
+                                   const std::vector<Contender>& contenders) {
     std::map<int, std::size_t> taken;
     std::vector<std::size_t> found;
-    for (const auto winner : race.winners()) {
-        if (taken[entrants[winner].kind]++ < confirmed_max) found.push_back(winner);
+    for (const auto winner : comparison.winners()) {
+        if (taken[contenders[winner].kind]++ < confirmed_max) found.push_back(winner);
     }
     return found;
 }
 
-/* As many repetitions as the race needed, and half as many again; fewer only for want of time. */
-std::size_t confirmation_count(const Race& race, const std::vector<std::size_t>& running,
-                               const RaceRule& rule, double time_left_s) {
+/* As many repetitions as the comparison needed, and half as many again; fewer only for want of
+ * time. */
+std::size_t confirmation_count(const Comparison& comparison,
+                               const std::vector<std::size_t>& running, const ComparisonRule& rule,
+                               double time_left_s) {
     std::size_t used = 0;
     double once_s = 0.0;
     for (const auto i : running) {
-        if (i != 0) used = std::max(used, race.values(i).size());
-        once_s += race.interval(i).center;
+        if (i != 0) used = std::max(used, comparison.values(i).size());
+        once_s += comparison.interval(i).center;
     }
     const auto wanted = std::min(used + used / 2, rule.repetitions_max);
     const auto fits = once_s > 0.0 ? std::max(time_left_s, 0.0) / once_s : 0.0;
@@ -82,28 +87,32 @@ std::size_t confirmation_count(const Race& race, const std::vector<std::size_t>&
                     fits < static_cast<double>(wanted) ? static_cast<std::size_t>(fits) : wanted);
 }
 
-/* The ways as they are confirmed: with as much work meanwhile as the reference took alone. */
-std::vector<Way> ways_to_confirm(const std::vector<Entrant>& entrants, const Race& race) {
-    const double alone_s = race.interval(0).center;
-    std::vector<Way> ways;
-    for (const auto& entrant : entrants) {
-        ways.push_back(entrant.working ? entrant.working(alone_s) : entrant.way);
+/* The implementations as they are confirmed: with as much work meanwhile as the reference took
+ * alone. */
+std::vector<Implementation> implementations_to_confirm(const std::vector<Contender>& contenders,
+                                                       const Comparison& comparison) {
+    const double alone_s = comparison.interval(0).center;
+    std::vector<Implementation> implementations;
+    for (const auto& contender : contenders) {
+        implementations.push_back(contender.working ? contender.working(alone_s)
+                                                    : contender.implementation);
     }
-    return ways;
+    return implementations;
 }
 
-Outcome confirm(const Runner& runner, const Race& race, const std::vector<std::size_t>& running,
-                const ContestSettings& settings, Verdict& verdict) {
+Outcome confirm(const Runner& runner, const Comparison& comparison,
+                const std::vector<std::size_t>& running, const ComparisonOptions& settings,
+                Verdict& verdict) {
     const double time_left_s = settings.time_limit_s - runner.elapsed_s();
-    const auto count = confirmation_count(race, running, settings.rule, time_left_s);
+    const auto count = confirmation_count(comparison, running, settings.rule, time_left_s);
     std::mt19937_64 random(settings.seed + 1);
     std::map<std::size_t, std::vector<double>> values;
     // Four passes at least: what disturbs one of them must not decide.
     const auto batch_max = std::min<std::size_t>(settings.rule.batch_max, count / 4);
-    for (const auto& heat : take_turns(running, count, batch_max, random)) {
-        const auto batch = runner.run(heat, verdict.confirmation_root);
-        if (!batch && heat.entrant == 0) return batch.failure();
-        auto& all = values[heat.entrant];
+    for (const auto& scheduled : interleave(running, count, batch_max, random)) {
+        const auto batch = runner.run(scheduled, verdict.confirmation_root);
+        if (!batch && scheduled.contender == 0) return batch.failure();
+        auto& all = values[scheduled.contender];
         if (batch) all.insert(all.end(), batch->values_s.begin(), batch->values_s.end());
     }
     for (const auto i : running) {
@@ -117,39 +126,39 @@ Outcome confirm(const Runner& runner, const Race& race, const std::vector<std::s
 
 }  // namespace
 
-Result<Verdict> run_contest(measure::Bench& bench, const std::vector<Entrant>& entrants,
-                            std::uint64_t message_bytes, const ContestSettings& settings) {
+Result<Verdict> run_comparison(measure::Bench& bench, const std::vector<Contender>& contenders,
+                               std::uint64_t message_bytes, const ComparisonOptions& settings) {
     std::vector<lw_operation> operations;
     std::vector<bool> pruned;
-    for (const auto& entrant : entrants) {
-        operations.push_back(operation_of(entrant.name, entrant.way));
-        pruned.push_back(entrant.pruned);
+    for (const auto& contender : contenders) {
+        operations.push_back(operation_of(contender.name, contender.implementation));
+        pruned.push_back(contender.pruned);
     }
     const Runner runner{bench, operations, message_bytes, bench.clock().now_s()};
-    Race race(settings.rule, pruned, settings.seed);
-    const auto raced = run_race(runner, race, race_share * settings.time_limit_s);
-    if (!raced) return raced.failure();
+    Comparison comparison(settings.rule, pruned, settings.seed);
+    const auto compared = run_rounds(runner, comparison, comparison_share * settings.time_limit_s);
+    if (!compared) return compared.failure();
 
     Verdict verdict;
     verdict.confirmation_root = settings.rooted ? bench.harness().size() - 1 : 0;
-    for (std::size_t i = 0; i < entrants.size(); ++i) {
-        verdict.race.push_back({race.interval(i), race.values(i).size()});
-        verdict.standings.push_back(race.standing(i));
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+        verdict.compared.push_back({comparison.interval(i), comparison.values(i).size()});
+        verdict.states.push_back(comparison.state(i));
     }
-    auto running = finalists(race, entrants);
+    auto running = finalists(comparison, contenders);
     if (!running.empty()) {
         running.insert(running.begin(), 0);
-        const auto ways = ways_to_confirm(entrants, race);
+        const auto implementations = implementations_to_confirm(contenders, comparison);
         std::vector<lw_operation> again;
-        for (std::size_t i = 0; i < entrants.size(); ++i) {
-            again.push_back(operation_of(entrants[i].name, ways[i]));
+        for (std::size_t i = 0; i < contenders.size(); ++i) {
+            again.push_back(operation_of(contenders[i].name, implementations[i]));
         }
         const Runner confirming{bench, again, message_bytes, runner.begin_s};
-        const auto confirmed = confirm(confirming, race, running, settings, verdict);
+        const auto confirmed = confirm(confirming, comparison, running, settings, verdict);
         if (!confirmed) return confirmed.failure();
     }
     verdict.elapsed_s = runner.elapsed_s();
     return verdict;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Contest: a race run for real, and its result confirmed.
+// A comparison run for real, and its result confirmed.
 //
-// The winner of a race among many was chosen because its numbers came out low,
-// and was looked at more than once, so its interval flatters it. Therefore the
-// winners run again against the reference, in a fresh series of a length fixed
-// beforehand, from the other end of the ranks as root. Only that series speaks
-// of them without prejudice: neither the number of candidates nor the number of
-// looks enters its confidence. Where a way can do other work while it is under
-// way, the confirmation has it do some: whoever is faster alone must be so then.
+// Selecting the best of many candidates after repeated looks is biased (the winner's curse): the
+// winner was chosen because its numbers came out low, so that its interval flatters it. Therefore
+// the winners run again against the reference, in a fresh series of a length fixed beforehand, with
+// the last rank as root. Neither the number of candidates nor the number of looks enters the
+// confidence of that series. Where an implementation can do other work while it is under way, it
+// does some in the confirmation: whoever is faster alone must be faster then as well.
 
 #pragma once
 
@@ -21,15 +20,15 @@
 #include "tune/comparison.hpp"
 #include "tune/implementation.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
-struct Entrant {
+struct Contender {
     std::string name; /* in messages */
-    Way way;
+    Implementation implementation;
     int kind = 0; /* the best few winners of each kind are confirmed */
     bool pruned = false;
-    /* The way with so many seconds of work meanwhile, for the confirmation; empty: as it is. */
-    std::function<Way(double work_s)> working = nullptr;
+    /* The same with so many seconds of work meanwhile, for the confirmation; empty: as it is. */
+    std::function<Implementation(double work_s)> working = nullptr;
 };
 
 struct Figures {
@@ -38,30 +37,30 @@ struct Figures {
 };
 
 struct Confirmed {
-    std::size_t entrant = 0;
+    std::size_t contender = 0;
     Figures figures;
 };
 
 struct Verdict {
-    std::vector<Figures> race; /* of each entrant; without repetitions where it was not run */
-    std::vector<Standing> standings;
+    std::vector<Figures> compared; /* of each contender; without repetitions where it was not run */
+    std::vector<CandidateState> states;
     std::vector<Confirmed> confirmation; /* the reference first; empty: nobody won */
     int confirmation_root = 0;
     double elapsed_s = 0.0;
 };
 
-struct ContestSettings {
-    RaceRule rule;
+struct ComparisonOptions {
+    ComparisonRule rule;
     double time_limit_s = 10.0;
     std::uint64_t seed = 0;
     bool rooted = false;
 };
 
 /*
- * Runs the first of `entrants` against the others at one size. Collective; the
+ * Runs the first of `contenders` against the others at one size. Collective; the
  * verdict is the same on every rank. Fails only where the reference does.
  */
-Result<Verdict> run_contest(measure::Bench& bench, const std::vector<Entrant>& entrants,
-                            std::uint64_t message_bytes, const ContestSettings& settings);
+Result<Verdict> run_comparison(measure::Bench& bench, const std::vector<Contender>& contenders,
+                               std::uint64_t message_bytes, const ComparisonOptions& settings);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See control.hpp.
+// See control_variable.hpp.
 
 #include "tune/control_variable.hpp"
 
 #include <array>
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 namespace {
 
 // Once and for good: MPICH 4.0 has lost its variables when the interface is opened anew.
@@ -20,7 +20,7 @@ void open_interface() {
 
 }  // namespace
 
-bool Control::describe(int index) {
+bool ControlVariable::describe(int index) {
     std::array<char, 256> name{};
     std::array<char, 8192> text{};
     int name_length = name.size();
@@ -51,7 +51,7 @@ bool Control::describe(int index) {
     return true;
 }
 
-Control::Control(const std::string& name) {
+ControlVariable::ControlVariable(const std::string& name) {
     open_interface();
     int index = 0;
     int count = 0;
@@ -64,19 +64,19 @@ Control::Control(const std::string& name) {
     usable_ = write(read());
 }
 
-Control::~Control() {
+ControlVariable::~ControlVariable() {
     if (handle_ != MPI_T_CVAR_HANDLE_NULL) MPI_T_cvar_handle_free(&handle_);
 }
 
-int Control::read() const {
+int ControlVariable::read() const {
     int value = 0;
     if (handle_ != MPI_T_CVAR_HANDLE_NULL) MPI_T_cvar_read(handle_, &value);
     return value;
 }
 
-bool Control::write(int value) {
+bool ControlVariable::write(int value) {
     if (!usable_ || MPI_T_cvar_write(handle_, &value) != MPI_SUCCESS) return false;
     return read() == value;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Control: one control variable of the MPI, read and written through MPI_T.
+// ControlVariable: one control variable of the MPI, read and written through MPI_T.
 
 #pragma once
 
@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
-class Control {
+class ControlVariable {
   public:
     /* An integer variable that can be written; otherwise `usable` says no. */
-    explicit Control(const std::string& name);
-    ~Control();
-    Control(const Control&) = delete;
-    Control& operator=(const Control&) = delete;
+    explicit ControlVariable(const std::string& name);
+    ~ControlVariable();
+    ControlVariable(const ControlVariable&) = delete;
+    ControlVariable& operator=(const ControlVariable&) = delete;
 
     bool usable() const { return usable_; }
     int read() const;
@@ -41,4 +41,4 @@ class Control {
     std::string description_;
 };
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See tasks.hpp.
+// See guideline_check.hpp.
 
 #include "tune/guideline_check.hpp"
 
@@ -9,7 +9,7 @@
 #include "tune/collectives_named.hpp"
 #include "tune/session.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 namespace {
 
 Json record_of(const Guideline& guideline, const Verdict& verdict) {
@@ -18,8 +18,8 @@ Json record_of(const Guideline& guideline, const Verdict& verdict) {
                    {"guideline", guideline.text},
                    {"collective", name_of(guideline.collective)},
                    {"message_bytes", guideline.message_bytes},
-                   {"left", figures_record(verdict.race[0])},
-                   {"right", figures_record(verdict.race[1])}};
+                   {"left", figures_record(verdict.compared[0])},
+                   {"right", figures_record(verdict.compared[1])}};
     if (verdict.confirmation.size() == 2) {
         record["confirmation"] = {{"root", verdict.confirmation_root},
                                   {"left", figures_record(verdict.confirmation[0].figures)},
@@ -33,12 +33,12 @@ Task task_of(const Guideline& guideline) {
         .key = guideline.text + " " + std::to_string(guideline.message_bytes),
         .message_bytes = guideline.message_bytes,
         .rooted = is_rooted(guideline.collective),
-        .entrants =
+        .contenders =
             [guideline] {
                 const std::string name = name_of(guideline.collective);
-                return std::vector<Entrant>{
-                    {name, sequence_way({{name, guideline.message_bytes}}), 0, false},
-                    {guideline.text, sequence_way(guideline.parts), 0, false}};
+                return std::vector<Contender>{
+                    {name, sequence({{name, guideline.message_bytes}}), 0, false},
+                    {guideline.text, sequence(guideline.parts), 0, false}};
             },
         .record = [guideline](const Verdict& verdict) { return record_of(guideline, verdict); }};
 }
@@ -46,7 +46,7 @@ Task task_of(const Guideline& guideline) {
 }  // namespace
 
 Outcome check_guidelines(const CheckArguments& arguments) {
-    const auto& settings = arguments.settings;
+    const auto& settings = arguments.session;
     measure::Bench bench(MPI_COMM_WORLD, settings.measure_options());
     std::list<lw_operation> operations;
     std::vector<measure::Point> points;
@@ -66,7 +66,7 @@ Outcome check_guidelines(const CheckArguments& arguments) {
         return Failure{LW_ERR_ARGUMENT, "no guideline concerns these collectives and sizes"};
     const auto prepared = bench.prepare(points);
     if (!prepared) return prepared;
-    return hold_contests(bench, settings, "check", tasks);
+    return run_session(bench, settings, "check", tasks);
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The contests of lanewise-check: a collective against what should not be faster.
+// The comparisons of lanewise-check: a collective against what should not be faster.
 
 #pragma once
 
@@ -10,14 +10,14 @@
 #include "tune/guidelines.hpp"
 #include "tune/session_options.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
 struct CheckArguments {
     std::vector<collectives::Collective> collectives;
-    Settings settings;
+    SessionOptions session;
 };
 
 /* Runs them. Collective over MPI_COMM_WORLD. */
 Outcome check_guidelines(const CheckArguments& arguments);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

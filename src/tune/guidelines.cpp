@@ -6,7 +6,7 @@
 
 #include "tune/collectives_named.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 namespace {
 
 using collectives::Collective;
@@ -110,4 +110,4 @@ std::vector<Guideline> guidelines(const std::vector<Collective>& collectives,
     return found;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

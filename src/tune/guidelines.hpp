@@ -14,7 +14,7 @@
 #include "collectives/algorithm.hpp"
 #include "tune/implementation.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
 /* At this size the collective should not be slower than the parts after each other. */
 struct Guideline {
@@ -29,4 +29,4 @@ struct Guideline {
 std::vector<Guideline> guidelines(const std::vector<collectives::Collective>& collectives,
                                   const std::vector<std::uint64_t>& sizes_bytes, int ranks);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -7,7 +7,7 @@
 #include "measure/operation.hpp"
 #include "tune/collectives_named.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 namespace {
 
 using collectives::Collective;
@@ -52,4 +52,4 @@ TEST(Guidelines, SplitOnlyWhatHasTwoHalves) {
 }
 
 }  // namespace
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

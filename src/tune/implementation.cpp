@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See way.hpp.
+// See implementation.hpp.
 
 #include "tune/implementation.hpp"
 
@@ -8,7 +8,7 @@
 
 #include "collectives/execute/request.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 namespace {
 
 using collectives::Call;
@@ -17,7 +17,7 @@ using measure::Exchange;
 using measure::Running;
 
 int set_up(void *context, MPI_Comm comm, int root, std::uint64_t message_bytes, void **state) {
-    auto execution = (*static_cast<const Way *>(context))(comm, root, message_bytes);
+    auto execution = (*static_cast<const Implementation *>(context))(comm, root, message_bytes);
     if (!execution) return 1;
     *state = new Execution(std::move(*execution));
     return 0;
@@ -81,7 +81,7 @@ int work_and_wait(double work_s, MPI_Request& request) {
 
 }  // namespace
 
-lw_operation operation_of(const std::string& name, const Way& way) {
+lw_operation operation_of(const std::string& name, const Implementation& implementation) {
     lw_operation operation;
     operation.name = name;
     operation.callbacks = {.struct_size = sizeof(lw_operation_callbacks),
@@ -89,11 +89,11 @@ lw_operation operation_of(const std::string& name, const Way& way) {
                            .setup = set_up,
                            .execute = execute,
                            .teardown = tear_down,
-                           .context = const_cast<Way *>(&way)};
+                           .context = const_cast<Implementation *>(&implementation)};
     return operation;
 }
 
-Way default_way(const std::string& name) {
+Implementation default_implementation(const std::string& name) {
     return [name](MPI_Comm comm, int root, std::uint64_t message_bytes) -> Result<Execution> {
         auto running = run_named(name, comm, root, message_bytes);
         if (!running) return running.failure();
@@ -101,7 +101,8 @@ Way default_way(const std::string& name) {
     };
 }
 
-Way algorithm_way(const collectives::Algorithm& algorithm, std::int64_t segment_bytes, int lanes) {
+Implementation algorithm_implementation(const collectives::Algorithm& algorithm,
+                                        std::int64_t segment_bytes, int lanes) {
     const collectives::Choice choice{
         .algorithm = &algorithm, .segment_bytes = segment_bytes, .lanes = lanes};
     return [choice](MPI_Comm comm, int root, std::uint64_t message_bytes) -> Result<Execution> {
@@ -117,7 +118,7 @@ Way algorithm_way(const collectives::Algorithm& algorithm, std::int64_t segment_
     };
 }
 
-Way default_request_way(const std::string& name, double work_s) {
+Implementation default_request(const std::string& name, double work_s) {
     return
         [name, work_s](MPI_Comm comm, int root, std::uint64_t message_bytes) -> Result<Execution> {
             auto running = run_named(name, comm, root, message_bytes);
@@ -131,8 +132,8 @@ Way default_request_way(const std::string& name, double work_s) {
         };
 }
 
-Way request_way(const collectives::Algorithm& algorithm, std::int64_t segment_bytes, int lanes,
-                double work_s) {
+Implementation algorithm_request(const collectives::Algorithm& algorithm,
+                                 std::int64_t segment_bytes, int lanes, double work_s) {
     const collectives::Choice choice{
         .algorithm = &algorithm, .segment_bytes = segment_bytes, .lanes = lanes};
     return [choice, work_s](MPI_Comm comm, int root,
@@ -151,7 +152,7 @@ Way request_way(const collectives::Algorithm& algorithm, std::int64_t segment_by
     };
 }
 
-Way sequence_way(const std::vector<Part>& parts) {
+Implementation sequence(const std::vector<Part>& parts) {
     return [parts](MPI_Comm comm, int root, std::uint64_t) -> Result<Execution> {
         std::vector<std::shared_ptr<Running>> all;
         for (const auto& part : parts) {
@@ -168,4 +169,4 @@ Way sequence_way(const std::vector<Part>& parts) {
     };
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

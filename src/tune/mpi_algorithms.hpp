@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Own: the MPI's own algorithms, each forced for as long as it is measured.
+// MpiAlgorithms: the algorithms that the MPI itself selects from, each forced while it is measured.
 //
-// The library says itself which it has, through MPI_T. Open MPI (own_openmpi.cpp)
-// reads coll_tuned_<collective>_algorithm when a communicator is made, so each
-// algorithm gets a duplicate; MPICH (own_mpich.cpp) reads
-// MPIR_CVAR_<COLLECTIVE>_INTRA_ALGORITHM in each call, so it is written before
-// and put back after. Other MPIs (own_none.cpp) have none that can be forced.
+// The library tells which it has, through MPI_T. Open MPI (mpi_algorithms_openmpi.cpp) reads
+// coll_tuned_<collective>_algorithm when a communicator is made, so each algorithm gets a
+// duplicate; MPICH (mpi_algorithms_mpich.cpp) reads MPIR_CVAR_<COLLECTIVE>_INTRA_ALGORITHM in each
+// call, so it is written before and restored after. Other MPIs (mpi_algorithms_none.cpp) cannot be
+// forced.
 
 #pragma once
 
@@ -17,34 +17,35 @@
 
 #include "tune/implementation.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
-struct OwnAlgorithm {
+struct MpiAlgorithm {
     std::string name;
     int number = 0;
     bool segmented = false;
 };
 
-class OwnAlgorithms {
+class MpiAlgorithms {
   public:
     /* Before MPI_Init: what the library must be told to let algorithms be forced. */
     static void announce();
 
-    OwnAlgorithms();
-    ~OwnAlgorithms();
-    OwnAlgorithms(const OwnAlgorithms&) = delete;
-    OwnAlgorithms& operator=(const OwnAlgorithms&) = delete;
+    MpiAlgorithms();
+    ~MpiAlgorithms();
+    MpiAlgorithms(const MpiAlgorithms&) = delete;
+    MpiAlgorithms& operator=(const MpiAlgorithms&) = delete;
 
     /* Those that `ranks` ranks can run; empty where the MPI cannot be told. */
-    std::vector<OwnAlgorithm> of(collectives::Collective collective, int ranks) const;
+    std::vector<MpiAlgorithm> of(collectives::Collective collective, int ranks) const;
     /* The number that the environment forces now; 0: the MPI decides. */
     int forced(collectives::Collective collective) const;
     /* Refers to this object. */
-    Way way(collectives::Collective collective, const OwnAlgorithm& algorithm, int segment_bytes);
+    Implementation implementation(collectives::Collective collective, const MpiAlgorithm& algorithm,
+                                  int segment_bytes);
 
   private:
     using Key = std::tuple<MPI_Comm, collectives::Collective, int, int>;
     std::map<Key, MPI_Comm> duplicates_;
 };
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

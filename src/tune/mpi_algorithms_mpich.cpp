@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See own.hpp. MPICH tells the names of an algorithm variable's values in its
+// See mpi_algorithms.hpp. MPICH tells the names of an algorithm variable's values in its
 // description only, "auto - ...", "binomial - Force ...", in the order of the
 // values and, in 4.0, with nothing between one line and the next. So each
 // "- Force" is a value, and its name the longest known one that ends there.
@@ -13,7 +13,7 @@
 #include "tune/control_variable.hpp"
 #include "tune/mpi_algorithms.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 namespace {
 
 using collectives::Collective;
@@ -73,20 +73,20 @@ struct Forced {
     Forced(const Forced&) = delete;
     Forced& operator=(const Forced&) = delete;
 
-    Control control;
+    ControlVariable control;
     int before;
 };
 
 }  // namespace
 
-void OwnAlgorithms::announce() {}
+void MpiAlgorithms::announce() {}
 
-OwnAlgorithms::OwnAlgorithms() = default;
-OwnAlgorithms::~OwnAlgorithms() = default;
+MpiAlgorithms::MpiAlgorithms() = default;
+MpiAlgorithms::~MpiAlgorithms() = default;
 
-std::vector<OwnAlgorithm> OwnAlgorithms::of(Collective collective, int) const {
-    const Control control(variable(collective));
-    std::vector<OwnAlgorithm> found;
+std::vector<MpiAlgorithm> MpiAlgorithms::of(Collective collective, int) const {
+    const ControlVariable control(variable(collective));
+    std::vector<MpiAlgorithm> found;
     if (!control.usable()) return found;
     const std::string_view text = control.description();
     constexpr std::string_view mark = "- Force";
@@ -99,20 +99,21 @@ std::vector<OwnAlgorithm> OwnAlgorithms::of(Collective collective, int) const {
     return found;
 }
 
-int OwnAlgorithms::forced(Collective collective) const {
-    return Control(variable(collective)).read();
+int MpiAlgorithms::forced(Collective collective) const {
+    return ControlVariable(variable(collective)).read();
 }
 
-Way OwnAlgorithms::way(Collective collective, const OwnAlgorithm& algorithm, int) {
+Implementation MpiAlgorithms::implementation(Collective collective, const MpiAlgorithm& algorithm,
+                                             int) {
     return [collective, algorithm](MPI_Comm comm, int root,
                                    std::uint64_t message_bytes) -> Result<Execution> {
         auto forced = std::make_shared<Forced>(variable(collective));
         if (!forced->control.write(algorithm.number))
             return Failure{LW_ERR_UNSUPPORTED, algorithm.name + " could not be forced"};
-        auto execution = default_way(name_of(collective))(comm, root, message_bytes);
+        auto execution = default_implementation(name_of(collective))(comm, root, message_bytes);
         if (!execution) return execution.failure();
         return Execution([forced, run = *execution] { return run(); });
     };
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See own.hpp: an MPI whose algorithms cannot be forced within a run.
+// See mpi_algorithms.hpp: an MPI whose algorithms cannot be forced within a run.
 
 #include "tune/mpi_algorithms.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
-void OwnAlgorithms::announce() {}
+void MpiAlgorithms::announce() {}
 
-OwnAlgorithms::OwnAlgorithms() = default;
-OwnAlgorithms::~OwnAlgorithms() = default;
+MpiAlgorithms::MpiAlgorithms() = default;
+MpiAlgorithms::~MpiAlgorithms() = default;
 
-std::vector<OwnAlgorithm> OwnAlgorithms::of(collectives::Collective, int) const {
+std::vector<MpiAlgorithm> MpiAlgorithms::of(collectives::Collective, int) const {
     return {};
 }
 
-int OwnAlgorithms::forced(collectives::Collective) const {
+int MpiAlgorithms::forced(collectives::Collective) const {
     return 0;
 }
 
-Way OwnAlgorithms::way(collectives::Collective collective, const OwnAlgorithm&, int) {
-    return default_way(name_of(collective));
+Implementation MpiAlgorithms::implementation(collectives::Collective collective,
+                                             const MpiAlgorithm&, int) {
+    return default_implementation(name_of(collective));
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See own.hpp. Open MPI's component coll/tuned: forced algorithms are looked at
+// See mpi_algorithms.hpp. Open MPI's component coll/tuned: forced algorithms are looked at
 // only with coll_tuned_use_dynamic_rules, and then once for each communicator,
 // when it is made (ompi_coll_tuned_forced_getvalues). A communicator made while
 // nothing is forced decides by the compiled rules, as every other program's does.
@@ -14,7 +14,7 @@
 #include "tune/control_variable.hpp"
 #include "tune/mpi_algorithms.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 namespace {
 
 using collectives::Collective;
@@ -38,19 +38,19 @@ bool is_segmented(Collective collective, std::string_view name) {
 
 }  // namespace
 
-void OwnAlgorithms::announce() {
+void MpiAlgorithms::announce() {
     setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", 0);
 }
 
-OwnAlgorithms::OwnAlgorithms() = default;
+MpiAlgorithms::MpiAlgorithms() = default;
 
-OwnAlgorithms::~OwnAlgorithms() {
+MpiAlgorithms::~MpiAlgorithms() {
     for (auto& [key, duplicate] : duplicates_) MPI_Comm_free(&duplicate);
 }
 
-std::vector<OwnAlgorithm> OwnAlgorithms::of(Collective collective, int ranks) const {
-    const Control control(variable(collective));
-    std::vector<OwnAlgorithm> found;
+std::vector<MpiAlgorithm> MpiAlgorithms::of(Collective collective, int ranks) const {
+    const ControlVariable control(variable(collective));
+    std::vector<MpiAlgorithm> found;
     if (!control.usable()) return found;
     for (const auto& item : control.items()) {
         const bool two_only = item.name == "two_proc" || item.name == "two_proc_only";
@@ -60,11 +60,12 @@ std::vector<OwnAlgorithm> OwnAlgorithms::of(Collective collective, int ranks) co
     return found;
 }
 
-int OwnAlgorithms::forced(Collective collective) const {
-    return Control(variable(collective)).read();
+int MpiAlgorithms::forced(Collective collective) const {
+    return ControlVariable(variable(collective)).read();
 }
 
-Way OwnAlgorithms::way(Collective collective, const OwnAlgorithm& algorithm, int segment_bytes) {
+Implementation MpiAlgorithms::implementation(Collective collective, const MpiAlgorithm& algorithm,
+                                             int segment_bytes) {
     return [this, collective, algorithm, segment_bytes](
                MPI_Comm comm, int root, std::uint64_t message_bytes) -> Result<Execution> {
         auto& duplicate =
@@ -72,8 +73,8 @@ Way OwnAlgorithms::way(Collective collective, const OwnAlgorithm& algorithm, int
                 .try_emplace({comm, collective, algorithm.number, segment_bytes}, MPI_COMM_NULL)
                 .first->second;
         if (duplicate == MPI_COMM_NULL) {
-            Control choice(variable(collective));
-            Control segment(variable(collective) + "_segmentsize");
+            ControlVariable choice(variable(collective));
+            ControlVariable segment(variable(collective) + "_segmentsize");
             const int segment_before = segment.read();
             const bool chosen = choice.write(algorithm.number);
             if (segment_bytes > 0) segment.write(segment_bytes);
@@ -83,8 +84,8 @@ Way OwnAlgorithms::way(Collective collective, const OwnAlgorithm& algorithm, int
             if (!chosen)
                 return Failure{LW_ERR_UNSUPPORTED, algorithm.name + " could not be forced"};
         }
-        return default_way(name_of(collective))(duplicate, root, message_bytes);
+        return default_implementation(name_of(collective))(duplicate, root, message_bytes);
     };
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

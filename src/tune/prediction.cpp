@@ -6,7 +6,7 @@
 
 #include "collectives/predict.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
 void predict(std::vector<Candidate>& candidates, collectives::Collective collective,
              std::uint64_t message_bytes, const collectives::RankPlacement& located,
@@ -27,4 +27,4 @@ void predict(std::vector<Candidate>& candidates, collectives::Collective collect
     }
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

@@ -10,11 +10,11 @@
 #include "model/network.hpp"
 #include "tune/candidates.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
 /* Fills in predicted_s where the schedule can be priced; the MPI's own have none. */
 void predict(std::vector<Candidate>& candidates, collectives::Collective collective,
              std::uint64_t message_bytes, const collectives::RankPlacement& located,
              const model::Network& network);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

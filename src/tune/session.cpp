@@ -16,7 +16,7 @@
 #include "base/json_lines.hpp"
 #include "measure/session/conditions.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 namespace {
 
 constexpr int schema_version = 2;
@@ -27,7 +27,7 @@ void print_event(const char *name, Json event) {
     std::fflush(stdout);
 }
 
-Json context_record(const measure::Bench& bench, const Settings& settings,
+Json context_record(const measure::Bench& bench, const SessionOptions& settings,
                     const std::string& subject) {
     const auto host = this_host();
     return {{"record", "context"},
@@ -35,10 +35,10 @@ Json context_record(const measure::Bench& bench, const Settings& settings,
             {"version", schema_version},
             {"subject", subject},
             {"lanewise", lw_version()},
-            {"mpi", mpi_library()},
+            {"mpi", measure::mpi_library()},
             {"launcher", settings.launcher.empty() ? LANEWISE_MPI_FAMILY : settings.launcher},
             {"ranks", bench.harness().size()},
-            {"placement", placement(bench.harness())},
+            {"placement", measure::placement(bench.harness())},
             {"cores", host.cores},
             {"kernel", host.kernel},
             {"governor", host.governor},
@@ -92,7 +92,8 @@ Result<Before> read_before(const std::string& path, const Json& context) {
 
 class Session {
   public:
-    Session(measure::Bench& bench, const Settings& settings) : bench_(bench), settings_(settings) {}
+    Session(measure::Bench& bench, const SessionOptions& settings)
+        : bench_(bench), settings_(settings) {}
 
     Outcome open(const Json& context) {
         Outcome opened = Done{};
@@ -152,7 +153,7 @@ class Session {
     }
 
     measure::Bench& bench_;
-    const Settings& settings_;
+    const SessionOptions& settings_;
     std::optional<JsonLinesWriter> file_;
     std::set<std::string> done_;
 };
@@ -172,8 +173,8 @@ Json figures_record(const Figures& figures) {
             {"repetitions", figures.repetitions}};
 }
 
-Outcome hold_contests(measure::Bench& bench, const Settings& settings, const std::string& subject,
-                      const std::vector<Task>& tasks) {
+Outcome run_session(measure::Bench& bench, const SessionOptions& settings,
+                    const std::string& subject, const std::vector<Task>& tasks) {
     const double begin_s = bench.clock().now_s();
     const auto context = context_record(bench, settings, subject);
     Session session(bench, settings);
@@ -191,8 +192,8 @@ Outcome hold_contests(measure::Bench& bench, const Settings& settings, const std
 
     for (std::size_t i = 0; i < open.size(); ++i) {
         const auto& task = *open[i];
-        ContestSettings contest{settings.rule, settings.time_limit_s, settings.seed + i,
-                                task.rooted};
+        ComparisonOptions comparison{settings.rule, settings.time_limit_s, settings.seed + i,
+                                     task.rooted};
         const double left_s = settings.budget_s - since(bench, begin_s);
         if (settings.budget_s > 0.0 && left_s <= 0.0) {
             if (session.speaks()) print_event("budget", {{"points_done", before + i}});
@@ -200,9 +201,10 @@ Outcome hold_contests(measure::Bench& bench, const Settings& settings, const std
         }
         // What quick sizes leave over goes to the slow ones after them.
         if (settings.budget_s > 0.0)
-            contest.time_limit_s =
-                std::min(contest.time_limit_s, left_s / static_cast<double>(open.size() - i));
-        const auto verdict = run_contest(bench, task.entrants(), task.message_bytes, contest);
+            comparison.time_limit_s =
+                std::min(comparison.time_limit_s, left_s / static_cast<double>(open.size() - i));
+        const auto verdict =
+            run_comparison(bench, task.contenders(), task.message_bytes, comparison);
         if (!verdict) return verdict.failure();
         auto record = task.record(*verdict);
         record["key"] = task.key;
@@ -220,4 +222,4 @@ Outcome hold_contests(measure::Bench& bench, const Settings& settings, const std
     return kept;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

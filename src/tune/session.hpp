@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Session: many contests in one run, within a budget of time, each kept as soon
-// as it is decided. A session that ends early, by its budget or by force, goes
-// on where it was.
+// Session: many comparisons in one run, within a time budget, each recorded as soon as it is
+// decided. A session that ended early, by its budget or by force, continues where it was.
 
 #pragma once
 
@@ -14,24 +13,24 @@
 #include "tune/comparison_run.hpp"
 #include "tune/session_options.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 
-/* One contest to be held. */
+/* One comparison to be made. */
 struct Task {
     std::string key; /* the same in a later run of the same session */
     std::uint64_t message_bytes = 0;
     bool rooted = false;
-    std::function<std::vector<Entrant>()> entrants;
+    std::function<std::vector<Contender>()> contenders;
     std::function<Json(const Verdict& verdict)> record;
 };
 
 /*
- * Holds the contests that the output file does not have yet; prints each as a
+ * Makes the comparisons that the output file does not have yet; prints each as a
  * JSON event. `subject` says of which program the file is. Collective.
  */
-Outcome hold_contests(measure::Bench& bench, const Settings& settings, const std::string& subject,
-                      const std::vector<Task>& tasks);
+Outcome run_session(measure::Bench& bench, const SessionOptions& settings,
+                    const std::string& subject, const std::vector<Task>& tasks);
 
 Json figures_record(const Figures& figures);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

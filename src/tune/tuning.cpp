@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See tasks.hpp.
+// See tuning.hpp.
 
 #include "tune/tuning.hpp"
 
@@ -12,18 +12,18 @@
 #include "collectives/execute/request.hpp"
 #include "collectives/lanes/plan.hpp"
 #include "model/platform.hpp"
-#include "tune/collectives_named.hpp"
 #include "tune/candidates.hpp"
+#include "tune/collectives_named.hpp"
 #include "tune/prediction.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::tune {
 namespace {
 
 using collectives::Calling;
 using collectives::Operation;
 
 // Predictions beyond this multiple of the best are not worth thirty repetitions.
-constexpr double hopeless_prediction_ratio = 3.0;
+constexpr double dominated_prediction_ratio = 3.0;
 
 Json candidate_record(const Candidate& candidate, const Figures& figures) {
     Json record = {{"origin", candidate.origin == Origin::lanewise ? "lanewise" : "mpi"},
@@ -38,22 +38,23 @@ Json point_record(Operation operation, std::uint64_t message_bytes,
                   const std::vector<Candidate>& candidates, const Verdict& verdict) {
     Json list = Json::array();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-        const auto& figures = verdict.race[i + 1];
+        const auto& figures = verdict.compared[i + 1];
         if (figures.repetitions == 0) continue;
         auto record = candidate_record(candidates[i], figures);
         if (candidates[i].predicted_s >= 0.0) record["predicted_s"] = candidates[i].predicted_s;
-        record["pruned"] = verdict.standings[i + 1] == Standing::hopeless;
+        record["pruned"] = verdict.states[i + 1] == CandidateState::dominated;
         list.push_back(std::move(record));
     }
     Json record = {{"record", "point"},
                    {"collective", name_of(operation)},
                    {"message_bytes", message_bytes},
-                   {"default", figures_record(verdict.race.front())},
+                   {"default", figures_record(verdict.compared.front())},
                    {"candidates", std::move(list)}};
     if (verdict.confirmation.size() < 2) return record;
     Json confirmed = Json::array();
-    for (const auto& [entrant, figures] : verdict.confirmation) {
-        if (entrant > 0) confirmed.push_back(candidate_record(candidates[entrant - 1], figures));
+    for (const auto& [contender, figures] : verdict.confirmation) {
+        if (contender > 0)
+            confirmed.push_back(candidate_record(candidates[contender - 1], figures));
     }
     record["confirmation"] = {{"root", verdict.confirmation_root},
                               {"default", figures_record(verdict.confirmation.front().figures)},
@@ -61,43 +62,45 @@ Json point_record(Operation operation, std::uint64_t message_bytes,
     return record;
 }
 
-std::vector<Entrant> blocking_entrants(collectives::Collective collective,
-                                       const std::vector<Candidate>& candidates,
-                                       OwnAlgorithms& own) {
-    std::vector<Entrant> entrants;
-    entrants.push_back({"default", default_way(name_of(collective)), 0, false});
+std::vector<Contender> blocking_contenders(collectives::Collective collective,
+                                           const std::vector<Candidate>& candidates,
+                                           MpiAlgorithms& own) {
+    std::vector<Contender> contenders;
+    contenders.push_back({"default", default_implementation(name_of(collective)), 0, false});
     for (const auto& candidate : candidates) {
         const auto segment = candidate.segment_bytes;
-        const auto way = candidate.lanewise
-                             ? algorithm_way(*candidate.lanewise, segment, candidate.lanes)
-                             : own.way(collective, candidate.own, static_cast<int>(segment));
-        entrants.push_back(
-            {candidate.algorithm, way, static_cast<int>(candidate.origin), candidate.pruned});
+        const auto implementation =
+            candidate.lanewise
+                ? algorithm_implementation(*candidate.lanewise, segment, candidate.lanes)
+                : own.implementation(collective, candidate.own, static_cast<int>(segment));
+        contenders.push_back({candidate.algorithm, implementation,
+                              static_cast<int>(candidate.origin), candidate.pruned});
     }
-    return entrants;
+    return contenders;
 }
 
-/* Each waits at once in the race; in the confirmation there is work to be done before. */
-std::vector<Entrant> nonblocking_entrants(Operation operation,
-                                          const std::vector<Candidate>& candidates) {
+/* Each waits at once in the comparison; in the confirmation there is work to be done before. */
+std::vector<Contender> nonblocking_contenders(Operation operation,
+                                              const std::vector<Candidate>& candidates) {
     const auto name = name_of(operation);
-    const auto own = [name](double work_s) { return default_request_way(name, work_s); };
-    std::vector<Entrant> entrants;
-    entrants.push_back({"default", own(0.0), 0, false, own});
+    const auto own = [name](double work_s) { return default_request(name, work_s); };
+    std::vector<Contender> contenders;
+    contenders.push_back({"default", own(0.0), 0, false, own});
     for (const auto& candidate : candidates) {
-        const auto way = [candidate](double work_s) {
-            return request_way(*candidate.lanewise, candidate.segment_bytes, candidate.lanes,
-                               work_s);
+        const auto implementation = [candidate](double work_s) {
+            return algorithm_request(*candidate.lanewise, candidate.segment_bytes, candidate.lanes,
+                                     work_s);
         };
-        entrants.push_back({candidate.algorithm, way(0.0), static_cast<int>(candidate.origin),
-                            candidate.pruned, way});
+        contenders.push_back({candidate.algorithm, implementation(0.0),
+                              static_cast<int>(candidate.origin), candidate.pruned,
+                              implementation});
     }
-    return entrants;
+    return contenders;
 }
 
 /* What is there to be measured: of nonblocking ones only what can go on here by itself. */
 std::vector<Candidate> candidates_of(Operation operation, std::uint64_t message_bytes,
-                                     const collectives::CallTraits& call, OwnAlgorithms& own) {
+                                     const collectives::CallTraits& call, MpiAlgorithms& own) {
     const auto collective = operation.collective;
     if (operation.calling == Calling::blocking) {
         return candidates(collective, message_bytes, call, own.of(collective, call.ranks));
@@ -109,7 +112,7 @@ std::vector<Candidate> candidates_of(Operation operation, std::uint64_t message_
     return list;
 }
 
-/* What a contest is held among: the ranks and what is known of where they are. */
+/* What a comparison is made among: the ranks and what is known of where they are. */
 struct Field {
     int ranks = 1;
     collectives::RankPlacement located;
@@ -124,23 +127,23 @@ struct Field {
     }
 };
 
-Task task_of(Operation operation, std::uint64_t message_bytes, OwnAlgorithms& own,
+Task task_of(Operation operation, std::uint64_t message_bytes, MpiAlgorithms& own,
              const std::shared_ptr<const Field>& field) {
     const auto collective = operation.collective;
     auto list = std::make_shared<std::vector<Candidate>>();
     return {.key = name_of(operation) + " " + std::to_string(message_bytes),
             .message_bytes = message_bytes,
             .rooted = is_rooted(collective),
-            .entrants =
+            .contenders =
                 [=, &own] {
                     *list = candidates_of(operation, message_bytes, field->call(), own);
                     if (field->network) {
                         predict(*list, collective, message_bytes, field->located, *field->network);
                     }
-                    prune(*list, hopeless_prediction_ratio);
+                    prune(*list, dominated_prediction_ratio);
                     return operation.calling == Calling::blocking
-                               ? blocking_entrants(collective, *list, own)
-                               : nonblocking_entrants(operation, *list);
+                               ? blocking_contenders(collective, *list, own)
+                               : nonblocking_contenders(operation, *list);
                 },
             .record =
                 [=](const Verdict& verdict) {
@@ -153,13 +156,13 @@ Task task_of(Operation operation, std::uint64_t message_bytes, OwnAlgorithms& ow
 std::size_t count_tasks(const TuneArguments& arguments) {
     std::size_t count = 0;
     for (const auto operation : arguments.operations) {
-        count += sizes_for(operation.collective, arguments.settings.sizes_bytes).size();
+        count += sizes_for(operation.collective, arguments.session.sizes_bytes).size();
     }
     return count;
 }
 
 Outcome tune(const TuneArguments& arguments) {
-    const auto& settings = arguments.settings;
+    const auto& settings = arguments.session;
     measure::Bench bench(MPI_COMM_WORLD, settings.measure_options());
     auto field = std::make_shared<Field>();
     field->ranks = bench.harness().size();
@@ -176,7 +179,7 @@ Outcome tune(const TuneArguments& arguments) {
         field->network = *read;
         collectives::set_network(field->network);
     }
-    OwnAlgorithms own;
+    MpiAlgorithms own;
     std::vector<Task> tasks;
     std::vector<lw_operation> operations(arguments.operations.size());
     std::vector<measure::Point> points;
@@ -191,7 +194,7 @@ Outcome tune(const TuneArguments& arguments) {
     }
     const auto prepared = bench.prepare(points);
     if (!prepared) return prepared;
-    return hold_contests(bench, settings, "tune", tasks);
+    return run_session(bench, settings, "tune", tasks);
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::tune

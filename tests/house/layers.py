@@ -18,13 +18,14 @@ import tree
 # A native part, and the parts whose headers it may include.
 NATIVE_PARTS: dict[str, set[str]] = {
     "base": set(),
+    "options": {"base"},
     "model": {"base"},
-    "measure": {"base"},
-    "collectives": {"base", "model"},
+    "measure": {"base", "options"},
+    "collectives": {"base", "model", "options"},
     "verbs": {"base"},
     "paths": {"base"},
-    "wavefront": {"base", "model"},
-    "tune": {"base", "model", "measure", "collectives"},
+    "wavefront": {"base", "model", "options"},
+    "tune": {"base", "options", "model", "measure", "collectives"},
     "testbed": {"base"},
     "testing": {"base"},
 }

@@ -46,7 +46,7 @@ ALLOWED = {
     "below": ("src/measure/timing/root.cpp", '#include "base/units.hpp"\n'),
     "itself": ("src/measure/timing/root.cpp", '#include "measure/pairs.hpp"\n'),
     "beside": ("src/measure/timing.cpp", '#include "pairs.hpp"\n'),
-    "tools see all": ("src/tools/measure/main.cpp", '#include "measure/pairs.hpp"\n'),
+    "tools see all": ("src/tools/measure.cpp", '#include "measure/pairs.hpp"\n'),
     "a test, what tests share": ("src/measure/bench_test.cpp", '#include "testing/wire.hpp"\n'),
     "experiments see the product": ("experiments/a/a.cpp", '#include "measure/pairs.hpp"\n'),
     "what experiments share": ("experiments/a/a.cpp", '#include "experiments/batch.hpp"\n'),

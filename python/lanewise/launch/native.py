@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Find the native programs: one build for each MPI, each with its lanewise-build.json.
 
+The programs of a build are one file, lanewise-native, with a subcommand for each; a link such as
+lanewise-measure stands for `lanewise-native measure`.  Only this module knows of that.
+
 Looked for in the folder that LANEWISE_NATIVE names (and nowhere else where it is set), then in the
 build folders of the source tree, then in the installed prefix.
 """
@@ -18,6 +21,7 @@ from lanewise.errors import RequestError
 from lanewise.launch.job import Launcher
 
 MANIFEST = "lanewise-build.json"
+NATIVE = "lanewise-native"
 MEASURE = "lanewise-measure"
 TUNE = "lanewise-tune"
 CHECK = "lanewise-check"
@@ -52,6 +56,11 @@ class NativeBuild:
         if not path.is_file():
             raise RequestError(f"{path} is missing; build it with: make build")
         return path
+
+    def command(self, name: str) -> tuple[str, ...]:
+        """Return the words that start a native program, without the help of its link."""
+        self.program(name)
+        return str(self.program(NATIVE)), name.removeprefix("lanewise-")
 
 
 def read_build(manifest: Path) -> NativeBuild:

@@ -86,6 +86,15 @@ def test_a_build_that_is_configured_and_not_built_is_left_out(tmp_path: Path) ->
     assert native.find_builds({"LANEWISE_NATIVE": str(folder)}) == []
 
 
+def test_a_program_is_a_subcommand_of_the_one_file(tmp_path: Path) -> None:
+    folder = make_build(tmp_path / "release", "openmpi")
+    (folder / "bin" / native.NATIVE).touch()
+    build = native.read_build(folder / native.MANIFEST)
+
+    program = str(folder / "bin" / "lanewise-native")
+    assert build.command("lanewise-measure") == (program, "measure")
+
+
 def test_a_missing_program_names_the_command_that_builds_it(tmp_path: Path) -> None:
     build = native.read_build(make_build(tmp_path / "release", "openmpi") / native.MANIFEST)
 

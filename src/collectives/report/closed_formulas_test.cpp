@@ -11,7 +11,7 @@
 #include "model/loggp.hpp"
 #include "model/plogp.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::report {
 namespace {
 
 using collectives::Collective;
@@ -103,8 +103,8 @@ TEST(ClosedFormulas, OfLogGPAndPLogPAreThePriceOnPowersOfTwo) {
     model::PLogP plogp{Parameter(2e-5), {}};
     for (const std::int64_t bytes : {0, 1000}) {
         const double size = static_cast<double>(bytes);
-        plogp.sizes.push_back({bytes, Parameter(1e-6), Parameter(1e-6),
-                               Parameter(5e-6 + 3e-9 * size)});
+        plogp.sizes.push_back(
+            {bytes, Parameter(1e-6), Parameter(1e-6), Parameter(5e-6 + 3e-9 * size)});
     }
     for (const int ranks : {2, 4, 8, 16}) {
         for (const auto bytes : sizes_bytes) {
@@ -126,4 +126,4 @@ TEST(ClosedFormulas, OfLogGPAndPLogPAreThePriceOnPowersOfTwo) {
 }
 
 }  // namespace
-}  // namespace lanewise::tools
+}  // namespace lanewise::report

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See show.hpp.
+// See fit.hpp.
 
 #include "collectives/report/fit.hpp"
 
@@ -14,7 +14,7 @@
 
 #include "base/sizes.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::report {
 namespace {
 
 using model::Parameter;
@@ -23,15 +23,21 @@ using model::Platform;
 // Links of a table that are listed; the file has them all.
 constexpr int links_shown = 28;
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
-
-std::string with_interval(const Parameter& parameter, double scale) {
-    return fmt::format("{:>10.3f} [{:.3f}, {:.3f}]", parameter.value * scale,
-                       parameter.low * scale, parameter.high * scale);
+std::string percent(double share) {
+    return fmt::format("{:.1f} %", 100.0 * share);
 }
 
-std::string microseconds(const Parameter& parameter) { return with_interval(parameter, 1e6); }
-std::string nanoseconds(const Parameter& parameter) { return with_interval(parameter, 1e9); }
+std::string with_interval(const Parameter& parameter, double scale) {
+    return fmt::format("{:>10.3f} [{:.3f}, {:.3f}]", parameter.value * scale, parameter.low * scale,
+                       parameter.high * scale);
+}
+
+std::string microseconds(const Parameter& parameter) {
+    return with_interval(parameter, 1e6);
+}
+std::string nanoseconds(const Parameter& parameter) {
+    return with_interval(parameter, 1e9);
+}
 
 std::string row(const std::string& name, const std::string& first, const std::string& second) {
     return fmt::format("{:<12}{:<36}{:<36}\n", name, first, second);
@@ -50,7 +56,9 @@ std::string link_rows(const Table& links) {
     return text;
 }
 
-std::string described(const model::Hockney& model) { return link_rows(model.links); }
+std::string described(const model::Hockney& model) {
+    return link_rows(model.links);
+}
 
 std::string described(const model::LogGP& model) {
     return row("L", microseconds(model.latency_s), "us") +
@@ -60,13 +68,12 @@ std::string described(const model::LogGP& model) {
 }
 
 std::string described(const model::PLogP& model) {
-    auto text = row("L", microseconds(model.latency_s), "us") +
-                fmt::format("{:<12}{:<36}{:<36}{}\n", "# bytes", "  os (us)", "  or (us)",
-                            "  g (us)");
+    auto text =
+        row("L", microseconds(model.latency_s), "us") +
+        fmt::format("{:<12}{:<36}{:<36}{}\n", "# bytes", "  os (us)", "  or (us)", "  g (us)");
     for (const auto& size : model.sizes) {
-        text += fmt::format("{:<12}{:<36}{:<36}{}\n", size.message_bytes,
-                            microseconds(size.send_s), microseconds(size.receive_s),
-                            microseconds(size.gap_s));
+        text += fmt::format("{:<12}{:<36}{:<36}{}\n", size.message_bytes, microseconds(size.send_s),
+                            microseconds(size.receive_s), microseconds(size.gap_s));
     }
     return text;
 }
@@ -88,15 +95,15 @@ std::string summary_row(const Platform& platform, const std::string& name) {
     std::size_t points = 0;
     for (const auto& residual : verdict.residuals) {
         worst = std::max(worst, residual.relative_worst);
-        squares += residual.relative_rms * residual.relative_rms *
-                   static_cast<double>(residual.points);
+        squares +=
+            residual.relative_rms * residual.relative_rms * static_cast<double>(residual.points);
         points += residual.points;
     }
     const auto rms = points == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(points));
-    const auto held = verdict.held_back_points == 0
-                          ? std::string("-")
-                          : fmt::format("{} of {}", percent(verdict.held_back_rms),
-                                        verdict.held_back_points);
+    const auto held =
+        verdict.held_back_points == 0
+            ? std::string("-")
+            : fmt::format("{} of {}", percent(verdict.held_back_rms), verdict.held_back_points);
     return fmt::format("{:<10}{:>14}{:>14}{:>22}{}\n", name, percent(rms), percent(worst), held,
                        name == platform.best ? "   best" : "");
 }
@@ -166,4 +173,4 @@ std::string shown(const model::Fit& fit, const model::Observations& observations
     return text;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::report

@@ -8,8 +8,8 @@
 
 #include "model/fit.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::report {
 
 std::string shown(const model::Fit& fit, const model::Observations& observations);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::report

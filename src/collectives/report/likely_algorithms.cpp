@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See algorithms.hpp. message_bytes of a collective is what Shape::count is, in
+// See likely_algorithms.hpp. message_bytes of a collective is what Shape::count is, in
 // bytes: the block of one rank, or the vector (include/lanewise/operation.h).
 
 #include "collectives/report/likely_algorithms.hpp"
 
 #include "collectives/algorithm.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::report {
 
 using collectives::Shape;
 
@@ -18,17 +18,17 @@ std::vector<model::ScheduleOf> likely_algorithms(const model::Observation& seen,
         if (!collective) break;
         const auto *algorithm = collectives::find_algorithm(*collective, name);
         if (!algorithm || algorithm->needs.platform || algorithm->needs.all_counts) continue;
-        schedules.push_back([algorithm, ranks, root = seen.root, bytes = seen.message_bytes](
-                                int rank) {
-            Shape shape;
-            shape.ranks = ranks;
-            shape.rank = rank;
-            shape.root = root;
-            shape.count = bytes;
-            return algorithm->build(shape);
-        });
+        schedules.push_back(
+            [algorithm, ranks, root = seen.root, bytes = seen.message_bytes](int rank) {
+                Shape shape;
+                shape.ranks = ranks;
+                shape.rank = rank;
+                shape.root = root;
+                shape.count = bytes;
+                return algorithm->build(shape);
+            });
     }
     return schedules;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::report

@@ -6,8 +6,8 @@
 
 #include "model/told.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::report {
 
 std::vector<model::ScheduleOf> likely_algorithms(const model::Observation& seen, int ranks);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::report

@@ -8,7 +8,7 @@
 #include "collectives/predict.hpp"
 #include "model/lane_network.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::report {
 namespace {
 
 using collectives::Question;
@@ -64,7 +64,7 @@ Json named(const Candidate& candidate) {
             {"lanes", candidate.lanes}};
 }
 
-Json written(const model::Span& span) {
+Json as_json(const model::Span& span) {
     static constexpr std::array names = {"send", "receive", "copy", "reduce", "egress", "ingress"};
     return {{"what", names[static_cast<std::size_t>(span.what)]},
             {"rank", span.rank},
@@ -84,7 +84,7 @@ Result<Json> answer(const PredictArguments& arguments, const model::Platform& pl
     Json left_out = Json::array();
     Json spans = Json::array();
     model::Watch watch;
-    if (arguments.spans) watch = [&](const model::Span& span) { spans.push_back(written(span)); };
+    if (arguments.spans) watch = [&](const model::Span& span) { spans.push_back(as_json(span)); };
     for (const auto& candidate : arguments.candidates) {
         auto entry = named(candidate);
         Json predicted_s = Json::array();
@@ -121,4 +121,4 @@ Result<Json> answer(const PredictArguments& arguments, const model::Platform& pl
     return all;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::report

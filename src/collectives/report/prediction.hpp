@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "collectives/report/prediction_arguments.hpp"
 #include "model/network.hpp"
 #include "model/platform.hpp"
-#include "collectives/report/prediction_arguments.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::report {
 
 /* `arguments.ranks` is set. */
 Result<Json> answer(const PredictArguments& arguments, const model::Platform& platform,
                     const model::Network& network);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::report

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See arguments.hpp.
+// See prediction_arguments.hpp.
 
 #include "collectives/report/prediction_arguments.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 
 #include "base/sizes.hpp"
+#include "options/options.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::report {
 namespace {
 
 using collectives::Algorithm;
@@ -21,7 +21,6 @@ using collectives::Collective;
 struct Texts {
     std::string collective;
     std::vector<std::string> algorithms;
-    std::string sizes = "8,1K,64K,1M";
 };
 
 Failure usage(const std::string& sentence) {
@@ -106,8 +105,8 @@ Outcome read_candidates(const Texts& texts, PredictArguments& arguments) {
     return usage(fmt::format("{} has no algorithms yet", name_of(arguments.collective)));
 }
 
-Outcome read(Texts& texts, const CLI::App& app, PredictArguments& arguments) {
-    if (app.count("--ranks") > 0 && arguments.ranks < 1) {
+Outcome read(Texts& texts, const Option& ranks, PredictArguments& arguments) {
+    if (ranks.given() && arguments.ranks < 1) {
         return usage(fmt::format("--ranks {}: there is at least 1", arguments.ranks));
     }
     if (arguments.root < 0) {
@@ -119,9 +118,6 @@ Outcome read(Texts& texts, const CLI::App& app, PredictArguments& arguments) {
     if (texts.algorithms.empty()) texts.algorithms.emplace_back("all");
     const auto candidates = read_candidates(texts, arguments);
     if (!candidates) return candidates.failure();
-    const auto sizes = parse_sizes(texts.sizes);
-    if (!sizes) return sizes.failure();
-    arguments.sizes_bytes = *sizes;
     if (*collective == Collective::barrier) arguments.sizes_bytes = {0};
     const bool one = arguments.candidates.size() == 1 && arguments.sizes_bytes.size() == 1;
     if (arguments.spans && !one) {
@@ -131,44 +127,40 @@ Outcome read(Texts& texts, const CLI::App& app, PredictArguments& arguments) {
     return Done{};
 }
 
-void declare(CLI::App& app, Texts& texts, PredictArguments& arguments) {
-    app.add_option("collective", texts.collective, "scatter, bcast, allreduce, ...")->required();
-    app.add_option("--platform", arguments.platform, "platform.json of lanewise fit")->required();
-    app.add_option("--model", arguments.model, "hockney, loggp, plogp or lmo (the best)");
-    app.add_option("--ranks", arguments.ranks, "how many (as the platform)");
-    app.add_option("--root", arguments.root, "of rooted collectives (0)");
-    app.add_option("--algorithm", texts.algorithms,
-                   "NAME[:SEGMENT[:LANES]],... or all; repeatable (all)")
-        ->allow_extra_args(false);
-    app.add_option("--sizes", texts.sizes, "8,1K,64K or 1:4M:x2 (8,1K,64K,1M)");
-    app.add_flag("--spans", arguments.spans, "who is busy when; of one algorithm at one size");
-    // Said by programs that ask all of ours for it; there is no other output.
-    app.add_flag("--json")->description("one JSON object, as always");
-}
-
 }  // namespace
 
 Result<std::variant<PredictArguments, PredictLeave>> parse_predict(int argc, char **argv) {
     PredictArguments arguments;
     Texts texts;
-    CLI::App app(
-        "Predict how long a collective takes by each algorithm:\n"
-        "  lanewise-predict scatter --platform platform.json --ranks 4096\n",
-        "lanewise-predict");
-    app.set_version_flag("--version", std::string("lanewise-predict ") + lw_version());
-    declare(app, texts, arguments);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-        return {PredictLeave{app.help("", CLI::AppFormatMode::Normal)}};
-    } catch (const CLI::CallForVersion& version) {
-        return {PredictLeave{std::string(version.what()) + "\n"}};
-    } catch (const CLI::ParseError& error) {
-        return usage(std::string(error.what()) + "; --help lists the options");
-    }
-    const auto outcome = read(texts, app, arguments);
+    bool json = false;
+    Options options("lanewise-predict",
+                    "Predicts how long a collective takes by each algorithm:\n"
+                    "  lanewise-predict scatter --platform platform.json --ranks 4096\n");
+    options.text("collective", "COLLECTIVE", texts.collective, "scatter, bcast, allreduce, ...")
+        .required();
+    options.text("--platform", "FILE", arguments.platform, "platform.json of lanewise model fit")
+        .required();
+    options.text("--model", "MODEL", arguments.model,
+                 "hockney, loggp, plogp or lmo; without one the best");
+    const auto& ranks = options
+                            .number("--ranks", "N", arguments.ranks,
+                                    "number of ranks; without one as many as the platform")
+                            .without_default();
+    options.number("--root", "RANK", arguments.root, "root of rooted collectives");
+    options
+        .texts("--algorithm", "NAME[:SEGMENT[:LANES]]", texts.algorithms,
+               "algorithms separated by commas, or all (all)")
+        .one_value_per_use();
+    options.sizes("--sizes", "8,1K,64K,1M", arguments.sizes_bytes, "8,1K,64K or 1:4M:x2");
+    options.flag("--spans", arguments.spans, "who is busy when; of one algorithm at one size");
+    // Given by programs that ask every command for it; there is no other output.
+    options.flag("--json", json, "one JSON object, as always");
+    const auto parsed = options.parse(argc, argv);
+    if (!parsed) return parsed.failure();
+    if (*parsed) return {PredictLeave{**parsed}};
+    const auto outcome = read(texts, ranks, arguments);
     if (!outcome) return outcome.failure();
     return {std::move(arguments)};
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::report

@@ -12,7 +12,7 @@
 #include "base/result.hpp"
 #include "collectives/algorithm.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::report {
 
 /* An algorithm with what may be chosen of it: NAME[:SEGMENT[:LANES]] on the command line. */
 struct Candidate {
@@ -39,4 +39,4 @@ struct PredictLeave {
 
 Result<std::variant<PredictArguments, PredictLeave>> parse_predict(int argc, char **argv);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::report

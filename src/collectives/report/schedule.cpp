@@ -4,12 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "base/sizes.hpp"
 #include "collectives/checker/checker.hpp"
-#include "model/platform.hpp"
 #include "collectives/report/schedule_json.hpp"
+#include "model/platform.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::report {
 namespace {
 
 constexpr int ranks_max = 1024;
@@ -18,7 +17,7 @@ Failure usage(const std::string& sentence) {
     return {LW_ERR_ARGUMENT, sentence};
 }
 
-Result<const collectives::Algorithm *> algorithm_of(const ScheduleArguments& arguments) {
+Result<const collectives::Algorithm *> algorithm_of(const ScheduleRequest& arguments) {
     const auto collective = collectives::collective_named(arguments.collective);
     if (!collective) return usage(fmt::format("no collective \"{}\"", arguments.collective));
     const auto *algorithm = collectives::find_algorithm(*collective, arguments.algorithm);
@@ -26,9 +25,8 @@ Result<const collectives::Algorithm *> algorithm_of(const ScheduleArguments& arg
         return usage(fmt::format("{} has no algorithm \"{}\"; --list names them",
                                  arguments.collective, arguments.algorithm));
     }
-    const collectives::CallTraits call{.ranks = arguments.ranks,
-                                       .platform = !arguments.platform.empty(),
-                                       .sites = true};
+    const collectives::CallTraits call{
+        .ranks = arguments.ranks, .platform = !arguments.platform.empty(), .sites = true};
     const auto reason = refusal(*algorithm, call);
     if (reason.empty()) return algorithm;
     const bool remedy = algorithm->needs.platform && arguments.platform.empty();
@@ -37,7 +35,7 @@ Result<const collectives::Algorithm *> algorithm_of(const ScheduleArguments& arg
                              remedy ? "; give --platform FILE" : ""));
 }
 
-Result<model::Network> network_of(const ScheduleArguments& arguments) {
+Result<model::Network> network_of(const ScheduleRequest& arguments) {
     if (arguments.platform.empty()) return model::Network{};
     const auto platform = model::read_platform(arguments.platform);
     if (!platform) return platform.failure();
@@ -46,7 +44,7 @@ Result<model::Network> network_of(const ScheduleArguments& arguments) {
 
 }  // namespace
 
-Result<Json> schedules_told(const ScheduleArguments& arguments) {
+Result<Json> schedules(const ScheduleRequest& arguments) {
     if (arguments.ranks < 1 || arguments.root < 0 || arguments.root >= arguments.ranks) {
         return usage(fmt::format("root {} of {} ranks is not there; ranks count from 0",
                                  arguments.root, arguments.ranks));
@@ -56,17 +54,13 @@ Result<Json> schedules_told(const ScheduleArguments& arguments) {
                                  arguments.ranks, ranks_max));
     }
     if (arguments.sites < 1 || arguments.lanes < 1) return usage("sites and lanes count from 1");
-    const auto message_bytes = parse_size(arguments.message);
-    if (!message_bytes) return message_bytes.failure();
-    const auto segment_bytes = parse_size(arguments.segment);
-    if (!segment_bytes) return segment_bytes.failure();
     const auto algorithm = algorithm_of(arguments);
     if (!algorithm) return algorithm.failure();
     const auto network = network_of(arguments);
     if (!network) return network.failure();
     auto call = collectives::even_trial((*algorithm)->collective, arguments.ranks, arguments.root,
-                                        static_cast<std::int64_t>(*message_bytes));
-    call.segment = static_cast<std::int64_t>(*segment_bytes);
+                                        static_cast<std::int64_t>(arguments.message_bytes));
+    call.segment = static_cast<std::int64_t>(arguments.segment_bytes);
     call.network = &*network;
     call.lanes = arguments.lanes;
     if ((*algorithm)->needs.sites) {
@@ -78,9 +72,9 @@ Result<Json> schedules_told(const ScheduleArguments& arguments) {
                 {"algorithm", arguments.algorithm},
                 {"ranks", arguments.ranks},
                 {"root", arguments.root},
-                {"message_bytes", *message_bytes},
-                {"segment_bytes", *segment_bytes},
-                {"schedules", written(collectives::schedules_of(**algorithm, call))}};
+                {"message_bytes", arguments.message_bytes},
+                {"segment_bytes", arguments.segment_bytes},
+                {"schedules", as_json(collectives::schedules_of(**algorithm, call))}};
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::report

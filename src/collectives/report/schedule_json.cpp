@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace lanewise::tools {
+namespace lanewise::report {
 namespace {
 
 using model::Kind;
@@ -25,17 +25,17 @@ Json restrictions_of(const collectives::Restrictions& needs) {
     return named;
 }
 
-Json written(const model::Slice& slice) {
+Json as_json(const model::Slice& slice) {
     static constexpr std::array names = {"send", "receive", "scratch"};
     return {{"place", names[static_cast<std::size_t>(slice.place)]}, {"offset", slice.offset}};
 }
 
-Json written(const model::Schedule& schedule, const model::Step& step) {
+Json as_json(const model::Schedule& schedule, const model::Step& step) {
     static constexpr std::array names = {"send", "receive", "copy", "reduce"};
     Json steps = {{"kind", names[static_cast<std::size_t>(step.kind)]}};
     if (step.peer >= 0) steps["peer"] = step.peer;
-    if (step.kind != Kind::receive && step.count > 0) steps["from"] = written(step.from);
-    if (step.kind != Kind::send && step.count > 0) steps["to"] = written(step.to);
+    if (step.kind != Kind::receive && step.count > 0) steps["from"] = as_json(step.from);
+    if (step.kind != Kind::send && step.count > 0) steps["to"] = as_json(step.to);
     steps["bytes"] = step.count;
     steps["after"] = schedule.after_of(step);
     return steps;
@@ -43,7 +43,7 @@ Json written(const model::Schedule& schedule, const model::Step& step) {
 
 }  // namespace
 
-Json written_algorithms() {
+Json algorithms_json() {
     Json all = Json::array();
     for (const auto *algorithm : collectives::algorithms()) {
         all.push_back({{"collective", name_of(algorithm->collective)},
@@ -55,11 +55,11 @@ Json written_algorithms() {
     return all;
 }
 
-Json written(std::span<const model::Schedule> schedules) {
+Json as_json(std::span<const model::Schedule> schedules) {
     Json all = Json::array();
     for (const auto& schedule : schedules) {
         Json steps = Json::array();
-        for (const auto& step : schedule.steps) steps.push_back(written(schedule, step));
+        for (const auto& step : schedule.steps) steps.push_back(as_json(schedule, step));
         all.push_back({{"rank", all.size()},
                        {"scratch_bytes", schedule.scratch_units},
                        {"steps", std::move(steps)}});
@@ -67,4 +67,4 @@ Json written(std::span<const model::Schedule> schedules) {
     return all;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::report

@@ -9,12 +9,12 @@
 #include "base/json.hpp"
 #include "collectives/algorithm.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::report {
 
 /* [{collective, name, source, cost, restrictions: ["commutative", ...]}, ...] */
-Json written_algorithms();
+Json algorithms_json();
 
 /* [{rank, scratch_bytes, steps: [{kind, peer, from, to, bytes, after}, ...]}, ...] */
-Json written(std::span<const model::Schedule> schedules);
+Json as_json(std::span<const model::Schedule> schedules);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::report

@@ -9,7 +9,7 @@
 
 #include <string_view>
 
-#include "base/host.hpp"
+#include "base/launcher.hpp"
 #include "collectives/execute/execute.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/intercept.hpp"

@@ -7,35 +7,26 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 
-#include "base/nearest.hpp"
+#include "base/quantities.hpp"
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
 #include "measure/names.hpp"
 #include "measure/round_trips.hpp"
 #include "measure/session/buffer_words.hpp"
+#include "options/options.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 namespace {
 
 using measure::find_entry;
 
 struct Texts {
     std::vector<std::string> operations;
-    std::string sizes = "1:1M:x2";
-    std::string stride = "1K";
-    std::string repetitions = "10:1000";
-    std::string method = "max";
-    std::string start = "barrier";
-    std::string clock = "auto";
-    std::string rule = "median";
-    std::string order = "parallel";
-    std::string intervals = "1e-6:1e-2:9";
+    std::string intervals = "1us:10ms:9";
     std::string buffers = "warm";
 };
 
@@ -43,89 +34,90 @@ Failure usage(const std::string& sentence) {
     return {LW_ERR_ARGUMENT, sentence};
 }
 
-void declare(CLI::App& app, Texts& texts, Arguments& arguments) {
-    auto& options = arguments.options;
-    app.add_option("operations", texts.operations, "names from --list, one or more")
-        ->option_text("OPERATION...");
-    app.add_option("--operation", arguments.libraries, "a user operation, LIBRARY.so:SYMBOL");
-    app.add_option("--sizes", texts.sizes, "8,1K or 1:1M:x2 or 0:100K:1K (1:1M:x2)");
-    app.add_option("--adaptive", arguments.tolerance,
-                   "add sizes where a line between points misses by more than this");
-    app.add_option("--stride", texts.stride, "narrowest interval that --adaptive halves (1K)");
-    app.add_option("--reply", arguments.reply, "pairs, triplets: bytes back, or same (same)");
-    app.add_option("--order", texts.order, "pairs, triplets: parallel or sequential (parallel)");
-    app.add_option("--root", arguments.root, "root rank (0)");
-    using measure::listed;
-    using measure::names_of;
-    app.add_option("--method", texts.method,
-                   listed(names_of(measure::timing_methods())) + " (max)");
-    app.add_option("--start", texts.start,
-                   listed(names_of(measure::start_methods())) + " (barrier)");
-    app.add_option("--clock", texts.clock, "auto, monotonic, wtime or skewed (auto)");
-    app.add_option("--skew-offset", options.skew_offset_s, "skewed: seconds between ranks (0)");
-    app.add_option("--skew-drift", options.skew_drift, "skewed: seconds a second, by turns (0)");
-    app.add_option("--rule", texts.rule, "stop by the interval of: median, student (median)");
-    app.add_option("--confidence", options.confidence, "of the interval (0.95)");
-    app.add_option("--error", options.error, "half-width of the interval over its centre (0.025)");
-    app.add_option("--repetitions", texts.repetitions, "N, or MIN:MAX (10:1000)");
-    app.add_option("--warmup", options.warmup_repetitions, "executions before each batch (2)");
-    app.add_option("--time-limit", options.time_limit_s, "seconds a point, 0: none (10)");
-    app.add_option("--pipeline", options.pipeline_length, "executions a sample; 1 isolates (1)");
-    app.add_option("--intervals", texts.intervals,
-                   "polling: seconds between looks, FIRST:LAST:COUNT (1e-6:1e-2:9)");
-    app.add_option("--work", arguments.work_s, "polling: seconds of work a repetition (0.02)");
-    app.add_option("--window", arguments.window, "streaming: messages on the way at once (160)");
-    app.add_option("--buffers", texts.buffers,
-                   "cold, unaligned[=BYTES], rotating[=SETS], huge, and their contraries (warm)");
-    app.add_option("--weights", arguments.weights, "v-operations: share of each rank")
-        ->delimiter(',');
-    app.add_option("--resync", options.resync_s, "seconds a synchronised clock is trusted (10)");
-    app.add_option("--seed", options.seed, "of the order in which points take turns (0)");
-    app.add_option("--wait", arguments.wait_s, "clock: seconds before the check (0)");
-    app.add_option("-o,--output", arguments.output, "samples.jsonl to write");
-    app.add_flag("--validate", arguments.validate, "first check the data that each point delivers");
-    app.add_flag("--resume", arguments.resume, "go on with the output file");
-    app.add_option("--ranks", arguments.ranks_expected, "refuse to run on another number");
-    app.add_option("--launcher", arguments.launcher, "name kept in the output");
-    app.add_option("--transport", arguments.transport, "name kept in the output");
-    app.add_flag("--events", arguments.events, "JSON events instead of the table");
-    app.add_flag("--plan", arguments.plan,
-                 "check the arguments, print the points, measure nothing");
-    app.add_flag("--list", arguments.list, "print the operations");
-}
-
-Failure unknown(const std::string& what, const std::string& name,
-                const std::vector<std::string>& known) {
-    const auto near = nearest_name(name, known);
-    return usage("unknown " + what + " \"" + name + "\"; " +
-                 (near.empty() ? "use " : "did you mean " + near + "? Use ") +
-                 measure::listed(known));
-}
-
-template <typename Id, typename Choices>
-Outcome choose(const Choices& choices, const std::string& what, const std::string& name, Id& id) {
-    std::vector<std::string> known;
-    for (const auto& choice : choices) {
-        known.emplace_back(choice.name);
-        if (name != choice.name) continue;
-        id = choice.id;
-        return Done{};
-    }
-    return unknown(what, name, known);
-}
-
-template <typename Id, typename Method>
-Outcome choose_method(std::span<const Method *const> methods, const std::string& what,
-                      const std::string& name, Id& id) {
-    if (measure::find_id(methods, name, id)) return Done{};
-    return unknown(what, name, measure::names_of(methods));
-}
-
 template <typename Id>
 struct Choice {
     Id id;
     const char *name;
 };
+
+constexpr Choice<lw_clock> clocks[] = {{LW_CLOCK_AUTO, "auto"},
+                                       {LW_CLOCK_MONOTONIC, "monotonic"},
+                                       {LW_CLOCK_WTIME, "wtime"},
+                                       {LW_CLOCK_SKEWED, "skewed"}};
+constexpr Choice<lw_rule> rules[] = {{LW_RULE_MEDIAN, "median"}, {LW_RULE_STUDENT, "student"}};
+constexpr Choice<lw_order> orders[] = {{LW_ORDER_PARALLEL, "parallel"},
+                                       {LW_ORDER_SEQUENTIAL, "sequential"}};
+
+void declare_what(Options& options, Texts& texts, Arguments& arguments) {
+    options.group("What is measured");
+    options.texts("operations", "OPERATION", texts.operations, "names from --list, one or more");
+    options.texts("--operation", "LIBRARY.so:SYMBOL", arguments.libraries,
+                  "a user operation; repeatable");
+    options.sizes("--sizes", "1:1M:x2", arguments.sizes_bytes, "8,1K or 1:1M:x2 or 0:100K:1K");
+    options
+        .share("--adaptive", arguments.tolerance,
+               "add sizes where a line between points misses by more than this")
+        .without_default();
+    options.size("--stride", "BYTES", arguments.stride_bytes_min,
+                 "narrowest interval that --adaptive halves");
+    options.text("--reply", "same|BYTES", arguments.reply, "pairs, triplets: bytes of the reply");
+    options.choice("--order", orders, arguments.order,
+                   "pairs, triplets: disjoint ones at once, or "
+                   "one after the other");
+    options.number("--root", "RANK", arguments.root, "root rank");
+    options
+        .numbers("--weights", "A,B,...", arguments.weights,
+                 "v-operations: share of each rank of the size")
+        .separated_by_commas();
+    options.number("--window", "N", arguments.window, "streaming: messages in flight at once");
+    options.text("--intervals", "FIRST:LAST:COUNT", texts.intervals,
+                 "polling: time between two polls");
+    options.duration("--work", arguments.work_s, "polling: work per repetition");
+    options.duration("--wait", arguments.wait_s, "clock: time before the check");
+    options.text("--buffers", "WORDS", texts.buffers,
+                 "cold, unaligned[=BYTES], rotating[=SETS], huge, and their contraries");
+    options.flag("--validate", arguments.validate, "first check the data that each point delivers");
+}
+
+void declare_how(Options& options, Arguments& arguments) {
+    auto& method = arguments.options;
+    options.group("How it is measured");
+    options.choice(
+        "--method", names_of(timing_methods()), method.timing,
+        [&method](std::size_t i) { method.timing = static_cast<lw_timing>(i); }, "timing method");
+    options.choice(
+        "--start", names_of(start_methods()), method.start,
+        [&method](std::size_t i) { method.start = static_cast<lw_start>(i); },
+        "how ranks start together");
+    options.choice("--clock", clocks, method.clock, "clock of each rank");
+    options.duration("--skew-offset", method.skew_offset_s, "skewed clock: offset between ranks");
+    options.number("--skew-drift", "X", method.skew_drift,
+                   "skewed clock: seconds per second, alternating in sign");
+    options.choice("--rule", rules, method.rule, "interval that ends a point");
+    options.share("--confidence", method.confidence, "confidence of the interval");
+    options.share("--error", method.error, "half-width of the interval over its centre");
+    options.repetitions("--repetitions", method.repetitions_min, method.repetitions_max,
+                        "fixed, or between two bounds");
+    options.number("--warmup", "N", method.warmup_repetitions, "executions before each batch");
+    options.duration("--time-limit", method.time_limit_s, "time for each point, 0: no limit");
+    options.number("--pipeline", "N", method.pipeline_length, "executions per sample; 1 isolates");
+    options.duration("--resync", method.resync_s, "how long a synchronised clock is trusted");
+    options.number("--seed", "N", method.seed, "seed of the order in which points are interleaved");
+}
+
+void declare_output(Options& options, Arguments& arguments) {
+    options.group("Output and launch");
+    options.text("-o,--output", "FILE", arguments.output, "samples.jsonl to write");
+    options.flag("--resume", arguments.resume, "continue with the points that the file lacks");
+    options.number("--ranks", "N", arguments.ranks_expected, "refuse to run on another number")
+        .without_default();
+    options.text("--launcher", "NAME", arguments.launcher, "name kept in the output");
+    options.text("--transport", "NAME", arguments.transport, "name kept in the output");
+    options.flag("--events", arguments.events, "JSON events instead of the table");
+    options.flag("--plan", arguments.plan,
+                 "check the arguments, print the points, measure nothing");
+    options.flag("--list", arguments.list, "print the operations");
+}
 
 // Subjects besides operations and meetings.
 const Choice<Subject> *find_alone(const std::string& name) {
@@ -138,52 +130,24 @@ const Choice<Subject> *find_alone(const std::string& name) {
 }
 
 Outcome read_intervals(const std::string& text, Arguments& arguments) {
-    char end = 0;
-    const int read = std::sscanf(text.c_str(), "%lf:%lf:%u%c", &arguments.interval_first_s,
-                                 &arguments.interval_last_s, &arguments.interval_count, &end);
-    const bool ordered =
-        arguments.interval_first_s > 0.0 && arguments.interval_last_s >= arguments.interval_first_s;
-    if (read == 3 && ordered && arguments.interval_count > 0) return Done{};
-    return usage("intervals \"" + text +
-                 "\" are not FIRST:LAST:COUNT in seconds; "
-                 "write 1e-6:1e-2:9");
-}
-
-Outcome choose_methods(const Texts& texts, Arguments& arguments) {
-    static constexpr Choice<lw_clock> clocks[] = {{LW_CLOCK_AUTO, "auto"},
-                                                  {LW_CLOCK_MONOTONIC, "monotonic"},
-                                                  {LW_CLOCK_WTIME, "wtime"},
-                                                  {LW_CLOCK_SKEWED, "skewed"}};
-    static constexpr Choice<lw_rule> rules[] = {{LW_RULE_MEDIAN, "median"},
-                                                {LW_RULE_STUDENT, "student"}};
-    static constexpr Choice<lw_order> orders[] = {{LW_ORDER_PARALLEL, "parallel"},
-                                                  {LW_ORDER_SEQUENTIAL, "sequential"}};
-    auto& options = arguments.options;
-    const Outcome outcomes[] = {
-        choose_method(measure::timing_methods(), "method", texts.method, options.timing),
-        choose_method(measure::start_methods(), "start", texts.start, options.start),
-        choose(clocks, "clock", texts.clock, options.clock),
-        choose(rules, "rule", texts.rule, options.rule),
-        choose(orders, "order", texts.order, arguments.order),
-    };
-    for (const auto& outcome : outcomes) {
-        if (!outcome) return outcome;
-    }
-    return Done{};
-}
-
-Outcome read_repetitions(const std::string& text, lw_measure_options& options) {
-    const auto number = [](std::string_view digits, std::uint32_t& value) {
-        const auto [end, error] =
-            std::from_chars(digits.data(), digits.data() + digits.size(), value);
-        return error == std::errc{} && end == digits.data() + digits.size();
-    };
-    const auto colon = text.find(':');
-    const auto first = text.substr(0, colon);
-    const auto last = colon == std::string::npos ? first : text.substr(colon + 1);
-    if (number(first, options.repetitions_min) && number(last, options.repetitions_max))
-        return Done{};
-    return usage("repetitions \"" + text + "\" are neither N nor MIN:MAX; write 100 or 10:1000");
+    const auto first = text.find(':');
+    const auto last = text.rfind(':');
+    const auto refusal = usage("intervals \"" + text +
+                               "\" are not FIRST:LAST:COUNT; "
+                               "write 1us:10ms:9");
+    if (first == std::string::npos || first == last) return refusal;
+    const std::string_view whole = text;
+    const auto first_s = parse_duration(whole.substr(0, first));
+    const auto last_s = parse_duration(whole.substr(first + 1, last - first - 1));
+    const auto count = whole.substr(last + 1);
+    const auto [end, error] =
+        std::from_chars(count.data(), count.data() + count.size(), arguments.interval_count);
+    if (!first_s || !last_s || error != std::errc{} || end != count.data() + count.size())
+        return refusal;
+    arguments.interval_first_s = *first_s;
+    arguments.interval_last_s = *last_s;
+    const bool ordered = *first_s > 0.0 && *last_s >= *first_s;
+    return ordered && arguments.interval_count > 0 ? Outcome(Done{}) : refusal;
 }
 
 Outcome choose_subject(const Texts& texts, Arguments& arguments) {
@@ -241,12 +205,6 @@ Outcome check_output(const Arguments& arguments) {
 }
 
 Outcome check_values(const Texts& texts, Arguments& arguments) {
-    const auto sizes = parse_sizes(texts.sizes);
-    if (!sizes) return sizes.failure();
-    arguments.sizes_bytes = *sizes;
-    const auto stride = parse_size(texts.stride);
-    if (!stride) return stride.failure();
-    arguments.stride_bytes_min = *stride;
     const auto reply = arguments.reply == "same" ? 0 : parse_size(arguments.reply);
     if (!reply) return reply.failure();
     if (arguments.root < 0) {
@@ -279,25 +237,18 @@ Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv) {
     Arguments arguments;
     Texts texts;
     arguments.words.assign(argv + 1, argv + argc);
-    CLI::App app(
+    Options options(
+        "lanewise-measure",
         "Measures MPI operations. Started by an MPI launcher:\n"
-        "  mpirun -n 4 lanewise-measure scatter gather --sizes 1:1M:x2 -o samples.jsonl\n",
-        "lanewise-measure");
-    app.set_version_flag("--version", std::string("lanewise-measure ") + lw_version());
-    declare(app, texts, arguments);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-        return {Leave{app.help()}};
-    } catch (const CLI::CallForVersion& version) {
-        return {Leave{std::string(version.what()) + "\n"}};
-    } catch (const CLI::ParseError& error) {
-        return usage(std::string(error.what()) + "; --help lists the options");
-    }
+        "  mpirun -n 4 lanewise-measure scatter gather --sizes 1:1M:x2 -o samples.jsonl\n");
+    declare_what(options, texts, arguments);
+    declare_how(options, arguments);
+    declare_output(options, arguments);
+    const auto parsed = options.parse(argc, argv);
+    if (!parsed) return parsed.failure();
+    if (*parsed) return {Leave{**parsed}};
     using Step = Outcome (*)(const Texts&, Arguments&);
     static constexpr Step steps[] = {
-        choose_methods,
-        [](const Texts& t, Arguments& a) { return read_repetitions(t.repetitions, a.options); },
         [](const Texts& t, Arguments& a) { return read_intervals(t.intervals, a); },
         choose_subject,
         check_values,
@@ -331,4 +282,4 @@ std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const std::strin
     return kept;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

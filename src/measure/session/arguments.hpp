@@ -16,7 +16,7 @@ namespace lanewise::measure {
 struct Trip;
 }
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 
 enum class Subject { operations, meetings, clock, polling, post_work_wait };
 
@@ -62,4 +62,4 @@ Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv);
 std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const std::string& operation,
                                     std::string& note);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 namespace {
 
 using ::testing::ElementsAre;
@@ -302,4 +302,4 @@ TEST(SizesOf, AUserOperationAreAllThatWereAsked) {
 }
 
 }  // namespace
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

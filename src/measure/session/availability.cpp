@@ -10,7 +10,7 @@
 #include "measure/availability/post_work_wait.hpp"
 #include "measure/session/records.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 namespace {
 
 // From the first to the last interval in equal ratios.
@@ -70,4 +70,4 @@ Outcome measure_post_work_wait(const Arguments& arguments, measure::Bench& bench
     return Done{};
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

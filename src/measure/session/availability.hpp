@@ -9,7 +9,7 @@
 #include "measure/session/arguments.hpp"
 #include "measure/session/output.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 
 /* How many records the arguments ask for. */
 std::size_t availability_records(const Arguments& arguments);
@@ -18,4 +18,4 @@ std::size_t availability_records(const Arguments& arguments);
 Outcome measure_polling(const Arguments& arguments, measure::Bench& bench, Output& output);
 Outcome measure_post_work_wait(const Arguments& arguments, measure::Bench& bench, Output& output);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See buffers.hpp.
+// See buffer_words.hpp.
 
 #include "measure/session/buffer_words.hpp"
 
@@ -11,7 +11,7 @@
 
 #include "measure/operation.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 namespace {
 
 // Four bytes keep floats where the MPI may have them, and share no vector register's alignment.
@@ -94,4 +94,4 @@ Json buffers_record(const lw_buffers& buffers) {
             {"pages", buffers.pages == LW_PAGES_HUGE ? "huge" : "small"}};
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

@@ -13,11 +13,11 @@
 #include "base/json_lines.hpp"
 #include "base/result.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 
 /* The words of a list such as cold,rotating=8; what it leaves out is plain. */
 Result<lw_buffers> read_buffers(const std::string& words);
 
 Json buffers_record(const lw_buffers& buffers);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

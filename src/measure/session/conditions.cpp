@@ -7,13 +7,12 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <ctime>
 #include <string>
 #include <vector>
 
 #include "base/host.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure {
 namespace {
 
 struct Place {
@@ -72,13 +71,4 @@ std::string mpi_device() {
     return library.substr(begin, end == std::string::npos ? end : end - begin);
 }
 
-std::string utc_now() {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    gmtime_r(&now, &parts);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text;
-}
-
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure

@@ -9,7 +9,7 @@
 #include "base/json.hpp"
 #include "measure/harness.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure {
 
 /* Host and processors of each rank. Collective; meaningful on rank 0. */
 Json placement(const measure::Harness& harness);
@@ -20,6 +20,4 @@ Json mpi_library();
 /* What the MPI says it is built on, such as ch4:ucx; empty where it says nothing. */
 std::string mpi_device();
 
-std::string utc_now();
-
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure

@@ -10,7 +10,7 @@
 
 #include "measure/session/records.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 namespace {
 
 
@@ -109,4 +109,4 @@ Outcome Output::end(std::size_t points, double elapsed_s) {
     return written;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

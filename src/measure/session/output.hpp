@@ -12,7 +12,7 @@
 #include "base/json_lines.hpp"
 #include "measure/session/arguments.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 
 class Output {
   public:
@@ -41,4 +41,4 @@ class Output {
     std::string operation_;
 };
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

@@ -13,7 +13,7 @@
 #include "measure/session/conditions.hpp"
 #include "measure/session/buffer_words.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 namespace {
 
 constexpr int schema_version = 2;
@@ -215,4 +215,4 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context)
     return unfinished;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

@@ -15,7 +15,7 @@
 #include "measure/bench.hpp"
 #include "measure/session/arguments.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 
 /* The first line. Collective over MPI_COMM_WORLD; meaningful on rank 0. */
 Json context_record(const Arguments& arguments, const measure::Bench& bench);
@@ -43,4 +43,4 @@ struct Unfinished {
 /* Refuses a file measured under other conditions, naming the first that differs. */
 Result<Unfinished> read_unfinished(const std::string& path, const Json& context);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

@@ -15,7 +15,7 @@
 #include <fstream>
 #include <limits>
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 namespace {
 
 using ::testing::HasSubstr;
@@ -236,4 +236,4 @@ TEST(PointRecord, NamesBothPeersOfATriplet) {
 }
 
 }  // namespace
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

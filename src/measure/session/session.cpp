@@ -21,7 +21,7 @@
 #include "measure/session/output.hpp"
 #include "measure/session/records.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 namespace {
 
 using measure::Bench;
@@ -319,4 +319,4 @@ Outcome run_session(const Arguments& arguments) {
     return agree(bench, session.written);
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

@@ -7,7 +7,7 @@
 #include "base/result.hpp"
 #include "measure/session/arguments.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::measure::session {
 
 /* The points that the arguments ask for, as JSON; needs no MPI. */
 Result<std::string> describe_plan(const Arguments& arguments);
@@ -15,4 +15,4 @@ Result<std::string> describe_plan(const Arguments& arguments);
 /* Measures. Collective; the outcome is the same on every rank. */
 Outcome run_session(const Arguments& arguments);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::measure::session

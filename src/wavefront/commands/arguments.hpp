@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "wavefront/run/run.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::wavefront::commands {
 
 enum class Command {
     create,
@@ -53,4 +53,4 @@ struct WavefrontLeave {
 
 Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int argc, char **argv);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::wavefront::commands

@@ -15,7 +15,7 @@
 #include "wavefront/store/parts.hpp"
 #include "wavefront/store/rows_io.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::wavefront::commands {
 namespace {
 
 using namespace wavefront;
@@ -409,4 +409,4 @@ Outcome carry_out(const WavefrontArguments& arguments) {
     return Done{};
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::wavefront::commands

@@ -6,8 +6,8 @@
 
 #include "wavefront/commands/arguments.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::wavefront::commands {
 
 Outcome carry_out(const WavefrontArguments& arguments);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::wavefront::commands

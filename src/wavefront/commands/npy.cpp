@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-namespace lanewise::tools {
+namespace lanewise::wavefront::commands {
 namespace {
 
 constexpr std::size_t alignment = 64;
@@ -103,4 +103,4 @@ std::string npy_header(const wavefront::MatrixShape& shape) {
     return header + text;
 }
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::wavefront::commands

@@ -11,11 +11,11 @@
 #include "base/result.hpp"
 #include "wavefront/layout/shape.hpp"
 
-namespace lanewise::tools {
+namespace lanewise::wavefront::commands {
 
 /* Checks that the array in the file is one of `shape`; returns where its values begin. */
 Result<std::size_t> read_npy_header(std::FILE *file, const std::string& path,
                                     const wavefront::MatrixShape& shape);
 std::string npy_header(const wavefront::MatrixShape& shape);
 
-}  // namespace lanewise::tools
+}  // namespace lanewise::wavefront::commands

@@ -10,19 +10,19 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 
 #include "base/json.hpp"
-#include "base/sizes.hpp"
-#include "tools/program.hpp"
+#include "options/options.hpp"
+#include "tools/mpi_program.hpp"
+#include "tools/subcommands.hpp"
 #include "wavefront/ranks/rank_run.hpp"
 
+namespace lanewise::tools {
 namespace {
 
-using namespace lanewise;
-using namespace lanewise::wavefront;
+using namespace wavefront;
 
 constexpr const char *program = "lanewise-wavefront-ranks";
 
@@ -60,7 +60,7 @@ int carry_out(RankRun asked, bool json) {
     asked.folder = folder_of(asked.folder, rank);
     const auto report = run_rank(MPI_COMM_WORLD, asked);
     if (!report) {
-        const int status = tools::complain(program, report.failure());
+        const int status = complain(program, report.failure());
         // Others may wait for what this rank will never send.
         MPI_Abort(MPI_COMM_WORLD, status);
         return status;
@@ -69,39 +69,38 @@ int carry_out(RankRun asked, bool json) {
     return 0;
 }
 
+void declare(Options& options, RankRun& asked) {
+    options.text("part", "PART", asked.folder, "folder of a part; %r is the rank").required();
+    options.number("--iterations", "N", asked.options.iterations, "number of iterations");
+    options.number("--tolerance", "X", asked.options.tolerance,
+                   "stop when no cell changes by more; 0: never");
+    options.text("--kernel", "NAME", asked.kernel, "a name from lanewise-wavefront kernels");
+    options.numbers("--parameter", "X", asked.parameters,
+                    "parameter of the kernel, such as SOR's omega");
+    options.size("--memory", "SIZE", asked.options.memory_bytes, "budget of each rank");
+    options.number("--threads", "N", asked.options.threads,
+                   "compute threads of each rank; 0: all processors");
+    options.number("--waves", "K", asked.options.waves, "iterations per pass; 0: chosen");
+    options.flag("--resume", asked.resuming, "continue the run that was interrupted");
+}
+
 }  // namespace
 
-int main(int argc, char **argv) {
+int wavefront_ranks_main(int argc, char **argv) {
     RankRun asked;
     asked.kernel = "livermore23";
-    std::string memory = "1GiB";
     bool json = false;
-    CLI::App app("Sweeps over the parts of a store, one on each rank.", program);
-    app.add_option("part", asked.folder, "folder of a part; %r is the rank")->required();
-    app.add_option("--iterations", asked.options.iterations, "how many (1)");
-    app.add_option("--tolerance", asked.options.tolerance,
-                   "stop when no cell changes by more (0: never)");
-    app.add_option("--kernel", asked.kernel, "a name from lanewise-wavefront kernels");
-    app.add_option("--parameter", asked.parameters, "of the kernel, such as SOR's omega");
-    app.add_option("--memory", memory, "budget of each rank (1GiB)");
-    app.add_option("--threads", asked.options.threads, "compute threads of each rank");
-    app.add_option("--waves", asked.options.waves, "iterations per pass (chosen)");
-    app.add_flag("--resume", asked.resuming, "go on with the run that was interrupted");
-    app.add_flag("--json", json, "one JSON object");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-        std::fputs(app.help("", CLI::AppFormatMode::Normal).c_str(), stdout);
-        return 0;
-    } catch (const CLI::ParseError& error) {
-        return tools::complain(program, {LW_ERR_ARGUMENT, error.what()});
-    }
-    const auto budget = parse_size(memory);
-    if (!budget) return tools::complain(program, budget.failure());
-    asked.options.memory_bytes = *budget;
+    Options options(program, "Sweeps over the parts of a store, one on each rank.");
+    declare(options, asked);
+    options.flag("--json", json, "one JSON object");
+    const auto parsed = options.parse(argc, argv);
+    if (!parsed) return complain(program, parsed.failure());
+    if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;
     int provided = 0;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
     const int status = carry_out(asked, json);
     MPI_Finalize();
     return status;
 }
+
+}  // namespace lanewise::tools

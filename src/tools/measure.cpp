@@ -1,45 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // lanewise-measure: measures MPI operations under any launcher.
-// Leaves with 0 for success, 1 for a failure while measuring, 2 for bad usage.
 
 #include <algorithm>
 #include <cstdio>
 
+#include "measure/operation.hpp"
 #include "measure/round_trips.hpp"
 #include "measure/session/arguments.hpp"
 #include "measure/session/session.hpp"
-#include "tools/program.hpp"
+#include "tools/mpi_program.hpp"
+#include "tools/subcommands.hpp"
 
+namespace lanewise::tools {
 namespace {
 
-using lanewise::tools::Arguments;
-using lanewise::tools::complain;
+using measure::session::Arguments;
 
 constexpr const char *program = "lanewise-measure";
 
 int print_operations() {
-    for (const auto& entry : lanewise::measure::registry()) {
+    for (const auto& entry : measure::registry()) {
         if (entry.lacks) {
             std::printf("%s needs %s, which this MPI lacks\n", entry.name, entry.lacks);
         } else {
             std::puts(entry.name);
         }
     }
-    for (const auto& trip : lanewise::measure::trips()) std::puts(trip.name);
+    for (const auto& trip : measure::trips()) std::puts(trip.name);
     for (const char *alone : {"clock", "polling", "post-work-wait"}) std::puts(alone);
     return 0;
 }
 
 bool needs_threads(const Arguments& arguments) {
     return std::any_of(arguments.operations.begin(), arguments.operations.end(),
-                       [](const std::string& name) {
-                           return lanewise::measure::find_entry(name)->threads;
-                       });
+                       [](const std::string& name) { return measure::find_entry(name)->threads; });
 }
 
 int print_plan(const Arguments& arguments) {
-    const auto plan = lanewise::tools::describe_plan(arguments);
+    const auto plan = measure::session::describe_plan(arguments);
     if (!plan) return complain(program, plan.failure());
     std::puts(plan->c_str());
     return 0;
@@ -47,20 +46,19 @@ int print_plan(const Arguments& arguments) {
 
 }  // namespace
 
-int main(int argc, char **argv) {
-    const auto parsed = lanewise::tools::parse_arguments(argc, argv);
+int measure_main(int argc, char **argv) {
+    const auto parsed = measure::session::parse_arguments(argc, argv);
     if (!parsed) return complain(program, parsed.failure());
-    if (const auto *leave = std::get_if<lanewise::tools::Leave>(&*parsed)) {
+    if (const auto *leave = std::get_if<measure::session::Leave>(&*parsed)) {
         std::fputs(leave->text.c_str(), stdout);
         return 0;
     }
     const auto& arguments = std::get<Arguments>(*parsed);
     if (arguments.list) return print_operations();
     if (arguments.plan) return print_plan(arguments);
-
-    using lanewise::tools::Threads;
-    return lanewise::tools::run_under_mpi(
-        program, arguments.ranks_expected,
-        [&] { return lanewise::tools::run_session(arguments); },
+    return run_under_mpi(
+        program, arguments.ranks_expected, [&] { return measure::session::run_session(arguments); },
         needs_threads(arguments) ? Threads::several : Threads::one);
 }
+
+}  // namespace lanewise::tools

@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See calls.hpp. Byte i of the block that rank r gives rank s is known to all;
-// a reduction adds small whole numbers, which floats hold exactly.
+// See proof.hpp. Byte i of the block that rank r gives rank s is known to all; a reduction adds
+// small whole numbers, which floats hold exactly.
 
-#include "tune/proof_calls.hpp"
+#include "tune/proof.hpp"
+
+#include <mpi.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <vector>
 
-namespace lanewise::tools {
+#include "base/sizes.hpp"
+
+namespace lanewise::tune {
 namespace {
+
+enum class Manner {
+    full,   /* every argument given on every rank */
+    sparse, /* insignificant arguments empty, MPI_IN_PLACE where there is one */
+};
+
+enum class Answer { right, wrong, refused };
 
 using collectives::Collective;
 using Bytes = std::vector<unsigned char>;
@@ -161,8 +173,6 @@ Answer reduce_scatter(const Place& p) {
     return answer(code, got == Reals(own, sum_of_ranks(p)));
 }
 
-}  // namespace
-
 Answer call_and_check(Collective collective, std::uint64_t message_bytes, Manner manner,
                       MPI_Comm comm) {
     Place p{.comm = comm, .sparse = manner == Manner::sparse};
@@ -198,4 +208,50 @@ Answer call_and_check(Collective collective, std::uint64_t message_bytes, Manner
     return Answer::wrong;
 }
 
-}  // namespace lanewise::tools
+const char *name_of_worst(const measure::Harness& harness, Answer mine) {
+    if (harness.any(mine == Answer::wrong)) return "wrong";
+    return harness.any(mine == Answer::refused) ? "refused" : "right";
+}
+
+}  // namespace
+
+Result<ProofRequest> read_proof_request(const std::string& text) {
+    const auto first = text.find(':');
+    const auto second = text.find(':', first + 1);
+    const auto collective = collectives::collective_named(text.substr(0, first));
+    if (!collective || first == text.npos || second == text.npos)
+        return Failure{LW_ERR_ARGUMENT, "\"" + text + "\" is not COLLECTIVE:BYTES:RANKS"};
+    const auto bytes = parse_size(text.substr(first + 1, second - first - 1));
+    if (!bytes) return bytes.failure();
+    return ProofRequest{*collective, *bytes, std::atoi(text.c_str() + second + 1)};
+}
+
+// What ranks outside the communicator of a request answer counts as right.
+Json prove(const ProofRequest& request, Manners manners, const MpiAlgorithms& algorithms,
+           const measure::Harness& harness) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    const int color = harness.rank() < request.ranks ? 0 : MPI_UNDEFINED;
+    measure::check(MPI_Comm_split(harness.comm(), color, harness.rank(), &comm));
+    const auto call = [&](Manner manner) {
+        const bool takes_part = comm != MPI_COMM_NULL;
+        const auto answer =
+            takes_part ? call_and_check(request.collective, request.message_bytes, manner, comm)
+                       : Answer::right;
+        return name_of_worst(harness, answer);
+    };
+    Json line = {{"event", "proof"},
+                 {"collective", name_of(request.collective)},
+                 {"message_bytes", request.message_bytes},
+                 {"ranks", request.ranks}};
+    line["full"] = call(Manner::full);
+    if (manners == Manners::full_and_sparse) line["sparse"] = call(Manner::sparse);
+    line["forced"] = algorithms.forced(request.collective);
+    line["algorithms"] = Json::object();
+    for (const auto& algorithm : algorithms.of(request.collective, request.ranks)) {
+        line["algorithms"][algorithm.name] = algorithm.number;
+    }
+    if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+    return line;
+}
+
+}  // namespace lanewise::tune

@@ -2,7 +2,6 @@
 //
 // lanewise-predict: how long a collective takes by each algorithm on a platform
 // that lanewise fit wrote, by pricing the very schedules that would run.
-// Leaves with 0 for success, 1 for a failure while working, 2 for bad usage.
 //
 // Prints one JSON object. Keys may be added; what is here stays:
 //   schema         "lanewise-prediction", with `version` 1
@@ -20,18 +19,18 @@
 
 #include <cstdio>
 
-#include "model/platform.hpp"
 #include "collectives/report/prediction.hpp"
+#include "model/platform.hpp"
+#include "tools/program.hpp"
+#include "tools/subcommands.hpp"
 
+namespace lanewise::tools {
 namespace {
 
-using namespace lanewise;
-using namespace lanewise::tools;
+using report::PredictArguments;
+using report::PredictLeave;
 
-int complain(const Failure& failure) {
-    std::fprintf(stderr, "lanewise-predict: %s\n", failure.sentence.c_str());
-    return failure.status == LW_ERR_IO ? 1 : 2;
-}
+constexpr const char *program = "lanewise-predict";
 
 Result<Json> predict(PredictArguments arguments) {
     const auto platform = model::read_platform(arguments.platform);
@@ -45,20 +44,22 @@ Result<Json> predict(PredictArguments arguments) {
     }
     const auto network = model::network(*platform, arguments.model, arguments.ranks);
     if (!network) return network.failure();
-    return answer(arguments, *platform, *network);
+    return report::answer(arguments, *platform, *network);
 }
 
 }  // namespace
 
-int main(int argc, char **argv) {
-    auto parsed = parse_predict(argc, argv);
-    if (!parsed) return complain(parsed.failure());
+int predict_main(int argc, char **argv) {
+    auto parsed = report::parse_predict(argc, argv);
+    if (!parsed) return say_failure(program, parsed.failure());
     if (const auto *leave = std::get_if<PredictLeave>(&*parsed)) {
         std::fputs(leave->text.c_str(), stdout);
         return 0;
     }
     const auto predicted = predict(std::move(std::get<PredictArguments>(*parsed)));
-    if (!predicted) return complain(predicted.failure());
+    if (!predicted) return say_failure(program, predicted.failure());
     std::puts(predicted->dump().c_str());
     return 0;
 }
+
+}  // namespace lanewise::tools

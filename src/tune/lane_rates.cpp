@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lanewise-lane-rates: what lanes between sites carry together, b(P) for P = 1,
-// 2, 4, ... until another doubling gains less than 5 %, for each pair of sites
-// in both directions; the latency between them, and what one pair of hosts
-// inside a site carries. These are the numbers that the cost model of paper 001
-// asks for (section 4.3, step 1).
-//
-// Senders keep a window of messages under way; the time is taken at the
-// receivers from a quarter of the messages on, when TCP has found its rate.
-// Ranks learn their sites from LANEWISE_PLACEMENT; where that is not set, hosts
-// that are near each other are found to be one, and sites called site1, site2.
-// Prints a platform.json; with -o FILE it also writes it, or adds the curves to
-// the one that is there.
+// See lane_rates.hpp.
 
-#include <fmt/format.h>
+#include "tune/lane_rates.hpp"
+
 #include <lanewise/status.h>
 #include <mpi.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,18 +19,14 @@
 #include "collectives/execute/rank_placement.hpp"
 #include "collectives/lanes/sites.hpp"
 #include "collectives/whereabouts.hpp"
-#include "measure/harness.hpp"
-#include "model/latency_sites.hpp"
-#include "model/platform.hpp"
 #include "measure/session/conditions.hpp"
-#include "tools/program.hpp"
+#include "model/latency_sites.hpp"
 
+namespace lanewise::tune {
 namespace {
 
-using namespace lanewise;
 using collectives::Site;
 
-constexpr const char *program = "lanewise-lane-rates";
 constexpr int message_bytes = 256 * 1024;
 constexpr int window = 16;
 constexpr int messages_min = 4 * window;
@@ -245,27 +229,22 @@ std::vector<int> near_each_other(const Streams& streams, const std::vector<int>&
 
 /* What a later reader notices stale curves by. */
 model::Fingerprint fingerprint_here() {
-    const auto mpi = tools::mpi_library();
+    const auto mpi = measure::mpi_library();
     model::Fingerprint print;
     print.mpi_family = mpi["family"];
     print.mpi_library = mpi["library"];
     print.kernel = this_host().kernel;
-    for (const char *name : {"tcp_rmem", "tcp_wmem", "tcp_congestion_control"}) {
-        std::ifstream file(std::string("/proc/sys/net/ipv4/") + name);
-        std::string value;
-        std::getline(file, value);
-        print.settings[std::string("net.ipv4.") + name] = value;
-    }
+    print.settings = tcp_settings();
     return print;
 }
 
 model::Platform empty_platform(const measure::Harness& harness) {
     model::Platform platform;
     platform.lanewise = lw_version();
-    platform.created = tools::utc_now();
+    platform.created = utc_now();
     platform.ranks = harness.size();
     platform.fingerprint = fingerprint_here();
-    for (const auto& place : tools::placement(harness)) {
+    for (const auto& place : measure::placement(harness)) {
         platform.hosts.push_back(place["host"]);
         platform.fingerprint.cpus.push_back(place["cpus"]);
     }
@@ -296,24 +275,6 @@ void measure_sites(const Streams& streams, const collectives::Shape& shape,
     }
 }
 
-/* The platform with its curves; where `path` has one of the same hosts, added to that. */
-Result<model::Platform> joined(const model::Platform& measured, const std::string& path) {
-    if (path.empty() || !std::ifstream(path)) return measured;
-    auto kept = model::read_platform(path);
-    if (!kept) return kept.failure();
-    if (kept->hosts != measured.hosts) {
-        return Failure{LW_ERR_ARGUMENT,
-                       path + " is of other hosts or another order of ranks; name another file"};
-    }
-    kept->sites = measured.sites;
-    kept->lanes = measured.lanes;
-    kept->lans = measured.lans;
-    for (const auto& [key, value] : measured.fingerprint.settings) {
-        kept->fingerprint.settings[key] = value;
-    }
-    return kept;
-}
-
 /* Sites as the placement says them, else as they are found. Fails where there is one alone. */
 Result<collectives::RankPlacement> located(MPI_Comm comm, const Streams& streams,
                                            model::Platform& platform) {
@@ -332,8 +293,9 @@ Result<collectives::RankPlacement> located(MPI_Comm comm, const Streams& streams
                    "with the site of each host"};
 }
 
-Outcome measure_lanes(const std::string& path) {
-    const measure::Harness harness(MPI_COMM_WORLD);
+}  // namespace
+
+Result<model::Platform> measure_lanes(const measure::Harness& harness) {
     const Streams streams(harness.comm());
     auto platform = empty_platform(harness);
     const auto found = located(harness.comm(), streams, platform);
@@ -341,20 +303,22 @@ Outcome measure_lanes(const std::string& path) {
     const collectives::Shape shape{
         .ranks = platform.ranks, .hosts = found->hosts, .sites = found->sites};
     measure_sites(streams, shape, platform);
-    if (harness.rank() != 0) return Done{};
-    const auto whole = joined(platform, path);
-    if (!whole) return whole.failure();
-    fmt::print("{}\n", to_json(*whole).dump());
-    return path.empty() ? Outcome(Done{}) : write_platform(*whole, path);
+    return platform;
 }
 
-}  // namespace
-
-int main(int argc, char **argv) {
-    const bool names_file = argc == 3 && std::string(argv[1]) == "-o";
-    if (argc != 1 && !names_file) {
-        return tools::complain(program, {LW_ERR_ARGUMENT, "only -o FILE may be given"});
+Result<model::Platform> with_lanes_of(model::Platform kept, const model::Platform& measured,
+                                      const std::string& path) {
+    if (kept.hosts != measured.hosts) {
+        return Failure{LW_ERR_ARGUMENT,
+                       path + " is of other hosts or another order of ranks; name another file"};
     }
-    const std::string path = names_file ? argv[2] : "";
-    return tools::run_under_mpi(program, 0, [&] { return measure_lanes(path); });
+    kept.sites = measured.sites;
+    kept.lanes = measured.lanes;
+    kept.lans = measured.lans;
+    for (const auto& [key, value] : measured.fingerprint.settings) {
+        kept.fingerprint.settings[key] = value;
+    }
+    return kept;
 }
+
+}  // namespace lanewise::tune

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// lanewise-fit: samples.jsonl in, platform.json out.
+
+#include <lanewise/status.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/host.hpp"
+#include "collectives/report/fit.hpp"
+#include "collectives/report/likely_algorithms.hpp"
+#include "model/experiments.hpp"
+#include "model/fit.hpp"
+#include "options/options.hpp"
+#include "tools/program.hpp"
+#include "tools/subcommands.hpp"
+
+namespace lanewise::tools {
+namespace {
+
+constexpr const char *program = "lanewise-fit";
+
+struct FitArguments {
+    std::vector<std::string> files;
+    std::string output;
+    bool json = false;
+    int experiments_ranks = 0; /* print what to measure on so many ranks; 0: fit */
+    model::FitOptions options;
+};
+
+int print_experiments(int ranks) {
+    Json runs = Json::array();
+    for (const auto& run : model::experiments()) {
+        if (ranks < run.ranks_min || ranks > run.ranks_max) continue;
+        runs.push_back(
+            {{"name", run.name}, {"operation", run.operation}, {"arguments", run.arguments}});
+    }
+    std::puts(Json{{"experiments", runs}}.dump().c_str());
+    return 0;
+}
+
+Outcome fit(const FitArguments& arguments) {
+    const auto observations = model::read_observations(arguments.files);
+    if (!observations) return observations.failure();
+    auto options = arguments.options;
+    options.algorithms_of = report::likely_algorithms;
+    auto done = model::fit(*observations, options);
+    if (!done) return done.failure();
+    auto& platform = done->platform;
+    platform.lanewise = lw_version();
+    platform.created = utc_now();
+    // The settings of this kernel say something only where the ranks ran here.
+    const auto& hosts = platform.hosts;
+    const bool here = std::find(hosts.begin(), hosts.end(), this_host().name) != hosts.end();
+    if (here) platform.fingerprint.settings.merge(tcp_settings());
+    if (!arguments.output.empty()) {
+        const auto written = model::write_platform(platform, arguments.output);
+        if (!written) return written;
+    }
+    const auto text = arguments.json ? model::to_json(platform).dump() + "\n"
+                                     : report::shown(*done, *observations);
+    std::fputs(text.c_str(), stdout);
+    return Done{};
+}
+
+}  // namespace
+
+int fit_main(int argc, char **argv) {
+    FitArguments arguments;
+    Options options(program,
+                    "Fits communication models to samples of lanewise measure:\n"
+                    "  lanewise-fit pairs.jsonl triplets.jsonl -o platform.json\n");
+    options.texts("files", "SAMPLES", arguments.files,
+                  "files of lanewise measure, of one platform");
+    options.text("-o,--output", "FILE", arguments.output, "platform.json to write");
+    options.flag("--json", arguments.json, "print the platform instead of tables");
+    options.number("--redraws", "N", arguments.options.redraws, "bootstrap samples per parameter");
+    options.number("--seed", "N", arguments.options.seed, "seed of the bootstrap");
+    options
+        .number("--experiments", "RANKS", arguments.experiments_ranks,
+                "print what to measure on so many ranks, fit nothing")
+        .without_default();
+    const auto parsed = options.parse(argc, argv);
+    if (!parsed) return say_failure(program, parsed.failure());
+    if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;
+    if (arguments.experiments_ranks > 0) return print_experiments(arguments.experiments_ranks);
+    if (arguments.files.empty())
+        return say_failure(program,
+                           {LW_ERR_ARGUMENT, "no samples; try: lanewise model fit pairs.jsonl"});
+    const auto fitted = fit(arguments);
+    return fitted ? 0 : say_failure(program, fitted.failure());
+}
+
+}  // namespace lanewise::tools

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the subcommands that use MPI share: one voice and one exit status for all ranks, and the
+// check that the MPI has as many ranks as the launcher started.
+
+#pragma once
+
+#include <functional>
+
+#include "base/result.hpp"
+
+namespace lanewise::tools {
+
+/* Before MPI is up every process reads the same command line; the first prints the failure.
+   Returns the exit status. */
+int complain(const char *program, const Failure& failure);
+
+/* How many threads of a rank will call the MPI. */
+enum class Threads { one, several };
+
+/* Runs `work` between MPI_Init and MPI_Finalize and returns the exit status. `ranks_expected` is
+   what the command line says; 0: what the launcher says counts. */
+int run_under_mpi(const char *program, int ranks_expected, const std::function<Outcome()>& work,
+                  Threads threads = Threads::one);
+
+}  // namespace lanewise::tools

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// lanewise-tune: measures the MPI's default and everything that may take its place, interleaved,
+// under any launcher. It says what is faster; what follows from it is decided by `lanewise tune`.
+
+#include <cstdio>
+
+#include "base/json.hpp"
+#include "tools/mpi_program.hpp"
+#include "tools/subcommands.hpp"
+#include "tune/arguments.hpp"
+#include "tune/mpi_algorithms.hpp"
+#include "tune/tuning.hpp"
+
+namespace lanewise::tools {
+namespace {
+
+constexpr const char *program = "lanewise-tune";
+
+int print_collectives() {
+    using namespace collectives;
+    for (const auto calling : {Calling::blocking, Calling::nonblocking}) {
+        for (int i = 0; i < collective_count; ++i) {
+            std::puts(name_of(Operation(static_cast<Collective>(i), calling)).c_str());
+        }
+    }
+    return 0;
+}
+
+int print_plan(const tune::TuneArguments& arguments) {
+    Json names = Json::array();
+    for (const auto operation : arguments.operations) names.push_back(name_of(operation));
+    const Json plan = {{"points", tune::count_tasks(arguments)},
+                       {"operations", names},
+                       {"sizes_bytes", arguments.session.sizes_bytes}};
+    std::puts(plan.dump().c_str());
+    return 0;
+}
+
+}  // namespace
+
+int tune_main(int argc, char **argv) {
+    const auto parsed = tune::parse_tune_arguments(argc, argv);
+    if (!parsed) return complain(program, parsed.failure());
+    if (const auto *text = std::get_if<std::string>(&*parsed)) {
+        std::fputs(text->c_str(), stdout);
+        return 0;
+    }
+    const auto& arguments = std::get<tune::TuneArguments>(*parsed);
+    if (arguments.list) return print_collectives();
+    if (arguments.plan) return print_plan(arguments);
+    tune::MpiAlgorithms::announce();
+    return run_under_mpi(program, arguments.session.ranks_expected,
+                         [&] { return tune::tune(arguments); });
+}
+
+}  // namespace lanewise::tools
