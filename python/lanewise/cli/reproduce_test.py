@@ -35,7 +35,7 @@ def test_an_experiment_that_cannot_run_here_has_failed(
 ) -> None:
     monkeypatch.setenv("LANEWISE_NATIVE", str(tmp_path))
 
-    assert run(["reproduce", "interval-coverage", "-o", str(tmp_path / "out")]) == 1
+    assert run(["reproduce", "interval-coverage", "--folder", str(tmp_path / "out")]) == 1
 
     assert "name a build folder" in capsys.readouterr().err
 
@@ -54,7 +54,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missed_target_ends_with_status_1_and_is_shown(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folders = ["-o", str(tmp_path), "--results", str(tmp_path / "results")]
+    folders = ["--folder", str(tmp_path), "--results", str(tmp_path / "results")]
 
     assert run(["reproduce", "stub", *options, *folders]) == 1
 
@@ -67,7 +67,7 @@ def test_a_missed_target_ends_with_status_1_and_is_shown(
 
 @pytest.mark.usefixtures("stub")
 def test_what_was_measured_is_kept(tmp_path: Path) -> None:
-    folders = ["-o", str(tmp_path), "--results", str(tmp_path / "results")]
+    folders = ["--folder", str(tmp_path), "--results", str(tmp_path / "results")]
 
     for _ in range(2):
         run(["reproduce", "stub", *folders])
