@@ -188,7 +188,7 @@ struct Skewed {
 
     // Vectors [first, end) of `count` waves in lockstep: every lane holds an interior cell.
     template <unsigned count, typename Observer>
-    [[gnu::flatten]] static void run_whole(const Cell& cell, const RowBlock *row_blocks,
+    [[gnu::flatten, gnu::noinline]] static void run_whole(const Cell& cell, const RowBlock *row_blocks,
                                            Index first, Index end, Observer *observers) {
         Sweep sweeps[count];
         Observer seen[count];
@@ -213,7 +213,7 @@ struct Skewed {
 
     // Vectors [first, end) where some lanes hold cells of the border or none at all.
     template <typename Observer>
-    [[gnu::flatten]] static void run_masked(const Cell& cell, const RowBlock& row_block,
+    [[gnu::flatten, gnu::noinline]] static void run_masked(const Cell& cell, const RowBlock& row_block,
                                             Index first, Index end, Observer& observer) {
         if (first >= end) return;
         Sweep sweep = begin_at(row_block, first);
