@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The slanted layout: row blocks of rows, each row beginning `skew` columns further right
-// than the one above. In memory only: tiles become windows of it (run/window).
+// than the one above. In memory only: tiles become windows of it (run/parallelogram_pass).
 
 #include "wavefront/layout/shape.hpp"
 

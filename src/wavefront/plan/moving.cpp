@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/sizes.hpp"
-#include "wavefront/plan/plan.hpp"
+#include "wavefront/plan/request.hpp"
 
 namespace lanewise::wavefront {
 namespace {

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "wavefront/plan/arithmetic.hpp"
-
 namespace lanewise::wavefront {
 namespace {
 
@@ -34,7 +32,7 @@ std::uint64_t buffers_for(const Request& request, std::uint64_t waves) {
 }
 
 // Halos on their way to and from both neighbours, for all waves of a parallelogram.
-std::uint64_t letters_bytes(const Request& request, std::uint64_t waves, std::uint64_t width) {
+std::uint64_t halo_bytes(const Request& request, std::uint64_t waves, std::uint64_t width) {
     if (request.parts == Parts::one) return 0;
     const auto row = std::min(width, request.shape.columns) * element_bytes(request.shape.element);
     return 4 * waves * request.radius * row;
@@ -44,7 +42,7 @@ std::uint64_t memory_for_parallelograms(const Request& request, std::uint64_t wa
                                         std::uint64_t width) {
     const auto& shape = request.shape;
     const ParallelogramGeometry geometry(shape, request.radius, waves, width, request.place);
-    return own_memory_bytes(shape, request.threads) + letters_bytes(request, waves, width) +
+    return own_memory_bytes(shape, request.threads) + halo_bytes(request, waves, width) +
            parallelogram_memory(shape, request.disk_layout, request.twins, geometry)
                .bytes(buffers_for(request, waves));
 }

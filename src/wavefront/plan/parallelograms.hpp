@@ -20,7 +20,7 @@
 
 #include <cstdint>
 
-#include "wavefront/plan/plan.hpp"
+#include "wavefront/plan/request.hpp"
 
 namespace lanewise::wavefront {
 

@@ -9,6 +9,8 @@
 
 #include <random>
 
+#include "wavefront/plan/plan.hpp"
+
 namespace lanewise::wavefront {
 namespace {
 

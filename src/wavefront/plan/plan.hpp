@@ -12,89 +12,9 @@
 
 #pragma once
 
-#include <cstdint>
-#include <string>
-
-#include "base/result.hpp"
-#include "wavefront/layout/shape.hpp"
+#include "wavefront/plan/request.hpp"
 
 namespace lanewise::wavefront {
-
-struct Rates {
-    double read_bytes_per_s = 0.0; /* 0: not known */
-    double write_bytes_per_s = 0.0;
-    double cells_per_s = 0.0; /* of the kernel, on all threads */
-};
-
-/* How waves share the processors' caches; see run/waves.hpp. */
-struct Tiling {
-    std::uint64_t groups =
-        1; /* into which the waves are divided; a thread advances one at a time */
-    std::uint64_t rounds = 1; /* row blocks by which a group advances at a time */
-    std::uint64_t column_block =
-        0; /* vectors that it takes from all those row blocks at a time; 0: all */
-};
-
-enum class Parts { one, several };
-
-/* Where the row blocks of a part lie among those of the whole: parallelograms are cut through all
- * of them. */
-struct ParallelogramPlace {
-    std::uint64_t offset =
-        0; /* vectors by which row block 0 begins further left than the first part's */
-    std::uint64_t slant =
-        0; /* from the first row block of the whole to the end of the last; 0: alone */
-};
-
-struct Request {
-    MatrixShape shape;                               /* as the kernel works on it */
-    const Layout *disk_layout = &layouts::row_major; /* as it lies on disk */
-    std::uint32_t radius = 1;
-    std::uint64_t iterations = 1;
-    std::uint64_t memory_bytes = 0;
-    std::uint32_t threads = 1;
-    std::uint64_t waves = 0;        /* 0: chosen by the plan */
-    std::uint64_t scratch_rows = 0; /* rows that the kernel keeps for each wave */
-    std::uint32_t twins = 0;        /* data matrices that are in memory twice */
-    std::uint64_t cache_bytes = 0; /* of one processor; 0: the kernel takes whole row blocks only */
-    Parts parts = Parts::one;      /* several: each wave waits for halos by itself */
-    ParallelogramPlace place{};
-    std::uint64_t parallelogram_vectors = 0; /* 0: chosen by the plan */
-    Rates rates;
-};
-
-struct Plan {
-    std::uint64_t waves = 1; /* K, in the longest pass */
-    std::uint64_t passes = 1;
-    std::uint64_t rows_per_block = 8; /* a wave's step, and its distance to the wave before */
-    std::uint64_t buffers = 0;        /* strips of every matrix in memory */
-    std::uint32_t threads = 1;
-    Tiling tiling;
-    std::uint64_t memory_bytes = 0; /* at the peak, this program's own share included */
-    std::uint64_t memory_bytes_min = 0;
-    std::uint64_t read_bytes = 0; /* over all passes */
-    std::uint64_t written_bytes = 0;
-    std::uint64_t waves_to_hide_disk = 0;    /* K*; 0 where a rate is not known */
-    std::uint64_t parallelograms = 1;        /* into which rows in tiles are divided */
-    std::uint64_t parallelogram_vectors = 0; /* the width of each; 0: rows are whole */
-    double time_s = 0.0;                     /* 0 where a rate is not known */
-    bool disk_bound = false;
-};
-
-/* How much further left each round works than the one before: a vector needs those of the row block
- * above up to the last lane's lag and the radius further. Of slanted row blocks it is as many
- * columns as their rows lag in all. */
-std::uint64_t columns_a_round(const MatrixShape& shape, std::uint64_t radius);
-
-/* Waves of pass `index`: iterations are spread evenly, so that no pass is a short one. */
-std::uint64_t waves_in_pass(std::uint64_t iterations, std::uint64_t passes, std::uint64_t index);
-
-/* Code and rings of the program. */
-inline constexpr std::uint64_t program_bytes = 12 << 20;
-/* A checksum of eight bytes for each strip or tile in both generations and in the coefficients. */
-std::uint64_t sums_bytes(const MatrixShape& shape);
-/* What the program itself takes besides strips: code, stacks, rings, checksums. */
-std::uint64_t own_memory_bytes(const MatrixShape& shape, std::uint32_t threads);
 
 /* Refuses a budget below the minimum, naming it; a radius greater than a row block; no iterations.
  */

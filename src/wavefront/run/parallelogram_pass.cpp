@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See parallelogram_pass.hpp.
-
-#include "wavefront/run/parallelogram_pass.hpp"
+// Parallelogram pass: a pass over a store in tiles; see plan/parallelograms.hpp.
+//
+// The calling thread moves windows: it reads that of the next strip while waves work on
+// those before, and writes tiles that no wave will touch again. What lies between two
+// parallelograms is written to the file `carried` beside the data and read back from
+// it; a run that is killed begins its pass again and does not need that file.
 
 #include <algorithm>
 #include <cstring>
@@ -10,12 +13,92 @@
 
 #include "wavefront/plan/parallelograms.hpp"
 #include "wavefront/run/finite.hpp"
+#include "wavefront/run/pass.hpp"
 #include "wavefront/run/waves.hpp"
-#include "wavefront/run/window.hpp"
 #include "wavefront/store/checksum.hpp"
 
 namespace lanewise::wavefront {
 namespace {
+
+// Tiles into and out of a window: what a parallelogram holds of a strip, in skewed or slanted row
+// blocks.
+
+/* Vectors [first, end) of each row block of a strip; `bytes` is where vector `first` of row block 0
+ * lies; the rows of a slanted row block lie row_block_bytes / rows_per_block apart. */
+struct WindowPlace {
+    std::byte *bytes = nullptr;
+    std::uint64_t row_block_bytes = 0;
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+};
+
+struct Wide {
+    std::uint64_t halves[2];
+};
+
+// Calls act(element of the window, element of the rows) for each that both have.
+template <typename Word, typename Act>
+void each(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
+          std::uint64_t row_count, const Act& act) {
+    const auto begin = tile * shape.tile_columns;
+    const auto end = std::min(begin + shape.tile_columns, shape.columns);
+    const auto lanes = shape.rows_per_block;
+    const bool by_rows = shape.layout == &layouts::slanted;
+    const auto vector_words = by_rows ? 1 : lanes;
+    const auto lane_words = by_rows ? window.row_block_bytes / sizeof(Word) / lanes : 1;
+    for (std::uint64_t row = 0; row < row_count; ++row) {
+        const auto lane = row % lanes;
+        const auto lag = shape.skew * lane;
+        const auto from = std::max(begin, window.first > lag ? window.first - lag : 0);
+        const auto until = std::min(end, window.end > lag ? window.end - lag : 0);
+        auto *const row_block =
+            reinterpret_cast<Word *>(window.bytes + row / lanes * window.row_block_bytes);
+        for (auto column = from; column < until; ++column)
+            act(row_block[(column + lag - window.first) * vector_words + lane * lane_words],
+                row * shape.tile_columns + column - begin);
+    }
+}
+
+template <typename Word>
+void put(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
+         std::uint64_t row_count, const std::byte *rows) {
+    const auto *const from = reinterpret_cast<const Word *>(rows);
+    each<Word>(shape, window, tile, row_count,
+               [&](Word& element, std::uint64_t at) { element = from[at]; });
+}
+
+template <typename Word>
+void get(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
+         std::uint64_t row_count, std::byte *rows) {
+    auto *const to = reinterpret_cast<Word *>(rows);
+    each<Word>(shape, window, tile, row_count,
+               [&](const Word& element, std::uint64_t at) { to[at] = element; });
+}
+
+/* `rows` are those of tile `tile` in row-major order; elements outside of the window stay out. */
+void put_tile(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
+              std::uint64_t row_count, const std::byte *rows) {
+    switch (element_bytes(shape.element)) {
+        case sizeof(std::uint32_t):
+            return put<std::uint32_t>(shape, window, tile, row_count, rows);
+        case sizeof(std::uint64_t):
+            return put<std::uint64_t>(shape, window, tile, row_count, rows);
+        default:
+            return put<Wide>(shape, window, tile, row_count, rows);
+    }
+}
+
+void get_tile(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
+              std::uint64_t row_count, std::byte *rows) {
+    switch (element_bytes(shape.element)) {
+        case sizeof(std::uint32_t):
+            return get<std::uint32_t>(shape, window, tile, row_count, rows);
+        case sizeof(std::uint64_t):
+            return get<std::uint64_t>(shape, window, tile, row_count, rows);
+        default:
+            return get<Wide>(shape, window, tile, row_count, rows);
+    }
+}
 
 using Direction = Transfer::Direction;
 

@@ -59,4 +59,10 @@ struct PassResult {
 /* Writes the next generation of the data and syncs it; the store's manifest is not touched. */
 Result<PassResult> run_pass(const PassRequest& request);
 
+/* As run_pass; `parallelogram_vectors` is the plan's, and the ring holds what parallelogram_memory
+ * says. `place` is that of a part. */
+Result<PassResult> run_parallelogram_pass(const PassRequest& request,
+                                          std::uint64_t parallelogram_vectors,
+                                          const ParallelogramPlace& place);
+
 }  // namespace lanewise::wavefront

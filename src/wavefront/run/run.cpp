@@ -13,7 +13,6 @@
 
 #include "base/clock.hpp"
 #include "wavefront/plan/parallelograms.hpp"
-#include "wavefront/run/parallelogram_pass.hpp"
 
 namespace lanewise::wavefront {
 namespace {
