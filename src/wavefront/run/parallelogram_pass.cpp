@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 
 #include "wavefront/plan/parallelograms.hpp"
 #include "wavefront/run/finite.hpp"
@@ -102,53 +101,9 @@ void get_tile(const MatrixShape& shape, const WindowPlace& window, std::uint64_t
 
 using Direction = Transfer::Direction;
 
-// Transfers in batches, each batch waited for as a whole.
-class Batches {
-  public:
-    explicit Batches(DiskQueue& queue) : queue_(queue) {}
-    ~Batches() {
-        auto left_over = sent_.size();
-        while (left_over > 0) {
-            if (queue_.wait()) --left_over;
-        }
-    }
-    Batches(const Batches&) = delete;
-    Batches& operator=(const Batches&) = delete;
-
-    void submit(int batch, Transfer transfer, std::string what) {
-        transfer.tag = next_tag_++;
-        sent_[transfer.tag] = {batch, std::move(what)};
-        ++pending_[batch];
-        queue_.submit(transfer);
-    }
-
-    Outcome wait_for(int batch) {
-        while (pending_[batch] > 0) {
-            const auto completion = queue_.wait();
-            if (!completion) continue;
-            const auto found = sent_.find(completion->tag);
-            const auto sent = found->second;
-            sent_.erase(found);
-            --pending_[sent.batch];
-            if (completion->error != 0)
-                return Failure{LW_ERR_IO, sent.what + ": " + std::strerror(completion->error)};
-        }
-        return Done{};
-    }
-
-  private:
-    struct Sent {
-        int batch = 0;
-        std::string what;
-    };
-    DiskQueue& queue_;
-    std::map<std::uint64_t, Sent> sent_;
-    std::map<int, std::uint64_t> pending_;
-    std::uint64_t next_tag_ = 0;
-};
-
-constexpr int loads[2] = {0, 1};
-constexpr int stores = 2;
+// Slots of transfers: two strips being loaded, one being stored.
+constexpr std::uint64_t loads[2] = {0, 1};
+constexpr std::uint64_t stores = 2;
 
 struct Files {
     std::vector<StripFiles> sources;
@@ -170,7 +125,7 @@ class ParallelogramPass {
           files_(std::move(files)),
           tile_rows_(disk_.strip_rows * disk_.tile_columns * element_bytes(disk_.element)),
           carried_sums_(shape_.strip_count()),
-          batches_(*request.queue) {
+          in_flight_(*request.queue) {
         result_.sums.assign(shape_.data_count, std::vector<std::uint64_t>(shape_.tile_count()));
         result_.changes.assign(request.waves, 0.0);
     }
@@ -229,7 +184,7 @@ class ParallelogramPass {
         submit_load(0);
         for (std::uint64_t s = 0; s < strips; ++s) {
             if (s + 1 < strips) submit_load(s + 1);
-            const auto loaded = batches_.wait_for(loads[s % 2]);
+            const auto loaded = in_flight_.wait_for(loads[s % 2]);
             if (!loaded) return loaded;
             for (; stored < s && (stored + request_.buffers <= s || is_left(waves, stored));
                  ++stored) {
@@ -244,7 +199,7 @@ class ParallelogramPass {
             const auto done = store(waves, stored);
             if (!done) return done;
         }
-        return batches_.wait_for(stores);
+        return in_flight_.wait_for(stores);
     }
 
     // Rows of the lower neighbour lie in the last strip, and maybe in the one before.
@@ -379,7 +334,7 @@ class ParallelogramPass {
         if (!waves.wait_finished(row_blocks_to_leave(waves, strip)))
             return Failure{LW_ERR_OPERATION, "a kernel failed"};
         settle(strip);
-        const auto free = batches_.wait_for(stores);
+        const auto free = in_flight_.wait_for(stores);
         if (!free) return free;
         const auto window = geometry_.window(strip, parallelogram_);
         const auto rows = rows_in_strip(shape_, strip);
@@ -451,17 +406,17 @@ class ParallelogramPass {
                request_.store->folder();
     }
 
-    void move(int batch, Direction direction, const StripFiles::Place& place, std::byte *memory,
-              std::uint64_t bytes, const std::string& name) {
+    void move(std::uint64_t slot, Direction direction, const StripFiles::Place& place,
+              std::byte *memory, std::uint64_t bytes, const std::string& name) {
         const bool reads = direction == Direction::read;
         (reads ? result_.read_bytes : result_.written_bytes) += bytes;
-        batches_.submit(batch,
-                        {.direction = direction,
-                         .file = place.file,
-                         .memory = memory,
-                         .bytes = bytes,
-                         .offset = place.offset},
-                        (reads ? "reading " : "writing ") + name);
+        in_flight_.submit(slot,
+                          {.direction = direction,
+                           .file = place.file,
+                           .memory = memory,
+                           .bytes = bytes,
+                           .offset = place.offset},
+                          (reads ? "reading " : "writing ") + name);
     }
 
     void report_progress() {
@@ -484,7 +439,7 @@ class ParallelogramPass {
     Border border_;
     bool lower_is_settled_ = false;
     PassResult result_;
-    Batches batches_;
+    InFlight in_flight_;
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ class Pass {
           strips_(shape_.strip_count()),
           reads_pending_(strips_, shape_.matrix_count()),
           writes_pending_(strips_, shape_.data_count),
+          in_flight_(*request.queue),
           waves_(wave_set()) {
         result_.sums.assign(shape_.data_count, std::vector<std::uint64_t>(strips_));
     }
@@ -39,7 +40,6 @@ class Pass {
         auto outcome = move_strips();
         if (!outcome) waves_.give_up();
         const auto kernel_failure = waves_.join();
-        drain();
         if (!kernel_failure.empty()) return Failure{LW_ERR_OPERATION, kernel_failure};
         if (!outcome) return outcome.failure();
         for (const auto& files : targets_) {
@@ -97,14 +97,14 @@ class Pass {
             submit_reads();
             const auto written = submit_writes();
             if (!written) return written;
-            const auto completion = request_.queue->wait();
-            if (!completion) {
+            const auto landed = in_flight_.wait();
+            if (!landed) {
                 // A kernel that failed wakes this thread; its sentence is found by join.
                 if (waves_.given_up()) return Failure{LW_ERR_OPERATION, "a kernel failed"};
                 continue;
             }
-            --under_way_;
-            const auto taken = take(*completion);
+            if (!landed->outcome) return landed->outcome;
+            const auto taken = take(landed->tag);
             if (!taken) return taken;
         }
         return Done{};
@@ -151,27 +151,25 @@ class Pass {
         return Done{};
     }
 
+    // The slot of a strip's buffer is free: a strip is read into it only after it was written.
     void submit(Transfer::Direction direction, const StripFiles::Place& place, std::uint64_t strip,
                 std::uint32_t matrix) {
-        const std::uint64_t written = direction == Transfer::Direction::write ? 1 : 0;
-        request_.queue->submit({.direction = direction,
-                                .file = place.file,
-                                .memory = slot(strip, matrix),
-                                .bytes = strip_bytes(disk_),
-                                .offset = place.offset,
-                                .tag = (strip * shape_.matrix_count() + matrix) * 2 + written});
-        ++under_way_;
+        const bool writes = direction == Transfer::Direction::write;
+        in_flight_.submit(
+            strip % request_.buffers,
+            {.direction = direction,
+             .file = place.file,
+             .memory = slot(strip, matrix),
+             .bytes = strip_bytes(disk_),
+             .offset = place.offset,
+             .tag = (strip * shape_.matrix_count() + matrix) * 2 + (writes ? 1 : 0)},
+            (writes ? "writing " : "reading ") + request_.store->tile_name(matrix, strip));
     }
 
-    Outcome take(const Completion& completion) {
-        const bool written = completion.tag % 2 == 1;
-        const auto matrix = static_cast<std::uint32_t>(completion.tag / 2 % shape_.matrix_count());
-        const auto strip = completion.tag / 2 / shape_.matrix_count();
-        if (completion.error != 0)
-            return Failure{LW_ERR_IO, (written ? "writing " : "reading ") +
-                                          request_.store->tile_name(matrix, strip) + ": " +
-                                          std::strerror(completion.error)};
-        return written ? take_write(strip) : take_read(strip, matrix);
+    Outcome take(std::uint64_t tag) {
+        const auto matrix = static_cast<std::uint32_t>(tag / 2 % shape_.matrix_count());
+        const auto strip = tag / 2 / shape_.matrix_count();
+        return tag % 2 == 1 ? take_write(strip) : take_read(strip, matrix);
     }
 
     Outcome take_read(std::uint64_t strip, std::uint32_t matrix) {
@@ -200,13 +198,6 @@ class Pass {
         return Done{};
     }
 
-    // After a failure transfers may be under way into buffers that are used again.
-    void drain() {
-        while (under_way_ > 0) {
-            if (request_.queue->wait()) --under_way_;
-        }
-    }
-
     const PassRequest& request_;
     MatrixShape disk_;                      /* as strips lie on disk */
     MatrixShape shape_;                     /* as the kernel works on them */
@@ -221,8 +212,8 @@ class Pass {
     std::uint64_t next_write_ = 0;
     std::uint64_t strips_loaded_ = 0;
     std::uint64_t strips_written_ = 0;
-    std::uint64_t under_way_ = 0;
     PassResult result_;
+    InFlight in_flight_;
     Waves waves_;
 };
 

@@ -17,7 +17,7 @@
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/plan/plan.hpp"
 #include "wavefront/run/halo_exchange.hpp"
-#include "wavefront/store/disk_queue.hpp"
+#include "wavefront/store/in_flight.hpp"
 #include "wavefront/store/memory.hpp"
 #include "wavefront/store/store.hpp"
 

@@ -6,9 +6,8 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
-#include "wavefront/store/disk_queue.hpp"
+#include "wavefront/store/in_flight.hpp"
 #include "wavefront/store/memory.hpp"
 #include "wavefront/store/store.hpp"
 
@@ -20,7 +19,7 @@ class TileStream {
     static Result<TileStream> reserve(std::uint64_t tile_bytes, std::uint64_t tiles);
 
     /* Tiles that are in memory at a time; tile `index` lies where tile index - depth() lay. */
-    std::uint64_t depth() const { return slots_.size(); }
+    std::uint64_t depth() const { return depth_; }
     std::byte *at(std::uint64_t index) const {
         return memory_.begin() + index % depth() * tile_bytes_;
     }
@@ -34,15 +33,11 @@ class TileStream {
     Outcome wait_for_all();
 
   private:
-    struct Slot {
-        bool under_way = false;
-        int error = 0;
-    };
-
     std::uint64_t tile_bytes_ = 0;
-    std::vector<Slot> slots_;
+    std::uint64_t depth_ = 0;
     Memory memory_;
     std::unique_ptr<DiskQueue> queue_; /* after the memory that its transfers go to */
+    std::unique_ptr<InFlight> in_flight_;
 };
 
 }  // namespace lanewise::wavefront
