@@ -117,6 +117,56 @@ Entries throwaway_benchmarks() {
 }  // namespace lanewise::measure
 """
 
+LAYOUT = """\
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include <cstring>
+
+#include "wavefront/layout/shape.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+std::uint64_t elements(const MatrixShape& shape) {
+    return shape.strip_rows * shape.columns;
+}
+
+// Column by column; each has room for all rows of a strip.
+template <typename Move>
+void each(const MatrixShape& shape, std::uint64_t row_count, const Move& move) {
+    const auto bytes = element_bytes(shape.element);
+    for (std::uint64_t j = 0; j < shape.columns; ++j) {
+        for (std::uint64_t i = 0; i < row_count; ++i)
+            move((i * shape.columns + j) * bytes, (j * shape.strip_rows + i) * bytes, bytes);
+    }
+}
+
+std::uint64_t pack(const MatrixShape& shape, const std::byte *rows, std::uint64_t row_count,
+                   std::byte *strip) {
+    std::memset(strip, 0, elements(shape) * element_bytes(shape.element));
+    each(shape, row_count, [&](std::uint64_t in_rows, std::uint64_t in_strip, std::uint64_t n) {
+        std::memcpy(strip + in_strip, rows + in_rows, n);
+    });
+    return elements(shape);
+}
+
+void unpack(const MatrixShape& shape, const std::byte *strip, std::uint64_t row_count,
+            std::byte *rows) {
+    each(shape, row_count, [&](std::uint64_t in_rows, std::uint64_t in_strip, std::uint64_t n) {
+        std::memcpy(rows + in_rows, strip + in_strip, n);
+    });
+}
+
+}  // namespace
+
+namespace layouts {
+extern const Layout throwaway{
+    .name = "throwaway", .strip_elements = elements, .pack = pack, .unpack = unpack};
+}  // namespace layouts
+
+}  // namespace lanewise::wavefront
+"""
+
 
 def two_ranks(*arguments: str) -> Command:
     """Return a measurement on two ranks by the copy's own program, printed as a table."""
@@ -169,6 +219,30 @@ KINDS = [
         targets=["lanewise-measure"],
         shows=two_ranks("throwaway"),
         prints="# throwaway",
+    ),
+    Kind(
+        "wavefront layout",
+        places_max=2,
+        adds={"src/wavefront/layout/throwaway.cpp": LAYOUT},
+        inserts=[
+            Insertion(
+                "src/wavefront/layout/registry.cpp",
+                after="LAYOUT(frontier)",
+                lines="    LAYOUT(throwaway) \\",
+            )
+        ],
+        targets=["lanewise-wavefront"],
+        shows=[
+            "bash",
+            "-c",
+            "set -e; for layout in throwaway skewed; do "
+            "{bin}/lanewise-wavefront create {copy}/$layout --rows 90 --cols 50 --layout $layout; "
+            "{bin}/lanewise-wavefront run {copy}/$layout --iterations 4; "
+            "{bin}/lanewise-wavefront export {copy}/$layout data {copy}/$layout.raw; done; "
+            "cmp {copy}/throwaway.raw {copy}/skewed.raw; "
+            "{bin}/lanewise-wavefront info {copy}/throwaway",
+        ],
+        prints="throwaway, strips of",
     ),
 ]
 

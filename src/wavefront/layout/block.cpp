@@ -4,11 +4,8 @@
 
 #include "wavefront/layout/blocks.hpp"
 
-namespace lanewise::wavefront {
-namespace layouts {
+namespace lanewise::wavefront::layouts {
 
-extern const Layout block;
-const Layout block = layout_in_blocks<BlockLayout::block>("block");
+extern const Layout block = layout_in_blocks<BlockLayout::block>("block");
 
-}  // namespace layouts
-}  // namespace lanewise::wavefront
+}  // namespace lanewise::wavefront::layouts

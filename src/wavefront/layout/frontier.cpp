@@ -5,11 +5,8 @@
 
 #include "wavefront/layout/blocks.hpp"
 
-namespace lanewise::wavefront {
-namespace layouts {
+namespace lanewise::wavefront::layouts {
 
-extern const Layout frontier;
-const Layout frontier = layout_in_blocks<BlockLayout::frontier>("frontier");
+extern const Layout frontier = layout_in_blocks<BlockLayout::frontier>("frontier");
 
-}  // namespace layouts
-}  // namespace lanewise::wavefront
+}  // namespace lanewise::wavefront::layouts

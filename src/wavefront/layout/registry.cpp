@@ -11,7 +11,8 @@
     LAYOUT(row_major)                  \
     LAYOUT(skewed)                     \
     LAYOUT(block)                      \
-    LAYOUT(frontier)
+    LAYOUT(frontier)                   \
+    /* the next one */
 
 namespace lanewise::wavefront {
 namespace layouts {
