@@ -41,8 +41,8 @@
 #include <utility>
 #include <vector>
 
-// An update of vectors is inlined into the sweep: how it would be passed between files is nobody's
-// concern, neither here nor where the update is written.
+// An update of vectors is inlined into the sweep, so the ABI of passing vectors between files does
+// not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace lanewise::wavefront {

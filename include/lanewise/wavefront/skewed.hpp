@@ -27,7 +27,7 @@
 
 #include <lanewise/wavefront/row_block.hpp>
 
-// Vectors wider than the processor's are passed in memory: said once for all who include this.
+// Vectors wider than the processor's are passed in memory, which does not matter once inlined.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -188,8 +188,9 @@ struct Skewed {
 
     // Vectors [first, end) of `count` waves in lockstep: every lane holds an interior cell.
     template <unsigned count, typename Observer>
-    [[gnu::flatten, gnu::noinline]] static void run_whole(const Cell& cell, const RowBlock *row_blocks,
-                                           Index first, Index end, Observer *observers) {
+    [[gnu::flatten, gnu::noinline]] static void run_whole(const Cell& cell,
+                                                          const RowBlock *row_blocks, Index first,
+                                                          Index end, Observer *observers) {
         Sweep sweeps[count];
         Observer seen[count];
         for (unsigned i = 0; i < count; ++i) {
@@ -213,8 +214,9 @@ struct Skewed {
 
     // Vectors [first, end) where some lanes hold cells of the border or none at all.
     template <typename Observer>
-    [[gnu::flatten, gnu::noinline]] static void run_masked(const Cell& cell, const RowBlock& row_block,
-                                            Index first, Index end, Observer& observer) {
+    [[gnu::flatten, gnu::noinline]] static void run_masked(const Cell& cell,
+                                                           const RowBlock& row_block, Index first,
+                                                           Index end, Observer& observer) {
         if (first >= end) return;
         Sweep sweep = begin_at(row_block, first);
         const Anywhere load{static_cast<Index>(row_block.columns) + (lanes - 1) * lag};

@@ -57,7 +57,7 @@ def wavefront(words: Words = None) -> None:
     First make a store: lanewise wavefront create demo --rows 8192 --cols 8192.
     COMMAND is one of: create, import, export, convert, split, join, run, resume, verify, info,
     plan, kernels.
-    A run that is killed at any moment goes on with `resume` from its last whole pass.
+    A run that is killed at any moment continues from its last whole pass with `resume`.
     """
     words = list(words or [])
     program = find_program(PROGRAM, os.environ)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The built-in kernels: a line each, scalar here, skewed from the tables of the
-// instruction sets.
+// The built-in kernels, one line each: scalar ones from here, skewed ones from the tables of
+// the instruction sets.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 namespace lanewise::wavefront {
 namespace {
 
-// The numbers of a cell as it lies in memory: two at most.
+// The parameters of a cell as it lies in memory: two at most.
 template <typename Real>
 std::shared_ptr<const void> cell_values(const std::string& name, const std::vector<double>& p) {
     const auto real = [&](std::size_t i) { return static_cast<Real>(p[i]); };
@@ -188,8 +188,8 @@ bool suits_skewed(const MatrixShape& shape) {
            bool(check_shape(with_layout(shape, &layouts::skewed)));
 }
 
-// What a row reads of those above, up to `radius` columns further right, is done once each row
-// works so much further left.
+// With each row `radius` columns further left than the one above, what it reads of the rows above,
+// up to `radius` columns to the right, is done already.
 void slant(Kernel& kernel) {
     kernel.layout = &layouts::slanted;
     kernel.skew = kernel.radius;

@@ -19,13 +19,13 @@
 
 namespace lanewise::wavefront {
 
-/* whole: a wave's step covers a row block, or what a parallelogram has of it. column blocks: also
- * parts of that, several waves at once. */
+/* whole: a step of a wave covers a row block, or what a parallelogram has of it. column_blocks: a
+ * step may also cover part of that, for several waves at once. */
 enum class Steps { whole, column_blocks };
 
 enum class Origin { built_in, own };
 
-/* What the neighbours above and to the left are: of this iteration, or of the one before. */
+/* Whether the neighbours above and to the left are of this iteration or of the previous one. */
 enum class Reading { updated, previous };
 
 struct Kernel {
@@ -84,13 +84,13 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& p
                            Element element, const Layout *layout);
 
 /* The same, on the layout in memory that suits it best for a store of `shape`: skewed where kernel
- * and shape allow it, unless the store is row-major, which then need not be rearranged; row by row
+ * and shape allow it, unless the store is row-major, which then need not be converted; row by row
  * otherwise, slanted where the store is in tiles. */
 Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double>& parameters,
                                const MatrixShape& shape);
 /* Whether strips of `shape` can be skewed in memory. */
 bool suits_skewed(const MatrixShape& shape);
-/* Makes a kernel that goes row by row one for stores in tiles. */
+/* Adapts a kernel that goes row by row to stores in tiles. */
 void slant(Kernel& kernel);
 
 enum class WriteCheck { trusted, watched };
@@ -104,11 +104,11 @@ using RowFunction = void (*)(void *const *updated, const void *const *data,
                              const void *const *coefficients, std::int64_t row, std::int64_t first,
                              std::int64_t end, void *context);
 
-/* A step of a kernel of the user's, on a skewed store. */
+/* A step of a user's kernel on a skewed store. */
 using UserStep = void (*)(const void *context, const void *step);
 
 struct UserKernel {
-    std::string name = "kernel"; /* by which a run is gone on with */
+    std::string name = "kernel"; /* `resume` asks for the same name */
     RowFunction update = nullptr;
     void *context = nullptr;
     UserStep advance = nullptr; /* none: for row-major stores only */
@@ -119,7 +119,7 @@ struct UserKernel {
     WriteCheck writes = WriteCheck::trusted; /* watched: fails where it writes outside its row */
 };
 
-/* A kernel of the user's for a store of `shape`. */
+/* A user's kernel for a store of `shape`. */
 Result<Kernel> make_user_kernel(const UserKernel& user, const MatrixShape& shape);
 
 /* Whether `kernel` can sweep a store of `shape`. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rows: a row block of rows, updated row by row and cell by cell.
+// Rows: a row block that is updated row by row and cell by cell.
 //
-// A kernel that reads the iteration before (Jacobi) keeps the last 2 `radius`
-// + 1 rows as they were in its scratch, since the wave has overwritten them. In a
-// parallelogram it would need what it overwrote in the parallelogram before, too: there the data
-// are twice in memory, and waves read the one and write the other by turns.
+// A kernel that reads the previous iteration (Jacobi) keeps the last 2 `radius` + 1 rows
+// as they were in its scratch memory, since the wave has overwritten them. In a
+// parallelogram it would also need what it overwrote in the parallelogram before: there
+// the data are in memory twice, and waves alternately read one copy and write the other.
 
 #pragma once
 
@@ -27,7 +27,7 @@ inline std::byte *row_at(const RowBlock& row_block, std::uint32_t matrix, std::u
     return row_block.below[matrix] + (offset - row_block.rows_per_block) * row_block.row_bytes;
 }
 
-/* Whether a kernel that reads the iteration before finds it in its scratch only. */
+/* Whether a kernel that reads the previous iteration finds it in its scratch memory only. */
 inline bool overwrites(const RowBlock& row_block) {
     return row_block.reads == row_block.writes;
 }

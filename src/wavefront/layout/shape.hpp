@@ -33,8 +33,9 @@ struct MatrixShape {
     Element element = Element::f64;
     const Layout *layout = &layouts::row_major;
     std::uint64_t strip_rows = 0;
-    std::uint64_t tile_columns = 0; /* a strip is cut into tiles of so many columns; 0: it is one */
-    std::uint64_t skew = 1; /* vectors by which a row of a row block lags; on disk always 1 */
+    std::uint64_t tile_columns = 0; /* columns per tile of a strip; 0: strips are whole */
+    std::uint64_t skew =
+        1; /* vectors by which a row lags behind the one above it; on disk always 1 */
     std::uint64_t rows_per_block = skew_lanes; /* of a skewed or slanted row block */
 
     std::uint32_t matrix_count() const { return data_count + coefficient_count; }
@@ -42,9 +43,9 @@ struct MatrixShape {
     std::uint64_t tiles_in_strip() const {
         return tile_columns ? (columns + tile_columns - 1) / tile_columns : 1;
     }
-    /* What is transferred, and has a checksum, at a time: strip by strip, from left to right. */
+    /* Tiles are transferred and have checksums one by one: strip by strip, from left to right. */
     std::uint64_t tile_count() const { return strip_count() * tiles_in_strip(); }
-    /* Elements between the starts of two rows, seen from whole row blocks. */
+    /* Elements per row in memory, ramps of lagging rows included. */
     std::uint64_t row_elements() const {
         return layout->rows_lag ? columns + (rows_per_block - 1) * skew : columns;
     }
@@ -54,22 +55,22 @@ std::uint64_t element_bytes(Element element);
 const char *element_name(Element element);
 Result<Element> element_named(const std::string& name);
 
-/* One strip of one matrix on disk and in memory, padding to whole disk blocks included, where it
- * is not cut into tiles. */
+/* Bytes of one uncut strip of one matrix, padded to whole disk blocks. */
 std::uint64_t strip_bytes(const MatrixShape& shape);
-/* One tile by itself, a strip of fewer columns; the last of a strip is as wide as the others. */
+/* One tile as a shape of its own: a strip of fewer columns. The last tile is as wide as the rest.
+ */
 MatrixShape tile_of(const MatrixShape& shape);
 std::uint64_t tile_bytes(const MatrixShape& shape);
-/* The height of slanted row blocks: one that divides a strip, above eight rows as little as can be,
- * and more than a kernel's radius, so that a parallelogram has what a wave reads below. */
+/* The height of slanted row blocks: the least that divides a strip, is eight rows or more, and
+ * exceeds the kernel's stencil radius, so that a parallelogram has what a wave reads below. */
 std::uint64_t slanted_rows_per_block(const MatrixShape& shape, std::uint64_t radius);
 /* The same matrices in another layout. */
 MatrixShape with_layout(MatrixShape shape, const Layout *layout, std::uint64_t skew = 1);
-/* Whether strips of one lie as strips of the other. */
+/* Whether strips of both have the same bytes. */
 bool lie_alike(const MatrixShape& one, const MatrixShape& other);
-/* Memory for a strip that lies on disk as in `stored` and is worked on as in `worked`. */
+/* Bytes of memory for a strip that lies on disk as `stored` and is worked on as `worked`. */
 std::uint64_t slot_bytes(const MatrixShape& stored, const MatrixShape& worked);
-/* Of the strip at `index`: fewer than strip_rows in the last one. */
+/* Rows of the strip at `index`; the last one may have fewer than strip_rows. */
 std::uint64_t rows_in_strip(const MatrixShape& shape, std::uint64_t index);
 /* The default height: one matrix's strip is a transfer that the disk serves at full speed. */
 std::uint64_t default_strip_rows(const MatrixShape& shape);

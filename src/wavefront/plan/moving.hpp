@@ -16,11 +16,11 @@
 
 namespace lanewise::wavefront {
 
-/* Tiles of so many bytes that are under way at a time where memory is no concern. */
+/* How many tiles of `tile_bytes` are in flight at a time where memory is no concern. */
 std::uint64_t tiles_under_way(std::uint64_t tile_bytes);
 
-/* Tiles under way for each of the stores that rows are read from or written to at the same time.
- * LW_ERR_ARGUMENT with the least that would do where the budget is below it. */
+/* Tiles in flight for each of the stores that are read or written at the same time.
+ * LW_ERR_ARGUMENT, naming the minimum, where the budget is below it. */
 Result<std::vector<std::uint64_t>> plan_moving(std::span<const MatrixShape> stores,
                                                std::uint64_t memory_bytes);
 

@@ -14,7 +14,7 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
     return (value + step - 1) / step * step;
 }
 
-// What is left of `value` after taking `off`, at most `limit`.
+// `value` - `off`, not below 0 and not above `limit`.
 std::uint64_t less(std::uint64_t value, std::uint64_t off, std::uint64_t limit) {
     return value > off ? std::min(value - off, limit) : 0;
 }
@@ -47,7 +47,7 @@ std::uint64_t memory_for_parallelograms(const Request& request, std::uint64_t wa
                .bytes(buffers_for(request, waves));
 }
 
-// The widest parallelograms that fit, in whole tiles; none: not even one tile does.
+// The widest parallelograms that fit, in whole tiles; none where not even one tile fits.
 std::optional<Choice> widest(const Request& request, std::uint64_t waves) {
     const auto tile = request.shape.tile_columns;
     const auto choice = [&](std::uint64_t width) {
@@ -56,7 +56,7 @@ std::optional<Choice> widest(const Request& request, std::uint64_t waves) {
         return Choice{waves, width, memory_for_parallelograms(request, waves, width),
                       (1.0 + twice / static_cast<double>(width)) / static_cast<double>(waves)};
     };
-    // Parts have agreed on a width that fits on all.
+    // Ranks have agreed on a width that fits everywhere.
     if (request.parallelogram_vectors) return choice(request.parallelogram_vectors);
     const auto fits = [&](std::uint64_t tiles) {
         return memory_for_parallelograms(request, waves, tiles * tile) <= request.memory_bytes;
@@ -118,7 +118,7 @@ ParallelogramGeometry::ParallelogramGeometry(const MatrixShape& shape, std::uint
     parallelograms_ = (way + width_ - 1) / width_;
 }
 
-// Left of it no wave has anything more to do in this parallelogram or later, nor reads anything.
+// No wave updates or reads anything left of it in this parallelogram or a later one.
 std::uint64_t ParallelogramGeometry::first_needed(std::uint64_t strip,
                                                   std::uint64_t parallelogram) const {
     const auto all = shape_.tiles_in_strip() * shape_.tile_columns;
@@ -129,7 +129,7 @@ std::uint64_t ParallelogramGeometry::first_needed(std::uint64_t strip,
     return first / shape_.tile_columns * shape_.tile_columns;
 }
 
-// Right of it this parallelogram neither updates nor reads anything.
+// This parallelogram neither updates nor reads anything right of it.
 std::uint64_t ParallelogramGeometry::end_needed(std::uint64_t strip,
                                                 std::uint64_t parallelogram) const {
     const auto first_row_block = strip * row_blocks_in_strip();

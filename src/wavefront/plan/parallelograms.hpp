@@ -32,7 +32,7 @@ struct Parallelogram {
     std::int64_t end = std::int64_t{1} << 60;
 };
 
-/* How many vectors further left than on row block 0 row `row` is worked on. */
+/* By how many vectors row `row` is worked on further left than row block 0. */
 std::uint64_t slant_of_row(const MatrixShape& shape, std::uint32_t radius, std::uint64_t row);
 
 /* Vectors [first, end) of every row block of a strip, and the tiles they come from and go to. */

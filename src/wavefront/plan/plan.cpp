@@ -37,7 +37,7 @@ MatrixShape stored(const Request& request) {
     return with_layout(request.shape, request.disk_layout);
 }
 
-// A strip's rows between one layout and the other.
+// The buffer for a strip's rows while they are converted between layouts.
 std::uint64_t conversion_bytes(const Request& request) {
     const auto& shape = request.shape;
     if (lie_alike(stored(request), shape)) return 0;
@@ -71,8 +71,8 @@ struct Chain {
     Order order;
 };
 
-// Tiles need room for the rounds of each group. Where that leaves too few waves to hide the disk,
-// more waves in plain order win more than the cache would.
+// Tiled order needs memory for the rounds of each group. Where that leaves too few waves to hide
+// the disk, more waves in plain order gain more than the cache would.
 Chain choose_chain(const Request& request, std::uint64_t rows_per_block) {
     const auto tiled = waves_that_fit(request, rows_per_block, Order::tiled);
     const auto hiding = waves_to_hide_disk(request);
@@ -130,7 +130,7 @@ Result<Plan> make_plan(const Request& request) {
     plan.threads =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.tiling.groups));
 
-    // A group leaves its row blocks block by block: transfers go on meanwhile where there is room.
+    // A group leaves several row blocks at once: with more buffers, transfers go on meanwhile.
     auto transfers = strips_in_transfer +
                      2 * plan.tiling.rounds * plan.rows_per_block / request.shape.strip_rows;
     while (transfers > strips_in_transfer_min &&

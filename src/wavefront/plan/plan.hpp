@@ -16,8 +16,8 @@
 
 namespace lanewise::wavefront {
 
-/* Refuses a budget below the minimum, naming it; a radius greater than a row block; no iterations.
- */
+/* Refuses a budget below the minimum (and names it), a radius greater than a strip, and 0
+ * iterations. */
 Result<Plan> make_plan(const Request& request);
 
 }  // namespace lanewise::wavefront

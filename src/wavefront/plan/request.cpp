@@ -15,16 +15,16 @@ namespace {
 // Waves of a group, and the rounds by which it advances: a row block then comes from memory once
 // for eight waves or more. With more of them a group waits longer for the one before.
 constexpr std::uint64_t group_waves_max = 16;
-// Groups a thread, so that one is ready while others wait.
+// Groups per thread, so that one is ready while others wait.
 constexpr std::uint64_t groups_per_thread = 2;
 constexpr std::uint64_t column_block_vectors_min = 16;
-// From here on a budget is worth cutting rows for.
+// A budget from here on is worth cutting rows for.
 constexpr std::uint64_t long_rows_bytes = std::uint64_t{1} << 30;
 // Twice the break-even leaves the disk idle half of the time: it may slow down without harm.
 constexpr std::uint64_t waves_over_break_even = 2;
 
-// A column block of the row blocks that a group works on fills half of the cache: the other half is
-// for what comes next, and for other programs.
+// The column block that a group works on fills half of the cache; the other half is for what comes
+// next and for other programs.
 std::uint64_t choose_column_block(const Request& request, std::uint64_t group_waves) {
     const auto& shape = request.shape;
     const auto vector_bytes = skew_lanes * element_bytes(shape.element);
@@ -69,7 +69,7 @@ std::uint64_t wanted_waves(const Request& request) {
         request.waves ? request.waves
         : hiding      ? std::max<std::uint64_t>(waves_over_break_even * hiding, request.threads)
                       : waves_without_rates;
-    // A wave more than there are row blocks would wait for the others without ever working.
+    // Waves in excess of the rows would wait for the others without ever working.
     return std::min({wanted, request.iterations, request.shape.rows});
 }
 

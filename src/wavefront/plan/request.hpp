@@ -21,20 +21,18 @@ struct Rates {
 
 /* How waves share the processors' caches; see run/waves.hpp. */
 struct Tiling {
-    std::uint64_t groups =
-        1; /* into which the waves are divided; a thread advances one at a time */
+    std::uint64_t groups = 1; /* of waves; a thread advances one group at a time */
     std::uint64_t rounds = 1; /* row blocks by which a group advances at a time */
     std::uint64_t column_block =
-        0; /* vectors that it takes from all those row blocks at a time; 0: all */
+        0; /* vectors of all those row blocks that it works on at a time; 0: all */
 };
 
 enum class Parts { one, several };
 
-/* Where the row blocks of a part lie among those of the whole: parallelograms are cut through all
- * of them. */
+/* Where the row blocks of a part lie among those of the whole, which parallelograms go through. */
 struct ParallelogramPlace {
     std::uint64_t offset =
-        0; /* vectors by which row block 0 begins further left than the first part's */
+        0; /* vectors by which row block 0 begins further left than that of the first part */
     std::uint64_t slant =
         0; /* from the first row block of the whole to the end of the last; 0: alone */
 };
@@ -75,16 +73,16 @@ struct Plan {
 };
 
 /* How much further left each round works than the one before: a vector needs those of the row block
- * above up to the last lane's lag and the radius further. Of slanted row blocks it is as many
- * columns as their rows lag in all. */
+ * above, up to the last lane's lag plus the radius. For slanted row blocks it is what their rows
+ * lag in all. */
 std::uint64_t columns_a_round(const MatrixShape& shape, std::uint64_t radius);
 
-/* Waves of pass `index`: iterations are spread evenly, so that no pass is a short one. */
+/* Waves of pass `index`; iterations are spread evenly, so that no pass is short. */
 std::uint64_t waves_in_pass(std::uint64_t iterations, std::uint64_t passes, std::uint64_t index);
 
 /* Code and rings of the program. */
 inline constexpr std::uint64_t program_bytes = 12 << 20;
-/* A checksum of eight bytes for each strip or tile in both generations and in the coefficients. */
+/* Bytes of the checksums: eight per strip or tile, in both generations and in the coefficients. */
 std::uint64_t sums_bytes(const MatrixShape& shape);
 /* What the program itself takes besides strips: code, stacks, rings, checksums. */
 std::uint64_t own_memory_bytes(const MatrixShape& shape, std::uint32_t threads);
@@ -95,8 +93,8 @@ inline constexpr std::uint64_t waves_without_rates = 128;
 /* K*, from which on computation hides the disk; 0 where a rate is not known. */
 std::uint64_t waves_to_hide_disk(const Request& request);
 
-/* tiled: groups of waves take column blocks of columns, and need room for their rounds; plain: as
- * little room as can be. */
+/* tiled: groups of waves work on column blocks, and need memory for their rounds; plain: the least
+ * memory. */
 enum class Order { tiled, plain };
 
 Tiling choose_tiling(const Request& request, std::uint64_t waves, Order order);
@@ -106,13 +104,13 @@ Tiling choose_tiling(const Request& request, std::uint64_t waves, Order order);
 std::uint64_t strips_in_work(const Request& request, std::uint64_t waves,
                              std::uint64_t rows_per_block, Order order);
 
-/* What is asked for, or what hides the disk; no more than could ever work. */
+/* The waves asked for, or those that hide the disk; no more than could ever work. */
 std::uint64_t wanted_waves(const Request& request);
 
-/* That the budget is below `needed_bytes`. */
+/* The failure of a budget below `needed_bytes`. */
 Failure too_small(const Request& request, std::uint64_t needed_bytes);
 
-/* From the bytes that the plan moves. */
+/* Sets the plan's time from the bytes that it moves. */
 void estimate_time(const Request& request, Plan& plan);
 
 }  // namespace lanewise::wavefront

@@ -58,7 +58,7 @@ void Border::settle(Side side, std::uint64_t iteration, const Locate& locate) {
            set_.halo_exchange->receive(side, moment(iteration)), locate);
 }
 
-// What the wave of `iteration` works on of a row in this parallelogram.
+// The columns of a row that the wave of `iteration` works on in this parallelogram.
 Columns Border::columns_of(std::uint64_t row, std::uint64_t iteration) const {
     const auto wave = iteration - set_.iterations_before - 1;
     const auto gone = slant_of_row(set_.shape, set_.radius, row) +

@@ -13,7 +13,7 @@ namespace {
 template <typename Real>
 bool all_finite(const std::byte *bytes, std::uint64_t size) {
     const auto *values = reinterpret_cast<const Real *>(bytes);
-    // A value that is not finite makes x - x something else than zero, and the sum keeps it.
+    // x - x is not zero where x is not finite, and the sum keeps that.
     Real sum = 0;
     for (std::uint64_t i = 0; i < size / sizeof(Real); ++i) sum += values[i] - values[i];
     return sum == Real(0);

@@ -208,8 +208,8 @@ class ParallelogramPass {
                (strip + 1) * shape_.strip_rows > shape_.rows - request_.kernel->radius;
     }
 
-    // The last wave has left the strip, and the row block below it; all row blocks where it is to
-    // get what the neighbour's last wave leaves.
+    // Until the last wave has left the strip and the row block below it, or all row blocks where
+    // the strip is to get what the neighbour's last wave leaves.
     std::uint64_t row_blocks_to_leave(const Waves& waves, std::uint64_t strip) const {
         if (has_lower_halo(strip)) return waves.row_block_count();
         return std::min((strip + 1) * waves.row_blocks_per_strip() + 1, waves.row_block_count());
@@ -218,7 +218,7 @@ class ParallelogramPass {
         return waves.finished() >= row_blocks_to_leave(waves, strip);
     }
 
-    // Rows of neighbours as the next pass is to find them.
+    // Puts the neighbours' rows in place for the next pass.
     void settle(std::uint64_t strip) {
         const auto iteration = request_.store->manifest().iterations + request_.waves;
         const auto locate = [this](std::uint64_t s) { return origin(s, written_by_last(0)); };
@@ -228,7 +228,7 @@ class ParallelogramPass {
         lower_is_settled_ = true;
     }
 
-    // Vector 0 of a strip, were all of it there.
+    // Where vector 0 of a strip would lie, if all of it were in memory.
     std::byte *origin(std::uint64_t strip, std::uint32_t matrix) const {
         const auto first = geometry_.window(strip, parallelogram_).first;
         return slot(strip, matrix) - geometry_.piece_bytes(first);
@@ -261,8 +261,8 @@ class ParallelogramPass {
         return twins_ > 0 && request_.waves % 2 == 1 ? shape_.matrix_count() + matrix : matrix;
     }
 
-    // Tiles of the data, those of the coefficients, what is carried: one behind the other. Tiles of
-    // a strip lie side by side on the disk, too.
+    // Staged one after the other: tiles of the data, tiles of the coefficients, what is carried
+    // over. Tiles of a strip are contiguous on the disk too.
     void submit_load(std::uint64_t strip) {
         const auto window = geometry_.window(strip, parallelogram_);
         auto *to = staging(strip % 2);
@@ -322,7 +322,7 @@ class ParallelogramPass {
         to.first += window.carried_in();
         to.bytes += geometry_.piece_bytes(window.carried_in());
     }
-    // The border, which no wave writes, is in both.
+    // Both copies have the border, which no wave writes.
     void put_twin(std::uint64_t strip, std::uint32_t matrix, const Window& window,
                   std::uint64_t tile) {
         auto to = place(strip, shape_.matrix_count() + matrix, window);

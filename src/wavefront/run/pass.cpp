@@ -99,7 +99,7 @@ class Pass {
             if (!written) return written;
             const auto landed = in_flight_.wait();
             if (!landed) {
-                // A kernel that failed wakes this thread; its sentence is found by join.
+                // A kernel that failed wakes this thread; join() returns its sentence.
                 if (waves_.given_up()) return Failure{LW_ERR_OPERATION, "a kernel failed"};
                 continue;
             }
@@ -127,7 +127,7 @@ class Pass {
     }
 
     Outcome submit_writes() {
-        // A strip that is converted where it lies must not be read by the row block below any more.
+        // A strip is converted in place, so the row block below must have finished reading it.
         const std::uint64_t below = converting() ? 1 : 0;
         while (next_write_ < strips_ &&
                waves_.finished() >=

@@ -34,7 +34,7 @@ std::uint64_t first_converged(const std::vector<double>& changes, double toleran
     return static_cast<std::uint64_t>(found - changes.begin());
 }
 
-// As the manifest has it: a kernel of the user's never passes for a built-in one.
+// The name in the manifest: a user's kernel is never mistaken for a built-in one.
 constexpr const char *own_prefix = "own:";
 std::string noted_name(const Kernel& kernel) {
     return (kernel.origin == Origin::own ? own_prefix : "") + kernel.name;

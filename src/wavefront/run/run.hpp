@@ -33,14 +33,14 @@ struct RunOptions {
     double tolerance = 0.0;        /* 0: no test of convergence */
     std::uint64_t cache_bytes = 0; /* of one processor; 0: what the system says */
     QueueKind queue = QueueKind::automatic;
-    /* Put around the queue of that kind, by tests that inject faults; empty: nothing. */
+    /* Wraps the queue, for tests that inject faults; may be empty. */
     std::function<std::unique_ptr<DiskQueue>(std::unique_ptr<DiskQueue> queue)> wrap_queue{};
     Finite finite = Finite::assumed;
     Rates rates;
     HaloExchange *halo_exchange = nullptr; /* of a part; its passes end at multiples of `waves` */
     ParallelogramPlace place{};            /* of a part in tiles; its parallelograms are so wide: */
     std::uint64_t parallelogram_vectors = 0;
-    /* Iterations that other parts are known to have gone on from: no rest before them. */
+    /* Iterations beyond which other parts have continued: no part had converged before them. */
     std::uint64_t tested_from = 0;
     std::function<void(const RunProgress& progress)> progress{}; /* may be empty */
 };
@@ -50,7 +50,7 @@ struct RunReport {
     bool converged = false;
     double last_change = 0.0; /* of the last iteration, where a tolerance was given */
     std::uint64_t waves = 0;
-    std::uint64_t passes = 0; /* thrown away ones included */
+    std::uint64_t passes = 0; /* discarded ones included */
     std::uint32_t threads = 0;
     std::uint64_t read_bytes = 0;
     std::uint64_t written_bytes = 0;
@@ -68,14 +68,14 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
 
 Result<RunReport> run(Store& store, const Kernel& kernel, const RunOptions& options);
 
-/* Goes on with the run that the manifest tells of; LW_ERR_NOT_FOUND where there is none. */
+/* Resumes the run that the manifest records; LW_ERR_NOT_FOUND where there is none. */
 Result<RunReport> resume(Store& store, const RunOptions& options);
 
-/* The same with a kernel of the user's, which must have the name that it had. */
+/* The same with a user's kernel, which must have the same name as before. */
 Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& options);
 
 std::uint32_t processor_count();
-/* Of the second level, which each processor has for itself. */
+/* The size of a processor's second-level cache. */
 std::uint64_t cache_bytes();
 
 }  // namespace lanewise::wavefront

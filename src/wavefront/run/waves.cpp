@@ -124,7 +124,8 @@ void Waves::work() {
     try {
         Batch batch;
         for (;;) {
-            // Read before looking: news that come while looking are not slept over.
+            // Read before looking, so that an event that arrives while looking is not slept
+            // through.
             const auto news = news_.ready();
             WaveGroup *group = nullptr;
             const auto turn = take(group);
@@ -150,7 +151,7 @@ Waves::Turn Waves::take(WaveGroup *& group) {
         turn = Turn::none_ready;
         if (!is_ready(index, found.rounds.load(std::memory_order_acquire))) continue;
         if (found.taken.exchange(true, std::memory_order_acquire)) continue;
-        // Somebody else may have done that batch in between.
+        // Another thread may have done that batch in between.
         const auto rounds = found.rounds.load(std::memory_order_acquire);
         if (rounds < rounds_of(found) && is_ready(index, rounds)) {
             group = &found;
@@ -177,8 +178,8 @@ void Waves::advance(WaveGroup& group, Batch& batch) {
     const bool whole = set_.kernel->steps == Steps::whole;
     const auto step = columns_a_round(set_.shape, set_.kernel->radius);
     const auto last_shift = step * (batch.end_round - batch.first_round - 1);
-    // All waves of a group are as far within the parallelogram: what one gains by its number, it
-    // loses by its row block.
+    // All waves of a group are equally far within the parallelogram: a wave's number and its row
+    // block offset each other.
     const auto gone = static_cast<std::int64_t>(step * (batch.first_round + group.first_wave));
     const auto from = not_negative(set_.parallelogram.first - gone);
     const auto until = std::min(vectors + last_shift, not_negative(set_.parallelogram.end - gone));

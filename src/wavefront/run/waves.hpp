@@ -69,12 +69,11 @@ struct WaveSet {
     bool measuring = false;                /* the largest change of each wave is wanted */
     /* Where strip `strip` of matrix `matrix` lies in memory; the kernel's twins come after all. */
     std::function<std::byte *(std::uint64_t strip, std::uint32_t matrix)> locate;
-    /* Called when the last wave has finished the row blocks before `end`, and before `first`
-     * earlier. */
+    /* Called when the last wave has finished row blocks [first, end). */
     std::function<void(std::uint64_t first, std::uint64_t end)> last_wave_done;
 };
 
-/* Of the border that these waves meet. */
+/* The border that these waves meet. */
 BorderSetting border_setting(const WaveSet& set, std::uint64_t row_block_bytes);
 
 class Waves {
@@ -88,7 +87,7 @@ class Waves {
     std::uint64_t row_blocks_per_strip() const {
         return set_.shape.strip_rows / set_.rows_per_block;
     }
-    /* So many row blocks more are in memory. */
+    /* `row_blocks` more are in memory. */
     void load(std::uint64_t row_blocks);
     bool given_up() const { return !loaded_.wait_for(0); }
     /* Row blocks that the last wave has finished. */
@@ -130,7 +129,7 @@ class Waves {
     std::uint64_t rounds_of(const WaveGroup& group) const { return row_blocks_ + group.waves - 1; }
     void advance(WaveGroup& group, Batch& batch);
     void locate(const WaveGroup& group, Batch& batch);
-    /* Where a wave reads and writes the data: by turns where they are twice in memory. */
+    /* The copy of the data that a wave reads or writes, alternately where there are two. */
     std::uint32_t reads(std::uint64_t wave) const { return wave % 2 == 1 ? twins_ : 0; }
     std::uint32_t writes(std::uint64_t wave) const { return wave % 2 == 0 ? twins_ : 0; }
     std::uint32_t places_of_row_block() const {
@@ -146,14 +145,14 @@ class Waves {
     WaveSet set_;
     std::uint64_t row_blocks_;
     std::uint64_t row_block_bytes_;
-    std::uint64_t row_bytes_; /* in row blocks of rows */
+    std::uint64_t row_bytes_; /* where row blocks are not skewed */
     std::uint64_t slant_;
     std::uint32_t twins_; /* the first of them among the matrices; 0: there are none */
     std::uint64_t scratch_bytes_;
     std::vector<std::byte> scratch_;
     Border border_;
     RowBlockCounter loaded_;
-    RowBlockCounter news_; /* counts what may let somebody go on */
+    RowBlockCounter news_; /* counts events that may let a waiting thread continue */
     std::vector<WaveGroup> groups_;
     std::vector<double> changes_;
     std::vector<std::thread> threads_;

@@ -5,8 +5,8 @@
 // One thread submits and waits; any thread may wake it. By io_uring where the
 // kernel offers it, else by a few threads that call pread and pwrite. A
 // transfer is cut into pieces of a mebibyte, which the disk serves at full
-// speed, and a piece that came back short is continued, so a completion is
-// either all of a transfer or an error.
+// speed, and a piece that came back short is continued, so a completion means
+// either the whole transfer or an error.
 
 #pragma once
 
@@ -70,8 +70,8 @@ std::unique_ptr<DiskQueue> make_thread_queue(FileCalls calls = system_calls());
 
 inline constexpr std::uint64_t piece_bytes_max = 1 << 20;
 
-/* How far a piece that came back after `moved` of `wanted` bytes is done: direct I/O goes on from a
- * whole block only, and what was moved of a block moves again. */
+/* How many bytes of a piece are done after `moved` of `wanted`: direct I/O continues at a whole
+ * block only, so a partly moved block is moved again. */
 inline std::uint64_t settled_bytes(std::uint64_t moved, std::uint64_t wanted) {
     return moved >= wanted ? wanted : moved / disk_block_bytes * disk_block_bytes;
 }

@@ -34,7 +34,7 @@ class InFlight {
     void submit(std::uint64_t slot, const Transfer& transfer, std::string what);
     /* Blocks until one transfer has landed, or the queue is woken: then nothing comes back. */
     std::optional<Landed> wait();
-    /* Blocks until nothing of the slot is under way; its first failure, which is told once. */
+    /* Blocks until nothing of the slot is under way; its first failure, reported once. */
     Outcome wait_for(std::uint64_t slot);
 
   private:

@@ -23,7 +23,7 @@ struct MatrixEntry {
     std::string sums; /* XXH3 of the file that holds the strips' checksums; empty: not filled yet */
 };
 
-/* What `resume` goes on with. */
+/* The run that `resume` continues. */
 struct RunEntry {
     std::string kernel;
     std::vector<double> parameters;
@@ -42,14 +42,14 @@ struct PartEntry {
 struct Manifest {
     MatrixShape shape;
     std::vector<MatrixEntry> matrices; /* data first, then coefficients */
-    std::vector<std::string> disks;    /* folders that strips go to by turns; "." is the store */
+    std::vector<std::string> disks;    /* folders, strips round robin; "." is the store */
     std::uint64_t iterations = 0;      /* that the data have gone through */
     std::optional<RunEntry> run;
     std::optional<PartEntry> part;
 };
 
 inline constexpr const char *manifest_name = "manifest.json";
-/* What a part of a store in tiles goes back to, where others are a pass behind. */
+/* The state that a part of a store in tiles goes back to where others are a pass behind. */
 inline constexpr const char *former_manifest_name = "manifest.former.json";
 
 Json to_json(const Manifest& manifest);
@@ -57,7 +57,7 @@ Json to_json(const Manifest& manifest);
 Result<Manifest> manifest_from(const Json& json, const std::string& path);
 
 Result<Manifest> read_manifest(const std::string& folder, const char *name = manifest_name);
-/* Writes beside it, syncs, renames, syncs the folder. */
+/* Writes a new file, syncs it, renames it, syncs the folder. */
 Outcome write_manifest(const std::string& folder, const Manifest& manifest,
                        const char *name = manifest_name);
 

@@ -17,7 +17,7 @@ namespace lanewise::wavefront {
 Outcome split_store(const Store& whole, std::uint64_t radius,
                     const std::vector<std::string>& folders);
 
-/* Puts the data of the parts together in a new store; they must be all and equally far. */
+/* Joins the data of all parts in a new store; they must have gone through the same iterations. */
 Outcome join_stores(const std::vector<std::string>& folders, const std::string& target);
 
 }  // namespace lanewise::wavefront

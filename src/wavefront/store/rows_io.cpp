@@ -167,12 +167,12 @@ class StripReader {
     /* `rows` has room for all rows of the strip. */
     Outcome read(std::uint64_t strip, std::byte *rows) {
         const auto tiles = store_->shape().tiles_in_strip();
-        // Who reads the first rows only wants nothing ahead.
+        // Nothing is read ahead for a caller that reads the first rows only.
         const bool in_order = strip > 0 && strip == next_strip_;
         next_strip_ = strip + 1;
         const auto end = in_order ? sums_.size() : (strip + 1) * tiles;
         if (!in_order) {
-            // What was read ahead in vain; a failure is told where that tile is wanted.
+            // Tiles that were read ahead in vain; a failure is reported where that tile is wanted.
             static_cast<void>(stream_.wait_for_all());
             tiles_asked_for_ = strip * tiles;
         }

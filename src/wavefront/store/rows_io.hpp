@@ -44,12 +44,12 @@ struct RowRange {
     std::uint64_t row_count = 0;
 };
 
-/* Replaces a matrix of `to` by rows of others, one range behind the other. */
+/* Replaces a matrix of `to` by rows of others, one range after the other. */
 Outcome copy_rows(const std::vector<RowRange>& from, std::uint32_t matrix, Store& to,
                   const Moving& moving = {});
 
 /* Fills `to` with the matrices of `from`, which have the same rows and columns and may lie in
- * another layout or in strips of another height; iterations and an unfinished run come along. */
+ * another layout or in strips of another height; with the iterations done and an unfinished run. */
 Outcome copy_matrices(const Store& from, Store& to, const Moving& moving = {});
 
 /* Reads every strip of every filled matrix; returns the names of those that are damaged. */

@@ -27,7 +27,7 @@ class TileStream {
 
     /* The slot of `index` is free; see wait_for. */
     void submit(Transfer::Direction direction, const StripFiles::Place& place, std::uint64_t index);
-    /* Returns when what is under way in the slot of `index` is there; a failure is told once. */
+    /* Blocks until the slot of `index` has nothing in flight; a failure is reported once. */
     Outcome wait_for(std::uint64_t index);
     /* The same for all slots. */
     Outcome wait_for_all();
