@@ -56,8 +56,8 @@ bool may_be_kept(const Call& call) {
         case Collective::allgatherv:
             return false;
         default:
-            return !call.counts && is_predefined(call.send_type) &&
-                   is_predefined(call.receive_type);
+            return !call.counts && is_predefined_type(call.send_type) &&
+                   is_predefined_type(call.receive_type);
     }
 }
 
@@ -68,7 +68,7 @@ bool is_one_of(Handle handle, const Handle (&handles)[count]) {
 
 }  // namespace
 
-bool is_predefined(MPI_Datatype type) {
+bool is_predefined_type(MPI_Datatype type) {
     // MPI_Type_get_envelope would tell, but MPICH aborts when asked about types with large counts.
     const MPI_Datatype predefined[] = {MPI_DATATYPE_NULL,
                                        MPI_BYTE,
@@ -128,7 +128,7 @@ bool is_predefined(MPI_Datatype type) {
     return is_one_of(type, predefined);
 }
 
-bool is_predefined(MPI_Op op) {
+bool is_predefined_op(MPI_Op op) {
     const MPI_Op predefined[] = {MPI_OP_NULL, MPI_SUM,    MPI_MAX,   MPI_MIN,  MPI_PROD,
                                  MPI_LAND,    MPI_LOR,    MPI_LXOR,  MPI_BAND, MPI_BOR,
                                  MPI_BXOR,    MPI_MAXLOC, MPI_MINLOC};

@@ -167,8 +167,8 @@ CachedCall *keep_operation(Operation operation, MPI_Comm comm, CommunicatorState
 CommunicatorState *state_for(Operation operation, MPI_Comm comm);
 
 /* Handles of these are never freed, so they mean the same for ever. */
-bool is_predefined(MPI_Datatype type);
-bool is_predefined(MPI_Op op);
+bool is_predefined_type(MPI_Datatype type);
+bool is_predefined_op(MPI_Op op);
 
 /* Executes with any program; an MPI error code, as of the next. */
 int run_program(PreparedCall& call, const void *send, void *receive);

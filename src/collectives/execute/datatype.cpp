@@ -53,7 +53,7 @@ bool is_plain(MPI_Datatype type, const TypeLayout& layout) {
     }
 }
 
-bool is_predefined(MPI_Datatype type) {
+bool is_named(MPI_Datatype type) {
     int counts[3] = {};
     int combiner = 0;
     PMPI_Type_get_envelope(type, &counts[0], &counts[1], &counts[2], &combiner);
@@ -69,7 +69,7 @@ TypeLayout examine(MPI_Datatype type) {
     PMPI_Type_size_x(type, &size);
     PMPI_Type_get_extent_x(type, &lb, &extent);
     PMPI_Type_get_true_extent_x(type, &true_lb, &true_extent);
-    TypeLayout layout{size, extent, true_lb, true_extent, false, is_predefined(type)};
+    TypeLayout layout{size, extent, true_lb, true_extent, false, is_named(type)};
     layout.plain = is_plain(type, layout);
     return layout;
 }

@@ -50,7 +50,7 @@ bool needs_only_buffers(const Call& call) {
     const auto plain = [](MPI_Datatype type) {
         return type == MPI_DATATYPE_NULL || layout_of(type).plain;
     };
-    return call.send != MPI_IN_PLACE && call.receive != MPI_IN_PLACE && is_predefined(call.op) &&
+    return call.send != MPI_IN_PLACE && call.receive != MPI_IN_PLACE && is_predefined_op(call.op) &&
            plain(call.send_type) && plain(call.receive_type);
 }
 
@@ -114,7 +114,7 @@ class HeldType {
     HeldType& operator=(const HeldType&) = delete;
 
     int hold(MPI_Datatype& type) {
-        if (is_predefined(type)) return MPI_SUCCESS;
+        if (is_predefined_type(type)) return MPI_SUCCESS;
         const int code = PMPI_Type_dup(type, &own_);
         if (code == MPI_SUCCESS) type = own_;
         return code;

@@ -62,8 +62,8 @@ bool is_complete(MPI_Request) {
 }
 #endif
 
-using Poll = int (*)(void *state);
-constinit std::atomic<Poll> the_poll{nullptr};
+using RequestPoll = int (*)(void *state);
+constinit std::atomic<RequestPoll> the_poll{nullptr};
 
 int poll(void *state, MPI_Status *) {
     return the_poll.load()(state);

@@ -153,7 +153,7 @@ bool can_be_requested(const Algorithm& algorithm) {
 
 int start_request(const Call& call, const Choice& choice, bool& served, MPI_Request *request) {
     served = false;
-    if (!can_be_requested(*choice.algorithm) || !is_predefined(call.op)) return MPI_SUCCESS;
+    if (!can_be_requested(*choice.algorithm) || !is_predefined_op(call.op)) return MPI_SUCCESS;
     auto in_flight = std::make_unique<CallInFlight>();
     const int started = start(call, choice, served, in_flight->pending);
     if (started != MPI_SUCCESS) leak(in_flight->pending);
