@@ -29,7 +29,7 @@ Platform = Annotated[
     ),
 ]
 Report = Annotated[
-    Path | None, typer.Option("--report", metavar="FILE", help="Say here which calls were taken.")
+    Path | None, typer.Option("--report", metavar="FILE", help="Write which calls followed a rule.")
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse to run if the tuning file cannot be used.")
