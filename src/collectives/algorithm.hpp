@@ -33,6 +33,25 @@ enum class Collective : std::uint8_t {
 };
 inline constexpr int collective_count = 12;
 
+inline bool is_rooted(Collective collective) {
+    switch (collective) {
+        case Collective::bcast:
+        case Collective::scatter:
+        case Collective::scatterv:
+        case Collective::gather:
+        case Collective::gatherv:
+        case Collective::reduce:
+            return true;
+        default:
+            return false;
+    }
+}
+
+inline bool is_reduction(Collective collective) {
+    return collective == Collective::reduce || collective == Collective::allreduce ||
+           collective == Collective::reduce_scatter;
+}
+
 /* "scatter"; what the MPI calls it without MPI_ and in small letters. */
 const char *name_of(Collective collective);
 std::optional<Collective> collective_named(std::string_view name);

@@ -49,25 +49,6 @@ Result<std::vector<Operation>> operations_named(const std::vector<std::string>& 
     return all_named<Operation>(names, collectives::operation_named);
 }
 
-bool is_reduction(Collective collective) {
-    return collective == Collective::reduce || collective == Collective::allreduce ||
-           collective == Collective::reduce_scatter;
-}
-
-bool is_rooted(Collective collective) {
-    switch (collective) {
-        case Collective::bcast:
-        case Collective::scatter:
-        case Collective::scatterv:
-        case Collective::gather:
-        case Collective::gatherv:
-        case Collective::reduce:
-            return true;
-        default:
-            return false;
-    }
-}
-
 std::vector<std::uint64_t> sizes_for(Collective collective,
                                      const std::vector<std::uint64_t>& sizes_bytes) {
     if (collective == Collective::barrier) return {0};

@@ -24,7 +24,4 @@ Result<std::vector<collectives::Operation>> operations_named(const std::vector<s
 std::vector<std::uint64_t> sizes_for(collectives::Collective collective,
                                      const std::vector<std::uint64_t>& sizes_bytes);
 
-bool is_rooted(collectives::Collective collective);
-bool is_reduction(collectives::Collective collective);
-
 }  // namespace lanewise::tune

@@ -1,18 +1,68 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Prepare: from an arranged call to the program that executes it, or the decision that the call is
-// not served, which depends only on what every rank knows.
+// Prepare: from a call to the program that executes it. A call is first arranged in the terms of
+// schedules. Data that is only moved becomes bytes. They are in the caller's own buffers if the
+// type is plain; otherwise they are packed into memory of ours and unpacked at the end, so that
+// ranks may describe the same bytes by different types. Data that is reduced stays in elements of
+// the caller's type. With MPI_IN_PLACE two buffers are one. Then the schedule is built and
+// compiled, or the call is found not to be served, which depends only on what every rank knows.
 
 #pragma once
 
+#include <mpi.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
-#include "collectives/execute/arrangement.hpp"
+#include "collectives/execute/call.hpp"
 #include "collectives/execute/communicator_state.hpp"
-#include "collectives/execute/execute.hpp"
+#include "collectives/execute/datatype.hpp"
+#include "collectives/execute/program.hpp"
 
 namespace lanewise::collectives {
+
+/* One of the caller's buffers: one block, or a block for each rank. */
+struct Side {
+    std::byte *buffer = nullptr; /* may be null and yet used: MPI_BOTTOM */
+    std::int64_t count = 0;      /* elements of a block, where counts is null */
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    bool each_rank = false; /* blocks for all ranks rather than the own one */
+    int blocks = 1;
+    Numbers counts = {};
+    Numbers displacements = {};
+    TypeLayout layout = {};
+
+    bool absent() const { return type == MPI_DATATYPE_NULL; }
+    std::int64_t count_of(int r) const { return counts ? counts[r] : count; }
+    /* Where block r begins in the caller's memory. */
+    std::byte *block(int r) const {
+        const std::int64_t element = displacements ? displacements[r] : count * r;
+        return buffer + element * layout.extent;
+    }
+};
+
+struct Arrangement {
+    Operands operands;
+    std::int64_t count = 0;      /* units, as in Shape */
+    std::int64_t unit_bytes = 1; /* of data; operands.stride_bytes lie between units */
+    std::vector<std::int64_t> counts;
+    std::vector<std::int64_t> offsets;
+    std::vector<std::byte> packed[2];     /* by model::Place::send, ::receive */
+    Side unpacked;                        /* where packed[1] goes at the end; absent: nowhere */
+    std::int64_t scratch_shift_bytes = 0; /* an element's data may begin off its origin */
+    std::int64_t scratch_tail_bytes = 0;  /* and reach past its extent */
+
+    Arrangement() = default;
+    Arrangement(Arrangement&&) = default;
+    Arrangement(const Arrangement&) = delete;
+};
+
+/* Sets everything but operands.comm, tag and scratch. An MPI error code. */
+int arrange(const Call& call, const CommunicatorState& state, Arrangement& arrangement);
+
+/* After the schedule: hands packed data to the caller. An MPI error code. */
+int unpack_result(const Arrangement& arrangement, const CommunicatorState& state);
 
 /* The call without the arguments that are not significant on this rank and may be anything. */
 Call significant(Call call, const CommunicatorState& state);

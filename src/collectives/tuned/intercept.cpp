@@ -87,11 +87,6 @@ Bytes reduce_scatter_bytes(const Call& call, const CommunicatorState& state) {
     return bytes_of(call.counts[0], call.receive_type);
 }
 
-bool is_reduction(Collective collective) {
-    return collective == Collective::reduce || collective == Collective::allreduce ||
-           collective == Collective::reduce_scatter;
-}
-
 /* Says once, by one rank, that a rule needs sites which are not known here. */
 void say_no_sites(const Call& call) {
     static std::once_flag once;
@@ -101,20 +96,6 @@ void say_no_sites(const Call& call) {
         PMPI_Comm_rank(call.comm, &rank);
         if (rank == 0 && !reason.empty()) say(reason + "; the MPI's own algorithms are used");
     });
-}
-
-bool is_rooted(Collective collective) {
-    switch (collective) {
-        case Collective::bcast:
-        case Collective::scatter:
-        case Collective::scatterv:
-        case Collective::gather:
-        case Collective::gatherv:
-        case Collective::reduce:
-            return true;
-        default:
-            return false;
-    }
 }
 
 }  // namespace
@@ -183,7 +164,7 @@ bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
     if (served || code != MPI_SUCCESS) return true;
     if (decided.choice.algorithm->needs.sites) say_no_sites(call);
     // The same call would be refused again, unless its operator is freed and the handle reused.
-    if (is_predefined(call.op)) {
+    if (is_predefined_op(call.op)) {
         decided.choice = {};
         decided.forwards = !reports();
     }

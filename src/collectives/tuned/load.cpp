@@ -4,6 +4,7 @@
 // program that is built for another MPI is ended with a message, because the functions defined here
 // have other argument types there.
 
+#include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -16,6 +17,9 @@
 #include "collectives/tuned/next_mpi.hpp"
 
 namespace lanewise::tuned {
+
+constinit NextMpi next_mpi;
+
 namespace {
 
 constexpr int usage_error = 2;
@@ -33,6 +37,27 @@ bool is_own_mpi() {
     PMPI_Get_library_version(text, &length);
     const bool open_mpi = std::string_view(text).find("Open MPI") != std::string_view::npos;
     return open_mpi == (std::string_view(LANEWISE_MPI_FAMILY) == "openmpi");
+}
+
+template <typename Function>
+void find(Function& function, const char *name) {
+    if (void *symbol = dlsym(RTLD_NEXT, name)) function = reinterpret_cast<Function>(symbol);
+}
+
+/* Finds the functions of tools that were loaded after this library. */
+void find_next() {
+#define LANEWISE_FIND(name, lower, ...) \
+    find(next_mpi.name, "MPI_" #name);  \
+    find(next_mpi.I##lower, "MPI_I" #lower);
+    LANEWISE_FUNCTIONS(LANEWISE_FIND)
+#undef LANEWISE_FIND
+#if MPI_VERSION >= 4
+#define LANEWISE_FIND(name, lower, ...)         \
+    find(next_mpi.name##_c, "MPI_" #name "_c"); \
+    find(next_mpi.I##lower##_c, "MPI_I" #lower "_c");
+    LANEWISE_COUNTED_FUNCTIONS(LANEWISE_FIND)
+#undef LANEWISE_FIND
+#endif
 }
 
 __attribute__((constructor)) void load() {

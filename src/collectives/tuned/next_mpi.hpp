@@ -29,7 +29,4 @@ struct NextMpi {
 /* Set when the library is loaded and not changed later. */
 extern constinit NextMpi next_mpi;
 
-/* Finds the functions of other tools. */
-void find_next();
-
 }  // namespace lanewise::tuned

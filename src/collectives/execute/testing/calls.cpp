@@ -18,17 +18,8 @@ using collectives::Collective;
 constexpr int integers_per_side = 1 << 14;
 constexpr int origin = 1 << 10;
 
-bool is_reduction(Collective c) {
-    return c == Collective::reduce || c == Collective::allreduce || c == Collective::reduce_scatter;
-}
-
 bool takes_counts(Collective c) {
     return c == Collective::scatterv || c == Collective::gatherv || c == Collective::allgatherv;
-}
-
-bool has_root(Collective c) {
-    return c == Collective::bcast || c == Collective::scatter || c == Collective::scatterv ||
-           c == Collective::gather || c == Collective::gatherv || c == Collective::reduce;
 }
 
 /* (a, b) op (c, d) = (ac, ad + b): composing x -> ax + b, which does not commute. */
@@ -172,7 +163,7 @@ Trial::Trial(Collective collective, unsigned seed, MPI_Comm comm)
     std::mt19937 random(seed * 31 + static_cast<unsigned>(collective));
     const int sizes[] = {0, 1, 2, 3, ranks_ - 1, ranks_, 2 * ranks_ + 1, 60};
     pairs_ = sizes[random() % std::size(sizes)];
-    if (has_root(collective)) root_ = static_cast<int>(random()) & 0x7fff;
+    if (is_rooted(collective)) root_ = static_cast<int>(random()) & 0x7fff;
     root_ %= ranks_;
     const bool may_be_in_place =
         collective != Collective::bcast && collective != Collective::barrier;
@@ -263,7 +254,7 @@ Call Trial::call(Memory& memory) const {
     const bool at_root = rank_ == root_;
     if (collective_ == Collective::scatter || collective_ == Collective::scatterv) {
         if (at_root) call.receive = MPI_IN_PLACE;
-    } else if (!has_root(collective_) || at_root) {
+    } else if (!is_rooted(collective_) || at_root) {
         call.send = MPI_IN_PLACE;
     }
     return call;
