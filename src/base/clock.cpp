@@ -14,7 +14,15 @@ double monotonic_s() {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-Clock monotonic_clock() { return {.name = "monotonic", .read = monotonic_s}; }
+std::int64_t monotonic_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+Clock monotonic_clock() {
+    return {.name = "monotonic", .read = monotonic_s};
+}
 
 Clock skewed_clock(double offset_s, double drift) {
     return {.name = "skewed",

@@ -2,11 +2,12 @@
 //
 // Clock: one source of local time in seconds, possibly skewed on purpose.
 //
-// A skewed clock reads t + offset + drift (t - origin): it stands for a host
-// whose clock runs differently, so that synchronisation can be tested where
-// the truth is known.
+// A skewed clock reads t + offset + drift (t - origin): it stands for a host whose clock runs
+// differently, so that synchronisation can be tested where the truth is known.
 
 #pragma once
+
+#include <cstdint>
 
 namespace lanewise {
 
@@ -29,8 +30,9 @@ struct Clock {
     double true_s() const { return read(); }
 };
 
-/* CLOCK_MONOTONIC in seconds. */
+/* CLOCK_MONOTONIC. */
 double monotonic_s();
+std::int64_t monotonic_ns();
 
 Clock monotonic_clock();
 Clock skewed_clock(double offset_s, double drift);

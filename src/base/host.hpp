@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Host: what a result must say about the machine it was measured on.
+// Host: what a result must say about the machine that it was measured on.
 
 #pragma once
 
@@ -27,7 +27,7 @@ std::map<std::string, std::string> tcp_settings();
 /* The time of day, as 2026-11-23T12:00:00Z. */
 std::string utc_now();
 
-/* Memory that can be had without swapping, in bytes; infinite where the kernel does not say. */
+/* Memory that is available without swapping, in bytes; infinite if the kernel does not say. */
 double available_memory_bytes();
 
 }  // namespace lanewise

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// See json.hpp.
 
 #include "base/json.hpp"
 

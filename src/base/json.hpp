@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// JSON: the type of every value we read and write, and how text becomes one.
+// JSON: the type of every value that is read or written, and the parser.
 //
-// The class is compiled once, in json.cpp, since each file that compiled it
-// anew took seconds more, and under the sanitizers half a minute.
+// The class is instantiated once, in json.cpp: it used to cost seconds in every file that used it,
+// and half a minute under the sanitizers.
 
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/json_fwd.hpp"
+
 extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 
 namespace lanewise {
 
-/* Keeps keys in the order in which they were written: files are read by people too. */
-using Json = nlohmann::ordered_json;
-
-/* The value that `text` tells. Discarded (is_discarded) where it is not JSON, or nested deeper than
-   any file of ours: the library goes one call deeper for each level. */
+/* Parses `text`. The result is discarded (is_discarded) if the text is not JSON, or is nested more
+   deeply than any of our files: the library recurses once per level. */
 Json parse_json(std::string_view text);
 
 }  // namespace lanewise

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// See json_lines.hpp.
 
 #include "base/json_lines.hpp"
 
@@ -8,8 +6,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+
+#include "base/file.hpp"
 
 namespace lanewise {
 namespace {
@@ -21,9 +19,9 @@ Failure io_failure(const std::string& path, const std::string& what) {
 }  // namespace
 
 Result<JsonLines> read_json_lines(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return io_failure(path, std::string("cannot be read: ") + std::strerror(errno));
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const auto content = read_file(path);
+    if (!content) return content.failure();
+    const std::string& text = *content;
     JsonLines lines;
     for (std::size_t begin = 0; begin < text.size();) {
         const auto end = text.find('\n', begin);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// JSON Lines: one record a line, each on disk before the next is begun.
+// JSON Lines: one record per line, each handed to the kernel before the next one begins.
 //
-// A reader takes every whole line. What follows the last newline is the trace
-// of an interruption: it is reported as `truncated`, never parsed.
+// A reader takes every whole line. What follows the last newline is the trace of an interruption:
+// it is reported as `truncated`, never parsed.
 
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Result: a value, or why there is none. What std::expected of C++23 does,
-// as far as Lanewise needs it; a failure carries the status of the C API and
-// one sentence that says what, where and the remedy.
+// Result: a value, or why there is none: as much of std::expected of C++23 as Lanewise needs. A
+// failure carries the status of the C API and one sentence that says what is wrong, where, and the
+// remedy.
 
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Train: how many messages make one, where they are measured and where they
-// are fitted. Netgauge's number.
+// Train: the number of messages in one, for the code that measures trains and the code that fits
+// them. The number is Netgauge's.
 
 #pragma once
 
