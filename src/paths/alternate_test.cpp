@@ -137,13 +137,13 @@ TEST_P(BadPathFile, IsRefusedByTheNameOfWhatIsWrong) {
 INSTANTIATE_TEST_SUITE_P(
     All, BadPathFile,
     ::testing::Values(
-        std::pair{"hosts", "not JSON"}, std::pair{"[]", "not an object"},
+        std::pair{"hosts", "not JSON"}, std::pair{"[]", "not a JSON object"},
         std::pair{R"({"schema":"lanewise-paths","version":2,"hosts":[]})", "version 1"},
         std::pair{R"({"schema":"lanewise-paths","version":1,"hosts":[],"x":1})", "'x'"},
         std::pair{R"({"schema":"lanewise-paths","version":1,"hosts":[{"name":"a"}]})", "'ports'"},
         std::pair{R"({"schema":"lanewise-paths","version":1,"hosts":[{"name":"a","ports":[
                      {"device":"d","port":0,"lid":1}]}]})",
-                  "'port' is not between"},
+                  "hosts[0].ports[0].port' is 0, not an integer of at least 1"},
         std::pair{R"({"schema":"lanewise-paths","version":1,"hosts":[{"name":"a","ports":[
                      {"device":"d","port":1,"gids":["10.0.0"]}]}]})",
                   "not a GID"},

@@ -31,8 +31,8 @@ TEST(Configuration, AWholeOneIsRead) {
 
 TEST(Configuration, WhatIsWrongIsNamed) {
     const std::pair<const char *, const char *> cases[] = {
-        {"", "parse error"},
-        {"[]", "not an object"},
+        {"", "not JSON"},
+        {"[]", "not a JSON object"},
         {R"({"links": []})", "no link"},
         {R"({"links": [], "speed": 1})", "speed"},
         {R"({"links": [{"name": "a", "ends": [{"device": "x"}]}]})", "two ends"},

@@ -15,10 +15,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "testbed/device.hpp"
 
 namespace lanewise::testbed {
@@ -42,12 +42,6 @@ struct World {
     std::vector<std::byte> buffer = std::vector<std::byte>(largest_packet_bytes);
 };
 
-std::int64_t now_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
 Result<Station> station_of(const Link& link) {
     std::array<Descriptor, 2> devices;
     for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -64,8 +58,8 @@ Result<Station> station_of(const Link& link) {
 void deliver(Station& station) {
     for (std::size_t i = 0; i < station.lines.size(); ++i) {
         const auto to = station.devices[1 - i].number();
-        for (auto packet = station.lines[i].take(now_ns()); packet;
-             packet = station.lines[i].take(now_ns()))
+        for (auto packet = station.lines[i].take(monotonic_ns()); packet;
+             packet = station.lines[i].take(monotonic_ns()))
             if (write(to, packet->data(), packet->size()) < 0) ++station.refused;
     }
 }
@@ -75,7 +69,7 @@ void receive(Station& station, std::size_t end, std::vector<std::byte>& buffer) 
         const auto bytes = read(station.devices[end].number(), buffer.data(), buffer.size());
         if (bytes <= 0) return;
         const PacketView packet(buffer.data(), static_cast<std::size_t>(bytes));
-        station.lines[end].offer(now_ns(), packet);
+        station.lines[end].offer(monotonic_ns(), packet);
     }
 }
 
@@ -139,7 +133,7 @@ std::vector<pollfd> watched(const World& world) {
 
 timespec until_next(const std::vector<Station>& stations) {
     constexpr std::int64_t longest_ns = 1'000'000'000;
-    const auto now = now_ns();
+    const auto now = monotonic_ns();
     std::int64_t wait_ns = longest_ns;
     for (const auto& station : stations)
         for (const auto& line : station.lines)

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/fnv.hpp"
+
 namespace lanewise::testbed {
 namespace {
 
@@ -77,18 +79,16 @@ Headers headers_of(PacketView packet, Layer layer) {
     return found;
 }
 
-/* FNV-1a, which spreads the few bits in which flows differ. */
+/* FNV-1a spreads the few bits in which flows differ. */
 std::uint64_t hash(std::uint64_t so_far, PacketView bytes) {
-    for (const auto byte : bytes)
-        so_far = (so_far ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3ULL;
+    for (const auto byte : bytes) so_far = fnv1a(so_far, std::to_integer<std::uint64_t>(byte));
     return so_far;
 }
 
 std::uint64_t flow_of(PacketView packet, const Headers& headers) {
     if (headers.ip == 0) return 0;
-    std::uint64_t flow =
-        hash(0xcbf29ce484222325ULL,
-             packet.subspan(headers.ip + (headers.six ? 8 : 12), headers.six ? 32 : 8));
+    std::uint64_t flow = hash(
+        fnv1a_basis, packet.subspan(headers.ip + (headers.six ? 8 : 12), headers.six ? 32 : 8));
     flow = hash(flow, packet.subspan(headers.ip + (headers.six ? 6 : 9), 1));
     if (headers.transport != 0) flow = hash(flow, packet.subspan(headers.transport, 4));
     return flow;

@@ -9,6 +9,8 @@
 #include <deque>
 #include <string>
 
+#include "base/fnv.hpp"
+
 namespace lanewise::exchange {
 namespace {
 
@@ -23,11 +25,11 @@ struct Header {
 
 // FNV-1a over words: fast enough not to be what is measured.
 std::uint64_t checksum_of(std::uint64_t number, const std::byte *data, std::size_t bytes) {
-    std::uint64_t hash = 14695981039346656037U ^ number;
+    std::uint64_t hash = lanewise::fnv1a_basis ^ number;
     for (std::size_t at = 0; at + 8 <= bytes; at += 8) {
         std::uint64_t word = 0;
         std::memcpy(&word, data + at, sizeof word);
-        hash = (hash ^ word) * 1099511628211U;
+        hash = lanewise::fnv1a(hash, word);
     }
     return hash;
 }

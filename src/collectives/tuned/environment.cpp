@@ -9,9 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/fnv.hpp"
 #include "base/sizes.hpp"
 #include "collectives/execute/progress.hpp"
-#include "model/platform.hpp"
+#include "model/platform/platform.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -101,12 +102,12 @@ Rules read_rules() {
     return read;
 }
 
-/* Fowler, Noll, Vo: FNV-1a. */
+/* FNV-1a of numbers and texts. */
 class Hash {
   public:
     void add(std::uint64_t number) {
         for (int byte = 0; byte < 8; ++byte) {
-            value_ = (value_ ^ ((number >> (8 * byte)) & 0xff)) * 0x100000001b3U;
+            value_ = fnv1a(value_, (number >> (8 * byte)) & 0xff);
         }
     }
     void add(std::string_view text) {
@@ -116,7 +117,7 @@ class Hash {
     std::uint64_t value() const { return value_; }
 
   private:
-    std::uint64_t value_ = 0xcbf29ce484222325U;
+    std::uint64_t value_ = fnv1a_basis;
 };
 
 /* What the platform says is what it tells of a small and of a large message on each link. */

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/fnv.hpp"
 #include "verbs/abi/objects.hpp"
 
 // Not in the header; Open MPI and drivers declare it themselves.
@@ -26,13 +27,13 @@ struct DeviceObject {
     __be64 guid = 0;
 };
 
-// FNV-1a, for a device whose interface has no hardware address.
+// For a device whose interface has no hardware address.
 std::uint64_t hash_of_host() {
     std::array<char, 256> name{};
     gethostname(name.data(), name.size() - 1);
-    std::uint64_t hash = 14695981039346656037U;
+    std::uint64_t hash = fnv1a_basis;
     for (const char *at = name.data(); *at; ++at) {
-        hash = (hash ^ static_cast<unsigned char>(*at)) * 1099511628211U;
+        hash = fnv1a(hash, static_cast<unsigned char>(*at));
     }
     return hash;
 }

@@ -9,8 +9,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <sstream>
+
+#include "base/file.hpp"
 
 namespace lanewise::verbs::port {
 namespace {
@@ -76,10 +77,8 @@ Descriptor announce(const Member& member) {
 }
 
 std::vector<Member> read_members() {
-    const std::ifstream file("/proc/net/unix");
-    std::stringstream listing;
-    listing << file.rdbuf();
-    return members_in(listing.str());
+    const Result<std::string> listing = read_file("/proc/net/unix");
+    return members_in(listing ? *listing : "");
 }
 
 std::vector<Member> members_in(const std::string& listing) {

@@ -8,8 +8,8 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
+#include "base/file.hpp"
 #include "wavefront/store/checksum.hpp"
 #include "wavefront/store/manifest.hpp"
 
@@ -239,8 +239,8 @@ Outcome MpiHaloExchange::read_logs() {
         paths.push_back(folder_ + "/frontiers." + std::to_string(slot));
     for (int slot = 0; slot < log_slots; ++slot) paths.push_back(log_path(slot));
     for (const auto& path : paths) {
-        std::ifstream file(path, std::ios::binary);
-        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        const auto log = read_file(path);
+        const std::string text = log ? *log : "";
         constexpr std::size_t number = sizeof(std::uint64_t);
         if (text.size() < number || (text.size() - number) % (number + row_bytes_) != 0) continue;
         std::uint64_t sum = 0;

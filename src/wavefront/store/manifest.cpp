@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// See manifest.hpp.
 
 #include "wavefront/store/manifest.hpp"
 
@@ -11,19 +9,16 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <set>
+
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "base/json_object.hpp"
 
 namespace lanewise::wavefront {
 namespace {
 
 constexpr const char *schema_name = "lanewise-wavefront-store";
 constexpr int schema_version = 1;
-
-Failure damaged(const std::string& path, const std::string& what) {
-    return {LW_ERR_IO, path + ": " + what};
-}
 
 Failure system_failure(const std::string& doing, const std::string& path) {
     return {LW_ERR_IO, "cannot " + doing + " " + path + ": " + std::strerror(errno)};
@@ -44,76 +39,6 @@ Json run_json(const RunEntry& run) {
             {"tolerance", run.tolerance}};
 }
 
-Outcome check_keys(const Json& object, const std::set<std::string>& known, const std::string& path,
-                   const std::set<std::string>& optional = {}) {
-    if (!object.is_object()) return damaged(path, "not a JSON object where one belongs");
-    for (const auto& [key, value] : object.items()) {
-        if (!known.count(key) && !optional.count(key))
-            return damaged(path, "unknown key \"" + key + "\"");
-    }
-    for (const auto& key : known) {
-        if (!object.contains(key)) return damaged(path, "key \"" + key + "\" is missing");
-    }
-    return Done{};
-}
-
-Outcome read_matrices(const Json& list, const std::string& path, Manifest& manifest) {
-    for (const auto& item : list) {
-        const auto sound = check_keys(item, {"name", "generation", "sums"}, path);
-        if (!sound) return sound;
-        const auto generation = item["generation"].get<std::string>();
-        if (generation != "a" && generation != "b")
-            return damaged(path, "generation \"" + generation + "\" is neither a nor b");
-        manifest.matrices.push_back(
-            {item["name"].get<std::string>(), generation[0], item["sums"].get<std::string>()});
-    }
-    if (manifest.matrices.size() != manifest.shape.matrix_count())
-        return damaged(path, "lists " + std::to_string(manifest.matrices.size()) +
-                                 " matrices and counts " +
-                                 std::to_string(manifest.shape.matrix_count()));
-    return Done{};
-}
-
-Outcome read_shape(const Json& json, const std::string& path, MatrixShape& shape) {
-    const auto element = element_named(json["element"].get<std::string>());
-    const auto layout = layout_named(json["layout"].get<std::string>());
-    if (!element) return damaged(path, element.failure().sentence);
-    if (!layout) return damaged(path, layout.failure().sentence);
-    if (json["byte_order"].get<std::string>() != "little")
-        return damaged(path, "byte order " + json["byte_order"].dump() + " is not little");
-    shape = {.rows = json["rows"].get<std::uint64_t>(),
-             .columns = json["columns"].get<std::uint64_t>(),
-             .data_count = json["data_count"].get<std::uint32_t>(),
-             .coefficient_count = json["coefficient_count"].get<std::uint32_t>(),
-             .element = *element,
-             .layout = *layout,
-             .strip_rows = json["strip_rows"].get<std::uint64_t>(),
-             .tile_columns = json.value("tile_columns", std::uint64_t{0})};
-    const auto sound = check_shape(shape);
-    return sound ? Outcome(Done{}) : Outcome(damaged(path, sound.failure().sentence));
-}
-
-Outcome read_run(const Json& json, const std::string& path, Manifest& manifest) {
-    if (json.is_null()) return Done{};
-    const auto sound =
-        check_keys(json, {"kernel", "parameters", "iterations_wanted", "tolerance"}, path);
-    if (!sound) return sound;
-    manifest.run =
-        RunEntry{json["kernel"].get<std::string>(), json["parameters"].get<std::vector<double>>(),
-                 json["iterations_wanted"].get<std::uint64_t>(), json["tolerance"].get<double>()};
-    return Done{};
-}
-
-Outcome read_part(const Json& json, const std::string& path, Manifest& manifest) {
-    if (json.is_null()) return Done{};
-    const auto sound = check_keys(json, {"rank", "ranks", "halo_rows", "waves"}, path);
-    if (!sound) return sound;
-    manifest.part =
-        PartEntry{json["rank"].get<std::uint64_t>(), json["ranks"].get<std::uint64_t>(),
-                  json["halo_rows"].get<std::uint64_t>(), json["waves"].get<std::uint64_t>()};
-    return Done{};
-}
-
 Json part_json(const PartEntry& part) {
     return {{"rank", part.rank},
             {"ranks", part.ranks},
@@ -121,32 +46,66 @@ Json part_json(const PartEntry& part) {
             {"waves", part.waves}};
 }
 
-Result<Manifest> convert(const Json& json, const std::string& path) {
-    if (!json.is_object() || json.value("schema", "") != schema_name)
-        return damaged(path, "is not the manifest of a wavefront store");
-    const int version = json.value("version", 0);
-    if (version != schema_version)
-        return damaged(path, "version " + std::to_string(version) + " is not " +
-                                 std::to_string(schema_version) +
-                                 "; it was written by another Lanewise, use that one");
-    static const std::set<std::string> keys = {
-        "schema",   "version",    "rows",   "columns",    "data_count", "coefficient_count",
-        "element",  "byte_order", "layout", "strip_rows", "iterations", "disks",
-        "matrices", "run"};
-    // Stores from before there were parts and tiles are whole.
-    const auto sound = check_keys(json, keys, path, {"part", "tile_columns"});
-    if (!sound) return sound.failure();
+std::vector<MatrixEntry> read_matrices(JsonObject& top) {
+    std::vector<MatrixEntry> matrices;
+    top.each("matrices", [&](JsonObject& item) {
+        const auto generation = item.string("generation");
+        if (generation != "a" && generation != "b")
+            item.refuse("generation", "is \"" + generation + "\", neither a nor b");
+        matrices.push_back({item.string("name"), generation[0], item.string("sums")});
+    });
+    return matrices;
+}
+
+/* What a check of ours says, as a refusal of the file. */
+template <typename Value>
+Value accept(const JsonObject& from, const Result<Value>& checked) {
+    if (!checked) from.refuse(checked.failure().sentence);
+    return *checked;
+}
+
+MatrixShape read_shape(JsonObject& top) {
+    if (const auto order = top.string("byte_order"); order != "little")
+        top.refuse("byte_order", "is \"" + order + "\", not \"little\"");
+    const MatrixShape shape{.rows = top.count<std::uint64_t>("rows"),
+                            .columns = top.count<std::uint64_t>("columns"),
+                            .data_count = top.count<std::uint32_t>("data_count"),
+                            .coefficient_count = top.count<std::uint32_t>("coefficient_count"),
+                            .element = accept(top, element_named(top.string("element"))),
+                            .layout = accept(top, layout_named(top.string("layout"))),
+                            .strip_rows = top.count<std::uint64_t>("strip_rows"),
+                            // Stores from before there were tiles do not say.
+                            .tile_columns = top.has("tile_columns")
+                                                ? top.count<std::uint64_t>("tile_columns")
+                                                : std::uint64_t{0}};
+    accept(top, check_shape(shape));
+    return shape;
+}
+
+RunEntry read_run(JsonObject& run) {
+    return {run.string("kernel"), run.numbers("parameters"),
+            run.count<std::uint64_t>("iterations_wanted"), run.number("tolerance")};
+}
+
+PartEntry read_part(JsonObject& part) {
+    return {part.count<std::uint64_t>("rank"), part.count<std::uint64_t>("ranks"),
+            part.count<std::uint64_t>("halo_rows"), part.count<std::uint64_t>("waves")};
+}
+
+Manifest read_whole(JsonObject& top) {
+    top.expect_schema(schema_name, schema_version);
     Manifest manifest;
-    manifest.iterations = json["iterations"].get<std::uint64_t>();
-    manifest.disks = json["disks"].get<std::vector<std::string>>();
-    if (manifest.disks.empty()) return damaged(path, "names no disk");
-    const Outcome steps[] = {read_shape(json, path, manifest.shape),
-                             read_matrices(json["matrices"], path, manifest),
-                             read_run(json["run"], path, manifest),
-                             read_part(json.value("part", Json()), path, manifest)};
-    for (const auto& step : steps) {
-        if (!step) return step.failure();
-    }
+    manifest.shape = read_shape(top);
+    manifest.iterations = top.count<std::uint64_t>("iterations");
+    manifest.disks = top.strings("disks");
+    if (manifest.disks.empty()) top.refuse("disks", "names no disk");
+    manifest.matrices = read_matrices(top);
+    if (manifest.matrices.size() != manifest.shape.matrix_count())
+        top.refuse("lists " + std::to_string(manifest.matrices.size()) + " matrices and counts " +
+                   std::to_string(manifest.shape.matrix_count()));
+    if (!top.is_null("run")) manifest.run = top.object("run", read_run);
+    // Stores from before there were parts are whole.
+    if (top.has("part") && !top.is_null("part")) manifest.part = top.object("part", read_part);
     return manifest;
 }
 
@@ -178,23 +137,18 @@ Json to_json(const Manifest& manifest) {
 }
 
 Result<Manifest> manifest_from(const Json& json, const std::string& path) {
-    try {
-        return convert(json, path);
-    } catch (const Json::exception& error) {
-        return damaged(path, std::string("a value has the wrong type: ") + error.what());
-    }
+    const auto manifest = read_json_object(json, {path, ""}, read_whole);
+    if (!manifest) return Failure{LW_ERR_IO, manifest.failure().sentence};
+    return manifest;
 }
 
 Result<Manifest> read_manifest(const std::string& folder, const char *name) {
     const auto path = folder + "/" + name;
-    std::ifstream file(path);
-    if (!file)
+    const auto text = read_file(path);
+    if (!text)
         return Failure{LW_ERR_NOT_FOUND, folder + " is not a wavefront store: it has no " + name +
                                              "; lanewise wavefront create makes one"};
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    const auto json = parse_json(text);
-    if (json.is_discarded()) return damaged(path, "is not JSON");
-    return manifest_from(json, path);
+    return manifest_from(parse_json(*text), path);
 }
 
 Outcome replace_file(const std::string& path, const void *bytes, std::size_t size) {

@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "base/json.hpp"
+#include "base/json_fwd.hpp"
+#include "base/result.hpp"
 #include "wavefront/layout/shape.hpp"
 
 namespace lanewise::wavefront {

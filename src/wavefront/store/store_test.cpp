@@ -163,7 +163,7 @@ TEST(StoreTest, ANewerVersionIsRefusedByNumber) {
     const auto manifest = manifest_from(json, "manifest.json");
 
     ASSERT_FALSE(manifest);
-    EXPECT_THAT(manifest.failure().sentence, HasSubstr("version 2 is not 1"));
+    EXPECT_THAT(manifest.failure().sentence, HasSubstr("version 2 is newer"));
 }
 
 TEST(StoreTest, AStoreFromBeforeThereWerePartsIsReadAsWhole) {
@@ -189,7 +189,7 @@ TEST(StoreTest, AMissingKeyIsNamed) {
     const auto manifest = manifest_from(json, "manifest.json");
 
     ASSERT_FALSE(manifest);
-    EXPECT_THAT(manifest.failure().sentence, HasSubstr("key \"disks\" is missing"));
+    EXPECT_THAT(manifest.failure().sentence, HasSubstr("lacks 'disks'"));
 }
 
 TEST(StoreTest, AnUnknownKeyIsRefusedByName) {
@@ -202,7 +202,7 @@ TEST(StoreTest, AnUnknownKeyIsRefusedByName) {
     const auto manifest = manifest_from(json, "manifest.json");
 
     ASSERT_FALSE(manifest);
-    EXPECT_THAT(manifest.failure().sentence, HasSubstr("unknown key \"colour\""));
+    EXPECT_THAT(manifest.failure().sentence, HasSubstr("unknown key 'colour'"));
 }
 
 TEST(StoreTest, AMissingDiskIsNamed) {
