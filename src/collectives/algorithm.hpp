@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "collectives/shape.hpp"
-#include "model/schedule.hpp"
+#include "collectives/call_shape.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "collectives/checker/checker.hpp"
-#include "model/network.hpp"
+#include "model/simulation/network.hpp"
 
 namespace lanewise::collectives {
 namespace {

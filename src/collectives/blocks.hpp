@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "collectives/placement.hpp"
-#include "collectives/shape.hpp"
-#include "model/schedule.hpp"
+#include "collectives/rank_order.hpp"
+#include "collectives/call_shape.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

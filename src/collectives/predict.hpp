@@ -9,7 +9,7 @@
 
 #include "base/result.hpp"
 #include "collectives/algorithm.hpp"
-#include "model/price.hpp"
+#include "model/simulation/price.hpp"
 
 namespace lanewise::collectives {
 

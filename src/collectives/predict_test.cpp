@@ -11,10 +11,10 @@
 #include <cmath>
 #include <random>
 
-#include "model/hockney.hpp"
-#include "model/lmo.hpp"
-#include "model/loggp.hpp"
-#include "model/plogp.hpp"
+#include "model/models/hockney.hpp"
+#include "model/models/lmo.hpp"
+#include "model/models/loggp.hpp"
+#include "model/models/plogp.hpp"
 
 namespace lanewise::collectives {
 namespace {

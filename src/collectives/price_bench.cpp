@@ -3,12 +3,12 @@
 // What it costs to price a schedule: binomial and linear scatter, by ranks. It
 // stands here rather than beside price because it takes the real algorithms.
 
-#include "model/price.hpp"
+#include "model/simulation/price.hpp"
 
 #include <benchmark/benchmark.h>
 
 #include "collectives/algorithm.hpp"
-#include "model/uniform_network.hpp"
+#include "model/simulation/uniform_network.hpp"
 
 namespace lanewise::collectives {
 namespace {

@@ -20,7 +20,7 @@
 #include <cstdio>
 
 #include "collectives/report/prediction.hpp"
-#include "model/platform.hpp"
+#include "model/platform/platform.hpp"
 #include "tools/program.hpp"
 #include "tools/subcommands.hpp"
 

@@ -18,9 +18,9 @@
 #include "base/json.hpp"
 #include "collectives/execute/rank_placement.hpp"
 #include "collectives/lanes/sites.hpp"
-#include "collectives/whereabouts.hpp"
+#include "collectives/placement_file.hpp"
 #include "measure/session/conditions.hpp"
-#include "model/latency_sites.hpp"
+#include "model/lanes/latency_sites.hpp"
 
 namespace lanewise::tune {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/result.hpp"
 #include "measure/harness.hpp"
-#include "model/platform.hpp"
+#include "model/platform/platform.hpp"
 
 namespace lanewise::tune {
 

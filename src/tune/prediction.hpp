@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "collectives/execute/rank_placement.hpp"
-#include "model/network.hpp"
+#include "model/simulation/network.hpp"
 #include "tune/candidates.hpp"
 
 namespace lanewise::tune {

@@ -11,7 +11,7 @@
 #include "collectives/execute/rank_placement.hpp"
 #include "collectives/execute/request.hpp"
 #include "collectives/lanes/plan.hpp"
-#include "model/platform.hpp"
+#include "model/platform/platform.hpp"
 #include "tune/candidates.hpp"
 #include "tune/collectives_named.hpp"
 #include "tune/prediction.hpp"

@@ -71,7 +71,17 @@ PYTHON_TOPS = {"cli", "__init__", "__main__"}
 
 # Inside a part: each of its folders, and the folders of the part that it may include.  "" are the
 # files that lie in the part itself.  A part that is not listed here must merely be free of circles.
-INNER_LAYERS: dict[str, dict[str, set[str]]] = {}
+INNER_LAYERS: dict[str, dict[str, set[str]]] = {
+    "model": {
+        "schedule": set(),
+        "simulation": {"schedule"},
+        "samples": set(),
+        "models": {"simulation", "samples"},
+        "lanes": set(),
+        "platform": {"models", "samples", "simulation", "lanes"},
+        "fit": {"platform", "models", "samples", "simulation", "schedule"},
+    },
+}
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 

@@ -7,9 +7,9 @@
 
 #include <vector>
 
-#include "collectives/placement.hpp"
-#include "collectives/shape.hpp"
-#include "model/schedule.hpp"
+#include "collectives/rank_order.hpp"
+#include "collectives/call_shape.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

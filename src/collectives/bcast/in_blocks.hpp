@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "collectives/blocks.hpp"
-#include "collectives/shape.hpp"
-#include "model/schedule.hpp"
+#include "collectives/call_shape.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "collectives/blocks.hpp"
-#include "collectives/shape.hpp"
+#include "collectives/call_shape.hpp"
 #include "collectives/tree.hpp"
-#include "model/schedule.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

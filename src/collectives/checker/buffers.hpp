@@ -10,7 +10,7 @@
 
 #include "collectives/checker/checker.hpp"
 #include "collectives/checker/content.hpp"
-#include "model/schedule.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "collectives/checker/buffers.hpp"
-#include "model/schedule.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

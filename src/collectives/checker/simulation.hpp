@@ -12,7 +12,7 @@
 #include "collectives/checker/buffers.hpp"
 #include "collectives/checker/checker.hpp"
 #include "collectives/checker/content.hpp"
-#include "model/schedule.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "model/schedule.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "collectives/whereabouts.hpp"
+#include "collectives/placement_file.hpp"
 
 namespace lanewise::collectives {
 namespace {

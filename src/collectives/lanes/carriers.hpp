@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "collectives/lanes/sites.hpp"
-#include "collectives/shape.hpp"
+#include "collectives/call_shape.hpp"
 
 namespace lanewise::collectives {
 

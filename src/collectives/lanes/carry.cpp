@@ -8,7 +8,7 @@
 
 #include "collectives/blocks.hpp"
 #include "collectives/lanes/flow.hpp"
-#include "collectives/placement.hpp"
+#include "collectives/rank_order.hpp"
 
 namespace lanewise::collectives {
 namespace {

@@ -15,8 +15,8 @@
 #pragma once
 
 #include "collectives/lanes/plan.hpp"
-#include "collectives/shape.hpp"
-#include "model/schedule.hpp"
+#include "collectives/call_shape.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "collectives/lanes/plan.hpp"
-#include "collectives/shape.hpp"
+#include "collectives/call_shape.hpp"
 
 namespace lanewise::collectives {
 

@@ -7,7 +7,7 @@
 
 #include "collectives/lanes/shares.hpp"
 #include "collectives/lanes/sites.hpp"
-#include "model/network.hpp"
+#include "model/simulation/network.hpp"
 
 namespace lanewise::collectives {
 namespace {

@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collectives/shape.hpp"
+#include "collectives/call_shape.hpp"
 
 namespace lanewise::collectives {
 

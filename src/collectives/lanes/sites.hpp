@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "collectives/shape.hpp"
+#include "collectives/call_shape.hpp"
 
 namespace lanewise::collectives {
 

@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "collectives/shape.hpp"
-#include "model/schedule.hpp"
+#include "collectives/call_shape.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

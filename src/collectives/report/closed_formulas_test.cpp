@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "collectives/predict.hpp"
-#include "model/hockney.hpp"
-#include "model/lmo.hpp"
-#include "model/loggp.hpp"
-#include "model/plogp.hpp"
+#include "model/models/hockney.hpp"
+#include "model/models/lmo.hpp"
+#include "model/models/loggp.hpp"
+#include "model/models/plogp.hpp"
 
 namespace lanewise::report {
 namespace {

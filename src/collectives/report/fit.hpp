@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "model/fit.hpp"
+#include "model/fit/fit.hpp"
 
 namespace lanewise::report {
 

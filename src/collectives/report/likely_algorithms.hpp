@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "model/told.hpp"
+#include "model/fit/expected_time.hpp"
 
 namespace lanewise::report {
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "collectives/predict.hpp"
-#include "model/lane_network.hpp"
+#include "model/platform/lane_network.hpp"
 
 namespace lanewise::report {
 namespace {

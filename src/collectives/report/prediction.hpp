@@ -8,8 +8,8 @@
 
 #include "base/json.hpp"
 #include "collectives/report/prediction_arguments.hpp"
-#include "model/network.hpp"
-#include "model/platform.hpp"
+#include "model/simulation/network.hpp"
+#include "model/platform/platform.hpp"
 
 namespace lanewise::report {
 

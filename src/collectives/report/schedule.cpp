@@ -6,7 +6,7 @@
 
 #include "collectives/checker/checker.hpp"
 #include "collectives/report/schedule_json.hpp"
-#include "model/platform.hpp"
+#include "model/platform/platform.hpp"
 
 namespace lanewise::report {
 namespace {

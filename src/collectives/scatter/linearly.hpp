@@ -5,8 +5,8 @@
 
 #pragma once
 
-#include "collectives/shape.hpp"
-#include "model/schedule.hpp"
+#include "collectives/call_shape.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

@@ -6,9 +6,9 @@
 
 #pragma once
 
-#include "collectives/placement.hpp"
-#include "collectives/shape.hpp"
-#include "model/schedule.hpp"
+#include "collectives/rank_order.hpp"
+#include "collectives/call_shape.hpp"
+#include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 

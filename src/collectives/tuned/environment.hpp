@@ -15,7 +15,7 @@
 #include <string>
 
 #include "collectives/choose.hpp"
-#include "model/network.hpp"
+#include "model/simulation/network.hpp"
 
 namespace lanewise::tuned {
 

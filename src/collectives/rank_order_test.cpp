@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/rank_order.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "collectives/tree.hpp"
+#include "model/simulation/network.hpp"
+#include "model/simulation/uniform_network.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::Ge;
+
+Shape shape_of(int ranks, int root, const model::Network& network) {
+    Shape shape;
+    shape.ranks = ranks;
+    shape.root = root;
+    shape.count = 1000;
+    shape.network = &network;
+    return shape;
+}
+
+// `slow` ranks take ten times as long over a message as the others.
+model::Network with_slow(const std::vector<int>& slow) {
+    model::Network network;
+    network.cost = [slow](int, int to, std::int64_t bytes) {
+        const bool late = std::find(slow.begin(), slow.end(), to) != slow.end();
+        return model::MessageCost{.send_s = 1e-6,
+                                  .receive_s = (late ? 1e-8 : 1e-9) * static_cast<double>(bytes)};
+    };
+    return network;
+}
+
+std::vector<int> subtrees_of(const Placement& placement, const std::vector<int>& ranks) {
+    std::vector<int> sizes;
+    for (const int rank : ranks) {
+        sizes.push_back(binomial_subtree(placement.node_of(rank), placement.ranks));
+    }
+    return sizes;
+}
+
+TEST(PlacementTest, LeavesRanksInTheirOrderWhereAllAreAlike) {
+    const auto network = model::uniform_network(6, {.latency_s = 1e-6}, {.egress_s = 1e-9});
+
+    const auto placement = lmo_placement(shape_of(6, 4, network), Direction::from_root);
+
+    EXPECT_THAT(placement.order, ElementsAre(4, 5, 0, 1, 2, 3));
+}
+
+TEST(PlacementTest, MakesLeavesOfSlowRanks) {
+    const std::vector<int> slow{2, 4, 8, 12};
+    const auto network = with_slow(slow);
+
+    const auto placement = lmo_placement(shape_of(16, 0, network), Direction::from_root);
+
+    EXPECT_THAT(subtrees_of(placement, slow), Each(1));
+}
+
+TEST(PlacementTest, GivesLargeSubtreesToFastRanks) {
+    std::vector<int> slow(64);
+    std::iota(slow.begin(), slow.end(), 0);
+    const std::vector<int> fast{13, 37, 61};
+    std::erase_if(slow, [&](int rank) { return rank == 13 || rank == 37 || rank == 61; });
+    const auto network = with_slow(slow);
+
+    const auto placement = lmo_placement(shape_of(64, 0, network), Direction::from_root);
+
+    EXPECT_THAT(subtrees_of(placement, fast), Each(Ge(16)));
+}
+
+TEST(PlacementTest, PutsEveryRankAtOneNode) {
+    const auto network = with_slow({1, 5, 6});
+    for (int ranks = 1; ranks <= 40; ++ranks) {
+        for (int root = 0; root < ranks; ++root) {
+            auto order = lmo_placement(shape_of(ranks, root, network), Direction::to_root).order;
+            ASSERT_EQ(order[0], root);
+            std::sort(order.begin(), order.end());
+            for (int rank = 0; rank < ranks; ++rank) {
+                ASSERT_EQ(order[static_cast<std::size_t>(rank)], rank);
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace lanewise::collectives

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See fit.hpp.
+
+#include "model/fit/fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+
+#include "base/statistics.hpp"
+
+namespace lanewise::model {
+namespace {
+
+std::vector<std::int64_t> sizes_of(const Observations& observations) {
+    std::set<std::int64_t> sizes;
+    for (const auto& seen : observations.all) sizes.insert(seen.message_bytes);
+    return {sizes.begin(), sizes.end()};
+}
+
+// The observations that are held back, or those that are not.
+Observations part_of(const Observations& observations, bool held) {
+    const auto sizes = sizes_of(observations);
+    Observations part{observations.conditions, {}};
+    for (const auto& seen : observations.all) {
+        const bool back =
+            seen.experiment == Experiment::collective || held_back(sizes, seen.message_bytes);
+        if (back == held) part.all.push_back(seen);
+    }
+    return part;
+}
+
+struct Misses {
+    std::size_t points = 0;
+    double squares = 0.0;
+    double worst = 0.0;
+
+    void add(double miss) {
+        ++points;
+        squares += miss * miss;
+        worst = std::max(worst, std::fabs(miss));
+    }
+    double rms() const {
+        return points == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(points));
+    }
+};
+
+std::vector<Residual> residuals_of(const Network& network, const Observations& observations,
+                                   const FitOptions& options) {
+    std::map<std::tuple<std::string, std::int64_t, std::int64_t>, Misses> by_size;
+    for (const auto& seen : observations.all) {
+        const auto told = told_s(network, seen, options.algorithms_of);
+        if (!told) continue;
+        by_size[{seen.operation, seen.message_bytes, seen.reply_bytes}].add((*told - seen.time_s) /
+                                                                            seen.time_s);
+    }
+    std::vector<Residual> residuals;
+    for (const auto& [key, misses] : by_size) {
+        const auto& [operation, bytes, reply] = key;
+        residuals.push_back({operation, bytes, reply, misses.points, misses.rms(), misses.worst});
+    }
+    return residuals;
+}
+
+template <typename Model>
+using FitModel = Result<Fitted<Model>> (*)(const Observations&);
+
+Network network_of(const Hockney& model, int ranks, const std::optional<GatherRegion>&) {
+    return network(model, ranks);
+}
+Network network_of(const LogGP& model, int ranks, const std::optional<GatherRegion>&) {
+    return network(model, ranks);
+}
+Network network_of(const PLogP& model, int ranks, const std::optional<GatherRegion>&) {
+    return network(model, ranks);
+}
+Network network_of(const Lmo& model, int ranks, const std::optional<GatherRegion>& region) {
+    return network(model, ranks, region);
+}
+
+template <typename Model>
+void give_intervals(Model& model, FitModel<Model> fit_model, const Observations& observations,
+                    const FitOptions& options) {
+    const auto wanted = parameters(model);
+    std::vector<std::vector<double>> values(wanted.size());
+    for (int i = 0; i < options.redraws; ++i) {
+        const auto draw = redrawn(observations, options.seed + static_cast<std::uint64_t>(i));
+        auto again = fit_model(draw);
+        if (!again) continue;
+        const auto found = parameters(again->model);
+        for (std::size_t p = 0; p < wanted.size() && found.size() == wanted.size(); ++p) {
+            values[p].push_back(found[p]->value);
+        }
+    }
+    const double tail = (1.0 - options.confidence) / 2.0;
+    for (std::size_t p = 0; p < wanted.size(); ++p) {
+        if (values[p].empty()) continue;
+        std::sort(values[p].begin(), values[p].end());
+        wanted[p]->low = std::min(quantile(values[p], tail), wanted[p]->value);
+        wanted[p]->high = std::max(quantile(values[p], 1.0 - tail), wanted[p]->value);
+    }
+}
+
+struct Task {
+    const Observations& observations;
+    const Observations& kept;
+    const Observations& held;
+    const FitOptions& options;
+    Fit& fit;
+};
+
+template <typename Model>
+void add_model(const Task& task, const char *name, FitModel<Model> fit_model,
+               std::optional<Model>& slot) {
+    auto fitted = fit_model(task.observations);
+    if (!fitted) {
+        task.fit.lacks.push_back(std::string(name) + ": " + fitted.failure().sentence);
+        return;
+    }
+    std::move(fitted->notes.begin(), fitted->notes.end(), std::back_inserter(task.fit.notes));
+    give_intervals(fitted->model, fit_model, task.observations, task.options);
+    const int ranks = task.observations.conditions.ranks;
+    const auto& region = task.fit.platform.gather;
+    auto& verdict = task.fit.platform.verdicts[name];
+    verdict.residuals =
+        residuals_of(network_of(fitted->model, ranks, region), task.observations, task.options);
+    if (const auto part = fit_model(task.kept)) {
+        const auto made = network_of(part->model, ranks, region);
+        Misses misses;
+        for (const auto& seen : task.held.all) {
+            const auto told = told_s(made, seen, task.options.algorithms_of);
+            if (told) misses.add((*told - seen.time_s) / seen.time_s);
+        }
+        verdict.held_back_points = misses.points;
+        verdict.held_back_rms = misses.rms();
+    }
+    slot = std::move(fitted->model);
+}
+
+// Of those that were tried on held-back points the one least off; without such points the first.
+std::string best_of(const Platform& platform) {
+    std::string best;
+    for (const auto& name : model_names()) {
+        if (!has_model(platform, name)) continue;
+        if (best.empty()) best = name;
+        const auto& verdict = platform.verdicts.at(name);
+        const auto& leader = platform.verdicts.at(best);
+        if (verdict.held_back_points == 0) continue;
+        if (leader.held_back_points == 0 || verdict.held_back_rms < leader.held_back_rms)
+            best = name;
+    }
+    return best;
+}
+
+}  // namespace
+
+bool held_back(const std::vector<std::int64_t>& sizes, std::int64_t bytes) {
+    const auto found = std::lower_bound(sizes.begin(), sizes.end(), bytes);
+    const auto index = static_cast<std::size_t>(found - sizes.begin());
+    // Never the ends: a model is asked about sizes between those it knows.
+    return index >= 2 && index + 1 < sizes.size() && index % 3 == 2;
+}
+
+Observations redrawn(const Observations& observations, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    Observations drawn{observations.conditions, {}};
+    drawn.all.reserve(observations.all.size());
+    for (const auto& seen : observations.all) {
+        // The median of n uniform numbers has a Beta distribution with both parameters (n+1)/2.
+        std::gamma_distribution<double> gamma((static_cast<double>(seen.sorted_s.size()) + 1.0) /
+                                              2.0);
+        const double below = gamma(random);
+        const double above = gamma(random);
+        auto copy = seen;
+        copy.time_s = quantile(seen.sorted_s, below / (below + above));
+        copy.sorted_s.clear();
+        drawn.all.push_back(std::move(copy));
+    }
+    return drawn;
+}
+
+Result<Fit> fit(const Observations& observations, const FitOptions& options) {
+    Fit done;
+    auto& platform = done.platform;
+    const auto& conditions = observations.conditions;
+    platform.ranks = conditions.ranks;
+    platform.hosts = conditions.hosts;
+    platform.fingerprint = {conditions.mpi_family, conditions.mpi_library, conditions.launcher,
+                            conditions.kernel,     conditions.cpus,        {}};
+    platform.gather = find_gather_region(observations);
+    const auto kept = part_of(observations, false);
+    const auto held = part_of(observations, true);
+    const Task task{observations, kept, held, options, done};
+    add_model<Hockney>(task, "hockney", fit_hockney, platform.hockney);
+    add_model<LogGP>(task, "loggp", fit_loggp, platform.loggp);
+    add_model<PLogP>(task, "plogp", fit_plogp, platform.plogp);
+    add_model<Lmo>(task, "lmo", fit_lmo, platform.lmo);
+    platform.best = best_of(platform);
+    if (platform.best.empty()) return Failure{LW_ERR_NOT_FOUND, done.lacks.front()};
+    return done;
+}
+
+}  // namespace lanewise::model

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "model/lanes/lane_cost.hpp"
+
+#include <algorithm>
+
+namespace lanewise::model {
+namespace {
+
+/* Seconds of `blocks` blocks, one after another. */
+double lan_s(const TwoSites& sites, double blocks, std::int64_t block_bytes) {
+    return blocks * static_cast<double>(block_bytes) / sites.lan_bandwidth_Bps;
+}
+
+double lane_s(const TwoSites& sites, int lanes, double blocks, std::int64_t block_bytes) {
+    return blocks * static_cast<double>(block_bytes) / sites.lane_Bps(lanes);
+}
+
+}  // namespace
+
+int TwoSites::lanes_max() const {
+    return std::min(root_site_ranks, other_site_ranks);
+}
+
+double TwoSites::lane_Bps(int lanes) const {
+    const auto row = std::min(static_cast<std::size_t>(lanes), lane_bandwidth_Bps.size());
+    return lane_bandwidth_Bps[row - 1];
+}
+
+std::int64_t blocks_across(const TwoSites& sites, int lanes) {
+    return (sites.other_site_ranks + lanes - 1) / lanes;
+}
+
+std::int64_t blocks_inside(const TwoSites& sites, int lanes) {
+    const std::int64_t n0 = sites.root_site_ranks;
+    const std::int64_t n1 = sites.other_site_ranks;
+    return n0 >= n1 ? n0 + n1 - 1 - blocks_across(sites, lanes) : n1 + lanes - 2;
+}
+
+double scatter_s(const TwoSites& sites, int lanes, std::int64_t block_bytes) {
+    const auto across = static_cast<double>(blocks_across(sites, lanes));
+    const auto inside = static_cast<double>(blocks_inside(sites, lanes));
+    return sites.wan_latency_s + lane_s(sites, lanes, across, block_bytes) +
+           lan_s(sites, inside, block_bytes) + sites.overhead_s;
+}
+
+int best_lanes(const TwoSites& sites, std::int64_t block_bytes) {
+    int best = 1;
+    for (int lanes = 2; lanes <= sites.lanes_max(); ++lanes) {
+        if (scatter_s(sites, lanes, block_bytes) < scatter_s(sites, best, block_bytes)) {
+            best = lanes;
+        }
+    }
+    return best;
+}
+
+double usual_scatter_s(const TwoSites& sites, double lan_latency_s, std::int64_t block_bytes) {
+    const int longer = std::max(sites.root_site_ranks, sites.other_site_ranks);
+    return sites.wan_latency_s + lane_s(sites, 1, sites.other_site_ranks, block_bytes) +
+           (longer - 1) * lan_latency_s + lan_s(sites, longer - 1, block_bytes);
+}
+
+Phases single_lane_phases(const TwoSites& sites, std::int64_t block_bytes) {
+    const double n1 = sites.other_site_ranks;
+    return {.prepare_s = 0.0,
+            .wan_s = sites.wan_latency_s + lane_s(sites, 1, n1, block_bytes),
+            .lan_s = sites.overhead_s + lan_s(sites, n1 - 1, block_bytes)};
+}
+
+Phases multilane_phases(const TwoSites& sites, int lanes, std::int64_t block_bytes) {
+    const double n1 = sites.other_site_ranks;
+    return {.prepare_s = sites.overhead_s + lan_s(sites, n1 + lanes - 1, block_bytes),
+            .wan_s = sites.wan_latency_s + lane_s(sites, lanes, n1 / lanes, block_bytes),
+            .lan_s = sites.overhead_s + lan_s(sites, n1 / lanes, block_bytes)};
+}
+
+}  // namespace lanewise::model

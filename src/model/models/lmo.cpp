@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See lmo.hpp; the closed formulas are in lmo_formulas.cpp.
+
+#include "model/models/lmo.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/statistics.hpp"
+#include "model/samples/experiments.hpp"
+#include "model/models/round_trips.hpp"
+
+namespace lanewise::model {
+namespace {
+
+/* One point-to-two experiment, with the round trips it is compared with. */
+struct Fork {
+    double there = 0.0; /* bytes */
+    double back = 0.0;
+    double time_s = 0.0;
+    double first_s = 0.0; /* round trip with j */
+    double second_s = 0.0;
+};
+
+using Forks = std::vector<std::vector<Fork>>; /* by root */
+
+Forks forks_of(const Observations& observations, const RoundTrips& trips) {
+    Forks forks(static_cast<std::size_t>(trips.ranks()));
+    for (const auto& seen : observations.all) {
+        if (seen.experiment != Experiment::triplet) continue;
+        const auto there = seen.message_bytes;
+        const auto back = seen.reply_bytes;
+        const auto first = trips.time_s(seen.root, seen.peer, there, back);
+        const auto second = trips.time_s(seen.root, seen.second_peer, there, back);
+        if (!first || !second) continue;
+        forks[static_cast<std::size_t>(seen.root)].push_back(
+            {static_cast<double>(there), static_cast<double>(back), seen.time_s, *first, *second});
+    }
+    return forks;
+}
+
+double fixed_of(const std::vector<Fork>& forks) {
+    std::vector<double> found;
+    for (const auto& fork : forks) {
+        if (fork.there == 0.0 && fork.back == 0.0)
+            found.push_back(fork.time_s - std::max(fork.first_s, fork.second_s));
+    }
+    return median(found);
+}
+
+double squares(const std::vector<Fork>& forks, double fixed_s, double s_per_byte) {
+    double sum = 0.0;
+    for (const auto& fork : forks) {
+        const double second_s = fork.second_s + (fork.there - fork.back) * s_per_byte;
+        const double told_s =
+            fixed_s + fork.back * s_per_byte + std::max(fork.first_s, second_s);
+        const double miss = (told_s - fork.time_s) / fork.time_s;
+        sum += miss * miss;
+    }
+    return sum;
+}
+
+// The t that makes `squares` least: a scan to find the valley, then thirds.
+double per_byte_of(const std::vector<Fork>& forks, double fixed_s) {
+    constexpr int scan = 64;
+    double most = 0.0;
+    for (const auto& fork : forks) {
+        if (fork.there > 0.0) most = std::max(most, (fork.time_s - fixed_s) / fork.there);
+    }
+    int best = 0;
+    double least = squares(forks, fixed_s, 0.0);
+    for (int i = 1; i <= scan; ++i) {
+        const double sum = squares(forks, fixed_s, most * i / scan);
+        if (!(sum < least)) continue;
+        least = sum;
+        best = i;
+    }
+    double low = most * std::max(best - 1, 0) / scan;
+    double high = most * std::min(best + 1, scan) / scan;
+    while (high - low > 1e-9 * most) {
+        const double third = (high - low) / 3.0;
+        if (squares(forks, fixed_s, low + third) <= squares(forks, fixed_s, high - third)) {
+            high -= third;
+        } else {
+            low += third;
+        }
+    }
+    return (low + high) / 2.0;
+}
+
+// Where j, which is served first, always answers later than k, what k cost is not seen.
+bool tells_per_byte(const std::vector<Fork>& forks, double s_per_byte) {
+    constexpr double nearly = 1.0 - 1e-3;
+    return std::any_of(forks.begin(), forks.end(), [&](const Fork& fork) {
+        const double second_s = fork.second_s + (fork.there - fork.back) * s_per_byte;
+        return fork.back > 0.0 || (fork.there > 0.0 && second_s > nearly * fork.first_s);
+    });
+}
+
+bool has_zero(const std::vector<Fork>& forks) {
+    return std::any_of(forks.begin(), forks.end(),
+                       [](const Fork& fork) { return fork.there == 0.0 && fork.back == 0.0; });
+}
+
+bool has_some(const std::vector<Fork>& forks) {
+    return std::any_of(forks.begin(), forks.end(),
+                       [](const Fork& fork) { return fork.there > 0.0; });
+}
+
+/* What a message costs on a link and its two processors together: half a round trip, a slope. */
+Links<Line> whole_ways(const RoundTrips& trips) {
+    Links<Line> ways(trips.ranks());
+    ways.each([&](int i, int j, Line& way) {
+        auto marks = trips.marks(i, j);
+        const double empty_s = *trips.time_s(i, j, 0, 0);
+        for (auto& mark : marks) mark.y -= empty_s;
+        way.intercept = empty_s / 2.0;
+        way.slope = std::max(fit_slope(marks), 0.0);
+    });
+    return ways;
+}
+
+// A link gets what its processors leave of the way. Where they leave less than nothing, it gets
+// nothing and they are made smaller alike, so that the way stays as long as it was measured.
+void share_out(Lmo& model, const Links<Line>& ways, double Line::*whole,
+               Parameter LmoProcessor::*part, Parameter LmoLink::*rest, const std::string& what,
+               std::vector<std::string>& notes) {
+    ways.each([&](int i, int j, const Line& way) {
+        auto& a = (model.processors[static_cast<std::size_t>(i)].*part).value;
+        auto& b = (model.processors[static_cast<std::size_t>(j)].*part).value;
+        if (a + b <= way.*whole) return;
+        note_cut(notes, "lmo: " + what + " of " + link_name(i, j), way.*whole - a - b);
+        const double share = way.*whole / (a + b);
+        a *= share;
+        b *= share;
+    });
+    model.links.each([&](int i, int j, LmoLink& link) {
+        const double a = (model.processors[static_cast<std::size_t>(i)].*part).value;
+        const double b = (model.processors[static_cast<std::size_t>(j)].*part).value;
+        link.*rest = Parameter(std::max(ways.at(i, j).*whole - a - b, 0.0));
+    });
+}
+
+}  // namespace
+
+Result<Fitted<Lmo>> fit_lmo(const Observations& observations) {
+    const RoundTrips trips(observations);
+    const int ranks = trips.ranks();
+    if (ranks < 3)
+        return lacking("third rank, which LMO's triplets need,", "triplets", observations);
+    if (const auto link = trips.missing(2))
+        return lacking(link_name(link->first, link->second), "pairs", observations);
+    const auto forks = forks_of(observations, trips);
+    Fitted<Lmo> fitted;
+    auto& model = fitted.model;
+    for (int rank = 0; rank < ranks; ++rank) {
+        const auto& mine = forks[static_cast<std::size_t>(rank)];
+        const auto of_rank = " of rank " + std::to_string(rank);
+        if (!has_zero(mine) || !has_some(mine))
+            return lacking(
+                "triplets" + of_rank + " at size 0 and above, with pairs at these sizes,",
+                "triplets", observations);
+        LmoProcessor processor;
+        const double fixed_s = fixed_of(mine);
+        note_cut(fitted.notes, "lmo: fixed time" + of_rank, fixed_s);
+        processor.fixed_s = Parameter(std::max(fixed_s, 0.0));
+        processor.s_per_byte = Parameter(per_byte_of(mine, processor.fixed_s.value));
+        if (!tells_per_byte(mine, processor.s_per_byte.value))
+            fitted.notes.push_back("lmo: the processor time a byte" + of_rank + " cannot be told "
+                                   "apart from its links'; measure with: " +
+                                   command_for("triplets-same", observations.conditions));
+        model.processors.push_back(processor);
+    }
+    model.links = Links<LmoLink>(ranks);
+    const auto ways = whole_ways(trips);
+    share_out(model, ways, &Line::intercept, &LmoProcessor::fixed_s, &LmoLink::latency_s, "latency",
+              fitted.notes);
+    share_out(model, ways, &Line::slope, &LmoProcessor::s_per_byte, &LmoLink::s_per_byte,
+              "time a byte", fitted.notes);
+    return fitted;
+}
+
+std::vector<Parameter *> parameters(Lmo& model) {
+    std::vector<Parameter *> all;
+    for (auto& processor : model.processors) {
+        all.push_back(&processor.fixed_s);
+        all.push_back(&processor.s_per_byte);
+    }
+    model.links.each([&](int, int, LmoLink& link) {
+        all.push_back(&link.latency_s);
+        all.push_back(&link.s_per_byte);
+    });
+    return all;
+}
+
+LmoProcessor mean_processor(const Lmo& model) {
+    LmoProcessor mean;
+    const auto count = static_cast<double>(model.processors.size());
+    for (const auto& processor : model.processors) {
+        mean.fixed_s.value += processor.fixed_s.value / count;
+        mean.s_per_byte.value += processor.s_per_byte.value / count;
+    }
+    return mean;
+}
+
+LmoLink mean_link(const Lmo& model) {
+    LmoLink mean;
+    const auto count = static_cast<double>(model.links.count());
+    model.links.each([&](int, int, const LmoLink& link) {
+        mean.latency_s.value += link.latency_s.value / count;
+        mean.s_per_byte.value += link.s_per_byte.value / count;
+    });
+    return mean;
+}
+
+Lmo resized(const Lmo& model, int ranks) {
+    const int known = model.links.ranks();
+    Lmo other{std::vector<LmoProcessor>(static_cast<std::size_t>(ranks), mean_processor(model)),
+              Links<LmoLink>(ranks)};
+    std::copy_n(model.processors.begin(), std::min(ranks, known), other.processors.begin());
+    const auto mean = mean_link(model);
+    other.links.each([&](int i, int j, LmoLink& link) {
+        link = j < known ? model.links.at(i, j) : mean;
+    });
+    return other;
+}
+
+Network network(const Lmo& model, int ranks, const std::optional<GatherRegion>& region) {
+    Network network;
+    network.ranks = ranks;
+    network.cost = [model, region, processor = mean_processor(model), link = mean_link(model)](
+                       int from, int to, std::int64_t bytes) {
+        const int known = model.links.ranks();
+        const auto at = [&](int rank) -> const LmoProcessor& {
+            return rank < known ? model.processors[static_cast<std::size_t>(rank)] : processor;
+        };
+        const bool measured = from < known && to < known && from != to;
+        const auto size = static_cast<double>(bytes);
+        const double wire_s = (measured ? model.links.at(from, to) : link).time_s(size);
+        const bool serial = region && region->serial(bytes);
+        return MessageCost{.send_s = at(from).time_s(size),
+                           .latency_s = serial ? 0.0 : wire_s,
+                           .ingress_s = serial ? wire_s : 0.0,
+                           .receive_s = at(to).time_s(size)};
+    };
+    return network;
+}
+
+}  // namespace lanewise::model

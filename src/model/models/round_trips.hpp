@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Round trips: all pairs' times by link, message and reply, for the fits.
+
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "model/models/line.hpp"
+#include "model/samples/observation.hpp"
+#include "model/models/parameter.hpp"
+
+namespace lanewise::model {
+
+class RoundTrips {
+  public:
+    explicit RoundTrips(const Observations& observations);
+
+    int ranks() const { return links_.ranks(); }
+    /* The first link without a round trip at `sizes_min` different sizes, if there is one. */
+    std::optional<std::pair<int, int>> missing(std::size_t sizes_min) const;
+    /* A message of `there` and one of `back` bytes; from half trips where it was not measured. */
+    std::optional<double> time_s(int a, int b, std::int64_t there, std::int64_t back) const;
+    /* The round trip of the smallest messages, and their size. */
+    double smallest_s(int a, int b) const;
+    std::int64_t smallest_bytes(int a, int b) const;
+    /* x: bytes both ways together. */
+    std::vector<Mark> marks(int a, int b) const;
+
+  private:
+    using Sizes = std::pair<std::int64_t, std::int64_t>;
+    Links<std::map<Sizes, double>> links_;
+};
+
+}  // namespace lanewise::model

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See trains.hpp.
+
+#include "model/models/trains.hpp"
+
+#include <algorithm>
+
+#include "base/statistics.hpp"
+#include "base/train.hpp"
+#include "model/samples/experiments.hpp"
+#include "model/models/round_trips.hpp"
+
+namespace lanewise::model {
+namespace {
+
+using Gathered = std::map<std::int64_t, std::vector<double>>;
+
+BySize medians(const Gathered& gathered) {
+    BySize all;
+    for (const auto& [bytes, times] : gathered) all[bytes] = median(times);
+    return all;
+}
+
+}  // namespace
+
+Result<TrainTimes> train_times(const Observations& observations) {
+    const RoundTrips trips(observations);
+    Gathered intervals;
+    Gathered sends;
+    Gathered receives;
+    Gathered round_trips;
+    for (const auto& seen : observations.all) {
+        const auto bytes = seen.message_bytes;
+        if (seen.experiment == Experiment::send) sends[bytes].push_back(seen.time_s);
+        if (seen.experiment == Experiment::receive) receives[bytes].push_back(seen.time_s);
+        if (seen.experiment == Experiment::pair && seen.reply_bytes == bytes)
+            round_trips[bytes].push_back(seen.time_s);
+        if (seen.experiment != Experiment::train) continue;
+        const auto one = trips.time_s(seen.root, seen.peer, bytes, 0);
+        if (one) intervals[bytes].push_back((seen.time_s - *one) / (train_length - 1));
+    }
+    if (round_trips.empty()) return lacking("round trips", "pairs", observations);
+    if (intervals.size() < 2)
+        return lacking("trains at two sizes, with pairs at these and 0,", "trains", observations);
+    if (sends.empty()) return lacking("sends", "sends", observations);
+    if (receives.empty()) return lacking("receives", "receives", observations);
+    return TrainTimes{medians(intervals), medians(sends), medians(receives), medians(round_trips)};
+}
+
+MessageCost spaced_message(double message_s, double interval_s, double send_s, double receive_s) {
+    const double interface_s = std::clamp(interval_s, 0.0, message_s);
+    MessageCost cost{.egress_s = interface_s, .ingress_s = interface_s};
+    double left_s = message_s - interface_s;
+    cost.receive_s = std::min(receive_s, left_s);
+    left_s -= cost.receive_s;
+    cost.send_s = std::min(send_s, left_s);
+    cost.latency_s = left_s - cost.send_s;
+    return cost;
+}
+
+}  // namespace lanewise::model

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Trains: what LogGP and PLogP are estimated from beside round trips: the time
+// from one message to the next, and what a send and a receive cost their
+// processor. One number a size, the median over all pairs of ranks.
+
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "model/simulation/network.hpp"
+#include "model/samples/observation.hpp"
+
+namespace lanewise::model {
+
+using BySize = std::map<std::int64_t, double>;
+
+struct TrainTimes {
+    BySize interval_s;  /* (train - round trip) / (length - 1) */
+    BySize send_s;
+    BySize receive_s;
+    BySize round_trip_s; /* the same size both ways */
+};
+
+/* Fails with the experiment to make where one of the four is lacking. */
+Result<TrainTimes> train_times(const Observations& observations);
+
+/*
+ * The message that takes `message_s` alone and follows another after
+ * `interval_s`: the interfaces have the interval, the processors what is left
+ * of the way, up to send_s and receive_s, the wire the rest.
+ */
+MessageCost spaced_message(double message_s, double interval_s, double send_s, double receive_s);
+
+}  // namespace lanewise::model

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "model/platform/lane_network.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace lanewise::model {
+namespace {
+
+std::size_t index(int number) {
+    return static_cast<std::size_t>(number);
+}
+
+const LaneCurve *curve_between(const Platform& platform, const std::string& from,
+                               const std::string& to) {
+    for (const auto& curve : platform.lanes) {
+        if (curve.from == from && curve.to == to) return &curve;
+    }
+    return nullptr;
+}
+
+/* What a message between two sites, or inside one, needs. */
+struct Way {
+    double latency_s = 0.0;
+    double s_per_byte = 0.0;
+    int shared_link = -1;
+};
+
+using Ways = std::map<std::pair<int, int>, Way>;
+
+Way inside(const Platform& platform, const std::string& site) {
+    for (const auto& lan : platform.lans) {
+        if (lan.site == site && lan.bandwidth_Bps > 0.0)
+            return {lan.latency_s, 1.0 / lan.bandwidth_Bps, -1};
+    }
+    return {};
+}
+
+std::vector<int> numbered(const std::vector<std::string>& names, int ranks,
+                          std::vector<std::string>& distinct) {
+    std::vector<int> numbers;
+    for (int rank = 0; rank < ranks; ++rank) {
+        const auto& name = names[index(rank)];
+        const auto found = std::find(distinct.begin(), distinct.end(), name);
+        numbers.push_back(static_cast<int>(found - distinct.begin()));
+        if (found == distinct.end()) distinct.push_back(name);
+    }
+    return numbers;
+}
+
+}  // namespace
+
+bool knows_lanes(const Platform& platform) {
+    const std::set<std::string> sites(platform.sites.begin(), platform.sites.end());
+    if (sites.size() < 2) return false;
+    for (const auto& from : sites) {
+        for (const auto& to : sites) {
+            if (from == to) continue;
+            const auto *curve = curve_between(platform, from, to);
+            if (!curve || curve->bandwidth_Bps.empty()) return false;
+        }
+    }
+    return true;
+}
+
+Result<Network> lane_network(const Platform& platform, int ranks) {
+    if (!knows_lanes(platform) || ranks > static_cast<int>(platform.sites.size())) {
+        return Failure{LW_ERR_NOT_FOUND, "the platform has no lane curves for these ranks; "
+                                         "lanewise measure lanes writes them"};
+    }
+    Network network;
+    network.ranks = ranks;
+    std::vector<std::string> names;
+    const auto site = numbered(platform.sites, ranks, names);
+    std::vector<std::string> hosts;
+    network.host = numbered(platform.hosts, ranks, hosts);
+    Ways ways;
+    for (std::size_t from = 0; from < names.size(); ++from) {
+        for (std::size_t to = 0; to < names.size(); ++to) {
+            auto& way = ways[{static_cast<int>(from), static_cast<int>(to)}];
+            if (from == to) {
+                way = inside(platform, names[from]);
+                continue;
+            }
+            const auto *curve = curve_between(platform, names[from], names[to]);
+            way = {curve->latency_s, 1.0 / curve->bandwidth_Bps[0],
+                   static_cast<int>(network.shared_links.size())};
+            network.shared_links.push_back({curve->bandwidth_Bps});
+        }
+    }
+    network.cost = [ways, site, host = network.host](int from, int to, std::int64_t bytes) {
+        if (host[index(from)] == host[index(to)]) return MessageCost{};
+        const auto& way = ways.at({site[index(from)], site[index(to)]});
+        const double wire_s = way.s_per_byte * static_cast<double>(bytes);
+        return MessageCost{.egress_s = wire_s,
+                           .latency_s = way.latency_s,
+                           .ingress_s = wire_s,
+                           .shared_link = way.shared_link};
+    };
+    return network;
+}
+
+Result<TwoSites> two_sites(const Platform& platform, int root) {
+    const std::set<std::string> names(platform.sites.begin(), platform.sites.end());
+    if (names.size() != 2 || !knows_lanes(platform)) {
+        return Failure{LW_ERR_UNSUPPORTED, "the cost model of paper 001 is of two sites"};
+    }
+    const auto& home = platform.sites[index(root)];
+    const auto& other = home == *names.begin() ? *names.rbegin() : *names.begin();
+    const auto *curve = curve_between(platform, home, other);
+    TwoSites sites;
+    sites.root_site_ranks =
+        static_cast<int>(std::count(platform.sites.begin(), platform.sites.end(), home));
+    sites.other_site_ranks =
+        static_cast<int>(std::count(platform.sites.begin(), platform.sites.end(), other));
+    sites.wan_latency_s = curve->latency_s;
+    const auto lan = inside(platform, home);
+    sites.lan_bandwidth_Bps = lan.s_per_byte > 0.0 ? 1.0 / lan.s_per_byte : 0.0;
+    sites.overhead_s = lan.latency_s;
+    // The curve holds what P lanes carry together, the paper's b(P) is of each.
+    for (std::size_t i = 0; i < curve->bandwidth_Bps.size(); ++i) {
+        sites.lane_bandwidth_Bps.push_back(curve->bandwidth_Bps[i] / static_cast<double>(i + 1));
+    }
+    return sites;
+}
+
+}  // namespace lanewise::model

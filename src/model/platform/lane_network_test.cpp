@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A platform of two sites, priced and put into the paper's cost model.
+
+#include "model/platform/lane_network.hpp"
+
+#include <gtest/gtest.h>
+
+#include "model/simulation/price.hpp"
+
+namespace lanewise::model {
+namespace {
+
+constexpr double lane_Bps = 25e6;
+constexpr double lan_Bps = 1e9;
+constexpr double delay_s = 0.005;
+
+/* Two hosts a site; a second lane adds nothing. */
+Platform two_site_platform() {
+    Platform platform;
+    platform.ranks = 4;
+    platform.hosts = {"a1", "a2", "b1", "b2"};
+    platform.sites = {"a", "a", "b", "b"};
+    platform.lanes = {{"a", "b", delay_s, {lane_Bps, lane_Bps}},
+                      {"b", "a", delay_s, {lane_Bps, lane_Bps}}};
+    platform.lans = {{"a", 0.0, lan_Bps}, {"b", 0.0, lan_Bps}};
+    platform.best = "lanes";
+    return platform;
+}
+
+double one_message_s(const Network& network, int from, int to, std::int64_t bytes) {
+    const auto schedule_of = [&](int rank) {
+        Builder steps;
+        if (rank == from) steps.send(to, {Place::send, 0}, bytes);
+        if (rank == to) steps.receive(from, {Place::receive, 0}, bytes);
+        return steps.finish();
+    };
+    return price(network, 4, schedule_of, 1).total_s;
+}
+
+TEST(LaneNetwork, TakesLatencyAndOneLaneBetweenSites) {
+    const auto network = lane_network(two_site_platform(), 4);
+
+    ASSERT_TRUE(network);
+    EXPECT_NEAR(one_message_s(*network, 0, 2, 25'000'000), delay_s + 1.0, 1e-9);
+}
+
+TEST(LaneNetwork, TakesTheLanInsideASite) {
+    const auto network = lane_network(two_site_platform(), 4);
+
+    ASSERT_TRUE(network);
+    EXPECT_NEAR(one_message_s(*network, 0, 1, 1'000'000), 0.001, 1e-9);
+}
+
+TEST(LaneNetwork, SharesWhatLanesCarryTogether) {
+    const auto network = lane_network(two_site_platform(), 4);
+    ASSERT_TRUE(network);
+    const auto schedule_of = [&](int rank) {
+        Builder steps;
+        if (rank < 2) steps.send(rank + 2, {Place::send, 0}, 25'000'000);
+        if (rank >= 2) steps.receive(rank - 2, {Place::receive, 0}, 25'000'000);
+        return steps.finish();
+    };
+
+    EXPECT_NEAR(price(*network, 4, schedule_of, 1).total_s, delay_s + 2.0, 1e-6);
+}
+
+TEST(LaneNetwork, IsRefusedWhereACurveIsMissing) {
+    auto platform = two_site_platform();
+    platform.lanes.pop_back();
+
+    EXPECT_FALSE(knows_lanes(platform));
+    EXPECT_FALSE(lane_network(platform, 4));
+}
+
+TEST(LaneNetwork, GivesThePapersModelWhatEachLaneCarries) {
+    const auto sites = two_sites(two_site_platform(), 0);
+
+    ASSERT_TRUE(sites);
+    EXPECT_DOUBLE_EQ(sites->lane_Bps(1), lane_Bps);
+    EXPECT_DOUBLE_EQ(sites->lane_Bps(2), lane_Bps / 2);
+    EXPECT_EQ(sites->root_site_ranks, 2);
+}
+
+TEST(LaneNetwork, IsKeptInPlatformJson) {
+    const auto read = platform_from_json(to_json(two_site_platform()), "platform.json");
+
+    ASSERT_TRUE(read) << read.failure().sentence;
+    EXPECT_EQ(read->sites, two_site_platform().sites);
+    EXPECT_DOUBLE_EQ(read->lanes[0].latency_s, delay_s);
+    EXPECT_DOUBLE_EQ(read->lans[1].bandwidth_Bps, lan_Bps);
+}
+
+}  // namespace
+}  // namespace lanewise::model

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See platform.hpp; the file is in platform_read.cpp and platform_write.cpp.
+
+#include "model/platform/platform.hpp"
+
+#include "model/platform/lane_network.hpp"
+
+namespace lanewise::model {
+const std::vector<std::string>& model_names() {
+    static const std::vector<std::string> names{"hockney", "loggp", "plogp", "lmo"};
+    return names;
+}
+
+bool has_model(const Platform& platform, const std::string& name) {
+    return (name == "hockney" && platform.hockney) || (name == "loggp" && platform.loggp) ||
+           (name == "plogp" && platform.plogp) || (name == "lmo" && platform.lmo) ||
+           (name == "lanes" && knows_lanes(platform));
+}
+
+Result<Network> network(const Platform& platform, const std::string& name, int ranks) {
+    const auto& wanted = name.empty() ? platform.best : name;
+    if (ranks < 1)
+        return Failure{LW_ERR_ARGUMENT, std::to_string(ranks) + " ranks; there is at least 1"};
+    if (!has_model(platform, wanted)) {
+        std::string fitted;
+        for (const auto& known : model_names()) {
+            if (has_model(platform, known)) fitted += (fitted.empty() ? "" : ", ") + known;
+        }
+        return Failure{LW_ERR_NOT_FOUND,
+                       "the platform has no model \"" + wanted + "\"; it has " +
+                           (fitted.empty() ? "none, fit it anew with lanewise fit" : fitted)};
+    }
+    if (wanted == "hockney") return network(*platform.hockney, ranks);
+    if (wanted == "loggp") return network(*platform.loggp, ranks);
+    if (wanted == "plogp") return network(*platform.plogp, ranks);
+    if (wanted == "lanes") return lane_network(platform, ranks);
+    return network(*platform.lmo, ranks, platform.gather);
+}
+
+Result<std::shared_ptr<const Network>> read_network(const std::string& path, int ranks) {
+    const auto platform = read_platform(path);
+    if (!platform) return platform.failure();
+    const auto found = network(*platform, "", ranks);
+    if (!found) return found.failure();
+    return std::make_shared<const Network>(*found);
+}
+
+}  // namespace lanewise::model

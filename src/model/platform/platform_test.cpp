@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// platform.json: what is written is read again, and what is wrong is refused
+// by the name of the key, the rank or the link.
+
+#include "model/platform/platform.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "model/fit/fit.hpp"
+#include "model/testing/synthetic.hpp"
+#include "model/simulation/uniform_network.hpp"
+
+namespace lanewise::model {
+namespace {
+
+using ::testing::HasSubstr;
+
+Platform some_platform(int ranks) {
+    const auto network =
+        uniform_network(ranks, {.send_s = 1e-6, .latency_s = 1e-5, .receive_s = 1e-6},
+                        {.send_s = 1e-9, .latency_s = 4e-9, .receive_s = 1e-9});
+    const auto seen = Synthetic(network, 0.01)
+                          .pairs(all_sizes())
+                          .triplets({0, 1024, 65536})
+                          .trains(all_sizes())
+                          .sends(all_sizes())
+                          .receives(all_sizes())
+                          .observations();
+    auto platform = fit(seen, {.redraws = 20, .algorithms_of = {}})->platform;
+    platform.lanewise = "0.1.0";
+    platform.created = "2026-01-01T00:00:00Z";
+    platform.fingerprint.settings["net.ipv4.tcp_rmem"] = "4096 131072 6291456";
+    platform.gather = GatherRegion{1024, 65536, 0.2, {{1024, 0.0}, {65536, 0.1}}};
+    platform.lanes = {{"here", "there", 5e-3, {1e8, 2e8}}};
+    platform.disks = {{"/scratch", 1e9, 5e8}};
+    return platform;
+}
+
+Json some_json() {
+    static const Json json = to_json(some_platform(4));
+    return json;
+}
+
+std::string refusal_of(const Json& json) {
+    const auto read = platform_from_json(json, "platform.json");
+    return read ? "it was read" : read.failure().sentence;
+}
+
+TEST(PlatformTest, IsReadAsItWasWritten) {
+    const auto json = some_json();
+    const auto read = platform_from_json(json, "platform.json");
+    ASSERT_TRUE(read) << read.failure().sentence;
+    EXPECT_EQ(to_json(*read), json);
+    for (const auto& name : model_names()) EXPECT_TRUE(has_model(*read, name)) << name;
+}
+
+TEST(PlatformTest, RefusesAKeyThatItDoesNotKnowWhereverItStands) {
+    const std::vector<std::pair<std::string, std::string>> places = {
+        {"", "surprise"},
+        {"/fingerprint", "fingerprint.surprise"},
+        {"/fingerprint/mpi", "fingerprint.mpi.surprise"},
+        {"/models", "models.surprise"},
+        {"/models/lmo", "models.lmo.surprise"},
+        {"/models/lmo/links/2", "models.lmo.links[2].surprise"},
+        {"/models/lmo/links/2/latency_s", "models.lmo.links[2].latency_s.surprise"},
+        {"/models/plogp/sizes/0", "models.plogp.sizes[0].surprise"},
+        {"/models/loggp/held_out", "models.loggp.held_out.surprise"},
+        {"/models/hockney/residuals/1", "models.hockney.residuals[1].surprise"},
+        {"/gather", "gather.surprise"},
+        {"/lanes/0", "lanes[0].surprise"},
+        {"/disks/0", "disks[0].surprise"},
+    };
+    for (const auto& [place, name] : places) {
+        auto json = some_json();
+        json[Json::json_pointer(place)]["surprise"] = 1;
+        EXPECT_EQ(refusal_of(json), "platform.json: unknown key '" + name + "'");
+    }
+}
+
+TEST(PlatformTest, NamesEveryKeyThatIsMissing) {
+    for (const auto *place : {"/ranks", "/hosts", "/best", "/fingerprint/kernel",
+                              "/models/loggp/gap_s", "/models/lmo/processors/1/fixed_s/low"}) {
+        auto patched = some_json().patch(Json::array({{{"op", "remove"}, {"path", place}}}));
+        const auto key = std::string(place).substr(std::string(place).rfind('/') + 1);
+        EXPECT_THAT(refusal_of(patched), HasSubstr("no key '" + key + "'"));
+    }
+}
+
+TEST(PlatformTest, NamesALinkThatIsNotThereAndHowToMeasureIt) {
+    auto json = some_json();
+    json["models"]["lmo"]["links"].erase(5);
+    EXPECT_THAT(refusal_of(json), HasSubstr("platform.json: has no link 2-3: measure it with "
+                                            "lanewise measure pairs -n 4"));
+}
+
+TEST(PlatformTest, NamesALinkThatIsThereTwiceAndARankThatIsNot) {
+    auto twice = some_json();
+    twice["models"]["hockney"]["links"][1] = twice["models"]["hockney"]["links"][0];
+    EXPECT_THAT(refusal_of(twice), HasSubstr("link 0-1 twice"));
+    auto lost = some_json();
+    lost["models"]["lmo"]["processors"].erase(3);
+    EXPECT_THAT(refusal_of(lost), HasSubstr("lack rank 3"));
+    auto stranger = some_json();
+    stranger["models"]["lmo"]["links"][0]["ranks"] = {0, 4};
+    EXPECT_THAT(refusal_of(stranger), HasSubstr("none of the 4"));
+}
+
+TEST(PlatformTest, RefusesValuesOfTheWrongKind) {
+    const std::vector<std::tuple<std::string, Json, std::string>> slips = {
+        {"/ranks", -1, "ranks is no integer"},
+        {"/hosts", "one", "hosts is no list"},
+        {"/hosts/0", 1, "hosts holds what is no text"},
+        {"/created", 5, "created is no text"},
+        {"/models/loggp", Json::array(), "models.loggp is no object"},
+        {"/models/loggp/gap_s/value", "fast", "gap_s.value is no number"},
+        {"/models/loggp/gap_s/value", -1.0, "gap_s is below 0"},
+        {"/models/plogp/sizes/1/message_bytes", 0, "does not rise"},
+        {"/best", "luck", "lacks: luck"},
+        {"/version", 2, "upgrade lanewise"},
+        {"/schema", "lanewise-tuning", "no platform"},
+    };
+    for (const auto& [place, value, words] : slips) {
+        auto json = some_json();
+        json[Json::json_pointer(place)] = value;
+        EXPECT_THAT(refusal_of(json), HasSubstr(words)) << place;
+    }
+}
+
+TEST(PlatformTest, SaysThatAFileIsNotJsonOrNotThere) {
+    const auto path = std::filesystem::temp_directory_path() / "lanewise-not-a-platform.json";
+    std::ofstream(path) << "{";
+    EXPECT_THAT(read_platform(path).failure().sentence, HasSubstr("not JSON"));
+    std::filesystem::remove(path);
+    EXPECT_THAT(read_platform(path).failure().sentence, HasSubstr("cannot be read"));
+}
+
+TEST(PlatformTest, WritesTheWholeFileOrNothing) {
+    const auto folder = std::filesystem::temp_directory_path() / "lanewise-platform-test";
+    std::filesystem::create_directories(folder);
+    const auto platform = some_platform(3);
+    ASSERT_TRUE(write_platform(platform, folder / "p.json"));
+    EXPECT_EQ(to_json(*read_platform(folder / "p.json")), to_json(platform));
+    EXPECT_FALSE(write_platform(platform, folder / "no" / "p.json"));
+    const auto files = std::distance(std::filesystem::directory_iterator(folder), {});
+    EXPECT_EQ(files, 1);
+    std::filesystem::remove_all(folder);
+}
+
+TEST(PlatformTest, MakesANetworkOfEveryModelAndNamesOneThatItLacks) {
+    auto platform = some_platform(3);
+    for (const auto& name : model_names()) {
+        const auto made = network(platform, name, 1000);
+        ASSERT_TRUE(made);
+        EXPECT_EQ(made->ranks, 1000);
+        EXPECT_GT(made->cost(0, 999, 1000).send_s + made->cost(0, 999, 1000).egress_s, 0.0);
+    }
+    platform.lmo.reset();
+    EXPECT_THAT(network(platform, "lmo", 3).failure().sentence,
+                HasSubstr("it has hockney, loggp, plogp"));
+    EXPECT_FALSE(network(platform, "hockney", 0));
+}
+
+}  // namespace
+}  // namespace lanewise::model

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// platform.json, written key by key.
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "model/platform/platform.hpp"
+
+namespace lanewise::model {
+namespace {
+
+constexpr int schema_version = 2;
+
+Json written(const Parameter& parameter) {
+    return {{"value", parameter.value}, {"low", parameter.low}, {"high", parameter.high}};
+}
+
+template <typename Table>
+Json written_links(const Table& links) {
+    Json list = Json::array();
+    links.each([&](int i, int j, const auto& link) {
+        list.push_back({{"ranks", {i, j}},
+                        {"latency_s", written(link.latency_s)},
+                        {"s_per_byte", written(link.s_per_byte)}});
+    });
+    return list;
+}
+
+Json written(const Hockney& model) {
+    return {{"links", written_links(model.links)}};
+}
+
+Json written(const LogGP& model) {
+    return {{"latency_s", written(model.latency_s)},
+            {"overhead_s", written(model.overhead_s)},
+            {"gap_s", written(model.gap_s)},
+            {"gap_s_per_byte", written(model.gap_s_per_byte)}};
+}
+
+Json written(const PLogP& model) {
+    Json sizes = Json::array();
+    for (const auto& size : model.sizes) {
+        sizes.push_back({{"message_bytes", size.message_bytes},
+                         {"send_s", written(size.send_s)},
+                         {"receive_s", written(size.receive_s)},
+                         {"gap_s", written(size.gap_s)}});
+    }
+    return {{"latency_s", written(model.latency_s)}, {"sizes", sizes}};
+}
+
+Json written(const Lmo& model) {
+    Json processors = Json::array();
+    for (std::size_t rank = 0; rank < model.processors.size(); ++rank) {
+        const auto& processor = model.processors[rank];
+        processors.push_back({{"rank", rank},
+                              {"fixed_s", written(processor.fixed_s)},
+                              {"s_per_byte", written(processor.s_per_byte)}});
+    }
+    return {{"processors", processors}, {"links", written_links(model.links)}};
+}
+
+template <typename Model>
+void write_model(const Platform& platform, const char *name, const std::optional<Model>& model,
+                 Json& models) {
+    if (!model) return;
+    auto json = written(*model);
+    const auto found = platform.verdicts.find(name);
+    const auto verdict = found == platform.verdicts.end() ? Verdict{} : found->second;
+    json["held_out"] = {{"points", verdict.held_back_points},
+                        {"relative_rms", verdict.held_back_rms}};
+    json["residuals"] = Json::array();
+    for (const auto& residual : verdict.residuals) {
+        json["residuals"].push_back({{"operation", residual.operation},
+                                     {"message_bytes", residual.message_bytes},
+                                     {"reply_bytes", residual.reply_bytes},
+                                     {"points", residual.points},
+                                     {"relative_rms", residual.relative_rms},
+                                     {"relative_worst", residual.relative_worst}});
+    }
+    models[name] = std::move(json);
+}
+
+Json written(const GatherRegion& region) {
+    Json probabilities = Json::array();
+    for (const auto& at : region.probabilities) {
+        probabilities.push_back(
+            {{"message_bytes", at.message_bytes}, {"probability", at.probability}});
+    }
+    return {{"m1_bytes", region.m1_bytes},
+            {"m2_bytes", region.m2_bytes},
+            {"escalation_s", region.escalation_s},
+            {"probabilities", probabilities}};
+}
+
+Failure io_failure(const std::string& path, const std::string& what) {
+    return {LW_ERR_IO, path + " " + what + ": " + std::strerror(errno)};
+}
+
+}  // namespace
+
+Json to_json(const Platform& platform) {
+    const auto& fingerprint = platform.fingerprint;
+    Json models = Json::object();
+    write_model(platform, "hockney", platform.hockney, models);
+    write_model(platform, "loggp", platform.loggp, models);
+    write_model(platform, "plogp", platform.plogp, models);
+    write_model(platform, "lmo", platform.lmo, models);
+    Json json = {
+        {"schema", "lanewise-platform"},
+        {"version", schema_version},
+        {"lanewise", platform.lanewise},
+        {"created", platform.created},
+        {"ranks", platform.ranks},
+        {"hosts", platform.hosts},
+        {"fingerprint",
+         {{"mpi", {{"family", fingerprint.mpi_family}, {"library", fingerprint.mpi_library}}},
+          {"launcher", fingerprint.launcher},
+          {"kernel", fingerprint.kernel},
+          {"cpus", fingerprint.cpus},
+          {"settings", Json(fingerprint.settings)}}},
+        {"best", platform.best},
+        {"models", models}};
+    if (platform.gather) json["gather"] = written(*platform.gather);
+    if (!platform.sites.empty()) json["sites"] = platform.sites;
+    for (const auto& lane : platform.lanes) {
+        json["lanes"].push_back({{"from", lane.from},
+                                 {"to", lane.to},
+                                 {"latency_s", lane.latency_s},
+                                 {"bandwidth_Bps", lane.bandwidth_Bps}});
+    }
+    for (const auto& lan : platform.lans) {
+        json["lans"].push_back({{"site", lan.site},
+                                {"latency_s", lan.latency_s},
+                                {"bandwidth_Bps", lan.bandwidth_Bps}});
+    }
+    for (const auto& disk : platform.disks) {
+        json["disks"].push_back(
+            {{"path", disk.path}, {"read_Bps", disk.read_Bps}, {"write_Bps", disk.write_Bps}});
+    }
+    return json;
+}
+
+Outcome write_platform(const Platform& platform, const std::string& path) {
+    const auto half = path + "." + std::to_string(getpid()) + ".part";
+    {
+        std::ofstream file(half, std::ios::binary | std::ios::trunc);
+        file << to_json(platform).dump(1) << '\n';
+        if (!file.flush()) {
+            const auto failure = io_failure(path, "cannot be written");
+            std::remove(half.c_str());
+            return failure;
+        }
+    }
+    if (std::rename(half.c_str(), path.c_str()) != 0) {
+        const auto failure = io_failure(path, "cannot be written");
+        std::remove(half.c_str());
+        return failure;
+    }
+    return Done{};
+}
+
+}  // namespace lanewise::model

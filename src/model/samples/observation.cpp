@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See observation.hpp. The records are those of schema/samples.schema.json;
+// what the models do not look at is passed over.
+
+#include "model/samples/observation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/json_lines.hpp"
+#include "base/statistics.hpp"
+
+namespace lanewise::model {
+namespace {
+
+constexpr int schema_version = 2;
+
+Failure refuse(const std::string& name, std::size_t line, const std::string& what) {
+    return {LW_ERR_ARGUMENT, name + ":" + std::to_string(line) + ": " + what};
+}
+
+std::string text_of(const Json& object, const char *key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+Result<Conditions> conditions_of(const Json& context, const std::string& name) {
+    if (text_of(context, "record") != "context" || text_of(context, "schema") != "lanewise-samples")
+        return refuse(name, 1, "no context of samples; lanewise measure -o FILE writes such files");
+    const auto version = context.value("version", Json());
+    if (!version.is_number_integer() || version.get<int>() > schema_version)
+        return refuse(name, 1,
+                      "schema version " + version.dump() + " is not known; upgrade lanewise");
+    Conditions conditions;
+    const auto ranks = context.value("ranks", Json());
+    if (!ranks.is_number_integer() || ranks.get<int>() < 1)
+        return refuse(name, 1, "key 'ranks' is missing or no number of ranks");
+    conditions.ranks = ranks.get<int>();
+    const auto mpi = context.value("mpi", Json::object());
+    conditions.mpi_family = text_of(mpi, "family");
+    conditions.mpi_library = text_of(mpi, "library");
+    // Version 1 called it fabric.
+    conditions.launcher = text_of(context, context.contains("launcher") ? "launcher" : "fabric");
+    conditions.kernel = text_of(context, "kernel");
+    for (const auto& place : context.value("placement", Json::array())) {
+        conditions.hosts.push_back(text_of(place, "host"));
+        conditions.cpus.push_back(text_of(place, "cpus"));
+    }
+    return conditions;
+}
+
+Outcome same_platform(const Conditions& a, const Conditions& b, const std::string& name) {
+    const auto differ = [&name](const std::string& what, const std::string& x,
+                                const std::string& y) {
+        return Failure{LW_ERR_ARGUMENT, name + " was measured with " + what + " " + y +
+                                            ", the files before it with " + x +
+                                            "; fit each platform by itself"};
+    };
+    if (a.ranks != b.ranks)
+        return differ("ranks", std::to_string(a.ranks), std::to_string(b.ranks));
+    if (a.mpi_library != b.mpi_library) return differ("MPI", a.mpi_library, b.mpi_library);
+    if (a.launcher != b.launcher) return differ("launcher", a.launcher, b.launcher);
+    if (a.hosts != b.hosts) return Outcome(differ("ranks on hosts", "others", "other ones"));
+    return Done{};
+}
+
+struct Named {
+    const char *operation;
+    Experiment experiment;
+};
+constexpr Named meetings[] = {{"pairs", Experiment::pair},       {"triplets", Experiment::triplet},
+                              {"trains", Experiment::train},     {"sends", Experiment::send},
+                              {"receives", Experiment::receive}, {"pingpong", Experiment::pair}};
+
+Experiment experiment_of(const std::string& operation) {
+    for (const auto& named : meetings) {
+        if (operation == named.operation) return named.experiment;
+    }
+    return Experiment::collective;
+}
+
+// An integer of a record, or `otherwise` where it has none.
+std::int64_t integer(const Json& record, const char *key, std::int64_t otherwise) {
+    const auto found = record.find(key);
+    return found != record.end() && found->is_number_integer() ? found->get<std::int64_t>()
+                                                               : otherwise;
+}
+
+Result<Observation> observation_of(const Json& record, const Conditions& conditions,
+                                   const std::string& name, std::size_t line) {
+    Observation seen;
+    seen.operation = text_of(record, "operation");
+    seen.experiment = experiment_of(seen.operation);
+    seen.root = static_cast<int>(integer(record, "root", 0));
+    seen.peer = static_cast<int>(integer(record, "peer", -1));
+    seen.second_peer = static_cast<int>(integer(record, "second_peer", -1));
+    seen.message_bytes = integer(record, "message_bytes", -1);
+    seen.reply_bytes = integer(record, "reply_bytes", 0);
+    const auto samples = record.find("samples_s");
+    if (seen.operation.empty() || seen.message_bytes < 0 || samples == record.end() ||
+        !samples->is_array())
+        return refuse(name, line, "a point without operation, message_bytes or samples_s");
+    for (const auto& sample : *samples) {
+        if (!sample.is_number()) return refuse(name, line, "samples_s holds " + sample.dump());
+        seen.sorted_s.push_back(sample.get<double>());
+    }
+    if (seen.operation == "pingpong") {
+        // It is told as half a round trip; here all pairs are whole ones.
+        seen.peer = (seen.root + 1) % conditions.ranks;
+        seen.reply_bytes = seen.message_bytes;
+        for (auto& sample : seen.sorted_s) sample *= 2.0;
+    }
+    const auto known = [&conditions](int rank) { return rank >= 0 && rank < conditions.ranks; };
+    const bool meeting = seen.experiment != Experiment::collective;
+    const bool triplet = seen.experiment == Experiment::triplet;
+    if (!known(seen.root) || (meeting && !known(seen.peer)) ||
+        (triplet && !known(seen.second_peer)))
+        return refuse(
+            name, line,
+            seen.operation + " of a rank that is none of the " + std::to_string(conditions.ranks));
+    std::sort(seen.sorted_s.begin(), seen.sorted_s.end());
+    seen.time_s = quantile(seen.sorted_s, 0.5);
+    return seen;
+}
+
+}  // namespace
+
+bool Observations::has(Experiment experiment) const {
+    return std::any_of(all.begin(), all.end(), [experiment](const Observation& seen) {
+        return seen.experiment == experiment;
+    });
+}
+
+Result<Observations> observations_of(std::span<const Json> records, const std::string& name) {
+    if (records.empty())
+        return Failure{LW_ERR_ARGUMENT,
+                       name + " has no whole line; lanewise measure writes such files"};
+    const auto conditions = conditions_of(records.front(), name);
+    if (!conditions) return conditions.failure();
+    Observations observations{*conditions, {}};
+    // A pipelined execution is not an isolated one, which is what the models speak of.
+    const bool pipelined = integer(records.front(), "pipeline_length", 1) > 1;
+    for (std::size_t i = 1; i < records.size(); ++i) {
+        if (text_of(records[i], "record") != "point") continue;
+        auto seen = observation_of(records[i], *conditions, name, i + 1);
+        if (!seen) return seen.failure();
+        if (seen->sorted_s.empty() || !(seen->time_s > 0.0)) continue;
+        if (pipelined && seen->experiment == Experiment::collective) continue;
+        observations.all.push_back(std::move(*seen));
+    }
+    return observations;
+}
+
+Result<Observations> read_observations(std::span<const std::string> paths) {
+    Observations together;
+    for (const auto& path : paths) {
+        const auto lines = read_json_lines(path);
+        if (!lines) return lines.failure();
+        auto observations = observations_of(lines->records, path);
+        if (!observations) return observations.failure();
+        if (&path == &paths.front()) {
+            together = std::move(*observations);
+            continue;
+        }
+        const auto same = same_platform(together.conditions, observations->conditions, path);
+        if (!same) return same.failure();
+        std::move(observations->all.begin(), observations->all.end(),
+                  std::back_inserter(together.all));
+    }
+    if (together.all.empty())
+        return Failure{LW_ERR_ARGUMENT,
+                       "no points in the samples; measure some: lanewise measure pairs -n 4 "
+                       "--sizes 0,1:1M:x4 -o pairs.jsonl"};
+    return together;
+}
+
+}  // namespace lanewise::model

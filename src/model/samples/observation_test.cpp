@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Samples as the models see them, and samples that are refused.
+
+#include "model/samples/observation.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace lanewise::model {
+namespace {
+
+using ::testing::HasSubstr;
+
+Json context(int ranks) {
+    Json placement = Json::array();
+    for (int rank = 0; rank < ranks; ++rank)
+        placement.push_back({{"rank", rank}, {"host", "here"}, {"cpus", "0-1"}});
+    return {{"record", "context"},
+            {"schema", "lanewise-samples"},
+            {"version", 2},
+            {"mpi", {{"family", "openmpi"}, {"library", "Open MPI v4"}, {"standard", "3.1"}}},
+            {"launcher", "openmpi"},
+            {"ranks", ranks},
+            {"placement", placement}};
+}
+
+Json point(const std::string& operation, std::vector<double> samples_s) {
+    return {{"record", "point"},
+            {"operation", operation},
+            {"root", 0},
+            {"peer", 1},
+            {"message_bytes", 8},
+            {"reply_bytes", 8},
+            {"samples_s", std::move(samples_s)}};
+}
+
+std::string refusal_of(const std::vector<Json>& records) {
+    const auto seen = observations_of(records, "s.jsonl");
+    return seen ? "it was read" : seen.failure().sentence;
+}
+
+TEST(ObservationTest, KeepsTheMedianAndTheSamplesInOrder) {
+    const std::vector<Json> records{context(3), point("pairs", {3e-6, 1e-6, 2e-6})};
+    const auto seen = observations_of(records, "s.jsonl");
+    ASSERT_TRUE(seen);
+    ASSERT_EQ(seen->all.size(), 1u);
+    EXPECT_EQ(seen->all[0].experiment, Experiment::pair);
+    EXPECT_DOUBLE_EQ(seen->all[0].time_s, 2e-6);
+    EXPECT_DOUBLE_EQ(seen->all[0].sorted_s.front(), 1e-6);
+    EXPECT_EQ(seen->conditions.hosts.size(), 3u);
+    EXPECT_TRUE(seen->has(Experiment::pair));
+    EXPECT_FALSE(seen->has(Experiment::triplet));
+}
+
+TEST(ObservationTest, TakesAPingpongForAWholeRoundTripWithTheNextRank) {
+    auto pingpong = point("pingpong", {1e-6});
+    pingpong.erase("peer");
+    pingpong.erase("reply_bytes");
+    pingpong["root"] = 2;
+    const auto seen = observations_of(std::vector<Json>{context(3), pingpong}, "s.jsonl");
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->all[0].experiment, Experiment::pair);
+    EXPECT_EQ(seen->all[0].peer, 0);
+    EXPECT_EQ(seen->all[0].reply_bytes, 8);
+    EXPECT_DOUBLE_EQ(seen->all[0].time_s, 2e-6);
+}
+
+TEST(ObservationTest, PassesOverPipelinedCollectivesAndPointsWithoutATime) {
+    auto pipelined = context(2);
+    pipelined["pipeline_length"] = 100;
+    const std::vector<Json> records{pipelined, point("scatter", {1e-6}), point("pairs", {}),
+                                    point("sends", {-1e-9}), point("pairs", {1e-6})};
+    EXPECT_EQ(observations_of(records, "s.jsonl")->all.size(), 1u);
+}
+
+TEST(ObservationTest, RefusesWhatIsNoSamplesFileAndSaysTheLine) {
+    auto newer = context(2);
+    newer["version"] = 7;
+    auto stranger = point("pairs", {1e-6});
+    stranger["peer"] = 5;
+    auto bare = point("pairs", {1e-6});
+    bare.erase("samples_s");
+    auto text = point("pairs", {1e-6});
+    text["samples_s"] = {"fast"};
+    EXPECT_THAT(refusal_of({}), HasSubstr("s.jsonl has no whole line"));
+    EXPECT_THAT(refusal_of({point("pairs", {1e-6})}), HasSubstr("s.jsonl:1: no context"));
+    EXPECT_THAT(refusal_of({newer}), HasSubstr("version 7"));
+    EXPECT_THAT(refusal_of({context(2), stranger}), HasSubstr("s.jsonl:2: pairs of a rank"));
+    EXPECT_THAT(refusal_of({context(2), bare}), HasSubstr("without operation"));
+    EXPECT_THAT(refusal_of({context(2), text}), HasSubstr("holds \"fast\""));
+}
+
+TEST(ObservationTest, RefusesFilesOfDifferentPlatformsByWhatDiffers) {
+    const auto folder = std::filesystem::temp_directory_path() / "lanewise-observations";
+    std::filesystem::create_directories(folder);
+    const auto write = [&folder](const char *name, const Json& head) {
+        std::ofstream(folder / name) << head.dump() << '\n'
+                                     << point("pairs", {1e-6}).dump() << '\n';
+        return (folder / name).string();
+    };
+    auto other = context(2);
+    other["mpi"]["library"] = "MPICH 4";
+    const auto first = write("a.jsonl", context(2));
+    const std::vector<std::string> alike{first, first};
+    const std::vector<std::string> ranks{first, write("b.jsonl", context(3))};
+    const std::vector<std::string> library{first, write("c.jsonl", other)};
+    EXPECT_EQ(read_observations(alike)->all.size(), 2u);
+    EXPECT_THAT(read_observations(ranks).failure().sentence, HasSubstr("ranks 3"));
+    EXPECT_THAT(read_observations(library).failure().sentence, HasSubstr("MPI MPICH 4"));
+    std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace lanewise::model

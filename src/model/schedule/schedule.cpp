@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "model/schedule/schedule.hpp"
+
+namespace lanewise::model {
+namespace {
+
+constexpr std::span<const StepId> ids(Builder::After after) {
+    return {after.begin(), after.size()};
+}
+
+}  // namespace
+
+StepId Builder::send(int peer, Slice from, std::int64_t count, After after) {
+    return send_after(ids(after), peer, from, count);
+}
+
+StepId Builder::receive(int peer, Slice to, std::int64_t count, After after) {
+    return receive_after(ids(after), peer, to, count);
+}
+
+StepId Builder::copy(Slice from, Slice to, std::int64_t count, After after) {
+    return copy_after(ids(after), from, to, count);
+}
+
+StepId Builder::reduce(Slice from, Slice to, std::int64_t count, After after) {
+    if (count == 0) return no_step;
+    return add({.kind = Kind::reduce, .from = from, .to = to, .count = count}, ids(after));
+}
+
+StepId Builder::signal(int peer, After after) {
+    return signal_after(ids(after), peer);
+}
+
+StepId Builder::await(int peer, After after) {
+    return add({.kind = Kind::receive, .peer = peer}, ids(after));
+}
+
+StepId Builder::send_after(std::span<const StepId> after, int peer, Slice from,
+                           std::int64_t count) {
+    if (count == 0) return no_step;
+    return add({.kind = Kind::send, .peer = peer, .from = from, .count = count}, after);
+}
+
+StepId Builder::receive_after(std::span<const StepId> after, int peer, Slice to,
+                              std::int64_t count) {
+    if (count == 0) return no_step;
+    return add({.kind = Kind::receive, .peer = peer, .to = to, .count = count}, after);
+}
+
+StepId Builder::signal_after(std::span<const StepId> after, int peer) {
+    return add({.kind = Kind::send, .peer = peer}, after);
+}
+
+StepId Builder::copy_after(std::span<const StepId> after, Slice from, Slice to,
+                           std::int64_t count) {
+    if (count == 0) return no_step;
+    return add({.kind = Kind::copy, .from = from, .to = to, .count = count}, after);
+}
+
+Slice Builder::scratch(std::int64_t units) {
+    const Slice slice{Place::scratch, schedule_.scratch_units};
+    schedule_.scratch_units += units;
+    return slice;
+}
+
+StepId Builder::add(Step step, std::span<const StepId> after) {
+    step.after_begin = static_cast<std::uint32_t>(schedule_.after.size());
+    for (const StepId id : after) {
+        if (id != no_step) schedule_.after.push_back(id);
+    }
+    step.after_count = static_cast<std::uint32_t>(schedule_.after.size()) - step.after_begin;
+    schedule_.steps.push_back(step);
+    return static_cast<StepId>(schedule_.steps.size() - 1);
+}
+
+}  // namespace lanewise::model

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Sharing: the messages on a shared link, which get equal parts of b(P), the
+// bandwidth that P of them have together.
+//
+// All on the link progress alike, so one number says how many bytes each has
+// been given since the link was last empty. A message that enters is done when
+// that number has grown by its size; the next to leave is the least of these.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <queue>
+#include <vector>
+
+#include "model/simulation/network.hpp"
+
+namespace lanewise::model {
+
+class Sharing {
+  public:
+    explicit Sharing(const SharedLink& link) : link_(&link) {}
+
+    void enter(double now_s, std::uint32_t message, std::int64_t bytes);
+    /* When the next message leaves if none enters before; none where nothing moves. */
+    std::optional<double> next_s() const;
+    /* Takes that message off the link. */
+    std::uint32_t leave(double now_s);
+
+    bool empty() const { return under_way_.empty(); }
+    /* Grows with every change, so that what was foreseen before it can be told. */
+    std::uint32_t version() const { return version_; }
+
+  private:
+    struct UnderWay {
+        double done_at; /* of `given_` */
+        std::uint64_t order;
+        std::uint32_t message;
+
+        bool operator>(const UnderWay& other) const {
+            return done_at != other.done_at ? done_at > other.done_at : order > other.order;
+        }
+    };
+
+    double bytes_per_s_each() const;
+    void go_on_to(double now_s);
+
+    const SharedLink *link_;
+    std::priority_queue<UnderWay, std::vector<UnderWay>, std::greater<>> under_way_;
+    double now_s_ = 0.0;
+    double given_ = 0.0;
+    std::uint64_t entered_ = 0;
+    std::uint32_t version_ = 0;
+};
+
+}  // namespace lanewise::model
