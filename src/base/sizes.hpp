@@ -23,7 +23,7 @@
 
 namespace lanewise {
 
-/* More sizes than this in one list is a slip, not a wish. */
+/* More sizes than this in one list are a slip. */
 inline constexpr std::size_t sizes_count_max = 1'000'000;
 
 Result<std::uint64_t> parse_size(std::string_view text);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Algorithm: a function from a shape to the schedule of one rank, with what it
-// needs said as data. One file an algorithm, in a folder a collective; adding
-// one is that file and one line in registry.cpp, and being listed tests it.
+// Algorithm: a function from the shape of a call to the schedule of one rank, with its requirements
+// as data. There is one folder per collective and one file per family of algorithms. Adding one
+// takes that file and one line in registry.cpp; being listed there also tests it.
 
 #pragma once
 
@@ -85,8 +85,8 @@ struct Restrictions {
     bool even_ranks = false;
     bool all_counts = false; /* scatterv, gatherv: every rank must know every count */
     bool platform = false;   /* the shape must bring a platform */
-    bool segmented = false;  /* makes use of Shape::segment */
-    bool lanes = false;      /* makes use of Shape::lanes */
+    bool segmented = false;  /* makes use of CallShape::segment */
+    bool lanes = false;      /* makes use of CallShape::lanes */
     bool sites = false;      /* ranks must be at two sites or more, and the shape say at which */
 };
 
@@ -96,10 +96,17 @@ struct Algorithm {
     const char *source; /* paper or book, short */
     const char *cost;   /* for n ranks, M bytes, latency a, time per byte b */
     Restrictions needs;
-    model::Schedule (*build)(const Shape& shape);
+    model::Schedule (*build)(const CallShape& shape);
     /* No message of any rank waits for another: once begun, a call needs nobody to go on. */
     bool posts_at_once = false;
 };
+
+/* The same algorithm for the vector form of its collective, such as scatterv. */
+constexpr Algorithm vector_form(Algorithm algorithm, Collective collective, Restrictions needs) {
+    algorithm.collective = collective;
+    algorithm.needs = needs;
+    return algorithm;
+}
 
 /* All algorithms, by collective and then as registered. */
 std::span<const Algorithm *const> algorithms();

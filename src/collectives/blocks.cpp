@@ -9,21 +9,21 @@ constexpr std::int64_t pieces_max = 4096;
 
 }  // namespace
 
-Bounds::Bounds(const Shape& shape, const Placement& placement) : least_(shape.count) {
+Bounds::Bounds(const CallShape& shape, const RankOrder& order) : least_(shape.count) {
     if (shape.counts.empty()) return;
     begins_.resize(static_cast<std::size_t>(shape.ranks) + 1);
     for (int node = 0; node < shape.ranks; ++node) {
         const auto i = static_cast<std::size_t>(node);
-        begins_[i + 1] = begins_[i] + shape.count_of(placement.rank_at(node));
+        begins_[i + 1] = begins_[i] + shape.count_of(order.rank_at(node));
     }
 }
 
-std::vector<Stretch> stretches_of(const Shape& shape, const Placement& placement, int begin,
+std::vector<Stretch> stretches_of(const CallShape& shape, const RankOrder& order, int begin,
                                   int end) {
     std::vector<Stretch> found;
     std::int64_t in_row = 0;
     for (int node = begin; node < end; ++node) {
-        const int rank = placement.rank_at(node);
+        const int rank = order.rank_at(node);
         const auto count = shape.count_of(rank);
         const auto in_buffer = shape.offset_of(rank);
         if (count == 0) continue;
@@ -37,8 +37,8 @@ std::vector<Stretch> stretches_of(const Shape& shape, const Placement& placement
     return found;
 }
 
-Row::Row(model::Builder& steps, const Shape& shape, const Placement& placement)
-    : bounds(shape, placement), stretches(stretches_of(shape, placement, 0, shape.ranks)) {
+Row::Row(model::Builder& steps, const CallShape& shape, const RankOrder& order)
+    : bounds(shape, order), stretches(stretches_of(shape, order, 0, shape.ranks)) {
     const bool in_order = stretches.size() <= 1;
     if (!in_order) begin = steps.scratch(bounds[shape.ranks]);
     if (stretches.size() == 1) begin = {model::Place::receive, stretches.front().in_buffer};
@@ -55,7 +55,7 @@ void Row::deliver(model::Builder& steps, std::span<const model::StepId> arrived)
     }
 }
 
-Pieces segments_of(const Shape& shape, std::int64_t count, std::int64_t own_bytes) {
+Pieces segments_of(const CallShape& shape, std::int64_t count, std::int64_t own_bytes) {
     const auto wanted =
         shape.segment > 0 ? shape.segment : own_bytes / std::max<std::int64_t>(shape.unit_bytes, 1);
     const auto least = (count + pieces_max - 1) / pieces_max;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Blocks: how a buffer is cut. A row of blocks that follow one another, the
-// stretches in which the blocks of a tree lie in the caller's buffer, and the
-// pieces in which a long message travels.
+// Blocks: how a buffer is cut: a row of consecutive blocks, the stretches in which the blocks of a
+// tree lie in the caller's buffer, and the pieces in which a long message travels.
 
 #pragma once
 
@@ -11,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "collectives/rank_order.hpp"
 #include "collectives/call_shape.hpp"
+#include "collectives/rank_order.hpp"
 #include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
@@ -22,8 +21,8 @@ class Bounds {
   public:
     /* `count` units in `parts` blocks, the first ones larger by one where it does not divide. */
     Bounds(std::int64_t count, int parts) : least_(count / parts), larger_(count % parts) {}
-    /* The blocks of the shape in the order of a placement. */
-    Bounds(const Shape& shape, const Placement& placement);
+    /* The blocks of the shape in a rank order. */
+    Bounds(const CallShape& shape, const RankOrder& order);
 
     std::int64_t operator[](int i) const {
         if (!begins_.empty()) return begins_[static_cast<std::size_t>(i)];
@@ -45,16 +44,16 @@ struct Stretch {
     std::int64_t count = 0;
 };
 
-/* Nodes [begin, end) of a placement, with `in_row` counted from node `begin`. */
-std::vector<Stretch> stretches_of(const Shape& shape, const Placement& placement, int begin,
+/* Nodes [begin, end) of a rank order, with `in_row` counted from node `begin`. */
+std::vector<Stretch> stretches_of(const CallShape& shape, const RankOrder& order, int begin,
                                   int end);
 
 /*
- * A row of all blocks in the order of a placement: the caller's receive buffer
+ * A row of all blocks in a rank order: the caller's receive buffer
  * where they stand there in that order, else scratch.
  */
 struct Row {
-    Row(model::Builder& steps, const Shape& shape, const Placement& placement);
+    Row(model::Builder& steps, const CallShape& shape, const RankOrder& order);
 
     /* Where block i begins. */
     model::Slice at(int i) const { return begin.at(bounds[i]); }
@@ -80,7 +79,7 @@ struct Pieces {
  * `count` units in segments of the shape's, or of `own_bytes` where it leaves the choice. Segments
  * that would be more than a schedule should hold are made larger.
  */
-Pieces segments_of(const Shape& shape, std::int64_t count, std::int64_t own_bytes);
+Pieces segments_of(const CallShape& shape, std::int64_t count, std::int64_t own_bytes);
 
 /* In one piece. */
 inline Pieces whole(std::int64_t count) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Shape: all that an algorithm may know of a call; the same on every rank but
-// for `rank` itself, and for `counts` where a rank knows only its own.
+// CallShape: all that an algorithm may know of a call. It is the same on every rank except for
+// `rank` itself, and for `counts` if a rank knows only its own.
 //
 // Where data lies, by collective (n ranks, block r has count_of(r) units and
 // begins offset_of(r) units into the buffer of blocks):
@@ -14,11 +14,10 @@
 //   allreduce       send: a vector of `count`       receive: the result
 //   reduce_scatter  send: blocks, one for each rank receive: the own block of the result
 //   barrier         nothing
-// `send` may be the same memory as the part of `receive` (or of the other way
-// round) that MPI_IN_PLACE puts there, except in alltoall and reduce_scatter.
-// So an algorithm writes to `receive` only what it no longer needs to read
-// there through `send`, and copies its own block although that may be a copy
-// onto itself. `send` is never written to.
+// `send` may be the same memory as the part of `receive` (or the reverse) that MPI_IN_PLACE puts
+// there, except in alltoall and reduce_scatter. An algorithm therefore writes to `receive` only
+// what it no longer needs to read there through `send`, and copies its own block although that may
+// be a copy onto itself. `send` is never written to.
 
 #pragma once
 
@@ -31,7 +30,7 @@ struct Network;
 
 namespace lanewise::collectives {
 
-struct Shape {
+struct CallShape {
     int ranks = 1;
     int rank = 0;
     int root = 0;

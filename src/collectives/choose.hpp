@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Choose: what tuning.json says of a call. The file holds measured evidence and
-// the rules drawn from it; only the rules are kept. Reading is strict: an
-// unknown key, an unknown algorithm or rules that overlap refuse the whole file,
-// since a rule that is half understood could make a program slower.
+// Choose: what tuning.json says about a call. The file holds the measurements and the rules drawn
+// from them; only the rules are kept. Reading is strict: an unknown key, an unknown algorithm or
+// overlapping rules refuse the whole file, because a rule that is half understood could make a
+// program slower.
 
 #pragma once
 

@@ -2,115 +2,80 @@
 
 #include "collectives/placement_file.hpp"
 
-#include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
-#include "base/json.hpp"
+#include "base/file.hpp"
+#include "base/json_object.hpp"
 
 namespace lanewise::collectives {
 namespace {
 
-constexpr int version_read = 1;
+constexpr int schema_version = 1;
 
-struct Fault {
-    std::string sentence;
-};
-
-[[noreturn]] void refuse(const std::string& sentence) {
-    throw Fault{sentence};
-}
-
-void expect_keys(const Json& object, std::vector<std::string> known, const std::string& where) {
-    if (!object.is_object()) refuse(where + " is not an object");
-    for (const auto& [key, value] : object.items()) {
-        if (std::find(known.begin(), known.end(), key) == known.end()) {
-            refuse(where + " has an unknown key '" + key + "'");
+void read_hosts(JsonObject& top, PlacementFile& read) {
+    top.each("hosts", [&](JsonObject& item) {
+        const auto host = item.string("host");
+        if (item.has("address")) item.string("address");
+        if (!read.site_of_host.emplace(host, item.string("site")).second) {
+            item.refuse("names host '" + host + "' again");
         }
-    }
+    });
 }
 
-std::string text_at(const Json& object, const char *key, const std::string& where) {
-    const auto found = object.find(key);
-    if (found == object.end() || !found->is_string()) {
-        refuse(where + "." + key + " is not a text");
-    }
-    return *found;
-}
-
-void read_hosts(const Json& list, Whereabouts& read) {
-    if (!list.is_array()) refuse("hosts is not a list");
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        const auto where = "hosts[" + std::to_string(i) + "]";
-        expect_keys(list[i], {"host", "site", "address"}, where);
-        const auto host = text_at(list[i], "host", where);
-        if (!read.site_of_host.emplace(host, text_at(list[i], "site", where)).second) {
-            refuse(where + " names host '" + host + "' again");
+void read_ranks(JsonObject& top, PlacementFile& read) {
+    top.each("ranks", [&](JsonObject& item) {
+        const auto rank = item.count<int>("rank");
+        const Location location{item.string("host"), item.string("site")};
+        if (!read.of_rank.emplace(rank, location).second) {
+            item.refuse("names rank " + std::to_string(rank) + " again");
         }
-    }
+    });
 }
 
-void read_ranks(const Json& list, Whereabouts& read) {
-    if (!list.is_array()) refuse("ranks is not a list");
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        const auto where = "ranks[" + std::to_string(i) + "]";
-        expect_keys(list[i], {"rank", "host", "site"}, where);
-        const auto rank = list[i].find("rank");
-        if (rank == list[i].end() || !rank->is_number_unsigned()) {
-            refuse(where + ".rank is not a number from 0");
-        }
-        const Whereabout about{text_at(list[i], "host", where), text_at(list[i], "site", where)};
-        if (!read.of_rank.emplace(rank->get<int>(), about).second) {
-            refuse(where + " names rank " + rank->dump() + " again");
-        }
+/* Of a platform nothing else matters here. It has no sites unless somebody measured lanes or
+   wrote them by hand. */
+PlacementFile read_platform(JsonObject& top) {
+    top.ignore_other_keys();
+    PlacementFile found;
+    if (!top.has("sites")) return found;
+    const auto hosts = top.has("hosts") ? top.strings("hosts") : std::vector<std::string>{};
+    const auto sites = top.strings("sites");
+    if (!sites.empty() && sites.size() != hosts.size()) {
+        top.refuse("sites", "does not have one site for each host");
     }
-}
-
-/* Hosts and sites of ranks; none where nobody has measured lanes or written sites by hand. */
-Whereabouts read_platform(const Json& file) {
-    Whereabouts found;
-    const auto hosts = file.value("hosts", Json::array());
-    const auto sites = file.value("sites", Json::array());
-    if (!sites.empty() && sites.size() != hosts.size()) refuse("sites is not a site for each host");
     for (std::size_t rank = 0; rank < sites.size(); ++rank) {
-        const Whereabout about{hosts[rank].get<std::string>(), sites[rank].get<std::string>()};
-        found.of_rank.emplace(static_cast<int>(rank), about);
-        const auto [at, first] = found.site_of_host.emplace(about.host, about.site);
-        if (!first && at->second != about.site) refuse("host '" + about.host + "' has two sites");
+        const Location location{hosts[rank], sites[rank]};
+        found.of_rank.emplace(static_cast<int>(rank), location);
+        const auto [at, first] = found.site_of_host.emplace(location.host, location.site);
+        if (!first && at->second != location.site) {
+            top.refuse("host '" + location.host + "' has two sites");
+        }
     }
     return found;
 }
 
-Whereabouts read(const Json& file) {
-    if (file.is_object() && file.value("schema", "") == "lanewise-platform") {
-        return read_platform(file);
-    }
-    expect_keys(file, {"schema", "version", "testbed", "hosts", "ranks"}, "the file");
-    if (file.value("schema", "") != "lanewise-placement") {
-        refuse("schema is not lanewise-placement");
-    }
-    if (file.value("version", Json()) != version_read) {
-        refuse("version is not " + std::to_string(version_read));
-    }
-    Whereabouts found;
-    read_hosts(file.value("hosts", Json::array()), found);
-    read_ranks(file.value("ranks", Json::array()), found);
+PlacementFile read_whole(JsonObject& top) {
+    if (top.string("schema") == "lanewise-platform") return read_platform(top);
+    top.expect_schema("lanewise-placement", schema_version);
+    PlacementFile found;
+    if (top.has("testbed")) top.string("testbed");
+    if (top.has("hosts")) read_hosts(top, found);
+    if (top.has("ranks")) read_ranks(top, found);
     return found;
 }
 
 }  // namespace
 
-std::optional<Whereabout> Whereabouts::find(const std::string& host, int rank) const {
+std::optional<Location> PlacementFile::find(const std::string& host, int rank) const {
     if (const auto found = site_of_host.find(host); found != site_of_host.end()) {
-        return Whereabout{host, found->second};
+        return Location{host, found->second};
     }
     const auto found = of_rank.find(rank);
     if (found == of_rank.end()) return std::nullopt;
     return found->second;
 }
 
-std::string whereabouts_path() {
+std::string placement_file_path() {
     for (const char *name : {"LANEWISE_PLACEMENT", "LANEWISE_PLATFORM"}) {
         const char *value = std::getenv(name);
         if (value && *value != '\0') return value;
@@ -118,31 +83,17 @@ std::string whereabouts_path() {
     return "";
 }
 
-Result<Whereabouts> parse_whereabouts(std::string_view text, const std::string& name) {
-    const auto file = parse_json(text);
-    const auto failure = [&](const std::string& fault) {
-        return Failure{LW_ERR_ARGUMENT, name + ": " + fault + "; see schema/placement.schema.json"};
-    };
-    if (file.is_discarded()) return failure("is not JSON, or only part of it");
-    try {
-        return read(file);
-    } catch (const Fault& fault) {
-        return failure(fault.sentence);
-    } catch (const Json::exception&) {
-        return failure("is not JSON of this kind");
-    }
+Result<PlacementFile> parse_placement_file(std::string_view text, const std::string& name) {
+    return read_json_object(text, {name, "see schema/placement.schema.json"}, read_whole);
 }
 
-Result<Whereabouts> read_whereabouts(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) {
-        return Failure{LW_ERR_IO, path +
-                                      " cannot be read; LANEWISE_PLACEMENT names it, or else "
-                                      "LANEWISE_PLATFORM"};
+Result<PlacementFile> read_placement_file(const std::string& path) {
+    const auto text = read_file(path);
+    if (!text) {
+        return Failure{LW_ERR_IO, text.failure().sentence +
+                                      "; LANEWISE_PLACEMENT names it, or else LANEWISE_PLATFORM"};
     }
-    std::ostringstream text;
-    text << file.rdbuf();
-    return parse_whereabouts(text.view(), path);
+    return parse_placement_file(*text, path);
 }
 
 }  // namespace lanewise::collectives

@@ -18,19 +18,19 @@ std::string with(std::string text, const std::string& old, const std::string& re
 }
 
 std::string fault(const std::string& text) {
-    const auto read = parse_whereabouts(text, "p.json");
+    const auto read = parse_placement_file(text, "p.json");
     return read ? "" : read.failure().sentence;
 }
 
-TEST(Whereabouts, FindARankByTheHostThatItRunsOn) {
-    const auto read = parse_whereabouts(two_sites, "p.json");
+TEST(PlacementFile, FindsARankByTheHostThatItRunsOn) {
+    const auto read = parse_placement_file(two_sites, "p.json");
 
     ASSERT_TRUE(read);
     EXPECT_EQ(read->find("b1", 0)->site, "b");
 }
 
-TEST(Whereabouts, FindARankByItsNumberWhereItsHostIsNotListed) {
-    const auto read = parse_whereabouts(two_sites, "p.json");
+TEST(PlacementFile, FindsARankByItsNumberWhereItsHostIsNotListed) {
+    const auto read = parse_placement_file(two_sites, "p.json");
 
     ASSERT_TRUE(read);
     EXPECT_EQ(read->find("laptop", 1)->host, "b1");
@@ -42,48 +42,49 @@ constexpr const char *platform = R"({
   "hosts": ["a1", "a1", "b1"], "sites": ["a", "a", "b"]
 })";
 
-TEST(Whereabouts, AreReadFromThePlatformsSites) {
-    const auto read = parse_whereabouts(platform, "p.json");
+TEST(PlacementFile, IsReadFromThePlatformsSites) {
+    const auto read = parse_placement_file(platform, "p.json");
 
     ASSERT_TRUE(read);
     EXPECT_EQ(read->find("b1", 0)->site, "b");
     EXPECT_EQ(read->find("elsewhere", 1)->host, "a1");
 }
 
-TEST(Whereabouts, OfAPlatformWithoutSitesAreNone) {
-    const auto read = parse_whereabouts(with(platform, R"(["a", "a", "b"])", "[]"), "p.json");
+TEST(PlacementFile, IsEmptyForAPlatformWithoutSites) {
+    const auto read = parse_placement_file(with(platform, R"(["a", "a", "b"])", "[]"), "p.json");
 
     ASSERT_TRUE(read);
     EXPECT_TRUE(read->empty());
 }
 
-TEST(Whereabouts, RefuseAHostOfAPlatformAtTwoSites) {
+TEST(PlacementFile, RefusesAHostOfAPlatformAtTwoSites) {
     EXPECT_NE(fault(with(platform, R"(["a", "a", "b"])", R"(["a", "b", "b"])")).find("two sites"),
               std::string::npos);
 }
 
-TEST(Whereabouts, RefuseAPlatformWithFewerSitesThanHosts) {
-    EXPECT_NE(fault(with(platform, R"(["a", "a", "b"])", R"(["a"])")).find("for each host"),
-              std::string::npos);
+TEST(PlacementFile, RefusesAPlatformWithFewerSitesThanHosts) {
+    EXPECT_NE(
+        fault(with(platform, R"(["a", "a", "b"])", R"(["a"])")).find("one site for each host"),
+        std::string::npos);
 }
 
-TEST(Whereabouts, RefuseAnUnknownKeyByName) {
+TEST(PlacementFile, RefusesAnUnknownKeyByName) {
     EXPECT_EQ(fault(with(two_sites, "\"address\"", "\"colour\"")),
-              "p.json: hosts[0] has an unknown key 'colour'; see schema/placement.schema.json");
+              "p.json: hosts[0]: unknown key 'colour'; see schema/placement.schema.json");
 }
 
-TEST(Whereabouts, RefuseARankWithoutASite) {
+TEST(PlacementFile, RefusesARankWithoutASite) {
     EXPECT_EQ(fault(with(two_sites, R"("host": "b1", "site": "b"}])", R"("host": "b1"}])")),
-              "p.json: hosts[1].site is not a text; see schema/placement.schema.json");
+              "p.json: hosts[1] lacks 'site'; see schema/placement.schema.json");
 }
 
-TEST(Whereabouts, RefuseAHostThatIsNamedTwice) {
+TEST(PlacementFile, RefusesAHostThatIsNamedTwice) {
     EXPECT_EQ(fault(with(two_sites, R"({"host": "b1", "site": "b"}])",
                          R"({"host": "a1", "site": "b"}])")),
-              "p.json: hosts[1] names host 'a1' again; see schema/placement.schema.json");
+              "p.json: hosts[1]: names host 'a1' again; see schema/placement.schema.json");
 }
 
-TEST(Whereabouts, RefuseHalfAFile) {
+TEST(PlacementFile, RefusesHalfAFile) {
     EXPECT_EQ(fault(std::string(two_sites).substr(0, 90)),
               "p.json: is not JSON, or only part of it; see schema/placement.schema.json");
 }

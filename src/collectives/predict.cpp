@@ -59,7 +59,7 @@ struct Work {
     std::uint64_t costs = 0;
 };
 
-Work work_about(const Algorithm& algorithm, Shape shape) {
+Work work_about(const Algorithm& algorithm, CallShape shape) {
     Work work;
     auto counting = *shape.network;
     counting.cost = [&](int from, int to, std::int64_t bytes) {
@@ -98,7 +98,7 @@ Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
     const auto reason = refusal(algorithm, traits);
     if (!reason.empty()) return Failure{LW_ERR_UNSUPPORTED, std::string(reason)};
     const auto unit = unit_bytes(call.collective);
-    Shape shape;
+    CallShape shape;
     shape.ranks = call.ranks;
     shape.root = call.root;
     shape.count = units(call.message_bytes, unit);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Predict: seconds that a call will take by an algorithm, on a network.
+// Predict: the seconds that a call takes with an algorithm on a network.
 
 #pragma once
 

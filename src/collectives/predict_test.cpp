@@ -170,10 +170,10 @@ TEST(Predict, LmosFormulaOfLinearScatterIsABoundOnUnlikeHosts) {
     for (const int ranks : {3, 8, 17}) {
         const auto model = lmo_model(ranks, 3.0);
 
-        const double told_s = scatter_s("linear", network(model, ranks, {}));
+        const double predicted_s = scatter_s("linear", network(model, ranks, {}));
 
-        EXPECT_LE(told_s, model::lmo::linear_scatter_s(model, 0, block_bytes) + 1e-12);
-        EXPECT_GT(told_s, 0.0);
+        EXPECT_LE(predicted_s, model::lmo::linear_scatter_s(model, 0, block_bytes) + 1e-12);
+        EXPECT_GT(predicted_s, 0.0);
     }
 }
 
@@ -237,7 +237,7 @@ const Algorithm two_deaf_ranks{
     .cost = "",
     .needs = {},
     .build =
-        [](const Shape& shape) {
+        [](const CallShape& shape) {
             model::Builder steps;
             steps.await(1 - shape.rank);
             return steps.finish();
@@ -259,7 +259,7 @@ const Algorithm endless{
     .cost = "",
     .needs = {},
     .build =
-        [](const Shape&) {
+        [](const CallShape&) {
             model::Builder steps;
             for (int i = 0; i < 100; ++i) steps.signal(0);
             return steps.finish();

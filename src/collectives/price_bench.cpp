@@ -20,7 +20,7 @@ void price_scatter(benchmark::State& state, std::string_view name) {
         ranks, {.send_s = 1e-6, .latency_s = 1e-5, .receive_s = 1e-6},
         {.send_s = 1e-9, .egress_s = 1e-10, .ingress_s = 1e-10, .receive_s = 1e-9});
     const auto schedule_of = [&](int rank) {
-        Shape shape;
+        CallShape shape;
         shape.ranks = ranks;
         shape.rank = rank;
         shape.count = 1024;

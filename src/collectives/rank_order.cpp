@@ -19,14 +19,14 @@ constexpr double worth_moving = 0.98;
 // square of the number of ranks, on each of them.
 constexpr int tried_max = 8;
 
-double handing_over_s(const Shape& shape, Direction direction, int parent, int child,
+double handing_over_s(const CallShape& shape, Direction direction, int parent, int child,
                       std::int64_t bytes) {
     const auto cost = direction == Direction::from_root ? shape.network->cost(parent, child, bytes)
                                                         : shape.network->cost(child, parent, bytes);
     return cost.send_s + cost.egress_s + cost.latency_s + cost.ingress_s + cost.receive_s;
 }
 
-std::int64_t mean_block_bytes(const Shape& shape) {
+std::int64_t mean_block_bytes(const CallShape& shape) {
     std::int64_t units = shape.count;
     if (!shape.counts.empty()) {
         const auto sum = std::accumulate(shape.counts.begin(), shape.counts.end(), std::int64_t{0});
@@ -49,7 +49,7 @@ std::vector<int> by_falling_subtree(int ranks) {
 class Free {
   public:
     // By the time at which the root reaches them, the soonest last.
-    Free(const Shape& shape, Direction direction, std::int64_t bytes)
+    Free(const CallShape& shape, Direction direction, std::int64_t bytes)
         : is_free_(static_cast<std::size_t>(shape.ranks), 1) {
         std::vector<double> needed_s(is_free_.size());
         for (int node = shape.ranks - 1; node > 0; --node) {
@@ -88,18 +88,19 @@ class Free {
 
 }  // namespace
 
-int Placement::node_of(int rank) const {
-    if (order.empty()) return (rank - root + ranks) % ranks;
-    return static_cast<int>(std::find(order.begin(), order.end(), rank) - order.begin());
+int RankOrder::node_of(int rank) const {
+    if (rank_of_node.empty()) return (rank - root + ranks) % ranks;
+    const auto found = std::find(rank_of_node.begin(), rank_of_node.end(), rank);
+    return static_cast<int>(found - rank_of_node.begin());
 }
 
-Placement plain_placement(const Shape& shape) {
+RankOrder plain_order(const CallShape& shape) {
     return {.ranks = shape.ranks, .root = shape.root};
 }
 
-Placement lmo_placement(const Shape& shape, Direction direction) {
+RankOrder lmo_order(const CallShape& shape, Direction direction) {
     const auto block_bytes = mean_block_bytes(shape);
-    auto placement = plain_placement(shape);
+    const auto plain = plain_order(shape);
     Free vacant(shape, direction, block_bytes * ((shape.ranks + 1) / 2));
     std::vector<int> order(static_cast<std::size_t>(shape.ranks), shape.root);
     for (const int node : by_falling_subtree(shape.ranks)) {
@@ -107,7 +108,7 @@ Placement lmo_placement(const Shape& shape, Direction direction) {
         const int parent = order[static_cast<std::size_t>(binomial_parent(node))];
         int chosen = -1;
         double least_s = 0.0;
-        vacant.some(placement.rank_at(node), [&](int rank) {
+        vacant.some(plain.rank_at(node), [&](int rank) {
             const double needed_s =
                 handing_over_s(shape, direction, parent, rank, block_bytes * subtree);
             if (chosen >= 0 && needed_s >= least_s) return;
@@ -117,8 +118,7 @@ Placement lmo_placement(const Shape& shape, Direction direction) {
         order[static_cast<std::size_t>(node)] = chosen;
         vacant.take(chosen);
     }
-    placement.order = std::move(order);
-    return placement;
+    return {.ranks = shape.ranks, .root = shape.root, .rank_of_node = std::move(order)};
 }
 
 }  // namespace lanewise::collectives

@@ -19,8 +19,8 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::Ge;
 
-Shape shape_of(int ranks, int root, const model::Network& network) {
-    Shape shape;
+CallShape shape_of(int ranks, int root, const model::Network& network) {
+    CallShape shape;
     shape.ranks = ranks;
     shape.root = root;
     shape.count = 1000;
@@ -39,48 +39,48 @@ model::Network with_slow(const std::vector<int>& slow) {
     return network;
 }
 
-std::vector<int> subtrees_of(const Placement& placement, const std::vector<int>& ranks) {
+std::vector<int> subtrees_of(const RankOrder& order, const std::vector<int>& ranks) {
     std::vector<int> sizes;
     for (const int rank : ranks) {
-        sizes.push_back(binomial_subtree(placement.node_of(rank), placement.ranks));
+        sizes.push_back(binomial_subtree(order.node_of(rank), order.ranks));
     }
     return sizes;
 }
 
-TEST(PlacementTest, LeavesRanksInTheirOrderWhereAllAreAlike) {
+TEST(RankOrderTest, LeavesRanksInTheirOrderWhereAllAreAlike) {
     const auto network = model::uniform_network(6, {.latency_s = 1e-6}, {.egress_s = 1e-9});
 
-    const auto placement = lmo_placement(shape_of(6, 4, network), Direction::from_root);
+    const auto order = lmo_order(shape_of(6, 4, network), Direction::from_root);
 
-    EXPECT_THAT(placement.order, ElementsAre(4, 5, 0, 1, 2, 3));
+    EXPECT_THAT(order.rank_of_node, ElementsAre(4, 5, 0, 1, 2, 3));
 }
 
-TEST(PlacementTest, MakesLeavesOfSlowRanks) {
+TEST(RankOrderTest, MakesLeavesOfSlowRanks) {
     const std::vector<int> slow{2, 4, 8, 12};
     const auto network = with_slow(slow);
 
-    const auto placement = lmo_placement(shape_of(16, 0, network), Direction::from_root);
+    const auto order = lmo_order(shape_of(16, 0, network), Direction::from_root);
 
-    EXPECT_THAT(subtrees_of(placement, slow), Each(1));
+    EXPECT_THAT(subtrees_of(order, slow), Each(1));
 }
 
-TEST(PlacementTest, GivesLargeSubtreesToFastRanks) {
+TEST(RankOrderTest, GivesLargeSubtreesToFastRanks) {
     std::vector<int> slow(64);
     std::iota(slow.begin(), slow.end(), 0);
     const std::vector<int> fast{13, 37, 61};
     std::erase_if(slow, [&](int rank) { return rank == 13 || rank == 37 || rank == 61; });
     const auto network = with_slow(slow);
 
-    const auto placement = lmo_placement(shape_of(64, 0, network), Direction::from_root);
+    const auto order = lmo_order(shape_of(64, 0, network), Direction::from_root);
 
-    EXPECT_THAT(subtrees_of(placement, fast), Each(Ge(16)));
+    EXPECT_THAT(subtrees_of(order, fast), Each(Ge(16)));
 }
 
-TEST(PlacementTest, PutsEveryRankAtOneNode) {
+TEST(RankOrderTest, PutsEveryRankAtOneNode) {
     const auto network = with_slow({1, 5, 6});
     for (int ranks = 1; ranks <= 40; ++ranks) {
         for (int root = 0; root < ranks; ++root) {
-            auto order = lmo_placement(shape_of(ranks, root, network), Direction::to_root).order;
+            auto order = lmo_order(shape_of(ranks, root, network), Direction::to_root).rank_of_node;
             ASSERT_EQ(order[0], root);
             std::sort(order.begin(), order.end());
             for (int rank = 0; rank < ranks; ++rank) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Tree: who hands data to whom. Nodes are numbered from the root, which is 0.
+// Tree: who sends to whom. Nodes are numbered from the root, which is 0.
 
 #pragma once
 

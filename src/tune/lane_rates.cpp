@@ -188,7 +188,7 @@ std::string site_name_here() {
     char host[MPI_MAX_PROCESSOR_NAME] = "";
     int length = 0;
     MPI_Get_processor_name(host, &length);
-    const auto read = collectives::read_whereabouts(collectives::whereabouts_path());
+    const auto read = collectives::read_placement_file(collectives::placement_file_path());
     const auto found = read ? read->find(host, rank) : std::nullopt;
     return found ? found->site : "";
 }
@@ -253,7 +253,7 @@ model::Platform empty_platform(const measure::Harness& harness) {
 }
 
 /* Between each two sites in both directions, and inside each. */
-void measure_sites(const Streams& streams, const collectives::Shape& shape,
+void measure_sites(const Streams& streams, const collectives::CallShape& shape,
                    model::Platform& platform) {
     const auto sites = collectives::sites_of(shape);
     const auto name = [&](const Site& site) {
@@ -300,7 +300,7 @@ Result<model::Platform> measure_lanes(const measure::Harness& harness) {
     auto platform = empty_platform(harness);
     const auto found = located(harness.comm(), streams, platform);
     if (!found) return found.failure();
-    const collectives::Shape shape{
+    const collectives::CallShape shape{
         .ranks = platform.ranks, .hosts = found->hosts, .sites = found->sites};
     measure_sites(streams, shape, platform);
     return platform;

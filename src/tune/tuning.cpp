@@ -119,7 +119,7 @@ struct Field {
     std::shared_ptr<const model::Network> network;
 
     collectives::CallTraits call() const {
-        const collectives::Shape shape{.ranks = ranks, .sites = located.sites};
+        const collectives::CallShape shape{.ranks = ranks, .sites = located.sites};
         return {.ranks = ranks,
                 .platform = network != nullptr,
                 .sites = located.site_count() > 1,

@@ -11,7 +11,7 @@
 namespace lanewise::collectives {
 namespace {
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     const int n = shape.ranks;
     const int me = shape.rank;
     std::vector<Round> rounds;
@@ -28,7 +28,7 @@ model::Schedule build(const Shape& shape) {
 
 }  // namespace
 
-extern const Algorithm allgather_bruck{
+extern constexpr Algorithm allgather_bruck{
     .collective = Collective::allgather,
     .name = "bruck",
     .source = "Bruck, Ho, Kipnis, Upfal and Weathersby, TPDS 8(11), 1997",
@@ -36,14 +36,7 @@ extern const Algorithm allgather_bruck{
     .needs = {},
     .build = build,
 };
-
-extern const Algorithm allgatherv_bruck{
-    .collective = Collective::allgatherv,
-    .name = "bruck",
-    .source = "Bruck, Ho, Kipnis, Upfal and Weathersby, TPDS 8(11), 1997",
-    .cost = "ceil(log2(n))a + (n-1)bM",
-    .needs = {},
-    .build = build,
-};
+extern constexpr Algorithm allgatherv_bruck =
+    vector_form(allgather_bruck, Collective::allgatherv, {});
 
 }  // namespace lanewise::collectives

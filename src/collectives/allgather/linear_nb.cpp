@@ -11,7 +11,7 @@ namespace {
 
 using model::Place;
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const int n = shape.ranks;
     const int me = shape.rank;
@@ -28,7 +28,7 @@ model::Schedule build(const Shape& shape) {
 
 }  // namespace
 
-extern const Algorithm allgather_linear_nb{
+extern constexpr Algorithm allgather_linear_nb{
     .collective = Collective::allgather,
     .name = "linear_nb",
     .source = "Pjesivac-Grbovic et al., Cluster Computing 10, 2007",
@@ -37,15 +37,7 @@ extern const Algorithm allgather_linear_nb{
     .build = build,
     .posts_at_once = true,
 };
-
-extern const Algorithm allgatherv_linear_nb{
-    .collective = Collective::allgatherv,
-    .name = "linear_nb",
-    .source = "Pjesivac-Grbovic et al., Cluster Computing 10, 2007",
-    .cost = "a+(n-1)bM",
-    .needs = {},
-    .build = build,
-    .posts_at_once = true,
-};
+extern constexpr Algorithm allgatherv_linear_nb =
+    vector_form(allgather_linear_nb, Collective::allgatherv, {});
 
 }  // namespace lanewise::collectives

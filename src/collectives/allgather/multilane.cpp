@@ -13,7 +13,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
-#include "collectives/lanes/carriers.hpp"
+#include "collectives/lanes/sites.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -35,18 +35,18 @@ struct Segment {
 };
 
 /* The blocks of each site cut at the ends of its slices, and into segments. */
-std::vector<Segment> segments_of_sites(const Shape& shape, const Carriers& carriers) {
+std::vector<Segment> segments_of_sites(const CallShape& shape, const LaneRanks& lane_ranks) {
     std::int64_t units = 0;
     for (int rank = 0; rank < shape.ranks; ++rank) units += shape.count_of(rank);
     const auto piece = segments_of(shape, units, own_segment_bytes).piece;
     std::vector<Segment> found;
-    for (int site = 0; site < carriers.sites(); ++site) {
+    for (int site = 0; site < lane_ranks.sites(); ++site) {
         std::int64_t of_site = 0;
-        for (const int rank : carriers.ranks(site)) of_site += shape.count_of(rank);
-        const Bounds bounds(of_site, carriers.slices());
+        for (const int rank : lane_ranks.ranks(site)) of_site += shape.count_of(rank);
+        const Bounds bounds(of_site, lane_ranks.slices());
         std::int64_t row = 0; /* where the block begins among those of its site */
         int slice = 0;
-        for (const int owner : carriers.ranks(site)) {
+        for (const int owner : lane_ranks.ranks(site)) {
             const auto count = shape.count_of(owner);
             for (std::int64_t done = 0; done < count;) {
                 while (bounds[slice + 1] <= row + done) ++slice;
@@ -63,11 +63,11 @@ std::vector<Segment> segments_of_sites(const Shape& shape, const Carriers& carri
 /* One rank's part. What a rank sends of its own comes before what it hands on, to each peer. */
 class Part {
   public:
-    Part(const Shape& shape, Builder& steps)
+    Part(const CallShape& shape, Builder& steps)
         : shape_(shape),
           steps_(steps),
-          carriers_(shape),
-          segments_(segments_of_sites(shape, carriers_)) {}
+          lane_ranks_(shape),
+          segments_(segments_of_sites(shape, lane_ranks_)) {}
 
     void build() {
         arrived_.assign(segments_.size(), model::no_step);
@@ -81,13 +81,13 @@ class Part {
     }
 
   private:
-    bool is_here(const Segment& segment) const { return segment.site == carriers_.site(); }
+    bool is_here(const Segment& segment) const { return segment.site == lane_ranks_.site(); }
 
     /* Who gives this rank a segment of another: its owner, the lane, or the lane's receiver. */
     int source_of(const Segment& segment) const {
         if (is_here(segment)) return segment.owner;
-        const int receiver = carriers_.of(carriers_.site(), segment.slice);
-        return receiver == shape_.rank ? carriers_.of(segment.site, segment.slice) : receiver;
+        const int receiver = lane_ranks_.of(lane_ranks_.site(), segment.slice);
+        return receiver == shape_.rank ? lane_ranks_.of(segment.site, segment.slice) : receiver;
     }
 
     /* Receives what its sender owns, or else what it hands on. */
@@ -120,9 +120,9 @@ class Part {
     std::vector<int> across(const Segment& segment) const {
         std::vector<int> found;
         if (!is_here(segment)) return found;
-        if (carriers_.of(segment.site, segment.slice) != shape_.rank) return found;
-        for (int site = 0; site < carriers_.sites(); ++site) {
-            if (site != segment.site) found.push_back(carriers_.of(site, segment.slice));
+        if (lane_ranks_.of(segment.site, segment.slice) != shape_.rank) return found;
+        for (int site = 0; site < lane_ranks_.sites(); ++site) {
+            if (site != segment.site) found.push_back(lane_ranks_.of(site, segment.slice));
         }
         return found;
     }
@@ -130,18 +130,18 @@ class Part {
     std::vector<int> inside(const Segment& segment) const {
         const bool gives = is_here(segment)
                                ? segment.owner == shape_.rank
-                               : carriers_.of(carriers_.site(), segment.slice) == shape_.rank;
-        return gives ? carriers_.others() : std::vector<int>();
+                               : lane_ranks_.of(lane_ranks_.site(), segment.slice) == shape_.rank;
+        return gives ? lane_ranks_.others() : std::vector<int>();
     }
 
-    const Shape& shape_;
+    const CallShape& shape_;
     Builder& steps_;
-    const Carriers carriers_;
+    const LaneRanks lane_ranks_;
     const std::vector<Segment> segments_;
     std::vector<StepId> arrived_;
 };
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     Builder steps;
     Part(shape, steps).build();
     return steps.finish();
@@ -149,22 +149,15 @@ model::Schedule build(const Shape& shape) {
 
 }  // namespace
 
-extern const Algorithm allgather_multilane{
+extern constexpr Algorithm allgather_multilane{
     .collective = Collective::allgather,
     .name = "multilane",
-    .source = "after Chiba et al., 2008 (paper 001)",
+    .source = "after Chiba, Endo and Matsuoka, 2008",
     .cost = "L+n1 M/(P b(P))+2c/b_LAN",
     .needs = {.segmented = true, .lanes = true, .sites = true},
     .build = build,
 };
-
-extern const Algorithm allgatherv_multilane{
-    .collective = Collective::allgatherv,
-    .name = "multilane",
-    .source = "after Chiba et al., 2008 (paper 001)",
-    .cost = "L+n1 M/(P b(P))+2c/b_LAN",
-    .needs = {.segmented = true, .lanes = true, .sites = true},
-    .build = build,
-};
+extern constexpr Algorithm allgatherv_multilane = vector_form(
+    allgather_multilane, Collective::allgatherv, {.segmented = true, .lanes = true, .sites = true});
 
 }  // namespace lanewise::collectives

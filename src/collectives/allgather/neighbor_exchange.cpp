@@ -18,7 +18,7 @@ bool turns_left(int rank, int round) {
 
 // The pair of blocks that a rank gets in a round: from ever farther away on either side. In round
 // 0 it makes up its own pair.
-BlockRange pair_got(const Shape& shape, int round) {
+BlockRange pair_got(const CallShape& shape, int round) {
     const int distance = (round + 1) / 2;
     const int pairs = shape.ranks / 2;
     const int ahead = turns_left(shape.rank, round) ? pairs - distance : distance;
@@ -26,7 +26,7 @@ BlockRange pair_got(const Shape& shape, int round) {
     return {2 * pair, 2 * pair + 2};
 }
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     const int n = shape.ranks;
     const int me = shape.rank;
     const int other = me ^ 1;
@@ -44,7 +44,7 @@ model::Schedule build(const Shape& shape) {
 
 }  // namespace
 
-extern const Algorithm allgather_neighbor_exchange{
+extern constexpr Algorithm allgather_neighbor_exchange{
     .collective = Collective::allgather,
     .name = "neighbor_exchange",
     .source = "Chen, Zhang, Zhang and Yuan, HPC Asia 2005",
@@ -52,14 +52,7 @@ extern const Algorithm allgather_neighbor_exchange{
     .needs = {.even_ranks = true},
     .build = build,
 };
-
-extern const Algorithm allgatherv_neighbor_exchange{
-    .collective = Collective::allgatherv,
-    .name = "neighbor_exchange",
-    .source = "Chen, Zhang, Zhang and Yuan, HPC Asia 2005",
-    .cost = "n/2 a + (n-1)bM",
-    .needs = {.even_ranks = true},
-    .build = build,
-};
+extern constexpr Algorithm allgatherv_neighbor_exchange =
+    vector_form(allgather_neighbor_exchange, Collective::allgatherv, {.even_ranks = true});
 
 }  // namespace lanewise::collectives

@@ -14,7 +14,7 @@ BlockRange aligned(int rank, int distance) {
     return {rank & -distance, (rank & -distance) + distance};
 }
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     std::vector<Round> rounds;
     for (int distance = 1; distance < shape.ranks; distance *= 2) {
         const int peer = shape.rank ^ distance;
@@ -28,7 +28,7 @@ model::Schedule build(const Shape& shape) {
 
 }  // namespace
 
-extern const Algorithm allgather_recursive_doubling{
+extern constexpr Algorithm allgather_recursive_doubling{
     .collective = Collective::allgather,
     .name = "recursive_doubling",
     .source = "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
@@ -36,14 +36,7 @@ extern const Algorithm allgather_recursive_doubling{
     .needs = {.power_of_two = true},
     .build = build,
 };
-
-extern const Algorithm allgatherv_recursive_doubling{
-    .collective = Collective::allgatherv,
-    .name = "recursive_doubling",
-    .source = "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
-    .cost = "log2(n)a + (n-1)bM",
-    .needs = {.power_of_two = true},
-    .build = build,
-};
+extern constexpr Algorithm allgatherv_recursive_doubling =
+    vector_form(allgather_recursive_doubling, Collective::allgatherv, {.power_of_two = true});
 
 }  // namespace lanewise::collectives

@@ -10,7 +10,7 @@ namespace {
 
 using model::Place;
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const int n = shape.ranks;
     const int me = shape.rank;
@@ -34,7 +34,7 @@ model::Schedule build(const Shape& shape) {
 
 }  // namespace
 
-extern const Algorithm allgather_ring{
+extern constexpr Algorithm allgather_ring{
     .collective = Collective::allgather,
     .name = "ring",
     .source = "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
@@ -42,14 +42,7 @@ extern const Algorithm allgather_ring{
     .needs = {},
     .build = build,
 };
-
-extern const Algorithm allgatherv_ring{
-    .collective = Collective::allgatherv,
-    .name = "ring",
-    .source = "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
-    .cost = "(n-1)(a+bM)",
-    .needs = {},
-    .build = build,
-};
+extern constexpr Algorithm allgatherv_ring =
+    vector_form(allgather_ring, Collective::allgatherv, {});
 
 }  // namespace lanewise::collectives

@@ -6,17 +6,17 @@
 
 namespace lanewise::collectives {
 
-model::Schedule allgather_in_rounds(const Shape& shape, const Placement& placement,
+model::Schedule allgather_in_rounds(const CallShape& shape, const RankOrder& order,
                                     const std::vector<Round>& rounds) {
     model::Builder steps;
-    const Row row(steps, shape, placement);
+    const Row row(steps, shape, order);
     const auto& bounds = row.bounds;
     std::vector<model::StepId> received;
     for (const auto& [to, sent, from, range] : rounds) {
         received.push_back(
             steps.receive(from, row.at(range.begin), bounds.size(range.begin, range.end)));
     }
-    const int me = placement.node_of(shape.rank);
+    const int me = order.node_of(shape.rank);
     std::vector<model::StepId> here{
         steps.copy({model::Place::send, 0}, row.at(me), bounds.size(me))};
     auto arriving = received.begin();

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rounds: an allgather as a list of exchanges, each of a row of blocks for
-// another. What it sends in a round a rank has from the rounds before.
+// Rounds: an allgather as a list of exchanges, each of one row of blocks for another. What a rank
+// sends in a round it has from the rounds before.
 
 #pragma once
 
 #include <vector>
 
-#include "collectives/rank_order.hpp"
 #include "collectives/call_shape.hpp"
+#include "collectives/rank_order.hpp"
 #include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
 
-/* Nodes [begin, end) of the placement in which the blocks stand. */
+/* Nodes [begin, end) of the order in which the blocks stand. */
 struct BlockRange {
     int begin = 0;
     int end = 0;
@@ -26,7 +26,7 @@ struct Round {
     BlockRange received;
 };
 
-model::Schedule allgather_in_rounds(const Shape& shape, const Placement& placement,
+model::Schedule allgather_in_rounds(const CallShape& shape, const RankOrder& order,
                                     const std::vector<Round>& rounds);
 
 }  // namespace lanewise::collectives

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Multilane allreduce: the vector is cut into P slices. Carrier l of each site
-// combines slice l of its site's ranks, the carriers of all sites exchange what
+// combines slice l of its site's ranks, the lane_ranks of all sites exchange what
 // they have over their lanes, each combines that in the order of the sites, so
 // that all get the same bits, and hands the result on in its own site. So the
 // vector crosses once each way, P slices at once, in segments.
@@ -12,7 +12,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
-#include "collectives/lanes/carriers.hpp"
+#include "collectives/lanes/sites.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -33,7 +33,7 @@ struct Segment {
 };
 
 /* Slices take turns. */
-std::vector<Segment> segments_of_slices(const Shape& shape, int slices) {
+std::vector<Segment> segments_of_slices(const CallShape& shape, int slices) {
     std::vector<Segment> found;
     const auto piece = segments_of(shape, shape.count, own_segment_bytes).piece;
     const Bounds bounds(shape.count, slices);
@@ -62,11 +62,11 @@ struct Carried {
 
 class Part {
   public:
-    Part(const Shape& shape, Builder& steps)
+    Part(const CallShape& shape, Builder& steps)
         : shape_(shape),
           steps_(steps),
-          carriers_(shape),
-          segments_(segments_of_slices(shape, carriers_.slices())) {}
+          lane_ranks_(shape),
+          segments_(segments_of_slices(shape, lane_ranks_.slices())) {}
 
     /* Contributions leave before results are waited for, since these may lie in the same memory. */
     void build() {
@@ -77,8 +77,8 @@ class Part {
     }
 
   private:
-    int carrier_here(const Segment& segment) const {
-        return carriers_.of(carriers_.site(), segment.slice);
+    int lane_rank_here(const Segment& segment) const {
+        return lane_ranks_.of(lane_ranks_.site(), segment.slice);
     }
 
     Sum incoming(int source, const Segment& segment) {
@@ -88,16 +88,16 @@ class Part {
 
     void expect() {
         for (const auto& segment : segments_) {
-            if (carrier_here(segment) != shape_.rank) continue;
+            if (lane_rank_here(segment) != shape_.rank) continue;
             Carried carried{.segment = segment};
-            for (const int peer : carriers_.others()) {
+            for (const int peer : lane_ranks_.others()) {
                 carried.of_ranks.push_back(incoming(peer, segment));
             }
-            for (int site = 0; site < carriers_.sites(); ++site) {
+            for (int site = 0; site < lane_ranks_.sites(); ++site) {
                 carried.of_sites.push_back(
-                    site == carriers_.site()
+                    site == lane_ranks_.site()
                         ? Sum{}
-                        : incoming(carriers_.of(site, segment.slice), segment));
+                        : incoming(lane_ranks_.of(site, segment.slice), segment));
             }
             carried_.push_back(std::move(carried));
         }
@@ -106,14 +106,14 @@ class Part {
     void give() {
         std::vector<StepId> sent;
         for (const auto& segment : segments_) {
-            if (carrier_here(segment) == shape_.rank) continue;
+            if (lane_rank_here(segment) == shape_.rank) continue;
             sent.push_back(
-                steps_.send(carrier_here(segment), segment.in(Place::send), segment.count));
+                steps_.send(lane_rank_here(segment), segment.in(Place::send), segment.count));
         }
         auto before = sent.begin();
         for (const auto& segment : segments_) {
-            if (carrier_here(segment) == shape_.rank) continue;
-            steps_.receive(carrier_here(segment), segment.in(Place::receive), segment.count,
+            if (lane_rank_here(segment) == shape_.rank) continue;
+            steps_.receive(lane_rank_here(segment), segment.in(Place::receive), segment.count,
                            {*before++});
         }
     }
@@ -126,10 +126,10 @@ class Part {
         for (const auto& one : carried.of_ranks) {
             summed = steps_.reduce(one.at, sum, segment.count, {one.ready, summed});
         }
-        for (int site = 0; site < carriers_.sites(); ++site) {
-            if (site == carriers_.site()) continue;
+        for (int site = 0; site < lane_ranks_.sites(); ++site) {
+            if (site == lane_ranks_.site()) continue;
             carried.sent.push_back(
-                steps_.send(carriers_.of(site, segment.slice), sum, segment.count, {summed}));
+                steps_.send(lane_ranks_.of(site, segment.slice), sum, segment.count, {summed}));
         }
     }
 
@@ -137,11 +137,11 @@ class Part {
     void result(const Carried& carried) {
         const auto& segment = carried.segment;
         const auto own = segment.in(Place::receive);
-        const int last = carriers_.sites() - 1;
+        const int last = lane_ranks_.sites() - 1;
         auto sums = carried.of_sites;
         sums[here()] = {own, carried.summed};
         auto total = sums.back();
-        if (last > 0 && last == carriers_.site()) {
+        if (last > 0 && last == lane_ranks_.site()) {
             total.at = steps_.scratch(segment.count);
             total.ready = steps_.copy(own, total.at, segment.count, {carried.summed});
         }
@@ -154,21 +154,21 @@ class Part {
             after.push_back(total.ready);
             total.ready = steps_.copy_after(after, total.at, own, segment.count);
         }
-        for (const int peer : carriers_.others()) {
+        for (const int peer : lane_ranks_.others()) {
             steps_.send(peer, own, segment.count, {total.ready});
         }
     }
 
-    std::size_t here() const { return static_cast<std::size_t>(carriers_.site()); }
+    std::size_t here() const { return static_cast<std::size_t>(lane_ranks_.site()); }
 
-    const Shape& shape_;
+    const CallShape& shape_;
     Builder& steps_;
-    const Carriers carriers_;
+    const LaneRanks lane_ranks_;
     const std::vector<Segment> segments_;
     std::vector<Carried> carried_;
 };
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     Builder steps;
     Part(shape, steps).build();
     return steps.finish();
@@ -179,7 +179,7 @@ model::Schedule build(const Shape& shape) {
 extern const Algorithm allreduce_multilane{
     .collective = Collective::allreduce,
     .name = "multilane",
-    .source = "after Chiba et al., 2008 (paper 001)",
+    .source = "after Chiba, Endo and Matsuoka, 2008",
     .cost = "L+M/(P b(P))+2(n0-1)M/(P b_LAN)",
     .needs = {.commutative = true, .segmented = true, .lanes = true, .sites = true},
     .build = build,

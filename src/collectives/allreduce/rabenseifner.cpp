@@ -7,7 +7,7 @@
 // Cost, with g the time to combine a byte: 2 log2(n) a + (n - 1)/n (2b + g) M.
 
 #include "collectives/algorithm.hpp"
-#include "collectives/reduce/halving.hpp"
+#include "collectives/reduce/partial.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -32,7 +32,7 @@ void spread_parts(model::Builder& steps, const std::vector<Halved>& rounds, cons
     }
 }
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const model::Slice result{Place::receive, 0};
     const Folding folding(shape.ranks);

@@ -13,7 +13,7 @@ namespace {
 
 using model::Place;
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const model::Slice result{Place::receive, 0};
     const Folding folding(shape.ranks);

@@ -15,7 +15,7 @@ using model::Place;
 using model::StepId;
 
 // The blocks of the result, from the own one on, each in the pieces that came in.
-void spread_round_ring(model::Builder& steps, const Shape& shape, const Bounds& bounds,
+void spread_round_ring(model::Builder& steps, const CallShape& shape, const Bounds& bounds,
                        const RingReduced& reduced, std::vector<StepId> here) {
     const int n = shape.ranks;
     const int left = (shape.rank - 1 + n) % n;
@@ -44,7 +44,7 @@ void spread_round_ring(model::Builder& steps, const Shape& shape, const Bounds& 
     }
 }
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const Bounds bounds(shape.count, shape.ranks);
     const auto reduced = reduce_round_ring(steps, shape, bounds);

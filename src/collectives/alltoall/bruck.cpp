@@ -32,7 +32,7 @@ struct Rotation {
 };
 
 // Block i of `tmp` is the one for the rank i ahead.
-Rotation rotate(model::Builder& steps, const Shape& shape) {
+Rotation rotate(model::Builder& steps, const CallShape& shape) {
     const auto block = shape.count;
     const auto tmp = steps.scratch(block * shape.ranks);
     const auto ahead = block * (shape.ranks - shape.rank);
@@ -41,7 +41,7 @@ Rotation rotate(model::Builder& steps, const Shape& shape) {
     return {tmp, second == model::no_step ? first : second};
 }
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const int n = shape.ranks;
     const int me = shape.rank;

@@ -9,7 +9,7 @@
 namespace lanewise::collectives {
 namespace {
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const auto tree = binomial_tree(shape.rank, shape.ranks);
     std::vector<model::StepId> below;

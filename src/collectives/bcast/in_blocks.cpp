@@ -6,7 +6,7 @@
 
 namespace lanewise::collectives {
 
-Scattered scatter_vector(model::Builder& steps, const Shape& shape) {
+Scattered scatter_vector(model::Builder& steps, const CallShape& shape) {
     const model::Slice vector{model::Place::receive, 0};
     const int me = shape.relative();
     const auto node = binomial_tree(me, shape.ranks);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Broadcast in blocks: the vector is cut into one block a rank and scattered
-// over a binomial tree, after which a rank holds the blocks of its subtree; an
-// allgather then spreads them. Ranks are relative to the root.
+// Broadcast in blocks: the vector is cut into one block per rank and scattered over a binomial
+// tree, after which a rank holds the blocks of its subtree; an allgather then spreads them. Ranks
+// are relative to the root.
 
 #pragma once
 
@@ -20,6 +20,6 @@ struct Scattered {
     model::StepId arrived = model::no_step; /* the blocks of this rank's subtree */
 };
 
-Scattered scatter_vector(model::Builder& steps, const Shape& shape);
+Scattered scatter_vector(model::Builder& steps, const CallShape& shape);
 
 }  // namespace lanewise::collectives

@@ -31,11 +31,11 @@ struct Segment {
 /* Who hands on what to whom. */
 class Relay {
   public:
-    explicit Relay(const Shape& shape) : shape_(shape), sites_(sites_of(shape)) {
+    explicit Relay(const CallShape& shape) : shape_(shape), sites_(sites_of(shape)) {
         std::size_t most = 1;
         for (const auto& site : sites_) most = std::max(most, site.ranks.size());
-        slices_ = static_cast<int>(std::min<std::size_t>(
-            most, static_cast<std::size_t>(std::max(1, shape.lanes))));
+        slices_ = static_cast<int>(
+            std::min<std::size_t>(most, static_cast<std::size_t>(std::max(1, shape.lanes))));
         for (std::size_t s = 0; s < sites_.size(); ++s) {
             const auto& ranks = sites_[s].ranks;
             if (std::find(ranks.begin(), ranks.end(), shape.rank) != ranks.end()) here_ = s;
@@ -85,22 +85,22 @@ class Relay {
         return ranks[static_cast<std::size_t>(slice) % ranks.size()];
     }
 
-    const Shape& shape_;
+    const CallShape& shape_;
     std::vector<Site> sites_;
     std::size_t here_ = 0;
     int slices_ = 1;
 };
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const Relay relay(shape);
     const auto segments = relay.segments();
     std::vector<StepId> arrived;
     for (const auto& segment : segments) {
         const int source = relay.source(segment.slice);
-        arrived.push_back(source < 0 ? model::no_step
-                                     : steps.receive(source, {Place::receive, segment.offset},
-                                                     segment.count));
+        arrived.push_back(
+            source < 0 ? model::no_step
+                       : steps.receive(source, {Place::receive, segment.offset}, segment.count));
     }
     for (std::size_t i = 0; i < segments.size(); ++i) {
         for (const int target : relay.targets(segments[i].slice)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Broadcast over a tree: what broadcasts share that hand the vector on from
-// parent to child, whole or in pieces.
+// Broadcast over a tree: the part shared by broadcasts that forward the vector from parent to
+// child, whole or in pieces.
 
 #pragma once
 
@@ -19,7 +19,7 @@ namespace lanewise::collectives {
  * ranks are relative to the root. Nothing is touched before `ready` is
  * complete. Answers the step after which each piece is here.
  */
-std::vector<model::StepId> bcast_over_tree(model::Builder& steps, const Shape& shape,
+std::vector<model::StepId> bcast_over_tree(model::Builder& steps, const CallShape& shape,
                                            const Node& node, const Pieces& pieces,
                                            model::Slice vector = {model::Place::receive, 0},
                                            model::StepId ready = model::no_step);

@@ -13,11 +13,11 @@
 namespace lanewise::collectives {
 namespace {
 
-bool holds(const Shape& shape, int rank, int block) {
+bool holds(const CallShape& shape, int rank, int block) {
     return block >= rank && block < rank + binomial_subtree(rank, shape.ranks);
 }
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const model::Slice vector{model::Place::receive, 0};
     const int n = shape.ranks;

@@ -20,7 +20,7 @@ struct Run {
 };
 
 // What `rank` receives in the round of this distance, as runs of blocks that do not wrap.
-std::vector<Run> missing(const Shape& shape, int rank, int distance) {
+std::vector<Run> missing(const CallShape& shape, int rank, int distance) {
     const int n = shape.ranks;
     const int held = std::max(distance, binomial_subtree(rank, n));
     const int begin = rank + held;
@@ -31,7 +31,7 @@ std::vector<Run> missing(const Shape& shape, int rank, int distance) {
     return {{begin, n}, {0, end - n}};
 }
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const model::Slice vector{model::Place::receive, 0};
     const int n = shape.ranks;

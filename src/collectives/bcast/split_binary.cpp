@@ -27,7 +27,7 @@ int rank_in(int tree, int member) {
     return 1 + tree + 2 * member;
 }
 
-Node node_in(int tree, const Shape& shape) {
+Node node_in(int tree, const CallShape& shape) {
     const int members = (shape.ranks - tree) / 2;
     Node node;
     if (shape.is_root()) {
@@ -40,19 +40,19 @@ Node node_in(int tree, const Shape& shape) {
     return node;
 }
 
-std::vector<StepId> hand_down(model::Builder& steps, const Shape& shape, int tree,
+std::vector<StepId> hand_down(model::Builder& steps, const CallShape& shape, int tree,
                               const Half& half) {
     const auto pieces = segments_of(shape, half.count, segment_bytes);
     return bcast_over_tree(steps, shape, node_in(tree, shape), pieces, half.at);
 }
 
-void serve(model::Builder& steps, const Shape& shape, const Half (&halves)[2]) {
+void serve(model::Builder& steps, const CallShape& shape, const Half (&halves)[2]) {
     for (const int tree : {0, 1}) hand_down(steps, shape, tree, halves[tree]);
     const bool one_alone = shape.ranks % 2 == 0;
     if (one_alone) steps.send(shape.absolute(shape.ranks - 1), halves[1].at, halves[1].count);
 }
 
-void take_part(model::Builder& steps, const Shape& shape, const Half (&halves)[2]) {
+void take_part(model::Builder& steps, const CallShape& shape, const Half (&halves)[2]) {
     const int me = shape.relative();
     const int tree = (me - 1) % 2;
     const auto& own = halves[tree];
@@ -68,7 +68,7 @@ void take_part(model::Builder& steps, const Shape& shape, const Half (&halves)[2
     steps.send_after(arrived, shape.absolute(counterpart), own.at, own.count);
 }
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const auto first = shape.count - shape.count / 2;
     const Slice vector{model::Place::receive, 0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Buffers: what the caller's memory holds on a rank before a collective, what
-// it must hold afterwards, and where the two buffers are the same memory.
+// Buffers: what the caller's memory holds on a rank before a collective, what it must hold
+// afterwards, and where the two buffers are the same memory.
 
 #pragma once
 

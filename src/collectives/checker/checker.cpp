@@ -35,8 +35,8 @@ Trial even_trial(Collective collective, int ranks, int root, std::int64_t count)
     return trial;
 }
 
-void with_shape(const Trial& trial, int rank, const std::function<void(const Shape&)>& use) {
-    Shape shape;
+void with_shape(const Trial& trial, int rank, const std::function<void(const CallShape&)>& use) {
+    CallShape shape;
     shape.ranks = trial.ranks;
     shape.rank = rank;
     shape.root = trial.root;
@@ -66,7 +66,7 @@ std::vector<model::Schedule> schedules_of(const Algorithm& algorithm, const Tria
     schedules.reserve(static_cast<std::size_t>(trial.ranks));
     for (int rank = 0; rank < trial.ranks; ++rank) {
         with_shape(trial, rank,
-                   [&](const Shape& shape) { schedules.push_back(algorithm.build(shape)); });
+                   [&](const CallShape& shape) { schedules.push_back(algorithm.build(shape)); });
     }
     return schedules;
 }

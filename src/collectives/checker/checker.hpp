@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Checker: proves that schedules do what their collective promises, or says in
-// a sentence what is wrong.
+// Checker: proves that schedules do what their collective promises, or says in a sentence what is
+// wrong.
 //
-// All ranks are simulated with symbols for data: a unit is known by the rank
-// that gave it and its index there, a reduced unit by the expression that made
-// it. Per rank, first, the order of steps must leave no two of them at the same
-// memory where one writes. A schedule without such races is determinate (it is
-// a Kahn network: G. Kahn, IFIP 1974), so that one simulated run stands for all:
-// a run in which a send ends only when its receive has begun finds every
-// deadlock, and the data it delivers are those of every other run.
+// All ranks are simulated with symbols for data: a unit is known by the rank that gave it and its
+// index there, a reduced unit by the expression that made it. First, on each rank, the order of
+// steps must never leave two of them at the same memory if one writes. A schedule without such
+// races is determinate (it is a Kahn network: G. Kahn, IFIP 1974), so one simulated run stands for
+// all: a run in which a send ends only when its receive has begun finds every deadlock, and the
+// data it delivers are those of every other run.
 
 #pragma once
 
@@ -37,7 +36,7 @@ struct Trial {
     bool in_order = true;                   /* the operator does not commute */
     std::int64_t segment = 0;
     int lanes = 1;
-    std::vector<int> hosts = {}; /* of each rank, as in Shape */
+    std::vector<int> hosts = {}; /* of each rank, as in CallShape */
     std::vector<int> sites = {};
     const model::Network *network = nullptr;
 };
@@ -49,7 +48,7 @@ Trial even_trial(Collective collective, int ranks, int root, std::int64_t count)
 enum class Sends { rendezvous, eager };
 
 /* Calls `use` with the shape that `rank` sees of a trial; what a rank cannot know is nonsense. */
-void with_shape(const Trial& trial, int rank, const std::function<void(const Shape&)>& use);
+void with_shape(const Trial& trial, int rank, const std::function<void(const CallShape&)>& use);
 
 /* The schedules of all ranks. */
 std::vector<model::Schedule> schedules_of(const Algorithm& algorithm, const Trial& trial);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Content: what simulated memory holds, as runs of symbols, so that a block
-// costs the same however long it is.
+// Content: what simulated memory holds, as runs of symbols, so that a block costs the same whatever
+// its length.
 
 #pragma once
 

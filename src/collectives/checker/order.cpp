@@ -6,15 +6,15 @@
 
 namespace lanewise::collectives {
 
-using model::Kind;
 using model::Place;
+using model::StepKind;
 
 std::string described(const model::Schedule& schedule, std::uint32_t id) {
     const auto& step = schedule.steps[id];
     const char *const kinds[] = {"send", "receive", "copy", "reduction"};
     const char *const ways[] = {" to rank ", " from rank ", "", ""};
     const auto kind = static_cast<std::size_t>(step.kind);
-    const bool message = step.kind == Kind::send || step.kind == Kind::receive;
+    const bool message = step.kind == StepKind::send || step.kind == StepKind::receive;
     return fmt::format("step {} (a {} of {} units{}{})", id, kinds[kind], step.count, ways[kind],
                        message ? fmt::format("{}", step.peer) : "");
 }
@@ -22,7 +22,7 @@ std::string described(const model::Schedule& schedule, std::uint32_t id) {
 bool stays(const model::Step& step, const Buffers& buffers) {
     const auto& from = buffers.of(step.from.place);
     const auto& to = buffers.of(step.to.place);
-    return step.kind == Kind::copy && from.memory == to.memory &&
+    return step.kind == StepKind::copy && from.memory == to.memory &&
            from.base + step.from.offset == to.base + step.to.offset;
 }
 
@@ -48,16 +48,16 @@ std::string OrderCheck::step_fault(const model::Schedule& schedule, std::uint32_
         if (earlier >= id) return fmt::format("waits for step {}, which is not earlier", earlier);
         waited_for_[earlier] = 1;
     }
-    const bool message = step.kind == Kind::send || step.kind == Kind::receive;
+    const bool message = step.kind == StepKind::send || step.kind == StepKind::receive;
     if (message && (step.peer < 0 || step.peer >= ranks_ || step.peer == rank_)) {
         return "has no such peer";
     }
     if (step.count == 0 || stays(step, *buffers_)) return {};
-    if (step.kind != Kind::receive) {
+    if (step.kind != StepKind::receive) {
         auto wrong = access_fault(id, step.from, step.count, false);
         if (!wrong.empty()) return wrong;
     }
-    if (step.kind == Kind::send) return {};
+    if (step.kind == StepKind::send) return {};
     if (step.to.place == Place::send) return "writes to the send buffer";
     return access_fault(id, step.to, step.count, true);
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Order: whether one rank's steps are well formed and leave no race. A step is
-// under way from where it stands in the list until a step there or further down
-// waits for it; what is under way at once must not meet at the same memory
-// where one of the two writes.
+// Order: whether the steps of one rank are well formed and free of races. A step is under way from
+// its place in the list until a step there or further down waits for it; steps that are under way
+// at the same time must not touch the same memory if one of them writes.
 
 #pragma once
 

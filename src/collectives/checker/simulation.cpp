@@ -11,9 +11,9 @@
 namespace lanewise::collectives {
 namespace {
 
-using model::Kind;
 using model::Slice;
 using model::Step;
+using model::StepKind;
 
 std::size_t index(int rank) {
     return static_cast<std::size_t>(rank);
@@ -91,13 +91,13 @@ void Simulation::start(int rank, std::uint32_t id) {
     const auto& begun = step(rank, id);
     if (trial_->collective == Collective::barrier) learn(rank, begun);
     switch (begun.kind) {
-        case Kind::copy:
+        case StepKind::copy:
             if (!stays(begun, buffers_[index(rank)])) move(rank, id);
             break;
-        case Kind::reduce:
+        case StepKind::reduce:
             reduce(rank, id);
             break;
-        case Kind::send:
+        case StepKind::send:
             if (trial_->collective == Collective::barrier) {
                 carried_[global(rank, id)] = known_[index(rank)];
             }
@@ -107,7 +107,7 @@ void Simulation::start(int rank, std::uint32_t id) {
             }
             meet(rank, id);
             return;
-        case Kind::receive:
+        case StepKind::receive:
             meet(rank, id);
             return;
     }
@@ -118,7 +118,7 @@ void Simulation::start(int rank, std::uint32_t id) {
 void Simulation::learn(int rank, const Step& begun) {
     auto& known = known_[index(rank)];
     for (const auto earlier : schedules_[index(rank)].after_of(begun)) {
-        if (step(rank, earlier).kind != Kind::receive) continue;
+        if (step(rank, earlier).kind != StepKind::receive) continue;
         const auto& told = carried_[global(rank, earlier)];
         for (std::size_t r = 0; r < told.size(); ++r) known[r] = known[r] | told[r];
     }
@@ -127,7 +127,7 @@ void Simulation::learn(int rank, const Step& begun) {
 // The n-th send between two ranks meets the n-th receive.
 void Simulation::meet(int rank, std::uint32_t id) {
     const auto& mine = step(rank, id);
-    const bool sends = mine.kind == Kind::send;
+    const bool sends = mine.kind == StepKind::send;
     const auto n = index(trial_->ranks);
     auto& channel = sends ? channels_[index(rank) * n + index(mine.peer)]
                           : channels_[index(mine.peer) * n + index(rank)];

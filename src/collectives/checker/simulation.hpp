@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Simulation: all ranks start their steps in order, messages meet, symbols
-// move. What goes wrong is told in a sentence.
+// Simulation: all ranks start their steps in order, messages match, symbols move. What goes wrong
+// is reported in a sentence.
 
 #pragma once
 

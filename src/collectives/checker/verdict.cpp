@@ -125,7 +125,7 @@ std::string Simulation::unsynchronised() {
         const auto& steps = schedules_[index(rank)].steps;
         auto& known = known_[index(rank)];
         for (std::uint32_t id = 0; id < steps.size(); ++id) {
-            if (steps[id].kind != model::Kind::receive) continue;
+            if (steps[id].kind != model::StepKind::receive) continue;
             const auto& told = carried_[global(rank, id)];
             for (std::size_t r = 0; r < told.size(); ++r) known[r] = known[r] | told[r];
         }

@@ -39,7 +39,7 @@ struct ProgramKey {
 
 struct KeptProgram {
     ProgramKey key;
-    std::vector<std::int64_t> counts; /* as in Shape, for collectives that have them */
+    std::vector<std::int64_t> counts; /* as in CallShape, for collectives that have them */
     std::vector<std::int64_t> offsets;
     std::shared_ptr<const Program> program; /* null: calls of this shape are not served */
 };

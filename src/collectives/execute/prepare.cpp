@@ -208,9 +208,9 @@ std::shared_ptr<const model::Network>& network() {
     return instance;
 }
 
-Shape shape_of(const Choice& choice, const Call& call, const CommunicatorState& state,
+CallShape shape_of(const Choice& choice, const Call& call, const CommunicatorState& state,
                const Arrangement& arrangement) {
-    Shape shape{.ranks = state.ranks,
+    CallShape shape{.ranks = state.ranks,
                 .rank = state.rank,
                 .root = call.root,
                 .count = arrangement.count,
@@ -232,7 +232,7 @@ Shape shape_of(const Choice& choice, const Call& call, const CommunicatorState& 
  * bound that all of them know does not decide it, the schedules of all ranks are built. In a
  * v-collective in which ranks know only their own count they keep nothing for others.
  */
-bool fits(const Algorithm& algorithm, Shape shape) {
+bool fits(const Algorithm& algorithm, CallShape shape) {
     const auto limit = scratch_limit_bytes.load(std::memory_order_relaxed);
     const bool rooted_v =
         algorithm.collective == Collective::scatterv || algorithm.collective == Collective::gatherv;
@@ -323,7 +323,7 @@ const KeptProgram& program_for(const Choice& choice, const Call& call, Communica
                          .stride_bytes = arrangement.operands.stride_bytes,
                          .segment = choice.segment_bytes};
     if (const auto *kept = state.find(key, arrangement.counts, arrangement.offsets)) return *kept;
-    const Shape shape = shape_of(choice, call, state, arrangement);
+    const CallShape shape = shape_of(choice, call, state, arrangement);
     KeptProgram made{key, arrangement.counts, arrangement.offsets, nullptr};
     if (fits(*choice.algorithm, shape)) {
         const auto schedule = choice.algorithm->build(shape);

@@ -12,9 +12,9 @@
 namespace lanewise::collectives {
 namespace {
 
-using model::Kind;
 using model::Schedule;
 using model::Step;
+using model::StepKind;
 
 constexpr std::int64_t message_bytes_max = std::int64_t{1} << 30;
 
@@ -77,7 +77,7 @@ class Compiler {
                                 .units = step.count,
                                 .from_bytes = step.from.offset * stride_bytes_,
                                 .to_bytes = step.to.offset * stride_bytes_};
-        if (step.kind == Kind::copy || step.kind == Kind::reduce) {
+        if (step.kind == StepKind::copy || step.kind == StepKind::reduce) {
             program_.instructions.push_back(instruction);
             return;
         }
@@ -111,15 +111,15 @@ class Compiler {
         return std::find(after.begin(), after.end(), i) != after.end();
     }
 
-    static Opcode opcode_of(Kind kind) {
+    static Opcode opcode_of(StepKind kind) {
         switch (kind) {
-            case Kind::send:
+            case StepKind::send:
                 return Opcode::send;
-            case Kind::receive:
+            case StepKind::receive:
                 return Opcode::receive;
-            case Kind::copy:
+            case StepKind::copy:
                 return Opcode::copy;
-            case Kind::reduce:
+            case StepKind::reduce:
                 return Opcode::reduce;
         }
         return Opcode::copy;

@@ -20,10 +20,10 @@ struct RankLocation {
     std::uint64_t site; /* 0: not known */
 };
 
-const Result<Whereabouts>& placement() {
-    static const Result<Whereabouts> instance = whereabouts_path().empty()
-                                                    ? Result<Whereabouts>(Whereabouts{})
-                                                    : read_whereabouts(whereabouts_path());
+const Result<PlacementFile>& placement() {
+    static const Result<PlacementFile> instance = placement_file_path().empty()
+                                                      ? Result<PlacementFile>(PlacementFile{})
+                                                      : read_placement_file(placement_file_path());
     return instance;
 }
 
@@ -62,7 +62,7 @@ class Numbering {
 
 std::string why_unknown(std::size_t rank) {
     if (!placement()) return placement().failure().sentence;
-    return whereabouts_path() + " has no site for rank " + std::to_string(rank);
+    return placement_file_path() + " has no site for rank " + std::to_string(rank);
 }
 
 }  // namespace

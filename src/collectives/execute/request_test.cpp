@@ -48,7 +48,7 @@ TEST_P(EveryAlgorithm, gives_by_a_request_what_the_mpi_gives) {
 struct Seen {
     std::vector<std::int64_t> counts;
     std::vector<std::int64_t> offsets;
-    Shape shape;
+    CallShape shape;
 
     Seen(Collective collective, int ranks, int rank, int root) {
         shape = {.ranks = ranks, .rank = rank, .root = root, .count = 3, .segment = 1};

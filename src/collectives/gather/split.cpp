@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Split gather: linear, in pieces below M1, from where on a switch that many ranks
-// send to at once drops packets (paper 000, section 4). A rank sends its next
-// piece when the root has told it that the last one came in, so that never more
-// than one piece a rank is under way.
+// Split gather: linear, in pieces below M1, the size from which a switch that many ranks send to at
+// once drops packets (Lastovetsky, Rychkov and O'Flynn 2008, section 4). A rank sends its next
+// piece when the root has confirmed the last one, so that at most one piece per rank is under way.
 // Cost: (n - 1)(ceil(M / M1) a + bM) + 2 a ceil(M / M1), without escalations.
 
 #include "collectives/algorithm.hpp"
@@ -12,17 +11,17 @@
 namespace lanewise::collectives {
 namespace {
 
-// Paper 000 saw escalations from 4 KiB on with a few dozen ranks.
+// The MPIBlib paper saw escalations from 4 KiB on with a few dozen ranks.
 constexpr std::int64_t piece_bytes = 4 * 1024;
 
-void send_pieces(model::Builder& steps, const Shape& shape, const Pieces& pieces) {
+void send_pieces(model::Builder& steps, const CallShape& shape, const Pieces& pieces) {
     for (int i = 0; i < pieces.number(); ++i) {
         const auto asked = i == 0 ? model::no_step : steps.await(shape.root);
         steps.send(shape.root, {model::Place::send, pieces.begin(i)}, pieces.size(i), {asked});
     }
 }
 
-void collect_pieces(model::Builder& steps, const Shape& shape, const Pieces& pieces) {
+void collect_pieces(model::Builder& steps, const CallShape& shape, const Pieces& pieces) {
     std::vector<model::StepId> arrived(static_cast<std::size_t>(shape.ranks), model::no_step);
     for (int i = 0; i < pieces.number(); ++i) {
         for (int r = 0; r < shape.ranks; ++r) {
@@ -36,7 +35,7 @@ void collect_pieces(model::Builder& steps, const Shape& shape, const Pieces& pie
     }
 }
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const auto pieces = segments_of(shape, shape.count, piece_bytes);
     if (!shape.is_root()) {
@@ -54,7 +53,7 @@ model::Schedule build(const Shape& shape) {
 extern const Algorithm gather_split{
     .collective = Collective::gather,
     .name = "split",
-    .source = "paper 000, section 4",
+    .source = "Lastovetsky, Rychkov and O'Flynn, 2008 (MPIBlib), section 4",
     .cost = "(n-1)(ceil(M/M1) a + bM) + 2a ceil(M/M1)",
     .needs = {.segmented = true},
     .build = build,

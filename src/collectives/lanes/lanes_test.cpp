@@ -21,7 +21,7 @@ struct TwoSites {
     std::vector<int> sites = {0, 0, 0, 0, 1, 1, 1, 1};
     std::vector<int> hosts = {0, 0, 1, 1, 2, 2, 3, 3};
 
-    Shape shape(int root, int lanes) const {
+    CallShape shape(int root, int lanes) const {
         return {.ranks = 8,
                 .rank = root,
                 .root = root,
@@ -131,7 +131,7 @@ TEST(LanePlan, GivesASlowLaneLess) {
 
 TEST(LanePlan, ServesTheSiteWithMostDataFirst) {
     const std::vector<int> sites = {0, 1, 2, 2, 2, 1};
-    const Shape shape{.ranks = 6, .count = block, .lanes = 2, .sites = sites};
+    const CallShape shape{.ranks = 6, .count = block, .lanes = 2, .sites = sites};
 
     const auto lanes = lanes_of(shape, Dealing::by_bytes);
 

@@ -16,11 +16,11 @@ namespace {
 constexpr std::int64_t short_bytes = 64 * 1024;
 constexpr std::int64_t long_bytes = 16 * short_bytes;
 
-int host_of(const Shape& shape, int rank) {
+int host_of(const CallShape& shape, int rank) {
     return shape.hosts.empty() ? rank : shape.hosts[static_cast<std::size_t>(rank)];
 }
 
-LaneRate rate_of(const Shape& shape, const Lane& lane) {
+LaneRate rate_of(const CallShape& shape, const Lane& lane) {
     if (!shape.network || !shape.network->cost) return {};
     const auto needed_s = [&](std::int64_t bytes) {
         const auto cost = shape.network->cost(lane.sender, lane.receiver, bytes);
@@ -35,7 +35,7 @@ LaneRate rate_of(const Shape& shape, const Lane& lane) {
     return {latency_s, each_s * static_cast<double>(shape.unit_bytes)};
 }
 
-std::int64_t units_of(const Shape& shape, const std::vector<int>& ranks) {
+std::int64_t units_of(const CallShape& shape, const std::vector<int>& ranks) {
     std::int64_t units = 0;
     for (const int rank : ranks) units += shape.count_of(rank);
     return units;
@@ -44,7 +44,7 @@ std::int64_t units_of(const Shape& shape, const std::vector<int>& ranks) {
 /* Lanes of one site while parts are dealt to them. */
 class Dealt {
   public:
-    Dealt(const Shape& shape, std::vector<Lane> lanes, std::vector<std::int64_t> shares)
+    Dealt(const CallShape& shape, std::vector<Lane> lanes, std::vector<std::int64_t> shares)
         : shape_(shape), lanes_(std::move(lanes)), left_(std::move(shares)) {}
 
     /* What fits of the receivers' own blocks stays with them. */
@@ -91,13 +91,13 @@ class Dealt {
     }
 
   private:
-    const Shape& shape_;
+    const CallShape& shape_;
     std::vector<Lane> lanes_;
     std::vector<std::int64_t> left_;
     std::vector<Part> own_;
 };
 
-std::vector<std::int64_t> shares_by_bytes(const Shape& shape, const std::vector<Lane>& lanes,
+std::vector<std::int64_t> shares_by_bytes(const CallShape& shape, const std::vector<Lane>& lanes,
                                           std::int64_t total) {
     std::vector<LaneRate> rates;
     for (const auto& lane : lanes) rates.push_back(rate_of(shape, lane));
@@ -105,7 +105,7 @@ std::vector<std::int64_t> shares_by_bytes(const Shape& shape, const std::vector<
 }
 
 /* The receivers' own block and whole blocks of others, X(P) on the fullest lane. */
-std::vector<Lane> deal_blocks(const Shape& shape, const Site& there, std::vector<Lane> lanes) {
+std::vector<Lane> deal_blocks(const CallShape& shape, const Site& there, std::vector<Lane> lanes) {
     const auto receivers = std::min(lanes.size(), there.ranks.size());
     for (std::size_t i = there.ranks.size(); i-- > 0;) {
         const int owner = there.ranks[i];
@@ -115,7 +115,7 @@ std::vector<Lane> deal_blocks(const Shape& shape, const Site& there, std::vector
     return lanes;
 }
 
-std::vector<Lane> deal_bytes(const Shape& shape, const Site& there, std::vector<Lane> lanes) {
+std::vector<Lane> deal_bytes(const CallShape& shape, const Site& there, std::vector<Lane> lanes) {
     auto shares = shares_by_bytes(shape, lanes, units_of(shape, there.ranks));
     const auto receivers = std::min(lanes.size(), there.ranks.size());
     Dealt dealt(shape, std::move(lanes), std::move(shares));
@@ -130,7 +130,7 @@ std::vector<Lane> deal_bytes(const Shape& shape, const Site& there, std::vector<
 
 }  // namespace
 
-int lanes_max(const Shape& shape) {
+int lanes_max(const CallShape& shape) {
     const auto sites = sites_of(shape);
     if (sites.size() < 2) return 1;
     std::size_t most = 0;
@@ -138,7 +138,7 @@ int lanes_max(const Shape& shape) {
     return static_cast<int>(most);
 }
 
-std::vector<Lane> lanes_of(const Shape& shape, Dealing dealing) {
+std::vector<Lane> lanes_of(const CallShape& shape, Dealing dealing) {
     auto sites = sites_of(shape);
     const auto home = sites.front();
     sites.erase(sites.begin());

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Shares: how much of a transfer each lane carries, so that all end together.
+// Shares: how much of a transfer each lane takes, so that all end together.
 //
-// A lane with bandwidth b and latency L that ends at T has carried b(T - L), or
-// nothing where T is before L. T is that at which the shares add up: water
-// poured over the lanes' latencies stands at one level.
+// A lane with bandwidth b and latency L that ends at T has transferred b(T - L), or nothing if T is
+// before L. T is the time at which the shares add up to the whole.
 
 #pragma once
 

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// Reductions of whole vectors in rank order, for any root.
+//
+// Cost, with g the time to combine a byte:
+// linear: the root receives from one rank after the other, the highest first. (n - 1)(a + bM + gM).
+// binomial: the ranks from the root on form one binomial tree and those before it another, which
+//   the root combines last. (log2(n) + 1)(a + bM + gM).
 
 #include "collectives/reduce/in_order.hpp"
 
 #include <algorithm>
 #include <vector>
 
+#include "collectives/algorithm.hpp"
 #include "collectives/tree.hpp"
 
 namespace lanewise::collectives {
@@ -19,7 +27,7 @@ constexpr Slice own{Place::send, 0};
 
 // From the highest rank down, so that what is there is always the right operand and stays where
 // it is. While one vector is combined, the next comes in.
-Reduced collect_linearly(Builder& steps, const Shape& shape, std::int64_t count) {
+Reduced collect_linearly(Builder& steps, const CallShape& shape, std::int64_t count) {
     const int me = shape.rank;
     const int highest = shape.ranks - 1;
     const auto result = steps.scratch(count);
@@ -91,13 +99,13 @@ Reduced combine_children(Builder& steps, const std::vector<int>& children, std::
 
 }  // namespace
 
-Reduced reduce_linearly(Builder& steps, const Shape& shape, int root, std::int64_t count) {
+Reduced reduce_linearly(Builder& steps, const CallShape& shape, int root, std::int64_t count) {
     if (shape.ranks == 1) return {};
     if (shape.rank != root) return {own, steps.send(root, own, count)};
     return collect_linearly(steps, shape, count);
 }
 
-Reduced reduce_over_tree(Builder& steps, const Shape& shape, int root, std::int64_t count) {
+Reduced reduce_over_tree(Builder& steps, const CallShape& shape, int root, std::int64_t count) {
     const auto node = in_order_node(shape.rank, root, shape.ranks);
     Slice left;
     StepId left_here = model::no_step;
@@ -119,10 +127,46 @@ Reduced reduce_over_tree(Builder& steps, const Shape& shape, int root, std::int6
     return reduced;
 }
 
-StepId deliver(Builder& steps, const Shape& shape, int root, const Reduced& reduced,
+StepId deliver(Builder& steps, const CallShape& shape, int root, const Reduced& reduced,
                std::int64_t count) {
     if (shape.rank != root) return reduced.ready;
     return steps.copy(reduced.at, {Place::receive, 0}, count, {reduced.ready});
 }
+
+namespace {
+
+model::Schedule build_linear(const CallShape& shape) {
+    Builder steps;
+    const auto reduced = reduce_linearly(steps, shape, shape.root, shape.count);
+    deliver(steps, shape, shape.root, reduced, shape.count);
+    return steps.finish();
+}
+
+model::Schedule build_binomial(const CallShape& shape) {
+    Builder steps;
+    const auto reduced = reduce_over_tree(steps, shape, shape.root, shape.count);
+    deliver(steps, shape, shape.root, reduced, shape.count);
+    return steps.finish();
+}
+
+}  // namespace
+
+extern constexpr Algorithm reduce_linear{
+    .collective = Collective::reduce,
+    .name = "linear",
+    .source = "Pjesivac-Grbovic et al., Cluster Computing 10, 2007",
+    .cost = "(n-1)(a+bM+gM)",
+    .needs = {},
+    .build = build_linear,
+};
+
+extern constexpr Algorithm reduce_binomial{
+    .collective = Collective::reduce,
+    .name = "binomial",
+    .source = "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
+    .cost = "(log2(n)+1)(a+bM+gM)",
+    .needs = {},
+    .build = build_binomial,
+};
 
 }  // namespace lanewise::collectives

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reduction in rank order: whole vectors are combined so that each operand
-// stands left of those of higher ranks, which an operator may insist on that
-// does not commute.
+// Reduction in rank order: whole vectors are combined so that each operand is to the left of those
+// of higher ranks, as an operator that does not commute requires.
 
 #pragma once
 
@@ -20,16 +19,18 @@ struct Reduced {
 };
 
 /* The root receives the vectors one after the other. */
-Reduced reduce_linearly(model::Builder& steps, const Shape& shape, int root, std::int64_t count);
+Reduced reduce_linearly(model::Builder& steps, const CallShape& shape, int root,
+                        std::int64_t count);
 
 /*
  * Two binomial trees, one over the ranks from the root on, one over those before
  * it, whose top is the root's leftmost child: every subtree is a stretch of ranks.
  */
-Reduced reduce_over_tree(model::Builder& steps, const Shape& shape, int root, std::int64_t count);
+Reduced reduce_over_tree(model::Builder& steps, const CallShape& shape, int root,
+                         std::int64_t count);
 
 /* Copies what the root has to its receive buffer; answers when that may be read or written. */
-model::StepId deliver(model::Builder& steps, const Shape& shape, int root, const Reduced& reduced,
-                      std::int64_t count);
+model::StepId deliver(model::Builder& steps, const CallShape& shape, int root,
+                      const Reduced& reduced, std::int64_t count);
 
 }  // namespace lanewise::collectives

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Partial: what a rank has of a reduction in which pairs of ranks exchange
-// vectors or parts of them, and how any number of ranks is folded to a power of
-// two first.
+// Partial: what a rank has of a reduction in which pairs of ranks exchange vectors or parts of
+// them, and how any number of ranks is first folded to a power of two.
 
 #pragma once
 
@@ -70,5 +69,24 @@ class Partial {
     model::StepId ready_ = model::no_step;
     std::vector<model::StepId> sends_;
 };
+
+/*
+ * The first half of Rabenseifner's reductions. In the round of distance d a node exchanges halves
+ * of what it has with the node d away and keeps one of them. Distances grow from 1 on, so that a
+ * node always has the contributions of neighbouring ranks, in order, and near neighbours exchange
+ * the most.
+ */
+
+/* A round: whom a node dealt with, what it gave away and what it kept. */
+struct Halved {
+    int bit = 1;
+    int peer = 0;
+    Range given;
+    Range kept;
+};
+
+/* Answers the rounds; what was kept in the last is reduced over all nodes. */
+std::vector<Halved> reduce_by_halving(Partial& partial, const Folding& folding, int rank,
+                                      std::int64_t count);
 
 }  // namespace lanewise::collectives

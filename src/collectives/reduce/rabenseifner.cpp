@@ -7,7 +7,7 @@
 // Cost, with g the time to combine a byte: 2 log2(n) a + (n - 1)/n (2b + g) M.
 
 #include "collectives/algorithm.hpp"
-#include "collectives/reduce/halving.hpp"
+#include "collectives/reduce/partial.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using model::Place;
 
 // A node passes its part on in the first round, from the last on, in which it and the root differ.
-void gather_parts(model::Builder& steps, const Shape& shape, const Folding& folding,
+void gather_parts(model::Builder& steps, const CallShape& shape, const Folding& folding,
                   const std::vector<Halved>& rounds, Partial& partial, model::Slice vector) {
     const int differs = folding.node_of(shape.rank) ^ folding.node_of(shape.root);
     std::vector<model::StepId> here{partial.ready()};
@@ -31,7 +31,7 @@ void gather_parts(model::Builder& steps, const Shape& shape, const Folding& fold
     }
 }
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const Folding folding(shape.ranks, shape.root);
     const int me = shape.rank;

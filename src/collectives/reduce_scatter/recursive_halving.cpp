@@ -22,7 +22,7 @@ Range blocks_of(const Folding& folding, const Bounds& bounds, int node, int node
     return {bounds[first], bounds.size(first, folding.first_rank(node + nodes))};
 }
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const Folding folding(shape.ranks);
     const Bounds bounds(shape, {.ranks = shape.ranks});

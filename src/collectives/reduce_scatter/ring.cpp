@@ -10,7 +10,7 @@
 namespace lanewise::collectives {
 namespace {
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const Bounds bounds(shape, {.ranks = shape.ranks});
     const auto reduced = reduce_round_ring(steps, shape, bounds);

@@ -24,13 +24,13 @@ struct Room {
     std::vector<StepId> read_by;
 };
 
-std::int64_t largest_block(const Shape& shape, const Bounds& bounds) {
+std::int64_t largest_block(const CallShape& shape, const Bounds& bounds) {
     std::int64_t largest = 0;
     for (int r = 0; r < shape.ranks; ++r) largest = std::max(largest, bounds.size(r));
     return largest;
 }
 
-Travelling take_in(model::Builder& steps, const Shape& shape, const Room& room, Pieces pieces) {
+Travelling take_in(model::Builder& steps, const CallShape& shape, const Room& room, Pieces pieces) {
     Travelling coming{room.at, pieces, {}};
     const int left = (shape.rank - 1 + shape.ranks) % shape.ranks;
     for (int i = 0; i < pieces.number(); ++i) {
@@ -49,7 +49,7 @@ void add_own(model::Builder& steps, Slice own, Travelling& block) {
     }
 }
 
-void pass_on(model::Builder& steps, const Shape& shape, const Travelling& block,
+void pass_on(model::Builder& steps, const CallShape& shape, const Travelling& block,
              std::vector<StepId>& sent) {
     for (int i = 0; i < block.pieces.number(); ++i) {
         const auto piece = static_cast<std::size_t>(i);
@@ -60,7 +60,7 @@ void pass_on(model::Builder& steps, const Shape& shape, const Travelling& block,
 
 }  // namespace
 
-RingReduced reduce_round_ring(model::Builder& steps, const Shape& shape, const Bounds& bounds) {
+RingReduced reduce_round_ring(model::Builder& steps, const CallShape& shape, const Bounds& bounds) {
     const int n = shape.ranks;
     const auto largest = segments_of(shape, largest_block(shape, bounds), segment_bytes);
     const auto pieces_most = static_cast<std::size_t>(largest.number());

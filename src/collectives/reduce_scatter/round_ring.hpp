@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reduction round a ring: block r sets out from rank r + 1 and each rank adds
-// its own contribution, until it ends at rank r. Blocks travel in segments, so
-// that one is added while the next is on its way.
+// Reduction round a ring: block r starts at rank r + 1 and each rank adds its own contribution,
+// until it ends at rank r. Blocks travel in segments, so that one is added while the next is on its
+// way.
 
 #pragma once
 
@@ -21,6 +21,6 @@ struct RingReduced {
     std::vector<model::StepId> sent;  /* the sends that read `send` */
 };
 
-RingReduced reduce_round_ring(model::Builder& steps, const Shape& shape, const Bounds& bounds);
+RingReduced reduce_round_ring(model::Builder& steps, const CallShape& shape, const Bounds& bounds);
 
 }  // namespace lanewise::collectives

@@ -101,9 +101,9 @@ std::string summary_row(const Platform& platform, const std::string& name) {
     }
     const auto rms = points == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(points));
     const auto held =
-        verdict.held_back_points == 0
+        verdict.held_out_points == 0
             ? std::string("-")
-            : fmt::format("{} of {}", percent(verdict.held_back_rms), verdict.held_back_points);
+            : fmt::format("{} of {}", percent(verdict.held_out_rms), verdict.held_out_points);
     return fmt::format("{:<10}{:>14}{:>14}{:>22}{}\n", name, percent(rms), percent(worst), held,
                        name == platform.best ? "   best" : "");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See likely_algorithms.hpp. message_bytes of a collective is what Shape::count is, in
+// See likely_algorithms.hpp. message_bytes of a collective is what CallShape::count is, in
 // bytes: the block of one rank, or the vector (include/lanewise/operation.h).
 
 #include "collectives/report/likely_algorithms.hpp"
@@ -9,7 +9,7 @@
 
 namespace lanewise::report {
 
-using collectives::Shape;
+using collectives::CallShape;
 
 std::vector<model::ScheduleOf> likely_algorithms(const model::Observation& seen, int ranks) {
     const auto collective = collectives::collective_named(seen.operation);
@@ -20,7 +20,7 @@ std::vector<model::ScheduleOf> likely_algorithms(const model::Observation& seen,
         if (!algorithm || algorithm->needs.platform || algorithm->needs.all_counts) continue;
         schedules.push_back(
             [algorithm, ranks, root = seen.root, bytes = seen.message_bytes](int rank) {
-                Shape shape;
+                CallShape shape;
                 shape.ranks = ranks;
                 shape.rank = rank;
                 shape.root = root;

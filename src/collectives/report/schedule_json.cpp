@@ -7,7 +7,7 @@
 namespace lanewise::report {
 namespace {
 
-using model::Kind;
+using model::StepKind;
 
 Json restrictions_of(const collectives::Restrictions& needs) {
     Json named = Json::array();
@@ -34,8 +34,8 @@ Json as_json(const model::Schedule& schedule, const model::Step& step) {
     static constexpr std::array names = {"send", "receive", "copy", "reduce"};
     Json steps = {{"kind", names[static_cast<std::size_t>(step.kind)]}};
     if (step.peer >= 0) steps["peer"] = step.peer;
-    if (step.kind != Kind::receive && step.count > 0) steps["from"] = as_json(step.from);
-    if (step.kind != Kind::send && step.count > 0) steps["to"] = as_json(step.to);
+    if (step.kind != StepKind::receive && step.count > 0) steps["from"] = as_json(step.from);
+    if (step.kind != StepKind::send && step.count > 0) steps["to"] = as_json(step.to);
     steps["bytes"] = step.count;
     steps["after"] = schedule.after_of(step);
     return steps;

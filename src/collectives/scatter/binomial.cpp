@@ -1,25 +1,103 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Binomial scatter: a rank receives the blocks of its subtree in one message,
-// keeps its own and hands on the halves, the largest first.
-// Cost: a log2(n) + b (n - 1) M.
+// Binomial scatter: a rank receives the blocks of its subtree in one message, keeps its own and
+// sends the halves on, the largest first.
+//
+// binomial: ranks follow one another from the root on. Cost: a log2(n) + b (n - 1) M.
+// lmo_binomial: the large subtrees are at the ranks that receive and forward data fastest
+//   according to the LMO model (rank_order.hpp).
+//   Cost: T(r) = C + Mk t + max(T(rest of r), L + C' + Mk (1/beta + t') + T(child)).
 
 #include "collectives/algorithm.hpp"
-#include "collectives/scatter/over_tree.hpp"
+#include "collectives/blocks.hpp"
+#include "collectives/scatter/scatter.hpp"
+#include "collectives/tree.hpp"
 
 namespace lanewise::collectives {
 namespace {
 
-model::Schedule build(const Shape& shape) {
+using model::Place;
+using model::Slice;
+using model::StepId;
+
+struct Ready {
+    Slice at;
+    StepId after = model::no_step;
+};
+
+// The blocks of a subtree as one slice: where they lie, or packed where they do not lie together.
+Ready pack(model::Builder& steps, const std::vector<Stretch>& stretches, Slice blocks,
+           StepId ready) {
+    if (stretches.empty()) return {blocks, ready};
+    if (stretches.size() == 1) return {blocks.at(stretches.front().in_buffer), ready};
+    const auto& end = stretches.back();
+    const auto packed = steps.scratch(end.in_row + end.count);
+    for (const auto& stretch : stretches) {
+        ready = steps.copy(blocks.at(stretch.in_buffer), packed.at(stretch.in_row), stretch.count,
+                           {ready});
+    }
+    return {packed, ready};
+}
+
+void send_from_root(model::Builder& steps, const CallShape& shape, const RankOrder& order,
+                    Slice blocks, StepId ready) {
+    const Bounds bounds(shape, order);
+    StepId last = model::no_step;
+    for (const auto& child : binomial_tree(0, shape.ranks).children) {
+        const int end = child.rank + child.subtree;
+        const auto packed = pack(steps, stretches_of(shape, order, child.rank, end), blocks, ready);
+        last = steps.send(order.rank_at(child.rank), packed.at, bounds.size(child.rank, end),
+                          {packed.after, last});
+    }
+    steps.copy(blocks.at(shape.offset_of(shape.root)), {Place::receive, 0},
+               shape.count_of(shape.root), {ready});
+}
+
+void forward(model::Builder& steps, const CallShape& shape, const RankOrder& order, int me) {
+    const auto tree = binomial_tree(me, shape.ranks);
+    const Bounds bounds(shape, order);
+    const auto total = bounds.size(me, me + tree.subtree);
+    const bool leaf = tree.children.empty();
+    const auto blocks = leaf ? Slice{Place::receive, 0} : steps.scratch(total);
+    const auto ready = steps.receive(order.rank_at(tree.parent), blocks, total);
+    StepId last = model::no_step;
+    for (const auto& child : tree.children) {
+        last = steps.send(order.rank_at(child.rank), blocks.at(bounds.size(me, child.rank)),
+                          bounds.size(child.rank, child.rank + child.subtree), {ready, last});
+    }
+    if (!leaf) steps.copy(blocks, {Place::receive, 0}, bounds.size(me), {ready});
+}
+
+}  // namespace
+
+void scatter_over_tree(model::Builder& steps, const CallShape& shape, const RankOrder& order,
+                       Slice blocks, StepId ready) {
+    const int me = order.node_of(shape.rank);
+    if (me == 0) {
+        send_from_root(steps, shape, order, blocks, ready);
+    } else {
+        forward(steps, shape, order, me);
+    }
+}
+
+namespace {
+
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
-    scatter_over_tree(steps, shape, plain_placement(shape), {model::Place::send, 0},
+    scatter_over_tree(steps, shape, plain_order(shape), {Place::send, 0}, model::no_step);
+    return steps.finish();
+}
+
+model::Schedule build_in_lmo_order(const CallShape& shape) {
+    model::Builder steps;
+    scatter_over_tree(steps, shape, lmo_order(shape, Direction::from_root), {Place::send, 0},
                       model::no_step);
     return steps.finish();
 }
 
 }  // namespace
 
-extern const Algorithm scatter_binomial{
+extern constexpr Algorithm scatter_binomial{
     .collective = Collective::scatter,
     .name = "binomial",
     .source = "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
@@ -27,14 +105,18 @@ extern const Algorithm scatter_binomial{
     .needs = {},
     .build = build,
 };
+extern constexpr Algorithm scatterv_binomial =
+    vector_form(scatter_binomial, Collective::scatterv, {.all_counts = true});
 
-extern const Algorithm scatterv_binomial{
-    .collective = Collective::scatterv,
-    .name = "binomial",
-    .source = "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
-    .cost = "a log2(n) + b(n-1)M",
-    .needs = {.all_counts = true},
-    .build = build,
+extern constexpr Algorithm scatter_lmo_binomial{
+    .collective = Collective::scatter,
+    .name = "lmo_binomial",
+    .source = "Dichev, Rychkov and Lastovetsky, EuroMPI 2010",
+    .cost = "at most a log2(n) + b(n-1)M of the slowest link",
+    .needs = {.platform = true},
+    .build = build_in_lmo_order,
 };
+extern constexpr Algorithm scatterv_lmo_binomial =
+    vector_form(scatter_lmo_binomial, Collective::scatterv, {.all_counts = true, .platform = true});
 
 }  // namespace lanewise::collectives

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Split scatter: linear, in rounds. Blocks are cut into pieces below M1, the size
-// where messages begin to be slow (paper 000, section 4), and each round gives
-// every rank one piece.
-// Cost: (n - 1) ceil(M / M1) a + (n - 1) bM, without the leap at M1.
+// where messages begin to be slow (Lastovetsky, Rychkov and O'Flynn 2008, section 4), and each
+// round gives every rank one piece. Cost: (n - 1) ceil(M / M1) a + (n - 1) bM, without the leap at
+// M1.
 
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
@@ -14,7 +14,7 @@ namespace {
 // Below the size from which most MPIs ask the receiver first.
 constexpr std::int64_t piece_bytes = 32 * 1024;
 
-model::Schedule build(const Shape& shape) {
+model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const auto pieces = segments_of(shape, shape.count, piece_bytes);
     model::StepId last = model::no_step;
@@ -41,7 +41,7 @@ model::Schedule build(const Shape& shape) {
 extern const Algorithm scatter_split{
     .collective = Collective::scatter,
     .name = "split",
-    .source = "paper 000, section 4",
+    .source = "Lastovetsky, Rychkov and O'Flynn, 2008 (MPIBlib), section 4",
     .cost = "(n-1)(ceil(M/M1) a + bM)",
     .needs = {.segmented = true},
     .build = build,

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// See told.hpp.
 
 #include "model/fit/expected_time.hpp"
 
@@ -19,7 +17,7 @@ StepId receive(Builder& steps, int peer, std::int64_t bytes, StepId after) {
     return bytes > 0 ? steps.receive(peer, {}, bytes, {after}) : steps.await(peer, {after});
 }
 
-struct Meeting {
+struct Exchange {
     int peers = 1;
     int messages = 1; /* to each peer */
     std::int64_t there_bytes = 0;
@@ -27,50 +25,52 @@ struct Meeting {
 };
 
 // Rank 0 leads; each step waits for the one before, as blocking calls do.
-Schedule schedule_of(const Meeting& meeting, int rank) {
+Schedule schedule_of(const Exchange& exchange, int rank) {
     Builder steps;
     StepId last = no_step;
-    for (int peer = 1; rank == 0 && peer <= meeting.peers; ++peer) {
-        for (int i = 0; i < meeting.messages; ++i)
-            last = send(steps, peer, meeting.there_bytes, last);
+    for (int peer = 1; rank == 0 && peer <= exchange.peers; ++peer) {
+        for (int i = 0; i < exchange.messages; ++i)
+            last = send(steps, peer, exchange.there_bytes, last);
     }
-    for (int peer = 1; rank == 0 && peer <= meeting.peers; ++peer) {
-        last = receive(steps, peer, meeting.back_bytes, last);
+    for (int peer = 1; rank == 0 && peer <= exchange.peers; ++peer) {
+        last = receive(steps, peer, exchange.back_bytes, last);
     }
     if (rank == 0) return steps.finish();
-    for (int i = 0; i < meeting.messages; ++i) last = receive(steps, 0, meeting.there_bytes, last);
-    send(steps, 0, meeting.back_bytes, last);
+    for (int i = 0; i < exchange.messages; ++i)
+        last = receive(steps, 0, exchange.there_bytes, last);
+    send(steps, 0, exchange.back_bytes, last);
     return steps.finish();
 }
 
-double meeting_s(const Network& network, const Observation& seen) {
+double exchange_s(const Network& network, const Observation& seen) {
     const bool train = seen.experiment == Experiment::train;
-    const Meeting meeting{seen.second_peer >= 0 ? 2 : 1, train ? train_length : 1,
-                          seen.message_bytes, seen.reply_bytes};
+    const Exchange exchange{seen.second_peer >= 0 ? 2 : 1, train ? train_length : 1,
+                            seen.message_bytes, seen.reply_bytes};
     const int ranks[] = {seen.root, seen.peer, seen.second_peer};
     Network small = network;
-    small.ranks = meeting.peers + 1;
+    small.ranks = exchange.peers + 1;
     small.host.clear();
     small.cost = [&](int from, int to, std::int64_t bytes) {
         return network.cost(ranks[from], ranks[to], bytes);
     };
-    return price(small, small.ranks, [&](int rank) { return schedule_of(meeting, rank); }, 1)
+    return price(
+               small, small.ranks, [&](int rank) { return schedule_of(exchange, rank); }, 1)
         .total_s;
 }
 
 }  // namespace
 
-std::optional<double> told_s(const Network& network, const Observation& seen,
-                             const AlgorithmsOf& algorithms_of) {
+std::optional<double> expected_s(const Network& network, const Observation& seen,
+                                 const AlgorithmsOf& algorithms_of) {
     if (seen.experiment == Experiment::send || seen.experiment == Experiment::receive)
         return std::nullopt;
-    if (seen.experiment != Experiment::collective) return meeting_s(network, seen);
+    if (seen.experiment != Experiment::collective) return exchange_s(network, seen);
     if (!algorithms_of) return std::nullopt;
     std::optional<double> nearest;
     for (const auto& schedule_of : algorithms_of(seen, network.ranks)) {
-        const double told = price(network, network.ranks, schedule_of, 1).total_s;
-        if (!nearest || std::fabs(told - seen.time_s) < std::fabs(*nearest - seen.time_s))
-            nearest = told;
+        const double expected = price(network, network.ranks, schedule_of, 1).total_s;
+        if (!nearest || std::fabs(expected - seen.time_s) < std::fabs(*nearest - seen.time_s))
+            nearest = expected;
     }
     return nearest;
 }

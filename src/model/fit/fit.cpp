@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// See fit.hpp.
 
 #include "model/fit/fit.hpp"
 
@@ -22,14 +20,15 @@ std::vector<std::int64_t> sizes_of(const Observations& observations) {
     return {sizes.begin(), sizes.end()};
 }
 
-// The observations that are held back, or those that are not.
-Observations part_of(const Observations& observations, bool held) {
+enum class Part { held_out, kept };
+
+Observations part_of(const Observations& observations, Part wanted) {
     const auto sizes = sizes_of(observations);
     Observations part{observations.conditions, {}};
     for (const auto& seen : observations.all) {
-        const bool back =
-            seen.experiment == Experiment::collective || held_back(sizes, seen.message_bytes);
-        if (back == held) part.all.push_back(seen);
+        const bool out =
+            seen.experiment == Experiment::collective || is_held_out(sizes, seen.message_bytes);
+        if (out == (wanted == Part::held_out)) part.all.push_back(seen);
     }
     return part;
 }
@@ -53,10 +52,10 @@ std::vector<Residual> residuals_of(const Network& network, const Observations& o
                                    const FitOptions& options) {
     std::map<std::tuple<std::string, std::int64_t, std::int64_t>, Misses> by_size;
     for (const auto& seen : observations.all) {
-        const auto told = told_s(network, seen, options.algorithms_of);
-        if (!told) continue;
-        by_size[{seen.operation, seen.message_bytes, seen.reply_bytes}].add((*told - seen.time_s) /
-                                                                            seen.time_s);
+        const auto expected = expected_s(network, seen, options.algorithms_of);
+        if (!expected) continue;
+        by_size[{seen.operation, seen.message_bytes, seen.reply_bytes}].add(
+            (*expected - seen.time_s) / seen.time_s);
     }
     std::vector<Residual> residuals;
     for (const auto& [key, misses] : by_size) {
@@ -108,7 +107,7 @@ void give_intervals(Model& model, FitModel<Model> fit_model, const Observations&
 struct Task {
     const Observations& observations;
     const Observations& kept;
-    const Observations& held;
+    const Observations& held_out;
     const FitOptions& options;
     Fit& fit;
 };
@@ -131,17 +130,17 @@ void add_model(const Task& task, const char *name, FitModel<Model> fit_model,
     if (const auto part = fit_model(task.kept)) {
         const auto made = network_of(part->model, ranks, region);
         Misses misses;
-        for (const auto& seen : task.held.all) {
-            const auto told = told_s(made, seen, task.options.algorithms_of);
-            if (told) misses.add((*told - seen.time_s) / seen.time_s);
+        for (const auto& seen : task.held_out.all) {
+            const auto expected = expected_s(made, seen, task.options.algorithms_of);
+            if (expected) misses.add((*expected - seen.time_s) / seen.time_s);
         }
-        verdict.held_back_points = misses.points;
-        verdict.held_back_rms = misses.rms();
+        verdict.held_out_points = misses.points;
+        verdict.held_out_rms = misses.rms();
     }
     slot = std::move(fitted->model);
 }
 
-// Of those that were tried on held-back points the one least off; without such points the first.
+// Of the models that were tried on held-out points, the one with the least error; else the first.
 std::string best_of(const Platform& platform) {
     std::string best;
     for (const auto& name : model_names()) {
@@ -149,16 +148,15 @@ std::string best_of(const Platform& platform) {
         if (best.empty()) best = name;
         const auto& verdict = platform.verdicts.at(name);
         const auto& leader = platform.verdicts.at(best);
-        if (verdict.held_back_points == 0) continue;
-        if (leader.held_back_points == 0 || verdict.held_back_rms < leader.held_back_rms)
-            best = name;
+        if (verdict.held_out_points == 0) continue;
+        if (leader.held_out_points == 0 || verdict.held_out_rms < leader.held_out_rms) best = name;
     }
     return best;
 }
 
 }  // namespace
 
-bool held_back(const std::vector<std::int64_t>& sizes, std::int64_t bytes) {
+bool is_held_out(const std::vector<std::int64_t>& sizes, std::int64_t bytes) {
     const auto found = std::lower_bound(sizes.begin(), sizes.end(), bytes);
     const auto index = static_cast<std::size_t>(found - sizes.begin());
     // Never the ends: a model is asked about sizes between those it knows.
@@ -192,9 +190,9 @@ Result<Fit> fit(const Observations& observations, const FitOptions& options) {
     platform.fingerprint = {conditions.mpi_family, conditions.mpi_library, conditions.launcher,
                             conditions.kernel,     conditions.cpus,        {}};
     platform.gather = find_gather_region(observations);
-    const auto kept = part_of(observations, false);
-    const auto held = part_of(observations, true);
-    const Task task{observations, kept, held, options, done};
+    const auto kept = part_of(observations, Part::kept);
+    const auto held_out = part_of(observations, Part::held_out);
+    const Task task{observations, kept, held_out, options, done};
     add_model<Hockney>(task, "hockney", fit_hockney, platform.hockney);
     add_model<LogGP>(task, "loggp", fit_loggp, platform.loggp);
     add_model<PLogP>(task, "plogp", fit_plogp, platform.plogp);

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/testing/synthetic.hpp"
 #include "model/simulation/uniform_network.hpp"
+#include "model/testing/synthetic.hpp"
 
 namespace lanewise::model {
 namespace {
@@ -53,14 +53,14 @@ TEST(FitTest, CallsBestTheModelThatThePlatformIsMadeAfter) {
                          {.redraws = 5, .algorithms_of = {}});
     ASSERT_TRUE(lmo);
     EXPECT_EQ(lmo->platform.best, "lmo");
-    EXPECT_LT(lmo->platform.verdicts.at("lmo").held_back_rms, 0.03);
+    EXPECT_LT(lmo->platform.verdicts.at("lmo").held_out_rms, 0.03);
     EXPECT_TRUE(lmo->lacks.empty());
 
     const LogGP truth{Parameter(2e-5), Parameter(2e-6), Parameter(5e-6), Parameter(3e-9)};
     const auto loggp = fit(measured(network(truth, 5), 0.0, 1).observations(),
                            {.redraws = 5, .algorithms_of = {}});
     ASSERT_TRUE(loggp);
-    EXPECT_LT(loggp->platform.verdicts.at("loggp").held_back_rms, 1e-6);
+    EXPECT_LT(loggp->platform.verdicts.at("loggp").held_out_rms, 1e-6);
     EXPECT_THAT(loggp->platform.best, ::testing::EndsWith("loggp"));
 }
 
@@ -87,10 +87,10 @@ TEST(FitTest, HoldsBackEveryThirdSizeButNeverTheEnds) {
     const std::vector<std::int64_t> sizes{0, 1, 2, 4, 8, 16, 32, 64, 128};
     std::vector<std::int64_t> held;
     for (const auto size : sizes) {
-        if (held_back(sizes, size)) held.push_back(size);
+        if (is_held_out(sizes, size)) held.push_back(size);
     }
     EXPECT_THAT(held, ::testing::ElementsAre(2, 16));
-    EXPECT_FALSE(held_back({0, 1, 2}, 2));
+    EXPECT_FALSE(is_held_out({0, 1, 2}, 2));
 }
 
 TEST(FitTest, ComparesACollectiveWithTheNearestOfItsLikelyAlgorithms) {
@@ -106,11 +106,11 @@ TEST(FitTest, ComparesACollectiveWithTheNearestOfItsLikelyAlgorithms) {
                            .operation = "scatter",
                            .time_s = 0.9,
                            .sorted_s = {}};
-    EXPECT_FALSE(told_s(network, seen));
-    const auto told = told_s(network, seen, [&](const Observation&, int) {
+    EXPECT_FALSE(expected_s(network, seen));
+    const auto expected = expected_s(network, seen, [&](const Observation&, int) {
         return std::vector<ScheduleOf>{nothing, one_message};
     });
-    EXPECT_DOUBLE_EQ(told.value(), 1.0);
+    EXPECT_DOUBLE_EQ(expected.value(), 1.0);
 }
 
 TEST(FitTest, RedrawsTheSameFromTheSameSeedAndWithinTheSamples) {

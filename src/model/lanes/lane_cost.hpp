@@ -2,15 +2,14 @@
 //
 // Lane cost: what a scatter over two sites takes on one lane and on P.
 //
-// The root's site has n0 ranks, the other n1. On one lane a rank of the other
-// site takes all of its blocks and hands them on. On P lanes the root first
-// gives P - 1 ranks of its site what they are to send over, X(P) blocks cross on
-// each lane at once, and P ranks hand them on; Y(P) blocks in all move inside a
-// site, one after another.
+// The root's site has n0 ranks, the other n1. On one lane, one rank of the other site receives all
+// of its site's blocks and forwards them. On P lanes, the root first gives P - 1 ranks of its site
+// the blocks that they are to send over, X(P) blocks cross on each lane at once, and P ranks
+// forward them; Y(P) blocks in all move inside a site, one after another.
 //
-// Source: Chiba, Endo and Matsuoka, "MPI_Scatter/Gather for grid environments",
-// 2008 (paper 001): T(P), X(P) and Y(P) of section 4.2, table 1, and the single
-// lane of section 3.2. A gather costs the same backwards.
+// Source: Chiba, Endo and Matsuoka, "MPI_Scatter/Gather for grid environments", 2008: T(P), X(P)
+// and Y(P) of section 4.2, table 1, and the single lane of section 3.2. A gather costs the same in
+// reverse.
 
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Paper 001's formulas against each other, against the paper's own statements,
-// and against the price of the schedule that they describe.
+// The formulas of Chiba, Endo and Matsuoka (2008) against each other, against the statements of
+// their paper, and against the price of the schedule that they describe.
 
 #include "model/lanes/lane_cost.hpp"
 
@@ -165,9 +165,9 @@ TEST(LaneCost, IsThePriceOfItsScheduleButForTheRootsLatencyWhereTheRootsSiteIsLa
             steps.network(), 72, [&](int rank) { return steps.of(rank); }, block_bytes);
 
         ASSERT_TRUE(priced.finished) << priced.waiting;
-        const double told_s = scatter_s(sites, lanes, block_bytes);
-        EXPECT_LE(priced.total_s, told_s + 1e-9) << lanes;
-        EXPECT_GE(priced.total_s, told_s - sites.wan_latency_s - 1e-9) << lanes;
+        const double predicted_s = scatter_s(sites, lanes, block_bytes);
+        EXPECT_LE(priced.total_s, predicted_s + 1e-9) << lanes;
+        EXPECT_GE(priced.total_s, predicted_s - sites.wan_latency_s - 1e-9) << lanes;
     }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Latency sites: which hosts stand together, by the time between them. The way
-// to another site is many times as long as that inside one. Seen from one host,
-// others are near up to the widest gap between two latencies in order; who is
-// near is at its site. The next host without a site looks from there, until all
-// have one: hosts times sites are looked at, not all pairs.
+// Latency sites: which hosts are at one site, judged by the latency between them.
+//
+// The latency to another site is many times that inside one. Seen from one host, the others are
+// near up to the widest gap in the sorted latencies, and those that are near are at its site. The
+// next host without a site is then asked in the same way, until all have one. This looks at as many
+// latencies as hosts times sites, not at all pairs.
 
 #pragma once
 

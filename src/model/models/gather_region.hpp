@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Gather region: between the sizes M1 and M2 many senders to one receiver make
-// a switch drop packets, and now and then a gather waits for TCP to send again,
-// a fifth of a second. Below M1 it never does; above M2 messages come in one
-// after another. What happens between cannot be predicted, only avoided; told
-// are how often and how long.
+// Gather region: between the sizes M1 and M2, many senders to one receiver make a switch drop
+// packets, and now and then a gather waits a fifth of a second for TCP to retransmit. Below M1 this
+// never happens; above M2 messages arrive one after another. What happens between cannot be
+// predicted, only avoided, so this reports how often and how long.
 //
-// Source: Lastovetsky and O'Flynn, "A performance model of many-to-one
-// collective communications", 2007; paper 000, section 4.
+// Source: Lastovetsky and O'Flynn, "A performance model of many-to-one collective communications",
+// 2007; Lastovetsky, Rychkov and O'Flynn, 2008 (MPIBlib), section 4.
 
 #pragma once
 

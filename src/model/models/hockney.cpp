@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// See hockney.hpp.
 
 #include "model/models/hockney.hpp"
 
 #include <bit>
 
-#include "model/samples/experiments.hpp"
 #include "model/models/round_trips.hpp"
+#include "model/samples/experiments.hpp"
 
 namespace lanewise::model {
 namespace {

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Hockney: a message of M bytes takes a + bM, and its sender is busy all the
-// while. Here every link has an a and a b of its own; on a homogeneous cluster
-// they come out alike.
+// Hockney: a message of M bytes takes a + bM, and its sender is busy all that time. Here every link
+// has an a and a b of its own; on a homogeneous cluster they come out alike.
 //
-// Source: R. Hockney, "The communication challenge for MPP", Parallel
-// Computing 20 (1994); heterogeneous as in Lastovetsky, Rychkov and O'Flynn.
-// Estimated from round trips R = 2a + b (bytes both ways), relative errors
-// least. The closed formulas are of n alike ranks, n a power of two.
+// Source: R. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994);
+// heterogeneous as in Lastovetsky, Rychkov and O'Flynn. Estimated from round trips R = 2a + b
+// (bytes both ways) with the least relative errors. The closed formulas are for n equal ranks, n a
+// power of two.
 
 #pragma once
 
-#include "model/simulation/network.hpp"
-#include "model/samples/observation.hpp"
 #include "model/models/parameter.hpp"
+#include "model/samples/observation.hpp"
+#include "model/simulation/network.hpp"
 
 namespace lanewise::model {
 

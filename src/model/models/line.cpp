@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// See line.hpp.
 
 #include "model/models/line.hpp"
 

@@ -2,11 +2,10 @@
 //
 // Line: the least-squares line through times of many magnitudes.
 //
-// Each point weighs by the inverse square of its time, so what is made small
-// is the relative error: plain least squares would fit the longest messages
-// alone and leave the latency to their noise. Times cannot be negative, nor
-// can what they are made of: a coefficient that comes out below 0 is set to 0
-// and the other fitted anew.
+// Each point is weighted by the inverse square of its time, which minimises the relative error:
+// plain least squares would fit the longest messages alone and leave the latency to their noise.
+// Times cannot be negative, nor can their components: a coefficient below 0 is clamped to 0 and the
+// other one is fitted again.
 
 #pragma once
 

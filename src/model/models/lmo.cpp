@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See lmo.hpp; the closed formulas are in lmo_formulas.cpp.
+// The fit of LMO, the network that it describes, and the closed formulas of its papers.
 
 #include "model/models/lmo.hpp"
 
@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "base/statistics.hpp"
-#include "model/samples/experiments.hpp"
 #include "model/models/round_trips.hpp"
+#include "model/samples/experiments.hpp"
 
 namespace lanewise::model {
 namespace {
@@ -53,9 +53,9 @@ double squares(const std::vector<Fork>& forks, double fixed_s, double s_per_byte
     double sum = 0.0;
     for (const auto& fork : forks) {
         const double second_s = fork.second_s + (fork.there - fork.back) * s_per_byte;
-        const double told_s =
+        const double predicted_s =
             fixed_s + fork.back * s_per_byte + std::max(fork.first_s, second_s);
-        const double miss = (told_s - fork.time_s) / fork.time_s;
+        const double miss = (predicted_s - fork.time_s) / fork.time_s;
         sum += miss * miss;
     }
     return sum;
@@ -167,7 +167,8 @@ Result<Fitted<Lmo>> fit_lmo(const Observations& observations) {
         processor.fixed_s = Parameter(std::max(fixed_s, 0.0));
         processor.s_per_byte = Parameter(per_byte_of(mine, processor.fixed_s.value));
         if (!tells_per_byte(mine, processor.s_per_byte.value))
-            fitted.notes.push_back("lmo: the processor time a byte" + of_rank + " cannot be told "
+            fitted.notes.push_back("lmo: the processor time a byte" + of_rank +
+                                   " cannot be told "
                                    "apart from its links'; measure with: " +
                                    command_for("triplets-same", observations.conditions));
         model.processors.push_back(processor);
@@ -220,9 +221,8 @@ Lmo resized(const Lmo& model, int ranks) {
               Links<LmoLink>(ranks)};
     std::copy_n(model.processors.begin(), std::min(ranks, known), other.processors.begin());
     const auto mean = mean_link(model);
-    other.links.each([&](int i, int j, LmoLink& link) {
-        link = j < known ? model.links.at(i, j) : mean;
-    });
+    other.links.each(
+        [&](int i, int j, LmoLink& link) { link = j < known ? model.links.at(i, j) : mean; });
     return other;
 }
 
@@ -248,3 +248,90 @@ Network network(const Lmo& model, int ranks, const std::optional<GatherRegion>& 
 }
 
 }  // namespace lanewise::model
+
+namespace lanewise::model::lmo {
+
+// A linear scatter is the root's processor n - 1 times and then the slowest of
+// the others; it takes the last to be the slowest, so it is never below what
+// the schedule costs, and above where a slow rank is served early.
+namespace {
+
+const LmoProcessor& processor(const Lmo& model, int rank) {
+    return model.processors[static_cast<std::size_t>(rank)];
+}
+
+// The link and the processor at its far end.
+double beyond_s(const Lmo& model, int from, int to, std::int64_t bytes) {
+    const auto size = static_cast<double>(bytes);
+    return model.links.at(from, to).time_s(size) + processor(model, to).time_s(size);
+}
+
+// The subtree of `span` ranks that begins at relative rank `head`, largest child first.
+double subtree_s(const Lmo& model, int root, int head, int span, std::int64_t block_bytes) {
+    const int ranks = model.links.ranks();
+    const auto absolute = [&](int relative) { return (relative + root) % ranks; };
+    double sender_s = 0.0;
+    double last_s = 0.0;
+    int step = 1;
+    while (step * 2 < span) step *= 2;
+    for (; span > 1 && step >= 1; step /= 2) {
+        if (step >= span) continue;
+        const int blocks = span - step;
+        const auto bytes = block_bytes * blocks;
+        sender_s += processor(model, absolute(head)).time_s(static_cast<double>(bytes));
+        const double arrived_s =
+            sender_s + beyond_s(model, absolute(head), absolute(head + step), bytes);
+        last_s =
+            std::max(last_s, arrived_s + subtree_s(model, root, head + step, blocks, block_bytes));
+        span = step;
+    }
+    return std::max(sender_s, last_s);
+}
+
+}  // namespace
+
+double message_s(const Lmo& model, int from, int to, std::int64_t bytes) {
+    return processor(model, from).time_s(static_cast<double>(bytes)) +
+           beyond_s(model, from, to, bytes);
+}
+
+double linear_scatter_s(const Lmo& model, int root, std::int64_t block_bytes) {
+    const int ranks = model.links.ranks();
+    double slowest_s = 0.0;
+    for (int i = 0; i < ranks; ++i) {
+        if (i != root) slowest_s = std::max(slowest_s, beyond_s(model, root, i, block_bytes));
+    }
+    return (ranks - 1) * processor(model, root).time_s(static_cast<double>(block_bytes)) +
+           slowest_s;
+}
+
+double linear_gather_s(const Lmo& model, int root, std::int64_t block_bytes,
+                       const std::optional<GatherRegion>& region) {
+    const int ranks = model.links.ranks();
+    double slowest_s = 0.0;
+    double sum_s = 0.0;
+    for (int i = 0; i < ranks; ++i) {
+        if (i == root) continue;
+        const double one_s = beyond_s(model, root, i, block_bytes);
+        slowest_s = std::max(slowest_s, one_s);
+        sum_s += one_s;
+    }
+    const bool serial = region && region->serial(block_bytes);
+    return (ranks - 1) * processor(model, root).time_s(static_cast<double>(block_bytes)) +
+           (serial ? sum_s : slowest_s);
+}
+
+double binomial_scatter_s(const Lmo& model, int root, std::int64_t block_bytes) {
+    return subtree_s(model, root, 0, model.links.ranks(), block_bytes);
+}
+
+double chain_bcast_s(const Lmo& model, int root, std::int64_t bytes) {
+    const int ranks = model.links.ranks();
+    double sum_s = 0.0;
+    for (int hop = 0; hop + 1 < ranks; ++hop) {
+        sum_s += message_s(model, (root + hop) % ranks, (root + hop + 1) % ranks, bytes);
+    }
+    return sum_s;
+}
+
+}  // namespace lanewise::model::lmo

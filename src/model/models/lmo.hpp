@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// LMO: what processors do is told apart from what links do. A message of M
-// bytes from i to j takes (C_i + t_i M) + (L_ij + M / beta_ij) + (C_j + t_j M):
-// the sender's processor, the link, the receiver's processor, one after
-// another. A processor does one thing at a time; links do not disturb each
-// other, but for a gather of long messages (gather_region.hpp).
+// LMO: a model that separates what processors do from what links do. A message of M bytes from i to
+// j takes (C_i + t_i M) + (L_ij + M / beta_ij) + (C_j + t_j M): the sender's processor, the link,
+// the receiver's processor, one after another. A processor does one thing at a time; links do not
+// disturb each other, except in a gather of long messages (gather_region.hpp).
 //
-// Source: Lastovetsky, Mkwawa and O'Flynn, ICPADS 2006; Lastovetsky, Rychkov,
-// Cluster 2007 (paper 000, section 4). Estimated from round trips
+// Source: Lastovetsky, Mkwawa and O'Flynn, ICPADS 2006; Lastovetsky and Rychkov, Cluster 2007;
+// Lastovetsky, Rychkov and O'Flynn, 2008 (MPIBlib), section 4. Estimated from round trips
 //   R_ij(M, r) = 2 (C_i + L_ij + C_j) + (M + r)(t_i + 1/beta_ij + t_j)
-// and from point-to-two: i sends M to j, then to k, then takes r bytes back
-// from j, then from k. The papers count four times C_i in that. But while i
-// waits for k it takes in j's answer, so it is, with what R says of the rest,
+// and from point-to-two: i sends M to j, then to k, then receives r bytes from j, then from k. The
+// papers count four times C_i in that. But while i waits for k it receives j's answer, so the time
+// is
 //   O_i,jk(M, r) = C_i + r t_i + max(R_ij(M, r), R_ik(M, r) + (M - r) t_i).
-// Solved for C_i at M = r = 0, for t_i by least squares over all others.
+// Solved for C_i at M = r = 0, and for t_i by least squares over all others.
 
 #pragma once
 
 #include <optional>
 
 #include "model/models/gather_region.hpp"
-#include "model/simulation/network.hpp"
-#include "model/samples/observation.hpp"
 #include "model/models/parameter.hpp"
+#include "model/samples/observation.hpp"
+#include "model/simulation/network.hpp"
 
 namespace lanewise::model {
 

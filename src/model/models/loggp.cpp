@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// See loggp.hpp.
 
 #include "model/models/loggp.hpp"
 
 #include <algorithm>
 
-#include "model/samples/experiments.hpp"
 #include "model/models/line.hpp"
 #include "model/models/trains.hpp"
+#include "model/samples/experiments.hpp"
 
 namespace lanewise::model {
 namespace {

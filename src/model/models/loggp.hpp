@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// LogGP: a processor is busy for o with each message; from one message of M
-// bytes to the next the interface needs g + (M - 1) G, and a message is on its
-// way for L after its last byte has left: T = 2o + L + (M - 1) G. One set of
-// numbers for all ranks.
+// LogGP: a processor is busy for o with each message; from one message of M bytes to the next the
+// interface needs g + (M - 1) G; a message is on its way for L after its last byte has left: T = 2o
+// + L + (M - 1) G. There is one set of numbers for all ranks.
 //
-// Source: Alexandrov, Ionescu, Schauser and Scheiman, SPAA'95; the experiments
-// by Hoefler, Lichei and Rehm, "Low-overhead LogGP parameter assessment",
-// 2007: with PRTT(n, s) for n messages of s bytes there and one empty one back,
+// Source: Alexandrov, Ionescu, Schauser and Scheiman, SPAA'95; the experiments by Hoefler, Lichei
+// and Rehm, "Low-overhead LogGP parameter assessment", 2007: with PRTT(n, s) for n messages of s
+// bytes and one empty reply,
 //   g + (s - 1) G = (PRTT(n, s) - PRTT(1, s)) / (n - 1),
-// a line over s. o is the time of a send and of a receive, each timed by
-// itself, as PLogP does; L what the round trip of one byte leaves.
+// a line over s. o is the time of a send and of a receive, each timed alone, as in PLogP; L is what
+// remains of the round trip of one byte.
 
 #pragma once
 
-#include "model/simulation/network.hpp"
-#include "model/samples/observation.hpp"
 #include "model/models/parameter.hpp"
+#include "model/samples/observation.hpp"
+#include "model/simulation/network.hpp"
 
 namespace lanewise::model {
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// See plogp.hpp.
 
 #include "model/models/plogp.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#include "model/samples/experiments.hpp"
 #include "model/models/trains.hpp"
+#include "model/samples/experiments.hpp"
 
 namespace lanewise::model {
 namespace {
@@ -25,20 +23,23 @@ double between(const std::vector<PLogPSize>& sizes, Parameter PLogPSize::*what,
     const auto& low = *std::prev(above);
     const auto span = static_cast<double>(above->message_bytes - low.message_bytes);
     const double slope = (((*above).*what).value - (low.*what).value) / span;
-    const double value =
-        (low.*what).value + slope * static_cast<double>(bytes - low.message_bytes);
+    const double value = (low.*what).value + slope * static_cast<double>(bytes - low.message_bytes);
     return std::max(value, 0.0);
 }
 
 }  // namespace
 
-double PLogP::send_s(std::int64_t bytes) const { return between(sizes, &PLogPSize::send_s, bytes); }
+double PLogP::send_s(std::int64_t bytes) const {
+    return between(sizes, &PLogPSize::send_s, bytes);
+}
 
 double PLogP::receive_s(std::int64_t bytes) const {
     return between(sizes, &PLogPSize::receive_s, bytes);
 }
 
-double PLogP::gap_s(std::int64_t bytes) const { return between(sizes, &PLogPSize::gap_s, bytes); }
+double PLogP::gap_s(std::int64_t bytes) const {
+    return between(sizes, &PLogPSize::gap_s, bytes);
+}
 
 Result<Fitted<PLogP>> fit_plogp(const Observations& observations) {
     const auto times = train_times(observations);

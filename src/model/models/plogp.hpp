@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// PLogP: LogP with numbers for every size. os(M) and or(M) are how long a send
-// and a receive keep their processor; g(M) is the least time from one message
-// to the next, and contains both; L is the rest of the way: T = L + g(M).
-// Between sizes lie straight lines, beyond the last its line goes on. One set
-// of numbers for all ranks.
+// PLogP: LogP with numbers for every size. os(M) and or(M) are the times for which a send and a
+// receive keep their processor busy; g(M) is the least time from one message to the next, and
+// contains both; L is the rest of the way: T = L + g(M). The numbers are interpolated between sizes
+// and extrapolated beyond the last. There is one set of them for all ranks.
 //
-// Source: Kielmann, Bal and Verstoep, "Fast measurement of LogP parameters for
-// message passing platforms", 2000. g(M) from trains of messages with one
-// empty answer, at every size; L = RTT(0)/2 - g(0).
+// Source: Kielmann, Bal and Verstoep, "Fast measurement of LogP parameters for message passing
+// platforms", 2000. g(M) comes from trains of messages with one empty reply, at every size; L =
+// RTT(0)/2 - g(0).
 
 #pragma once
 
-#include "model/simulation/network.hpp"
-#include "model/samples/observation.hpp"
 #include "model/models/parameter.hpp"
+#include "model/samples/observation.hpp"
+#include "model/simulation/network.hpp"
 
 namespace lanewise::model {
 
@@ -26,7 +25,7 @@ struct PLogPSize {
 };
 
 struct PLogP {
-    Parameter latency_s; /* L */
+    Parameter latency_s;          /* L */
     std::vector<PLogPSize> sizes; /* in rising order, at least two */
 
     double send_s(std::int64_t bytes) const;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// See round_trips.hpp.
 
 #include "model/models/round_trips.hpp"
 
@@ -38,7 +36,9 @@ std::optional<double> RoundTrips::time_s(int a, int b, std::int64_t there,
     return (out->second + home->second) / 2.0;
 }
 
-double RoundTrips::smallest_s(int a, int b) const { return links_.at(a, b).begin()->second; }
+double RoundTrips::smallest_s(int a, int b) const {
+    return links_.at(a, b).begin()->second;
+}
 
 std::int64_t RoundTrips::smallest_bytes(int a, int b) const {
     return links_.at(a, b).begin()->first.first;

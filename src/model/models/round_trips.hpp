@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Round trips: all pairs' times by link, message and reply, for the fits.
+// Round trips: the times of all pairs by link, message and reply, as the fits need them.
 
 #pragma once
 
@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "model/models/line.hpp"
-#include "model/samples/observation.hpp"
 #include "model/models/parameter.hpp"
+#include "model/samples/observation.hpp"
 
 namespace lanewise::model {
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// See trains.hpp.
 
 #include "model/models/trains.hpp"
 
@@ -8,8 +6,8 @@
 
 #include "base/statistics.hpp"
 #include "base/train.hpp"
-#include "model/samples/experiments.hpp"
 #include "model/models/round_trips.hpp"
+#include "model/samples/experiments.hpp"
 
 namespace lanewise::model {
 namespace {

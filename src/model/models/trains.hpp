@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Trains: what LogGP and PLogP are estimated from beside round trips: the time
-// from one message to the next, and what a send and a receive cost their
-// processor. One number a size, the median over all pairs of ranks.
+// Trains: what LogGP and PLogP are estimated from besides round trips, namely the time from one
+// message to the next and the processor time of a send and of a receive. There is one number per
+// size, the median over all pairs of ranks.
 
 #pragma once
 
 #include <map>
 #include <optional>
 
-#include "model/simulation/network.hpp"
 #include "model/samples/observation.hpp"
+#include "model/simulation/network.hpp"
 
 namespace lanewise::model {
 
 using BySize = std::map<std::int64_t, double>;
 
 struct TrainTimes {
-    BySize interval_s;  /* (train - round trip) / (length - 1) */
+    BySize interval_s; /* (train - round trip) / (length - 1) */
     BySize send_s;
     BySize receive_s;
     BySize round_trip_s; /* the same size both ways */

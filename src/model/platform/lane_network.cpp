@@ -69,8 +69,9 @@ bool knows_lanes(const Platform& platform) {
 
 Result<Network> lane_network(const Platform& platform, int ranks) {
     if (!knows_lanes(platform) || ranks > static_cast<int>(platform.sites.size())) {
-        return Failure{LW_ERR_NOT_FOUND, "the platform has no lane curves for these ranks; "
-                                         "lanewise measure lanes writes them"};
+        return Failure{LW_ERR_NOT_FOUND,
+                       "the platform has no lane curves for these ranks; "
+                       "lanewise measure lanes writes them"};
     }
     Network network;
     network.ranks = ranks;
@@ -107,7 +108,8 @@ Result<Network> lane_network(const Platform& platform, int ranks) {
 Result<TwoSites> two_sites(const Platform& platform, int root) {
     const std::set<std::string> names(platform.sites.begin(), platform.sites.end());
     if (names.size() != 2 || !knows_lanes(platform)) {
-        return Failure{LW_ERR_UNSUPPORTED, "the cost model of paper 001 is of two sites"};
+        return Failure{LW_ERR_UNSUPPORTED,
+                       "the cost model of Chiba, Endo and Matsuoka is for two sites"};
     }
     const auto& home = platform.sites[index(root)];
     const auto& other = home == *names.begin() ? *names.rbegin() : *names.begin();
@@ -121,7 +123,7 @@ Result<TwoSites> two_sites(const Platform& platform, int root) {
     const auto lan = inside(platform, home);
     sites.lan_bandwidth_Bps = lan.s_per_byte > 0.0 ? 1.0 / lan.s_per_byte : 0.0;
     sites.overhead_s = lan.latency_s;
-    // The curve holds what P lanes carry together, the paper's b(P) is of each.
+    // The curve holds what P lanes carry together, b(P) of the cost model is for each.
     for (std::size_t i = 0; i < curve->bandwidth_Bps.size(); ++i) {
         sites.lane_bandwidth_Bps.push_back(curve->bandwidth_Bps[i] / static_cast<double>(i + 1));
     }

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json.hpp"
 #include "model/simulation/price.hpp"
 
 namespace lanewise::model {

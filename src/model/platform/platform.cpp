@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See platform.hpp; the file is in platform_read.cpp and platform_write.cpp.
+// Networks of a platform by the name of the model. The file itself is in read.cpp and write.cpp.
 
 #include "model/platform/platform.hpp"
 

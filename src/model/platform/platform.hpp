@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Platform: what was learnt of a machine, as kept in platform.json: ranks and
-// hosts, under which conditions that was, and the fitted models, each with its
-// residuals. schema/platform.schema.json says the file for machines.
+// Platform: what was measured of a machine, as kept in platform.json: ranks and hosts, the
+// conditions of the measurement, and the fitted models, each with its residuals.
+// schema/platform.schema.json describes the file.
 
 #pragma once
 
@@ -12,14 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "base/json.hpp"
+#include "base/json_fwd.hpp"
 #include "base/result.hpp"
 #include "model/models/gather_region.hpp"
 #include "model/models/hockney.hpp"
 #include "model/models/lmo.hpp"
 #include "model/models/loggp.hpp"
-#include "model/simulation/network.hpp"
 #include "model/models/plogp.hpp"
+#include "model/simulation/network.hpp"
 
 namespace lanewise::model {
 
@@ -33,7 +33,8 @@ struct Fingerprint {
     std::map<std::string, std::string> settings; /* of the kernel: net.ipv4.tcp_rmem ... */
 };
 
-/* How far a model is off, (told - measured) / measured, over all points alike but for ranks. */
+/* How far a model is off, (predicted - measured) / measured, over all points alike but for ranks.
+ */
 struct Residual {
     std::string operation;
     std::int64_t message_bytes = 0;
@@ -46,8 +47,8 @@ struct Residual {
 /* What is kept of every fitted model beside its parameters. */
 struct Verdict {
     std::vector<Residual> residuals;
-    std::size_t held_back_points = 0;
-    double held_back_rms = 0.0; /* of points that a fit without them was asked for */
+    std::size_t held_out_points = 0;
+    double held_out_rms = 0.0; /* of points that a fit without them was asked for */
 };
 
 /* b(1), b(2), ... bytes a second that so many lanes between two sites carry together. */
@@ -78,7 +79,7 @@ struct Platform {
     std::vector<std::string> hosts; /* of each rank */
     std::vector<std::string> sites; /* of each rank; empty: not known */
     Fingerprint fingerprint;
-    std::string best; /* the model that predicts held-back points best */
+    std::string best; /* the model that predicts held-out points best */
     std::optional<Hockney> hockney;
     std::optional<LogGP> loggp;
     std::optional<PLogP> plogp;

@@ -10,10 +10,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string_view>
+
+#include "base/json.hpp"
 
 #include "model/fit/fit.hpp"
-#include "model/testing/synthetic.hpp"
 #include "model/simulation/uniform_network.hpp"
+#include "model/testing/synthetic.hpp"
 
 namespace lanewise::model {
 namespace {
@@ -59,26 +62,55 @@ TEST(PlatformTest, IsReadAsItWasWritten) {
     for (const auto& name : model_names()) EXPECT_TRUE(has_model(*read, name)) << name;
 }
 
+/* As lanewise 0.1 wrote it. */
+constexpr std::string_view version_1 = R"({
+ "schema": "lanewise-platform", "version": 1, "lanewise": "0.1.0",
+ "created": "2026-01-01T00:00:00Z", "ranks": 2, "hosts": ["a", "b"],
+ "fingerprint": {"mpi": {"family": "openmpi", "library": "Open MPI v4.1.4"}, "fabric": "openmpi",
+  "kernel": "6.1.0", "cpus": ["0", "1"], "settings": {}},
+ "best": "loggp",
+ "models": {"loggp": {
+  "latency_s": {"value": 1e-5, "low": 9e-6, "high": 1.1e-5},
+  "overhead_s": {"value": 1e-6, "low": 1e-6, "high": 1e-6},
+  "gap_s": {"value": 1e-6, "low": 1e-6, "high": 1e-6},
+  "gap_s_per_byte": {"value": 1e-9, "low": 1e-9, "high": 1e-9},
+  "held_back": {"points": 3, "relative_rms": 0.02},
+  "residuals": []}}
+})";
+
+TEST(PlatformTest, ReadsAFileOfVersion1AndWritesItWithTheNewKeys) {
+    const auto read = platform_from_json(parse_json(version_1), "platform.json");
+
+    ASSERT_TRUE(read) << read.failure().sentence;
+    EXPECT_EQ(read->fingerprint.launcher, "openmpi");
+    EXPECT_EQ(read->verdicts.at("loggp").held_out_points, 3U);
+    const auto again = to_json(*read);
+    EXPECT_EQ(again["version"], 2);
+    EXPECT_EQ(again["fingerprint"]["launcher"], "openmpi");
+    EXPECT_EQ(again["models"]["loggp"]["held_out"]["relative_rms"], 0.02);
+}
+
 TEST(PlatformTest, RefusesAKeyThatItDoesNotKnowWhereverItStands) {
     const std::vector<std::pair<std::string, std::string>> places = {
-        {"", "surprise"},
-        {"/fingerprint", "fingerprint.surprise"},
-        {"/fingerprint/mpi", "fingerprint.mpi.surprise"},
-        {"/models", "models.surprise"},
-        {"/models/lmo", "models.lmo.surprise"},
-        {"/models/lmo/links/2", "models.lmo.links[2].surprise"},
-        {"/models/lmo/links/2/latency_s", "models.lmo.links[2].latency_s.surprise"},
-        {"/models/plogp/sizes/0", "models.plogp.sizes[0].surprise"},
-        {"/models/loggp/held_out", "models.loggp.held_out.surprise"},
-        {"/models/hockney/residuals/1", "models.hockney.residuals[1].surprise"},
-        {"/gather", "gather.surprise"},
-        {"/lanes/0", "lanes[0].surprise"},
-        {"/disks/0", "disks[0].surprise"},
+        {"", ""},
+        {"/fingerprint", "fingerprint: "},
+        {"/fingerprint/mpi", "fingerprint.mpi: "},
+        {"/models", "models: "},
+        {"/models/lmo", "models.lmo: "},
+        {"/models/lmo/links/2", "models.lmo.links[2]: "},
+        {"/models/lmo/links/2/latency_s", "models.lmo.links[2].latency_s: "},
+        {"/models/plogp/sizes/0", "models.plogp.sizes[0]: "},
+        {"/models/loggp/held_out", "models.loggp.held_out: "},
+        {"/models/hockney/residuals/1", "models.hockney.residuals[1]: "},
+        {"/gather", "gather: "},
+        {"/lanes/0", "lanes[0]: "},
+        {"/disks/0", "disks[0]: "},
     };
-    for (const auto& [place, name] : places) {
+    for (const auto& [place, path] : places) {
         auto json = some_json();
         json[Json::json_pointer(place)]["surprise"] = 1;
-        EXPECT_EQ(refusal_of(json), "platform.json: unknown key '" + name + "'");
+        EXPECT_EQ(refusal_of(json), "platform.json: " + path +
+                                        "unknown key 'surprise'; lanewise fit writes such files");
     }
 }
 
@@ -87,7 +119,7 @@ TEST(PlatformTest, NamesEveryKeyThatIsMissing) {
                               "/models/loggp/gap_s", "/models/lmo/processors/1/fixed_s/low"}) {
         auto patched = some_json().patch(Json::array({{{"op", "remove"}, {"path", place}}}));
         const auto key = std::string(place).substr(std::string(place).rfind('/') + 1);
-        EXPECT_THAT(refusal_of(patched), HasSubstr("no key '" + key + "'"));
+        EXPECT_THAT(refusal_of(patched), HasSubstr("lacks '" + key + "'"));
     }
 }
 
@@ -112,17 +144,17 @@ TEST(PlatformTest, NamesALinkThatIsThereTwiceAndARankThatIsNot) {
 
 TEST(PlatformTest, RefusesValuesOfTheWrongKind) {
     const std::vector<std::tuple<std::string, Json, std::string>> slips = {
-        {"/ranks", -1, "ranks is no integer"},
-        {"/hosts", "one", "hosts is no list"},
-        {"/hosts/0", 1, "hosts holds what is no text"},
-        {"/created", 5, "created is no text"},
-        {"/models/loggp", Json::array(), "models.loggp is no object"},
-        {"/models/loggp/gap_s/value", "fast", "gap_s.value is no number"},
-        {"/models/loggp/gap_s/value", -1.0, "gap_s is below 0"},
+        {"/ranks", -1, "'ranks' is -1, not an integer"},
+        {"/hosts", "one", "'hosts' is \"one\", not an array"},
+        {"/hosts/0", 1, "'hosts[0]' is 1, not a string"},
+        {"/created", 5, "'created' is 5, not a string"},
+        {"/models/loggp", Json::array(), "'models.loggp' is an array, not an object"},
+        {"/models/loggp/gap_s/value", "fast", "gap_s.value' is \"fast\", not a number"},
+        {"/models/loggp/gap_s/value", -1.0, "gap_s' is below 0"},
         {"/models/plogp/sizes/1/message_bytes", 0, "does not rise"},
         {"/best", "luck", "lacks: luck"},
-        {"/version", 2, "upgrade lanewise"},
-        {"/schema", "lanewise-tuning", "no platform"},
+        {"/version", 3, "upgrade lanewise"},
+        {"/schema", "lanewise-tuning", "not \"lanewise-platform\""},
     };
     for (const auto& [place, value, words] : slips) {
         auto json = some_json();

@@ -1,300 +1,206 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// platform.json, read by a walk that knows where it is and which keys it has
-// asked for; what is left over is refused by name.
+// Reading platform.json.
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <set>
-#include <stdexcept>
 
-#include "model/samples/experiments.hpp"
+#include "base/file.hpp"
+#include "base/json_object.hpp"
 #include "model/platform/platform.hpp"
+#include "model/samples/experiments.hpp"
 
 namespace lanewise::model {
 namespace {
 
 constexpr int schema_version = 2;
 
-/* Why a file is not read; thrown within this file only. */
-struct Refusal : std::runtime_error {
-    using std::runtime_error::runtime_error;
+/* Two keys were renamed after version 1. */
+struct Keys {
+    const char *launcher = "launcher";
+    const char *held_out = "held_out";
 };
 
-/* One object of the file. Each key is asked for once; `close` refuses the others. */
-class Object {
-  public:
-    Object(const Json& json, std::string place) : json_(json), place_(std::move(place)) {
-        if (!json.is_object()) throw Refusal(where() + "is no object");
-    }
+Keys keys_of(int version) {
+    return version == 1 ? Keys{.launcher = "fabric", .held_out = "held_back"} : Keys{};
+}
 
-    const Json *find(const char *key) {
-        asked_.insert(key);
-        const auto found = json_.find(key);
-        return found == json_.end() ? nullptr : &*found;
-    }
-    const Json& get(const char *key) {
-        const auto *found = find(key);
-        if (!found) throw Refusal(where() + "has no key '" + key + "'");
-        return *found;
-    }
-    double number(const char *key) {
-        const auto& value = get(key);
-        if (!value.is_number()) throw Refusal(inside(key) + " is no number");
-        return value.get<double>();
-    }
-    std::int64_t count(const char *key) {
-        const auto& value = get(key);
-        if (!value.is_number_integer() || value.get<std::int64_t>() < 0)
-            throw Refusal(inside(key) + " is no integer from 0 up");
-        return value.get<std::int64_t>();
-    }
-    std::string text(const char *key) {
-        const auto& value = get(key);
-        if (!value.is_string()) throw Refusal(inside(key) + " is no text");
-        return value.get<std::string>();
-    }
-    std::vector<std::string> texts(const char *key) {
-        std::vector<std::string> all;
-        for (const auto& value : list(key)) {
-            if (!value.is_string()) throw Refusal(inside(key) + " holds what is no text");
-            all.push_back(value.get<std::string>());
-        }
-        return all;
-    }
-    const Json& list(const char *key) {
-        const auto& value = get(key);
-        if (!value.is_array()) throw Refusal(inside(key) + " is no list");
-        return value;
-    }
-    Object object(const char *key) { return Object(get(key), inside(key)); }
-    Parameter parameter(const char *key) {
-        auto inner = object(key);
-        const Parameter read{inner.number("value"), inner.number("low"), inner.number("high")};
-        inner.close();
-        if (read.value < 0.0) throw Refusal(inside(key) + " is below 0");
-        return read;
-    }
-    template <typename Visit>
-    void each(const char *key, Visit&& visit) {
-        std::size_t index = 0;
-        for (const auto& value : list(key)) {
-            Object item(value, inside(key) + "[" + std::to_string(index++) + "]");
-            visit(item);
-            item.close();
-        }
-    }
-    void close() const {
-        for (const auto& item : json_.items()) {
-            if (!asked_.contains(item.key()))
-                throw Refusal("unknown key '" + inside(item.key()) + "'");
-        }
-    }
-    std::string inside(const std::string& key) const {
-        return place_.empty() ? key : place_ + "." + key;
-    }
+Parameter read_parameter(JsonObject& from, const char *key) {
+    const auto read = from.object(key, [](JsonObject& parameter) {
+        return Parameter{parameter.number("value"), parameter.number("low"),
+                         parameter.number("high")};
+    });
+    if (read.value < 0.0) from.refuse(key, "is below 0");
+    return read;
+}
 
-  private:
-    std::string where() const { return place_.empty() ? "it " : place_ + " "; }
-
-    const Json& json_;
-    std::string place_;
-    std::set<std::string> asked_;
-};
-
-int rank_in(const Json& value, int ranks, const std::string& place) {
-    if (!value.is_number_integer() || value.get<int>() < 0 || value.get<int>() >= ranks)
-        throw Refusal(place + " names a rank that is none of the " + std::to_string(ranks));
-    return value.get<int>();
+int rank_in(int ranks, int rank, const JsonObject& item, const char *key) {
+    if (rank >= ranks)
+        item.refuse(key, "names a rank that is none of the " + std::to_string(ranks));
+    return rank;
 }
 
 template <typename Link>
-Links<Link> read_links(Object& model, int ranks, const std::string& measure_with) {
+Links<Link> read_links(JsonObject& model, int ranks, const std::string& measure_with) {
     Links<Link> links(ranks);
     std::set<std::pair<int, int>> there;
-    model.each("links", [&](Object& item) {
-        const auto& pair = item.list("ranks");
-        if (pair.size() != 2) throw Refusal(item.inside("ranks") + " are not two");
-        const int a = rank_in(pair[0], ranks, item.inside("ranks"));
-        const int b = rank_in(pair[1], ranks, item.inside("ranks"));
-        if (a == b) throw Refusal(item.inside("ranks") + " are the same");
-        links.at(a, b) = {item.parameter("latency_s"), item.parameter("s_per_byte")};
+    model.each("links", [&](JsonObject& item) {
+        const auto pair = item.counts<int>("ranks");
+        if (pair.size() != 2) item.refuse("ranks", "are not two");
+        const int a = rank_in(ranks, pair[0], item, "ranks");
+        const int b = rank_in(ranks, pair[1], item, "ranks");
+        if (a == b) item.refuse("ranks", "are the same");
+        links.at(a, b) = {read_parameter(item, "latency_s"), read_parameter(item, "s_per_byte")};
         if (!there.insert({std::min(a, b), std::max(a, b)}).second)
-            throw Refusal("has " + link_name(a, b) + " twice");
+            throw JsonRefusal{"has " + link_name(a, b) + " twice", {}};
     });
     links.each([&](int i, int j, const Link&) {
-        if (!there.contains({i, j}))
-            throw Refusal("has no " + link_name(i, j) + ": measure it with " + measure_with);
+        if (there.contains({i, j})) return;
+        throw JsonRefusal{"has no " + link_name(i, j) + ": measure it with " + measure_with, {}};
     });
     return links;
 }
 
-LogGP read_loggp(Object& model) {
-    return {model.parameter("latency_s"), model.parameter("overhead_s"), model.parameter("gap_s"),
-            model.parameter("gap_s_per_byte")};
+LogGP read_loggp(JsonObject& model) {
+    return {read_parameter(model, "latency_s"), read_parameter(model, "overhead_s"),
+            read_parameter(model, "gap_s"), read_parameter(model, "gap_s_per_byte")};
 }
 
-PLogP read_plogp(Object& model) {
-    PLogP read{model.parameter("latency_s"), {}};
-    model.each("sizes", [&](Object& item) {
-        read.sizes.push_back({item.count("message_bytes"), item.parameter("send_s"),
-                              item.parameter("receive_s"), item.parameter("gap_s")});
-        const auto n = read.sizes.size();
-        if (n > 1 && read.sizes[n - 2].message_bytes >= read.sizes[n - 1].message_bytes)
-            throw Refusal(item.inside("message_bytes") + " does not rise");
+PLogP read_plogp(JsonObject& model) {
+    PLogP read{read_parameter(model, "latency_s"), {}};
+    model.each("sizes", [&](JsonObject& item) {
+        const auto message_bytes = item.count("message_bytes");
+        if (!read.sizes.empty() && read.sizes.back().message_bytes >= message_bytes)
+            item.refuse("message_bytes", "does not rise");
+        read.sizes.push_back({message_bytes, read_parameter(item, "send_s"),
+                              read_parameter(item, "receive_s"), read_parameter(item, "gap_s")});
     });
-    if (read.sizes.size() < 2) throw Refusal(model.inside("sizes") + " are fewer than two");
+    if (read.sizes.size() < 2) model.refuse("sizes", "are fewer than two");
     return read;
 }
 
-Lmo read_lmo(Object& model, int ranks, const std::string& measure_with) {
+Lmo read_lmo(JsonObject& model, int ranks, const std::string& measure_with) {
     Lmo read;
     read.processors.resize(static_cast<std::size_t>(ranks));
     std::set<int> there;
-    model.each("processors", [&](Object& item) {
-        const int rank = rank_in(item.get("rank"), ranks, item.inside("rank"));
-        read.processors[static_cast<std::size_t>(rank)] = {item.parameter("fixed_s"),
-                                                           item.parameter("s_per_byte")};
+    model.each("processors", [&](JsonObject& item) {
+        const int rank = rank_in(ranks, item.count<int>("rank"), item, "rank");
+        read.processors[static_cast<std::size_t>(rank)] = {read_parameter(item, "fixed_s"),
+                                                           read_parameter(item, "s_per_byte")};
         there.insert(rank);
     });
     for (int rank = 0; rank < ranks; ++rank) {
-        if (!there.contains(rank))
-            throw Refusal(model.inside("processors") + " lack rank " + std::to_string(rank));
+        if (!there.contains(rank)) model.refuse("processors", "lack rank " + std::to_string(rank));
     }
     read.links = read_links<LmoLink>(model, ranks, measure_with);
     return read;
 }
 
-Verdict read_verdict(Object& model) {
+Verdict read_verdict(JsonObject& model, const Keys& keys) {
     Verdict verdict;
-    // Version 1 had other names for this key and for the launcher.
-    auto held_back = model.object(model.find("held_out") ? "held_out" : "held_back");
-    verdict.held_back_points = static_cast<std::size_t>(held_back.count("points"));
-    verdict.held_back_rms = held_back.number("relative_rms");
-    held_back.close();
-    model.each("residuals", [&](Object& item) {
-        verdict.residuals.push_back({item.text("operation"), item.count("message_bytes"),
-                                     item.count("reply_bytes"),
-                                     static_cast<std::size_t>(item.count("points")),
+    model.object(keys.held_out, [&](JsonObject& held_out) {
+        verdict.held_out_points = held_out.count<std::size_t>("points");
+        verdict.held_out_rms = held_out.number("relative_rms");
+    });
+    model.each("residuals", [&](JsonObject& item) {
+        verdict.residuals.push_back({item.string("operation"), item.count("message_bytes"),
+                                     item.count("reply_bytes"), item.count<std::size_t>("points"),
                                      item.number("relative_rms"), item.number("relative_worst")});
     });
     return verdict;
 }
 
-void read_models(Object models, Platform& platform) {
+void read_models(JsonObject& models, const Keys& keys, Platform& platform) {
     const Conditions conditions{
         platform.ranks, platform.hosts, {}, {}, {}, platform.fingerprint.launcher, {}};
     const auto pairs = command_for("pairs", conditions);
     for (const auto& name : model_names()) {
-        const auto *json = models.find(name.c_str());
-        if (!json) continue;
-        Object model(*json, models.inside(name));
-        if (name == "hockney")
-            platform.hockney = Hockney{read_links<HockneyLink>(model, platform.ranks, pairs)};
-        if (name == "loggp") platform.loggp = read_loggp(model);
-        if (name == "plogp") platform.plogp = read_plogp(model);
-        if (name == "lmo") platform.lmo = read_lmo(model, platform.ranks, pairs);
-        platform.verdicts[name] = read_verdict(model);
-        model.close();
+        if (!models.has(name)) continue;
+        models.object(name, [&](JsonObject& model) {
+            if (name == "hockney")
+                platform.hockney = Hockney{read_links<HockneyLink>(model, platform.ranks, pairs)};
+            if (name == "loggp") platform.loggp = read_loggp(model);
+            if (name == "plogp") platform.plogp = read_plogp(model);
+            if (name == "lmo") platform.lmo = read_lmo(model, platform.ranks, pairs);
+            platform.verdicts[name] = read_verdict(model, keys);
+        });
     }
-    models.close();
 }
 
-void read_fingerprint(Object fingerprint, Fingerprint& read) {
-    auto mpi = fingerprint.object("mpi");
-    read.mpi_family = mpi.text("family");
-    read.mpi_library = mpi.text("library");
-    mpi.close();
-    read.launcher = fingerprint.text(fingerprint.find("launcher") ? "launcher" : "fabric");
-    read.kernel = fingerprint.text("kernel");
-    read.cpus = fingerprint.texts("cpus");
-    auto settings = fingerprint.object("settings");
-    for (const auto& item : fingerprint.get("settings").items()) {
-        read.settings[item.key()] = settings.text(item.key().c_str());
-    }
-    fingerprint.close();
+Fingerprint read_fingerprint(JsonObject& from, const Keys& keys) {
+    Fingerprint read;
+    from.object("mpi", [&](JsonObject& mpi) {
+        read.mpi_family = mpi.string("family");
+        read.mpi_library = mpi.string("library");
+    });
+    read.launcher = from.string(keys.launcher);
+    read.kernel = from.string("kernel");
+    read.cpus = from.strings("cpus");
+    read.settings = from.named_strings("settings");
+    return read;
 }
 
-GatherRegion read_gather(Object gather) {
+GatherRegion read_gather(JsonObject& gather) {
     GatherRegion region{
         gather.count("m1_bytes"), gather.count("m2_bytes"), gather.number("escalation_s"), {}};
-    gather.each("probabilities", [&](Object& item) {
+    gather.each("probabilities", [&](JsonObject& item) {
         region.probabilities.push_back({item.count("message_bytes"), item.number("probability")});
     });
-    gather.close();
     return region;
 }
 
-std::vector<double> read_numbers(Object& item, const char *key) {
-    std::vector<double> numbers;
-    for (const auto& value : item.list(key)) {
-        if (!value.is_number()) throw Refusal(item.inside(key) + " holds what is no number");
-        numbers.push_back(value.get<double>());
+void read_lanes(JsonObject& top, Platform& platform) {
+    if (top.has("lanes")) {
+        top.each("lanes", [&](JsonObject& item) {
+            platform.lanes.push_back({item.string("from"), item.string("to"),
+                                      item.has("latency_s") ? item.number("latency_s") : 0.0,
+                                      item.numbers("bandwidth_Bps")});
+        });
     }
-    return numbers;
+    if (top.has("lans")) {
+        top.each("lans", [&](JsonObject& item) {
+            platform.lans.push_back(
+                {item.string("site"), item.number("latency_s"), item.number("bandwidth_Bps")});
+        });
+    }
+    if (top.has("sites")) platform.sites = top.strings("sites");
 }
 
-Platform read_all(const Json& json) {
-    Object top(json, "");
-    if (top.text("schema") != "lanewise-platform") throw Refusal("is no platform of lanewise fit");
-    const auto version = top.count("version");
-    if (version > schema_version)
-        throw Refusal("has version " + std::to_string(version) + ", newer than " +
-                      std::to_string(schema_version) + "; upgrade lanewise");
+Platform read_whole(JsonObject& top) {
+    const auto keys = keys_of(top.expect_schema("lanewise-platform", schema_version));
     Platform platform;
-    platform.lanewise = top.text("lanewise");
-    platform.created = top.text("created");
-    platform.ranks = static_cast<int>(top.count("ranks"));
-    platform.hosts = top.texts("hosts");
-    platform.best = top.text("best");
-    read_fingerprint(top.object("fingerprint"), platform.fingerprint);
-    read_models(top.object("models"), platform);
-    if (top.find("gather")) platform.gather = read_gather(top.object("gather"));
-    if (top.find("lanes"))
-        top.each("lanes", [&](Object& item) {
-            LaneCurve curve{item.text("from"), item.text("to"), 0.0, {}};
-            if (item.find("latency_s")) curve.latency_s = item.number("latency_s");
-            curve.bandwidth_Bps = read_numbers(item, "bandwidth_Bps");
-            platform.lanes.push_back(std::move(curve));
-        });
-    if (top.find("lans"))
-        top.each("lans", [&](Object& item) {
-            platform.lans.push_back(
-                {item.text("site"), item.number("latency_s"), item.number("bandwidth_Bps")});
-        });
-    if (top.find("sites")) platform.sites = top.texts("sites");
-    if (top.find("disks"))
-        top.each("disks", [&](Object& item) {
+    platform.lanewise = top.string("lanewise");
+    platform.created = top.string("created");
+    platform.ranks = top.count<int>("ranks");
+    platform.hosts = top.strings("hosts");
+    platform.best = top.string("best");
+    platform.fingerprint =
+        top.object("fingerprint", [&](JsonObject& from) { return read_fingerprint(from, keys); });
+    top.object("models", [&](JsonObject& models) { read_models(models, keys, platform); });
+    if (top.has("gather")) platform.gather = top.object("gather", read_gather);
+    read_lanes(top, platform);
+    if (top.has("disks")) {
+        top.each("disks", [&](JsonObject& item) {
             platform.disks.push_back(
-                {item.text("path"), item.number("read_Bps"), item.number("write_Bps")});
+                {item.string("path"), item.number("read_Bps"), item.number("write_Bps")});
         });
-    top.close();
+    }
     if (!platform.best.empty() && !has_model(platform, platform.best))
-        throw Refusal("calls best a model that it lacks: " + platform.best);
+        top.refuse("calls best a model that it lacks: " + platform.best);
     return platform;
 }
 
 }  // namespace
 
 Result<Platform> platform_from_json(const Json& json, const std::string& name) {
-    try {
-        return read_all(json);
-    } catch (const Refusal& refusal) {
-        return Failure{LW_ERR_ARGUMENT, name + ": " + refusal.what()};
-    }
+    return read_json_object(json, {name, "lanewise fit writes such files"}, read_whole);
 }
 
 Result<Platform> read_platform(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return Failure{LW_ERR_IO, path + " cannot be read: " + std::strerror(errno)};
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    const auto json = parse_json(text);
-    if (json.is_discarded())
-        return Failure{LW_ERR_ARGUMENT, path + ": not JSON; fit it anew with lanewise fit"};
-    return platform_from_json(json, path);
+    const auto text = read_file(path);
+    if (!text) return text.failure();
+    return read_json_object(std::string_view(*text), {path, "lanewise fit writes such files"},
+                            read_whole);
 }
 
 }  // namespace lanewise::model

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/json.hpp"
 #include "model/platform/platform.hpp"
 
 namespace lanewise::model {
@@ -71,8 +72,8 @@ void write_model(const Platform& platform, const char *name, const std::optional
     auto json = written(*model);
     const auto found = platform.verdicts.find(name);
     const auto verdict = found == platform.verdicts.end() ? Verdict{} : found->second;
-    json["held_out"] = {{"points", verdict.held_back_points},
-                        {"relative_rms", verdict.held_back_rms}};
+    json["held_out"] = {{"points", verdict.held_out_points},
+                         {"relative_rms", verdict.held_out_rms}};
     json["residuals"] = Json::array();
     for (const auto& residual : verdict.residuals) {
         json["residuals"].push_back({{"operation", residual.operation},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Experiments: what the models are estimated from, as the arguments of
-// `lanewise measure`, and how to say that one is lacking.
+// Experiments: what the models are estimated from, as arguments of `lanewise measure`, and the
+// failure that names a missing one.
 
 #pragma once
 
@@ -16,7 +16,7 @@ namespace lanewise::model {
 
 /* One run of `lanewise measure`. */
 struct Run {
-    const char *name;      /* its file is named after it */
+    const char *name; /* its file is named after it */
     const char *operation;
     const char *arguments; /* after the operation */
     int ranks_min;

@@ -14,6 +14,7 @@
 namespace lanewise::model {
 namespace {
 
+/* Version 2 says launcher where version 1 said fabric. */
 constexpr int schema_version = 2;
 
 Failure refuse(const std::string& name, std::size_t line, const std::string& what) {
@@ -40,7 +41,6 @@ Result<Conditions> conditions_of(const Json& context, const std::string& name) {
     const auto mpi = context.value("mpi", Json::object());
     conditions.mpi_family = text_of(mpi, "family");
     conditions.mpi_library = text_of(mpi, "library");
-    // Version 1 called it fabric.
     conditions.launcher = text_of(context, context.contains("launcher") ? "launcher" : "fabric");
     conditions.kernel = text_of(context, "kernel");
     for (const auto& place : context.value("placement", Json::array())) {
@@ -69,12 +69,12 @@ struct Named {
     const char *operation;
     Experiment experiment;
 };
-constexpr Named meetings[] = {{"pairs", Experiment::pair},       {"triplets", Experiment::triplet},
-                              {"trains", Experiment::train},     {"sends", Experiment::send},
-                              {"receives", Experiment::receive}, {"pingpong", Experiment::pair}};
+constexpr Named exchanges[] = {{"pairs", Experiment::pair},       {"triplets", Experiment::triplet},
+                               {"trains", Experiment::train},     {"sends", Experiment::send},
+                               {"receives", Experiment::receive}, {"pingpong", Experiment::pair}};
 
 Experiment experiment_of(const std::string& operation) {
-    for (const auto& named : meetings) {
+    for (const auto& named : exchanges) {
         if (operation == named.operation) return named.experiment;
     }
     return Experiment::collective;
@@ -106,15 +106,15 @@ Result<Observation> observation_of(const Json& record, const Conditions& conditi
         seen.sorted_s.push_back(sample.get<double>());
     }
     if (seen.operation == "pingpong") {
-        // It is told as half a round trip; here all pairs are whole ones.
+        // It is recorded as half a round trip; here all pairs are whole ones.
         seen.peer = (seen.root + 1) % conditions.ranks;
         seen.reply_bytes = seen.message_bytes;
         for (auto& sample : seen.sorted_s) sample *= 2.0;
     }
     const auto known = [&conditions](int rank) { return rank >= 0 && rank < conditions.ranks; };
-    const bool meeting = seen.experiment != Experiment::collective;
+    const bool exchange = seen.experiment != Experiment::collective;
     const bool triplet = seen.experiment == Experiment::triplet;
-    if (!known(seen.root) || (meeting && !known(seen.peer)) ||
+    if (!known(seen.root) || (exchange && !known(seen.peer)) ||
         (triplet && !known(seen.second_peer)))
         return refuse(
             name, line,

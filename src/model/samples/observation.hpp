@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.hpp"
+#include "base/json_fwd.hpp"
 #include "base/result.hpp"
 
 namespace lanewise::model {
@@ -28,7 +28,7 @@ enum class Experiment : std::uint8_t {
 struct Observation {
     Experiment experiment = Experiment::pair;
     std::string operation; /* as the file has it */
-    int root = 0;          /* of meetings: the rank whose clock it is */
+    int root = 0;          /* of an exchange: the rank whose clock it is */
     int peer = -1;
     int second_peer = -1;
     std::int64_t message_bytes = 0;

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/json.hpp"
+
 namespace lanewise::model {
 namespace {
 
@@ -112,6 +114,19 @@ TEST(ObservationTest, RefusesFilesOfDifferentPlatformsByWhatDiffers) {
     EXPECT_THAT(read_observations(ranks).failure().sentence, HasSubstr("ranks 3"));
     EXPECT_THAT(read_observations(library).failure().sentence, HasSubstr("MPI MPICH 4"));
     std::filesystem::remove_all(folder);
+}
+
+TEST(ObservationTest, ReadsTheLauncherOfEitherVersion) {
+    auto older = context(2);
+    older.erase("launcher");
+    older["version"] = 1;
+    older["fabric"] = "openmpi";
+    for (const auto& head : {context(2), older}) {
+        const Json records[] = {head};
+        const auto seen = observations_of(records, "f.jsonl");
+        ASSERT_TRUE(seen) << seen.failure().sentence;
+        EXPECT_EQ(seen->conditions.launcher, "openmpi");
+    }
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ StepId Builder::copy(Slice from, Slice to, std::int64_t count, After after) {
 
 StepId Builder::reduce(Slice from, Slice to, std::int64_t count, After after) {
     if (count == 0) return no_step;
-    return add({.kind = Kind::reduce, .from = from, .to = to, .count = count}, ids(after));
+    return add({.kind = StepKind::reduce, .from = from, .to = to, .count = count}, ids(after));
 }
 
 StepId Builder::signal(int peer, After after) {
@@ -33,29 +33,29 @@ StepId Builder::signal(int peer, After after) {
 }
 
 StepId Builder::await(int peer, After after) {
-    return add({.kind = Kind::receive, .peer = peer}, ids(after));
+    return add({.kind = StepKind::receive, .peer = peer}, ids(after));
 }
 
 StepId Builder::send_after(std::span<const StepId> after, int peer, Slice from,
                            std::int64_t count) {
     if (count == 0) return no_step;
-    return add({.kind = Kind::send, .peer = peer, .from = from, .count = count}, after);
+    return add({.kind = StepKind::send, .peer = peer, .from = from, .count = count}, after);
 }
 
 StepId Builder::receive_after(std::span<const StepId> after, int peer, Slice to,
                               std::int64_t count) {
     if (count == 0) return no_step;
-    return add({.kind = Kind::receive, .peer = peer, .to = to, .count = count}, after);
+    return add({.kind = StepKind::receive, .peer = peer, .to = to, .count = count}, after);
 }
 
 StepId Builder::signal_after(std::span<const StepId> after, int peer) {
-    return add({.kind = Kind::send, .peer = peer}, after);
+    return add({.kind = StepKind::send, .peer = peer}, after);
 }
 
 StepId Builder::copy_after(std::span<const StepId> after, Slice from, Slice to,
                            std::int64_t count) {
     if (count == 0) return no_step;
-    return add({.kind = Kind::copy, .from = from, .to = to, .count = count}, after);
+    return add({.kind = StepKind::copy, .from = from, .to = to, .count = count}, after);
 }
 
 Slice Builder::scratch(std::int64_t units) {

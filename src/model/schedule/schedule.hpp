@@ -2,15 +2,14 @@
 //
 // Schedule: what one rank does in one collective operation, as data.
 //
-// A schedule is a list of steps: send, receive, copy, reduce. Each step names
-// the earlier steps that must have completed before it begins; a rank starts
-// its steps in the order of the list, as soon as these have completed, and is
-// done when all are. One algorithm thus has one text: `execute` runs it on MPI,
-// `price` times it on a platform, a checker proves it, the docs draw it.
+// A schedule is a list of steps: send, receive, copy, reduce. Each step names the earlier steps
+// that must have completed before it begins. A rank starts its steps in the order of the list, as
+// soon as these have completed, and is done when all have. An algorithm is thus written once:
+// `execute` runs it on MPI, `price` times it on a platform, the checker proves it, the docs draw
+// it.
 //
-// Offsets and counts are in units: bytes where data is only moved, elements of
-// the caller's type where it is reduced. Between two ranks the n-th send meets
-// the n-th receive.
+// Offsets and counts are in units: bytes where data is only moved, elements of the caller's type
+// where it is reduced. The n-th send between two ranks matches the n-th receive.
 
 #pragma once
 
@@ -34,7 +33,7 @@ struct Slice {
     bool operator==(const Slice&) const = default;
 };
 
-enum class Kind : std::uint8_t {
+enum class StepKind : std::uint8_t {
     send,    /* `count` units at `from` to `peer` */
     receive, /* `count` units from `peer` into `to` */
     copy,    /* `from` into `to` */
@@ -42,7 +41,7 @@ enum class Kind : std::uint8_t {
 };
 
 struct Step {
-    Kind kind = Kind::copy;
+    StepKind kind = StepKind::copy;
     std::int32_t peer = -1;
     Slice from = {};
     Slice to = {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Matching: the n-th send between two ranks meets the n-th receive. What has
-// not met yet waits in a line of its pair; a line holds sends or receives,
-// never both, and is gone when it is empty.
+// Matching: the n-th send between two ranks matches the n-th receive. Those without a match wait in
+// the queue of their pair. A queue holds sends or receives, never both, and is removed when it is
+// empty.
 
 #pragma once
 

@@ -2,9 +2,9 @@
 //
 // Network: what a message costs, as `price` needs to know it.
 //
-// Every model says the same five things of a message between two ranks; which
-// of them are zero is what tells the models apart. LMO has processor times and
-// a wire time a pair, LogGP has overheads, a gap and a latency.
+// Every model gives the same five times of a message between two ranks; the models differ in which
+// of them are zero. LMO has processor times and a wire time per pair, LogGP has overheads, a gap
+// and a latency.
 
 #pragma once
 

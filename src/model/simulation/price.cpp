@@ -1,15 +1,152 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Ranks: which steps are started when, and what becomes of a simulation.
+// The event simulation behind `price`: first the ranks and which steps they start when, then the
+// way of a message (processor, interface, wire or shared link, interface, processor).
 
-#include "model/simulation/simulation.hpp"
+#include "model/simulation/price.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+
+#include "model/simulation/matching.hpp"
+#include "model/simulation/sharing.hpp"
 
 namespace lanewise::model {
+namespace {
+
+constexpr double never_s = std::numeric_limits<double>::infinity();
+
+/* A step without the addresses, which cost nothing: half the memory. */
+struct Task {
+    std::int64_t bytes;
+    std::int32_t peer;
+    std::uint32_t after_end; /* its part of Rank::after begins where that of the task before ends */
+    StepKind kind;
+};
+
+struct Rank {
+    std::vector<Task> tasks; /* given up when all are started */
+    std::vector<std::uint32_t> after;
+    std::vector<bool> completed;
+    std::uint32_t next = 0;     /* the first task that is not started */
+    std::uint32_t after_at = 0; /* what it waits for: Rank::after from here on */
+    std::uint32_t left = 0;     /* tasks that have not completed */
+    std::uint32_t posting = 0;  /* receives that wait for the processor to be posted */
+    double free_s = 0.0;        /* when the processor has done all that it was asked */
+    double done_s = 0.0;
+};
+
+struct Message {
+    std::int32_t from;
+    std::int32_t to;
+    std::uint32_t send;
+    std::uint32_t receive;
+    std::int64_t bytes;
+    MessageCost cost;
+    double first_s; /* the first byte reaches the receiving interface */
+    double last_s;
+    bool eager;
+    bool posted;
+    bool arrived;
+};
+
+enum class Happens : std::uint8_t {
+    completed, /* a task of a rank */
+    posted,    /* a receive of a rank */
+    handed,    /* a message to the interface of its host */
+    entered,   /* a message on a shared link */
+    left,      /* the next message from a shared link */
+    taken,     /* a message by the interface of the receiving host */
+    arrived,   /* a message */
+};
+
+struct Event {
+    double at_s;
+    std::uint64_t order;
+    Happens what;
+    std::uint32_t who;   /* rank, message or link */
+    std::uint32_t which; /* task of the rank, version of the link */
+
+    bool operator>(const Event& other) const {
+        return at_s != other.at_s ? at_s > other.at_s : order > other.order;
+    }
+};
+
+double at_least_0(double cost_s) {
+    return cost_s > 0.0 ? cost_s : 0.0;
+}
+
+class Simulation {
+  public:
+    Simulation(const Network& network, int ranks, std::int64_t unit_bytes, const Watch& watch)
+        : network_(network), unit_bytes_(unit_bytes), watch_(watch), ranks_(index(ranks)) {
+        int hosts = ranks;
+        for (const int host : network.host) hosts = std::max(hosts, host + 1);
+        egress_free_s_.resize(index(hosts), 0.0);
+        ingress_free_s_.resize(index(hosts), 0.0);
+        for (const auto& link : network.shared_links) links_.emplace_back(link);
+    }
+
+    Priced run(const ScheduleOf& schedule_of);
+
+  private:
+    static std::size_t index(int number) { return static_cast<std::size_t>(number); }
+    std::size_t host_of(int rank) const {
+        return index(network_.host.empty() ? rank : network_.host[index(rank)]);
+    }
+
+    void at(double at_s, Happens what, std::uint32_t who, std::uint32_t which = 0) {
+        events_.push({at_s, order_++, what, who, which});
+    }
+    void report(Busy what, int rank, int peer, double begin_s, double end_s, std::int64_t bytes) {
+        const bool is_message = what == Busy::send || what == Busy::receive;
+        if (!watch_ || (end_s <= begin_s && !is_message)) return;
+        watch_({what, rank, peer, begin_s, end_s, bytes});
+    }
+    double occupy(int rank, double cost_s, Busy what, int peer, std::int64_t bytes);
+
+    void load(int rank, const Schedule& schedule);
+    void start_ready(int rank);
+    void start(int rank, std::uint32_t task);
+    void start_send(int rank, std::uint32_t task);
+    void complete(int rank, std::uint32_t task);
+    void post(int rank, std::uint32_t task);
+
+    void hand_over(std::uint32_t id);
+    void send_out(std::uint32_t id);
+    void enter_link(std::uint32_t id);
+    void schedule_departure(std::uint32_t link);
+    void leave_link(std::uint32_t link, std::uint32_t version);
+    void forward(std::uint32_t id);
+    void receive_at_interface(std::uint32_t id);
+    void arrive(std::uint32_t id);
+    void deliver(std::uint32_t id);
+
+    void handle(const Event& event);
+    Message cost_of(int rank, std::uint32_t task);
+    std::uint32_t keep(const Message& message);
+    std::string who_waits() const;
+
+    const Network& network_;
+    const std::int64_t unit_bytes_;
+    const Watch& watch_;
+    std::vector<Rank> ranks_;
+    std::vector<Message> messages_;
+    std::vector<std::uint32_t> unused_messages_;
+    std::vector<double> egress_free_s_;
+    std::vector<double> ingress_free_s_;
+    std::vector<Sharing> links_;
+    Matching matching_;
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    std::uint64_t order_ = 0;
+    double now_s_ = 0.0;
+};
 
 Priced Simulation::run(const ScheduleOf& schedule_of) {
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
         load(rank, schedule_of(rank));
-        go_on(rank);
+        start_ready(rank);
     }
     while (!events_.empty()) {
         const Event event = events_.top();
@@ -34,11 +171,11 @@ void Simulation::handle(const Event& event) {
     switch (event.what) {
         case Happens::completed:
             complete(rank, event.which);
-            return go_on(rank);
+            return start_ready(rank);
         case Happens::posted:
             --ranks_[event.who].posting;
             post(rank, event.which);
-            return go_on(rank);
+            return start_ready(rank);
         case Happens::handed:
             return send_out(event.who);
         case Happens::entered:
@@ -46,18 +183,18 @@ void Simulation::handle(const Event& event) {
         case Happens::left:
             return leave_link(event.who, event.which);
         case Happens::taken:
-            return take_in(event.who);
+            return receive_at_interface(event.who);
         case Happens::arrived:
             return arrive(event.who);
     }
 }
 
-/* The processor serves `cost_s` after all that it was asked before; returns when it is done. */
+/* The processor serves requests in order; returns when it is done with this one. */
 double Simulation::occupy(int rank, double cost_s, Busy what, int peer, std::int64_t bytes) {
     auto& free_s = ranks_[index(rank)].free_s;
     const double begin_s = std::max(free_s, now_s_);
     free_s = begin_s + cost_s;
-    tell(what, rank, peer, begin_s, free_s, bytes);
+    report(what, rank, peer, begin_s, free_s, bytes);
     return free_s;
 }
 
@@ -75,7 +212,7 @@ void Simulation::load(int number, const Schedule& schedule) {
     }
 }
 
-void Simulation::go_on(int number) {
+void Simulation::start_ready(int number) {
     auto& rank = ranks_[index(number)];
     for (; rank.next < rank.tasks.size(); ++rank.next) {
         const auto end = rank.tasks[rank.next].after_end;
@@ -93,17 +230,17 @@ void Simulation::go_on(int number) {
 void Simulation::start(int number, std::uint32_t id) {
     auto& rank = ranks_[index(number)];
     const Task& task = rank.tasks[id];
-    const bool is_message = task.kind == Kind::send || task.kind == Kind::receive;
+    const bool is_message = task.kind == StepKind::send || task.kind == StepKind::receive;
     if (is_message && index(task.peer) >= ranks_.size()) return;
-    if (task.kind == Kind::send) return start_send(number, id);
-    if (task.kind == Kind::receive) {
+    if (task.kind == StepKind::send) return start_send(number, id);
+    if (task.kind == StepKind::receive) {
         // A thread that is busy posts when it is free; receives are posted in their order.
         if (rank.free_s <= now_s_ && rank.posting == 0) return post(number, id);
         ++rank.posting;
         return at(std::max(rank.free_s, now_s_), Happens::posted,
                   static_cast<std::uint32_t>(number), id);
     }
-    const bool copies = task.kind == Kind::copy;
+    const bool copies = task.kind == StepKind::copy;
     const double s_per_byte = copies ? network_.copy_s_per_byte : network_.reduce_s_per_byte;
     const double cost_s = at_least_0(s_per_byte * static_cast<double>(task.bytes));
     const double end_s = occupy(number, cost_s, copies ? Busy::copy : Busy::reduce, -1, task.bytes);
@@ -171,6 +308,129 @@ std::string Simulation::who_waits() const {
     if (all.size() > shown) text += "; and " + to_string(all.size() - shown) + " more";
     return text;
 }
+
+Message Simulation::cost_of(int rank, std::uint32_t id) {
+    const Task& task = ranks_[index(rank)].tasks[id];
+    auto cost = network_.cost(rank, task.peer, task.bytes);
+    for (auto *part :
+         {&cost.send_s, &cost.egress_s, &cost.latency_s, &cost.ingress_s, &cost.receive_s}) {
+        *part = at_least_0(*part);
+    }
+    const bool eager = network_.eager_bytes == 0 || task.bytes <= network_.eager_bytes;
+    return {.from = rank,
+            .to = task.peer,
+            .send = id,
+            .receive = 0,
+            .bytes = task.bytes,
+            .cost = cost,
+            .first_s = 0.0,
+            .last_s = 0.0,
+            .eager = eager,
+            .posted = false,
+            .arrived = false};
+}
+
+std::uint32_t Simulation::keep(const Message& message) {
+    if (unused_messages_.empty()) {
+        messages_.push_back(message);
+        return static_cast<std::uint32_t>(messages_.size() - 1);
+    }
+    const auto id = unused_messages_.back();
+    unused_messages_.pop_back();
+    messages_[id] = message;
+    return id;
+}
+
+/* The sender's processor handles the message. */
+void Simulation::hand_over(std::uint32_t id) {
+    const auto& message = messages_[id];
+    const double end_s =
+        occupy(message.from, message.cost.send_s, Busy::send, message.to, message.bytes);
+    at(end_s, Happens::handed, id);
+}
+
+/* Its interface sends it, after those that were handed over before. */
+void Simulation::send_out(std::uint32_t id) {
+    auto& message = messages_[id];
+    const auto& cost = message.cost;
+    double begin_s = now_s_;
+    double end_s = now_s_;
+    if (cost.egress_s > 0.0) {
+        auto& free_s = egress_free_s_[host_of(message.from)];
+        begin_s = std::max(free_s, now_s_);
+        free_s = end_s = begin_s + cost.egress_s;
+        report(Busy::egress, message.from, message.to, begin_s, end_s, message.bytes);
+    }
+    message.first_s = begin_s + cost.latency_s;
+    message.last_s = end_s + cost.latency_s;
+    const int sender = message.from;
+    const auto step = message.send;
+    const bool eager = message.eager;
+    const bool shared = cost.shared_link >= 0 && index(cost.shared_link) < links_.size();
+    if (shared && message.bytes > 0) {
+        at(begin_s, Happens::entered, id);
+    } else {
+        forward(id);
+    }
+    if (!eager) return at(end_s, Happens::completed, static_cast<std::uint32_t>(sender), step);
+    complete(sender, step);
+    start_ready(sender);
+}
+
+void Simulation::enter_link(std::uint32_t id) {
+    const auto& message = messages_[id];
+    const auto link = static_cast<std::uint32_t>(message.cost.shared_link);
+    links_[link].enter(now_s_, id, message.bytes);
+    schedule_departure(link);
+}
+
+void Simulation::schedule_departure(std::uint32_t link) {
+    const auto next_s = links_[link].next_s();
+    if (next_s) at(*next_s, Happens::left, link, links_[link].version());
+}
+
+void Simulation::leave_link(std::uint32_t link, std::uint32_t version) {
+    if (links_[link].version() != version) return;
+    const auto id = links_[link].leave(now_s_);
+    auto& message = messages_[id];
+    message.last_s = std::max(message.last_s, now_s_ + message.cost.latency_s);
+    forward(id);
+    schedule_departure(link);
+}
+
+/* The last byte's arrival at the receiving host is known. */
+void Simulation::forward(std::uint32_t id) {
+    auto& message = messages_[id];
+    const double ingress_s = message.cost.ingress_s;
+    if (!(ingress_s > 0.0)) return at(message.last_s, Happens::arrived, id);
+    message.first_s = std::max(message.first_s, message.last_s - ingress_s);
+    at(std::max(message.first_s, now_s_), Happens::taken, id);
+}
+
+void Simulation::receive_at_interface(std::uint32_t id) {
+    const auto& message = messages_[id];
+    auto& free_s = ingress_free_s_[host_of(message.to)];
+    const double begin_s = std::max(free_s, message.first_s);
+    free_s = std::max(begin_s + message.cost.ingress_s, message.last_s);
+    report(Busy::ingress, message.to, message.from, begin_s, free_s, message.bytes);
+    at(free_s, Happens::arrived, id);
+}
+
+void Simulation::arrive(std::uint32_t id) {
+    messages_[id].arrived = true;
+    if (messages_[id].posted) deliver(id);
+}
+
+/* The receiver's processor handles the message. */
+void Simulation::deliver(std::uint32_t id) {
+    const auto& message = messages_[id];
+    const double end_s =
+        occupy(message.to, message.cost.receive_s, Busy::receive, message.from, message.bytes);
+    at(end_s, Happens::completed, static_cast<std::uint32_t>(message.to), message.receive);
+    unused_messages_.push_back(id);
+}
+
+}  // namespace
 
 Priced price(const Network& network, int ranks, const ScheduleOf& schedule_of,
              std::int64_t unit_bytes, const Watch& watch) {

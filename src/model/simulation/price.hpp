@@ -2,25 +2,23 @@
 //
 // Price: how long a set of schedules takes on a network, by event simulation.
 //
-// A rank is one thread. It starts its steps in the order of their list, each as
-// soon as those it names have completed; its processor serves what is asked of
-// it first come, first served. A message takes, one after the other:
+// A rank is one thread. It starts its steps in the order of their list, each as soon as those that
+// it names have completed; its processor serves requests first come, first served. A message takes,
+// one after the other:
 //   send_s     on the sender's processor
 //   egress_s   on the interface of the sender's host, which its ranks share
 //   latency_s  on the way
-//   ingress_s  on the interface of the receiver's host, for the last ingress_s
-//              of the message's arrival: a message is taken in as it arrives
+//   ingress_s  on the interface of the receiver's host, for the last ingress_s of the message's
+//              arrival: a message is received as it arrives
 //   receive_s  on the receiver's processor, once the receive is posted
-// A time of 0 is not waited for either: two ranks of one host pass each other
-// messages without its interface where `cost` gives them no egress and ingress.
-// On a shared link, messages get equal parts of its bandwidth, from the moment
-// their first byte leaves the interface.
+// A resource whose time is 0 is not waited for: two ranks of one host exchange messages without its
+// interface if `cost` gives them no egress and ingress. On a shared link, messages get equal parts
+// of its bandwidth from the moment their first byte leaves the interface.
 //
-// An eager send (Network::eager_bytes) has completed when its processor is done
-// with it. A larger one begins when its receive is posted, and has completed
-// when its last byte has left. The n-th send between two ranks meets the n-th
-// receive. What happens at the same time happens in the order in which it was
-// caused, so a price is the same in every run.
+// An eager send (Network::eager_bytes) has completed when its processor is done with it. A larger
+// one begins when its receive is posted, and has completed when its last byte has left. The n-th
+// send between two ranks matches the n-th receive. Simultaneous events are handled in the order in
+// which they were caused, so a price is the same in every run.
 
 #pragma once
 
@@ -29,8 +27,8 @@
 #include <string>
 #include <vector>
 
-#include "model/simulation/network.hpp"
 #include "model/schedule/schedule.hpp"
+#include "model/simulation/network.hpp"
 
 namespace lanewise::model {
 
@@ -43,8 +41,8 @@ struct Priced {
 
 enum class Busy : std::uint8_t { send, receive, copy, reduce, egress, ingress };
 
-/* A processor (of `rank`) or an interface (of its host) at work. Sends and receives are told of
- * even where they take no time. */
+/* A processor (of `rank`) or an interface (of its host) at work. Sends and receives are reported
+ * even if they take no time. */
 struct Span {
     Busy what = Busy::send;
     int rank = 0;
@@ -59,7 +57,7 @@ using Watch = std::function<void(const Span&)>;
 
 /*
  * Network::host, where it is not empty, and Network::cost must know all `ranks`.
- * `watch`, where given, is told every span of work, in no particular order.
+ * `watch`, if given, gets every span of work, in no particular order.
  */
 Priced price(const Network& network, int ranks, const ScheduleOf& schedule_of,
              std::int64_t unit_bytes, const Watch& watch = {});

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sharing: the messages on a shared link, which get equal parts of b(P), the
-// bandwidth that P of them have together.
+// Sharing: the messages on a shared link, which get equal parts of b(P), the total bandwidth of P
+// messages.
 //
-// All on the link progress alike, so one number says how many bytes each has
-// been given since the link was last empty. A message that enters is done when
-// that number has grown by its size; the next to leave is the least of these.
+// All messages on the link progress at the same rate, so one number holds how many bytes each has
+// been given since the link was last empty. A message that enters is done when that number has
+// grown by its size; the next to leave is the one with the least target.
 
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Uniform network: every message costs the same, whoever sends it to whom. For
-// tests, benchmarks and closed formulas.
+// Uniform network: every message costs the same between any two ranks. For tests, benchmarks and
+// closed formulas.
 
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Synthetic observations, for tests: what would be measured on a network whose
-// every number is known, with log-normal noise on each sample.
+// Synthetic observations, for tests: what would be measured on a network whose every number is
+// known, with log-normal noise on each sample.
 
 #pragma once
 
@@ -97,7 +97,7 @@ class Synthetic {
             return network_.cost(seen.root, seen.peer, seen.message_bytes).send_s;
         if (seen.experiment == Experiment::receive)
             return network_.cost(seen.peer, seen.root, seen.message_bytes).receive_s;
-        return *told_s(network_, seen);
+        return *expected_s(network_, seen);
     }
     void add(Observation seen) {
         const double true_s = truth_s(seen);

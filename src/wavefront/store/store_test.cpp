@@ -10,6 +10,7 @@
 
 #include <fstream>
 
+#include "base/json.hpp"
 #include "wavefront/testing/trial.hpp"
 
 namespace lanewise::wavefront {

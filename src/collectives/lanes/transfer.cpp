@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "collectives/lanes/carry.hpp"
+#include "collectives/lanes/transfer.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <vector>
 
 #include "collectives/blocks.hpp"
-#include "collectives/lanes/flow.hpp"
 #include "collectives/rank_order.hpp"
 
 namespace lanewise::collectives {
@@ -21,6 +23,72 @@ using model::StepId;
 // Large against what a message costs, small against what a lane has under way.
 constexpr std::int64_t own_segment_bytes = 256 * 1024;
 
+/* A segment and the ranks that it passes: root, lane sender, lane receiver and owner, without
+   repetitions. A gather is the same in reverse. The order of segments is the same on every rank,
+   which is why the n-th send meets the n-th receive. */
+struct RoutedSegment {
+    Part part;
+    int lane = 0;
+    std::array<int, 4> ranks = {}; /* from the root to the owner */
+    int stops = 0;                 /* how many of `ranks` there are */
+
+    /* Where `rank` stands among `ranks`; -1: the segment does not pass it. */
+    int place_of(int rank) const;
+};
+
+int RoutedSegment::place_of(int rank) const {
+    for (int i = 0; i < stops; ++i) {
+        if (ranks[static_cast<std::size_t>(i)] == rank) return i;
+    }
+    return -1;
+}
+
+RoutedSegment route(const CallShape& shape, const Lane& lane, const Part& part) {
+    RoutedSegment one{.part = part};
+    for (const int rank : {shape.root, lane.sender, lane.receiver, part.owner}) {
+        if (one.stops > 0 && one.ranks[static_cast<std::size_t>(one.stops) - 1] == rank) continue;
+        one.ranks[static_cast<std::size_t>(one.stops++)] = rank;
+    }
+    return one;
+}
+
+std::vector<RoutedSegment> segments_of_lane(const CallShape& shape, const Lane& lane,
+                                            std::int64_t segment) {
+    std::vector<RoutedSegment> found;
+    for (const auto& part : lane.parts) {
+        for (std::int64_t done = 0; done < part.count; done += segment) {
+            const auto count = std::min(segment, part.count - done);
+            found.push_back(route(shape, lane, {part.owner, part.offset + done, count}));
+        }
+    }
+    return found;
+}
+
+/* The parts of all lanes in segments of at most `segment` units. Lanes alternate, each as often as
+   it has segments, so that all are under way at once and end together. */
+std::vector<RoutedSegment> flow_of(const CallShape& shape, const std::vector<Lane>& lanes,
+                                   std::int64_t segment) {
+    struct Turn {
+        double at;
+        RoutedSegment segment;
+    };
+    std::vector<Turn> turns;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+        auto segments = segments_of_lane(shape, lanes[i], segment);
+        for (std::size_t k = 0; k < segments.size(); ++k) {
+            segments[k].lane = static_cast<int>(i);
+            const double at = static_cast<double>(k) / static_cast<double>(segments.size());
+            turns.push_back({at, segments[k]});
+        }
+    }
+    std::stable_sort(turns.begin(), turns.end(),
+                     [](const Turn& left, const Turn& right) { return left.at < right.at; });
+    std::vector<RoutedSegment> flow;
+    flow.reserve(turns.size());
+    for (const auto& turn : turns) flow.push_back(turn.segment);
+    return flow;
+}
+
 /* A segment as one rank sees it. */
 struct Passage {
     int from = -1;     /* the rank it comes from; -1: it begins here */
@@ -30,23 +98,23 @@ struct Passage {
     StepId received = model::no_step;
 };
 
-bool is_home(const Shape& shape, int rank) {
+bool is_home(const CallShape& shape, int rank) {
     if (shape.sites.empty()) return true;
     return shape.sites[static_cast<std::size_t>(rank)] ==
            shape.sites[static_cast<std::size_t>(shape.root)];
 }
 
-std::vector<Travelling> flow(const Shape& shape, const Carriage& carriage) {
+std::vector<RoutedSegment> flow(const CallShape& shape, const TransferMode& mode) {
     std::int64_t units = 0;
     for (int rank = 0; rank < shape.ranks; ++rank) units += shape.count_of(rank);
-    const auto segment = carriage.stages == Stages::in_turn
+    const auto segment = mode.stages == Stages::in_turn
                              ? std::numeric_limits<std::int64_t>::max() / 2
                              : segments_of(shape, units, own_segment_bytes).piece;
-    return flow_of(shape, lanes_of(shape, carriage.dealing), segment);
+    return flow_of(shape, lanes_of(shape, mode.dealing), segment);
 }
 
 /* What passes this rank, in the order in which it does. */
-std::vector<Passage> passages_of(const Shape& shape, std::vector<Travelling> flow,
+std::vector<Passage> passages_of(const CallShape& shape, std::vector<RoutedSegment> flow,
                                  Direction direction) {
     const bool outward = direction == Direction::from_root;
     if (!outward) std::reverse(flow.begin(), flow.end());
@@ -85,9 +153,9 @@ void receive_all(Builder& steps, std::vector<Passage>& passages) {
     }
 }
 
-/* What the root hands to the lane senders of its site: so many segments to each at a time, so that
-   the first are whole, and cross, while the others still come. */
-class HandingOver {
+/* What the root sends to the lane senders of its site: a few segments at a time to each, so that
+   the first are complete, and cross, while the others are still coming. */
+class SentInside {
   public:
     StepId before(int target) const {
         const auto found = sent_.find(target);
@@ -108,9 +176,9 @@ class HandingOver {
     std::map<int, std::vector<StepId>> sent_;
 };
 
-/* Hands each segment on as soon as it is here. Lanes that begin here wait for nobody. */
-HandingOver hand_on(Builder& steps, const Shape& shape, std::vector<Passage> passages) {
-    HandingOver inside;
+/* Forwards each segment as soon as it is here. Lanes that begin here wait for nobody. */
+SentInside forward(Builder& steps, const CallShape& shape, std::vector<Passage> passages) {
+    SentInside inside;
     std::stable_partition(passages.begin(), passages.end(), [&](const Passage& passage) {
         return passage.to >= 0 && !is_home(shape, passage.to);
     });
@@ -125,8 +193,8 @@ HandingOver hand_on(Builder& steps, const Shape& shape, std::vector<Passage> pas
     return inside;
 }
 
-/* Hands on when all has been received: first inside the site, where others then have to do. */
-HandingOver hand_on_in_turn(Builder& steps, const Shape& shape, std::vector<Passage> passages) {
+/* Forwards when everything has been received, first inside the site: others there wait for it. */
+SentInside forward_in_turn(Builder& steps, const CallShape& shape, std::vector<Passage> passages) {
     std::vector<StepId> received;
     for (const auto& passage : passages) {
         if (passage.to >= 0) received.push_back(passage.received);
@@ -134,7 +202,7 @@ HandingOver hand_on_in_turn(Builder& steps, const Shape& shape, std::vector<Pass
     std::stable_partition(passages.begin(), passages.end(), [&](const Passage& passage) {
         return passage.to >= 0 && is_home(shape, passage.to);
     });
-    HandingOver inside;
+    SentInside inside;
     for (const auto& passage : passages) {
         if (passage.to < 0) continue;
         auto after = received;
@@ -149,39 +217,38 @@ HandingOver hand_on_in_turn(Builder& steps, const Shape& shape, std::vector<Pass
     return inside;
 }
 
-HandingOver send_on(Builder& steps, const Shape& shape, std::vector<Passage> passages,
-                    Stages stages) {
-    return stages == Stages::in_turn ? hand_on_in_turn(steps, shape, std::move(passages))
-                                     : hand_on(steps, shape, std::move(passages));
+SentInside forward_all(Builder& steps, const CallShape& shape, std::vector<Passage> passages,
+                       Stages stages) {
+    return stages == Stages::in_turn ? forward_in_turn(steps, shape, std::move(passages))
+                                     : forward(steps, shape, std::move(passages));
 }
 
 }  // namespace
 
-model::Schedule scatter_over_lanes(const Shape& shape, const Carriage& carriage) {
+model::Schedule scatter_over_lanes(const CallShape& shape, const TransferMode& mode) {
     Builder steps;
-    auto passages = passages_of(shape, flow(shape, carriage), Direction::from_root);
+    auto passages = passages_of(shape, flow(shape, mode), Direction::from_root);
     give_scratch(steps, passages);
     receive_all(steps, passages);
     const auto own = shape.count_of(shape.rank);
     if (!shape.is_root()) {
         if (is_home(shape, shape.rank)) steps.receive(shape.root, {Place::receive, 0}, own);
-        send_on(steps, shape, std::move(passages), carriage.stages);
+        forward_all(steps, shape, std::move(passages), mode.stages);
         return steps.finish();
     }
-    // The root's site is served when the lanes have been given what they carry.
-    const auto handed_over = send_on(steps, shape, std::move(passages), carriage.stages).all();
+    // The root's own site is served when the lanes have got their blocks.
+    const auto sent = forward_all(steps, shape, std::move(passages), mode.stages).all();
     for (int rank = 0; rank < shape.ranks; ++rank) {
         if (rank == shape.root || !is_home(shape, rank)) continue;
-        steps.send_after(handed_over, rank, {Place::send, shape.offset_of(rank)},
-                         shape.count_of(rank));
+        steps.send_after(sent, rank, {Place::send, shape.offset_of(rank)}, shape.count_of(rank));
     }
     steps.copy({Place::send, shape.offset_of(shape.rank)}, {Place::receive, 0}, own);
     return steps.finish();
 }
 
-model::Schedule gather_over_lanes(const Shape& shape, const Carriage& carriage) {
+model::Schedule gather_over_lanes(const CallShape& shape, const TransferMode& mode) {
     Builder steps;
-    auto passages = passages_of(shape, flow(shape, carriage), Direction::to_root);
+    auto passages = passages_of(shape, flow(shape, mode), Direction::to_root);
     give_scratch(steps, passages);
     const auto own = shape.count_of(shape.rank);
     // The root's site gives its blocks while the lanes are still on their way.
@@ -195,7 +262,7 @@ model::Schedule gather_over_lanes(const Shape& shape, const Carriage& carriage) 
     if (!shape.is_root() && is_home(shape, shape.rank)) {
         steps.send(shape.root, {Place::send, 0}, own);
     }
-    send_on(steps, shape, std::move(passages), carriage.stages);
+    forward_all(steps, shape, std::move(passages), mode.stages);
     if (shape.is_root()) {
         steps.copy({Place::send, 0}, {Place::receive, shape.offset_of(shape.rank)}, own);
     }

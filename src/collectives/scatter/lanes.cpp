@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Scatter between sites over lanes; see lanes/transfer.hpp.
+//
+// multilane: several pairs of ranks transfer what goes to another site, segment by segment, while
+//   the root still sends and leaves already receive. Cost: L + D / min(b_root, P b) + 2 c / b.
+// three_step: the form of Chiba, Endo and Matsuoka (2008). The root gives the lane senders their
+//   blocks, whole blocks cross on all lanes, the lane receivers forward them; a rank begins a step
+//   when the one before has ended on it. Cost: T(P) of section 4.2, see
+//   model/lanes/lane_cost.hpp.
+// single_lane: all that goes to another site crosses between two ranks and is forwarded there, as
+//   MagPIe does where the link between sites is the narrowest part (Kielmann et al. 1999).
+//   Cost: L + n1 M / b + (n1 - 1)(l + M / b_LAN).
+
+#include "collectives/algorithm.hpp"
+#include "collectives/lanes/transfer.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+model::Schedule build_pipelined(const CallShape& shape) {
+    return scatter_over_lanes(shape, pipelined);
+}
+
+model::Schedule build_in_three_steps(const CallShape& shape) {
+    return scatter_over_lanes(shape, in_three_steps);
+}
+
+model::Schedule build_over_one_lane(const CallShape& shape) {
+    auto single = shape;
+    single.lanes = 1;
+    return scatter_over_lanes(single, in_three_steps);
+}
+
+}  // namespace
+
+extern constexpr Algorithm scatter_multilane{
+    .collective = Collective::scatter,
+    .name = "multilane",
+    .source = "Chiba, Endo and Matsuoka, 2008, stages overlapped in segments",
+    .cost = "L+D/(P b(P))+2c/b_LAN",
+    .needs = {.segmented = true, .lanes = true, .sites = true},
+    .build = build_pipelined,
+};
+extern constexpr Algorithm scatterv_multilane =
+    vector_form(scatter_multilane, Collective::scatterv,
+                {.all_counts = true, .segmented = true, .lanes = true, .sites = true});
+
+extern constexpr Algorithm scatter_three_step{
+    .collective = Collective::scatter,
+    .name = "three_step",
+    .source = "Chiba, Endo and Matsuoka, 2008, section 4.1",
+    .cost = "L+X(P)M/b(P)+Y(P)M/b_LAN+a",
+    .needs = {.lanes = true, .sites = true},
+    .build = build_in_three_steps,
+};
+
+extern constexpr Algorithm scatter_single_lane{
+    .collective = Collective::scatter,
+    .name = "single_lane",
+    .source = "Kielmann et al., PPoPP 1999 (MagPIe)",
+    .cost = "L+n1 M/b+(n1-1)(l+M/b_LAN)",
+    .needs = {.sites = true},
+    .build = build_over_one_lane,
+};
+
+}  // namespace lanewise::collectives
