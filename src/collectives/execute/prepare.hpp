@@ -44,7 +44,7 @@ struct Side {
 
 struct Arrangement {
     Operands operands;
-    std::int64_t count = 0;      /* units, as in Shape */
+    std::int64_t count = 0;      /* units, as in CallShape */
     std::int64_t unit_bytes = 1; /* of data; operands.stride_bytes lie between units */
     std::vector<std::int64_t> counts;
     std::vector<std::int64_t> offsets;

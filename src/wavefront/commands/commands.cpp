@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "base/clock.hpp"
+#include "base/json.hpp"
 #include "wavefront/commands/npy.hpp"
 #include "wavefront/plan/moving.hpp"
 #include "wavefront/store/parts.hpp"
