@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "base/host.hpp"
+#include "base/json.hpp"
 #include "collectives/report/fit.hpp"
 #include "collectives/report/likely_algorithms.hpp"
 #include "model/samples/experiments.hpp"
