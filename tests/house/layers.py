@@ -55,15 +55,16 @@ MPI_FOLDERS = (
 # A Python package, and the packages that it may import.
 PYTHON_PARTS: dict[str, set[str]] = {
     "errors": set(),
-    "results": {"errors"},
+    "files": {"errors"},
+    "results": {"errors", "files"},
     "toml": {"errors"},
     "launch": {"errors", "toml"},
-    "model": {"errors", "results", "launch"},
-    "tuning": {"errors", "launch", "results"},
+    "model": {"errors", "files", "results", "launch"},
+    "tuning": {"errors", "files", "launch", "results"},
     "plots": {"errors", "results"},
-    "report": {"errors", "results", "plots", "tuning"},
+    "report": {"errors", "files", "results", "plots", "tuning"},
     "testbed": {"errors", "toml", "launch"},
-    "suite": {"errors", "results", "launch", "report", "testbed"},
+    "suite": {"errors", "files", "toml", "results", "launch", "report", "testbed"},
     "wavefront": {"errors", "launch"},
 }
 PYTHON_TOPS = {"cli", "__init__", "__main__"}

@@ -20,6 +20,7 @@ from typing import Any
 import pandas as pd
 
 from lanewise.errors import RequestError
+from lanewise.files.platform import load as load_platform
 from lanewise.model.predict import Question, read_prediction
 from lanewise.model.program import PREDICT, ask
 from lanewise.results.records import SCHEMA_NAME, SCHEMA_VERSION
@@ -96,12 +97,7 @@ def fit(samples: Samples) -> Platform:
 
 def read_platform(path: str | Path) -> Platform:
     """Read a platform that `lanewise model fit` wrote."""
-    try:
-        return Platform(json.loads(Path(path).read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise RequestError(
-            f"{path} cannot be read: {error}; lanewise model fit -o writes it"
-        ) from None
+    return Platform(load_platform(path))
 
 
 def files_of(samples: Samples, folder: Path) -> list[str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
+from lanewise.files.platform import load as load_platform
 from lanewise.results.quantity import percent_text, size_text, time_text
 from lanewise.tuning import interleaved
 from lanewise.tuning.content import Choice, CollectiveTuning, Rule, Tuning
@@ -86,7 +87,7 @@ def decisions_of(paths: Sequence[Path]) -> Decisions:
     for path in paths:
         schema = schema_of(path)
         if schema == "lanewise-platform":
-            models += model_rows(_object(path))
+            models += model_rows(load_platform(path))
         elif schema == "lanewise-tuning":
             choices += choice_rows(load_tuning(path))
         elif schema in (interleaved.SCHEMA, interleaved.SCHEMA_BEFORE):
@@ -99,16 +100,10 @@ def decisions_of(paths: Sequence[Path]) -> Decisions:
     return Decisions(models, choices, rows, [path.name for path in paths])
 
 
-def _object(path: Path) -> Json:
-    values: Json = json.loads(path.read_text(encoding="utf-8"))
-    return values
-
-
 def model_rows(platform: Json) -> list[ModelRow]:
     """Return a row a model, the one that predicts held-out points best marked."""
     models: Mapping[str, Json] = platform["models"]
-    # Version 1 of the file called it held_back.
-    tests = {name: model.get("held_out") or model["held_back"] for name, model in models.items()}
+    tests = {name: model["held_out"] for name, model in models.items()}
     errors = {name: test["relative_rms"] for name, test in tests.items()}
     judged = {name: error for name, error in errors.items() if tests[name]["points"] > 0}
     best = min(judged, key=judged.__getitem__, default="")

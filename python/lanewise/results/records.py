@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records: what the lines of samples.jsonl hold (schema/samples.schema.json says it for machines).
+"""Records: what the lines of samples.jsonl hold, as schema/samples.schema.json has it.
 
-A line is a JSON object whose `record` says what it is.  A key that is not known here is refused by
-name rather than dropped, because a number that is silently ignored is a wrong result later.
+A line is a JSON object whose `record` says what it is.  A key that the schema does not have is
+refused by name rather than dropped, because a number that is silently ignored is a wrong result
+later.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
+
+from lanewise.files.schemas import fault_in
 
 SCHEMA_NAME = "lanewise-samples"
 SCHEMA_VERSION = 2
@@ -134,34 +137,15 @@ class RecordError(ValueError):
     """A record that does not follow the schema; the text names the key."""
 
 
-# JSON knows no NaN: a time that does not exist is null.
-NULLABLE = {"low_s", "high_s", "error_s", "uncertainty_s", "median_s", "mean_s"}
-OPTIONAL_TYPES = {"int | None": "int"}
-ACCEPTED: dict[str, Any] = {
-    "str": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "tuple[float, ...]": (list,),
-    "list[str]": (list,),
-    "list[dict[str, Any]]": (list,),
-    "dict[str, str]": (dict,),
-    "dict[str, Any]": (dict,),
+# A record's definition in the schema, and the keys of its line that are not fields of it.
+FRAMES: dict[type[Any], tuple[str, dict[str, Any]]] = {
+    Context: ("context", {"schema": SCHEMA_NAME, "version": SCHEMA_VERSION}),
+    Point: ("point", {}),
+    ClockCheck: ("clock", {}),
+    Polling: ("polling", {}),
+    Waiting: ("waiting", {}),
+    End: ("end", {}),
 }
-
-
-def layout(kind: type[Any]) -> tuple[dict[str, str], frozenset[str]]:
-    """Return the type of each key of a record, and the keys it cannot be without."""
-    types = {item.name: OPTIONAL_TYPES.get(str(item.type), str(item.type)) for item in fields(kind)}
-    needed = frozenset(
-        item.name
-        for item in fields(kind)
-        if item.default is MISSING and item.default_factory is MISSING
-    )
-    return types, needed
-
-
-KINDS: tuple[type[Any], ...] = (Context, Point, ClockCheck, Polling, Waiting, End)
-LAYOUTS = {kind: layout(kind) for kind in KINDS}
 
 
 def parse_record(kind: type[Record], values: Mapping[str, Any]) -> Record:
@@ -169,39 +153,35 @@ def parse_record(kind: type[Record], values: Mapping[str, Any]) -> Record:
 
     Raises RecordError naming the key that is unknown, missing or of the wrong type.
     """
-    types, needed = LAYOUTS[kind]
-    unknown = sorted(set(values) - set(types))
-    if unknown:
-        raise RecordError(f"unknown key '{unknown[0]}'")
-    missing = sorted(needed - set(values))
-    if missing:
-        raise RecordError(f"key '{missing[0]}' is missing")
-    return kind(**{key: convert(key, types[key], value) for key, value in values.items()})
+    name, frame = FRAMES[kind]
+    fault = fault_in({**values, "record": name, **frame}, "samples", name)
+    if fault is not None:
+        raise RecordError(fault.sentence)
+    convert = CONVERTERS[kind]
+    return kind(**{key: convert[key](value) for key, value in values.items()})
 
 
-def convert(key: str, wanted: str, value: Any) -> Any:
-    """Return `value` as the type of its key; RecordError where it is another."""
-    if value is None and key in NULLABLE:
-        return math.nan
-    if isinstance(value, bool) or not isinstance(value, ACCEPTED[wanted]):
-        raise RecordError(f"key '{key}' is {type(value).__name__}, not {plain(wanted)}")
-    if wanted == "float":
-        return float(value)
-    if wanted == "tuple[float, ...]":
-        return numbers(key, value)
+def as_is(value: Any) -> Any:
+    """Return a value as it stands in the file."""
     return value
 
 
-def numbers(key: str, values: list[Any]) -> tuple[float, ...]:
-    """Return `values` as floats; RecordError where one is not a number."""
-    for position, value in enumerate(values):
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise RecordError(f"key '{key}' holds a {type(value).__name__} at {position}")
-    return tuple(float(value) for value in values)
+def number(value: float | None) -> float:
+    """Return a time, NaN where there is none: JSON knows no NaN."""
+    return math.nan if value is None else float(value)
 
 
-def plain(wanted: str) -> str:
-    """Say a type the way JSON does."""
-    return {"str": "a string", "int": "an integer", "float": "a number"}.get(
-        wanted, "an object" if wanted.startswith("dict") else "a list"
-    )
+def numbers(values: list[float]) -> tuple[float, ...]:
+    """Return a list of numbers as a tuple."""
+    return tuple(map(float, values))
+
+
+BY_TYPE: dict[str, Callable[[Any], Any]] = {
+    "float": number,
+    "int": int,
+    "tuple[float, ...]": numbers,
+}
+CONVERTERS = {
+    kind: {item.name: BY_TYPE.get(str(item.type), as_is) for item in fields(kind)}
+    for kind in FRAMES
+}

@@ -113,7 +113,7 @@ def device_variables(transport: Transport, site: Site) -> dict[str, str]:
     if not transport.hca.ports:
         return {}
     ports = site.interfaces[: len(transport.hca.ports)] or transport.hca.ports
-    device = Device(ports, transport.hca.personality)
+    device = Device(ports, transport.hca.link_layer)
     if not site.interfaces:
         check(device, [name for _, name in socket.if_nameindex()])
     return variables_for(device, os.environ)

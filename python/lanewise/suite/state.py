@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
+from lanewise.files.schemas import object_in, require
 
 SCHEMA_NAME = "lanewise-suite"
 SCHEMA_VERSION = 2
@@ -82,35 +83,32 @@ def save(state: State, folder: Path) -> None:
 def load(folder: Path) -> State:
     """Read the state of a folder; RequestError for what is not one, naming a key not known."""
     path = folder / FILE
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RequestError(
-            f"{path} cannot be read: {error.strerror}; name the -o of a lanewise suite"
-        ) from None
-    except ValueError as error:
-        raise RequestError(f"{path} is damaged ({error}); measure into another folder") from None
-    if not isinstance(values, dict) or values.pop("schema", "") != SCHEMA_NAME:
+    again = "measure into another folder"
+    values = object_in(path, missing="name the folder of a lanewise suite", damaged=again)
+    if values.get("schema") != SCHEMA_NAME:
         raise RequestError(f"{path} is no {SCHEMA_NAME} file")
-    version = values.pop("version", None)
+    version = values.get("version")
     if version not in (1, SCHEMA_VERSION):
         raise RequestError(f"{path} has another version than {SCHEMA_VERSION}; upgrade lanewise")
-    try:
-        return state_of(as_version_2(values) if version == 1 else values)
-    except (TypeError, KeyError, AttributeError) as error:
-        raise RequestError(f"{path} does not fit its schema: {error}") from None
+    if version == 1:
+        values = as_version_2(values)
+    require(values, "suite", str(path), remedy=again)
+    return state_of(values)
 
 
 def as_version_2(values: dict[str, Any]) -> dict[str, Any]:
     """Return the content of a version 1, which had other names for transports and benchmarks."""
-    asked = dict(values["asked"])
-    asked["transports"], asked["benchmarks"] = asked.pop("fabrics"), asked.pop("kernels")
-    renamed = {key: value for key, value in values.items() if key != "fabrics"}
-    return {**renamed, "asked": asked, "transports": values["fabrics"]}
+    names = {"fabrics": "transports", "kernels": "benchmarks"}
+    renamed = {names.get(key, key): value for key, value in values.items()}
+    asked = renamed.get("asked")
+    if isinstance(asked, dict):
+        renamed["asked"] = {names.get(key, key): value for key, value in asked.items()}
+    return {**renamed, "version": SCHEMA_VERSION}
 
 
 def state_of(values: dict[str, Any]) -> State:
     """Make a state of its plain data."""
+    del values["schema"], values["version"]
     asked: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in values.pop("asked").items()

@@ -55,10 +55,10 @@ def test_another_request_does_not_go_on_here(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "is damaged"),
+        ("{", "is not JSON"),
         ("{}", "is no lanewise-suite file"),
         ('{"schema": "lanewise-suite", "version": 9}', "another version"),
-        ('{"schema": "lanewise-suite", "version": 1}', "does not fit its schema"),
+        ('{"schema": "lanewise-suite", "version": 1}', "key 'asked' is missing"),
     ],
 )
 def test_a_file_that_is_no_state_is_refused(tmp_path: Path, text: str, said: str) -> None:

@@ -20,27 +20,21 @@ schema/transport.schema.json says it for machines.
 from __future__ import annotations
 
 import difflib
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca import LINK_LAYERS, PORTS_MAX
-from lanewise.launch.native import PRESETS
+from lanewise.files.schemas import require
+from lanewise.launch.hca import LINK_LAYERS
 from lanewise.launch.registry import LAUNCHERS
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from lanewise.toml.lines import SyntaxFault, parse_with_lines
 
 SCHEMA_NAME = "lanewise-transport"
 SCHEMA_NAME_BEFORE = "lanewise-fabric"
-SCHEMA_VERSION = 1
+LINK_LAYER_BEFORE = "personality"
 FILES = Path(__file__).with_name("files")
-BINDINGS = ("", "core", "none")
 
 
 @dataclass(frozen=True)
@@ -60,7 +54,7 @@ class Hca:
     """
 
     ports: tuple[str, ...] = ()
-    personality: str = LINK_LAYERS[0]
+    link_layer: str = LINK_LAYERS[0]
 
 
 @dataclass(frozen=True)
@@ -105,88 +99,53 @@ def find(given: str) -> Transport:
 def parse(text: str, name: str, where: str) -> Transport:
     """Make the transport `name` from the text of its file, which messages call `where`."""
     try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise RequestError(f"{where} is not TOML: {error}") from None
-    take = Taker(values, where)
-    if take.text("schema") not in (SCHEMA_NAME, SCHEMA_NAME_BEFORE):
-        raise RequestError(f"{where}: schema is not '{SCHEMA_NAME}'; write schema = ...")
-    version = values.pop("version", None)
-    if version != SCHEMA_VERSION:
-        raise RequestError(f"{where}: version {version} is not {SCHEMA_VERSION}, the one known")
-    mpi = take.one_of("mpi", tuple(PRESETS))
-    placing = Taker(take.table("placement"), f"{where}: placement")
-    hca = hca_of(Taker(take.table("hca"), f"{where}: hca")) if "hca" in values else Hca()
-    transport = Transport(
+        values, lines = parse_with_lines(text)
+    except SyntaxFault as error:
+        raise RequestError(f"{where}: {error}") from None
+
+    def place(path: Iterable[str | int]) -> str:
+        whole = tuple(path)
+        while whole and whole not in lines:
+            whole = whole[:-1]
+        return f"{where}:{lines.get(whole, 1)}"
+
+    as_now(values)
+    require(values, "transport", place)
+    mpi = values["mpi"]
+    launcher = values.get("launcher", mpi)
+    if launcher not in LAUNCHERS:
+        known = ", ".join(LAUNCHERS)
+        raise RequestError(f"{place(['launcher'])}: launcher '{launcher}' is none of {known}")
+    if mpi not in LAUNCHERS[launcher].mpis:
+        raise RequestError(f"{place(['launcher'])}: launcher {launcher} does not start {mpi}")
+    placement = values.get("placement", {})
+    return Transport(
         name=name,
-        title=take.text("title", name),
+        title=values.get("title", name),
         mpi=mpi,
-        launcher=take.one_of("launcher", tuple(LAUNCHERS), mpi),
-        arguments=take.texts("arguments"),
-        environment={key: str(value) for key, value in take.table("environment").items()},
+        launcher=launcher,
+        arguments=tuple(values.get("arguments", ())),
+        environment={key: str(value) for key, value in values.get("environment", {}).items()},
         placement=Placement(
-            bind=placing.one_of("bind", BINDINGS, ""),
-            hosts=placing.texts("hosts"),
-            hostfile=placing.text("hostfile", ""),
+            bind=placement.get("bind", ""),
+            hosts=tuple(placement.get("hosts", ())),
+            hostfile=placement.get("hostfile", ""),
         ),
-        device=take.text("device", ""),
-        across_hosts=values.pop("across_hosts", False) is True,
-        hca=hca,
+        device=values.get("device", ""),
+        across_hosts=values.get("across_hosts", False),
+        hca=hca_of(values["hca"]) if "hca" in values else Hca(),
     )
-    take.nothing_left()
-    placing.nothing_left()
-    if mpi not in LAUNCHERS[transport.launcher].mpis:
-        raise RequestError(f"{where}: launcher {transport.launcher} does not start {mpi}")
-    return transport
 
 
-def hca_of(take: Taker) -> Hca:
-    """Take the table of the software device."""
-    hca = Hca(take.texts("ports"), take.one_of("personality", LINK_LAYERS, LINK_LAYERS[0]))
-    take.nothing_left()
-    if not 1 <= len(hca.ports) <= PORTS_MAX:
-        raise RequestError(f"{take.where}: ports name 1 or {PORTS_MAX} interfaces")
-    return hca
+def hca_of(table: Mapping[str, Any]) -> Hca:
+    """Return the software device of a file that follows the schema."""
+    return Hca(tuple(table["ports"]), table.get("link_layer", LINK_LAYERS[0]))
 
 
-@dataclass(frozen=True)
-class Taker:
-    """Takes keys out of a table, so that what is left is what nobody knows."""
-
-    values: dict[str, Any]
-    where: str
-
-    def text(self, key: str, default: str | None = None) -> str:
-        """Take a string; without a default it must be there."""
-        value = self.values.pop(key, default)
-        if not isinstance(value, str):
-            said = "is missing" if value is None else f"is {value!r}, not a string"
-            raise RequestError(f"{self.where}: key '{key}' {said}")
-        return value
-
-    def one_of(self, key: str, known: tuple[str, ...], default: str | None = None) -> str:
-        """Take a string that must be one of `known`."""
-        value = self.text(key, default)
-        if value not in known:
-            names = ", ".join(filter(None, known))
-            raise RequestError(f"{self.where}: {key} '{value}' is none of {names}")
-        return value
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        """Take a list of strings, empty where there is none."""
-        value = self.values.pop(key, [])
-        if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-            raise RequestError(f"{self.where}: key '{key}' is not a list of strings")
-        return tuple(value)
-
-    def table(self, key: str) -> dict[str, Any]:
-        """Take a table, empty where there is none."""
-        value = self.values.pop(key, {})
-        if not isinstance(value, dict):
-            raise RequestError(f"{self.where}: key '{key}' is not a table")
-        return value
-
-    def nothing_left(self) -> None:
-        """Raise RequestError that names a key that is not known."""
-        if self.values:
-            raise RequestError(f"{self.where}: unknown key '{next(iter(self.values))}'")
+def as_now(values: dict[str, Any]) -> None:
+    """Give what older files call otherwise its name of today."""
+    if values.get("schema") == SCHEMA_NAME_BEFORE:
+        values["schema"] = SCHEMA_NAME
+    hca = values.get("hca")
+    if isinstance(hca, dict) and LINK_LAYER_BEFORE in hca:
+        hca["link_layer"] = hca.pop(LINK_LAYER_BEFORE)

@@ -51,16 +51,22 @@ def test_a_shipped_transport_follows_the_schema_and_is_read(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("mpi = ", "is not TOML"),
+        ("mpi = ", "own.toml: Invalid value"),
         ('mpi = "openmpi"', "key 'schema' is missing"),
         (HEAD, "key 'mpi' is missing"),
-        (HEAD.replace("1", "2") + 'mpi = "openmpi"', "version 2 is not 1"),
-        (HEAD + 'mpi = "lam"', "mpi 'lam' is none of openmpi, mpich, smpi"),
+        (HEAD.replace("1", "2") + 'mpi = "openmpi"', "own.toml:2: key 'version' is 2, not 1"),
+        (HEAD + 'mpi = "lam"', "own.toml:3: key 'mpi' is \"lam\", none of openmpi, mpich, smpi"),
         (HEAD + 'mpi = "openmpi"\ncolour = "red"', "unknown key 'colour'"),
-        (HEAD + 'mpi = "openmpi"\narguments = "-x"', "'arguments' is not a list of strings"),
-        (HEAD + 'mpi = "openmpi"\n[placement]\nbind = "socket"', "bind 'socket' is none of core"),
+        (HEAD + 'mpi = "openmpi"\narguments = "-x"', "key 'arguments' is \"-x\", not a list"),
+        (
+            HEAD + 'mpi = "openmpi"\n[placement]\nbind = "socket"',
+            "own.toml:5: key 'placement.bind' is",
+        ),
         (HEAD + 'mpi = "openmpi"\n[placement]\ncpus = "0"', "placement: unknown key 'cpus'"),
-        (HEAD + 'mpi = "openmpi"\n[hca]\nports = []', "hca: ports name 1 or 2 interfaces"),
+        (
+            HEAD + 'mpi = "openmpi"\n[hca]\nports = []',
+            "key 'hca.ports' is [], not a list of 1 to 2",
+        ),
         (HEAD + 'mpi = "openmpi"\n[hca]\nports = ["lo"]\nlmc = 1', "hca: unknown key 'lmc'"),
         (HEAD + 'mpi = "mpich"\nlauncher = "openmpi"', "launcher openmpi does not start mpich"),
     ],

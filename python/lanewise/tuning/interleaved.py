@@ -15,16 +15,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from lanewise import __version__
-from lanewise.errors import RequestError, RunError
+from lanewise.errors import RunError
+from lanewise.files.schemas import object_in, require
 from lanewise.results.intervals import REPETITIONS_MIN, ratio_interval
 from lanewise.tuning.write import write_whole
 
 SCHEMA = "lanewise-interleaved"
 SCHEMA_BEFORE = "lanewise-turns"
 VERSION = 1
+AGAIN = "measure again with --interleaved"
 PLAIN, TUNED = "plain", "tuned"
 
 Clock = Callable[[], float]
@@ -105,33 +106,8 @@ def as_object(runs: Interleaved) -> dict[str, object]:
 
 def load(path: Path) -> Interleaved:
     """Read the file; RequestError naming the key that is unknown, missing or of another kind."""
-    try:
-        values: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RequestError(
-            f"{path} cannot be read: {error}; measure again with --interleaved"
-        ) from None
-    known = {"schema", "version", "lanewise", "created", "line", "tuning", "plain_s", "tuned_s"}
-    if not isinstance(values, dict) or values.keys() != known:
-        odd = sorted(values.keys() ^ known) if isinstance(values, dict) else ["no object"]
-        raise RequestError(
-            f"{path}: unknown or missing: {', '.join(odd)}; measure again with --interleaved"
-        )
-    if values["schema"] not in (SCHEMA, SCHEMA_BEFORE) or values["version"] != VERSION:
-        raise RequestError(f"{path} is of version {values['version']}; this reads {VERSION}")
-    for key in ("plain_s", "tuned_s"):
-        if not _are_times(values[key]):
-            raise RequestError(
-                f"{path}: {key} is no list of seconds; measure again with --interleaved"
-            )
-    return Interleaved(
-        str(values["line"]), str(values["tuning"]), values["plain_s"], values["tuned_s"]
-    )
-
-
-def _are_times(values: object) -> bool:
-    return (
-        isinstance(values, list)
-        and bool(values)
-        and all(isinstance(v, (int, float)) and v > 0 for v in values)
-    )
+    values = object_in(path, missing=AGAIN, damaged=AGAIN)
+    if values.get("schema") == SCHEMA_BEFORE:
+        values["schema"] = SCHEMA
+    require(values, "interleaved", str(path), remedy=AGAIN)
+    return Interleaved(values["line"], values["tuning"], values["plain_s"], values["tuned_s"])

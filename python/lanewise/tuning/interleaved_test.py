@@ -60,7 +60,11 @@ def test_the_ratio_is_of_medians_and_few_rounds_have_no_interval() -> None:
 
 @pytest.mark.parametrize(
     ("change", "named"),
-    [({"novelty": 1}, "novelty"), ({"plain_s": []}, "plain_s"), ({"version": 2}, "version 2")],
+    [
+        ({"novelty": 1}, "novelty"),
+        ({"plain_s": []}, "plain_s"),
+        ({"version": 2}, "key 'version' is 2, not 1"),
+    ],
 )
 def test_what_it_does_not_know_is_refused_by_name(
     change: dict[str, object], named: str, tmp_path: Path

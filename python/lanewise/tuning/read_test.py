@@ -46,19 +46,27 @@ def test_what_is_written_fits_the_schema() -> None:
 
 CHANGES: list[tuple[tuple[Any, ...], Any, str]] = [
     (("schema",), "other", "schema is 'other'"),
-    (("version",), 2, "version is 2"),
+    (("version",), 2, "version is '2'"),
     (("rank",), 4, "unknown key 'rank'"),
     (("ranks",), 5, "layout places 4 ranks of 5"),
-    (("ranks",), True, "'ranks' is true"),
+    (("ranks",), True, "key 'ranks' is true, not an integer"),
     (("mpi", "vendor"), "x", "mpi: unknown key 'vendor'"),
-    (("layout",), [4, 0], r"layout\[1\] is 0"),
-    (("collectives", "scater"), {}, "unknown collective 'scater'"),
+    (("layout",), [4, 0], r"key 'layout\[1\]' is 0, below 1"),
+    (("collectives", "scater"), {}, "unknown key 'scater'; did you mean scatter"),
     (("collectives", "scatter", "rule"), [], "unknown key 'rule'"),
     (("collectives", "scatter", "rules", 0, "size"), 1, r"rules\[0\]: unknown key 'size'"),
     (("collectives", "scatter", "rules", 0, "to_bytes"), 1, "8 to 1 is out of order"),
-    (("collectives", "scatter", "rules", 0, "from_bytes"), -1, "'from_bytes' is -1"),
-    (("collectives", "scatter", "points", 0, "default"), 1, "'default' is 1"),
-    (("collectives", "scatter", "points", 0, "candidates", 0, "origin"), "x", "origin is 'x'"),
+    (
+        ("collectives", "scatter", "rules", 0, "from_bytes"),
+        -1,
+        "from_bytes' is -1, below 0",
+    ),
+    (("collectives", "scatter", "points", 0, "default"), 1, "default' is 1, not an object"),
+    (
+        ("collectives", "scatter", "points", 0, "candidates", 0, "origin"),
+        "x",
+        'origin\' is "x", none of lanewise, mpi',
+    ),
     (("collectives", "scatter", "points", 0, "confirmation", "when"), 1, "unknown key 'when'"),
 ]
 
@@ -88,7 +96,7 @@ def test_each_key_of_the_file_is_needed(tmp_path: Path, key: str) -> None:
     path = tmp_path / "tuning.json"
     path.write_text(json.dumps(values), encoding="utf-8")
 
-    with pytest.raises(RequestError, match=f"lacks '{key}'"):
+    with pytest.raises(RequestError, match=f"key '{key}' is missing"):
         load(path)
 
 

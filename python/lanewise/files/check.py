@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A schema compiled to one function that says whether a value follows it, and nothing more.
+
+A file of samples has millions of numbers, for which jsonschema, which can also say what is wrong,
+takes minutes.  So values are checked here, and jsonschema is asked only about those that fail.
+A keyword that is not known here is refused when the schema is compiled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Check = Callable[[Any], bool]
+
+ANNOTATIONS = {"$schema", "$id", "$defs", "$comment", "title", "description", "examples", "default"}
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number; true and false are none in JSON."""
+    return type(value) in (float, int)
+
+
+def is_integer(value: Any) -> bool:
+    """Tell whether a value is a whole number."""
+    return type(value) is int or (type(value) is float and value.is_integer())
+
+
+TYPES: dict[str, Check] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+    "number": is_number,
+    "integer": is_integer,
+}
+
+# Limits hold for what they are about, and say nothing of other values.
+LIMITS: dict[str, Callable[[Any, Any], bool]] = {
+    "minimum": lambda value, limit: not is_number(value) or value >= limit,
+    "maximum": lambda value, limit: not is_number(value) or value <= limit,
+    "exclusiveMinimum": lambda value, limit: not is_number(value) or value > limit,
+    "exclusiveMaximum": lambda value, limit: not is_number(value) or value < limit,
+    "minLength": lambda value, limit: not isinstance(value, str) or len(value) >= limit,
+    "pattern": lambda value, text: not isinstance(value, str) or bool(re.search(text, value)),
+    "minItems": lambda value, limit: not isinstance(value, list) or len(value) >= limit,
+    "maxItems": lambda value, limit: not isinstance(value, list) or len(value) <= limit,
+}
+OBJECT = {"properties", "required", "additionalProperties", "propertyNames"}
+
+
+def compiled(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Check:
+    """Return the check of `schema`, a part of `root`; ValueError for a keyword not known here."""
+    checks: list[Check] = []
+    for keyword, argument in schema.items():
+        if keyword == "$ref":
+            checks.append(compiled(root["$defs"][argument.removeprefix("#/$defs/")], root))
+        elif keyword == "type":
+            checks.append(of_type(argument))
+        elif keyword in ("const", "enum"):
+            checks.append(one_of([argument] if keyword == "const" else argument))
+        elif keyword == "items":
+            checks.append(of_items(compiled(argument, root)))
+        elif keyword == "oneOf":
+            checks.append(exactly_one([compiled(each, root) for each in argument]))
+        elif keyword == "anyOf":
+            checks.append(at_least_one([compiled(each, root) for each in argument]))
+        elif keyword in LIMITS:
+            checks.append(limited(LIMITS[keyword], argument))
+        elif keyword not in ANNOTATIONS | OBJECT:
+            raise ValueError(f"the keyword '{keyword}' of a schema is not known here")
+    if OBJECT & schema.keys():
+        checks.append(of_object(schema, root))
+    return checks[0] if len(checks) == 1 else lambda value: all(check(value) for check in checks)
+
+
+def of_type(names: str | list[str]) -> Check:
+    """Return the check of `type`."""
+    if isinstance(names, str):
+        return TYPES[names]
+    return at_least_one([TYPES[name] for name in names])
+
+
+def one_of(values: list[Any]) -> Check:
+    """Return the check of `enum`; 1 and true are not the same."""
+    return lambda value: any(type(value) is type(one) and value == one for one in values)
+
+
+def exactly_one(checks: list[Check]) -> Check:
+    """Return the check of `oneOf`."""
+    return lambda value: sum(check(value) for check in checks) == 1
+
+
+def at_least_one(checks: list[Check]) -> Check:
+    """Return the check of `anyOf`."""
+    return lambda value: any(check(value) for check in checks)
+
+
+def limited(holds: Callable[[Any, Any], bool], limit: Any) -> Check:
+    """Return the check of a limit."""
+    return lambda value: holds(value, limit)
+
+
+def of_items(check: Check) -> Check:
+    """Return the check of the items of a list."""
+    if check is is_number:  # of samples, of which there are many
+        return lambda value: not isinstance(value, list) or {*map(type, value)} <= {float, int}
+    return lambda value: not isinstance(value, list) or all(map(check, value))
+
+
+def of_object(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Check:
+    """Return the check of the keys of an object and of what they hold."""
+    known = {key: compiled(each, root) for key, each in schema.get("properties", {}).items()}
+    required = frozenset(schema.get("required", ()))
+    named = compiled(schema.get("propertyNames", {}), root)
+    others = schema.get("additionalProperties", {})
+    further = None if others is False else compiled({} if others is True else others, root)
+
+    def check(value: Any) -> bool:
+        if not isinstance(value, dict):
+            return True
+        if not required <= value.keys() or not all(map(named, value)):
+            return False
+        for key, held in value.items():
+            fits = known.get(key, further)
+            if fits is None or not fits(held):
+                return False
+        return True
+
+    return check

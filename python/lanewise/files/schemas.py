@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The schemas of our files, and the sentence that says where a value does not follow one."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lanewise.errors import RequestError
+from lanewise.files.check import Check, compiled
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+
+Place = Iterable[str | int]
+SHOWN_MAX = 40
+KINDS = {
+    "object": "an object",
+    "array": "a list",
+    "string": "a string",
+    "boolean": "true or false",
+    "number": "a number",
+    "integer": "an integer",
+    "null": "null",
+}
+LIMITS = {
+    "minimum": "below",
+    "maximum": "above",
+    "exclusiveMinimum": "not above",
+    "exclusiveMaximum": "not below",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong in a value: the path of the key, and the sentence."""
+
+    path: tuple[str | int, ...]
+    sentence: str
+
+
+def folder() -> Path:
+    """Return where the schemas are: in the package where it is installed, else in the source."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "schema"
+    return installed if installed.is_dir() else package.parents[1] / "schema"
+
+
+@cache
+def schema_of(name: str, definition: str = "") -> dict[str, Any]:
+    """Return the schema called `name`, or one of its definitions as a schema of its own."""
+    text = (folder() / f"{name}.schema.json").read_text(encoding="utf-8")
+    whole: dict[str, Any] = json.loads(text)
+    return {**whole["$defs"][definition], "$defs": whole["$defs"]} if definition else whole
+
+
+@cache
+def check_of(name: str, definition: str = "") -> Check:
+    """Return the compiled check of a schema."""
+    schema = schema_of(name, definition)
+    return compiled(schema, schema)
+
+
+def fault_in(value: Any, name: str, definition: str = "") -> Fault | None:
+    """Return the first thing in `value` that does not follow a schema, None where all does."""
+    if check_of(name, definition)(value):
+        return None
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 (slow, and seldom needed)
+
+    errors = Draft202012Validator(schema_of(name, definition)).iter_errors(value)
+    first = min(errors, key=lambda error: (len(error.absolute_path), str(error.absolute_path)))
+    return Fault(tuple(first.absolute_path), sentence_of(first))
+
+
+def require(
+    value: Any,
+    name: str,
+    where: str | Callable[[Place], str],
+    *,
+    definition: str = "",
+    remedy: str = "",
+) -> None:
+    """Raise RequestError where `value` does not follow a schema.
+
+    `where` is the file, or tells the file and line of a path in it.
+    """
+    fault = fault_in(value, name, definition)
+    if fault is not None:
+        place = where if isinstance(where, str) else where(fault.path)
+        raise RequestError(f"{place}: {with_remedy(fault.sentence, remedy)}")
+
+
+def with_remedy(sentence: str, remedy: str) -> str:
+    """Return a sentence with its remedy, unless it asks for one already."""
+    return sentence if sentence.endswith("?") or not remedy else f"{sentence}; {remedy}"
+
+
+def sentence_of(error: ValidationError) -> str:
+    """Return what is wrong, with the key and what would be right."""
+    instance: Any = error.instance
+    wanted: Any = error.validator_value
+    schema: Any = error.schema
+    path = path_text(error.absolute_path)
+    within = f"{path}: " if path else ""
+    if "propertyNames" in error.absolute_schema_path:
+        return within + unknown_key([instance], wanted)
+    if error.validator == "additionalProperties":
+        return within + unknown_key(instance, schema.get("properties", {}))
+    if error.validator == "required":
+        missing = next(key for key in wanted if key not in instance)
+        return f"{within}key '{missing}' is missing"
+    key = f"key '{path}'" if path else "the file"
+    return f"{key} is {shown(instance)}, {expected(str(error.validator), wanted, instance, schema)}"
+
+
+def expected(keyword: str, wanted: Any, instance: Any, schema: Mapping[str, Any]) -> str:
+    """Return what a value should be."""
+    if keyword == "type":
+        names = [wanted] if isinstance(wanted, str) else wanted
+        return f"not {' or '.join(KINDS[name] for name in names)}"
+    if keyword == "const":
+        return f"not {shown(wanted)}"
+    if keyword == "enum":
+        return f"none of {', '.join(str(one) for one in wanted if one != '')}" + hint(
+            str(instance), map(str, wanted)
+        )
+    if keyword in LIMITS:
+        return f"{LIMITS[keyword]} {wanted}"
+    if keyword in ("minItems", "maxItems"):
+        least, most = schema.get("minItems", 0), schema.get("maxItems")
+        return f"not a list of {least} {f'to {most}' if most else 'or more'}"
+    return "which does not follow the schema"
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """Return what somebody may have meant by `name`, empty where nothing is close."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def unknown_key(keys: Iterable[str], known: Collection[str]) -> str:
+    """Return the sentence about the first key that is not known."""
+    key = next(key for key in keys if key not in known)
+    return f"unknown key '{key}'{hint(key, known)}"
+
+
+def path_text(path: Place) -> str:
+    """Write a path as in `collectives.bcast.rules[0]`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return re.sub(r"^\.", "", text)
+
+
+def shown(value: Any) -> str:
+    """Write a value as JSON, a long one cut off."""
+    text = json.dumps(value)
+    return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."
+
+
+def object_in(path: Path, *, missing: str, damaged: str) -> dict[str, Any]:
+    """Return the JSON object in a file; RequestError with a remedy for each way it can fail."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RequestError(f"{path} does not exist; {missing}") from None
+    except OSError as error:
+        raise RequestError(f"{path} cannot be read: {error.strerror}; {missing}") from None
+    except ValueError as error:
+        raise RequestError(f"{path} is not JSON ({error}); {damaged}") from None
+    if not isinstance(values, dict):
+        raise RequestError(f"{path} is no JSON object; {damaged}")
+    return values
