@@ -168,6 +168,37 @@ extern const Layout throwaway{
 """
 
 
+LAUNCHER = '''\
+# SPDX-License-Identifier: BSD-3-Clause
+"""A launcher that is thrown away."""
+
+from lanewise.launch.job import Job, Launcher
+
+
+def command(job: Job) -> list[str]:
+    """Return the line for `job`."""
+    return [job.executable, "--tasks", str(job.ranks), *job.launcher_arguments, *job.program]
+
+
+LAUNCHER = Launcher(
+    name="throwaway",
+    title="Throwaway",
+    executables=("throwaway-run",),
+    mpis=("openmpi",),
+    package="throwaway (of your distribution)",
+    mark="",
+    command=command,
+)
+'''
+
+IMPAIRED = r"""
+printf '[[site]]\nname = "a"\nhosts = 1\n[[site]]\nname = "b"\nhosts = 1\n' > two.toml
+printf '[[link]]\nbetween = ["a", "b"]\nrate = "1 Gbit/s"\nthrowaway = "5 %%"\n' >> two.toml
+{python} -m lanewise testbed check two.toml
+{python} -m lanewise testbed run two.toml -- echo "it crosses the link"
+"""
+
+
 def two_ranks(*arguments: str) -> Command:
     """Return a measurement on two ranks by the copy's own program, printed as a table."""
     launch = ["mpirun", "--oversubscribe", "-n", "2", "{bin}/lanewise-measure"]
@@ -243,6 +274,52 @@ KINDS = [
             "{bin}/lanewise-wavefront info {copy}/throwaway",
         ],
         prints="throwaway, strips of",
+    ),
+    Kind(
+        "launcher",
+        places_max=2,
+        adds={"python/lanewise/launch/throwaway.py": LAUNCHER},
+        inserts=[
+            Insertion(
+                "python/lanewise/launch/registry.py", after='"flux",', lines='    "throwaway",'
+            )
+        ],
+        targets=["lanewise-measure"],
+        shows=[
+            *("{python}", "-m", "lanewise", "measure", "bcast", "-n", "2"),
+            *("--launcher", "throwaway", "--print-command"),
+        ],
+        prints="throwaway-run --tasks 2",
+    ),
+    Kind(
+        "impairment of a link",
+        places_max=3,
+        adds={},
+        inserts=[
+            Insertion(
+                "python/lanewise/testbed/impairments.py",
+                after='Impairment("loss"',
+                lines='    Impairment("throwaway", "throwaway", SHARE, "its share", "throwaway {}"),',
+            ),
+            Insertion(
+                "src/testbed/settings.hpp",
+                after="double loss = 0;",
+                lines="    double throwaway = 0;",
+            ),
+            Insertion(
+                "src/testbed/settings.hpp",
+                after='{"loss", &Settings::loss, 1},',
+                lines='    {"throwaway", &Settings::throwaway, 1},',
+            ),
+            Insertion(
+                "src/testbed/line.cpp",
+                after="counters_.offered += shape.segments;",
+                lines="    if (settings_.throwaway >= 1) return;",
+            ),
+        ],
+        targets=["lanewise-delay-line"],
+        shows=["sh", "-ec", IMPAIRED],
+        prints="throwaway 5 %\nit crosses the link",
     ),
 ]
 
