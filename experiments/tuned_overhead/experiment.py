@@ -32,7 +32,7 @@ def run(workspace: Workspace) -> Outcome:
     tuning.write_text(json.dumps(no_rules()), encoding="utf-8")
     with failing_as_run():
         library = tuned.build_of(LOCAL, os.environ).library(tuned.LIBRARY)
-    variables = tuned.variables_for(library, tuned.Wishes(tuning.resolve()), {})
+    variables = tuned.variables_for(library, tuned.Options(tuning.resolve()), {})
     found = replace(workspace, variables=variables).ask(PROGRAM, RANKS, launcher=LOCAL)
     figures = {
         "ns_per_call": float(found["ns_per_call"]["median"]),

@@ -299,7 +299,7 @@ KINDS = [
             Insertion(
                 "python/lanewise/testbed/impairments.py",
                 after='Impairment("loss"',
-                lines='    Impairment("throwaway", "throwaway", SHARE, "its share", "throwaway {}"),',
+                lines='    Impairment("throwaway", "throwaway", SHARE, "share", "throwaway {}"),',
             ),
             Insertion(
                 "src/testbed/settings.hpp",

@@ -89,7 +89,7 @@ def run_tuned(
         raise RequestError(f"--mpi {mpi}: use {' or '.join(tuned.MPIS)}")
     if output is not None and rounds == 0:
         raise RequestError("-o keeps the times of --interleaved; add --interleaved 6")
-    wishes = tuned.Wishes(
+    options = tuned.Options(
         existing(tuning, "tune"),
         new_file(report),
         strict,
@@ -98,7 +98,7 @@ def run_tuned(
     launcher = tuned.launcher_of(words[0], os.environ)
     family = mpi or tuned.family_of(words, launcher, os.environ)
     library = tuned.build_of(family, os.environ).library(tuned.LIBRARY)
-    variables = tuned.variables_for(library, wishes, os.environ)
+    variables = tuned.variables_for(library, options, os.environ)
     command = tuned.launch_line(words, launcher, variables)
     if print_command:
         typer.echo(shlex.join(command))

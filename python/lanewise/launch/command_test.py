@@ -155,15 +155,15 @@ def test_the_simulated_cluster_has_a_host_and_a_link_a_rank() -> None:
     assert files[Path("/f/hosts")].split() == ["host0", "host1", "host2"]
 
 
-def test_fabrics_without_files_write_none() -> None:
+def test_launchers_without_files_write_none() -> None:
     assert all(not LAUNCHERS[name].files(job(name)) for name in LAUNCHERS if name != "smpi")
 
 
-def test_an_unknown_fabric_gets_a_suggestion() -> None:
+def test_an_unknown_launcher_gets_a_suggestion() -> None:
     with pytest.raises(RequestError, match=re.escape("'opnmpi'; did you mean openmpi?")):
         launcher_named("opnmpi")
 
 
-def test_a_fabric_like_no_other_gets_the_list() -> None:
+def test_a_launcher_like_no_other_gets_the_list() -> None:
     with pytest.raises(RequestError, match="known are openmpi, mpich, srun, flux, smpi"):
         launcher_named("zzz")

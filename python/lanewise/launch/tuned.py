@@ -29,7 +29,7 @@ TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Options:
     """What the ranks shall do: paths are absolute, empty ones are not wanted."""
 
     tuning: Path
@@ -101,18 +101,20 @@ def build_of(family: str, environment: Mapping[str, str]) -> NativeBuild:
     )
 
 
-def variables_for(library: Path, wishes: Wishes, environment: Mapping[str, str]) -> dict[str, str]:
+def variables_for(
+    library: Path, options: Options, environment: Mapping[str, str]
+) -> dict[str, str]:
     """Return the environment variables of the ranks; other preloaded tools come after ours."""
     tools = environment.get("LD_PRELOAD", "")
     variables = {
         "LD_PRELOAD": f"{library}:{tools}" if tools else str(library),
-        "LANEWISE_TUNING": str(wishes.tuning),
+        "LANEWISE_TUNING": str(options.tuning),
     }
-    if wishes.platform is not None:
-        variables["LANEWISE_PLATFORM"] = str(wishes.platform)
-    if wishes.report is not None:
-        variables["LANEWISE_REPORT"] = str(wishes.report)
-    if wishes.strict:
+    if options.platform is not None:
+        variables["LANEWISE_PLATFORM"] = str(options.platform)
+    if options.report is not None:
+        variables["LANEWISE_REPORT"] = str(options.report)
+    if options.strict:
         variables["LANEWISE_STRICT"] = "1"
     if limit := environment.get("LANEWISE_SCRATCH_LIMIT"):
         variables["LANEWISE_SCRATCH_LIMIT"] = limit

@@ -75,9 +75,9 @@ def test_simulated_ranks_are_refused() -> None:
 
 
 def test_other_tools_come_after_the_library() -> None:
-    wishes = tuned.Wishes(Path("/t.json"), Path("/r.json"), strict=True)
+    options = tuned.Options(Path("/t.json"), Path("/r.json"), strict=True)
 
-    variables = tuned.variables_for(Path("/l.so"), wishes, {"LD_PRELOAD": "/tool.so"})
+    variables = tuned.variables_for(Path("/l.so"), options, {"LD_PRELOAD": "/tool.so"})
 
     assert variables == {
         "LD_PRELOAD": "/l.so:/tool.so",

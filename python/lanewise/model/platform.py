@@ -29,7 +29,7 @@ Samples = pd.DataFrame | str | Path | Sequence[str | Path]
 
 RESULTS = ("median_s", "low_s", "high_s", "mean_s")
 COUNTS = ("repetitions", "late_count", "outlier_count", "batches")
-MEETING = ("peer", "second_peer", "reply_bytes")
+OF_PAIRS = ("peer", "second_peer", "reply_bytes")
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def record_of(row: pd.Series[Any]) -> dict[str, Any]:
         record[key] = int(row[key])
     for key in RESULTS:
         record[key] = None if math.isnan(row[key]) else float(row[key])
-    for key in MEETING:
+    for key in OF_PAIRS:
         if not pd.isna(row[key]):
             record[key] = int(row[key])
     record["samples_s"] = [float(value) for value in row["samples_s"]]

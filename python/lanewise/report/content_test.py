@@ -48,7 +48,7 @@ def test_labels_hold_only_what_differs(tmp_path: Path) -> None:
     assert labels_of(runs) == ["openmpi", "mpich"]
 
 
-def test_labels_name_the_method_where_the_fabric_is_the_same(tmp_path: Path) -> None:
+def test_labels_name_the_method_where_the_launcher_is_the_same(tmp_path: Path) -> None:
     runs = [run_of(tmp_path / name, method=name) for name in ("max", "root")]
 
     assert labels_of(runs) == ["max", "root"]

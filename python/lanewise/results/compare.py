@@ -147,5 +147,5 @@ def overall_for(operation: str, ratios: Sequence[Ratio]) -> Overall:
 
 
 def slower(ratios: Sequence[Ratio], limit: float) -> list[Ratio]:
-    """Return the points that are slower by more than `limit` (0.05 is 5 %) beyond doubt."""
+    """Return the points that are slower by more than `limit` (0.05 is 5 %), significantly."""
     return [ratio for ratio in ratios if ratio.low > 1 + limit]

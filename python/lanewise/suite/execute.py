@@ -21,8 +21,8 @@ from lanewise.suite.transport import Transport
 
 # A launch that takes this many times its share hangs; one that is quick by nature gets the least.
 # It is short, since a launch that hangs takes its time from all that follow.
-PATIENCE = 6.0
-PATIENCE_MIN_S = 25.0
+LIMIT_FACTOR = 6.0
+LIMIT_MIN_S = 25.0
 REPETITIONS = "5:400"
 ERROR = "0.03"
 
@@ -111,7 +111,7 @@ def made(suite: Suite, launch: Launch, point_s: float, on_event: Callable[[Event
         return ""
     transport, asked = suite.transports[launch.transport], suite.state.asked
     sizes = group.sizes_for(suite.effort)
-    limit_s = max(PATIENCE_MIN_S, PATIENCE * point_s * len(benchmarks) * size_count(sizes))
+    limit_s = max(LIMIT_MIN_S, LIMIT_FACTOR * point_s * len(benchmarks) * size_count(sizes))
     ranks = start.Ranks(transport, asked.ranks, suite.site)
     try:
         if group.name == APPLICATION:

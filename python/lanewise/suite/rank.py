@@ -31,7 +31,7 @@ class Ranked:
 
 
 def differ(faster: Pooled, slower: Pooled) -> bool:
-    """Say whether the second is slower than the first beyond doubt."""
+    """Say whether the second is significantly slower than the first."""
     low, _ = ratio_interval(faster.samples_s, slower.samples_s)
     apart = max(faster.round_medians_s) < min(slower.round_medians_s)
     return low > 1 and apart

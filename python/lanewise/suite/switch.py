@@ -3,7 +3,8 @@
 
 An MPI sends small messages eagerly and large ones after a handshake; each protocol costs about
 a + b m.  The curve is cut into the segments that fit it best, each with a line of its own, errors
-relative (paper 004, section 4, calls the cuts hitches and finds them by eye).  A cut must pay: the
+relative (the comparison of InfiniPath and XD1, 2006, section 4, calls the cuts hitches and finds
+them by eye).  A cut must pay: the
 Bayesian information criterion asks each for more than chance gives, with the noise known from the
 intervals of the points.
 """

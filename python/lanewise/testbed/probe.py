@@ -22,7 +22,7 @@ import time
 PORT = 9700
 WARM_UP_S = 2.0
 _GAP_S = 0.002
-_PATIENCE_S = 10.0
+_TIMEOUT_S = 10.0
 _SO_TIMESTAMPNS = 35
 _BUFFER_BYTES = 1 << 18
 
@@ -34,7 +34,7 @@ def stamp(count: int) -> None:
         link.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         link.bind(("", PORT))
         say({"ready": True})
-        while len(delays_ns) < count and select.select([link], [], [], _PATIENCE_S)[0]:
+        while len(delays_ns) < count and select.select([link], [], [], _TIMEOUT_S)[0]:
             data, ancillary, _, _ = link.recvmsg(64, 256)
             seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
             delays_ns.append(seconds * 10**9 + nanoseconds - struct.unpack("q", data)[0])

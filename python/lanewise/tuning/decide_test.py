@@ -38,7 +38,7 @@ def points(draw: st.DrawFn) -> list[Point]:
 
 
 def wins(point: Point, rule: Rule, origin: str, margin: float) -> bool:
-    """Tell, written anew, whether a rule's algorithm was faster at a point beyond doubt."""
+    """Tell, written anew, whether a rule's algorithm was faster at a point significantly."""
     wanted = Choice(origin, rule.algorithm, rule.segment_bytes, rule.lanes)
     if point.confirmation is None:
         return False

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Guidelines: which of an MPI's performance guidelines the evidence says are broken.  Pure.
 
-A guideline `left <= right` is broken where the right side is faster beyond doubt, by the margin,
+A guideline `left <= right` is broken where the right side is significantly faster, by the margin,
 in the race and again in its confirmation: the rule by which a tuning rule is made.
 """
 
