@@ -53,27 +53,71 @@ OBJECT = {"properties", "required", "additionalProperties", "propertyNames"}
 
 def compiled(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Check:
     """Return the check of `schema`, a part of `root`; ValueError for a keyword not known here."""
-    checks: list[Check] = []
-    for keyword, argument in schema.items():
-        if keyword == "$ref":
-            checks.append(compiled(root["$defs"][argument.removeprefix("#/$defs/")], root))
-        elif keyword == "type":
-            checks.append(of_type(argument))
-        elif keyword in ("const", "enum"):
-            checks.append(one_of([argument] if keyword == "const" else argument))
-        elif keyword == "items":
-            checks.append(of_items(compiled(argument, root)))
-        elif keyword == "oneOf":
-            checks.append(exactly_one([compiled(each, root) for each in argument]))
-        elif keyword == "anyOf":
-            checks.append(at_least_one([compiled(each, root) for each in argument]))
-        elif keyword in LIMITS:
-            checks.append(limited(LIMITS[keyword], argument))
-        elif keyword not in ANNOTATIONS | OBJECT:
-            raise ValueError(f"the keyword '{keyword}' of a schema is not known here")
-    if OBJECT & schema.keys():
-        checks.append(of_object(schema, root))
-    return checks[0] if len(checks) == 1 else lambda value: all(check(value) for check in checks)
+    return Compiler(root).check(schema)
+
+
+class Compiler:
+    """Compiles the parts of one schema, each of its definitions once."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self.root = root
+        self.definitions: dict[str, Check] = {}
+
+    def check(self, schema: Mapping[str, Any]) -> Check:
+        """Return the check of a part."""
+        checks: list[Check] = []
+        for keyword, argument in schema.items():
+            if keyword == "$ref":
+                checks.append(self.definition(argument.removeprefix("#/$defs/")))
+            elif keyword == "type":
+                checks.append(of_type(argument))
+            elif keyword in ("const", "enum"):
+                checks.append(one_of([argument] if keyword == "const" else argument))
+            elif keyword == "items":
+                checks.append(of_items(self.check(argument)))
+            elif keyword == "oneOf":
+                checks.append(exactly_one([self.check(each) for each in argument]))
+            elif keyword == "anyOf":
+                checks.append(at_least_one([self.check(each) for each in argument]))
+            elif keyword in LIMITS:
+                checks.append(limited(LIMITS[keyword], argument))
+            elif keyword not in ANNOTATIONS | OBJECT:
+                raise ValueError(f"the keyword '{keyword}' of a schema is not known here")
+        if OBJECT & schema.keys():
+            checks.append(self.of_object(schema))
+        return checks[0] if len(checks) == 1 else lambda value: all(one(value) for one in checks)
+
+    def definition(self, name: str) -> Check:
+        """Return the check of a definition, which may lead back to itself."""
+        if name not in self.definitions:
+
+            def later(value: Any) -> bool:
+                return self.definitions[name](value)
+
+            self.definitions[name] = later
+            self.definitions[name] = self.check(self.root["$defs"][name])
+        return self.definitions[name]
+
+    def of_object(self, schema: Mapping[str, Any]) -> Check:
+        """Return the check of the keys of an object and of what they hold."""
+        known = {key: self.check(each) for key, each in schema.get("properties", {}).items()}
+        required = frozenset(schema.get("required", ()))
+        named = self.check(schema.get("propertyNames", {}))
+        others = schema.get("additionalProperties", {})
+        further = None if others is False else self.check({} if others is True else others)
+
+        def check(value: Any) -> bool:
+            if not isinstance(value, dict):
+                return True
+            if not required <= value.keys() or not all(map(named, value)):
+                return False
+            for key, held in value.items():
+                fits = known.get(key, further)
+                if fits is None or not fits(held):
+                    return False
+            return True
+
+        return check
 
 
 def of_type(names: str | list[str]) -> Check:
@@ -108,25 +152,3 @@ def of_items(check: Check) -> Check:
     if check is is_number:  # of samples, of which there are many
         return lambda value: not isinstance(value, list) or {*map(type, value)} <= {float, int}
     return lambda value: not isinstance(value, list) or all(map(check, value))
-
-
-def of_object(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Check:
-    """Return the check of the keys of an object and of what they hold."""
-    known = {key: compiled(each, root) for key, each in schema.get("properties", {}).items()}
-    required = frozenset(schema.get("required", ()))
-    named = compiled(schema.get("propertyNames", {}), root)
-    others = schema.get("additionalProperties", {})
-    further = None if others is False else compiled({} if others is True else others, root)
-
-    def check(value: Any) -> bool:
-        if not isinstance(value, dict):
-            return True
-        if not required <= value.keys() or not all(map(named, value)):
-            return False
-        for key, held in value.items():
-            fits = known.get(key, further)
-            if fits is None or not fits(held):
-                return False
-        return True
-
-    return check

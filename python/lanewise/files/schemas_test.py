@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,20 @@ import pytest
 from lanewise.errors import RequestError
 from lanewise.files import platform
 from lanewise.files.schemas import fault_in, object_in, require
-from lanewise.results import specimen
 
-POINT = specimen.point_record("scatter", 8, [1e-6, 2e-6])
+COUNTS = {"root": 0, "message_bytes": 8, "repetitions": 2, "late_count": 0, "outlier_count": 0}
+TIMES = {"median_s": 1e-6, "low_s": None, "high_s": None, "mean_s": 1e-6, "elapsed_s": 1.0}
+POINT = {
+    **{"record": "point", "operation": "scatter", "batches": 2, "stopped": "interval"},
+    **COUNTS,
+    **TIMES,
+    "samples_s": [1e-6, 1e-6],
+}
+
+SUITE = {
+    **{"schema": "lanewise-suite", "version": 2, "started": "today", "elapsed_s": 1.0},
+    **{"transports": {}, "launches": {}, "left_out": []},
+}
 
 
 def sentence(**changes: Any) -> str:
@@ -43,13 +53,15 @@ def test_a_fault_is_one_sentence(changes: dict[str, Any], said: str) -> None:
 
 
 def test_the_place_within_a_file_is_said() -> None:
-    context = copy.deepcopy(specimen.context_record())
-    context["stopping"]["rul"] = context["stopping"].pop("rule")
-    fault = fault_in(context, "samples", "context")
+    asked = {"ranks": 2, "effort": "quick", "transport": [], "benchmarks": [], "window": 1}
+    fault = fault_in({"asked": asked}, "suite", "")
+    nested = fault_in({**SUITE, "asked": {**asked, "seed": 1, "rounds": 1}}, "suite")
 
     assert fault is not None
-    assert fault.path == ("stopping",)
-    assert fault.sentence == "stopping: unknown key 'rul'; did you mean rule?"
+    assert fault.sentence == "key 'schema' is missing"
+    assert nested is not None
+    assert nested.path == ("asked",)
+    assert nested.sentence == "asked: unknown key 'transport'; did you mean transports?"
 
 
 def test_the_error_has_the_file_and_the_remedy() -> None:
