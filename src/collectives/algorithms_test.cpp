@@ -36,13 +36,6 @@ model::Network uneven_network() {
     return network;
 }
 
-bool is_rooted(Collective collective) {
-    const std::set<Collective> rooted = {Collective::bcast,   Collective::scatter,
-                                         Collective::gather,  Collective::scatterv,
-                                         Collective::gatherv, Collective::reduce};
-    return rooted.contains(collective);
-}
-
 class EachAlgorithm : public testing::TestWithParam<const Algorithm *> {
   protected:
     bool serves(int ranks) const {
