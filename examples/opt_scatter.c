@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Opt_Scatter: measure two scatters of one's own at run time, then use the
- * faster one for each size (paper 000, section 4).
+ * faster one for each size (MPIBlib 2008, section 4).
  *
  *     mpirun -n 4 ./opt_scatter
  */

@@ -4,7 +4,7 @@
  *
  * The time of an operation is the time from its start, all ranks having
  * started together, until its last rank has completed it, for one isolated
- * execution (paper 000, section 2).  A timing method says which clock readings
+ * execution (MPIBlib 2008, section 2).  A timing method says which clock readings
  * make that time, a start says how the ranks begin together, and a stopping
  * rule says when enough repetitions have been seen.
  *
@@ -154,7 +154,7 @@ LW_API lw_status lw_measure_pairs(MPI_Comm comm, uint64_t there_bytes, uint64_t 
 
 /*
  * Measure the point-to-two experiment i -> (j, k): i sends `there_bytes` to j
- * and to k and receives `back_bytes` from each (paper 000, section 4).  Three
+ * and to k and receives `back_bytes` from each (MPIBlib 2008, section 4).  Three
  * points, one a sender, for each triplet i < j < k.
  */
 LW_API lw_status lw_measure_triplets(MPI_Comm comm, uint64_t there_bytes, uint64_t back_bytes,

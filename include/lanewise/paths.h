@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Paths: a queue pair that outlives its cable (paper 003, section 3).
+ * Paths: a queue pair that outlives its cable (Vishnu et al. 2007, section 3).
  *
  * Three modules over plain verbs, each to be called alone: specify an
  * alternate path, load it, migrate to it.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Specify (PSM of paper 003, section 3.1.1): the alternate of a queue pair, where the caller has
-// none. The most disjoint comes first: another port, then other LMC bits, then another GID.
+// Specify (PSM of Vishnu et al. 2007, section 3.1.1): the alternate of a queue pair, where the
+// caller has none. The most disjoint comes first: another port, then other LMC bits, then another
+// GID.
 //
 // The peer's end comes from the path file; without one, from a convention: hosts number their
 // ports alike, so wherever the addresses of two local ports differ, the peer's differ in the same

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What becomes of one queue pair: its communication state and its path state (paper 003, Fig 2),
-// and what to do next (Fig 4): load an alternate, look whether it is armed, go back to the home
-// port. Time and events go in, the next action and the next deadline come out.
+// What becomes of one queue pair: its communication state and its path state (Vishnu et
+// al. 2007, figure 2), and what to do next (figure 4): load an alternate, look whether it is armed,
+// go back to the home port. Time and events go in, the next action and the next deadline come out.
 //
 // The first alternate is loaded when the queue pair can send, or where it stays one that only
 // receives; not every device takes it there, and then it waits until it can send. After a migration

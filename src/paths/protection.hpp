@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The queue pairs of one device under protection, and the asynchronous thread (paper 003, section
-// 3.2 and Fig 4): it sleeps until an event or a deadline of a machine, and then does what the
-// machines say. It is the only reader of the device's asynchronous events; those that are not
-// about paths it hands on. The lock is for control; nothing here is on the way of data.
+// The queue pairs of one device under protection, and the asynchronous thread (Vishnu et al. 2007,
+// section 3.2 and figure 4): it sleeps until an event or a deadline of a machine, and then does
+// what the machines say. It is the only reader of the device's asynchronous events; those that are
+// not about paths it hands on. The lock is for control; nothing here is on the way of data.
 
 #pragma once
 

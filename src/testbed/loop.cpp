@@ -110,10 +110,10 @@ Json answer_to(const std::string& text, std::vector<Station>& stations) {
 
 /* A client sends its request at once; one that dawdles is not waited for longer than this. */
 void answer(int listening, std::vector<Station>& stations) {
-    constexpr int patience_ms = 100;
+    constexpr int timeout_ms = 100;
     const Descriptor client(accept(listening, nullptr, nullptr));
     pollfd waiting{client.number(), POLLIN, 0};
-    if (client.number() < 0 || poll(&waiting, 1, patience_ms) <= 0) return;
+    if (client.number() < 0 || poll(&waiting, 1, timeout_ms) <= 0) return;
     std::string text(largest_request_bytes, '\0');
     const auto bytes = recv(client.number(), text.data(), text.size(), 0);
     if (bytes <= 0) return;

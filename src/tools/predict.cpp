@@ -10,7 +10,7 @@
 //   message_bytes  the sizes: a block, or the vector (include/lanewise/operation.h)
 //   candidates     in the order asked for, each {algorithm, segment_bytes (0: its
 //                  own choice), lanes, predicted_s}, one time for each size; where
-//                  lanes join two sites also cost_model_s, T(P) of paper 001
+//                  lanes join two sites also cost_model_s, T(P) of Chiba et al. 2008
 //   left_out       those that cannot serve the call: the same with `reason` for
 //                  `predicted_s`
 //   spans          with --spans: {what, rank, peer, begin_s, end_s, bytes}, what

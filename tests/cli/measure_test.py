@@ -132,12 +132,12 @@ def test_the_srun_line_is_printed_where_srun_is_not_installed(
 def test_a_user_operation_is_measured_by_its_own_name(
     lanewise: Lanewise, user_library: Path, tmp_path: Path
 ) -> None:
-    operation = f"{user_library}:meeting"
+    operation = f"{user_library}:rendezvous"
 
     done = lanewise("measure", "--operation", operation, "-n", 2, "--launcher", "openmpi", *FEW)
 
     assert done.returncode == 0, done.stderr
-    assert {point.operation for point in load(tmp_path / "s.jsonl").points} == {"meeting"}
+    assert {point.operation for point in load(tmp_path / "s.jsonl").points} == {"rendezvous"}
 
 
 def pages() -> str:

@@ -15,7 +15,7 @@
 namespace lanewise::exchange {
 namespace {
 
-constexpr double patience_s = 30;
+constexpr double timeout_s = 30;
 constexpr auto settle = std::chrono::milliseconds(20);
 
 struct ClosePaths {
@@ -116,7 +116,7 @@ double Timer::write_until_armed() {
     double sum = 0;
     int count = 0;
     while (!open.empty()) {
-        require(seconds(from, now_ns()) < patience_s, "queue pairs do not get armed");
+        require(seconds(from, now_ns()) < timeout_s, "queue pairs do not get armed");
         sum += write();
         ++count;
         lw_paths_state state{};
@@ -137,7 +137,7 @@ double Timer::write_until_migrated(int rounds) {
     double sum = 0;
     int count = 0;
     do {
-        require(seconds(from, now_ns()) < patience_s, "queue pairs do not migrate");
+        require(seconds(from, now_ns()) < timeout_s, "queue pairs do not migrate");
         sum += write();
         ++count;
     } while (!migrated(rounds));
@@ -147,7 +147,7 @@ double Timer::write_until_migrated(int rounds) {
 void Timer::wait_until_migrated(int rounds) const {
     const std::int64_t from = now_ns();
     while (!migrated(rounds)) {
-        require(seconds(from, now_ns()) < patience_s, "queue pairs do not follow");
+        require(seconds(from, now_ns()) < timeout_s, "queue pairs do not follow");
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }

@@ -29,16 +29,16 @@ TEST(HandlePool, WhatAnObjectHoldsIsLetGoWithIt) {
 }
 
 TEST(HandlePool, ACellRestsBeforeItTakesAnotherObject) {
-    Thing *buried = HandlePool<Thing>::make().release();
-    HandlePool<Thing>::destroy(buried);
+    Thing *destroyed = HandlePool<Thing>::make().release();
+    HandlePool<Thing>::destroy(destroyed);
     std::set<Thing *> places;
     for (std::size_t i = 0; i < quarantine_slots; ++i) {
         Thing *next = HandlePool<Thing>::make().release();
-        EXPECT_NE(next, buried) << i;
+        EXPECT_NE(next, destroyed) << i;
         places.insert(next);
         HandlePool<Thing>::destroy(next);
     }
-    EXPECT_FALSE(HandlePool<Thing>::lives(buried));
+    EXPECT_FALSE(HandlePool<Thing>::lives(destroyed));
     // Whoever goes on making and destroying does not go on taking memory.
     for (std::size_t i = 0; i < 10 * quarantine_slots; ++i) {
         Thing *next = HandlePool<Thing>::make().release();
