@@ -54,14 +54,18 @@ Link read_link(JsonObject& from) {
 }  // namespace
 
 Result<Configuration> read_configuration(const std::string& text) {
-    return read_json_object(std::string_view(text), {"the configuration", ""}, [](JsonObject& top) {
+    const std::string name = "the configuration";
+    const auto read = [](JsonObject& top) {
         Configuration configuration;
         if (top.has("control")) configuration.control = top.string("control");
         top.each("links",
                  [&](JsonObject& link) { configuration.links.push_back(read_link(link)); });
-        if (configuration.links.empty()) top.refuse("there is no link");
         return configuration;
-    });
+    };
+    auto configuration = read_json_object(std::string_view(text), {name, ""}, read);
+    if (configuration && configuration->links.empty())
+        return Failure{LW_ERR_ARGUMENT, name + ": there is no link"};
+    return configuration;
 }
 
 Result<Request> read_request(const std::string& text) {
