@@ -64,12 +64,12 @@ typedef enum lw_clock {
 
 typedef enum lw_rule {
     LW_RULE_MEDIAN,  /* nonparametric interval of the median, at geometric checkpoints */
-    LW_RULE_STUDENT, /* the paper's rule: two-sided Student interval of the mean */
+    LW_RULE_STUDENT, /* two-sided Student interval of the mean (MPIBlib 2008) */
 } lw_rule;
 
 typedef enum lw_pages {
     LW_PAGES_SMALL, /* the system's own */
-    LW_PAGES_HUGE,  /* transparent huge pages, asked for with madvise */
+    LW_PAGES_HUGE,  /* transparent huge pages, requested with madvise */
 } lw_pages;
 
 typedef enum lw_caches {
@@ -77,9 +77,9 @@ typedef enum lw_caches {
     LW_CACHES_COLD, /* buffers flushed and the core's own caches filled before each repetition */
 } lw_caches;
 
-/* The memory of the messages.  Operations of the user's have their own, and refuse any other. */
+/* The memory of the messages.  User operations have their own, and refuse any other. */
 typedef struct lw_buffers {
-    uint32_t turns;        /* sets of buffers: each execution takes the next; 1: always the same */
+    uint32_t turns;        /* sets of buffers, used in rotation; 1: always the same */
     uint32_t offset_bytes; /* how far into a page each begins; 0: aligned */
     lw_pages pages;
     lw_caches caches;
@@ -101,8 +101,8 @@ typedef struct lw_measure_options {
     double confidence;           /* of the interval, in (0, 1) */
     double error;                /* wanted half-width of the interval over its centre */
     double time_limit_s;         /* for one point, warm-up excluded; 0: none */
-    uint64_t seed;               /* of the order in which points take their turns */
-    double resync_s;             /* the global clock is synchronised anew when older than this */
+    uint64_t seed;               /* of the order in which points are interleaved */
+    double resync_s;             /* the global clock is synchronised again when older */
     double skew_offset_s;        /* LW_CLOCK_SKEWED, this rank */
     double skew_drift;           /* LW_CLOCK_SKEWED, this rank: seconds gained per second */
     lw_buffers buffers;          /* plain for pairs and triplets, whose messages are ours */
@@ -119,7 +119,7 @@ typedef struct lw_measure_options {
 
 /*
  * Measure `operation` on `comm` with `root` for each of `count` sizes.
- * Stores samples with one point a size, in the order given, in `*samples`.
+ * Stores samples with one point per size, in the order given, in `*samples`.
  * Fails with LW_ERR_ARGUMENT for an intercommunicator, a root outside it, a
  * value outside its range; LW_ERR_LIMIT for a size the MPI cannot express.
  */
@@ -154,8 +154,8 @@ LW_API lw_status lw_measure_pairs(MPI_Comm comm, uint64_t there_bytes, uint64_t 
 
 /*
  * Measure the point-to-two experiment i -> (j, k): i sends `there_bytes` to j
- * and to k and receives `back_bytes` from each (MPIBlib 2008, section 4).  Three
- * points, one a sender, for each triplet i < j < k.
+ * and to k and receives `back_bytes` from each (MPIBlib 2008, section 4).
+ * Three points for each triplet i < j < k, one per sender.
  */
 LW_API lw_status lw_measure_triplets(MPI_Comm comm, uint64_t there_bytes, uint64_t back_bytes,
                                      lw_order order, const lw_measure_options *options,

@@ -99,7 +99,7 @@ LW_API lw_status lw_operation_load(const char *library_and_symbol, char *text, s
 LW_API lw_status lw_operation_weights(lw_operation *operation, const double *weights, size_t count);
 
 /*
- * For operations that stream: how many messages are on the way at once; 160 unless set.
+ * For operations that stream: how many messages are in flight at once; 160 unless set.
  * The receiver holds that many messages.
  */
 LW_API lw_status lw_operation_window(lw_operation *operation, int messages);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Samples: what a measurement found, every value of every point.
+ * Samples: the result of a measurement, every value of every point.
  *
  * A point is one operation at one size.  Its centre is the median with a
  * nonparametric interval, or the mean with Student's, as the rule asked.

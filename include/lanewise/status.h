@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Status: how every function of Lanewise says what became of a call.
+ * Status: what every function of Lanewise returns.
  *
  * LW_OK is zero; anything else is a failure, and then no output was changed.
  * A function that fails also hands one sentence (what, where, remedy) to the

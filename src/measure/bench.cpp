@@ -18,8 +18,8 @@
 namespace lanewise::measure {
 namespace {
 
-// Points that take turns; more would keep finished points from the file longer.
-constexpr std::size_t turns_max = 8;
+// Points whose batches are interleaved. With more, finished points would reach the file later.
+constexpr std::size_t interleaved_max = 8;
 
 Failure refuse(const std::string& what, const std::string& remedy) {
     return {LW_ERR_ARGUMENT, what + "; " + remedy};
@@ -109,17 +109,17 @@ Bench::Bench(MPI_Comm comm, const lw_measure_options& options)
       start_(method_of(start_methods(), options.start)),
       host_ranks_(ranks_of_this_host(harness_)),
       crowded_(host_ranks_ > sysconf(_SC_NPROCESSORS_ONLN)) {
-    if (options.buffers.caches == LW_CACHES_COLD) chill_.emplace();
+    if (options.buffers.caches == LW_CACHES_COLD) evictor_.emplace();
 }
 
-void Bench::chill(std::span<const std::span<std::byte>> bytes) const {
-    if (!chill_) return;
-    chill_->displace_others();
-    for (const auto one : bytes) chill_->flush(one);
+void Bench::evict_caches(std::span<const std::span<std::byte>> bytes) const {
+    if (!evictor_) return;
+    evictor_->evict_others();
+    for (const auto one : bytes) evictor_->flush(one);
 }
 
 bool Bench::begin(const Running& running) {
-    chill(running.next_buffers());
+    evict_caches(running.next_buffers());
     return starter_.wait();
 }
 
@@ -197,17 +197,17 @@ Outcome Bench::prepare(std::span<const Point> points) {
     return Done{};
 }
 
-// Executions outside the record, agreed by all ranks. A failure ends them, but
-// only after its rank has told the others, who wait for it.
+// Executions that are not recorded; all ranks agree on how many. A failure ends
+// them, but only after its rank has reported it to the others, which wait for it.
 Bench::WarmUp Bench::warm_up(Running& running, double estimate_s) const {
     const double room_s = options_.time_limit_s / 10.0;
     double agreed[3] = {estimate_s, 0.0, 0.0}; /* the longest times, whether any rank failed */
     for (std::uint32_t i = 0; i < options_.warmup_repetitions; ++i) {
         const bool too_long = room_s > 0.0 && agreed[0] * (i + 1) > room_s;
         if (agreed[2] > 0.0 || (i > 0 && too_long)) break;
-        const double chilling_s = clock_.now_s();
-        chill(running.next_buffers());
-        agreed[1] = clock_.now_s() - chilling_s;
+        const double eviction_begin_s = clock_.now_s();
+        evict_caches(running.next_buffers());
+        agreed[1] = clock_.now_s() - eviction_begin_s;
         harness_.barrier();
         const double begin_s = clock_.now_s();
         agreed[2] = running.execute() != 0 ? 1.0 : 0.0;
@@ -217,7 +217,7 @@ Bench::WarmUp Bench::warm_up(Running& running, double estimate_s) const {
     return {agreed[0], agreed[1], agreed[2] > 0.0};
 }
 
-struct Bench::Turn {
+struct Bench::Progress {
     Point point;
     std::size_t index;
     Repetition repetition;
@@ -240,7 +240,7 @@ Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
     if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
     const auto warm = warm_up(*running, estimate_s);
     if (warm.failed) return failed;
-    const double repetition_s = warm.execution_s * options_.pipeline_length + warm.chill_s;
+    const double repetition_s = warm.execution_s * options_.pipeline_length + warm.eviction_s;
 
     const auto count = count_of(repetition_s);
     starter_.begin_batch(repetition_s);
@@ -256,15 +256,15 @@ Result<Batch> Bench::run_batch(const Point& point, std::size_t count) {
     return take_batch(point, 0.0, [count](double) { return count; });
 }
 
-Outcome Bench::take_turn(Turn& turn) {
+Outcome Bench::advance(Progress& progress) {
     std::size_t count = 0;
-    const auto batch = take_batch(turn.point, turn.estimate_s, [&](double repetition_s) {
-        if (turn.estimate_s <= 0.0) turn.estimate_s = repetition_s;
-        return count = turn.repetition.next_batch(turn.estimate_s);
+    const auto batch = take_batch(progress.point, progress.estimate_s, [&](double repetition_s) {
+        if (progress.estimate_s <= 0.0) progress.estimate_s = repetition_s;
+        return count = progress.repetition.next_batch(progress.estimate_s);
     });
     if (!batch) return batch.failure();
-    turn.repetition.add(batch->values_s, batch->late_count, batch->elapsed_s);
-    turn.estimate_s = batch->elapsed_s / static_cast<double>(count);
+    progress.repetition.add(batch->values_s, batch->late_count, batch->elapsed_s);
+    progress.estimate_s = batch->elapsed_s / static_cast<double>(count);
     return Done{};
 }
 
@@ -294,24 +294,26 @@ Result<std::vector<Measured>> Bench::measure(
     if (!prepared) return prepared.failure();
     std::vector<Measured> measured(points.size());
     std::mt19937_64 random(options_.seed);
-    for (std::size_t first = 0; first < points.size(); first += turns_max) {
-        std::vector<Turn> turns;
-        for (std::size_t i = first; i < std::min(first + turns_max, points.size()); ++i) {
-            turns.push_back({points[i], i, Repetition(stopping_rule())});
+    for (std::size_t first = 0; first < points.size(); first += interleaved_max) {
+        std::vector<Progress> open;
+        for (std::size_t i = first; i < std::min(first + interleaved_max, points.size()); ++i) {
+            open.push_back({points[i], i, Repetition(stopping_rule())});
         }
-        while (!turns.empty()) {
-            std::shuffle(turns.begin(), turns.end(), random);
-            for (auto& turn : turns) {
-                const auto taken = take_turn(turn);
+        while (!open.empty()) {
+            std::shuffle(open.begin(), open.end(), random);
+            for (auto& progress : open) {
+                const auto taken = advance(progress);
                 if (!taken) return taken.failure();
-                if (!turn.repetition.stopped()) continue;
-                auto& result = measured[turn.index];
-                result = sum_up(turn.repetition);
-                result.point.root = turn.point.root;
-                result.point.message_bytes = turn.point.message_bytes;
-                if (done) done(turn.index, result);
+                if (!progress.repetition.stopped()) continue;
+                auto& result = measured[progress.index];
+                result = sum_up(progress.repetition);
+                result.point.root = progress.point.root;
+                result.point.message_bytes = progress.point.message_bytes;
+                if (done) done(progress.index, result);
             }
-            std::erase_if(turns, [](const Turn& turn) { return turn.repetition.stopped(); });
+            std::erase_if(open, [](const Progress& progress) {
+                return progress.repetition.stopped();
+            });
         }
     }
     return measured;

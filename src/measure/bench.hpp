@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Bench: everything one measurement on one communicator holds: the harness,
-// the clock, how ranks start together, and what the options say. Nothing of it
-// outlives the call, so communicators never share state.
+// Bench: everything that one measurement on one communicator holds: the harness,
+// the clock, the start and the options. Nothing outlives the call, so
+// communicators never share state.
+//
+// It declares what a start and a timing method are; start/ and timing/ implement
+// them, so they include this header and nothing here includes theirs.
 
 #pragma once
 
@@ -90,15 +93,16 @@ class Bench {
     Outcome prepare(std::span<const Point> points);
 
     /*
-     * Measures `points`, a few at a time taking turns, so that the batches of a
-     * point lie apart in time. `done` hears of each point as it is finished.
+     * Measures `points`. The batches of a few points are interleaved, so that
+     * the batches of one point lie apart in time. `done` is called with each
+     * point as it is finished.
      */
     Result<std::vector<Measured>> measure(
         std::span<const Point> points,
         const std::function<void(std::size_t index, const Measured&)>& done = {});
 
-    /* One batch of `point`, warm-up before it; for callers that take turns by a rule of their own.
-       All points must have been prepared. Collective. */
+    /* One batch of `point` with warm-up before it, for callers that interleave points by a rule
+       of their own. All points must have been prepared. Collective. */
     Result<Batch> run_batch(const Point& point, std::size_t count);
     /* `count` executions by the timing method of the options, without warm-up. Collective. */
     Batch time(Running& running, std::size_t count) {
@@ -109,34 +113,35 @@ class Bench {
     const Clock& clock() const { return clock_; }
     const lw_measure_options& options() const { return options_; }
     const GlobalClock& global_clock() const { return *global_clock_; }
-    /* Brings the buffers into the state the options want and the ranks together, for the next
-       execution of `running`; false if this rank came late. */
+    /* Prepares the caches as the options say and brings the ranks together for the next execution
+       of `running`; false if this rank was late. */
     bool begin(const Running& running);
-    /* Makes these cold where the options want it. */
-    void chill(std::span<const std::span<std::byte>> bytes) const;
+    /* Takes these out of the caches where the options ask for cold ones. */
+    void evict_caches(std::span<const std::span<std::byte>> bytes) const;
     StoppingRule stopping_rule() const;
     /* Median time of the harness's barrier, measured once. */
     double barrier_s();
-    /* Synchronises the global clock if there is none or it has grown old. Collective. */
+    /* Synchronises the global clock if there is none or it is older than the options allow.
+       Collective. */
     void refresh_global_clock();
-    /* More ranks than processors on this host: whoever waits must give way. */
+    /* More ranks than processors on this host: a rank that waits must yield. */
     bool crowded() const { return crowded_; }
     Waiting waiting() const { return crowded_ ? Waiting::asleep : Waiting::awake; }
 
   private:
-    struct Turn;
+    struct Progress;
     struct WarmUp {
         double execution_s = 0.0; /* of one execution */
-        double chill_s = 0.0;     /* of what goes before it */
+        double eviction_s = 0.0;  /* of making the caches cold before it */
         bool failed = false;
     };
     WarmUp warm_up(Running& running, double estimate_s) const;
     Outcome admit_point(const Point& point);
     Outcome admit_memory(const Point& point);
-    /* `count_of` gets the time that the batch's repetitions take each. */
+    /* `count_of` receives how long one repetition of the batch takes. */
     Result<Batch> take_batch(const Point& point, double estimate_s,
                              const std::function<std::size_t(double repetition_s)>& count_of);
-    Outcome take_turn(Turn& turn);
+    Outcome advance(Progress& progress);
 
     lw_measure_options options_;
     Harness harness_;
@@ -145,7 +150,7 @@ class Bench {
     const StartMethod *start_;
     std::optional<GlobalClock> global_clock_;
     Starter starter_;
-    std::optional<Chill> chill_; /* where buffers are to be cold */
+    std::optional<CacheEvictor> evictor_; /* where caches are to be cold */
     double barrier_s_ = -1.0;
     int host_ranks_ = 1; /* ranks of the communicator on this host */
     bool crowded_ = false;

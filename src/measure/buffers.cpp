@@ -21,19 +21,19 @@ constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 constexpr const char *huge_pages_file = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 #if defined(LANEWISE_SIMULATED)
-constexpr const char *chill_lacks = "simulated ranks have no caches";
+constexpr const char *eviction_lacks = "simulated ranks have no caches";
 void flush_line(const std::byte *) {}
 void await_flushes() {}
 #elif defined(__x86_64__)
-constexpr const char *chill_lacks = nullptr;
+constexpr const char *eviction_lacks = nullptr;
 void flush_line(const std::byte *line) { __builtin_ia32_clflush(line); }
 void await_flushes() { __builtin_ia32_mfence(); }
 #elif defined(__aarch64__)
-constexpr const char *chill_lacks = nullptr;
+constexpr const char *eviction_lacks = nullptr;
 void flush_line(const std::byte *line) { asm volatile("dc civac, %0" ::"r"(line) : "memory"); }
 void await_flushes() { asm volatile("dsb ish" ::: "memory"); }
 #else
-constexpr const char *chill_lacks = "this processor gives programs no way to flush a cache line";
+constexpr const char *eviction_lacks = "this processor gives programs no way to flush a cache line";
 void flush_line(const std::byte *) {}
 void await_flushes() {}
 #endif
@@ -83,11 +83,11 @@ Outcome admit_buffers(const lw_measure_options& options) {
     if (layout.caches != LW_CACHES_WARM && layout.caches != LW_CACHES_COLD)
         return Failure{LW_ERR_ARGUMENT, "unknown caches; use warm or cold"};
     if (layout.caches == LW_CACHES_WARM) return Done{};
-    if (chill_lacks)
-        return Failure{LW_ERR_UNSUPPORTED, std::string("cold buffers: ") + chill_lacks};
+    if (eviction_lacks)
+        return Failure{LW_ERR_UNSUPPORTED, std::string("cold buffers: ") + eviction_lacks};
     if (options.pipeline_length > 1)
         return Failure{LW_ERR_UNSUPPORTED, "cold buffers are warm after the first execution of a "
-                                           "pipeline; isolate them, or let many take turns"};
+                                           "pipeline; isolate them, or rotate many"};
     return Done{};
 }
 
@@ -130,13 +130,14 @@ double mapped_bytes(double bytes, const lw_buffers& layout) {
     return std::ceil((bytes + layout.offset_bytes) / page) * page;
 }
 
-Chill::Chill() {
+CacheEvictor::CacheEvictor() {
     constexpr long unknown_bytes = 2 << 20;
-    const long told = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    other_.resize(std::bit_ceil(2 * static_cast<std::size_t>(told > 0 ? told : unknown_bytes)));
+    const long reported = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    other_.resize(
+        std::bit_ceil(2 * static_cast<std::size_t>(reported > 0 ? reported : unknown_bytes)));
 }
 
-void Chill::flush(std::span<std::byte> bytes) const {
+void CacheEvictor::flush(std::span<std::byte> bytes) const {
     if (bytes.empty()) return;
     const auto inside = reinterpret_cast<std::uintptr_t>(bytes.data()) % line_bytes;
     const auto *end = bytes.data() + bytes.size();
@@ -146,9 +147,9 @@ void Chill::flush(std::span<std::byte> bytes) const {
     await_flushes();
 }
 
-// Each line once, as drawn by lot: a linear congruence of full period. From lines in a row a
-// processor protects what it has.
-void Chill::displace_others() const {
+// Each line once in random order (a linear congruence of full period): processors protect their
+// caches against lines that are read in sequence.
+void CacheEvictor::evict_others() const {
     const std::size_t lines = other_.size() / line_bytes;
     std::size_t line = 0;
     for (std::size_t i = 0; i < lines; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Buffers: the memory that messages lie in. Where it lies, on what pages, and
-// whether it is in a cache when a repetition begins changes what a network
-// seems to do, so all of it can be chosen and is kept with the results.
+// Buffers: the memory of the messages. Its alignment, its pages, and whether it is
+// in a cache when a repetition begins change what a network seems to do, so all of
+// them are options, and are kept with the results.
 
 #pragma once
 
@@ -18,13 +18,13 @@
 
 namespace lanewise::measure {
 
-/* Refuses what no host can give; what this host cannot give `Buffer::create` tells. */
+/* Refuses what no host can provide; `Buffer::create` refuses what this host cannot. */
 Outcome admit_buffers(const lw_measure_options& options);
 
-/* Whether all is as LW_MEASURE_OPTIONS has it. */
+/* Whether all fields are those of LW_MEASURE_OPTIONS. */
 bool are_plain(const lw_buffers& buffers);
 
-/* A mapping of its own. Every byte is written once, so that no page fault is ever timed. */
+/* A memory mapping. Every byte is written once at creation, so that no page fault is timed. */
 class Buffer {
   public:
     static Result<Buffer> create(std::uint64_t bytes, const lw_buffers& layout);
@@ -58,21 +58,21 @@ class Buffer {
 double mapped_bytes(double bytes, const lw_buffers& layout);
 
 /*
- * Takes buffers out of every cache, and whatever else the program had in the
- * caches of its own core (the MPI's queues) out of those: what an application
- * finds that computed in between. The rest of the cache that cores share is
- * left alone: to fill it would take longer than most messages.
+ * Evicts buffers from every cache, and everything else (such as the MPI's queues)
+ * from the caches of this core. This is what an application finds after it has
+ * computed. The rest of the cache that cores share is left alone, since filling it
+ * would take longer than most messages.
  */
-class Chill {
+class CacheEvictor {
   public:
-    Chill();
+    CacheEvictor();
     /* From every cache. */
     void flush(std::span<std::byte> bytes) const;
     /* From the caches of this core. */
-    void displace_others() const;
+    void evict_others() const;
 
   private:
-    std::vector<std::byte> other_; /* twice as much as a core caches for itself, or more */
+    std::vector<std::byte> other_; /* at least twice the size of the core's own caches */
 };
 
 }  // namespace lanewise::measure

@@ -133,34 +133,34 @@ class Chain {
     std::size_t links_ = 0;
 };
 
-TEST(Chill, TakesABufferOutOfTheCaches) {
+TEST(CacheEvictor, TakesABufferOutOfTheCaches) {
     const auto buffer = Buffer::create(mebibyte / 4, plain_buffers);
     ASSERT_TRUE(buffer);
     const Chain chain(buffer->bytes());
-    const Chill chill;
+    const CacheEvictor evictor;
     std::vector<double> warm_s;
     std::vector<double> cold_s;
     for (int i = 0; i < 21; ++i) {
         chain.walk_s();
         warm_s.push_back(chain.walk_s());
-        chill.flush(buffer->bytes());
+        evictor.flush(buffer->bytes());
         cold_s.push_back(chain.walk_s());
     }
 
     EXPECT_GT(median(cold_s), 2.0 * median(warm_s));
 }
 
-TEST(Chill, TakesOtherDataOutOfTheCachesOfTheCore) {
+TEST(CacheEvictor, TakesOtherDataOutOfTheCachesOfTheCore) {
     const auto buffer = Buffer::create(mebibyte / 4, plain_buffers);
     ASSERT_TRUE(buffer);
     const Chain chain(buffer->bytes());
-    const Chill chill;
+    const CacheEvictor evictor;
     std::vector<double> warm_s;
     std::vector<double> displaced_s;
     for (int i = 0; i < 21; ++i) {
         chain.walk_s();
         warm_s.push_back(chain.walk_s());
-        chill.displace_others();
+        evictor.evict_others();
         displaced_s.push_back(chain.walk_s());
     }
 

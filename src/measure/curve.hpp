@@ -2,10 +2,10 @@
 //
 // Curve: which sizes are missing for a faithful line through the points.
 //
-// An interval between two sizes is halved; if the time in the middle differs
-// from the line between its ends by more than the tolerance, both halves are
-// looked at again (the adaptive sizes of mpptest, Gropp and Lusk 1999, in paper
-// 000 section 2). Pure: it is told medians and asks for sizes.
+// An interval between two sizes is halved. If the time in the middle differs from
+// the line between its ends by more than the tolerance, both halves are examined in
+// the same way (the adaptive sizes of mpptest, Gropp and Lusk 1999; MPIBlib 2008,
+// section 2). Pure: medians in, sizes out.
 
 #pragma once
 

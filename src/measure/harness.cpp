@@ -16,7 +16,7 @@ namespace {
 
 constexpr int tag = 0x4c57;  // "LW"
 
-// The largest piece one MPI message carries; longer spans go in several.
+// The largest piece of one MPI message; longer spans take several.
 constexpr std::size_t piece_bytes = std::size_t{1} << 30;
 
 std::string describe(int code) {
@@ -26,7 +26,7 @@ std::string describe(int code) {
     return {text, static_cast<std::size_t>(length)};
 }
 
-// How long a rank sleeps between looks for a message it is in no hurry for.
+// How long a rank sleeps between two probes for a message that is not urgent.
 constexpr unsigned doze_us = 200;
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Harness: the collectives a measurement needs for itself.
+// Harness: the collectives that a measurement itself needs.
 //
-// They are made of point-to-point messages only, so that another MPI library
-// or another tuning of its collectives never changes the ruler: changing the
-// barrier of a benchmark was seen to change the ranking of what it measured
-// (open-mpi/ompi#11022). Barrier: dissemination (Hensgen, Finkel and Manber,
-// 1988), ceil(log2 n) rounds. Broadcast and maximum: binomial trees.
+// They consist of point-to-point messages only, so that tuning the collectives of
+// the MPI does not change the measurement: changing the barrier of a benchmark was
+// seen to change the ranking of what it measured (open-mpi/ompi#11022). Barrier:
+// dissemination (Hensgen, Finkel and Manber, 1988), ceil(log2 n) rounds. Broadcast
+// and maximum: binomial trees.
 
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace lanewise::measure {
 
-/* An MPI call failed. Caught at the border of the C API. */
+/* An MPI call failed. Caught where the C API begins (measure.cpp). */
 class MpiFailure : public std::runtime_error {
   public:
     explicit MpiFailure(int code);
@@ -41,9 +41,9 @@ class Harness {
     int size() const { return size_; }
 
     void barrier() const;
-    /* A barrier in which those who wait sleep; for ranks that share processors. */
+    /* A barrier in which waiting ranks sleep, for ranks that share processors. */
     void sleeping_barrier() const;
-    /* A barrier that also tells every rank whether any rank said `flag`. */
+    /* A barrier that also returns, on every rank, whether `flag` was set on any rank. */
     bool any(bool flag) const;
     void broadcast(std::span<std::byte> bytes) const;
     /* Every rank gets the elementwise maximum over the ranks. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The measuring functions of the C API: check, measure, hand over.
+// The measuring functions of the C API. Each checks its arguments, measures, and
+// hands the samples over. No exception passes this border, and the reason for a
+// failure goes to the caller's `report`.
 
 #include <lanewise/measure.h>
 
@@ -9,17 +11,48 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <new>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "base/result.hpp"
 #include "measure/bench.hpp"
-#include "measure/border.hpp"
 #include "measure/curve.hpp"
-#include "measure/meetings.hpp"
+#include "measure/round_trips.hpp"
 #include "measure/names.hpp"
-#include "measure/samples.hpp"
+
+struct lw_samples {
+    std::vector<lanewise::measure::Measured> points;
+};
 
 namespace lanewise::measure {
 namespace {
+
+lw_status report_failure(const lw_measure_options *options, int rank, const Failure& failure) {
+    if (options && options->report && rank == 0)
+        options->report(options->report_context, failure.status, failure.sentence.c_str());
+    return failure.status;
+}
+
+/* Runs `body`, which returns an Outcome, and turns whatever happens into a status. */
+template <typename Body>
+lw_status status_of(const lw_measure_options *options, MPI_Comm comm, Body&& body) {
+    int rank = 0;
+    if (comm != MPI_COMM_NULL) MPI_Comm_rank(comm, &rank);
+    try {
+        const Outcome outcome = body();
+        return outcome ? LW_OK : report_failure(options, rank, outcome.failure());
+    } catch (const MpiFailure& failure) {
+        return report_failure(options, 0, {LW_ERR_MPI, std::string("MPI: ") + failure.what()});
+    } catch (const std::bad_alloc&) {
+        return report_failure(options, 0, {LW_ERR_MEMORY, "out of memory"});
+    }
+}
+
+const Measured *at(const lw_samples *samples, size_t index) {
+    return samples && index < samples->points.size() ? &samples->points[index] : nullptr;
+}
 
 Failure refuse(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence}; }
 
@@ -66,21 +99,21 @@ Result<std::vector<Measured>> measure_curve(Bench& bench, const lw_operation *op
 
 using Rounds = std::vector<Round> (*)(int);
 
-lw_status meetings(MPI_Comm comm, MeetingPlan plan, Rounds make, lw_order order,
+lw_status measure_rounds(MPI_Comm comm, PairRoundPlan plan, Rounds make, lw_order order,
                    const lw_measure_options *options, lw_samples **samples) {
-    return at_border(options, comm, [&]() -> Outcome {
+    return status_of(options, comm, [&]() -> Outcome {
         const auto admitted = admit_call(comm, options, samples);
         if (!admitted) return admitted;
         if (order != LW_ORDER_PARALLEL && order != LW_ORDER_SEQUENTIAL)
             return refuse("unknown order; use parallel or sequential");
         const Bench bench(comm, *options);
         plan.rounds = make(bench.harness().size());
-        if (plan.rounds.empty()) return refuse("too few ranks for a single meeting");
+        if (plan.rounds.empty()) return refuse("too few ranks for a single pair");
         if (!are_plain(options->buffers))
             return Failure{LW_ERR_UNSUPPORTED, "pairs and triplets have messages of the harness; "
                                                "leave buffers plain"};
         if (order == LW_ORDER_SEQUENTIAL) plan.rounds = one_by_one(plan.rounds);
-        return hand_over(measure_meetings(bench, plan), samples);
+        return hand_over(measure_pair_rounds(bench, plan), samples);
     });
 }
 
@@ -132,7 +165,7 @@ const char *lw_start_name(lw_start start) {
 lw_status lw_measure(MPI_Comm comm, const lw_operation *operation, int root,
                      const uint64_t *sizes_bytes, size_t count, const lw_measure_options *options,
                      lw_samples **samples) {
-    return at_border(options, comm, [&]() -> Outcome {
+    return status_of(options, comm, [&]() -> Outcome {
         const auto admitted = admit_call(comm, options, samples);
         if (!admitted) return admitted;
         if (!operation || (count > 0 && !sizes_bytes))
@@ -147,7 +180,7 @@ lw_status lw_measure_curve(MPI_Comm comm, const lw_operation *operation, int roo
                            const uint64_t *sizes_bytes, size_t count, uint64_t stride_bytes_min,
                            double tolerance, const lw_measure_options *options,
                            lw_samples **samples) {
-    return at_border(options, comm, [&]() -> Outcome {
+    return status_of(options, comm, [&]() -> Outcome {
         const auto admitted = admit_call(comm, options, samples);
         if (!admitted) return admitted;
         if (!operation || !sizes_bytes || count < 2)
@@ -162,18 +195,20 @@ lw_status lw_measure_curve(MPI_Comm comm, const lw_operation *operation, int roo
 lw_status lw_measure_pairs(MPI_Comm comm, uint64_t there_bytes, uint64_t back_bytes,
                            lw_order order, const lw_measure_options *options,
                            lw_samples **samples) {
-    return meetings(comm, {{}, there_bytes, back_bytes}, pair_rounds, order, options, samples);
+    return measure_rounds(comm, {{}, there_bytes, back_bytes}, pair_rounds, order, options,
+                          samples);
 }
 
 lw_status lw_measure_triplets(MPI_Comm comm, uint64_t there_bytes, uint64_t back_bytes,
                               lw_order order, const lw_measure_options *options,
                               lw_samples **samples) {
-    return meetings(comm, {{}, there_bytes, back_bytes}, triplet_rounds, order, options, samples);
+    return measure_rounds(comm, {{}, there_bytes, back_bytes}, triplet_rounds, order, options,
+                          samples);
 }
 
 lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_options *options,
                            lw_clock_report *report) {
-    return at_border(options, comm, [&]() -> Outcome {
+    return status_of(options, comm, [&]() -> Outcome {
         const auto admitted = admit_call(comm, options, report);
         if (!admitted) return admitted;
         if (!(wait_s >= 0.0)) return refuse("the wait must not be negative");
@@ -189,3 +224,25 @@ lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_option
         return Done{};
     });
 }
+
+size_t lw_samples_count(const lw_samples *samples) { return samples ? samples->points.size() : 0; }
+
+lw_status lw_samples_point(const lw_samples *samples, size_t index, lw_point *point) {
+    const auto *measured = at(samples, index);
+    if (!measured || !point) return LW_ERR_ARGUMENT;
+    *point = measured->point;
+    return LW_OK;
+}
+
+double lw_samples_median(const lw_samples *samples, size_t index) {
+    const auto *measured = at(samples, index);
+    return measured ? measured->point.median_s : std::numeric_limits<double>::quiet_NaN();
+}
+
+const double *lw_samples_values(const lw_samples *samples, size_t index, size_t *count) {
+    const auto *measured = at(samples, index);
+    if (count) *count = measured ? measured->values_s.size() : 0;
+    return measured ? measured->values_s.data() : nullptr;
+}
+
+void lw_samples_free(lw_samples *samples) { delete samples; }

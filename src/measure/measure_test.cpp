@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // lw_measure through the C API on real ranks: what a call returns, how often
-// it executes, and that every rank is told the same.
+// it executes, and that every rank gets the same.
 
 #include <lanewise/measure.h>
 
@@ -253,11 +253,12 @@ TEST(Measure, RunsEveryClock) {
 }
 
 // Crowded ranks learn one after another.
-constexpr const char *lessons_take_long = "a second a rank; global_clock_test has more ranks";
+constexpr const char *synchronising_takes_long =
+    "a second a rank; global_clock_test has more ranks";
 
 // On clocks a second apart and drifting the spans stay those of one clock.
 TEST(Measure, TimesGloballyOnSkewedClocks) {
-    if (size_of(MPI_COMM_WORLD) > 3) GTEST_SKIP() << lessons_take_long;
+    if (size_of(MPI_COMM_WORLD) > 3) GTEST_SKIP() << synchronising_takes_long;
     const auto operation = operation_named("bcast");
     auto options = fixed_repetitions(9);
     options.timing = LW_TIMING_GLOBAL;
@@ -347,7 +348,7 @@ TEST(MeasureCurve, GivesPointsSortedBySizeWithTheGivenOnesAmongThem) {
 }
 
 TEST(MeasureClock, KnowsTheTrueErrorOfSkewedClocks) {
-    if (size_of(MPI_COMM_WORLD) > 3) GTEST_SKIP() << lessons_take_long;
+    if (size_of(MPI_COMM_WORLD) > 3) GTEST_SKIP() << synchronising_takes_long;
     lw_measure_options options = LW_MEASURE_OPTIONS;
     options.clock = LW_CLOCK_SKEWED;
     options.skew_offset_s = 2.0 * rank_of(MPI_COMM_WORLD);

@@ -21,14 +21,14 @@ std::vector<std::string> names_of(std::span<const Method *const> methods) {
     return names;
 }
 
-/* What stands at place `id`; null where nothing does. */
+/* The method with this number; null where there is none. */
 template <typename Method, typename Id>
 const Method *method_of(std::span<const Method *const> methods, Id id) {
     const auto place = static_cast<std::size_t>(id);
     return place < methods.size() ? methods[place] : nullptr;
 }
 
-/* Sets `id` to the place of the method called `name`; false where there is none. */
+/* Sets `id` to the number of the method called `name`; false where there is none. */
 template <typename Method, typename Id>
 bool find_id(std::span<const Method *const> methods, const std::string& name, Id& id) {
     for (std::size_t place = 0; place < methods.size(); ++place) {

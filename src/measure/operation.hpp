@@ -3,9 +3,9 @@
 // Operation: what is executed between two clock readings.
 //
 // An entry of the registry says how much a call sends and receives and how to
-// make it; a lw_operation is an entry with the user's function, weights or
-// callbacks; a Running is one operation ready on a communicator at one size,
-// with its buffers allocated, written and registered with nothing else.
+// make it. A lw_operation is an entry with the user's function, weights or
+// callbacks. A Running is one operation ready to run on a communicator at one
+// size, with buffers that are allocated and written.
 //
 // Adding an operation: one function and one line in a file of operations/.
 
@@ -58,7 +58,7 @@ struct Exchange {
 /* How many messages a buffer holds. */
 enum class Blocks { none, one, two, four, six, each_rank, window, window_or_ranks };
 
-struct Shape {
+struct BufferShape {
     Blocks send_root = Blocks::none;
     Blocks send_others = Blocks::none;
     Blocks receive_root = Blocks::none;
@@ -69,7 +69,7 @@ enum class Element { byte, real };
 
 struct Entry {
     const char *name = "";
-    Shape shape;
+    BufferShape shape;
     Element element = Element::byte;
     int (*call)(Exchange&) = nullptr;
     Function own = nullptr; /* the MPI's function, where a user's may replace it */
@@ -113,7 +113,7 @@ struct lw_operation {
     const lanewise::measure::Entry *entry = nullptr; /* null for callbacks */
     lanewise::measure::Function function = nullptr;
     std::vector<double> weights;
-    int window = 160; /* paper 004, section 3 */
+    int window = 160; /* as in InfiniPath and XD1 2006, section 3 */
     lw_operation_callbacks callbacks{};
     std::shared_ptr<void> library; /* keeps a loaded shared object open */
 };
@@ -168,7 +168,7 @@ class Running {
     double beside_s() const {
         return entry_ && entry_->beside_s ? entry_->beside_s(exchanges_.front()) : 0.0;
     }
-    /* One for each set of buffers, in the order of their turns. */
+    /* One for each set of buffers, in the order in which they are used. */
     std::span<Exchange> exchanges() { return exchanges_; }
     Exchange& exchange() { return exchanges_.front(); }
 

@@ -47,7 +47,7 @@ Elements sum_of(int rank_begin, int rank_end, int first, int count) {
     return sums;
 }
 
-/* What the oracle is told of one execution, in elements. */
+/* What the oracle knows of one execution, in elements. */
 struct Scene {
     int me = 0;
     int size = 1;

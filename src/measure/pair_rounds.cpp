@@ -10,14 +10,14 @@
 namespace lanewise::measure {
 namespace {
 
-std::vector<int> participants(const Meeting& meeting) {
-    auto all = meeting.peers;
-    all.push_back(meeting.sender);
+std::vector<int> participants(const Pairing& pairing) {
+    auto all = pairing.peers;
+    all.push_back(pairing.sender);
     std::sort(all.begin(), all.end());
     return all;
 }
 
-bool before(const Meeting& a, const Meeting& b) {
+bool before(const Pairing& a, const Pairing& b) {
     return std::make_tuple(participants(a), a.sender) < std::make_tuple(participants(b), b.sender);
 }
 
@@ -44,7 +44,7 @@ std::vector<Round> pair_rounds(int rank_count) {
 }
 
 std::vector<Round> triplet_rounds(int rank_count) {
-    std::vector<Meeting> waiting;
+    std::vector<Pairing> waiting;
     for (int i = 0; i < rank_count; ++i) {
         for (int j = i + 1; j < rank_count; ++j) {
             for (int k = j + 1; k < rank_count; ++k) {
@@ -58,18 +58,18 @@ std::vector<Round> triplet_rounds(int rank_count) {
     while (!waiting.empty()) {
         std::vector<bool> busy(static_cast<std::size_t>(rank_count));
         Round round;
-        std::vector<Meeting> later;
-        for (auto& meeting : waiting) {
-            const auto ranks = participants(meeting);
+        std::vector<Pairing> later;
+        for (auto& pairing : waiting) {
+            const auto ranks = participants(pairing);
             const bool clash = std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
                 return busy[static_cast<std::size_t>(rank)];
             });
             if (clash) {
-                later.push_back(std::move(meeting));
+                later.push_back(std::move(pairing));
                 continue;
             }
             for (const int rank : ranks) busy[static_cast<std::size_t>(rank)] = true;
-            round.push_back(std::move(meeting));
+            round.push_back(std::move(pairing));
         }
         rounds.push_back(std::move(round));
         waiting = std::move(later);
@@ -78,11 +78,11 @@ std::vector<Round> triplet_rounds(int rank_count) {
 }
 
 std::vector<Round> one_by_one(const std::vector<Round>& rounds) {
-    std::vector<Meeting> meetings;
-    for (const auto& round : rounds) meetings.insert(meetings.end(), round.begin(), round.end());
-    std::sort(meetings.begin(), meetings.end(), before);
+    std::vector<Pairing> pairings;
+    for (const auto& round : rounds) pairings.insert(pairings.end(), round.begin(), round.end());
+    std::sort(pairings.begin(), pairings.end(), before);
     std::vector<Round> single;
-    for (auto& meeting : meetings) single.push_back({std::move(meeting)});
+    for (auto& pairing : pairings) single.push_back({std::move(pairing)});
     return single;
 }
 

@@ -13,9 +13,9 @@ namespace {
 
 bool disjoint(const Round& round) {
     std::set<int> seen;
-    for (const auto& meeting : round) {
-        if (!seen.insert(meeting.sender).second) return false;
-        for (const int peer : meeting.peers) {
+    for (const auto& pairing : round) {
+        if (!seen.insert(pairing.sender).second) return false;
+        for (const int peer : pairing.peers) {
             if (!seen.insert(peer).second) return false;
         }
     }
@@ -27,7 +27,7 @@ using Key = std::pair<int, std::vector<int>>;
 std::map<Key, int> count_meetings(const std::vector<Round>& rounds) {
     std::map<Key, int> counts;
     for (const auto& round : rounds) {
-        for (const auto& meeting : round) ++counts[{meeting.sender, meeting.peers}];
+        for (const auto& pairing : round) ++counts[{pairing.sender, pairing.peers}];
     }
     return counts;
 }

@@ -279,7 +279,7 @@ TEST(Refusals, TasksRefuseDeadlinesAndPipelines) {
                    LW_ERR_UNSUPPORTED, "pipeline");
 }
 
-TEST(Refusals, MeetingsNeedEnoughRanks) {
+TEST(Refusals, PairRoundsNeedEnoughRanks) {
     const int size = size_of(MPI_COMM_WORLD);
     const auto pairs = [](const auto& options, lw_samples **samples) {
         return lw_measure_pairs(MPI_COMM_WORLD, 8, 8, LW_ORDER_PARALLEL, &options, samples);

@@ -42,13 +42,13 @@ Interval Repetition::interval() const {
 std::optional<lw_stop> Repetition::decide(std::size_t aim) const {
     const auto done = values_.size();
     if (done >= rule_.repetitions_max) return rule_.fixed() ? LW_STOP_FIXED : LW_STOP_MAXIMUM;
-    // Late repetitions and the time limit cut batches short: no look at the interval there.
+    // Late repetitions and the time limit cut batches short; the interval is not checked there.
     const bool enough = !rule_.fixed() && batch_count_ >= 2 && done >= aim;
     const bool reached =
         rule_.rule == LW_RULE_STUDENT || median_ranks(done, rule_.confidence).wide_enough;
     if (enough && reached && interval().relative_error() <= rule_.error) return LW_STOP_INTERVAL;
     if (rule_.time_limit_s > 0.0 && elapsed_s_ >= rule_.time_limit_s) return LW_STOP_TIME_LIMIT;
-    // Where most starts are late the values never come; the attempts end it.
+    // Where most starts are late, the number of attempts ends the point.
     if (done + late_count_ >= 2 * rule_.repetitions_max) return LW_STOP_MAXIMUM;
     return std::nullopt;
 }

@@ -2,11 +2,12 @@
 //
 // Repetition: when has a point been repeated often enough?
 //
-// The interval is looked at only at geometric checkpoints (the minimum, twice
-// it, four times, ...) and never before two batches separated in time: looking
-// after every repetition stops at lucky moments, and one batch can lie whole
-// between two disturbances. Rules: the nonparametric interval of the median
-// (default), or Student's of the mean (paper 000, section 3), two-sided.
+// The interval is checked only at geometric checkpoints (the minimum, twice the
+// minimum, four times, ...) and never before two batches separated in time.
+// Checking after every repetition (optional stopping) ends at chance minima, and
+// one batch can lie entirely between two disturbances. Rules: the nonparametric
+// interval of the median (default), or Student's two-sided interval of the mean
+// (MPIBlib 2008, section 3).
 //
 // Pure: values and elapsed time in, the next batch or the reason to stop out.
 // All ranks feed it the same numbers and so come to the same decision.
@@ -54,7 +55,7 @@ class Repetition {
     double elapsed_s() const { return elapsed_s_; }
 
   private:
-    /* How many values the next look at the interval needs. */
+    /* How many values the next check of the interval needs. */
     std::size_t checkpoint() const;
     std::optional<lw_stop> decide(std::size_t aim) const;
 

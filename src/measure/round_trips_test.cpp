@@ -69,20 +69,20 @@ Samples measure_triplets(lw_order order, const lw_measure_options& options) {
     return Samples(samples);
 }
 
-class Meetings : public ::testing::TestWithParam<lw_order> {
+class PairRounds : public ::testing::TestWithParam<lw_order> {
   protected:
     int ranks_ = size_of(MPI_COMM_WORLD);
 };
-INSTANTIATE_TEST_SUITE_P(InEitherOrder, Meetings,
+INSTANTIATE_TEST_SUITE_P(InEitherOrder, PairRounds,
                          ::testing::Values(LW_ORDER_PARALLEL, LW_ORDER_SEQUENTIAL));
 
-TEST_P(Meetings, HoldEveryPairInOrder) {
+TEST_P(PairRounds, HoldEveryPairInOrder) {
     const auto samples = measure_pairs(8, 8, GetParam(), fixed_repetitions(3));
 
     EXPECT_EQ(keys_of(samples), all_pairs(ranks_));
 }
 
-TEST_P(Meetings, HoldEverySenderOfEveryTriplet) {
+TEST_P(PairRounds, HoldEverySenderOfEveryTriplet) {
     if (ranks_ < 3) GTEST_SKIP() << "a triplet is three ranks";
 
     const auto samples = measure_triplets(GetParam(), fixed_repetitions(2));
@@ -90,7 +90,7 @@ TEST_P(Meetings, HoldEverySenderOfEveryTriplet) {
     EXPECT_EQ(keys_of(samples), all_triplets(ranks_));
 }
 
-TEST_P(Meetings, CarryDifferentSizesEachWay) {
+TEST_P(PairRounds, CarryDifferentSizesEachWay) {
     const std::pair<std::uint64_t, std::uint64_t> ways[] = {
         {0, 0}, {0, 100'000}, {100'000, 0}, {5000, 3}};
     for (const auto& [there, back] : ways) {
@@ -104,7 +104,7 @@ TEST_P(Meetings, CarryDifferentSizesEachWay) {
     }
 }
 
-TEST_P(Meetings, RepeatAFixedCountAndKeepEveryValue) {
+TEST_P(PairRounds, RepeatAFixedCountAndKeepEveryValue) {
     const auto samples = measure_pairs(8, 8, GetParam(), fixed_repetitions(7));
 
     for (std::size_t i = 0; i < lw_samples_count(samples.get()); ++i) {
@@ -114,7 +114,7 @@ TEST_P(Meetings, RepeatAFixedCountAndKeepEveryValue) {
     }
 }
 
-TEST_P(Meetings, DrawAtLeastTwoBatchesWhereTheCountIsNotFixed) {
+TEST_P(PairRounds, DrawAtLeastTwoBatchesWhereTheCountIsNotFixed) {
     lw_measure_options options = LW_MEASURE_OPTIONS;
     options.repetitions_min = 4;
     options.repetitions_max = 16;
@@ -124,7 +124,7 @@ TEST_P(Meetings, DrawAtLeastTwoBatchesWhereTheCountIsNotFixed) {
     for (const auto& point : points_of(samples)) EXPECT_GE(point.batch_count, 2u);
 }
 
-TEST_P(Meetings, TellEveryRankTheSame) {
+TEST_P(PairRounds, TellEveryRankTheSame) {
     const auto samples = measure_pairs(8, 8, GetParam(), fixed_repetitions(3));
 
     std::vector<double> mine;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Validate: whether an operation delivers what it should, on request. Every
-// element of a send buffer tells its rank and its place; after one execution
-// the receive buffer is compared with what the operation's definition says must
-// be there. It is done beside the measurement, so it costs no time that counts.
+// Validate: whether an operation delivers what it should, on request. Every element
+// of a send buffer encodes its rank and its place; after one execution the receive
+// buffer is compared with what the operation's definition requires. This is done
+// outside the measurement, so no timed repetition pays for it.
 
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace lanewise::measure {
 
-/* What a block of a receive buffer is: the sum over `ranks`, of which there mostly is one, of block
-   `block` of their send buffers, or of one of `or_blocks` where MPI leaves open which comes. */
+/* Where a block of a receive buffer comes from: the sum over `ranks`, mostly one, of block `block`
+   of their send buffers, or of one of `or_blocks` where MPI leaves open which arrives. */
 struct Origin {
     std::vector<int> ranks;
     int block = 0;
@@ -29,7 +29,7 @@ struct Standpoint {
 };
 std::vector<Origin> origins(const std::string& operation, const Standpoint& here);
 
-/* Writes what tells `rank` and the place of each byte, as send buffers hold it. */
+/* Fills `bytes` as the send buffer of `rank` is filled: each byte encodes rank and place. */
 void mark(std::span<std::byte> bytes, int rank);
 bool is_marked(std::span<const std::byte> bytes, int rank);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Work: a loop that takes a known time, keeps the processor busy and touches no
-// memory, so that what messages cost the processor shows as time that the loop
-// takes longer. Frequencies change and neighbours come and go: the calibration
-// is a starting point, and each repetition times its work without messages, too.
+// memory, so that the processor time that messages cost shows as a longer loop.
+// Frequencies and the load of neighbours change, so the calibration is a starting
+// point, and each repetition also times its work without messages.
 
 #pragma once
 

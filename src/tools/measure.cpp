@@ -27,7 +27,7 @@ int print_operations() {
             std::puts(entry.name);
         }
     }
-    for (const auto& trip : measure::trips()) std::puts(trip.name);
+    for (const auto& round_trip : measure::round_trips()) std::puts(round_trip.name);
     for (const char *alone : {"clock", "polling", "post-work-wait"}) std::puts(alone);
     return 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See polling.hpp. Receives are posted anew as messages are taken, so that
-// there is always room for all that can be on the way; in the end both ranks
-// tell how many they sent, take what is still on the way, and withdraw the rest.
+// See polling.hpp. A receive is posted again as soon as its message is taken, so
+// that there is always room for all messages that can be in flight. At the end the
+// two ranks exchange how many they sent, receive what is still in flight, and cancel
+// the remaining receives.
 
 #include "measure/availability/polling.hpp"
 
@@ -18,12 +19,12 @@ namespace {
 
 constexpr int data_tag = 31;
 constexpr int count_tag = 32;
-// Where a look takes many times the work between two, a repetition ends early: so much longer than
-// the work alone, seen by a clock that is read too seldom to count.
-constexpr double patience = 20.0;
-constexpr std::uint64_t looks_between_clocks = 16;
+// Where a poll takes many times the work between two polls, a repetition ends early: once it has
+// taken this many times the work alone. The clock is read too rarely to matter.
+constexpr double longest_over_work = 20.0;
+constexpr std::uint64_t polls_per_clock_reading = 16;
 
-/* What this rank sends from, in turns, and a place for each message that can be on the way. */
+/* The buffers that this rank sends from in rotation, and one for each message in flight. */
 struct Places {
     std::vector<Buffer> send;
     std::vector<Buffer> receive;
@@ -57,9 +58,9 @@ Result<Places> make_places(const PollingPlan& plan, const lw_buffers& layout, in
     return places;
 }
 
-class Juggler {
+class MessageLoop {
   public:
-    Juggler(MPI_Comm comm, int peer, const PollingPlan& plan, const Places& places)
+    MessageLoop(MPI_Comm comm, int peer, const PollingPlan& plan, const Places& places)
         : comm_(comm), peer_(peer), bytes_(static_cast<int>(plan.message_bytes)),
           depth_(static_cast<std::size_t>(plan.depth)), places_(places),
           sends_(depth_, MPI_REQUEST_NULL), receives_(2 * depth_, MPI_REQUEST_NULL) {
@@ -71,7 +72,7 @@ class Juggler {
     }
 
     // Takes what has arrived; for each a message goes back, as soon as a send is free.
-    void look() {
+    void poll() {
         take();
         for (std::size_t i = 0; i < depth_ && owed_ > 0; ++i) {
             int free = 1;
@@ -99,9 +100,9 @@ class Juggler {
         MPI_Request counting[2];
         check(MPI_Irecv(&sent_there, 1, MPI_LONG_LONG, peer_, count_tag, comm_, &counting[0]));
         check(MPI_Isend(&sent_here, 1, MPI_LONG_LONG, peer_, count_tag, comm_, &counting[1]));
-        for (int told = 0; !told;) {
+        for (int exchanged = 0; !exchanged;) {
             take();
-            check(MPI_Testall(2, counting, &told, MPI_STATUSES_IGNORE));
+            check(MPI_Testall(2, counting, &exchanged, MPI_STATUSES_IGNORE));
         }
         while (received_ < sent_there) take();
         for (auto& request : receives_) {
@@ -150,43 +151,44 @@ class Juggler {
 };
 
 // The same work in the same pieces, without a message.
-double alone_s(const Bench& bench, std::uint64_t looks, std::uint64_t steps) {
+double alone_s(const Bench& bench, std::uint64_t polls, std::uint64_t steps) {
     const double begin_s = bench.clock().now_s();
-    for (std::uint64_t i = 0; i < looks; ++i) work(steps);
+    for (std::uint64_t i = 0; i < polls; ++i) work(steps);
     return bench.clock().now_s() - begin_s;
 }
 
-/* One repetition on a rank that takes part. */
-struct Played {
+/* One repetition on one of the two ranks. */
+struct PollingRun {
     double over_alone = 0.0; /* the time over that of the work alone */
     double rate_bytes_per_s = 0.0;
     bool right = true;
 };
 
-Played play(const Bench& bench, const PollingPlan& plan, const Places& places, double step_s) {
+PollingRun run_once(const Bench& bench, const PollingPlan& plan, const Places& places,
+                    double step_s) {
     const auto& harness = bench.harness();
     const auto steps = steps_for(plan.interval_s, step_s);
-    const auto looks = std::max<std::uint64_t>(
+    const auto polls = std::max<std::uint64_t>(
         1, static_cast<std::uint64_t>(plan.work_s / (static_cast<double>(steps) * step_s)));
-    Juggler juggler(harness.comm(), 1 - harness.rank(), plan, places);
-    const double pure_s = alone_s(bench, looks, steps);
-    bench.chill(places.all());
+    MessageLoop messages(harness.comm(), 1 - harness.rank(), plan, places);
+    const double pure_s = alone_s(bench, polls, steps);
+    bench.evict_caches(places.all());
     const double begin_s = bench.clock().now_s();
-    std::uint64_t looked = 0;
-    juggler.begin();
-    while (looked < looks) {
+    std::uint64_t polled_count = 0;
+    messages.begin();
+    while (polled_count < polls) {
         work(steps);
-        juggler.look();
-        ++looked;
-        const bool asks = looked % looks_between_clocks == 0;
-        if (asks && bench.clock().now_s() - begin_s > patience * plan.work_s) break;
+        messages.poll();
+        ++polled_count;
+        const bool checks = polled_count % polls_per_clock_reading == 0;
+        if (checks && bench.clock().now_s() - begin_s > longest_over_work * plan.work_s) break;
     }
     const double spent_s = bench.clock().now_s() - begin_s;
-    const auto moved = 2.0 * static_cast<double>(juggler.received()) *
+    const auto moved = 2.0 * static_cast<double>(messages.received()) *
                        static_cast<double>(plan.message_bytes);
-    juggler.finish();
-    const double share = static_cast<double>(looked) / static_cast<double>(looks);
-    return {spent_s / (share * pure_s), moved / spent_s, !plan.validate || juggler.right()};
+    messages.finish();
+    const double share = static_cast<double>(polled_count) / static_cast<double>(polls);
+    return {spent_s / (share * pure_s), moved / spent_s, !plan.validate || messages.right()};
 }
 
 }  // namespace
@@ -209,10 +211,10 @@ Result<Polled> measure_polling(Bench& bench, const PollingPlan& plan) {
         double worst[3] = {0.0, -1e300, 0.0}; /* over alone; the rate, negated; wrong data */
         harness.barrier();
         if (harness.rank() < 2) {
-            const auto played = play(bench, plan, *places, step_s);
-            worst[0] = played.over_alone;
-            worst[1] = -played.rate_bytes_per_s;
-            worst[2] = played.right ? 0.0 : 1.0;
+            const auto run = run_once(bench, plan, *places, step_s);
+            worst[0] = run.over_alone;
+            worst[1] = -run.rate_bytes_per_s;
+            worst[2] = run.right ? 0.0 : 1.0;
         }
         harness.maximum(worst);
         if (worst[2] > 0.0) return Failure{LW_ERR_OPERATION, what + "delivered wrong data"};

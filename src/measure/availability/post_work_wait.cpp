@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See post_work_wait.hpp. The amounts of work take turns, so that all of them
-// see the machine in the same moods.
+// See post_work_wait.hpp. The amounts of work are interleaved, so that changes of
+// the machine affect all of them alike.
 
 #include "measure/availability/post_work_wait.hpp"
 
@@ -26,7 +26,7 @@ struct Once {
     double wait_s = 0.0;
 };
 
-/* The sets of buffers, and whose turn is next. */
+/* The sets of buffers, and which is used next. */
 struct Pairs {
     struct Pair {
         Buffer send;
@@ -69,7 +69,7 @@ Once run_once(const Bench& bench, Pairs& pairs, std::uint64_t steps) {
     const double first_s = clock.now_s();
     if (steps > 0) work(steps);
     once.alone_s = steps > 0 ? clock.now_s() - first_s : 0.0;
-    bench.chill(std::array{send.bytes(), receive.bytes()});
+    bench.evict_caches(std::array{send.bytes(), receive.bytes()});
     harness.send_value('.', peer);
     harness.receive_value<char>(peer);
 

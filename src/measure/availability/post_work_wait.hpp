@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Post-work-wait (COMB; Sandia's mpi_overhead): two ranks post a receive and a
-// send, work without a call to the MPI, and wait. While the work is shorter
-// than the transfer it costs nothing; then the time grows with it. Where the
-// two lines meet tells the overhead of the host, and the time of the wait after
-// much work tells whether a transfer advances with no call to the MPI at all.
+// send, work without a call to the MPI, and wait. While the work is shorter than the
+// transfer it adds nothing; beyond that the time grows with it. The point where the
+// two lines meet gives the overhead of the host, and the time of the wait after much
+// work shows whether a transfer progresses without a call to the MPI.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace lanewise::measure {
 
-/* The values of one amount of work, one a repetition, each of the slower rank. */
+/* The values of one amount of work, one per repetition, each of the slower rank. */
 struct Waited {
     std::uint64_t message_bytes = 0;
     double over_base = 0.0;      /* the amount asked for, over the time without work */

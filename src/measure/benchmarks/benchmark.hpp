@@ -23,7 +23,9 @@ using Entries = std::vector<Entry>;
 /* Every benchmark, in the order in which they are listed. */
 Entries benchmarks();
 
-constexpr Shape all_ranks(Blocks send, Blocks receive) { return {send, send, receive, receive}; }
+constexpr BufferShape all_ranks(Blocks send, Blocks receive) {
+    return {send, send, receive, receive};
+}
 
 /* The rank that the root's partner of a two-rank benchmark is. */
 inline int partner(const Exchange& e) { return (e.root + 1) % e.size; }
@@ -49,7 +51,7 @@ inline std::byte *slot(std::byte *buffer, const Exchange& e, int index) {
     return buffer + static_cast<std::size_t>(index) * e.message_bytes;
 }
 
-/* The ranks in an order that every rank draws alike, another for each turn. */
+/* The ranks in a random order, the same on every rank, another for each `turn`. */
 std::vector<int> shuffled_ranks(int size, int turn);
 
 /* The requests of one execution, kept so that no execution allocates. */
@@ -88,7 +90,7 @@ inline int post_sends(Exchange& e, Requests& requests, int peer, int tag, int co
     return MPI_SUCCESS;
 }
 
-/* What a peer gets of a window that is shared out among all others: at least one message. */
+/* The share of one peer in a window that is divided among all others: at least one message. */
 inline int share_of_window(const Exchange& e) { return std::max(1, e.window / (e.size - 1)); }
 
 /* Confirms to `peer` that its window has arrived; waits for that confirmation. */

@@ -2,7 +2,7 @@
 //
 // Exchange: all ranks in a ring, each sends to both neighbours and receives
 // from both, as the halo of a grid does. A rank moves four messages (IMB's
-// Exchange; paper 004, Fig. 4). The first block comes from the left.
+// Exchange; InfiniPath and XD1 2006, Fig. 4). The first block comes from the left.
 
 #include "measure/benchmarks/benchmark.hpp"
 

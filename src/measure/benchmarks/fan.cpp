@@ -61,8 +61,8 @@ int fan_out(Exchange& e) {
 }  // namespace
 
 Entries fan_benchmarks() {
-    constexpr Shape in{.send_others = Blocks::one, .receive_root = Blocks::window_or_ranks};
-    constexpr Shape out{.send_root = Blocks::one, .receive_others = Blocks::window};
+    constexpr BufferShape in{.send_others = Blocks::one, .receive_root = Blocks::window_or_ranks};
+    constexpr BufferShape out{.send_root = Blocks::one, .receive_others = Blocks::window};
     return {{.name = "fan_in_rate", .shape = in, .call = fan_in, .ranks_min = 2,
              .prepare = prepare_requests<1>, .messages = messages},
             {.name = "fan_out_rate", .shape = out, .call = fan_out, .ranks_min = 2,

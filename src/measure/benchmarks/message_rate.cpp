@@ -49,12 +49,12 @@ int peers_rate(Exchange& e) {
 }
 
 #ifdef LANEWISE_SIMULATED
-constexpr const char *preposted_lacks = "receives that can be withdrawn";
+constexpr const char *preposted_lacks = "receives that can be cancelled";
 #else
 constexpr const char *preposted_lacks = nullptr;
 #endif
 
-/* Receives that wait for the next execution; withdrawn where there is none. */
+/* Receives that wait for the next execution; cancelled where there is none. */
 struct Posted {
     Requests requests;
 

@@ -136,7 +136,7 @@ int completed(Exchange& e) {
 
 struct Named {
     const char *name;
-    Shape shape;
+    BufferShape shape;
     int (*call)(Exchange&);
     int (*prepare)(Exchange&);
 };

@@ -262,7 +262,7 @@ Entries pattern_entries() {
     constexpr auto one = Blocks::one;
     constexpr auto two = Blocks::two;
     constexpr auto each = Blocks::each_rank;
-    constexpr Shape to_root{one, one, each, Blocks::none};
+    constexpr BufferShape to_root{one, one, each, Blocks::none};
     return {
         {.name = "bidirectional_put", .shape = all_ranks(one, one), .call = bidirectional_put,
          .ranks_min = 2, .prepare = open_for_one},
@@ -345,7 +345,7 @@ int passive_put(Exchange& e) {
     return hear(e, e.root, passive_tag);
 }
 
-// The least of some times of the put alone, which the root tells the others.
+// The shortest of several times of the put alone, which the root broadcasts.
 int calibrate_passive_put(Exchange& e) {
     constexpr int trials = 7;
     const auto clock = monotonic_clock();

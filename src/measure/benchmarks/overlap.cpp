@@ -4,7 +4,7 @@
 // alone, then the wait. Reported is the time that it adds to the work: all of
 // its own where nothing overlaps, next to none where it advances by itself.
 // IMB's and OSU's overlap is 1 less this over the time alone (`ibcast` etc.).
-// Work is calibrated anew for each batch, on this rank and among its company.
+// Work is calibrated again for each batch, since the load of the machine changes.
 
 #include <algorithm>
 

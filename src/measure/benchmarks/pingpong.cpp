@@ -2,7 +2,8 @@
 //
 // Ping-pong between the root and the rank after it; every other rank waits.
 // Reported is half the round trip, the convention of NetPIPE, IMB and OSU
-// (paper 004, Figs. 1 and 2). `pingpong_any_source` does not say whom it hears.
+// (InfiniPath and XD1 2006, Figs. 1 and 2). `pingpong_any_source` receives from
+// MPI_ANY_SOURCE.
 
 #include "measure/benchmarks/benchmark.hpp"
 

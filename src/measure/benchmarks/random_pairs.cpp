@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Random pairs: the ranks are paired anew for each execution, all alike on every
+// Random pairs: each execution pairs the ranks differently, in the same way on every
 // rank. `unirandom_rate`: the first of a pair streams a window to the second,
 // which answers once; `birandom_rate`: both stream (IMB-P2P's Unirandom and
 // Birandom). A rank left over waits. The time of one message; its inverse is
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int tag = 15;
 constexpr int reply_tag = 16;
-constexpr int pairings = 64; /* drawn beforehand, then used in turn */
+constexpr int pairings = 64; /* drawn beforehand, then used in rotation */
 
 struct Role {
     int peer = MPI_PROC_NULL;

@@ -2,7 +2,8 @@
 //
 // Send-receive: all ranks in a ring, each sends to the right and receives from
 // the left in one call. A rank moves two messages (IMB's Sendrecv; the
-// bidirectional bandwidth of paper 004, Fig. 3, is twice the size by the time).
+// bidirectional bandwidth of InfiniPath and XD1 2006, Fig. 3, is twice the size by
+// the time).
 // `sendrecv_replace` does it in one buffer.
 
 #include "measure/benchmarks/benchmark.hpp"

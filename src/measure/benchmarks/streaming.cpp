@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Streaming: the root initiates a window of sends to the rank after it, which
-// answers once when all have arrived (paper 004, section 3: 160 sends, one
-// reply). The time of one message; the size by it is the streaming bandwidth,
+// answers once when all have arrived (InfiniPath and XD1 2006, section 3:
+// 160 sends, one reply). The time of one message; the size by it is the streaming bandwidth,
 // its inverse the message rate (Figs. 8 and 9). Each message has a place of its
 // own at the receiver: MPI forbids to receive several into one.
 

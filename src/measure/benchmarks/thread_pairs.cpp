@@ -40,7 +40,7 @@ class Second {
     ~Second() {
         if (thread_.joinable()) {
             ending_ = true;
-            meeting_.arrive_and_wait();
+            rendezvous_.arrive_and_wait();
             thread_.join();
         }
         for (auto& comm : comms_) {
@@ -54,25 +54,25 @@ class Second {
         }
         thread_ = std::thread([this] {
             for (;;) {
-                meeting_.arrive_and_wait();
+                rendezvous_.arrive_and_wait();
                 if (ending_) return;
                 code_ = play(mine_, comms_[1]);
-                meeting_.arrive_and_wait();
+                rendezvous_.arrive_and_wait();
             }
         });
         return MPI_SUCCESS;
     }
     int execute(Exchange& e) {
-        meeting_.arrive_and_wait();
+        rendezvous_.arrive_and_wait();
         const int code = play(e, comms_[0]);
-        meeting_.arrive_and_wait();
+        rendezvous_.arrive_and_wait();
         return first_failure({code, code_});
     }
 
   private:
     Exchange mine_;
     std::array<MPI_Comm, threads> comms_ = {MPI_COMM_NULL, MPI_COMM_NULL};
-    std::barrier<> meeting_{threads};
+    std::barrier<> rendezvous_{threads};
     std::atomic<bool> ending_ = false;
     int code_ = MPI_SUCCESS;
     std::thread thread_;

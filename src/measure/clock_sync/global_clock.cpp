@@ -10,9 +10,6 @@
 #include <cmath>
 #include <functional>
 
-#include "measure/clock_sync/bracket.hpp"
-#include "measure/clock_sync/lessons.hpp"
-
 namespace lanewise::measure {
 namespace {
 
@@ -25,7 +22,7 @@ constexpr int fit_points_min = 20;
 
 using Now = std::function<double()>;
 
-// What one who asks sends: a question, or that there are no more.
+// What a client sends: a question, or that there are no more.
 constexpr char question = '?';
 constexpr char enough = '.';
 
@@ -44,13 +41,13 @@ Offset ask(const Harness& harness, int peer, int exchanges, const Now& now) {
     return bracket.offset();
 }
 
-// The pupil's offsets to the teacher's global time, spread over the span. The
-// span begins when the teacher is ready: one who is still busy would push all
+// The client's offsets to the reference's global time, spread over the span. The
+// span begins when the reference is ready: one that is still busy would push all
 // later offsets together and leave the slope to chance.
-ClockModel learn(const Harness& harness, int teacher, const Clock& clock,
+ClockModel learn_clock(const Harness& harness, int reference, const Clock& clock,
                  const SyncOptions& options) {
     std::vector<Offset> offsets;
-    harness.receive_value<char>(teacher);
+    harness.receive_value<char>(reference);
     const double begin_s = clock.now_s();
     const double pause_s = options.span_s / options.fit_points;
     for (int i = 0; i < options.fit_points; ++i) {
@@ -58,29 +55,29 @@ ClockModel learn(const Harness& harness, int teacher, const Clock& clock,
         if (i >= fit_points_min && clock.now_s() > begin_s + options.span_s) break;
         while (clock.now_s() < begin_s + i * pause_s) sched_yield();
         offsets.push_back(
-            ask(harness, teacher, options.exchanges, [&] { return clock.now_s(); }));
+            ask(harness, reference, options.exchanges, [&] { return clock.now_s(); }));
     }
-    harness.send_value(enough, teacher);
+    harness.send_value(enough, reference);
     return fit_clock(offsets);
 }
 
-void teach(const Harness& harness, int pupil, const Clock& clock, const ClockModel& model) {
-    harness.send_value('!', pupil);
-    answer(harness, pupil, [&] { return model.global_s(clock.now_s()); });
+void serve_clock(const Harness& harness, int client, const Clock& clock, const ClockModel& model) {
+    harness.send_value('!', client);
+    answer(harness, client, [&] { return model.global_s(clock.now_s()); });
 }
 
-// HCA3 over `members`. Where ranks share processors the lessons are held one at
-// a time and all others sleep, since a rank that waits for a processor in the
-// middle of an exchange reads the wrong time.
-ClockModel hold_lessons(const Harness& harness, const std::vector<int>& members,
-                        const Clock& clock, const SyncOptions& options) {
+// HCA3 over `members`. Where ranks share processors, one pair at a time exchanges
+// time stamps while all others sleep, since a rank that waits for a processor in
+// the middle of an exchange reads the wrong time.
+ClockModel synchronise_members(const Harness& harness, const std::vector<int>& members,
+                               const Clock& clock, const SyncOptions& options) {
     ClockModel model;
     for (const auto& round : hca3_rounds(static_cast<int>(members.size()))) {
-        for (const auto& lesson : round) {
-            const int teacher = members[static_cast<std::size_t>(lesson.teacher)];
-            const int pupil = members[static_cast<std::size_t>(lesson.pupil)];
-            if (harness.rank() == teacher) teach(harness, pupil, clock, model);
-            if (harness.rank() == pupil) model = learn(harness, teacher, clock, options);
+        for (const auto& pair : round) {
+            const int reference = members[static_cast<std::size_t>(pair.reference)];
+            const int client = members[static_cast<std::size_t>(pair.client)];
+            if (harness.rank() == reference) serve_clock(harness, client, clock, model);
+            if (harness.rank() == client) model = learn_clock(harness, reference, clock, options);
             if (options.waiting == Waiting::asleep) harness.sleeping_barrier();
         }
     }
@@ -106,6 +103,24 @@ std::vector<int> host_leaders(const Harness& harness) {
 
 }  // namespace
 
+std::vector<std::vector<SyncPair>> hca3_rounds(int member_count) {
+    std::vector<std::vector<SyncPair>> rounds;
+    int whole = 1;
+    while (2 * whole <= member_count) whole *= 2;
+    for (int half = whole / 2; half >= 1; half /= 2) {
+        auto& round = rounds.emplace_back();
+        for (int reference = 0; reference < whole; reference += 2 * half) {
+            round.push_back({reference, reference + half});
+        }
+    }
+    if (whole == member_count) return rounds;
+    auto& last = rounds.emplace_back();
+    for (int client = whole; client < member_count; ++client) {
+        last.push_back({client - whole, client});
+    }
+    return rounds;
+}
+
 GlobalClock GlobalClock::synchronise(const Harness& harness, const Clock& clock,
                                      const SyncOptions& options) {
     GlobalClock global;
@@ -120,7 +135,7 @@ GlobalClock GlobalClock::synchronise(const Harness& harness, const Clock& clock,
         if (leaders[static_cast<std::size_t>(r)] == r) members.push_back(r);
     }
     const int leader = leaders[static_cast<std::size_t>(harness.rank())];
-    global.model_ = hold_lessons(harness, members, clock, options);
+    global.model_ = synchronise_members(harness, members, clock, options);
     if (leader == harness.rank()) {
         for (int r = 0; r < harness.size(); ++r) {
             const bool mine = leaders[static_cast<std::size_t>(r)] == leader && r != leader;

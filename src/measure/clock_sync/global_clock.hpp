@@ -3,8 +3,8 @@
 // Global clock: one time for all ranks of a communicator.
 //
 // HCA3 (Hunold and Carpen-Amarie, "Hierarchical Clock Synchronization in MPI",
-// CLUSTER 2018): rank 0's time spreads down a tree (lessons.hpp), each teacher
-// answering with its own global time, so that models need not be merged. A
+// CLUSTER 2018): rank 0's time spreads down a tree, each reference answering with
+// its own global time, so that models need not be merged. A
 // model is a line through offsets measured over a span, so drift is removed.
 // Where all ranks of a host read one clock, only the first rank of each host
 // takes part and hands its line to the others (the hierarchical form).
@@ -23,6 +23,20 @@
 #include "measure/harness.hpp"
 
 namespace lanewise::measure {
+
+/* A member that learns the time, and the one it learns from. */
+struct SyncPair {
+    int reference = 0;
+    int client = 0;
+};
+
+/*
+ * The rounds of HCA3 for `member_count` members, numbered from 0, who has the
+ * time. In round i = k..1 of k = floor(log2 n), member r with r mod 2^i = 0 is the
+ * reference of member r + 2^(i-1); members from 2^k on learn in one more round from
+ * r - 2^k. Every reference has learned before. Pure.
+ */
+std::vector<std::vector<SyncPair>> hca3_rounds(int member_count);
 
 /* What ranks do while they are not needed. */
 enum class Waiting { awake, asleep };
@@ -51,7 +65,7 @@ class GlobalClock {
     double synchronised_at_s_ = 0.0;
 };
 
-/* Largest disagreement with rank 0 over a sample of ranks, measured anew. Collective. */
+/* Largest disagreement with rank 0 over a sample of ranks, measured again. Collective. */
 struct Residual {
     double residual_s = 0.0;
     double uncertainty_s = 0.0;

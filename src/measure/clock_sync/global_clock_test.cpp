@@ -131,7 +131,7 @@ TEST(Residual, IsSmallAfterSynchronisation) {
     EXPECT_GE(residual.uncertainty_s, 0.0);
 }
 
-// Clocks said to be one, so that nothing is learnt about them, but 20 ms apart.
+// Clocks that are declared to be one, and are therefore not synchronised, but lie 20 ms apart.
 TEST(Residual, SeesAModelThatIsWrong) {
     const Harness harness(MPI_COMM_WORLD);
     if (harness.size() < 2) GTEST_SKIP() << "one rank agrees with itself";

@@ -39,14 +39,12 @@ int reduce(Exchange& e) {
                                                       e.root, e.comm);
 }
 
-constexpr Shape from_root{.send_root = Blocks::each_rank,
-                          .receive_root = Blocks::one,
-                          .receive_others = Blocks::one};
-constexpr Shape to_root{.send_root = Blocks::one,
-                        .send_others = Blocks::one,
-                        .receive_root = Blocks::each_rank};
-constexpr Shape vector{.send_root = Blocks::one, .send_others = Blocks::one};
-constexpr Shape folded{
+constexpr BufferShape from_root{
+    .send_root = Blocks::each_rank, .receive_root = Blocks::one, .receive_others = Blocks::one};
+constexpr BufferShape to_root{
+    .send_root = Blocks::one, .send_others = Blocks::one, .receive_root = Blocks::each_rank};
+constexpr BufferShape vector{.send_root = Blocks::one, .send_others = Blocks::one};
+constexpr BufferShape folded{
     .send_root = Blocks::one, .send_others = Blocks::one, .receive_root = Blocks::one};
 
 template <typename F>

@@ -58,7 +58,7 @@ int exscan(Exchange& e) {
 
 int barrier(Exchange& e) { return reinterpret_cast<lw_barrier_fn>(e.function)(e.comm); }
 
-constexpr Shape shape(Blocks send, Blocks receive) { return {send, send, receive, receive}; }
+constexpr BufferShape shape(Blocks send, Blocks receive) { return {send, send, receive, receive}; }
 
 template <typename F>
 Function erase(F function) {

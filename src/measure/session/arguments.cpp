@@ -119,7 +119,7 @@ void declare_output(Options& options, Arguments& arguments) {
     options.flag("--list", arguments.list, "print the operations");
 }
 
-// Subjects besides operations and meetings.
+// Subjects besides operations and pairings.
 const Choice<Subject> *find_alone(const std::string& name) {
     static constexpr Choice<Subject> subjects[] = {{Subject::clock, "clock"},
                                                    {Subject::polling, "polling"},
@@ -152,12 +152,12 @@ Outcome read_intervals(const std::string& text, Arguments& arguments) {
 
 Outcome choose_subject(const Texts& texts, Arguments& arguments) {
     for (const auto& name : texts.operations) {
-        arguments.trip = measure::find_trip(name);
+        arguments.round_trip = measure::find_round_trip(name);
         const auto *alone = find_alone(name);
-        if (arguments.trip || alone) {
+        if (arguments.round_trip || alone) {
             if (texts.operations.size() > 1 || !arguments.libraries.empty())
                 return usage("\"" + name + "\" is measured by itself; run it separately");
-            arguments.subject = arguments.trip ? Subject::meetings : alone->id;
+            arguments.subject = arguments.round_trip ? Subject::pair_rounds : alone->id;
             return Done{};
         }
         if (find_entry(name)) continue;
@@ -223,7 +223,8 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
     const auto buffers = read_buffers(texts.buffers);
     if (!buffers) return buffers.failure();
     arguments.options.buffers = *buffers;
-    const bool own = arguments.subject == Subject::meetings || arguments.subject == Subject::clock;
+    const bool own =
+        arguments.subject == Subject::pair_rounds || arguments.subject == Subject::clock;
     if (own && !measure::are_plain(*buffers))
         return usage("\"" + texts.operations.front() +
                      "\" has messages of the harness; --buffers "

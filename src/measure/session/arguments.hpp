@@ -13,16 +13,16 @@
 #include "base/result.hpp"
 
 namespace lanewise::measure {
-struct Trip;
+struct RoundTrip;
 }
 
 namespace lanewise::measure::session {
 
-enum class Subject { operations, meetings, clock, polling, post_work_wait };
+enum class Subject { operations, pair_rounds, clock, polling, post_work_wait };
 
 struct Arguments {
     Subject subject = Subject::operations;
-    const measure::Trip *trip = nullptr; /* what is done in meetings */
+    const measure::RoundTrip *round_trip = nullptr; /* what is done in pairings */
     std::vector<std::string> operations;
     std::vector<std::string> libraries; /* LIBRARY.so:SYMBOL */
     std::vector<std::uint64_t> sizes_bytes;

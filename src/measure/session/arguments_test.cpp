@@ -103,8 +103,8 @@ TEST(Arguments, SplitWeightsAtCommas) {
 TEST(Arguments, KnowSubjectsBesideOperations) {
     for (const auto *name : {"pairs", "triplets", "trains", "sends", "receives"}) {
         const auto arguments = accepted({name, "--sizes", "8"});
-        EXPECT_EQ(arguments.subject, Subject::meetings);
-        EXPECT_STREQ(arguments.trip->name, name);
+        EXPECT_EQ(arguments.subject, Subject::pair_rounds);
+        EXPECT_STREQ(arguments.round_trip->name, name);
     }
     EXPECT_EQ(accepted({"clock"}).subject, Subject::clock);
     EXPECT_EQ(accepted({"polling"}).subject, Subject::polling);

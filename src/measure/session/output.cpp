@@ -67,15 +67,15 @@ void Output::print_row(const Json& record) {
         return print_event(std::move(event), "point");
     }
     const auto operation = record["operation"].get<std::string>();
-    const bool meeting = record.contains("peer");
+    const bool pairing = record.contains("peer");
     if (operation != operation_) {
         fmt::print("\n# {}\n# {:<8}{}{:>18}{:>18}{:>18}{:>12}\n", operation, "Size",
-                   meeting ? fmt::format("{:>18}", "Ranks") : "", "Median Latency(us)", "Low(us)",
+                   pairing ? fmt::format("{:>18}", "Ranks") : "", "Median Latency(us)", "Low(us)",
                    "High(us)", "Reps");
         operation_ = operation;
     }
     std::string ranks;
-    if (meeting) {
+    if (pairing) {
         ranks = fmt::format("{}-{}", record["root"].get<int>(), record["peer"].get<int>());
         if (record.contains("second_peer"))
             ranks += fmt::format(",{}", record["second_peer"].get<int>());

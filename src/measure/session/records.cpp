@@ -172,9 +172,9 @@ std::string task_key(const std::string& operation, std::uint64_t message_bytes) 
 }
 
 std::size_t task_points(const std::string& operation, std::size_t ranks) {
-    const auto *trip = measure::find_trip(operation);
-    if (!trip) return 1;
-    return ranks * (ranks - 1) * (trip->peers == 2 ? ranks - 2 : 1) / 2;
+    const auto *round_trip = measure::find_round_trip(operation);
+    if (!round_trip) return 1;
+    return ranks * (ranks - 1) * (round_trip->peers == 2 ? ranks - 2 : 1) / 2;
 }
 
 Result<Unfinished> read_unfinished(const std::string& path, const Json& context) {

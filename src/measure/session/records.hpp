@@ -26,10 +26,10 @@ Json polling_record(const measure::PollingPlan& plan, const measure::Polled& pol
 Json waiting_record(const measure::Waited& waited);
 Json end_record(std::size_t points, double elapsed_s);
 
-/* What is measured in one go: an operation at one size, or all meetings at one size. */
+/* What is measured in one go: an operation at one size, or all pairings at one size. */
 std::string task_key(const std::string& operation, std::uint64_t message_bytes);
 
-/* How many points such a task makes: one, or one a meeting of `ranks`. */
+/* How many points such a task makes: one, or one a pairing of `ranks`. */
 std::size_t task_points(const std::string& operation, std::size_t ranks);
 
 /* An interrupted file: the tasks it holds whole and where to go on writing. */

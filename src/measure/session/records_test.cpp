@@ -202,7 +202,7 @@ TEST_F(UnfinishedFile, WithRecordsOfStrangeTypesEndsBeforeThem) {
     }
 }
 
-TEST(TaskPoints, CountTheMeetingsOfAllRanks) {
+TEST(TaskPoints, CountThePairingsOfAllRanks) {
     EXPECT_EQ(task_points("scatter", 8), 1u);
     EXPECT_EQ(task_points("pairs", 8), 28u);
     EXPECT_EQ(task_points("triplets", 8), 168u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // See session.hpp. What is measured in one go is a task: a group of points of
-// operations, or all meetings at one size.
+// operations, or all pairings at one size.
 
 #include "measure/session/session.hpp"
 
@@ -15,7 +15,7 @@
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
 #include "measure/curve.hpp"
-#include "measure/meetings.hpp"
+#include "measure/round_trips.hpp"
 #include "measure/validate.hpp"
 #include "measure/session/availability.hpp"
 #include "measure/session/output.hpp"
@@ -79,8 +79,8 @@ std::size_t count_points(const Arguments& arguments, const std::vector<Operation
     if (arguments.subject == Subject::clock) return 0;
     if (arguments.subject == Subject::polling || arguments.subject == Subject::post_work_wait)
         return availability_records(arguments);
-    if (arguments.subject == Subject::meetings)
-        return arguments.sizes_bytes.size() * task_points(arguments.trip->name, ranks);
+    if (arguments.subject == Subject::pair_rounds)
+        return arguments.sizes_bytes.size() * task_points(arguments.round_trip->name, ranks);
     std::size_t points = 0;
     std::string note;
     for (const auto& operation : operations) {
@@ -154,24 +154,24 @@ Outcome measure_curves(Session& session, const std::vector<Operation>& operation
     return agree(session.bench, session.written);
 }
 
-Outcome measure_meetings(Session& session) {
+Outcome measure_pair_rounds(Session& session) {
     const auto& arguments = session.arguments;
-    const auto& trip = *arguments.trip;
-    const std::string name = trip.name;
+    const auto& round_trip = *arguments.round_trip;
+    const std::string name = round_trip.name;
     const int ranks = session.bench.harness().size();
-    auto rounds = measure::rounds_of(trip, ranks);
+    auto rounds = measure::rounds_of(round_trip, ranks);
     if (rounds.empty())
         return Failure{LW_ERR_ARGUMENT, name + " need more than " + std::to_string(ranks) +
                                             " ranks; start at least " +
-                                            std::to_string(trip.peers + 1)};
+                                            std::to_string(round_trip.peers + 1)};
     if (arguments.order == LW_ORDER_SEQUENTIAL) rounds = measure::one_by_one(rounds);
     for (const auto bytes : arguments.sizes_bytes) {
         if (session.done.contains(task_key(name, bytes))) continue;
         const auto reply = arguments.reply == "same" ? bytes : *parse_size(arguments.reply);
-        const auto measured = measure::measure_meetings(
-            session.bench, {rounds, bytes, trip.answers ? reply : 0, &trip});
+        const auto measured = measure::measure_pair_rounds(
+            session.bench, {rounds, bytes, round_trip.answers ? reply : 0, &round_trip});
         if (!measured) return measured.failure();
-        for (const auto& meeting : *measured) keep(session, session.next++, name, meeting);
+        for (const auto& pairing : *measured) keep(session, session.next++, name, pairing);
     }
     return agree(session.bench, session.written);
 }
@@ -251,8 +251,8 @@ Outcome measure_subject(Session& session, const std::vector<Operation>& operatio
     switch (session.arguments.subject) {
         case Subject::clock:
             return measure_clock(session);
-        case Subject::meetings:
-            return measure_meetings(session);
+        case Subject::pair_rounds:
+            return measure_pair_rounds(session);
         case Subject::polling:
             return agree(session.bench,
                          measure_polling(session.arguments, session.bench, session.output));

@@ -2,12 +2,12 @@
 //
 // Start by Round-Time (Hunold and Carpen-Amarie, 2018): before each repetition
 // rank 0 broadcasts a deadline on the global clock and every rank spins until
-// it. A late rank costs one repetition, not a cascade of windows.
+// it. A late rank costs one repetition rather than a cascade of windows.
 //
-// The slack before the deadline adapts, since a fixed one was seen to be
-// missed by every repetition of a run: half as much again after a late start,
-// half a percent less after one on time, never less than a broadcast takes.
-// The barrier before each repetition carries the news, at no further cost.
+// The slack before the deadline adapts, since with a fixed one every repetition of
+// a run was seen to be late: it grows by half after a late start, shrinks by half a
+// percent after one on time, and is never less than a broadcast takes. The barrier
+// before each repetition reports late starts at no further cost.
 
 #include <algorithm>
 #include <memory>

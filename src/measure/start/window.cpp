@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Start by windows: repetition i begins at start + i W on the global clock
-// (SKaMPI). A rank that sees its window already begun is late, and the
-// repetition is dropped. W begins at three times what a repetition takes and
-// doubles after a batch in which more than a quarter was late.
+// (SKaMPI). A rank that finds its window already begun is late, and the repetition
+// is dropped. W is at first three times the length of a repetition, and doubles
+// after a batch in which more than a quarter of the repetitions were late.
 
 #include <algorithm>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Global timing: the last end less the first start, on the global clock. The
-// closest to the definition (paper 000, section 2), and as good as the clock.
+// closest to the definition (MPIBlib 2008, section 2), and as good as the clock.
 
 #include "measure/timing/timing.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Maximum timing: each rank times the operation on its own clock, and the
-// longest time counts (paper 000, section 2.1). The reduction is deferred to
+// longest time counts (MPIBlib 2008, section 2.1). The reduction is deferred to
 // the end of the batch, one vector for all its repetitions: it gives the same
 // values at about half the cost of a reduction after each.
 

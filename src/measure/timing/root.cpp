@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Root timing: the time at the root until every rank has confirmed completion,
-// less what the confirmation takes by itself (paper 000, section 2.1). The
-// confirmation is the harness's barrier; an operation that completes at its
-// root needs none. Confirmation and operation may overlap, so very small
-// messages can come out too short, even negative: such values are kept.
+// less the time of the confirmation alone (MPIBlib 2008, section 2.1). The
+// confirmation is the harness's barrier; an operation that completes at its root
+// needs none. Confirmation and operation may overlap, so the time of a very small
+// message can be too short or even negative; such values are kept.
 
 #include <limits>
 

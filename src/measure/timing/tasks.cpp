@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Individual tasks: what the operation takes for one rank at a time, by the
-// root's clock alone (de Supinski and Karonis, HPDC 1999; paper 000, section
-// 2.1). For broadcast and scatter, the root executes the operation and waits
-// for an acknowledgement from rank i, then subtracts the acknowledgement's
-// one-way time. For gather the mirror image: the root gives rank i, alone held
-// back, the word to begin, and subtracts the one-way time of the word. The
-// acknowledgement keeps successive executions from overlapping. The longest
-// task is the time of the operation; one repetition is one sweep over i.
+// Individual tasks: the time of the operation for one rank at a time, by the root's
+// clock alone (de Supinski and Karonis, HPDC 1999; MPIBlib 2008, section 2.1). For
+// broadcast and scatter, the root executes the operation, waits for an
+// acknowledgement from rank i, and subtracts the one-way time of the
+// acknowledgement. Gather is the reverse: rank i alone waits until the root tells it
+// to begin, and the one-way time of that message is subtracted. The acknowledgement
+// keeps successive executions from overlapping. The longest task is the time of the
+// operation; one repetition is one sweep over i.
 
 #include <algorithm>
 #include <limits>

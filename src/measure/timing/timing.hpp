@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What timing methods share: the loop over the repetitions, and the one
-// reduction after it that tells every rank the same batch. A method is one file
-// of this folder and one line in registry.cpp.
+// reduction after it that gives every rank the same batch. A method is one file of
+// this folder and one line in registry.cpp.
 
 #pragma once
 
