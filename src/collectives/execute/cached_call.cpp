@@ -104,8 +104,10 @@ bool is_predefined_type(MPI_Datatype type) {
                                        MPI_C_DOUBLE_COMPLEX,
                                        MPI_C_LONG_DOUBLE_COMPLEX,
                                        MPI_CXX_BOOL,
+#ifndef LANEWISE_SIMULATED  // SMPI declares these two and does not define them
                                        MPI_CXX_FLOAT_COMPLEX,
                                        MPI_CXX_DOUBLE_COMPLEX,
+#endif
                                        MPI_FLOAT_INT,
                                        MPI_DOUBLE_INT,
                                        MPI_2INT,
