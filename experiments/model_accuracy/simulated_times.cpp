@@ -20,7 +20,7 @@
 #include "base/json.hpp"
 #include "base/sizes.hpp"
 #include "collectives/execute/execute.hpp"
-#include "measure/harness.hpp"
+#include "measure/harness/harness.hpp"
 
 namespace {
 

@@ -19,8 +19,8 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "measure/clock_sync/global_clock.hpp"
-#include "measure/harness.hpp"
-#include "measure/operation.hpp"
+#include "measure/harness/harness.hpp"
+#include "measure/harness/operation.hpp"
 #include "measure/repetition.hpp"
 
 namespace lanewise::measure {

@@ -8,7 +8,7 @@
 #include <climits>
 
 #include "base/host.hpp"
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 #include "testing/measuring.hpp"
 
 namespace lanewise::measure {

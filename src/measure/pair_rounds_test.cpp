@@ -24,7 +24,7 @@ bool disjoint(const Round& round) {
 
 using Key = std::pair<int, std::vector<int>>;
 
-std::map<Key, int> count_meetings(const std::vector<Round>& rounds) {
+std::map<Key, int> count_pairings(const std::vector<Round>& rounds) {
     std::map<Key, int> counts;
     for (const auto& round : rounds) {
         for (const auto& pairing : round) ++counts[{pairing.sender, pairing.peers}];
@@ -34,7 +34,7 @@ std::map<Key, int> count_meetings(const std::vector<Round>& rounds) {
 
 TEST(PairRounds, HoldEveryPairOnceForEveryNumberOfRanks) {
     for (int n = 0; n <= 200; ++n) {
-        const auto counts = count_meetings(pair_rounds(n));
+        const auto counts = count_pairings(pair_rounds(n));
 
         ASSERT_EQ(counts.size(), static_cast<std::size_t>(n * (n - 1) / 2)) << n << " ranks";
         for (const auto& [key, count] : counts) {
@@ -67,7 +67,7 @@ TEST(PairRounds, AreNoneForALoneRank) {
 
 TEST(TripletRounds, HoldEverySenderWithEveryTwoPeersOnce) {
     for (int n = 0; n <= 12; ++n) {
-        const auto counts = count_meetings(triplet_rounds(n));
+        const auto counts = count_pairings(triplet_rounds(n));
 
         const int experiments = n * (n - 1) * (n - 2) / 2;
         ASSERT_EQ(counts.size(), static_cast<std::size_t>(std::max(experiments, 0))) << n;

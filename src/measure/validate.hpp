@@ -7,8 +7,8 @@
 
 #pragma once
 
-#include "measure/harness.hpp"
-#include "measure/operation.hpp"
+#include "measure/harness/harness.hpp"
+#include "measure/harness/operation.hpp"
 
 namespace lanewise::measure {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 #include "measure/round_trips.hpp"
 #include "measure/session/arguments.hpp"
 #include "measure/session/session.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/launcher.hpp"
-#include "measure/harness.hpp"
+#include "measure/harness/harness.hpp"
 #include "tools/program.hpp"
 
 namespace lanewise::tools {

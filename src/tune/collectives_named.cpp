@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 
 namespace lanewise::tune {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 #include "tune/collectives_named.hpp"
 
 namespace lanewise::tune {

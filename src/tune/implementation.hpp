@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "collectives/algorithm.hpp"
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 
 namespace lanewise::tune {
 

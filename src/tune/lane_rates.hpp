@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "measure/harness.hpp"
+#include "measure/harness/harness.hpp"
 #include "model/platform/platform.hpp"
 
 namespace lanewise::tune {

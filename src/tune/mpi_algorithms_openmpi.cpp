@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "measure/harness.hpp"
+#include "measure/harness/harness.hpp"
 #include "tune/control_variable.hpp"
 #include "tune/mpi_algorithms.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "base/json.hpp"
 #include "collectives/algorithm.hpp"
-#include "measure/harness.hpp"
+#include "measure/harness/harness.hpp"
 #include "tune/mpi_algorithms.hpp"
 
 namespace lanewise::tune {

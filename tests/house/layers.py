@@ -82,6 +82,45 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
         "platform": {"models", "samples", "simulation", "lanes"},
         "fit": {"platform", "models", "samples", "simulation", "schedule"},
     },
+    "measure": {
+        "harness": set(),
+        "clock_sync": {"harness"},
+        "benchmarks": {"harness"},
+        "operations": {"benchmarks", "harness"},
+        "": {"benchmarks", "clock_sync", "harness"},
+        "start": {""},
+        "timing": {""},
+        "availability": {"", "harness"},
+        "session": {"", "availability", "harness"},
+    },
+    "collectives": {
+        "": set(),
+        "lanes": {""},
+        "alltoall": {""},
+        "barrier": {""},
+        "bcast": {"", "lanes"},
+        "gather": {"", "lanes"},
+        "scatter": {"", "lanes"},
+        "reduce": {""},
+        "reduce_scatter": {"", "reduce", "scatter"},
+        "allgather": {"", "lanes"},
+        "allreduce": {"", "bcast", "lanes", "reduce", "reduce_scatter"},
+        "checker": {""},
+        "report": {"", "checker"},
+        "execute": {""},
+        "tuned": {"", "execute"},
+    },
+    "verbs": {"proto": set(), "port": {"proto"}, "abi": {"port", "proto"}},
+    "wavefront": {
+        "layout": set(),
+        "plan": {"layout"},
+        "kernel": {"layout"},
+        "store": {"layout", "plan"},
+        "run": {"kernel", "layout", "plan", "store"},
+        "ranks": {"kernel", "plan", "run", "store"},
+        "commands": {"layout", "plan", "run", "store"},
+        "api": {"run", "store"},
+    },
 }
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
@@ -222,7 +261,7 @@ def _module_graph(root: Path) -> Graph:
     graph: Graph = {}
     for name, path in modules.items():
         wanted = _imported_names(ast.parse((root / path).read_text(encoding="utf-8")), path)
-        found = {_module_in(modules, wish) for wish in wanted}
+        found = {_module_in(modules, name) for name in wanted}
         # A package's own file is run before each of its modules, and is no part of a circle.
         graph[name] = {other for other in found if other and not name.startswith(other + ".")}
     return graph

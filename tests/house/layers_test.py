@@ -42,6 +42,12 @@ def test_folders_of_a_part_include_only_what_stands_below_them() -> None:
     assert not offences, "\n".join(offences)
 
 
+def test_nothing_depends_on_itself() -> None:
+    offences = layers.circle_offences(tree.ROOT)
+
+    assert not offences, "\n".join(offences)
+
+
 ALLOWED = {
     "below": ("src/measure/timing/root.cpp", '#include "base/units.hpp"\n'),
     "itself": ("src/measure/timing/root.cpp", '#include "measure/pairs.hpp"\n'),
@@ -50,7 +56,7 @@ ALLOWED = {
     "a test, what tests share": ("src/measure/bench_test.cpp", '#include "testing/wire.hpp"\n'),
     "experiments see the product": ("experiments/a/a.cpp", '#include "measure/pairs.hpp"\n'),
     "what experiments share": ("experiments/a/a.cpp", '#include "experiments/batch.hpp"\n'),
-    "MPI in measure": ("src/measure/harness.cpp", "#include <mpi.h>\n"),
+    "MPI in measure": ("src/measure/harness/harness.cpp", "#include <mpi.h>\n"),
     "public without MPI": ("src/base/status.cpp", "#include <lanewise/status.h>\n"),
 }
 

@@ -69,7 +69,8 @@ RETIRED = (
             "src/verbs/abi/device_node.c",
         ),
     ),
-    Retired("thickness|looks? far", "stencil radius"),
+    # Plotly calls the width of an error bar its thickness.
+    Retired("thickness|looks? far", "stencil radius", ("python/lanewise/report/",)),
     Retired("beyond doubt", "statistically significant"),
     Retired("held back", "held out"),
     Retired("becomes? the truth", "commit"),

@@ -7,7 +7,7 @@
 
 #include "measure/availability/polling.hpp"
 #include "measure/availability/post_work_wait.hpp"
-#include "measure/work.hpp"
+#include "measure/harness/work.hpp"
 #include "testing/measuring.hpp"
 
 namespace lanewise::measure {

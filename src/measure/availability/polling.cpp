@@ -12,7 +12,7 @@
 
 #include "base/sizes.hpp"
 #include "measure/validate.hpp"
-#include "measure/work.hpp"
+#include "measure/harness/work.hpp"
 
 namespace lanewise::measure {
 namespace {

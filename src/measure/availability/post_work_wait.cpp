@@ -11,7 +11,7 @@
 #include "base/sizes.hpp"
 #include "base/statistics.hpp"
 #include "measure/validate.hpp"
-#include "measure/work.hpp"
+#include "measure/harness/work.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 
 namespace lanewise::measure {
 

@@ -29,7 +29,7 @@
 #include <cstdint>
 
 #include "measure/benchmarks/benchmark.hpp"
-#include "measure/work.hpp"
+#include "measure/harness/work.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "measure/benchmarks/benchmark.hpp"
-#include "measure/work.hpp"
+#include "measure/harness/work.hpp"
 
 namespace lanewise::measure {
 namespace {

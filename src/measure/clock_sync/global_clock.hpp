@@ -20,7 +20,7 @@
 
 #include "base/clock.hpp"
 #include "measure/clock_sync/clock_model.hpp"
-#include "measure/harness.hpp"
+#include "measure/harness/harness.hpp"
 
 namespace lanewise::measure {
 

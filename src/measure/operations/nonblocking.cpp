@@ -3,7 +3,7 @@
 // The nonblocking collectives, each started and waited for at once: what the
 // operation costs when nothing is done meanwhile.
 
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 
 namespace lanewise::measure {
 namespace {

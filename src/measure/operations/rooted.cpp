@@ -3,7 +3,7 @@
 // Operations with a root: scatter(v), gather(v), bcast, reduce. Any function
 // with the MPI's signature may stand in for the MPI's own.
 
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -2,7 +2,7 @@
 //
 // Operations without a root: all ranks give and all ranks get.
 
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 #include <string_view>
 
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 
 namespace lanewise::measure::session {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/json.hpp"
-#include "measure/harness.hpp"
+#include "measure/harness/harness.hpp"
 
 namespace lanewise::measure {
 

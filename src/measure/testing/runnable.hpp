@@ -6,7 +6,7 @@
 
 #include <mpi.h>
 
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 
 namespace lanewise::testing {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "verbs/proto/connection/migration.hpp"
-#include "verbs/proto/memory/scatter.hpp"
+#include "verbs/proto/queues/scatter.hpp"
 
 namespace lanewise::verbs {
 namespace {

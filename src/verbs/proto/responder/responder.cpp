@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "verbs/proto/memory/scatter.hpp"
+#include "verbs/proto/queues/scatter.hpp"
 #include "verbs/proto/wire/bytes.hpp"
 
 namespace lanewise::verbs {

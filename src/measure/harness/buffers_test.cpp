@@ -3,7 +3,7 @@
 // Buffers have the property that was asked for: seen in addresses, in what the
 // kernel says of the mapping, and in how long memory takes to answer.
 
-#include "measure/buffers.hpp"
+#include "measure/harness/buffers.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 
 #include "base/clock.hpp"
 #include "base/statistics.hpp"
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 
 namespace lanewise::measure {
 namespace {

@@ -2,7 +2,7 @@
 //
 // See harness.hpp. One tag suffices: messages between two ranks keep their order.
 
-#include "measure/harness.hpp"
+#include "measure/harness/harness.hpp"
 
 #include <unistd.h>
 

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "measure/buffers.hpp"
+#include "measure/harness/buffers.hpp"
 
 namespace lanewise::measure {
 

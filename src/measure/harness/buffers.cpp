@@ -2,7 +2,7 @@
 //
 // See buffers.hpp.
 
-#include "measure/buffers.hpp"
+#include "measure/harness/buffers.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

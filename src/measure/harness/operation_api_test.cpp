@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 #include "testing/measuring.hpp"
 
 namespace lanewise::measure {

@@ -4,7 +4,7 @@
 // memory, not by time: after round k every rank must see the arrivals of all
 // in round k, while ranks dawdle by random amounts to provoke an early exit.
 
-#include "measure/harness.hpp"
+#include "measure/harness/harness.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

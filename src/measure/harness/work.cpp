@@ -2,7 +2,7 @@
 //
 // See work.hpp.
 
-#include "measure/work.hpp"
+#include "measure/harness/work.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -3,7 +3,7 @@
 // See operation.hpp. Messages above INT_MAX bytes are described by one element
 // of a derived type, so that every count stays 1.
 
-#include "measure/operation.hpp"
+#include "measure/harness/operation.hpp"
 
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "verbs/proto/memory/scatter.hpp"
+#include "verbs/proto/queues/scatter.hpp"
 
 #include <algorithm>
 #include <cstring>
