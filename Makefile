@@ -108,7 +108,7 @@ $(trees_known:%=build/%/tests): build/%/tests: | packages-test
 
 $(trees_known:%=programs-%): programs-%: build/%/build.ninja
 	echo "Building $*"
-	cmake --build build/$* -- --quiet
+	$(system) cmake/build_and_time.py build/$*
 
 $(trees_known:%=tests-%): tests-%: build/%/tests
 	echo "Building $* with its tests"
