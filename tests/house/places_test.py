@@ -199,6 +199,41 @@ printf '[[link]]\nbetween = ["a", "b"]\nrate = "1 Gbit/s"\nthrowaway = "5 %%"\n'
 """
 
 
+ALGORITHM = """\
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A broadcast that is thrown away: the root sends to one rank after the other.
+
+#include "collectives/algorithm.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+model::Schedule build(const CallShape& shape) {
+    model::Builder steps;
+    const model::Slice vector{model::Place::receive, 0};
+    if (shape.rank != shape.root) steps.receive(shape.root, vector, shape.count);
+    for (int rank = 0; shape.rank == shape.root && rank < shape.ranks; ++rank) {
+        if (rank != shape.root) steps.send(rank, vector, shape.count, {});
+    }
+    return steps.finish();
+}
+
+}  // namespace
+
+extern const Algorithm bcast_throwaway{
+    .collective = Collective::bcast,
+    .name = "throwaway",
+    .source = "none",
+    .cost = "(n-1)(a+bM)",
+    .needs = {},
+    .build = build,
+};
+
+}  // namespace lanewise::collectives
+"""
+
+
 def two_ranks(*arguments: str) -> Command:
     """Return a measurement on two ranks by the copy's own program, printed as a table."""
     launch = ["mpirun", "--oversubscribe", "-n", "2", "{bin}/lanewise-measure"]
@@ -206,6 +241,24 @@ def two_ranks(*arguments: str) -> Command:
 
 
 KINDS = [
+    Kind(
+        "collective algorithm",
+        places_max=2,
+        adds={"src/collectives/bcast/throwaway.cpp": ALGORITHM},
+        inserts=[
+            Insertion(
+                "src/collectives/registry.cpp",
+                after="X(bcast_split_binary)",
+                lines="    X(bcast_throwaway) \\",
+            )
+        ],
+        targets=["lanewise-native"],
+        shows=[
+            *("{bin}/lanewise-schedule", "--collective", "bcast", "--algorithm", "throwaway"),
+            *("--ranks", "3", "--root", "1", "--message-bytes", "1K"),
+        ],
+        prints='"kind":"receive"',
+    ),
     Kind(
         "timing method",
         places_max=3,
@@ -217,7 +270,7 @@ KINDS = [
                 lines="    X(throwaway_timing) \\",
             )
         ],
-        targets=["lanewise-measure"],
+        targets=["lanewise-native"],
         shows=two_ranks("pingpong", "--method", "throwaway"),
         prints="method throwaway",
     ),
@@ -232,7 +285,7 @@ KINDS = [
                 lines="    X(throwaway_start) \\",
             )
         ],
-        targets=["lanewise-measure"],
+        targets=["lanewise-native"],
         shows=two_ranks("pingpong", "--start", "throwaway"),
         prints="start throwaway",
     ),
@@ -247,7 +300,7 @@ KINDS = [
                 lines="    X(throwaway_benchmarks) \\",
             )
         ],
-        targets=["lanewise-measure"],
+        targets=["lanewise-native"],
         shows=two_ranks("throwaway"),
         prints="# throwaway",
     ),
@@ -262,7 +315,7 @@ KINDS = [
                 lines="    LAYOUT(throwaway) \\",
             )
         ],
-        targets=["lanewise-wavefront"],
+        targets=["lanewise-native"],
         shows=[
             "bash",
             "-c",
@@ -284,7 +337,7 @@ KINDS = [
                 "python/lanewise/launch/registry.py", after='"flux",', lines='    "throwaway",'
             )
         ],
-        targets=["lanewise-measure"],
+        targets=["lanewise-native"],
         shows=[
             *("{python}", "-m", "lanewise", "measure", "bcast", "-n", "2"),
             *("--launcher", "throwaway", "--print-command"),
@@ -308,8 +361,8 @@ KINDS = [
             ),
             Insertion(
                 "src/testbed/settings.hpp",
-                after='{"loss", &Settings::loss, 1},',
-                lines='    {"throwaway", &Settings::throwaway, 1},',
+                after='{"loss", &LinkSettings::loss, 1},',
+                lines='    {"throwaway", &LinkSettings::throwaway, 1},',
             ),
             Insertion(
                 "src/testbed/line.cpp",
@@ -317,7 +370,7 @@ KINDS = [
                 lines="    if (settings_.throwaway >= 1) return;",
             ),
         ],
-        targets=["lanewise-delay-line"],
+        targets=["lanewise-native"],
         shows=["sh", "-ec", IMPAIRED],
         prints="throwaway 5 %\nit crosses the link",
     ),

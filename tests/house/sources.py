@@ -46,6 +46,16 @@ def name_offences(root: Path) -> list[str]:
     return sorted(found)
 
 
+def conflict_offences(root: Path) -> list[str]:
+    """Return the lines that a merge left behind, in any text of the tree."""
+    return [
+        f"{path}:{number}: what a merge left behind; choose one side"
+        for path in tree.files(root, *tree.TEXT)
+        for number, line in enumerate(tree.lines(root, path), start=1)
+        if line.startswith(("<<<<<<" + "< ", ">>>>>>" + "> "))
+    ]
+
+
 def line_offences(root: Path) -> list[str]:
     """Return the lines with tabs, trailing blanks, unfinished business, or too many characters."""
     found = []

@@ -20,6 +20,7 @@ RULES = {
     "has the licence line": sources.licence_offences,
     "has a name that says something": sources.name_offences,
     "has tidy lines": sources.line_offences,
+    "is merged": sources.conflict_offences,
 }
 
 
@@ -42,6 +43,7 @@ OFFENCES = {
     "a tab": (sources.line_offences, "src/a.cpp", "\tint x;\n"),
     "a long line": (sources.line_offences, "src/a.cpp", "x" * 101 + "\n"),
     "trailing blanks": (sources.line_offences, "src/a.cpp", "int x; \n"),
+    "an unfinished merge": (sources.conflict_offences, "docs/a.md", "<<<<<<" + "< main\na\n"),
     "unfinished business": (sources.line_offences, "src/a.cpp", "// TO" + "DO: later\n"),
 }
 
