@@ -430,7 +430,7 @@ def test_a_store_of_a_newer_version_is_refused(lanewise: Lanewise, tmp_path: Pat
     done = lanewise("wavefront", "info", "s")
 
     assert done.returncode == 1
-    assert "version 2 is not 1" in done.stderr
+    assert "version 2 is newer than version 1" in done.stderr
 
 
 def test_the_manifest_keeps_to_its_schema(native: Lanewise, tmp_path: Path) -> None:
