@@ -84,7 +84,7 @@ def point_record(
         "outlier_count": 0,
         "batches": 2,
         "stopped": "interval",
-        "elapsed_s": float(values.sum()),
+        "elapsed_s": float(abs(values).sum()),
         "samples_s": values.tolist(),
         **changes,
     }
