@@ -59,17 +59,12 @@ def take(event: Event, seen: Seen, rule: str) -> None:
 
 
 def collect(event: Event, seen: Seen, records: list[Event]) -> None:
-    """Update `seen` with an event and keep it in `records` if it is a result."""
-    seen.started = True
-    if event["event"] in ("point", "clock", "polling", "waiting"):
-        seen.done = seen.finished = seen.done + 1
-        records.append({key: value for key, value in event.items() if key != "event"})
-    elif event["event"] == "start":
-        seen.points = int(event.get("points", seen.points))
-    elif event["event"] == "warning":
-        sys.stderr.write(f"lanewise measure: warning: {event['text']}\n")
-    elif event["event"] == "end":
-        seen.ended = True
+    """Update `seen` with an event and keep it in `records`, unprinted, if it is a result."""
+    if event["event"] not in ("point", "clock", "polling", "waiting"):
+        take(event, seen, rule="")
+        return
+    seen.done = seen.finished = seen.done + 1
+    records.append({key: value for key, value in event.items() if key != "event"})
 
 
 def take_point(event: Event, seen: Seen, rule: str) -> None:
