@@ -141,5 +141,4 @@ def build_for(launcher: Launcher, builds: Iterable[NativeBuild]) -> NativeBuild 
 
 def build_command(mpi: str) -> str:
     """Return the line that builds the native programs for an MPI family."""
-    preset = PRESETS[mpi]
-    return f"cmake --preset {preset} && cmake --build --preset {preset}"
+    return f"make build MPI={mpi}"

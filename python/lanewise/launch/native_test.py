@@ -2,6 +2,7 @@
 """Native builds are found by their manifest, the fittest first, and what is wrong is named."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -100,3 +101,17 @@ def test_a_missing_program_names_the_command_that_builds_it(tmp_path: Path) -> N
 
     with pytest.raises(RequestError, match="lanewise-tune is missing; build it with: make"):
         build.program("lanewise-tune")
+
+
+@pytest.mark.parametrize(("mpi", "tree"), native.PRESETS.items())
+def test_the_line_that_builds_for_an_mpi_is_one_that_make_takes(mpi: str, tree: str) -> None:
+    planned = subprocess.run(
+        [*native.build_command(mpi).split(), "-n"],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert planned.returncode == 0, planned.stderr
+    assert f"for tree in {tree};" in planned.stdout
