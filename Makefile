@@ -80,6 +80,9 @@ format: packages-extra .venv/installed-dev ## Lay out C, C++ and Python sources
 	.venv/bin/ruff format -q python experiments tests
 	.venv/bin/ruff check -q --fix python experiments tests
 
+reference: build ## Write the reference pages, docs/reference, from the programs
+	$(python) -m lanewise.cli.reference docs/reference
+
 clean: ## Remove what was built and measured
 	rm -rf build .venv .venv-mpi demo bench reproduce
 
@@ -131,7 +134,7 @@ tests: .venv/installed-dev $(trees_known:%=tests-%)
 	$(python) -m pip install -q --disable-pip-version-check -e '.[dev]'
 	touch $@ .venv/installed
 
-.PHONY: help build experiments demo test test-all bench format clean tests \
+.PHONY: help build experiments demo test test-all bench format reference clean tests \
   $(trees_known:%=programs-%) $(trees_known:%=tests-%) \
   packages-build packages-demo packages-test packages-extra packages-bench
 .NOTPARALLEL:

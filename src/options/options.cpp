@@ -117,7 +117,7 @@ class Parser {
     explicit Parser(Options& options) : options_(options), app_(options.summary_, options.name_) {
         declare(options_, app_);
         app_.set_version_flag("--version", options.name_ + " " + lw_version());
-        app_.add_flag("--describe")->description("print these options as JSON");
+        app_.add_flag("--describe")->description("Print these options as JSON");
     }
 
     Result<std::optional<std::string>> parse(int argc, char **argv) {
@@ -165,7 +165,7 @@ class Parser {
     void declare(Option& option, CLI::App& app) {
         auto& bound = bound_.emplace_back(Bound{option, nullptr, {}});
         auto help = option.help_;
-        if (option.default_) help += " (" + *option.default_ + ")";
+        if (option.default_) help += " (default: " + *option.default_ + ")";
         switch (option.arity_) {
             case Option::Arity::none:
                 bound.found = app.add_flag(option.names_, bound.flag, help);

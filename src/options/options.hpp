@@ -4,8 +4,8 @@
 // grammar, its default, its help and its group; parsing, --help and --describe follow from that.
 //
 //     Options options("lanewise-fit", "Fits communication models to samples of lanewise measure.");
-//     options.text("-o,--output", "FILE", output, "platform.json to write");
-//     options.number("--seed", "N", seed, "seed of the bootstrap");
+//     options.text("-o,--output", "FILE", output, "Platform file to write");
+//     options.number("--seed", "N", seed, "Seed of the bootstrap");
 //     const auto text = options.parse(argc, argv);
 //
 // A declaration binds a variable, whose value at that time is the default. Values are read in the

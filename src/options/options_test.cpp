@@ -129,7 +129,7 @@ TEST_F(Declared, AreShownWithTheirDefaultsAndGroups) {
     const auto help = text({"--help"});
 
     EXPECT_THAT(help, HasSubstr("Numbers:"));
-    EXPECT_THAT(help, HasSubstr("time for each point (10s)"));
+    EXPECT_THAT(help, HasSubstr("time for each point (default: 10s)"));
     EXPECT_THAT(help, HasSubstr("red|green"));
 }
 

@@ -40,8 +40,8 @@ int check_main(int argc, char **argv) {
     Options options(program,
                     "Measures performance guidelines. Started by an MPI launcher:\n"
                     "  mpirun -n 4 lanewise-check bcast --sizes 1K,64K\n");
-    options.texts("collectives", "COLLECTIVE", names, "names of collectives; none: all");
-    options.flag("--plan", plan, "check the arguments, print the points");
+    options.texts("collectives", "COLLECTIVE", names, "Collectives to check (default: all)");
+    options.flag("--plan", plan, "Check the arguments and print the points without measuring");
     declare(options, arguments.session);
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return complain(program, parsed.failure());

@@ -11,8 +11,8 @@
 #include "base/json.hpp"
 #include "collectives/report/fit.hpp"
 #include "collectives/report/likely_algorithms.hpp"
-#include "model/samples/experiments.hpp"
 #include "model/fit/fit.hpp"
+#include "model/samples/experiments.hpp"
 #include "options/options.hpp"
 #include "tools/program.hpp"
 #include "tools/subcommands.hpp"
@@ -73,14 +73,14 @@ int fit_main(int argc, char **argv) {
                     "Fits communication models to samples of lanewise measure:\n"
                     "  lanewise-fit pairs.jsonl triplets.jsonl -o platform.json\n");
     options.texts("files", "SAMPLES", arguments.files,
-                  "files of lanewise measure, of one platform");
-    options.text("-o,--output", "FILE", arguments.output, "platform.json to write");
-    options.flag("--json", arguments.json, "print the platform instead of tables");
-    options.number("--redraws", "N", arguments.options.redraws, "bootstrap samples per parameter");
-    options.number("--seed", "N", arguments.options.seed, "seed of the bootstrap");
+                  "Sample files of lanewise measure, all from one platform");
+    options.text("-o,--output", "FILE", arguments.output, "Platform file to write (.json)");
+    options.flag("--json", arguments.json, "Print the platform as JSON instead of tables");
+    options.number("--redraws", "N", arguments.options.redraws, "Bootstrap samples per parameter");
+    options.number("--seed", "N", arguments.options.seed, "Seed of the bootstrap");
     options
         .number("--experiments", "RANKS", arguments.experiments_ranks,
-                "print what to measure on so many ranks, fit nothing")
+                "Print what to measure on this many ranks instead of fitting")
         .without_default();
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return say_failure(program, parsed.failure());

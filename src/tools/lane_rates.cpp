@@ -45,7 +45,7 @@ int lane_rates_main(int argc, char **argv) {
     std::string path;
     Options options(program,
                     "Measures what lanes between sites carry. Started by an MPI launcher.");
-    options.text("-o,--output", "FILE", path, "platform.json to write, or to add the curves to");
+    options.text("-o,--output", "FILE", path, "Platform file to write, or to add the curves to");
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return complain(program, parsed.failure());
     if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;

@@ -38,8 +38,8 @@ int prove_main(int argc, char **argv) {
     std::vector<std::string> texts;
     bool sparse = false;
     Options options(program, "Calls collectives and says how the MPI answers.");
-    options.texts("requests", "COLLECTIVE:BYTES:RANKS", texts, "calls to make");
-    options.flag("--sparse", sparse, "also call with insignificant arguments empty");
+    options.texts("requests", "COLLECTIVE:BYTES:RANKS", texts, "Calls to make");
+    options.flag("--sparse", sparse, "Also call with insignificant arguments empty");
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return complain(program, parsed.failure());
     if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;

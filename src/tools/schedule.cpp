@@ -17,17 +17,21 @@ namespace {
 constexpr const char *program = "lanewise-schedule";
 
 void declare(Options& options, report::ScheduleRequest& request) {
-    options.flag("--list", request.list, "all algorithms, with what they ask of a call");
+    options.flag("--list", request.list, "List all algorithms and what they require of a call");
     options.text("--collective", "COLLECTIVE", request.collective,
-                 "scatter, bcast, allreduce, ...");
-    options.text("--algorithm", "NAME", request.algorithm, "as --list names it");
-    options.number("--ranks", "N", request.ranks, "number of ranks");
-    options.number("--root", "RANK", request.root, "root of rooted collectives");
-    options.size("--message-bytes", "SIZE", request.message_bytes, "of a block, or of the vector");
-    options.size("--segment-bytes", "SIZE", request.segment_bytes, "0: the algorithm's own choice");
-    options.number("--sites", "N", request.sites, "of equal size, neighbours together");
-    options.number("--lanes", "P", request.lanes, "between two sites");
-    options.text("--platform", "FILE", request.platform, "platform.json of lanewise model fit");
+                 "Collective, such as scatter or allreduce");
+    options.text("--algorithm", "NAME", request.algorithm,
+                 "Algorithm, by the name that --list prints");
+    options.number("--ranks", "N", request.ranks, "Number of ranks of the schedule");
+    options.number("--root", "RANK", request.root, "Root of rooted collectives");
+    options.size("--size", "BYTES", request.message_bytes, "Size of one block, or of the vector");
+    options.size("--segment", "BYTES", request.segment_bytes,
+                 "Segment size; 0 means the algorithm's own choice");
+    options.number("--sites", "N", request.sites,
+                   "Number of sites of equal size, for algorithms that use lanes");
+    options.number("--lanes", "P", request.lanes, "Number of lanes between two sites");
+    options.text("--platform", "FILE", request.platform,
+                 "Platform file, for algorithms that need one");
 }
 
 }  // namespace

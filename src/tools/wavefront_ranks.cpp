@@ -70,18 +70,21 @@ int carry_out(RankRun asked, bool json) {
 }
 
 void declare(Options& options, RankRun& asked) {
-    options.text("part", "PART", asked.folder, "folder of a part; %r is the rank").required();
-    options.number("--iterations", "N", asked.options.iterations, "number of iterations");
+    options.text("part", "PART", asked.folder, "Folder of a part; %r is replaced by the rank")
+        .required();
+    options.number("--iterations", "N", asked.options.iterations, "Number of iterations");
     options.number("--tolerance", "X", asked.options.tolerance,
-                   "stop when no cell changes by more; 0: never");
-    options.text("--kernel", "NAME", asked.kernel, "a name from lanewise-wavefront kernels");
+                   "Stop when no cell changes by more than this; 0 means never");
+    options.text("--kernel", "NAME", asked.kernel,
+                 "Kernel, by the name that lanewise wavefront kernels prints");
     options.numbers("--parameter", "X", asked.parameters,
-                    "parameter of the kernel, such as SOR's omega");
-    options.size("--memory", "SIZE", asked.options.memory_bytes, "budget of each rank");
+                    "Parameter of the kernel, such as omega of SOR");
+    options.size("--memory", "SIZE", asked.options.memory_bytes, "Memory budget of each rank");
     options.number("--threads", "N", asked.options.threads,
-                   "compute threads of each rank; 0: all processors");
-    options.number("--waves", "K", asked.options.waves, "iterations per pass; 0: chosen");
-    options.flag("--resume", asked.resuming, "continue the run that was interrupted");
+                   "Compute threads of each rank; 0 means all processors");
+    options.number("--waves", "K", asked.options.waves,
+                   "Iterations per pass; 0 lets Lanewise choose");
+    options.flag("--resume", asked.resuming, "Continue the run that was interrupted");
 }
 
 }  // namespace
@@ -92,7 +95,7 @@ int wavefront_ranks_main(int argc, char **argv) {
     bool json = false;
     Options options(program, "Sweeps over the parts of a store, one on each rank.");
     declare(options, asked);
-    options.flag("--json", json, "one JSON object");
+    options.flag("--json", json, "Print one JSON object");
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return complain(program, parsed.failure());
     if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;

@@ -17,12 +17,15 @@ Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, 
         "lanewise-tune",
         "Finds where an algorithm is faster than the MPI's default. Started by an MPI launcher:\n"
         "  mpirun -n 4 lanewise-tune scatter --sizes 8,64K -o evidence.jsonl\n");
+    options.group("What is tuned");
     options.texts("collectives", "COLLECTIVE", names,
-                  "names from --list; none: all that are blocking");
-    options.text("--platform", "FILE", arguments.platform,
-                 "platform.json; what it predicts to be hopeless is measured briefly");
-    options.flag("--plan", arguments.plan, "check the arguments, print the points");
-    options.flag("--list", arguments.list, "print the collectives");
+                  "Collectives to tune (default: all blocking ones)");
+    options.text(
+        "--platform", "FILE", arguments.platform,
+        "Platform file; candidates that it predicts to be far slower are measured only briefly");
+    options.flag("--plan", arguments.plan,
+                 "Check the arguments and print the points without measuring");
+    options.flag("--list", arguments.list, "List the collectives");
     declare(options, arguments.session);
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return parsed.failure();

@@ -27,21 +27,24 @@ lw_measure_options SessionOptions::measure_options() const {
 
 void declare(Options& options, SessionOptions& session) {
     options.group("How it is measured");
-    options.sizes("--sizes", "4:1M:x4", session.sizes_bytes, "8,1K or 4:1M:x4 or 0:100K:1K");
-    options.share("--margin", session.rule.margin, "least gain that counts");
-    options.share("--confidence", session.rule.confidence, "confidence of the intervals");
+    options.sizes("--sizes", "4:1M:x4", session.sizes_bytes,
+                  "Message sizes in bytes: 8,1K or 4:1M:x4 or 0:100K:1K");
+    options.share("--margin", session.rule.margin, "Smallest gain that counts");
+    options.share("--confidence", session.rule.confidence, "Confidence level of the intervals");
     options.repetitions("--repetitions", session.repetitions.min, session.repetitions.max,
-                        "of each candidate");
-    options.duration("--budget", session.budget_s, "time for the whole run, 0: no limit");
-    options.duration("--time-limit", session.time_limit_s, "time for each size");
+                        "Repetitions of each candidate, as bounds");
+    options.duration("--budget", session.budget_s, "Time limit for the whole run; 0 means none");
+    options.duration("--time-limit", session.time_limit_s, "Time limit for each size");
     options.number("--seed", "N", session.seed,
-                   "seed of the order in which candidates are interleaved");
-    options.group("Output and launch");
-    options.text("-o,--output", "FILE", session.output, "evidence.jsonl to write");
-    options.flag("--resume", session.resume, "continue with the sizes that the file lacks");
-    options.number("--ranks", "N", session.ranks_expected, "refuse to run on another number")
+                   "Seed for the order in which candidates are interleaved");
+    options.group("Output");
+    options.text("-o,--output", "FILE", session.output,
+                 "File to which the evidence is written (.jsonl)");
+    options.flag("--resume", session.resume, "Measure only the sizes that the output file lacks");
+    options
+        .number("--ranks", "N", session.ranks_expected, "Refuse to run on another number of ranks")
         .without_default();
-    options.text("--launcher", "NAME", session.launcher, "name kept in the output");
+    options.text("--launcher", "NAME", session.launcher, "Launcher to record in the output");
 }
 
 Outcome admit(SessionOptions& session) {

@@ -121,7 +121,7 @@ REFUSED = [
     (["scatter"], ["-o tuning.json"]),
     (["scatter", "-o", "none/t.json"], ["none"]),
     (["scatter", "-o", "/"], ["/", "folder"]),
-    (["scatter", "-o", "t.json", "--budget", "soon"], ["--budget soon", "5min"]),
+    (["scatter", "-o", "t.json", "--budget", "soon"], ['--budget "soon"', "10s"]),
     (["scatter", "-o", "t.json", "--budget", "0s"], ["--budget 0s"]),
     (["scatter", "-o", "t.json", "--margin", "3"], ["margin 3"]),
     (["scatter", "-o", "t.json", "--confidence", "95"], ["confidence", "95"]),

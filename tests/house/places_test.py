@@ -255,7 +255,7 @@ KINDS = [
         targets=["lanewise-native"],
         shows=[
             *("{bin}/lanewise-schedule", "--collective", "bcast", "--algorithm", "throwaway"),
-            *("--ranks", "3", "--root", "1", "--message-bytes", "1K"),
+            *("--ranks", "3", "--root", "1", "--size", "1K"),
         ],
         prints='"kind":"receive"',
     ),

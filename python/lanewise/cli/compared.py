@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lanewise.cli.numbers import duration_s
 from lanewise.cli.progress import Counted
 from lanewise.launch.run import Event
 from lanewise.results.quantity import size_text
@@ -42,3 +44,8 @@ class Compared(Counted):
             self.out_of_budget = True
         elif kind == "end":
             self.ended = True
+
+
+def budget_s(values: Mapping[str, Any]) -> float:
+    """Return the budget asked for in seconds, 0 for none; RequestError where it is no duration."""
+    return duration_s("--budget", values["budget"]) if values["budget"] else 0.0

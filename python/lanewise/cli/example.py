@@ -16,6 +16,11 @@ from typer.core import TyperCommand, TyperGroup
 
 from lanewise.cli.renamed import translate_options
 
+# Headings of the help: the arguments come first, what says where to run and the rest last.
+ARGUMENTS = "Arguments"
+LAUNCH = "Launch"
+OPTIONS = "Options"
+
 
 def split_example(text: str) -> tuple[str, str]:
     """Split help text into its opening example (without trailing newline) and the rest."""
@@ -57,17 +62,50 @@ def own_words(command: Any, args: list[str], *, interspersed: bool) -> int:
     return len(args)
 
 
+def option_groups(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+    """Return what the help says of a command's arguments and options, by heading."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record is None:
+            continue
+        if parameter.param_type_name == "argument":
+            row = parameter.metavar or parameter.name.upper(), record[1]
+            groups.setdefault(ARGUMENTS, []).append(row)
+        else:
+            heading = getattr(parameter, "rich_help_panel", None) or OPTIONS
+            groups.setdefault(heading, []).append(record)
+    order = [ARGUMENTS, *(name for name in groups if name not in (ARGUMENTS, LAUNCH, OPTIONS))]
+    return {name: groups[name] for name in (*order, LAUNCH, OPTIONS) if name in groups}
+
+
+def state_default(option: Any) -> None:
+    """Put the default of an option into its help, in the one form that all help has."""
+    wanted, option.show_default = option.show_default, False
+    text = option.help or ""
+    if wanted and option.default not in (None, False, "") and "default" not in text:
+        option.help = f"{text.rstrip('.')} (default: {option.default})."
+
+
 class ExampleCommand(TyperCommand):
-    """A command whose help opens with its example."""
+    """A command whose help opens with its example, and has its options in groups."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.example, self.help = split_example(self.help or "")
+        for parameter in self.params:
+            state_default(parameter)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the example, then the usual help."""
         formatter.write(example_block(self.example))
         super().format_help(ctx, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then one block for each group of options."""
+        for heading, rows in option_groups(self, ctx).items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of a command, old names of options among them."""

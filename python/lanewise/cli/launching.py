@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lanewise.cli.example import LAUNCH
 from lanewise.cli.numbers import positive_count, positive_number
 from lanewise.cli.shared_options import option, with_options
 from lanewise.errors import RequestError
@@ -41,6 +42,7 @@ Ranks = Annotated[
         "--ranks",
         metavar="N",
         help="Number of ranks (default: cores of this host, at least 2).",
+        rich_help_panel=LAUNCH,
     ),
 ]
 LauncherName = Annotated[
@@ -49,6 +51,7 @@ LauncherName = Annotated[
         "--launcher",
         metavar="|".join(LAUNCHERS),
         help="What starts the ranks (default: the first that is installed).",
+        rich_help_panel=LAUNCH,
     ),
 ]
 TransportName = Annotated[
@@ -57,39 +60,68 @@ TransportName = Annotated[
         "--transport",
         metavar="NAME|FILE",
         help="A transport that suite --list names, or a file (default: the MPI's choice).",
+        rich_help_panel=LAUNCH,
     ),
 ]
 Host = Annotated[
-    str, typer.Option("--hosts", "--host", metavar="A,B,...", help="Hosts (default: this one).")
+    str,
+    typer.Option(
+        "--hosts",
+        "--host",
+        metavar="A,B,...",
+        help="Hosts (default: this one).",
+        rich_help_panel=LAUNCH,
+    ),
 ]
 Hostfile = Annotated[
     str,
-    typer.Option("--hostfile", metavar="FILE", help="A file of hosts, as the launcher reads it."),
+    typer.Option(
+        "--hostfile",
+        metavar="FILE",
+        help="A file of hosts, as the launcher reads it.",
+        rich_help_panel=LAUNCH,
+    ),
 ]
 LauncherArguments = Annotated[
-    str, typer.Option("--launcher-args", metavar="TEXT", help="More arguments for the launcher.")
+    str,
+    typer.Option(
+        "--launcher-args",
+        metavar="TEXT",
+        help="More arguments for the launcher.",
+        rich_help_panel=LAUNCH,
+    ),
 ]
 PrintCommand = Annotated[
-    bool, typer.Option("--print-command", help="Print the launch line and stop.")
+    bool,
+    typer.Option("--print-command", help="Print the launch line and stop.", rich_help_panel=LAUNCH),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, not a table.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")]
 Rate = Annotated[
     str,
     typer.Option(
-        "--smpi-rate", metavar="BYTES/S", help="smpi: rate of each host's link (default: 125e6)."
+        "--smpi-rate",
+        metavar="BYTES/S",
+        help="smpi: rate of each host's link (default: 125e6).",
+        rich_help_panel=LAUNCH,
     ),
 ]
 Latency = Annotated[
     str,
     typer.Option(
-        "--smpi-latency", metavar="S", help="smpi: latency of each host's link (default: 10us)."
+        "--smpi-latency",
+        metavar="S",
+        help="smpi: latency of each host's link (default: 10us).",
+        rich_help_panel=LAUNCH,
     ),
 ]
 Speeds = Annotated[
     str,
     typer.Option(
-        "--smpi-speeds", metavar="F,...", help="smpi: speeds of the hosts in flop/s (default: 1e9)."
+        "--smpi-speeds",
+        metavar="F,...",
+        help="smpi: speeds of the hosts in flop/s (default: 1e9).",
+        rich_help_panel=LAUNCH,
     ),
 ]
 

@@ -11,14 +11,14 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from lanewise.cli import launching
-from lanewise.cli import native_options as native
 from lanewise.cli.growing_table import Seen, collect, take
 from lanewise.cli.lanes import measure_lanes
+from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.progress import Display, progress
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice, require_launcher
@@ -27,58 +27,20 @@ from lanewise.launch.native import MEASURE
 from lanewise.launch.plan import ask, plan
 from lanewise.launch.run import Event
 
-Operations = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="OPERATION...", help="scatter, ibcast, pingpong, pairs, ... (see --list)."
-    ),
-]
-ListOperations = Annotated[bool, typer.Option("--list", help="List the operations.")]
+NATIVE = NativeOptions(MEASURE)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command `measure` to `app`."""
-    app.command("measure")(measure)
+    NATIVE.add_to(app, "measure", measure)
 
 
 @launching.with_launch_options
 def measure(
     context: typer.Context,
-    operations: Operations = None,
     ranks: launching.Ranks = "",
-    output: native.Output = None,
-    resume: native.Resume = False,
-    validate: native.Validate = False,
-    libraries: native.Libraries = None,
-    sizes: native.Sizes = None,
-    adaptive: native.Adaptive = None,
-    stride: native.Stride = None,
-    root: native.Root = None,
-    method: native.Method = None,
-    start: native.Start = None,
-    rule: native.Rule = None,
-    confidence: native.Confidence = None,
-    error: native.Error = None,
-    repetitions: native.Repetitions = None,
-    warmup: native.Warmup = None,
-    time_limit: native.TimeLimit = None,
-    pipeline: native.Pipeline = None,
-    window: native.Window = None,
-    buffers: native.Buffers = None,
-    intervals: native.Intervals = None,
-    work: native.Work = None,
-    weights: native.Weights = None,
-    reply: native.Reply = None,
-    order: native.Order = None,
-    clock: native.Clock = None,
-    resync: native.Resync = None,
-    skew_offset: native.SkewOffset = None,
-    skew_drift: native.SkewDrift = None,
-    seed: native.Seed = None,
-    wait: native.Wait = None,
-    list_operations: ListOperations = False,
     as_json: launching.AsJson = False,
-    **_launching: Any,
+    **_options: Any,
 ) -> None:
     """$ lanewise measure scatter gather -n 4 --sizes 1:1M:x2 -o samples.jsonl
 
@@ -92,7 +54,7 @@ def measure(
     values = context.params
     choice = launching.chosen(values)
     with launching.job_folder(choice, values) as folder:
-        if operations == ["lanes"]:
+        if values["operations"] == ["lanes"]:
             measure_lanes(choice, values, folder)
         else:
             measure_operations(choice, values, folder)
@@ -101,7 +63,7 @@ def measure(
 def measure_operations(choice: Choice, values: Mapping[str, Any], folder: Path) -> None:
     """Plan what the parsed options ask for, and measure it unless only a list or line is wanted."""
     job = job_of(choice, values, folder)
-    if values["list_operations"]:
+    if values["list"]:
         typer.echo(ask(choice.launcher, job, "--list"), nl=False)
         return
     if not values["print_command"]:
@@ -117,7 +79,7 @@ def measure_operations(choice: Choice, values: Mapping[str, Any], folder: Path) 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
     ranks = launching.rank_count(values)
-    arguments = native.native_arguments(values)
+    arguments = NATIVE.arguments(values)
     arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
     return launching.job_running(choice, values, folder, (MEASURE, *arguments), ranks)
 

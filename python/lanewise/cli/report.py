@@ -17,7 +17,7 @@ SUFFIXES = {".html": "html", ".txt": "text", ".csv": "csv", ".parquet": "parquet
 STANDARD_OUTPUT = "-"
 
 Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE...", help="Files of measure, model fit and tune.")
+    list[Path], typer.Argument(metavar="FILE", help="Files of measure, model fit and tune.")
 ]
 Output = Annotated[
     str,

@@ -11,46 +11,50 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from lanewise.cli import comparison_options as options
 from lanewise.cli import launching
-from lanewise.cli.compared import Compared
+from lanewise.cli.compared import Compared, budget_s
+from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.progress import progress
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import TUNE
-from lanewise.launch.plan import plan
+from lanewise.launch.plan import ask, plan
+
+# The native program writes evidence; the tuning file that is drawn from it is written here.
+NATIVE = NativeOptions(TUNE, without=("output",))
+
+OutputFile = Annotated[
+    str | None, typer.Option("-o", "--output", metavar="FILE", help="Tuning file to write (.json).")
+]
+Emit = Annotated[str, typer.Option("--emit", hidden=True, help="As lanewise tune export --for.")]
+EmitTo = Annotated[
+    str | None, typer.Option("--emit-to", hidden=True, help="As lanewise tune export -o.")
+]
+Prove = Annotated[
+    bool, typer.Option("--prove", hidden=True, help="As lanewise tune export --verify.")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command `tune` to `app`."""
-    app.command("tune")(tune)
+    NATIVE.add_to(app, "tune", tune)
 
 
 @launching.with_launch_options
 def tune(
     context: typer.Context,
-    collectives: options.Collectives = None,
     ranks: launching.Ranks = "",
-    output: options.OutputFile = None,
-    sizes: options.Sizes = None,
-    budget: options.Budget = "",
-    resume: options.Resume = False,
-    margin: options.Margin = None,
-    confidence: options.Confidence = None,
-    repetitions: options.Repetitions = None,
-    time_limit: options.TimeLimit = None,
-    seed: options.Seed = None,
-    platform: options.Platform = None,
-    emit: options.Emit = "",
-    emit_to: options.EmitTo = None,
-    prove: options.Prove = False,
+    output: OutputFile = None,
+    emit: Emit = "",
+    emit_to: EmitTo = None,
+    prove: Prove = False,
     as_json: launching.AsJson = False,
-    **_launching: Any,
+    **_options: Any,
 ) -> None:
     """$ lanewise tune scatter bcast -n 4 --budget 5min -o tuning.json
 
@@ -62,13 +66,16 @@ def tune(
     rules for the MPI itself.
     """
     values = context.params
-    if len(collectives or []) == 1 and (collectives or [""])[0].endswith(".json"):
+    if [Path(name).suffix for name in values["collectives"] or ()] == [".json"]:
         emit_only(values)
         return
     refuse_emission(values)
     choice = launching.chosen(values)
     with launching.job_folder(choice, values) as folder:
         job = job_of(choice, values, folder)
+        if values["list"]:
+            typer.echo(ask(choice.launcher, job, "--list"), nl=False)
+            return
         if not values["print_command"]:
             refuse_output(values)
         planned = plan(choice.launcher, job)
@@ -87,19 +94,12 @@ def tune(
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
     ranks = launching.rank_count(values)
-    arguments = [*(values["collectives"] or []), f"--ranks={ranks}"]
-    arguments.append(f"--launcher={choice.launcher.name}")
-    arguments += options.native_arguments(values)
-    if values["platform"] is not None:
-        if not Path(values["platform"]).is_file():
-            raise RequestError(
-                f"{values['platform']} does not exist; lanewise model fit writes one"
-            )
-        arguments.append(f"--platform={values['platform']}")
+    if values["platform"] is not None and not Path(values["platform"]).is_file():
+        raise RequestError(f"{values['platform']} does not exist; lanewise model fit writes one")
+    arguments = NATIVE.arguments(values)
+    arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
     if values["output"] is not None:
         arguments += ["-o", str(evidence_path(Path(values["output"])))]
-    if values["resume"]:
-        arguments.append("--resume")
     return launching.job_running(choice, values, folder, (TUNE, *arguments), ranks)
 
 
@@ -129,7 +129,7 @@ def refuse_output(values: Mapping[str, Any]) -> None:
 
 def measure_evidence(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> None:
     """Launch `job` and wait; RunError or status 130 that says what is kept."""
-    seen = Compared(points=points, budget_s=options.budget_s(values["budget"]))
+    seen = Compared(points=points, budget_s=budget_s(values))
     with progress(seen, seen.take, "quiet" if values["quiet"] else "shown") as on_event:
         launching.launch(
             "tune", choice, job, on_event, done=lambda: seen.done_with,

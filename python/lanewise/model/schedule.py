@@ -50,10 +50,9 @@ def read_algorithms() -> list[Algorithm]:
     return [Algorithm(**{**one, "restrictions": tuple(one["restrictions"])}) for one in listed]
 
 
-def read_schedules(options: dict[str, str]) -> list[list[Step]]:
-    """Return the steps of each rank, of a call that `options` describe."""
-    words = [word for option in options.items() for word in option]
-    told = json.loads(ask(*words, name=SCHEDULE))
+def read_schedules(arguments: Sequence[str]) -> list[list[Step]]:
+    """Return the steps of each rank, of the call that `arguments` describe."""
+    told = json.loads(ask(*arguments, name=SCHEDULE))
     return [one["steps"] for one in told["schedules"]]
 
 

@@ -121,8 +121,7 @@ Outcome read(Texts& texts, const Option& ranks, PredictArguments& arguments) {
     if (*collective == Collective::barrier) arguments.sizes_bytes = {0};
     const bool one = arguments.candidates.size() == 1 && arguments.sizes_bytes.size() == 1;
     if (arguments.spans && !one) {
-        return usage(
-            "who is busy when is told of one algorithm at one size; give --algorithm and --sizes");
+        return usage("--spans needs one algorithm and one size; give --algorithm and --sizes");
     }
     return Done{};
 }
@@ -136,25 +135,28 @@ Result<std::variant<PredictArguments, PredictLeave>> parse_predict(int argc, cha
     Options options("lanewise-predict",
                     "Predicts how long a collective takes by each algorithm:\n"
                     "  lanewise-predict scatter --platform platform.json --ranks 4096\n");
-    options.text("collective", "COLLECTIVE", texts.collective, "scatter, bcast, allreduce, ...")
+    options
+        .text("collective", "COLLECTIVE", texts.collective,
+              "Collective, such as scatter or allreduce")
         .required();
-    options.text("--platform", "FILE", arguments.platform, "platform.json of lanewise model fit")
-        .required();
+    options.text("--platform", "FILE", arguments.platform, "Platform file of lanewise model fit");
     options.text("--model", "MODEL", arguments.model,
-                 "hockney, loggp, plogp or lmo; without one the best");
+                 "Model: hockney, loggp, plogp, lmo or lanes (default: the one that fits best)");
     const auto& ranks = options
                             .number("--ranks", "N", arguments.ranks,
-                                    "number of ranks; without one as many as the platform")
+                                    "Number of ranks (default: as many as the platform has)")
                             .without_default();
-    options.number("--root", "RANK", arguments.root, "root of rooted collectives");
+    options.number("--root", "RANK", arguments.root, "Root of rooted collectives");
     options
         .texts("--algorithm", "NAME[:SEGMENT[:LANES]]", texts.algorithms,
-               "algorithms separated by commas, or all (all)")
+               "Algorithms separated by commas; repeatable (default: all)")
         .one_value_per_use();
-    options.sizes("--sizes", "8,1K,64K,1M", arguments.sizes_bytes, "8,1K,64K or 1:4M:x2");
-    options.flag("--spans", arguments.spans, "who is busy when; of one algorithm at one size");
+    options.sizes("--sizes", "8,1K,64K,1M", arguments.sizes_bytes,
+                  "Message sizes in bytes: 8,1K,64K or 1:4M:x2");
+    options.flag("--spans", arguments.spans,
+                 "Also print when each rank is busy; for one algorithm at one size");
     // Given by programs that ask every command for it; there is no other output.
-    options.flag("--json", json, "one JSON object, as always");
+    options.flag("--json", json, "Print one JSON object, which is the default");
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return parsed.failure();
     if (*parsed) return {PredictLeave{**parsed}};

@@ -24,7 +24,7 @@ struct Candidate {
 struct PredictArguments {
     collectives::Collective collective = collectives::Collective::scatter;
     std::vector<Candidate> candidates;
-    std::string platform;
+    std::string platform = "platform.json";
     std::string model; /* empty: the platform's best */
     int ranks = 0;     /* 0: as many as the platform was measured with */
     int root = 0;

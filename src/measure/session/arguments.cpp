@@ -50,33 +50,39 @@ constexpr Choice<lw_order> orders[] = {{LW_ORDER_PARALLEL, "parallel"},
 
 void declare_what(Options& options, Texts& texts, Arguments& arguments) {
     options.group("What is measured");
-    options.texts("operations", "OPERATION", texts.operations, "names from --list, one or more");
+    options.texts("operations", "OPERATION", texts.operations,
+                  "Operations to measure, by the names that --list prints");
     options.texts("--operation", "LIBRARY.so:SYMBOL", arguments.libraries,
-                  "a user operation; repeatable");
-    options.sizes("--sizes", "1:1M:x2", arguments.sizes_bytes, "8,1K or 1:1M:x2 or 0:100K:1K");
+                  "An operation of your own from a shared library; repeatable");
+    options.sizes("--sizes", "1:1M:x2", arguments.sizes_bytes,
+                  "Message sizes in bytes: 8,1K or 1:1M:x2 or 0:100K:1K");
     options
         .share("--adaptive", arguments.tolerance,
-               "add sizes where a line between points misses by more than this")
+               "Add sizes where linear interpolation is off by more than this")
         .without_default();
     options.size("--stride", "BYTES", arguments.stride_bytes_min,
-                 "narrowest interval that --adaptive halves");
-    options.text("--reply", "same|BYTES", arguments.reply, "pairs, triplets: bytes of the reply");
+                 "Smallest distance between two sizes that --adaptive adds");
+    options.text("--reply", "same|BYTES", arguments.reply,
+                 "Size of the reply in pairs and triplets");
     options.choice("--order", orders, arguments.order,
-                   "pairs, triplets: disjoint ones at once, or "
-                   "one after the other");
-    options.number("--root", "RANK", arguments.root, "root rank");
+                   "Whether disjoint pairs and triplets are measured at the same time");
+    options.number("--root", "RANK", arguments.root, "Root of rooted operations");
     options
         .numbers("--weights", "A,B,...", arguments.weights,
-                 "v-operations: share of each rank of the size")
+                 "Share of the size that each rank gets in v-operations (default: equal)")
         .separated_by_commas();
-    options.number("--window", "N", arguments.window, "streaming: messages in flight at once");
+    options.number("--window", "N", arguments.window, "Messages in flight in streaming benchmarks");
     options.text("--intervals", "FIRST:LAST:COUNT", texts.intervals,
-                 "polling: time between two polls");
-    options.duration("--work", arguments.work_s, "polling: work per repetition");
-    options.duration("--wait", arguments.wait_s, "clock: time before the check");
-    options.text("--buffers", "WORDS", texts.buffers,
-                 "cold, unaligned[=BYTES], rotating[=SETS], huge, and their contraries");
-    options.flag("--validate", arguments.validate, "first check the data that each point delivers");
+                 "Times between two polls in the polling benchmark");
+    options.duration("--work", arguments.work_s, "Work per repetition in the polling benchmark");
+    options.duration("--wait", arguments.wait_s,
+                     "Time between synchronisation and check in the clock benchmark");
+    options.text(
+        "--buffers", "WORDS", texts.buffers,
+        "State of the buffers: cold, unaligned[=BYTES], rotating[=SETS], huge, or their opposites "
+        "warm, aligned, one, small");
+    options.flag("--validate", arguments.validate,
+                 "Check the data that arrives before measuring each point");
 }
 
 void declare_how(Options& options, Arguments& arguments) {
@@ -84,39 +90,52 @@ void declare_how(Options& options, Arguments& arguments) {
     options.group("How it is measured");
     options.choice(
         "--method", names_of(timing_methods()), method.timing,
-        [&method](std::size_t i) { method.timing = static_cast<lw_timing>(i); }, "timing method");
+        [&method](std::size_t i) { method.timing = static_cast<lw_timing>(i); },
+        "Which clock readings make the time of one execution");
     options.choice(
         "--start", names_of(start_methods()), method.start,
         [&method](std::size_t i) { method.start = static_cast<lw_start>(i); },
-        "how ranks start together");
-    options.choice("--clock", clocks, method.clock, "clock of each rank");
-    options.duration("--skew-offset", method.skew_offset_s, "skewed clock: offset between ranks");
+        "How the ranks start each execution together");
+    options.choice("--clock", clocks, method.clock, "Clock that each rank reads");
+    options.duration("--skew-offset", method.skew_offset_s,
+                     "Offset between the clocks of neighbouring ranks, with --clock skewed");
     options.number("--skew-drift", "X", method.skew_drift,
-                   "skewed clock: seconds per second, alternating in sign");
-    options.choice("--rule", rules, method.rule, "interval that ends a point");
-    options.share("--confidence", method.confidence, "confidence of the interval");
-    options.share("--error", method.error, "half-width of the interval over its centre");
+                   "Drift in seconds per second, alternating in sign, with --clock skewed");
+    options.choice("--rule", rules, method.rule,
+                   "Which confidence interval decides when a point is done");
+    options.share("--confidence", method.confidence, "Confidence level of the interval");
+    options.share("--error", method.error,
+                  "Relative half-width of the interval at which a point is done");
     options.repetitions("--repetitions", method.repetitions_min, method.repetitions_max,
-                        "fixed, or between two bounds");
-    options.number("--warmup", "N", method.warmup_repetitions, "executions before each batch");
-    options.duration("--time-limit", method.time_limit_s, "time for each point, 0: no limit");
-    options.number("--pipeline", "N", method.pipeline_length, "executions per sample; 1 isolates");
-    options.duration("--resync", method.resync_s, "how long a synchronised clock is trusted");
-    options.number("--seed", "N", method.seed, "seed of the order in which points are interleaved");
+                        "Repetitions per point: a fixed number, or bounds");
+    options.number("--warmup", "N", method.warmup_repetitions,
+                   "Executions before each batch that are not counted");
+    options.duration("--time-limit", method.time_limit_s,
+                     "Time limit for each point; 0 means none");
+    options.number("--pipeline", "N", method.pipeline_length,
+                   "Executions per sample; 1 isolates each");
+    options.duration("--resync", method.resync_s,
+                     "Age at which the global clock is synchronised again");
+    options.number("--seed", "N", method.seed,
+                   "Seed for the order in which points are interleaved");
 }
 
 void declare_output(Options& options, Arguments& arguments) {
-    options.group("Output and launch");
-    options.text("-o,--output", "FILE", arguments.output, "samples.jsonl to write");
-    options.flag("--resume", arguments.resume, "continue with the points that the file lacks");
-    options.number("--ranks", "N", arguments.ranks_expected, "refuse to run on another number")
+    options.group("Output");
+    options.text("-o,--output", "FILE", arguments.output,
+                 "File to which every sample is written (.jsonl)");
+    options.flag("--resume", arguments.resume,
+                 "Measure only the points that the output file lacks");
+    options
+        .number("--ranks", "N", arguments.ranks_expected,
+                "Refuse to run on another number of ranks")
         .without_default();
-    options.text("--launcher", "NAME", arguments.launcher, "name kept in the output");
-    options.text("--transport", "NAME", arguments.transport, "name kept in the output");
-    options.flag("--events", arguments.events, "JSON events instead of the table");
+    options.text("--launcher", "NAME", arguments.launcher, "Launcher to record in the output");
+    options.text("--transport", "NAME", arguments.transport, "Transport to record in the output");
+    options.flag("--events", arguments.events, "Print JSON events instead of the table");
     options.flag("--plan", arguments.plan,
-                 "check the arguments, print the points, measure nothing");
-    options.flag("--list", arguments.list, "print the operations");
+                 "Check the arguments and print the points without measuring");
+    options.flag("--list", arguments.list, "List the operations");
 }
 
 // Subjects besides operations and pairings.

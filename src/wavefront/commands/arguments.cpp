@@ -42,71 +42,80 @@ Option& declare_layout(Options& command, Texts& texts, const std::string& help) 
 
 void declare_tiles(Options& command, std::uint64_t& columns) {
     command.number("--tile-columns", "N", columns,
-                   "cut long rows into tiles of so many columns; 0: do not");
+                   "Cut rows into tiles of this many columns; 0 means whole rows");
 }
 
 void declare_disks(Options& command, WavefrontArguments& arguments) {
-    command.texts("--disk", "FOLDER", arguments.disks, "another folder for strips, round robin");
+    command.texts("--disk", "FOLDER", arguments.disks,
+                  "Another folder for strips, used round robin; repeatable");
 }
 
 void declare_shape(Options& command, Texts& texts, WavefrontArguments& arguments) {
     command.group("Shape");
-    command.number("--rows", "N", arguments.shape.rows, "rows of each matrix").without_default();
-    command.number("--cols,--columns", "N", arguments.shape.columns, "columns of each matrix")
+    command.number("--rows", "N", arguments.shape.rows, "Rows of each matrix").without_default();
+    command.number("--cols,--columns", "N", arguments.shape.columns, "Columns of each matrix")
         .without_default();
-    command.text("--element", "f32|f64|c64|c128", texts.element, "type of each element");
-    declare_layout(command, texts, "layout of the store; chosen for the kernel");
+    command.choice(
+        "--element", element_names(), 1,
+        [&texts](std::size_t i) { texts.element = element_names()[i]; }, "Type of the elements");
+    declare_layout(command, texts, "Layout of the store (default: the one that suits the kernel)");
     command.number("--strip-rows", "N", texts.strip_rows,
-                   "rows that are read and written together; 0: 1 MiB of them");
+                   "Rows that are read and written together; 0 means 1 MiB of rows");
     declare_tiles(command, texts.tile_columns);
-    command.number("--data", "N", texts.data, "data matrices; as many as the kernel has")
+    command
+        .number("--data", "N", texts.data, "Number of data matrices (default: as the kernel has)")
         .without_default();
     command
         .number("--coefficients", "N", texts.coefficients,
-                "coefficient matrices; as many as the kernel has")
+                "Number of coefficient matrices (default: as the kernel has)")
         .without_default();
 }
 
 void declare_kernel(Options& command, Texts& texts, WavefrontArguments& arguments) {
     command.group("Kernel");
-    command.text("--kernel", "NAME", texts.kernel, "a name from lanewise-wavefront kernels");
+    command.text("--kernel", "NAME", texts.kernel,
+                 "Kernel, by the name that lanewise wavefront kernels prints");
     command.numbers("--parameter", "X", arguments.parameters,
-                    "parameter of the kernel, such as SOR's omega");
+                    "Parameter of the kernel, such as omega of SOR");
 }
 
 void declare_memory(Options& command, WavefrontArguments& arguments) {
-    command.size("--memory", "SIZE", arguments.options.memory_bytes, "budget, such as 512MiB");
+    command.size("--memory", "SIZE", arguments.options.memory_bytes,
+                 "Memory budget, such as 512MiB");
 }
 
 void declare_run(Options& command, Texts& texts, WavefrontArguments& arguments) {
     auto& options = arguments.options;
     command.group("Run");
     declare_memory(command, arguments);
-    command.number("--threads", "N", options.threads, "compute threads; 0: all processors");
-    command.number("--waves", "K", options.waves, "iterations per pass; 0: chosen");
+    command.number("--threads", "N", options.threads, "Compute threads; 0 means all processors");
+    command.number("--waves", "K", options.waves, "Iterations per pass; 0 lets Lanewise choose");
     command
-        .number("--read-rate", "X", options.rates.read_bytes_per_s, "of the disk, bytes per second")
+        .number("--read-rate", "X", options.rates.read_bytes_per_s,
+                "Read rate of the disk in bytes per second (default: unknown)")
         .without_default();
     command
         .number("--write-rate", "X", options.rates.write_bytes_per_s,
-                "of the disk, bytes per second")
+                "Write rate of the disk in bytes per second (default: unknown)")
         .without_default();
-    command.number("--cell-rate", "X", options.rates.cells_per_s, "of the kernel, cells per second")
+    command
+        .number("--cell-rate", "X", options.rates.cells_per_s,
+                "Rate of the kernel in cells per second (default: unknown)")
         .without_default();
-    command.choice("--io", queues, options.queue, "how strips are read and written");
+    command.choice("--io", queues, options.queue, "How strips are read and written");
     command.flag("--check-finite", texts.check_finite,
-                 "stop at the first value that is not finite, and name it");
+                 "Stop at the first value that is not finite and print where it is");
 }
 
 void declare_iterations(Options& command, WavefrontArguments& arguments) {
-    command.number("--iterations", "N", arguments.options.iterations, "number of iterations")
+    command.number("--iterations", "N", arguments.options.iterations, "Number of iterations")
         .required();
     command.number("--tolerance", "X", arguments.options.tolerance,
-                   "stop when no cell changes by more; 0: never");
+                   "Stop when no cell changes by more than this; 0 means never");
 }
 
 Options& declare_store(Options& command, WavefrontArguments& arguments) {
-    command.text("store", "STORE", arguments.store, "the store's folder").required();
+    command.text("store", "STORE", arguments.store, "Folder of the store").required();
     return command;
 }
 
@@ -116,58 +125,64 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
     Commands commands;
     const auto command = [&](const char *name, const char *summary, Command id) -> Options& {
         auto& one = options.subcommand(name, summary);
-        one.flag("--json", arguments.json, "JSON, one event per line");
+        one.flag("--json", arguments.json, "Print JSON, one event per line");
         commands.emplace_back(&one, id);
         return one;
     };
-    auto& create = declare_store(command("create", "make a store", Command::create), arguments);
+    auto& create = declare_store(command("create", "Create a store", Command::create), arguments);
     declare_shape(create, texts, arguments);
     declare_kernel(create, texts, arguments);
     create.group("Contents");
-    create.texts("--name", "NAME", arguments.names, "name of each matrix, data first");
+    create.texts("--name", "NAME", arguments.names, "Name of each matrix, data matrices first");
     declare_disks(create, arguments);
-    create.number("--seed", "N", arguments.seed, "seed of the contents");
-    create.flag("--empty", arguments.empty, "no contents; import them");
+    create.number("--seed", "N", arguments.seed, "Seed of the random contents");
+    create.flag("--empty", arguments.empty, "Create the store without contents, for import");
 
     for (const auto& [name, summary, id] :
-         {std::tuple{"import", "fill a matrix from .npy, .raw or - (raw)", Command::import},
-          std::tuple{"export", "write a matrix to .npy, .raw or - (raw)", Command::export_}}) {
+         {std::tuple{"import", "Fill a matrix from .npy, .raw or - (raw)", Command::import},
+          std::tuple{"export", "Write a matrix to .npy, .raw or - (raw)", Command::export_}}) {
         auto& one = declare_store(command(name, summary, id), arguments);
-        one.text("matrix", "MATRIX", arguments.matrix, "its name").required();
-        one.text("file", "FILE", arguments.file, ".npy, else raw; - is a pipe").required();
+        one.text("matrix", "MATRIX", arguments.matrix, "Name of the matrix").required();
+        one.text("file", "FILE", arguments.file,
+                 "File: .npy, or raw for any other name; - for a pipe")
+            .required();
         declare_memory(one, arguments);
     }
-    auto& run = declare_store(command("run", "iterate", Command::run), arguments);
+    auto& run =
+        declare_store(command("run", "Run a number of iterations", Command::run), arguments);
     declare_kernel(run, texts, arguments);
     declare_run(run, texts, arguments);
     declare_iterations(run, arguments);
-    auto& resume = declare_store(command("resume", "continue a run", Command::resume), arguments);
+    auto& resume = declare_store(
+        command("resume", "Continue a run that was interrupted", Command::resume), arguments);
     declare_run(resume, texts, arguments);
-    declare_store(command("verify", "check every strip", Command::verify), arguments);
-    declare_store(command("info", "say what a store holds", Command::info), arguments);
-    auto& convert =
-        declare_store(command("convert", "copy into another layout", Command::convert), arguments);
-    convert.text("target", "TARGET", arguments.target, "the new store's folder").required();
-    declare_layout(convert, texts, "layout of the new store").required();
+    declare_store(command("verify", "Check the checksum of every strip", Command::verify),
+                  arguments);
+    declare_store(command("info", "Print what a store holds", Command::info), arguments);
+    auto& convert = declare_store(
+        command("convert", "Copy a store into another layout", Command::convert), arguments);
+    convert.text("target", "TARGET", arguments.target, "Folder of the new store").required();
+    declare_layout(convert, texts, "Layout of the new store").required();
     convert
         .number("--strip-rows", "N", arguments.shape.strip_rows,
-                "rows that are read and written together; as in the old store")
+                "Rows that are read and written together (default: as in the old store)")
         .without_default();
     declare_tiles(convert, arguments.shape.tile_columns);
     declare_disks(convert, arguments);
     declare_memory(convert, arguments);
-    auto& split =
-        declare_store(command("split", "cut into parts for ranks", Command::split), arguments);
-    split.texts("parts", "PART", arguments.parts, "new folders, one per rank").required();
+    auto& split = declare_store(
+        command("split", "Cut a store into parts, one per rank", Command::split), arguments);
+    split.texts("parts", "PART", arguments.parts, "New folders, one per rank").required();
     split.text("--kernel", "NAME", texts.kernel,
-               "that will run on the parts, if its stencil radius is above 1");
-    auto& join = command("join", "put parts together again", Command::join);
-    join.text("target", "TARGET", arguments.target, "the new store's folder").required();
-    join.texts("parts", "PART", arguments.parts, "folders of the parts, in order").required();
-    command("kernels", "list the built-in kernels", Command::kernels);
+               "Kernel that will run on the parts, if its stencil radius is above 1");
+    auto& join = command("join", "Put parts together again", Command::join);
+    join.text("target", "TARGET", arguments.target, "Folder of the new store").required();
+    join.texts("parts", "PART", arguments.parts, "Folders of the parts, in order").required();
+    command("kernels", "List the built-in kernels", Command::kernels);
 
-    auto& plan = command("plan", "predict a run", Command::plan);
-    plan.text("store", "STORE", arguments.store, "a store, or give --rows and --cols");
+    auto& plan = command("plan", "Predict how long a run takes", Command::plan);
+    plan.text("store", "STORE", arguments.store,
+              "Folder of a store; without one, give --rows and --cols");
     declare_shape(plan, texts, arguments);
     declare_kernel(plan, texts, arguments);
     declare_run(plan, texts, arguments);

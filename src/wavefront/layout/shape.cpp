@@ -53,6 +53,12 @@ Result<Element> element_named(const std::string& name) {
     return refuse("unknown element \"" + name + "\"; use f32, f64, c64 or c128");
 }
 
+std::vector<std::string> element_names() {
+    std::vector<std::string> names;
+    for (const auto& known : elements) names.emplace_back(known.name);
+    return names;
+}
+
 std::uint64_t strip_bytes(const MatrixShape& shape) {
     return round_up(shape.layout->strip_elements(shape) * element_bytes(shape.element),
                     disk_block_bytes);

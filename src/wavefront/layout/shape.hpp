@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "wavefront/layout/layout.hpp"
@@ -54,6 +55,8 @@ struct MatrixShape {
 std::uint64_t element_bytes(Element element);
 const char *element_name(Element element);
 Result<Element> element_named(const std::string& name);
+/* The names that element_named knows. */
+std::vector<std::string> element_names();
 
 /* Bytes of one uncut strip of one matrix, padded to whole disk blocks. */
 std::uint64_t strip_bytes(const MatrixShape& shape);

@@ -8,12 +8,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from lanewise.cli.native_options import NativeOptions
+from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError, RunError
-from lanewise.model.schedule import Algorithm, Message, messages_of, read_algorithms, read_schedules
+from lanewise.model.schedule import (
+    SCHEDULE,
+    Algorithm,
+    Message,
+    messages_of,
+    read_algorithms,
+    read_schedules,
+)
 from lanewise.results.quantity import size_text
 
 DRAWN_RANKS = 64
@@ -26,50 +35,18 @@ WORDS = {
     "sites": "ranks at several sites",
 }
 
+NATIVE = NativeOptions(SCHEDULE, without=("list", "collective", "algorithm"))
+
 CollectiveName = Annotated[
-    str, typer.Argument(metavar="[COLLECTIVE]", help="scatter, bcast, ...; default all of them.")
+    str, typer.Argument(metavar="COLLECTIVE", help="scatter, bcast, ...; default all of them.")
 ]
 AlgorithmName = Annotated[
-    str, typer.Argument(metavar="[ALGORITHM]", help="Show the rounds of this one.")
+    str, typer.Argument(metavar="ALGORITHM", help="Show the rounds of this one.")
 ]
 Ranks = Annotated[
-    int,
-    typer.Option(
-        "--ranks", "-n", metavar="N", min=1, help="Number of ranks of the schedule (default: 8)."
-    ),
-]
-Root = Annotated[
-    int,
-    typer.Option("--root", metavar="RANK", min=0, help="Root of a rooted collective (default: 0)."),
-]
-Size = Annotated[
     str,
     typer.Option(
-        "--size", metavar="BYTES", help="Size of one block, or of the vector (default: 1K)."
-    ),
-]
-Segment = Annotated[
-    str,
-    typer.Option(
-        "--segment", metavar="BYTES", help="Segment size (default: what the algorithm chooses)."
-    ),
-]
-SiteCount = Annotated[
-    int,
-    typer.Option(
-        "--sites",
-        metavar="N",
-        min=1,
-        help="Number of equal sites, for algorithms over lanes (default: 2).",
-    ),
-]
-Lanes = Annotated[
-    int, typer.Option("--lanes", metavar="P", min=1, help="Lanes between two sites (default: 1).")
-]
-PlatformFile = Annotated[
-    str,
-    typer.Option(
-        "--platform", metavar="FILE", help="A platform.json, for algorithms that need one."
+        "-n", "--ranks", metavar="N", help="Number of ranks of the schedule (default: 8)."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -81,21 +58,17 @@ Drawing = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command `algorithms` to `app`."""
-    app.command("algorithms")(algorithms)
+    NATIVE.add_to(app, "algorithms", algorithms)
 
 
 def algorithms(
+    context: typer.Context,
     collective: CollectiveName = "",
     algorithm: AlgorithmName = "",
-    ranks: Ranks = 8,
-    root: Root = 0,
-    size: Size = "1K",
-    segment: Segment = "0",
-    sites: SiteCount = 2,
-    lanes: Lanes = 1,
-    platform: PlatformFile = "",
+    ranks: Ranks = "8",
     svg: Drawing = None,
     as_json: AsJson = False,
+    **_options: Any,
 ) -> None:
     """$ lanewise model algorithms scatter binomial --ranks 8 --svg binomial.svg
 
@@ -120,22 +93,18 @@ def algorithms(
         return
     check_name(f"{collective} algorithm", algorithm, [one.name for one in listed])
     chosen = next(one for one in listed if one.name == algorithm)
-    if svg is not None and ranks > DRAWN_RANKS:
+    if svg is not None and positive_count("-n", ranks) > DRAWN_RANKS:
         raise RequestError(f"{ranks} ranks cannot be told apart; draw at most {DRAWN_RANKS}")
-    options = {
-        "--collective": collective, "--algorithm": algorithm, "--ranks": str(ranks),
-        "--root": str(root), "--message-bytes": size, "--segment-bytes": segment,
-        "--sites": str(sites), "--lanes": str(lanes),
-        **({"--platform": platform} if platform else {}),
-    }  # fmt: skip
-    messages = messages_of(read_schedules(options))
+    call = [f"--collective={collective}", f"--algorithm={algorithm}", f"--ranks={ranks}"]
+    messages = messages_of(read_schedules([*call, *NATIVE.arguments(context.params)]))
     if as_json:
         told = {**asdict(chosen), "messages": [asdict(one) for one in messages]}
         typer.echo(json.dumps(told))
     elif svg is None:
         typer.echo("\n".join([*description(chosen), *rounds(messages)]))
     else:
-        typer.echo(draw(f"{collective}, {algorithm}, {ranks} ranks", ranks, messages, svg))
+        title = f"{collective}, {algorithm}, {ranks} ranks"
+        typer.echo(draw(title, int(ranks), messages, svg))
 
 
 def check_name(what: str, name: str, known: Sequence[str]) -> None:

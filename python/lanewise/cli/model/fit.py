@@ -22,7 +22,7 @@ from lanewise.launch.machine import core_count
 from lanewise.model.program import ask
 
 Files = Annotated[
-    list[str] | None, typer.Argument(metavar="SAMPLES...", help="Files of lanewise measure.")
+    list[str] | None, typer.Argument(metavar="SAMPLES", help="Files of lanewise measure.")
 ]
 Output = Annotated[
     str, typer.Option("-o", "--output", metavar="FILE", help="Where to keep the platform (.json).")

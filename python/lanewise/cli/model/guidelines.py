@@ -13,9 +13,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lanewise.cli import comparison_options as options
 from lanewise.cli import launching
-from lanewise.cli.compared import Compared
+from lanewise.cli.compared import Compared, budget_s
+from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.progress import progress
 from lanewise.errors import RunError
 from lanewise.launch.choose import Choice, require_launcher
@@ -27,9 +27,9 @@ from lanewise.tuning.guidelines import Judged, judge
 
 COMMAND = "model guidelines"
 
-Collectives = Annotated[
-    list[str] | None, typer.Argument(metavar="COLLECTIVE...", help="scatter, bcast, ... (all).")
-]
+# The evidence stays in memory.
+NATIVE = NativeOptions(CHECK, without=("output", "resume"))
+
 AsJson = Annotated[bool, typer.Option("--json", help="All guidelines as JSON on one line.")]
 Strict = Annotated[
     bool,
@@ -41,24 +41,16 @@ Strict = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command `guidelines` to `app`."""
-    app.command("guidelines")(guidelines)
+    NATIVE.add_to(app, "guidelines", guidelines)
 
 
 @launching.with_launch_options
 def guidelines(
     context: typer.Context,
-    collectives: Collectives = None,
     ranks: launching.Ranks = "",
-    sizes: options.Sizes = None,
-    budget: options.Budget = "",
-    margin: options.Margin = None,
-    confidence: options.Confidence = None,
-    repetitions: options.Repetitions = None,
-    time_limit: options.TimeLimit = None,
-    seed: options.Seed = None,
     as_json: AsJson = False,
     strict: Strict = False,
-    **_launching: Any,
+    **_options: Any,
 ) -> None:
     """$ lanewise model guidelines bcast gather -n 4 --sizes 1K,64K
 
@@ -93,14 +85,14 @@ def guidelines(
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
     ranks = launching.rank_count(values)
-    arguments = [*(values["collectives"] or []), *options.native_arguments(values)]
+    arguments = NATIVE.arguments(values)
     arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
     return launching.job_running(choice, values, folder, (CHECK, *arguments), ranks)
 
 
 def hold(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> Compared:
     """Launch `job` and return what it told; RunError where it failed."""
-    seen = Compared(points=points, budget_s=options.budget_s(values["budget"]))
+    seen = Compared(points=points, budget_s=budget_s(values))
 
     def kept() -> str:
         return f"after {seen.done} of {seen.points}"

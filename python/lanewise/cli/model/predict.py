@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from lanewise.cli.native_options import NativeOptions
 from lanewise.errors import RequestError, RunError
-from lanewise.model.predict import Prediction, Question, read_prediction
+from lanewise.model.predict import Prediction, read_prediction
 from lanewise.model.program import PREDICT, ask
 from lanewise.results.quantity import size_text, time_text
 
@@ -18,43 +19,15 @@ NAME_WIDTH = 20
 TIME_WIDTH = 13
 COLUMNS = 6
 DRAWN_RANKS = 64
+DRAWN_SIZE = "64K"
 
-Collective = Annotated[str, typer.Argument(metavar="COLLECTIVE", help="scatter, bcast, ...")]
-PlatformFile = Annotated[
-    str, typer.Option("--platform", metavar="FILE", help="What lanewise model fit wrote.")
-]
+NATIVE = NativeOptions(PREDICT, without=("spans", "json"))
+
 Ranks = Annotated[
-    int | None,
-    typer.Option(
-        "--ranks",
-        "-n",
-        metavar="N",
-        min=1,
-        help="Number of ranks (default: as many as were fitted).",
-    ),
-]
-Algorithms = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--algorithm",
-        metavar="NAME[:SEGMENT[:LANES]]",
-        help="An algorithm to price; repeatable (default: all).",
-    ),
-]
-Sizes = Annotated[
-    str, typer.Option("--sizes", metavar="GRAMMAR", help="Message sizes: 8,1K,64K or 1:4M:x2.")
-]
-Model = Annotated[
     str,
     typer.Option(
-        "--model",
-        metavar="NAME",
-        help="hockney, loggp, plogp, lmo or lanes (default: the best fit).",
+        "-n", "--ranks", metavar="N", help="Number of ranks (default: as many as were fitted)."
     ),
-]
-Root = Annotated[
-    int,
-    typer.Option("--root", metavar="RANK", min=0, help="Root of a rooted collective (default: 0)."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Drawing = Annotated[
@@ -65,19 +38,15 @@ Drawing = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command `predict` to `app`."""
-    app.command("predict")(predict)
+    NATIVE.add_to(app, "predict", predict)
 
 
 def predict(
-    collective: Collective,
-    platform: PlatformFile = "platform.json",
-    ranks: Ranks = None,
-    algorithm: Algorithms = None,
-    sizes: Sizes = "",
-    model: Model = "",
-    root: Root = 0,
+    context: typer.Context,
+    ranks: Ranks = "",
     as_json: AsJson = False,
     svg: Drawing = None,
+    **_options: Any,
 ) -> None:
     """$ lanewise model predict scatter --platform platform.json --ranks 4096
 
@@ -88,19 +57,13 @@ def predict(
     """
     if svg is not None and as_json:
         raise RequestError("--svg and --json: give one of them")
-    if svg is not None and len(algorithm or ()) != 1:
-        raise RequestError("--svg draws one algorithm; name it with --algorithm")
-    question = Question(
-        platform=platform,
-        collective=collective,
-        ranks=ranks,
-        algorithms=tuple(algorithm or ()),
-        sizes=sizes or ("64K" if svg else ""),
-        model=model,
-        root=root,
-        spans=svg is not None,
-    )
-    text = ask(*question.arguments(), name=PREDICT)
+    values = context.params
+    line = NATIVE.arguments(values) + ([f"--ranks={ranks}"] if ranks else [])
+    if svg is not None:
+        if len(values["algorithm"] or ()) != 1:
+            raise RequestError("--svg draws one algorithm; name it with --algorithm")
+        line += ["--spans", *([] if values["sizes"] else [f"--sizes={DRAWN_SIZE}"])]
+    text = ask(*line, name=PREDICT)
     if as_json:
         typer.echo(text, nl=False)
     elif svg is not None:
