@@ -18,11 +18,8 @@ system   := $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
 python   := .venv/bin/python
 lanewise := .venv/bin/lanewise
 
-# What the demonstration measures: 21 sizes of each operation, at most 1.5 seconds per point.
-demo_operations := pingpong scatter gather bcast allreduce
-demo_mpi        := $(firstword $(MPI))
-demo_launch     := mpirun.$(demo_mpi) $(if $(filter openmpi,$(demo_mpi)),--oversubscribe)
-demo_options    := -n 4 --sizes 1:1M:x2 --repetitions 100:2000 --time-limit 1.5
+demo_mpi    := $(firstword $(MPI))
+demo_launch := mpirun.$(demo_mpi) $(if $(filter openmpi,$(demo_mpi)),--oversubscribe)
 
 # Recipes print what they do in words; make V=1 shows each command.
 $(V).SILENT:
@@ -42,21 +39,12 @@ build: packages-build .venv/installed ## Build the programs for the MPI that is 
 
 demo: export OMPI_ALLOW_RUN_AS_ROOT := 1
 demo: export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
-demo: packages-demo build ## Measure, fit, tune and run a program, and write demo/report.html
-	mkdir -p demo
-	rm -rf demo/*.json demo/*.jsonl demo/*.evidence demo/fit demo/suite
-	$(lanewise) measure $(demo_operations) $(demo_options) -o demo/samples.jsonl
-	$(lanewise) fit --measure -n 2 --samples demo/fit -o demo/platform.json
-	$(lanewise) tune scatter gather allreduce -n 4 --budget 2min -o demo/tuning.json
-	$(lanewise) run --tuning demo/tuning.json --interleaved 6 -o demo/frames.json -- \
-	  $(demo_launch) -n 4 build/$(firstword $(trees))/bin/frames 200
-	$(lanewise) run --tuning demo/tuning.json --interleaved 6 -o demo/lammps.json -- \
-	  $(demo_launch) -n 4 lmp -in examples/lammps/in.lj -log none -screen none
-	$(lanewise) report demo/samples.jsonl demo/platform.json demo/tuning.json demo/frames.json \
-	  demo/lammps.json -o demo/report.html
-	$(lanewise) suite --quick --budget 90s --benchmarks pingpong,streaming,allreduce,polling \
-	  --folder demo/suite
-	echo "The report is $(CURDIR)/demo/report.html; transports compared: demo/suite/report.html"
+demo: announce-demo packages-demo build ## Show on one page what Lanewise does on this machine
+	$(python) -m examples.demo demo build/$(firstword $(trees))/bin -- $(demo_launch)
+
+announce-demo:
+	echo "The demonstration installs packages, builds and then measures for three minutes. On two"
+	echo "cores the whole takes 6 to 8 minutes the first time. The page will be demo/index.html"
 
 test: packages-test tests ## Run every suite of every day
 	$(python) tests/run.py
@@ -77,8 +65,8 @@ bench: packages-test packages-bench tests ## Run the benchmarks and reproduce th
 
 format: packages-extra .venv/installed-dev ## Lay out C, C++ and Python sources
 	git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
-	.venv/bin/ruff format -q python experiments tests
-	.venv/bin/ruff check -q --fix python experiments tests
+	.venv/bin/ruff format -q python experiments examples tests
+	.venv/bin/ruff check -q --fix python experiments examples tests
 
 reference: build ## Write the reference pages, docs/reference, from the programs
 	$(python) -m lanewise.cli.reference docs/reference
@@ -134,7 +122,7 @@ tests: .venv/installed-dev $(trees_known:%=tests-%)
 	$(python) -m pip install -q --disable-pip-version-check -e '.[dev]'
 	touch $@ .venv/installed
 
-.PHONY: help build experiments demo test test-all bench format reference clean tests \
+.PHONY: help build experiments demo announce-demo test test-all bench format reference clean tests \
   $(trees_known:%=programs-%) $(trees_known:%=tests-%) \
   packages-build packages-demo packages-test packages-extra packages-bench
 .NOTPARALLEL:

@@ -66,22 +66,20 @@ def ctest(name: str, folder: str, *arguments: str, prepare: list[Command] | None
 # Adds a throw-away thing of each kind to a copy of the tree, and builds it.
 PLACES = "tests/house/places_test.py"
 
-_PYTHON_FOLDERS = ("python", "experiments", "tests")
+_PYTHON_FOLDERS = ("python", "experiments", "examples", "tests")
 
 
 def everyday() -> list[Suite]:
     """Return the suites of make test, those that fail fastest first."""
     return [
         pytest("house", "tests/house", f"--ignore={PLACES}"),
-        Suite(
-            "ruff", [sys.executable, "-m", "ruff", "check", "-q", "python", "experiments", "tests"]
-        ),
+        Suite("ruff", [sys.executable, "-m", "ruff", "check", "-q", *_PYTHON_FOLDERS]),
         Suite("mypy", [sys.executable, "-m", "mypy"]),
         ctest("Open MPI", "build/release", *QUICK),
         ctest("MPICH", "build/mpich", *QUICK),
         ctest("SMPI", "build/smpi", *QUICK),
         ctest("sanitizers", "build/asan", *QUICK, *FEW_RANKS),
-        pytest("python", "python", "experiments"),
+        pytest("python", "python", "experiments", "examples"),
         pytest("command", "tests/cli", "tests/report", "tests/reproduce"),
         pytest("device", "tests/hca", "tests/paths", *_THOROUGH_ONLY),
         pytest("install", "tests/install"),
