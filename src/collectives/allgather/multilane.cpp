@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Multilane allgather: what the ranks of a site gather crosses to each other
-// site once, in P slices at once. Every rank gives its block to all of its own
-// site; carrier l sends slice l of the site's blocks over its lane, and the
-// lane's receiver hands it on to all of the other. All in segments, so that the
-// stages overlap. A carrier's own block is in its own slice where blocks are
-// alike and each rank carries.
+// Multilane allgather: the blocks of a site cross to each other site once, in P
+// slices at once. Every rank sends its block to the other ranks of its site. The
+// lane rank of slice l sends that slice of the site's blocks to the lane ranks of
+// the other sites, and these forward it to the ranks of their own. All travels in
+// segments, so that the stages overlap. Where blocks have one size and every rank
+// is a lane rank, the block of a lane rank lies in its own slice.
 // Cost, n1 blocks of M bytes to cross: L + n1 M / (P b) + 2 c / b.
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
 #include "collectives/lanes/sites.hpp"
+#include "collectives/lanes/slices.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -22,8 +23,6 @@ using model::Builder;
 using model::Place;
 using model::Slice;
 using model::StepId;
-
-constexpr std::int64_t own_segment_bytes = 256 * 1024;
 
 /* A segment of a block, in the one order that all ranks know. */
 struct Segment {
@@ -38,7 +37,7 @@ struct Segment {
 std::vector<Segment> segments_of_sites(const CallShape& shape, const LaneRanks& lane_ranks) {
     std::int64_t units = 0;
     for (int rank = 0; rank < shape.ranks; ++rank) units += shape.count_of(rank);
-    const auto piece = segments_of(shape, units, own_segment_bytes).piece;
+    const auto piece = segments_of(shape, units, lane_segment_bytes).piece;
     std::vector<Segment> found;
     for (int site = 0; site < lane_ranks.sites(); ++site) {
         std::int64_t of_site = 0;
@@ -60,16 +59,16 @@ std::vector<Segment> segments_of_sites(const CallShape& shape, const LaneRanks& 
     return found;
 }
 
-/* One rank's part. What a rank sends of its own comes before what it hands on, to each peer. */
-class Part {
+/* The steps of one rank. To each peer, its own block comes before what it forwards. */
+class RankSteps {
   public:
-    Part(const CallShape& shape, Builder& steps)
+    RankSteps(const CallShape& shape, Builder& steps)
         : shape_(shape),
           steps_(steps),
           lane_ranks_(shape),
           segments_(segments_of_sites(shape, lane_ranks_)) {}
 
-    void build() {
+    void add() {
         arrived_.assign(segments_.size(), model::no_step);
         for (const bool own : {true, false}) receive(own);
         send(true, true);
@@ -90,7 +89,7 @@ class Part {
         return receiver == shape_.rank ? lane_ranks_.of(segment.site, segment.slice) : receiver;
     }
 
-    /* Receives what its sender owns, or else what it hands on. */
+    /* Receives what its sender owns, or else what its sender forwards. */
     void receive(bool own) {
         for (std::size_t i = 0; i < segments_.size(); ++i) {
             const auto& segment = segments_[i];
@@ -106,7 +105,7 @@ class Part {
         return {Place::receive, shape_.offset_of(segment.owner) + segment.offset};
     }
 
-    /* Sends what this rank owns or else what it was given, over lanes or else inside the site. */
+    /* Sends what this rank owns or else what it received, over lanes or else inside the site. */
     void send(bool own, bool over_lanes) {
         for (std::size_t i = 0; i < segments_.size(); ++i) {
             const auto& segment = segments_[i];
@@ -143,7 +142,7 @@ class Part {
 
 model::Schedule build(const CallShape& shape) {
     Builder steps;
-    Part(shape, steps).build();
+    RankSteps(shape, steps).add();
     return steps.finish();
 }
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Multilane broadcast: the vector crosses to each other site in P slices at
-// once. The root gives slice l to carrier l of its site, which sends it over its
-// lane and then to the rest of its site; the lane's receiver hands it on in its
-// own. All in segments, so that the stages overlap. After Chiba, Endo and
+// once. The root sends slice l to the lane rank of that slice at its site, which
+// sends it over its lanes and then to the rest of its site; the lane ranks of the
+// other sites forward it at theirs. All travels in segments, so that the stages
+// overlap. After Chiba, Endo and
 // Matsuoka, CCGrid 2007, where several interfaces carry parts of a broadcast.
 // Cost: L + M / (P b) + 2 c / b for segments of c bytes.
 
-#include <algorithm>
+#include <vector>
 
 #include "collectives/algorithm.hpp"
-#include "collectives/blocks.hpp"
 #include "collectives/lanes/sites.hpp"
+#include "collectives/lanes/slices.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -19,93 +20,57 @@ namespace {
 using model::Place;
 using model::StepId;
 
-constexpr std::int64_t own_segment_bytes = 256 * 1024;
-
-/* A segment of a slice, which all ranks know by its place in one order. */
-struct Segment {
-    std::int64_t offset = 0;
-    std::int64_t count = 0;
-    int slice = 0;
-};
-
-/* Who hands on what to whom. */
+/* Which rank forwards which slice to whom. */
 class Relay {
   public:
-    explicit Relay(const CallShape& shape) : shape_(shape), sites_(sites_of(shape)) {
-        std::size_t most = 1;
-        for (const auto& site : sites_) most = std::max(most, site.ranks.size());
-        slices_ = static_cast<int>(
-            std::min<std::size_t>(most, static_cast<std::size_t>(std::max(1, shape.lanes))));
-        for (std::size_t s = 0; s < sites_.size(); ++s) {
-            const auto& ranks = sites_[s].ranks;
-            if (std::find(ranks.begin(), ranks.end(), shape.rank) != ranks.end()) here_ = s;
-        }
-    }
+    explicit Relay(const CallShape& shape) : shape_(shape), lane_ranks_(shape) {}
 
-    /* Slices take turns. */
-    std::vector<Segment> segments() const {
-        std::vector<Segment> found;
-        const auto whole = segments_of(shape_, shape_.count, own_segment_bytes);
-        const Bounds bounds(shape_.count, slices_);
-        for (std::int64_t done = 0; done < bounds.size(0); done += whole.piece) {
-            for (int slice = 0; slice < slices_; ++slice) {
-                const auto count = std::min(whole.piece, bounds.size(slice) - done);
-                if (count > 0) found.push_back({bounds[slice] + done, count, slice});
-            }
-        }
-        return found;
-    }
+    int slices() const { return lane_ranks_.slices(); }
 
-    /* Where a slice comes from; -1 at the root. */
+    /* The rank that sends a slice to this one; -1 at the root. */
     int source(int slice) const {
         if (shape_.is_root()) return -1;
-        const int carrier = carrier_at(here_, slice);
-        if (shape_.rank != carrier) return carrier;
-        return here_ == 0 ? shape_.root : carrier_at(0, slice);
+        const int lane_rank = lane_rank_here(slice);
+        if (shape_.rank != lane_rank) return lane_rank;
+        return lane_ranks_.site() == 0 ? shape_.root : lane_ranks_.of(0, slice);
     }
 
-    /* Where a slice goes from here, lanes first. */
+    /* The ranks that this one sends a slice to, those over lanes first. */
     std::vector<int> targets(int slice) const {
+        const int lane_rank = lane_rank_here(slice);
+        if (shape_.is_root() && lane_rank != shape_.rank) return {lane_rank};
+        if (lane_rank != shape_.rank) return {};
         std::vector<int> found;
-        const int carrier = carrier_at(here_, slice);
-        if (shape_.is_root() && carrier != shape_.rank) return {carrier};
-        if (carrier != shape_.rank) return {};
-        for (std::size_t s = 1; here_ == 0 && s < sites_.size(); ++s) {
-            found.push_back(carrier_at(s, slice));
+        for (int site = 1; lane_ranks_.site() == 0 && site < lane_ranks_.sites(); ++site) {
+            found.push_back(lane_ranks_.of(site, slice));
         }
-        for (const int rank : sites_[here_].ranks) {
+        for (const int rank : lane_ranks_.ranks(lane_ranks_.site())) {
             if (rank != shape_.rank && rank != shape_.root) found.push_back(rank);
         }
         return found;
     }
 
   private:
-    int carrier_at(std::size_t site, int slice) const {
-        const auto& ranks = sites_[site].ranks;
-        return ranks[static_cast<std::size_t>(slice) % ranks.size()];
-    }
+    int lane_rank_here(int slice) const { return lane_ranks_.of(lane_ranks_.site(), slice); }
 
     const CallShape& shape_;
-    std::vector<Site> sites_;
-    std::size_t here_ = 0;
-    int slices_ = 1;
+    const LaneRanks lane_ranks_;
 };
 
 model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const Relay relay(shape);
-    const auto segments = relay.segments();
+    const auto segments = segments_of_slices(shape, relay.slices());
     std::vector<StepId> arrived;
     for (const auto& segment : segments) {
         const int source = relay.source(segment.slice);
-        arrived.push_back(
-            source < 0 ? model::no_step
-                       : steps.receive(source, {Place::receive, segment.offset}, segment.count));
+        arrived.push_back(source < 0
+                              ? model::no_step
+                              : steps.receive(source, segment.in(Place::receive), segment.count));
     }
     for (std::size_t i = 0; i < segments.size(); ++i) {
         for (const int target : relay.targets(segments[i].slice)) {
-            steps.send(target, {Place::receive, segments[i].offset}, segments[i].count,
-                       {arrived[i]});
+            steps.send(target, segments[i].in(Place::receive), segments[i].count, {arrived[i]});
         }
     }
     return steps.finish();

@@ -19,8 +19,8 @@ struct Site {
 /* The root's site, then the others by number. One site with all ranks where none are known. */
 std::vector<Site> sites_of(const CallShape& shape);
 
-/* Where a collective has no root: which rank of each site sends and receives slice l between the
-   sites. A lane joins the ranks of one slice at two sites. */
+/* Which rank of each site sends and receives slice l between the sites. A lane joins the ranks of
+   one slice at two sites. Site 0 is that of the root, where there is one. */
 class LaneRanks {
   public:
     explicit LaneRanks(const CallShape& shape);

@@ -130,6 +130,20 @@ Outcome check_matrix(const Store& store, std::uint32_t matrix) {
                                         std::to_string(store.shape().matrix_count())};
 }
 
+/* `advance` is `run` or `resume`. */
+lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const RunOptions&),
+                      lw_wavefront *store, const lw_wavefront_kernel *kernel,
+                      const lw_wavefront_run_options *options, lw_wavefront_outcome *outcome) {
+    if (!store || !kernel || kernel->struct_size != sizeof *kernel) return LW_ERR_ARGUMENT;
+    return guarded(store, [&]() -> Outcome {
+        const auto wanted = options_from(options);
+        if (!wanted) return wanted.failure();
+        const auto made = kernel_from(*kernel, store->store.shape());
+        if (!made) return made.failure();
+        return give(advance(store->store, *made, *wanted), outcome);
+    });
+}
+
 const Failure callback_failure{LW_ERR_OPERATION, "the callback ended it"};
 
 }  // namespace
@@ -235,27 +249,13 @@ lw_status lw_wavefront_run(lw_wavefront *store, const char *name, const double *
 lw_status lw_wavefront_run_kernel(lw_wavefront *store, const lw_wavefront_kernel *kernel,
                                   const lw_wavefront_run_options *options,
                                   lw_wavefront_outcome *outcome) {
-    if (!store || !kernel || kernel->struct_size != sizeof *kernel) return LW_ERR_ARGUMENT;
-    return guarded(store, [&]() -> Outcome {
-        const auto wanted = options_from(options);
-        if (!wanted) return wanted.failure();
-        const auto made = kernel_from(*kernel, store->store.shape());
-        if (!made) return made.failure();
-        return give(run(store->store, *made, *wanted), outcome);
-    });
+    return with_kernel(run, store, kernel, options, outcome);
 }
 
 lw_status lw_wavefront_resume_kernel(lw_wavefront *store, const lw_wavefront_kernel *kernel,
                                      const lw_wavefront_run_options *options,
                                      lw_wavefront_outcome *outcome) {
-    if (!store || !kernel || kernel->struct_size != sizeof *kernel) return LW_ERR_ARGUMENT;
-    return guarded(store, [&]() -> Outcome {
-        const auto wanted = options_from(options);
-        if (!wanted) return wanted.failure();
-        const auto made = kernel_from(*kernel, store->store.shape());
-        if (!made) return made.failure();
-        return give(resume(store->store, *made, *wanted), outcome);
-    });
+    return with_kernel(resume, store, kernel, options, outcome);
 }
 
 lw_status lw_wavefront_resume(lw_wavefront *store, const lw_wavefront_run_options *options,
