@@ -10,10 +10,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <ctime>
+
+#include "base/clock.hpp"
 
 namespace lanewise::paths {
 namespace {
@@ -33,10 +34,6 @@ Outcome refused(const char *what, int error) {
 }
 
 }  // namespace
-
-Nanoseconds monotonic_now() {
-    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 PathCounters operator+(const PathCounters& a, const PathCounters& b) {
     return {a.loads + b.loads,           a.loads_refused + b.loads_refused, a.armed + b.armed,
@@ -94,7 +91,7 @@ Protection::Watched *Protection::find(ibv_qp *queue_pair) {
 void Protection::note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port,
                       std::string sentence) {
     if (options_.notice) {
-        notices_.push_back({kind, queue_pair, port, monotonic_now(), std::move(sentence)});
+        notices_.push_back({kind, queue_pair, port, monotonic_ns(), std::move(sentence)});
     }
 }
 
@@ -122,7 +119,7 @@ Outcome Protection::changed(ibv_qp *queue_pair) {
         std::uint8_t home = status->primary.port;
         const bool other = ((queue_pair->qp_num ^ status->peer_number) & 1U) != 0;
         if (options_.rules.policy == Policy::balance && ports_.size() == 2) home = other ? 2 : 1;
-        const Nanoseconds now = monotonic_now();
+        const Nanoseconds now = monotonic_ns();
         watched.machine.on_communication(status->communication, status->primary.port, home, now);
         if (watched.machine.next(now) == Action::load) {
             outcome = load_now(queue_pair, watched, now);
@@ -231,7 +228,7 @@ Outcome Protection::load(ibv_qp *queue_pair) {
         if (watched->machine.path() == PathState::armed) {
             return Failure{LW_ERR_ARGUMENT, "the queue pair is armed; its alternate is loaded"};
         }
-        outcome = load_now(queue_pair, *watched, monotonic_now());
+        outcome = load_now(queue_pair, *watched, monotonic_ns());
     }
     tell();
     return outcome;
@@ -241,20 +238,20 @@ Outcome Protection::migrate(ibv_qp *queue_pair) {
     const std::lock_guard guard(lock_);
     Watched *watched = find(queue_pair);
     if (!watched) return Failure{LW_ERR_NOT_FOUND, "this queue pair is not watched; add it first"};
-    observe(queue_pair, *watched, monotonic_now());
+    observe(queue_pair, *watched, monotonic_ns());
     if (watched->machine.path() != PathState::armed) {
         return Failure{LW_ERR_ARGUMENT,
                        "the queue pair is not armed; load an alternate first, and "
                        "wait for traffic in both directions"};
     }
-    return migrate_now(queue_pair, *watched, monotonic_now());
+    return migrate_now(queue_pair, *watched, monotonic_ns());
 }
 
 Result<Snapshot> Protection::query(ibv_qp *queue_pair) {
     const std::lock_guard guard(lock_);
     Watched *watched = find(queue_pair);
     if (!watched) return Failure{LW_ERR_NOT_FOUND, "this queue pair is not watched; add it first"};
-    observe(queue_pair, *watched, monotonic_now());
+    observe(queue_pair, *watched, monotonic_ns());
     const Machine& machine = watched->machine;
     return Snapshot{machine.communication(),  machine.path(), machine.port(),
                     machine.alternate_port(), machine.home(), machine.since(),
@@ -293,7 +290,7 @@ Nanoseconds Protection::next_wake() {
 void Protection::perform_due() {
     const std::lock_guard guard(lock_);
     wakes_at_ = 0;  // awake
-    const Nanoseconds now = monotonic_now();
+    const Nanoseconds now = monotonic_ns();
     std::vector<ibv_qp *> due;
     for (const auto& [deadline, queue_pair] : deadlines_) {
         if (deadline > now) break;
@@ -305,7 +302,7 @@ void Protection::perform_due() {
 void Protection::run() {
     while (!stop_) {
         const Nanoseconds deadline = next_wake();
-        const Nanoseconds left = std::max<Nanoseconds>(deadline - monotonic_now(), 0);
+        const Nanoseconds left = std::max<Nanoseconds>(deadline - monotonic_ns(), 0);
         const timespec timeout = timespec_of(deadline == never ? 0 : left);
         pollfd wanted[] = {{wake_, POLLIN, 0}, {events_, POLLIN, 0}};
         ppoll(wanted, 2, deadline == never ? nullptr : &timeout, nullptr);
@@ -331,7 +328,7 @@ bool Protection::take_event() {
     context_->async_fd = shown;
     if (failed) return false;
     const bool ours = is_about_paths(event) && find(event.element.qp);
-    if (ours || !is_about_paths(event)) on_event(event, monotonic_now());
+    if (ours || !is_about_paths(event)) on_event(event, monotonic_ns());
     if (ours || !options_.forward || !options_.forward(event)) calls_.ack_async_event(&event);
     return true;
 }

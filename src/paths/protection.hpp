@@ -131,6 +131,5 @@ class Protection {
 };
 
 PathCounters operator+(const PathCounters& a, const PathCounters& b);
-Nanoseconds monotonic_now();
 
 }  // namespace lanewise::paths

@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/clock.hpp"
+
 namespace lanewise::exchange {
 namespace {
 
@@ -42,10 +44,6 @@ void set_up(const std::string& interface, bool up) {
 
 }  // namespace
 
-std::int64_t now_ns() {
-    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
 Cuts::Cuts(std::vector<Cut> cuts) : cuts_(std::move(cuts)), pulled_(cuts_.size()) {}
 
 void Cuts::start() {
@@ -62,7 +60,7 @@ const std::vector<Pulled>& Cuts::finish() {
 }
 
 void Cuts::run() {
-    const std::int64_t begin = now_ns();
+    const std::int64_t begin = monotonic_ns();
     std::vector<Step> steps;
     for (const Cut& cut : cuts_) {
         steps.push_back({begin + nanoseconds(cut.at_s), &cut.interface, false});
@@ -72,12 +70,12 @@ void Cuts::run() {
                      [](const Step& a, const Step& b) { return a.at_ns < b.at_ns; });
     std::size_t pulled = 0;
     for (const Step& step : steps) {
-        const auto left = std::chrono::nanoseconds(step.at_ns - now_ns());
+        const auto left = std::chrono::nanoseconds(step.at_ns - monotonic_ns());
         std::this_thread::sleep_for(left);
-        const std::int64_t from = now_ns();
+        const std::int64_t from = monotonic_ns();
         set_up(*step.interface, step.up);
         if (step.up) continue;
-        pulled_[pulled] = {from, now_ns()};
+        pulled_[pulled] = {from, monotonic_ns()};
         count_.store(++pulled, std::memory_order_release);
     }
 }

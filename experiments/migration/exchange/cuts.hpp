@@ -44,6 +44,4 @@ class Cuts {
     std::thread thread_;
 };
 
-std::int64_t now_ns();
-
 }  // namespace lanewise::exchange

@@ -9,6 +9,7 @@
 #include <deque>
 #include <string>
 
+#include "base/clock.hpp"
 #include "base/fnv.hpp"
 
 namespace lanewise::exchange {
@@ -126,7 +127,7 @@ void Exchange::post_send(std::size_t index) {
     work.send_flags = IBV_SEND_SIGNALED;
     ibv_send_wr *bad = nullptr;
     require(ibv_post_send(endpoint_.queue_pairs()[index].get(), &work, &bad) == 0, "post_send");
-    lane.posted_ns.push_back(now_ns());
+    lane.posted_ns.push_back(monotonic_ns());
     ++lane.next;
 }
 
@@ -165,7 +166,7 @@ void Exchange::check(std::size_t index, const std::byte *data, std::size_t bytes
 }
 
 void Exchange::confirm(Lane& lane) {
-    const std::int64_t now = now_ns();
+    const std::int64_t now = monotonic_ns();
     ++lane.confirmed;
     const std::int64_t posted = lane.posted_ns.front();
     lane.posted_ns.pop_front();
@@ -182,7 +183,7 @@ void Exchange::confirm(Lane& lane) {
 
 void Exchange::take(const ibv_wc& done) {
     if (done.status != IBV_WC_SUCCESS) {
-        const auto silent_ms = static_cast<double>(now_ns() - last_confirmed_ns_) / 1e6;
+        const auto silent_ms = static_cast<double>(monotonic_ns() - last_confirmed_ns_) / 1e6;
         throw Broken(fmt::format("work ended with: {}, {:.1f} ms after the last that was confirmed",
                                  ibv_wc_status_str(done.status), silent_ms));
     }
@@ -204,7 +205,7 @@ void Exchange::take(const ibv_wc& done) {
 bool Exchange::poll() {
     std::array<ibv_wc, 16> done{};
     // The device starts its timeout when it processes a response, which is after this.
-    looked_ns_ = now_ns();
+    looked_ns_ = monotonic_ns();
     const int count = ibv_poll_cq(endpoint_.completions(), done.size(), done.data());
     require(count >= 0, "the completion queue cannot be polled");
     for (int i = 0; i < count; ++i) take(done[static_cast<std::size_t>(i)]);
@@ -212,9 +213,9 @@ bool Exchange::poll() {
 }
 
 void Exchange::run(Cuts& cuts) {
-    const std::int64_t until = now_ns() + static_cast<std::int64_t>(settings_.seconds * 1e9);
+    const std::int64_t until = monotonic_ns() + static_cast<std::int64_t>(settings_.seconds * 1e9);
     std::size_t seen = 0;
-    while (now_ns() < until) {
+    while (monotonic_ns() < until) {
         for (; seen < cuts.count(); ++seen) {
             const Pulled& pulled = cuts.pulled(seen);
             waiting_cuts_.insert(waiting_cuts_.end(), {pulled.from_ns, pulled.done_ns});
@@ -246,14 +247,14 @@ void Exchange::drain() {
 }
 
 void Exchange::receive_until(const std::vector<std::uint64_t>& totals) {
-    const std::int64_t until = now_ns() + static_cast<std::int64_t>(linger_s * 1e9);
+    const std::int64_t until = monotonic_ns() + static_cast<std::int64_t>(linger_s * 1e9);
     const auto there = [&] {
         for (std::size_t i = 0; i < lanes_.size(); ++i) {
             if (lanes_[i].expected < totals[i]) return false;
         }
         return true;
     };
-    while (!there() && now_ns() < until) poll();
+    while (!there() && monotonic_ns() < until) poll();
     for (std::size_t i = 0; i < lanes_.size(); ++i) found.lost += totals[i] - lanes_[i].expected;
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "experiments/migration/exchange/cuts.hpp"
+#include "base/clock.hpp"
 
 namespace lanewise::exchange {
 namespace {
@@ -100,23 +100,23 @@ double Timer::write() {
     work.send_flags = IBV_SEND_SIGNALED;
     work.wr.rdma = {endpoint_.remote(index), endpoint_.remote_key()};
     ibv_send_wr *bad = nullptr;
-    const std::int64_t from = now_ns();
+    const std::int64_t from = monotonic_ns();
     require(ibv_post_send(qps_[index], &work, &bad) == 0, "post_send");
     ibv_wc done{};
     int count = 0;
     while (count == 0) count = ibv_poll_cq(endpoint_.completions(), 1, &done);
     require(count == 1 && done.status == IBV_WC_SUCCESS,
             std::string("a write ended with: ") + ibv_wc_status_str(done.status));
-    return seconds(from, now_ns());
+    return seconds(from, monotonic_ns());
 }
 
 double Timer::write_until_armed() {
-    const std::int64_t from = now_ns();
+    const std::int64_t from = monotonic_ns();
     std::vector<ibv_qp *> open = qps_;
     double sum = 0;
     int count = 0;
     while (!open.empty()) {
-        require(seconds(from, now_ns()) < timeout_s, "queue pairs do not get armed");
+        require(seconds(from, monotonic_ns()) < timeout_s, "queue pairs do not get armed");
         sum += write();
         ++count;
         lw_paths_state state{};
@@ -133,11 +133,11 @@ double Timer::write_until_armed() {
 }
 
 double Timer::write_until_migrated(int rounds) {
-    const std::int64_t from = now_ns();
+    const std::int64_t from = monotonic_ns();
     double sum = 0;
     int count = 0;
     do {
-        require(seconds(from, now_ns()) < timeout_s, "queue pairs do not migrate");
+        require(seconds(from, monotonic_ns()) < timeout_s, "queue pairs do not migrate");
         sum += write();
         ++count;
     } while (!migrated(rounds));
@@ -145,9 +145,9 @@ double Timer::write_until_migrated(int rounds) {
 }
 
 void Timer::wait_until_migrated(int rounds) const {
-    const std::int64_t from = now_ns();
+    const std::int64_t from = monotonic_ns();
     while (!migrated(rounds)) {
-        require(seconds(from, now_ns()) < timeout_s, "queue pairs do not follow");
+        require(seconds(from, monotonic_ns()) < timeout_s, "queue pairs do not follow");
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
@@ -172,14 +172,14 @@ Transition time_transitions(const Settings& settings, Rendezvous& rendezvous, En
         }
         rendezvous.swap({1});
         for (int i = 0; i < 2 * settings.queue_pairs; ++i) usual.push_back(timer.write());
-        std::int64_t from = now_ns();
+        std::int64_t from = monotonic_ns();
         timer.load();
         arming.push_back(timer.write_until_armed());
-        armed.push_back(seconds(from, now_ns()));
-        from = now_ns();
+        armed.push_back(seconds(from, monotonic_ns()));
+        from = monotonic_ns();
         timer.migrate();
         migrating.push_back(timer.write_until_migrated(round));
-        migrated.push_back(seconds(from, now_ns()));
+        migrated.push_back(seconds(from, monotonic_ns()));
         rendezvous.swap({2});
         rendezvous.swap({3});
         std::this_thread::sleep_for(settle);

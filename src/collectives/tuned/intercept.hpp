@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/clock.hpp"
 #include "collectives/execute/execute.hpp"
 #include "collectives/tuned/report.hpp"
 
@@ -73,14 +74,15 @@ template <typename Forward>
     const Inside here;
     CachedCall unkept;
     CachedCall& decided = known ? *known : decide(call.collective, call, unkept);
-    const std::int64_t begin_ns = reports() ? now_ns() : 0;
+    const std::int64_t begin_ns = reports() ? monotonic_ns() : 0;
     Outcome outcome = is_sample(decided) ? Outcome::sampled : Outcome::forwarded;
     int code = MPI_SUCCESS;
     const bool executed = outcome != Outcome::sampled && execute_by_rule(call, decided, code);
     if (executed) outcome = Outcome::intercepted;
     if (!executed) code = forward();
     if (reports() && decided.valid) {
-        record(call.collective, decided.message_bytes, decided.rule, outcome, now_ns() - begin_ns);
+        record(call.collective, decided.message_bytes, decided.rule, outcome,
+               monotonic_ns() - begin_ns);
     }
     return code;
 }

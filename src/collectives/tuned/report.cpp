@@ -3,7 +3,6 @@
 #include "collectives/tuned/report.hpp"
 
 #include <mpi.h>
-#include <time.h>
 
 #include <array>
 #include <atomic>
@@ -147,12 +146,6 @@ __attribute__((destructor)) void finish_without_world() {
 }  // namespace
 
 constinit bool reporting = false;
-
-std::int64_t now_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 
 void record(Operation operation, std::uint64_t message_bytes, const Rule *rule, Outcome outcome,
             std::int64_t elapsed_ns) {

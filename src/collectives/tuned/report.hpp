@@ -25,8 +25,6 @@ inline bool reports() {
     return reporting;
 }
 
-std::int64_t now_ns();
-
 void record(collectives::Operation operation, std::uint64_t message_bytes,
             const collectives::Rule *rule, Outcome outcome, std::int64_t elapsed_ns);
 

@@ -81,10 +81,6 @@ Origin Adapter::origin_of(const AddressVector& to) {
     return wire_.origin(route_of(to.port, to.source, to.destination));
 }
 
-Nanoseconds Adapter::now() {
-    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
 bool Adapter::read_batch(Nanoseconds time) {
     const auto taker = [&](const port::Datagram& datagram) { take(datagram, time); };
     return wire_.receive(std::ref(taker));
@@ -133,7 +129,7 @@ void Adapter::send_all(Nanoseconds time) {
 }
 
 void Adapter::take_forwarded() {
-    const Nanoseconds time = now();
+    const Nanoseconds time = monotonic_ns();
     while (wire_.receive_forwarded([&](const port::Datagram& datagram) { take(datagram, time); })) {
     }
     send(time);
@@ -253,7 +249,7 @@ void Adapter::read_ports() {
         if (next.gids != ports_[index].gids) on_addresses_changed(number, next.gids);
     }
     wire_.close_connected();
-    if (notify_) transmit(now());
+    if (notify_) transmit(monotonic_ns());
 }
 
 void Adapter::on_addresses_changed(std::uint8_t port, const GidTable& before) {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "verbs/abi/config.hpp"
 #include "verbs/abi/ports.hpp"
@@ -65,8 +66,6 @@ class Adapter {
 
     // A queue-pair number that nobody else uses; 0 where all are taken.
     std::uint32_t take_number();
-
-    static Nanoseconds now();
 
     // What the helper thread waits for.
     int socket() const { return wire_.socket(); }

@@ -36,7 +36,7 @@ std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Complet
                        : owner.adapter->progress(now);
     }
     // Counted from its end: a turn that moved much took long.
-    owner.progress->polled(has_read ? Adapter::now() : now);
+    owner.progress->polled(has_read ? monotonic_ns() : now);
     return object.engine->poll(into);
 }
 
@@ -84,7 +84,7 @@ ibv_wc shown_completion(const Completion& from) {
 
 std::size_t poll_completions(CompletionObject& object, std::span<Completion> into) {
     Context& owner = own(object.shown.context);
-    const Nanoseconds now = Adapter::now();
+    const Nanoseconds now = monotonic_ns();
     const std::size_t got = try_poll(owner, object, into, now);
     if (got > 0 || into.empty()) {
         object.waits_since = 0;

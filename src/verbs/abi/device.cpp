@@ -113,7 +113,7 @@ void leave_to_parent() {
 void say_the_last() {
     for (Context *context : open_contexts()) {
         const std::unique_lock guard(context->adapter->lock(), std::try_to_lock);
-        if (guard) context->adapter->send_all(Adapter::now());
+        if (guard) context->adapter->send_all(monotonic_ns());
     }
 }
 

@@ -146,7 +146,7 @@ inline std::nullptr_t refuse(int error) {
 
 // Sends what was posted to a queue pair, or leaves it to the poll that comes at once.
 inline void send_posted(Context& context, const QueuePair& queue_pair) {
-    const Nanoseconds now = Adapter::now();
+    const Nanoseconds now = monotonic_ns();
     if (queue_pair.gathers() && context.progress->program_polls(now)) return;
     context.adapter->transmit(now);
     context.progress->deadline_changed();

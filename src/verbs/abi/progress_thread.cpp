@@ -96,7 +96,7 @@ void ProgressThread::run() {
 }
 
 bool ProgressThread::polled_within(Nanoseconds duration) const {
-    return Adapter::now() - polled_at_.load(std::memory_order_relaxed) < duration;
+    return monotonic_ns() - polled_at_.load(std::memory_order_relaxed) < duration;
 }
 
 bool ProgressThread::program_polls(Nanoseconds now) const {
@@ -115,7 +115,7 @@ Nanoseconds ProgressThread::plan(Nanoseconds now) {
 }
 
 void ProgressThread::watch() {
-    const Nanoseconds now = Adapter::now();
+    const Nanoseconds now = monotonic_ns();
     wakes_at_ = plan(now);
     const Nanoseconds left = std::max(wakes_at_ - now, Nanoseconds{0});
     const bool woken = wait(true, wakes_at_ == never ? never : left);
@@ -129,14 +129,14 @@ void ProgressThread::watch() {
 
 // To sleep and be woken takes longer than the next packet of a stream: it stays for that a moment.
 void ProgressThread::take_turns() {
-    Nanoseconds now = Adapter::now();
+    Nanoseconds now = monotonic_ns();
     Nanoseconds until = now;
     do {
         if (polled_within(between_polls_ns) || !take_turn(now, until)) {
             stay_out();
             return;
         }
-        now = Adapter::now();
+        now = monotonic_ns();
     } while (now < until && !stop_);
 }
 

@@ -222,7 +222,7 @@ int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
     const auto mask = static_cast<unsigned>(attr_mask);
     if (mask & unsupported_attributes) return EOPNOTSUPP;
     const std::lock_guard guard(context.adapter->lock());
-    context.adapter->send_all(Adapter::now());  // it may be about to be reset
+    context.adapter->send_all(lanewise::monotonic_ns());  // it may be about to be reset
     QueuePairObject& object = own(qp);
     Attributes attributes = engine_attributes(*attr);
     const std::uint8_t port = object.engine->query().port;
@@ -233,7 +233,7 @@ int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
     }
     if (const int error = object.engine->modify(attributes, mask)) return error;
     qp->state = static_cast<ibv_qp_state>(object.engine->state());
-    context.adapter->transmit(Adapter::now());
+    context.adapter->transmit(lanewise::monotonic_ns());
     context.progress->deadline_changed();
     return 0;
 }
@@ -263,7 +263,7 @@ int ibv_destroy_qp(ibv_qp *qp) {
     {
         const std::lock_guard guard(context.adapter->lock());
         // The peer may be waiting for an acknowledgement of the last message.
-        context.adapter->send_all(Adapter::now());
+        context.adapter->send_all(lanewise::monotonic_ns());
         if (const int error = context.adapter->engine().destroy(object.engine)) return error;
         --own(qp->pd).users;
     }

@@ -126,7 +126,7 @@ int req_notify_cq(ibv_cq *cq, int solicited_only) {
     Context& context = own(cq->context);
     const std::lock_guard guard(context.adapter->lock());
     own(cq).engine->arm(solicited_only ? Wanted::solicited : Wanted::any);
-    context.adapter->send_all(Adapter::now());  // the program is about to sleep
+    context.adapter->send_all(monotonic_ns());  // the program is about to sleep
     return 0;
 }
 
