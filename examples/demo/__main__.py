@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import shutil
 import sys
+from datetime import date
 from pathlib import Path
 
 from examples.demo import cable, collectives, sites, sweep
-from examples.demo.page import write_page
+from examples.demo.page import machine, write_page
+from examples.demo.picture import write_picture
 from examples.demo.story import Chapter, Stage, tell
 
 CHAPTERS = (collectives.CHAPTER, sites.CHAPTER, cable.CHAPTER, sweep.CHAPTER)
 PAGE = "index.html"
+# The chapters in the picture of the README.
+PICTURED = (sites.CHAPTER, cable.CHAPTER)
+PICTURE = "lanewise.svg"
 
 
 def main(folder: Path, programs: Path, mpirun: tuple[str, ...]) -> int:
@@ -34,9 +39,12 @@ def main(folder: Path, programs: Path, mpirun: tuple[str, ...]) -> int:
 
     told = tell(CHAPTERS, stage_of)
     write_page(page, told)
-    shown = [one for one in told if one.shown is not None]
-    sys.stderr.write(f"{len(shown)} of {len(told)} chapters shown. The page is {page}\n")
-    return 0 if len(shown) == len(told) else 1
+    drawn = {one.chapter: one.shown.figure for one in told if one.shown is not None}
+    if all(one in drawn for one in PICTURED):
+        caption = f"Measured on {machine()}, {date.today()}, by make demo"
+        write_picture(folder / PICTURE, [drawn[one] for one in PICTURED], caption)
+    sys.stderr.write(f"{len(drawn)} of {len(told)} chapters shown. The page is {page}\n")
+    return 0 if len(drawn) == len(told) else 1
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def show(stage: Stage) -> Shown:
             "testbed", "run", BED, "--at", "a1", "--", *PROTECTED, "--", *TRANSFER, ADDRESS
         )
         running.append(client)
-        samples.read_until_traffic()
+        samples.read_until_traffic_of(client)
         samples.read_for(PULLED_S)
         pulled_s = fault(stage, "cut")
         samples.read_for(PLUGGED_S - PULLED_S)
@@ -109,11 +109,11 @@ class Samples:
         while self.read()[0] < end_s:
             pass
 
-    def read_until_traffic(self) -> None:
-        """Read until a port carries data."""
+    def read_until_traffic_of(self, client: subprocess.Popen[str]) -> None:
+        """Read until a port carries data; RunError where `client` ends before."""
         end_s = self.read()[0] + TIMEOUT_S
         while not any(moved > IDLE_BYTES for moved in self._moved(-2, -1)):
-            if self.read()[0] > end_s:
+            if self.read()[0] > end_s or client.poll() is not None:
                 raise RunError("the transfer did not start")
 
     def read_while(self, process: subprocess.Popen[str]) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -16,6 +17,7 @@ from examples.demo.__main__ import CHAPTERS
 from examples.demo.cable import IDLE_BYTES, Samples
 from examples.demo.collectives import finding
 from examples.demo.page import write_page
+from examples.demo.picture import side_by_side
 from examples.demo.story import Chapter, Shown, Stage, tell
 from examples.demo.sweep import end_of
 from lanewise.errors import RunError
@@ -53,6 +55,16 @@ def test_the_page_has_the_finding_and_the_picture_of_each_chapter(tmp_path: Path
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "It works." in page
     assert "<svg" in page
+
+
+def test_the_picture_has_its_figures_in_a_row_above_the_caption() -> None:
+    figure = draw_bars([("times", [Bar("one", 1.0)])], str)
+    picture = side_by_side([figure, figure], "Measured <here>")
+
+    root = ElementTree.fromstring(picture)
+    left, right = (one for one in root if one.tag.endswith("svg"))
+    assert float(right.attrib["x"]) > float(left.attrib["width"])
+    assert "Measured &lt;here&gt;" in picture
 
 
 def test_a_chapter_that_fails_gives_its_reason_and_the_others_go_on(tmp_path: Path) -> None:

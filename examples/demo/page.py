@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import platform
 from collections.abc import Sequence
 from datetime import date
@@ -11,12 +10,11 @@ from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
+from examples.demo.picture import svg_of
 from examples.demo.story import Told
 from lanewise import __version__
 from lanewise.launch.machine import core_count
-from lanewise.plots.style import house_style
 
 HERE = Path(__file__).parent
 
@@ -31,20 +29,16 @@ def write_page(path: Path, told: Sequence[Told]) -> None:
     )
     path.write_text(
         environment.get_template("page.html.j2").render(
-            told=told, drawn=drawn, version=__version__, date=date.today(),
-            machine=f"{processor()}, {core_count()} cores",
+            told=told, drawn=lambda figure: Markup(svg_of(figure)), version=__version__,
+            date=date.today(), machine=machine(),
         ),
         encoding="utf-8",
     )  # fmt: skip
 
 
-@house_style()
-def drawn(figure: Figure) -> Markup:
-    """Return a figure as an SVG element."""
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
-    svg = text.getvalue()
-    return Markup(svg[svg.index("<svg") :])
+def machine() -> str:
+    """Return what the figures were measured on, in words."""
+    return f"{processor()}, {core_count()} cores"
 
 
 def processor() -> str:
