@@ -79,8 +79,8 @@ typedef enum lw_caches {
 
 /* The memory of the messages.  User operations have their own, and refuse any other. */
 typedef struct lw_buffers {
-    uint32_t turns;        /* sets of buffers, used in rotation; 1: always the same */
-    uint32_t offset_bytes; /* how far into a page each begins; 0: aligned */
+    uint32_t rotating_sets; /* of buffers, used in rotation; 1: always the same */
+    uint32_t offset_bytes;  /* how far into a page each begins; 0: aligned */
     lw_pages pages;
     lw_caches caches;
 } lw_buffers;
@@ -110,11 +110,11 @@ typedef struct lw_measure_options {
     void *report_context;
 } lw_measure_options;
 
-#define LW_MEASURE_OPTIONS                                                                     \
-    {                                                                                          \
-        sizeof(lw_measure_options), LW_TIMING_MAX, LW_START_BARRIER, LW_CLOCK_AUTO,            \
-            LW_RULE_MEDIAN, 10, 1000, 2, 1, 0.95, 0.025, 10.0, 0, 10.0, 0.0, 0.0,              \
-            {1, 0, LW_PAGES_SMALL, LW_CACHES_WARM}, NULL, NULL                                 \
+#define LW_MEASURE_OPTIONS                                                          \
+    {                                                                               \
+        sizeof(lw_measure_options), LW_TIMING_MAX, LW_START_BARRIER, LW_CLOCK_AUTO, \
+            LW_RULE_MEDIAN, 10, 1000, 2, 1, 0.95, 0.025, 10.0, 0, 10.0, 0.0, 0.0,   \
+            {1, 0, LW_PAGES_SMALL, LW_CACHES_WARM}, NULL, NULL                      \
     }
 
 /*

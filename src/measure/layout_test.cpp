@@ -70,7 +70,7 @@ TEST(Layout, OfOneBufferIsTheSameEachTimeAndAligned) {
 
 TEST(Layout, OfRotatingBuffersHasEachInTurn) {
     auto options = fixed_repetitions(9);
-    options.buffers.turns = 3;
+    options.buffers.rotating_sets = 3;
 
     ASSERT_EQ(measure_watched(options), LW_OK);
 
@@ -83,7 +83,7 @@ TEST(Layout, OfRotatingBuffersHasEachInTurn) {
 
 TEST(Layout, OfUnalignedBuffersIsOffEveryPage) {
     auto options = fixed_repetitions(4);
-    options.buffers.turns = 2;
+    options.buffers.rotating_sets = 2;
     options.buffers.offset_bytes = 3;
 
     ASSERT_EQ(measure_watched(options), LW_OK);
@@ -119,7 +119,7 @@ TEST(Layout, OfUserOperationsIsTheirOwn) {
     ASSERT_EQ(lw_operation_user(&callbacks, &raw), LW_OK);
     const testing::Operation mine(raw);
     auto options = fixed_repetitions(2);
-    options.buffers.turns = 2;
+    options.buffers.rotating_sets = 2;
     lw_samples *samples = nullptr;
 
     const auto status =

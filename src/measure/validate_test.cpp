@@ -42,7 +42,7 @@ constexpr std::size_t into_page_bytes = 4;
 TEST(Validation, FindsEveryOperationRightInOtherBuffers) {
     const Harness harness(MPI_COMM_WORLD);
     auto layout = plain_buffers;
-    layout.turns = 3;
+    layout.rotating_sets = 3;
     layout.offset_bytes = into_page_bytes;
     for (const auto& entry : registry()) {
         if (!runs_here(entry)) continue;
@@ -64,15 +64,15 @@ TEST(Validation, LooksIntoEverySetOfBuffers) {
     const Harness harness(MPI_COMM_WORLD);
     const testing::Operation forgetful(lw_operation_bcast(forgetful_bcast));
     auto layout = plain_buffers;
-    layout.turns = 2;
+    layout.rotating_sets = 2;
 
     EXPECT_FALSE(validate(harness, *forgetful, 0, 100, layout));
 }
 
 TEST(Validation, KnowsWhatEveryOperationDelivers) {
     for (const auto& entry : registry()) {
-        const bool silent = entry.shape.send_root == Blocks::none &&
-                            entry.shape.receive_root == Blocks::none;
+        const bool silent =
+            entry.shape.send_root == Blocks::none && entry.shape.receive_root == Blocks::none;
         if (silent) continue;
         std::size_t parts = 0;
         for (int me = 0; me < 4; ++me) parts += origins(entry.name, {me, 4, 0, window}).size();

@@ -108,7 +108,7 @@ Result<Route> choose_alternate(const Route& primary, std::span<const Port> ports
                 missing = fmt::format(
                     "{} the peer's address that goes with port {}; write a path file with: "
                     "lanewise paths discover",
-                    directory ? "the path file does not name" : "no convention tells", port.number);
+                    directory ? "the path file does not name" : "no convention gives", port.number);
             } else if (!port.active) {
                 missing = fmt::format("port {} is down", port.number);
             } else if (const Outcome fits = check_alternate(primary, *route, ports, mtu_bytes);

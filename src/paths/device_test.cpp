@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is refused by what a device and a queue pair are; the device is told by the test.
+// Which devices and queue pairs are refused, and why; the test answers for the device.
 
 #include "paths/device.hpp"
 
@@ -52,7 +52,7 @@ TEST(CheckDevice, RefusesOneWithoutAutomaticPathMigrationByItsName) {
     EXPECT_THAT(outcome.failure().sentence, HasSubstr("old0 cannot migrate paths"));
 }
 
-TEST(CheckDevice, TellsWhyOneCannotBeAsked) {
+TEST(CheckDevice, ReportsWhyOneCannotBeAsked) {
     const Outcome outcome = checked(is_gone);
     ASSERT_FALSE(outcome);
     EXPECT_THAT(outcome.failure().sentence, HasSubstr("old0 cannot be queried"));

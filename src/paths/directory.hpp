@@ -32,7 +32,7 @@ class Directory {
     explicit Directory(std::vector<ListedHost> hosts) : hosts_(std::move(hosts)) {}
 
     // Where the host that has `peer` is reached from my address `mine`: the address of the same
-    // kind on the same rail; none where the file does not tell, or tells `peer` itself.
+    // kind on the same rail; none where the file names no such address, or names `peer` itself.
     std::optional<Gid> peer_gid(const Gid& peer, const Gid& mine) const;
     std::optional<std::uint16_t> peer_lid(std::uint16_t peer, std::uint16_t mine) const;
 

@@ -6,7 +6,7 @@
 namespace lanewise::paths {
 namespace {
 
-// No event tells that a path is armed; one looks, less and less often.
+// No event reports that a path is armed. The machine asks, less and less often.
 constexpr Nanoseconds query_pause_min_ns = 500'000;
 constexpr Nanoseconds query_pause_max_ns = 1'000'000'000;
 constexpr Nanoseconds failback_delay_max_ns = 64'000'000'000;

@@ -179,7 +179,8 @@ TEST(Machine, SurvivesAMigrationError) {
     EXPECT_EQ(machine.counters().errors, 1u);
 }
 
-// A device that does what it is told, with a peer that follows or is late, and ports that fail.
+// A device that does what the machine asks, with a peer that follows or is late, and ports that
+// fail.
 class Random : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(Random, EventsLeadHomeArmedAndQuietOncePortsStayUp) {

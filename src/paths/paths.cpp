@@ -22,7 +22,7 @@ struct lw_paths {
 
 namespace {
 
-lw_status told(const lw_paths_options& options, const Failure& failure) {
+lw_status report(const lw_paths_options& options, const Failure& failure) {
     if (options.report) {
         options.report(options.callback_context, failure.status, failure.sentence.c_str());
     }
@@ -30,7 +30,7 @@ lw_status told(const lw_paths_options& options, const Failure& failure) {
 }
 
 lw_status status_of(const lw_paths *paths, const Outcome& outcome) {
-    return outcome ? LW_OK : told(paths->options, outcome.failure());
+    return outcome ? LW_OK : report(paths->options, outcome.failure());
 }
 
 // The verbs that this library is linked to.
@@ -87,11 +87,11 @@ lw_status lw_paths_open(ibv_context *context, const lw_paths_options *options, l
     }
     const Calls calls = linked_calls();
     if (const Outcome fits = check_device(context, calls); !fits) {
-        return told(*options, fits.failure());
+        return report(*options, fits.failure());
     }
     ProtectionOptions made;
     if (const Outcome filled = fill(*options, made); !filled) {
-        return told(*options, filled.failure());
+        return report(*options, filled.failure());
     }
     try {
         *paths =
@@ -139,7 +139,7 @@ lw_status lw_paths_migrate(lw_paths *paths, ibv_qp *const *qps, size_t count) {
 lw_status lw_paths_query(lw_paths *paths, ibv_qp *qp, lw_paths_state *state) {
     if (!paths || !qp || !state) return LW_ERR_ARGUMENT;
     const Result<Snapshot> found = paths->protection->query(qp);
-    if (!found) return told(paths->options, found.failure());
+    if (!found) return report(paths->options, found.failure());
     *state = {static_cast<ibv_qp_state>(found->communication),
               static_cast<ibv_mig_state>(found->path),
               found->port,

@@ -95,14 +95,14 @@ void Protection::note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port,
     }
 }
 
-void Protection::tell() {
+void Protection::deliver_notices() {
     if (!options_.notice) return;
-    std::vector<Notice> told;
+    std::vector<Notice> pending;
     {
         const std::lock_guard guard(lock_);
-        told.swap(notices_);
+        pending.swap(notices_);
     }
-    for (const Notice& notice : told) options_.notice(notice);
+    for (const Notice& notice : pending) options_.notice(notice);
 }
 
 // Both ends take the same port for the home of a queue pair, since both know both numbers.
@@ -126,7 +126,7 @@ Outcome Protection::changed(ibv_qp *queue_pair) {
         }
         plan(queue_pair, watched);
     }
-    tell();
+    deliver_notices();
     return outcome;
 }
 
@@ -230,7 +230,7 @@ Outcome Protection::load(ibv_qp *queue_pair) {
         }
         outcome = load_now(queue_pair, *watched, monotonic_ns());
     }
-    tell();
+    deliver_notices();
     return outcome;
 }
 
@@ -314,7 +314,7 @@ void Protection::run() {
         while (wanted[1].revents & POLLIN && take_event()) {
         }
         perform_due();
-        tell();
+        deliver_notices();
     }
 }
 

@@ -110,7 +110,7 @@ class Protection {
     void read_device();
     void wake();
     void note(NoticeKind kind, ibv_qp *queue_pair, std::uint8_t port, std::string sentence = "");
-    void tell();
+    void deliver_notices();
 
     ibv_context *context_;
     Calls calls_;

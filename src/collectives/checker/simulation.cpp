@@ -62,7 +62,7 @@ void Simulation::begin() {
     behind_.assign(steps, none);
     if (sends_ == Sends::eager) copies_.resize(std::max<std::size_t>(copies_.size(), steps));
     if (trial_->collective != Collective::barrier) return;
-    carried_.assign(steps, {});
+    signalled_.assign(steps, {});
     known_.assign(n, std::vector<char>(n, 0));
     for (std::size_t r = 0; r < n; ++r) known_[r][r] = 1;
 }
@@ -99,7 +99,7 @@ void Simulation::start(int rank, std::uint32_t id) {
             break;
         case StepKind::send:
             if (trial_->collective == Collective::barrier) {
-                carried_[global(rank, id)] = known_[index(rank)];
+                signalled_[global(rank, id)] = known_[index(rank)];
             }
             if (sends_ == Sends::eager) {
                 load(rank, id, begun.from, begun.count, copies_[global(rank, id)]);
@@ -114,13 +114,13 @@ void Simulation::start(int rank, std::uint32_t id) {
     complete(rank, id);
 }
 
-// What a barrier's signals told this rank that it has waited for.
+// Adds the ranks that this one knows to have entered a barrier, by the signals it has waited for.
 void Simulation::learn(int rank, const Step& begun) {
     auto& known = known_[index(rank)];
     for (const auto earlier : schedules_[index(rank)].after_of(begun)) {
         if (step(rank, earlier).kind != StepKind::receive) continue;
-        const auto& told = carried_[global(rank, earlier)];
-        for (std::size_t r = 0; r < told.size(); ++r) known[r] = known[r] | told[r];
+        const auto& signalled = signalled_[global(rank, earlier)];
+        for (std::size_t r = 0; r < signalled.size(); ++r) known[r] = known[r] | signalled[r];
     }
 }
 
@@ -157,7 +157,7 @@ void Simulation::deliver(const Message& sent, const Message& received) {
     if (!taken_along && !load(sent.rank, sent.step, out.from, out.count, moved_)) return;
     write(received.rank, in.to, taken_along ? copies_[global(sent.rank, sent.step)] : moved_);
     if (trial_->collective == Collective::barrier) {
-        carried_[global(received.rank, received.step)] = carried_[global(sent.rank, sent.step)];
+        signalled_[global(received.rank, received.step)] = signalled_[global(sent.rank, sent.step)];
     }
     complete(received.rank, received.step);
     if (sends_ == Sends::rendezvous) complete(sent.rank, sent.step);

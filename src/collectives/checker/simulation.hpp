@@ -81,11 +81,12 @@ class Simulation {
     std::vector<Rank> ranks_;
     std::vector<Channel> channels_;
     std::vector<int> runnable_;
-    std::vector<char> done_;                 /* by global step */
-    std::vector<std::uint32_t> behind_;      /* by global step: the next in its channel */
-    std::vector<std::vector<Run>> copies_;   /* by global step: what an eager send took along */
-    std::vector<std::vector<char>> known_;   /* barrier, by rank: which ranks have entered */
-    std::vector<std::vector<char>> carried_; /* barrier, by global receive: what it told */
+    std::vector<char> done_;               /* by global step */
+    std::vector<std::uint32_t> behind_;    /* by global step: the next in its channel */
+    std::vector<std::vector<Run>> copies_; /* by global step: what an eager send took along */
+    std::vector<std::vector<char>> known_; /* barrier, by rank: which ranks have entered */
+    std::vector<std::vector<char>>
+        signalled_; /* barrier, by global step: which ranks a signal reports to have entered */
     std::vector<Run> moved_;
     std::vector<Run> others_;
     std::vector<Run> reduced_;

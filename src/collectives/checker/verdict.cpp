@@ -126,8 +126,8 @@ std::string Simulation::unsynchronised() {
         auto& known = known_[index(rank)];
         for (std::uint32_t id = 0; id < steps.size(); ++id) {
             if (steps[id].kind != model::StepKind::receive) continue;
-            const auto& told = carried_[global(rank, id)];
-            for (std::size_t r = 0; r < told.size(); ++r) known[r] = known[r] | told[r];
+            const auto& signalled = signalled_[global(rank, id)];
+            for (std::size_t r = 0; r < signalled.size(); ++r) known[r] = known[r] | signalled[r];
         }
         for (int other = 0; other < trial_->ranks; ++other) {
             if (known[index(other)] != 0) continue;

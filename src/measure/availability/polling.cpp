@@ -11,8 +11,8 @@
 #include <cmath>
 
 #include "base/sizes.hpp"
-#include "measure/validate.hpp"
 #include "measure/harness/work.hpp"
+#include "measure/validate.hpp"
 
 namespace lanewise::measure {
 namespace {
@@ -50,7 +50,7 @@ Outcome add(std::vector<Buffer>& buffers, std::size_t count, std::uint64_t bytes
 Result<Places> make_places(const PollingPlan& plan, const lw_buffers& layout, int rank) {
     Places places;
     const auto depth = static_cast<std::size_t>(plan.depth);
-    const auto sends = add(places.send, layout.turns, plan.message_bytes, layout);
+    const auto sends = add(places.send, layout.rotating_sets, plan.message_bytes, layout);
     if (!sends) return sends.failure();
     const auto receives = add(places.receive, 2 * depth, plan.message_bytes, layout);
     if (!receives) return receives.failure();
@@ -61,9 +61,13 @@ Result<Places> make_places(const PollingPlan& plan, const lw_buffers& layout, in
 class MessageLoop {
   public:
     MessageLoop(MPI_Comm comm, int peer, const PollingPlan& plan, const Places& places)
-        : comm_(comm), peer_(peer), bytes_(static_cast<int>(plan.message_bytes)),
-          depth_(static_cast<std::size_t>(plan.depth)), places_(places),
-          sends_(depth_, MPI_REQUEST_NULL), receives_(2 * depth_, MPI_REQUEST_NULL) {
+        : comm_(comm),
+          peer_(peer),
+          bytes_(static_cast<int>(plan.message_bytes)),
+          depth_(static_cast<std::size_t>(plan.depth)),
+          places_(places),
+          sends_(depth_, MPI_REQUEST_NULL),
+          receives_(2 * depth_, MPI_REQUEST_NULL) {
         for (std::size_t i = 0; i < receives_.size(); ++i) post(i);
     }
 
@@ -184,8 +188,8 @@ PollingRun run_once(const Bench& bench, const PollingPlan& plan, const Places& p
         if (checks && bench.clock().now_s() - begin_s > longest_over_work * plan.work_s) break;
     }
     const double spent_s = bench.clock().now_s() - begin_s;
-    const auto moved = 2.0 * static_cast<double>(messages.received()) *
-                       static_cast<double>(plan.message_bytes);
+    const auto moved =
+        2.0 * static_cast<double>(messages.received()) * static_cast<double>(plan.message_bytes);
     messages.finish();
     const double share = static_cast<double>(polled_count) / static_cast<double>(polls);
     return {spent_s / (share * pure_s), moved / spent_s, !plan.validate || messages.right()};
@@ -195,11 +199,11 @@ PollingRun run_once(const Bench& bench, const PollingPlan& plan, const Places& p
 
 Result<Polled> measure_polling(Bench& bench, const PollingPlan& plan) {
     const auto& harness = bench.harness();
-    if (harness.size() < 2)
-        return Failure{LW_ERR_ARGUMENT, "polling needs 2 ranks, not 1"};
+    if (harness.size() < 2) return Failure{LW_ERR_ARGUMENT, "polling needs 2 ranks, not 1"};
     if (!work_takes_time)
-        return Failure{LW_ERR_UNSUPPORTED, "work takes no time where time is simulated; measure "
-                                           "on real ranks"};
+        return Failure{LW_ERR_UNSUPPORTED,
+                       "work takes no time where time is simulated; measure "
+                       "on real ranks"};
     const std::string what = "polling of " + format_size(plan.message_bytes) + " bytes ";
     const auto places = make_places(plan, bench.options().buffers, harness.rank());
     if (harness.any(!places))

@@ -10,8 +10,8 @@
 
 #include "base/sizes.hpp"
 #include "base/statistics.hpp"
-#include "measure/validate.hpp"
 #include "measure/harness/work.hpp"
+#include "measure/validate.hpp"
 
 namespace lanewise::measure {
 namespace {
@@ -40,7 +40,7 @@ struct Pairs {
 
 Result<Pairs> make_pairs(std::uint64_t bytes, const lw_buffers& layout, int rank) {
     Pairs pairs;
-    for (std::uint32_t i = 0; i < layout.turns; ++i) {
+    for (std::uint32_t i = 0; i < layout.rotating_sets; ++i) {
         auto send = Buffer::create(bytes, layout);
         auto receive = Buffer::create(bytes, layout);
         if (!send) return send.failure();
@@ -112,11 +112,11 @@ std::vector<Waited> every_amount(std::uint64_t message_bytes) {
 
 Result<std::vector<Waited>> measure_post_work_wait(Bench& bench, const WaitingPlan& plan) {
     const auto& harness = bench.harness();
-    if (harness.size() < 2)
-        return Failure{LW_ERR_ARGUMENT, "post-work-wait needs 2 ranks, not 1"};
+    if (harness.size() < 2) return Failure{LW_ERR_ARGUMENT, "post-work-wait needs 2 ranks, not 1"};
     if (!work_takes_time)
-        return Failure{LW_ERR_UNSUPPORTED, "work takes no time where time is simulated; measure "
-                                           "on real ranks"};
+        return Failure{LW_ERR_UNSUPPORTED,
+                       "work takes no time where time is simulated; measure "
+                       "on real ranks"};
     const std::string what = "post-work-wait of " + format_size(plan.message_bytes) + " bytes ";
     auto pairs = make_pairs(plan.message_bytes, bench.options().buffers, harness.rank());
     if (harness.any(!pairs))

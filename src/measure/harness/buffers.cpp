@@ -26,12 +26,20 @@ void flush_line(const std::byte *) {}
 void await_flushes() {}
 #elif defined(__x86_64__)
 constexpr const char *eviction_lacks = nullptr;
-void flush_line(const std::byte *line) { __builtin_ia32_clflush(line); }
-void await_flushes() { __builtin_ia32_mfence(); }
+void flush_line(const std::byte *line) {
+    __builtin_ia32_clflush(line);
+}
+void await_flushes() {
+    __builtin_ia32_mfence();
+}
 #elif defined(__aarch64__)
 constexpr const char *eviction_lacks = nullptr;
-void flush_line(const std::byte *line) { asm volatile("dc civac, %0" ::"r"(line) : "memory"); }
-void await_flushes() { asm volatile("dsb ish" ::: "memory"); }
+void flush_line(const std::byte *line) {
+    asm volatile("dc civac, %0" ::"r"(line) : "memory");
+}
+void await_flushes() {
+    asm volatile("dsb ish" ::: "memory");
+}
 #else
 constexpr const char *eviction_lacks = "this processor gives programs no way to flush a cache line";
 void flush_line(const std::byte *) {}
@@ -72,7 +80,7 @@ bool huge_pages_are_off() {
 
 Outcome admit_buffers(const lw_measure_options& options) {
     const auto& layout = options.buffers;
-    if (layout.turns == 0)
+    if (layout.rotating_sets == 0)
         return Failure{LW_ERR_ARGUMENT, "0 sets of buffers hold no message; 1 is used each time"};
     if (layout.offset_bytes >= static_cast<std::size_t>(sysconf(_SC_PAGESIZE)))
         return Failure{LW_ERR_ARGUMENT, "buffers " + std::to_string(layout.offset_bytes) +
@@ -86,14 +94,15 @@ Outcome admit_buffers(const lw_measure_options& options) {
     if (eviction_lacks)
         return Failure{LW_ERR_UNSUPPORTED, std::string("cold buffers: ") + eviction_lacks};
     if (options.pipeline_length > 1)
-        return Failure{LW_ERR_UNSUPPORTED, "cold buffers are warm after the first execution of a "
-                                           "pipeline; isolate them, or rotate many"};
+        return Failure{LW_ERR_UNSUPPORTED,
+                       "cold buffers are warm after the first execution of a "
+                       "pipeline; isolate them, or rotate many"};
     return Done{};
 }
 
 bool are_plain(const lw_buffers& buffers) {
     const lw_measure_options plain = LW_MEASURE_OPTIONS;
-    return buffers.turns == plain.buffers.turns &&
+    return buffers.rotating_sets == plain.buffers.rotating_sets &&
            buffers.offset_bytes == plain.buffers.offset_bytes &&
            buffers.pages == plain.buffers.pages && buffers.caches == plain.buffers.caches;
 }

@@ -26,14 +26,22 @@ constexpr std::uint64_t real_bytes = sizeof(float);
 
 std::uint64_t block_count(Blocks blocks, int size, int window) {
     switch (blocks) {
-        case Blocks::none: return 0;
-        case Blocks::one: return 1;
-        case Blocks::two: return 2;
-        case Blocks::four: return 4;
-        case Blocks::six: return 6;
-        case Blocks::each_rank: return static_cast<std::uint64_t>(size);
-        case Blocks::window: return static_cast<std::uint64_t>(window);
-        case Blocks::window_or_ranks: return static_cast<std::uint64_t>(std::max(window, size));
+        case Blocks::none:
+            return 0;
+        case Blocks::one:
+            return 1;
+        case Blocks::two:
+            return 2;
+        case Blocks::four:
+            return 4;
+        case Blocks::six:
+            return 6;
+        case Blocks::each_rank:
+            return static_cast<std::uint64_t>(size);
+        case Blocks::window:
+            return static_cast<std::uint64_t>(window);
+        case Blocks::window_or_ranks:
+            return static_cast<std::uint64_t>(std::max(window, size));
     }
     return 0;
 }
@@ -51,15 +59,14 @@ double widest(const lw_operation& operation) {
 Outcome admit_weights(const lw_operation& operation, int size, std::uint64_t bytes) {
     if (operation.weights.empty()) return Done{};
     if (operation.weights.size() != static_cast<std::size_t>(size)) {
-        return Failure{LW_ERR_ARGUMENT, operation.name + " has " +
-                                            std::to_string(operation.weights.size()) +
-                                            " weights for " + std::to_string(size) +
-                                            " ranks; give one a rank"};
+        return Failure{LW_ERR_ARGUMENT,
+                       operation.name + " has " + std::to_string(operation.weights.size()) +
+                           " weights for " + std::to_string(size) + " ranks; give one a rank"};
     }
     const auto& weights = operation.weights;
     const bool to_each = operation.entry->shape.send_others == Blocks::each_rank;
-    const double total = to_each ? size * widest(operation)
-                                 : std::accumulate(weights.begin(), weights.end(), 0.0);
+    const double total =
+        to_each ? size * widest(operation) : std::accumulate(weights.begin(), weights.end(), 0.0);
     if (total * static_cast<double>(bytes) > INT_MAX)
         return limit(operation, bytes, "with these weights exceeds INT_MAX displacements");
     return Done{};
@@ -128,7 +135,7 @@ double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
         const auto blocks = static_cast<double>(block_count(held, size, operation.window));
         return mapped_bytes(blocks * block_bytes, layout);
     };
-    return layout.turns * (mapped(send) + mapped(receive));
+    return layout.rotating_sets * (mapped(send) + mapped(receive));
 }
 
 Outcome Running::allocate(std::uint64_t bytes, const lw_buffers& layout) {
@@ -141,15 +148,15 @@ Outcome Running::allocate(std::uint64_t bytes, const lw_buffers& layout) {
     };
     const auto send_bytes = bytes_of(at_root ? shape.send_root : shape.send_others);
     const auto receive_bytes = bytes_of(at_root ? shape.receive_root : shape.receive_others);
-    exchanges_.resize(layout.turns, one);
+    exchanges_.resize(layout.rotating_sets, one);
     for (auto& exchange : exchanges_) {
-        for (auto [held, place] : {std::pair{send_bytes, &exchange.send},
-                                   std::pair{receive_bytes, &exchange.receive}}) {
+        for (auto [held, place] :
+             {std::pair{send_bytes, &exchange.send}, std::pair{receive_bytes, &exchange.receive}}) {
             auto buffer = Buffer::create(held, layout);
             if (!buffer)
                 return Failure{buffer.failure().status, operation_->name + " of " +
-                                                            format_size(bytes) + " bytes: " +
-                                                            buffer.failure().sentence};
+                                                            format_size(bytes) +
+                                                            " bytes: " + buffer.failure().sentence};
             *place = buffer->data();
             buffers_.push_back(std::move(*buffer));
         }
@@ -171,8 +178,9 @@ Outcome Running::describe(std::uint64_t bytes) {
         exchange.count = static_cast<int>(std::min<std::uint64_t>(bytes, INT_MAX));
     } else {
         if (contiguous_type(bytes, &exchange.type) != MPI_SUCCESS)
-            return limit(*operation_, bytes, "is more than this MPI can describe; its limit is "
-                                             "INT_MAX bytes");
+            return limit(*operation_, bytes,
+                         "is more than this MPI can describe; its limit is "
+                         "INT_MAX bytes");
         exchange.count = 1;
         owns_type_ = true;
     }
@@ -289,16 +297,36 @@ void say(char *text, size_t text_bytes, const std::string& reason) {
 
 using namespace lanewise::measure;
 
-lw_operation *lw_operation_scatter(lw_scatter_fn f) { return make_from("scatter", f); }
-lw_operation *lw_operation_scatterv(lw_scatterv_fn f) { return make_from("scatterv", f); }
-lw_operation *lw_operation_gather(lw_gather_fn f) { return make_from("gather", f); }
-lw_operation *lw_operation_gatherv(lw_gatherv_fn f) { return make_from("gatherv", f); }
-lw_operation *lw_operation_bcast(lw_bcast_fn f) { return make_from("bcast", f); }
-lw_operation *lw_operation_reduce(lw_reduce_fn f) { return make_from("reduce", f); }
-lw_operation *lw_operation_allreduce(lw_allreduce_fn f) { return make_from("allreduce", f); }
-lw_operation *lw_operation_allgather(lw_allgather_fn f) { return make_from("allgather", f); }
-lw_operation *lw_operation_alltoall(lw_alltoall_fn f) { return make_from("alltoall", f); }
-lw_operation *lw_operation_barrier(lw_barrier_fn f) { return make_from("barrier", f); }
+lw_operation *lw_operation_scatter(lw_scatter_fn f) {
+    return make_from("scatter", f);
+}
+lw_operation *lw_operation_scatterv(lw_scatterv_fn f) {
+    return make_from("scatterv", f);
+}
+lw_operation *lw_operation_gather(lw_gather_fn f) {
+    return make_from("gather", f);
+}
+lw_operation *lw_operation_gatherv(lw_gatherv_fn f) {
+    return make_from("gatherv", f);
+}
+lw_operation *lw_operation_bcast(lw_bcast_fn f) {
+    return make_from("bcast", f);
+}
+lw_operation *lw_operation_reduce(lw_reduce_fn f) {
+    return make_from("reduce", f);
+}
+lw_operation *lw_operation_allreduce(lw_allreduce_fn f) {
+    return make_from("allreduce", f);
+}
+lw_operation *lw_operation_allgather(lw_allgather_fn f) {
+    return make_from("allgather", f);
+}
+lw_operation *lw_operation_alltoall(lw_alltoall_fn f) {
+    return make_from("alltoall", f);
+}
+lw_operation *lw_operation_barrier(lw_barrier_fn f) {
+    return make_from("barrier", f);
+}
 
 const char *lw_operation_name(size_t index) {
     return index < registry().size() ? registry()[index].name : nullptr;
@@ -336,8 +364,9 @@ lw_status lw_operation_load(const char *library_and_symbol, char *text, size_t t
     }
     std::string path = both.substr(0, colon);
     if (path.find('/') == std::string::npos) path = "./" + path;
-    std::shared_ptr<void> library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL),
-                                  [](void *handle) { if (handle) dlclose(handle); });
+    std::shared_ptr<void> library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), [](void *handle) {
+        if (handle) dlclose(handle);
+    });
     if (!library) {
         say(text, text_bytes, dlerror());
         return LW_ERR_NOT_FOUND;
@@ -352,8 +381,10 @@ lw_status lw_operation_load(const char *library_and_symbol, char *text, size_t t
     const auto status = lw_operation_user(callbacks, operation);
     if (status == LW_OK) (*operation)->library = std::move(library);
     if (status == LW_ERR_ARGUMENT)
-        say(text, text_bytes, symbol + " of " + path + " is not a lw_operation_callbacks of this "
-                              "version with a name and execute");
+        say(text, text_bytes,
+            symbol + " of " + path +
+                " is not a lw_operation_callbacks of this "
+                "version with a name and execute");
     return status;
 }
 
@@ -374,4 +405,6 @@ lw_status lw_operation_window(lw_operation *operation, int messages) {
     return LW_OK;
 }
 
-void lw_operation_free(lw_operation *operation) { delete operation; }
+void lw_operation_free(lw_operation *operation) {
+    delete operation;
+}

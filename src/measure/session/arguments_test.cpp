@@ -2,8 +2,8 @@
 //
 // The command line read: what each word means, and what a wrong one is told.
 
-#include "measure/round_trips.hpp"
 #include "measure/session/arguments.hpp"
+#include "measure/round_trips.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -131,11 +131,11 @@ TEST(Arguments, ReadBuffersAsWords) {
         accepted({"bcast", "--buffers", "cold,unaligned=3,rotating=5,huge"}).options.buffers;
     EXPECT_EQ(all.caches, LW_CACHES_COLD);
     EXPECT_EQ(all.offset_bytes, 3u);
-    EXPECT_EQ(all.turns, 5u);
+    EXPECT_EQ(all.rotating_sets, 5u);
     EXPECT_EQ(all.pages, LW_PAGES_HUGE);
 
     const auto some = accepted({"polling", "--buffers", "rotating,unaligned"}).options.buffers;
-    EXPECT_EQ(some.turns, 8u);
+    EXPECT_EQ(some.rotating_sets, 8u);
     EXPECT_EQ(some.offset_bytes, 4u);
     EXPECT_EQ(some.caches, LW_CACHES_WARM);
 }
@@ -218,8 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
         Slip{{"pairs", "--buffers", "cold"}, "\"pairs\" has messages of the harness"},
         Slip{{"polling", "--intervals", "1:2"}, "\"1:2\""},
         Slip{{"polling", "--intervals", "2:1:3"}, "FIRST:LAST:COUNT"},
-        Slip{{"polling", "--work", "0"}, "try 0.02"},
-        Slip{{"polling", "bcast"}, "by itself"},
+        Slip{{"polling", "--work", "0"}, "try 0.02"}, Slip{{"polling", "bcast"}, "by itself"},
         Slip{{"bcast", "--speed", "9"}, "--speed"}, Slip{{"bcast", "--resume"}, "-o FILE"}));
 
 TEST_F(Folder, TakesAnOutputThatIsNotThereYet) {

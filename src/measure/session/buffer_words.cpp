@@ -16,7 +16,7 @@ namespace {
 
 // Four bytes keep floats where the MPI may have them, and share no vector register's alignment.
 constexpr std::uint32_t unaligned_bytes = 4;
-constexpr std::uint32_t rotating_sets = 8;
+constexpr std::uint32_t sets_by_default = 8;
 
 struct Word {
     const char *name;
@@ -31,8 +31,9 @@ constexpr Word known[] = {
     {"aligned", "place", [](lw_buffers& b, std::uint32_t) { b.offset_bytes = 0; }},
     {"unaligned", "place", [](lw_buffers& b, std::uint32_t n) { b.offset_bytes = n; },
      unaligned_bytes},
-    {"one", "turns", [](lw_buffers& b, std::uint32_t) { b.turns = 1; }},
-    {"rotating", "turns", [](lw_buffers& b, std::uint32_t n) { b.turns = n; }, rotating_sets},
+    {"one", "sets", [](lw_buffers& b, std::uint32_t) { b.rotating_sets = 1; }},
+    {"rotating", "sets", [](lw_buffers& b, std::uint32_t n) { b.rotating_sets = n; },
+     sets_by_default},
     {"small", "pages", [](lw_buffers& b, std::uint32_t) { b.pages = LW_PAGES_SMALL; }},
     {"huge", "pages", [](lw_buffers& b, std::uint32_t) { b.pages = LW_PAGES_HUGE; }},
 };
@@ -58,8 +59,9 @@ Result<const Word *> apply(std::string_view text, lw_buffers& buffers) {
     const auto *found = std::find_if(std::begin(known), std::end(known),
                                      [&](const Word& word) { return name == word.name; });
     if (found == std::end(known))
-        return refuse(text, "is none of warm, cold, aligned, unaligned[=BYTES], one, "
-                            "rotating[=SETS], small, huge");
+        return refuse(text,
+                      "is none of warm, cold, aligned, unaligned[=BYTES], one, "
+                      "rotating[=SETS], small, huge");
     auto number = found->number;
     if (equals != std::string_view::npos) {
         const auto digits = text.substr(equals + 1);
@@ -77,11 +79,11 @@ Result<const Word *> apply(std::string_view text, lw_buffers& buffers) {
 
 Result<lw_buffers> read_buffers(const std::string& words) {
     auto buffers = measure::plain_buffers;
-    std::set<std::string_view> told;
+    std::set<std::string_view> settled;
     for (const auto text : split(words)) {
         const auto word = apply(text, buffers);
         if (!word) return word.failure();
-        if (!told.insert((*word)->about).second)
+        if (!settled.insert((*word)->about).second)
             return refuse(text, "says once more what a word before it said; name one of them");
     }
     return buffers;
@@ -90,7 +92,7 @@ Result<lw_buffers> read_buffers(const std::string& words) {
 Json buffers_record(const lw_buffers& buffers) {
     return {{"caches", buffers.caches == LW_CACHES_COLD ? "cold" : "warm"},
             {"offset_bytes", buffers.offset_bytes},
-            {"turns", buffers.turns},
+            {"turns", buffers.rotating_sets},
             {"pages", buffers.pages == LW_PAGES_HUGE ? "huge" : "small"}};
 }
 

@@ -10,15 +10,16 @@
 namespace lanewise::verbs::abi {
 namespace {
 
-// Batches that are read before time and sending get their turn.
-constexpr int batches_per_turn = 8;
+// How many batches a round of progress reads at most, before it looks at deadlines.
+constexpr int batches_per_round = 8;
 // Longer than a program takes from finding a message to posting its answer.
 constexpr Nanoseconds ack_delay_ns = 20'000;
 // What lies within the noise of schedulers is not taken for a loss.
 constexpr Nanoseconds reorder_ns = 200'000;
 constexpr Nanoseconds probe_ns = 500'000;
-// Ethernet has no service levels. ConnectX tells in their place what stands in the 40 bytes before
-// a datagram, and UCX believes it: bit 3 is UDP, the lower ones are 1 for IPv6 and 2 for IPv4.
+// Ethernet has no service levels. ConnectX reports in their place what stands in the 40 bytes
+// before a datagram, and UCX believes it: bit 3 is UDP, the lower ones are 1 for IPv6 and 2 for
+// IPv4.
 constexpr std::uint8_t came_over_ipv6 = 8 | 1;
 constexpr std::uint8_t came_over_ipv4 = 8 | 2;
 
@@ -86,7 +87,7 @@ bool Adapter::read_batch(Nanoseconds time) {
     return wire_.receive(std::ref(taker));
 }
 
-void Adapter::finish_turn(Nanoseconds time) {
+void Adapter::finish_round(Nanoseconds time) {
     if (engine_->next_deadline() <= time) engine_->on_deadline(time);
     send(time);
     notify_events();
@@ -94,8 +95,8 @@ void Adapter::finish_turn(Nanoseconds time) {
 
 bool Adapter::serve(Nanoseconds time) {
     int batches = 0;
-    for (; batches < batches_per_turn && read_batch(time); ++batches) send(time);
-    finish_turn(time);
+    for (; batches < batches_per_round && read_batch(time); ++batches) send(time);
+    finish_round(time);
     return batches > 0;
 }
 
@@ -108,13 +109,13 @@ bool Adapter::progress(Nanoseconds time) {
 bool Adapter::progress_towards(const CompletionQueue& queue, Nanoseconds time) {
     send(time);
     int batches = 0;
-    while (batches < batches_per_turn && read_batch(time)) {
+    while (batches < batches_per_round && read_batch(time)) {
         ++batches;
         if (queue.size() > 0) break;
         send(time);
     }
     if (batches == 0) engine_->send_delayed_acks();
-    finish_turn(time);
+    finish_round(time);
     return batches > 0;
 }
 

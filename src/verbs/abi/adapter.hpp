@@ -3,9 +3,9 @@
 // The adapter: what a card would be. The pure engine (verbs/proto), the socket
 // and the interfaces (verbs/port) and the clock, joined by one lock.
 //
-// Nothing runs by itself. A turn reads what has arrived, lets time pass, and sends
-// what is due; a program that polls takes turns inside its poll, and the helper
-// thread (progress_thread.hpp) for a program that does not.
+// Nothing runs by itself. A round of progress reads what has arrived, lets time
+// pass, and sends what is due. A program that polls makes progress inside its
+// poll; for one that does not, the helper thread (progress_thread.hpp) does.
 
 #pragma once
 
@@ -30,7 +30,7 @@ namespace lanewise::verbs::abi {
 
 class Adapter {
   public:
-    // `tell` is called for each event of the engine, under the lock.
+    // `notify` is called for each event of the engine, under the lock.
     static Result<std::unique_ptr<Adapter>> open(const Config& config,
                                                  std::function<void(const Event&)> notify);
 
@@ -40,8 +40,8 @@ class Adapter {
     const std::vector<Port>& ports() const { return ports_; }
     const Config& config() const { return config_; }
 
-    // A turn: reads all there is, lets time pass, sends, tells. True where there was something to
-    // read.
+    // A round of progress: reads all there is, lets time pass, sends, and reports events. True
+    // where there was something to read.
     bool progress(Nanoseconds now);
     // The same for the helper thread, while the program may be about to answer: acknowledgements
     // wait for that.
@@ -49,7 +49,7 @@ class Adapter {
     // The same for a program that polls `queue`, and will be back at once: reads no further than to
     // the first completion, and lets acknowledgements wait for what the program sends next.
     bool progress_towards(const CompletionQueue& queue, Nanoseconds now);
-    // Sends what is due and tells.
+    // Sends what is due and reports events.
     void transmit(Nanoseconds now);
     // The same, and what waits for company as well.
     void send_all(Nanoseconds now);
@@ -86,7 +86,7 @@ class Adapter {
     void capture(const Transmission& sent);
     void take(const port::Datagram& datagram, Nanoseconds now);
     bool read_batch(Nanoseconds now);
-    void finish_turn(Nanoseconds now);
+    void finish_round(Nanoseconds now);
     void send(Nanoseconds now);
     std::optional<std::uint8_t> port_at(const Address& address);
     std::optional<Transmission> take_transmission(Nanoseconds now);

@@ -35,7 +35,7 @@ std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Complet
                        ? owner.adapter->progress_towards(*object.engine, now)
                        : owner.adapter->progress(now);
     }
-    // Counted from its end: a turn that moved much took long.
+    // Counted from its end: a round that moved much took long.
     owner.progress->polled(has_read ? monotonic_ns() : now);
     return object.engine->poll(into);
 }

@@ -164,11 +164,11 @@ void warn(const std::string& sentence) {
 
 bool refused_in_child(const Context& context) {
     if (!context.forked) return false;
-    static const bool told = [] {
+    static const bool warned = [] {
         warn("a child process cannot use the RDMA device of its parent; open it after fork");
         return true;
     }();
-    return told;
+    return warned;
 }
 
 }  // namespace lanewise::verbs::abi
@@ -205,10 +205,10 @@ __be64 ibv_get_device_guid(ibv_device *device) {
 
 ibv_context *ibv_open_device(ibv_device *device) {
     auto context = HandlePool<Context>::make();
-    Context *told = context.get();
+    Context *opened = context.get();
     Result<std::unique_ptr<Adapter>> adapter =
         Adapter::open(own_as<DeviceObject>(device).config,
-                      [told](const lanewise::verbs::Event& event) { notify(*told, event); });
+                      [opened](const lanewise::verbs::Event& event) { notify(*opened, event); });
     if (!adapter) {
         warn(adapter.failure().sentence);
         return refuse(EIO);
@@ -216,7 +216,7 @@ ibv_context *ibv_open_device(ibv_device *device) {
     context->adapter = std::move(*adapter);
     fill(*context, device);
     context->progress = std::make_unique<ProgressThread>(*context->adapter);
-    remember(told);
+    remember(opened);
     return &context.release()->shown.context;
 }
 

@@ -124,15 +124,15 @@ void ProgressThread::watch() {
         stay_out();
         return;
     }
-    take_turns();
+    make_progress();
 }
 
 // To sleep and be woken takes longer than the next packet of a stream: it stays for that a moment.
-void ProgressThread::take_turns() {
+void ProgressThread::make_progress() {
     Nanoseconds now = monotonic_ns();
     Nanoseconds until = now;
     do {
-        if (polled_within(between_polls_ns) || !take_turn(now, until)) {
+        if (polled_within(between_polls_ns) || !try_progress(now, until)) {
             stay_out();
             return;
         }
@@ -140,7 +140,7 @@ void ProgressThread::take_turns() {
     } while (now < until && !stop_);
 }
 
-bool ProgressThread::take_turn(Nanoseconds now, Nanoseconds& until) {
+bool ProgressThread::try_progress(Nanoseconds now, Nanoseconds& until) {
     const std::unique_lock guard(adapter_.lock(), std::try_to_lock);
     // Who has the lock makes progress. It may be waiting for this very processor.
     if (!guard) return false;
@@ -164,7 +164,7 @@ void ProgressThread::stand_aside() {
     }
     aside_for_ns_ = aside_least_ns;
     aside_ = false;
-    take_turns();
+    make_progress();
 }
 
 bool ProgressThread::wait(bool for_packets, Nanoseconds longest) {

@@ -44,9 +44,9 @@ class ProgressThread {
     void run();
     void watch();
     void stand_aside();
-    void take_turns();
+    void make_progress();
     // False where somebody else has the lock; moves `until` where there was something to do.
-    bool take_turn(Nanoseconds now, Nanoseconds& until);
+    bool try_progress(Nanoseconds now, Nanoseconds& until);
     // After waking for what the program itself is about to do.
     void stay_out();
     // When to wake without a packet.

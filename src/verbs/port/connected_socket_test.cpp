@@ -49,7 +49,7 @@ TEST(LineTest, SaysBeforeEachPacketWhatItsHeadersWillSay) {
     if (!raw) GTEST_SKIP() << "no raw sockets for this user";
     std::optional<ConnectedSocket> connected = ConnectedSocket::open(around);
     ASSERT_TRUE(connected);
-    // Nobody listens, so from the second on each is first told that the last was refused.
+    // Nobody listens, so from the second on each first gets the error that the last was refused.
     for (const std::size_t bytes : {24U, 24U, 600U, 24U, 600U, 600U, 24U}) {
         const Origin origin = connected->origin();
         ASSERT_EQ(send(*connected, bytes, bytes > 100 ? 200 : 0), Sent::yes);

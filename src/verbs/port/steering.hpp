@@ -5,7 +5,7 @@
 // All bind the port with SO_REUSEPORT, and a classic BPF program picks the
 // socket of the process that owns the destination queue pair of the packet.
 // The kernel knows the sockets of such a group by their places 0, 1, 2 …, and
-// when one closes, the last is moved into its place. Nobody is told. So:
+// when one closes, the last is moved into its place. No process is notified. So:
 //
 //   - the program is a table from slots to places, made of what the members
 //     announce (slot.hpp), and anyone who joins attaches a new one;

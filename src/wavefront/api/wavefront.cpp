@@ -23,13 +23,13 @@ using lanewise::Failure;
 using lanewise::Outcome;
 using lanewise::Result;
 
-lw_status tell(lw_wavefront_report_fn report, void *context, const Failure& failure) {
+lw_status report_failure(lw_wavefront_report_fn report, void *context, const Failure& failure) {
     if (report) report(context, failure.status, failure.sentence.c_str());
     return failure.status;
 }
 
-lw_status tell(const lw_wavefront *store, const Failure& failure) {
-    return tell(store->report, store->report_context, failure);
+lw_status report_failure(const lw_wavefront *store, const Failure& failure) {
+    return report_failure(store->report, store->report_context, failure);
 }
 
 // Runs `act`, which returns an Outcome, and turns what it throws into a status.
@@ -37,11 +37,12 @@ template <typename Act>
 lw_status guarded(lw_wavefront_report_fn report, void *context, const Act& act) {
     try {
         const Outcome outcome = act();
-        return outcome ? LW_OK : tell(report, context, outcome.failure());
+        return outcome ? LW_OK : report_failure(report, context, outcome.failure());
     } catch (const std::bad_alloc&) {
-        return tell(report, context, {LW_ERR_MEMORY, "out of memory; give a smaller budget"});
+        return report_failure(report, context,
+                              {LW_ERR_MEMORY, "out of memory; give a smaller budget"});
     } catch (const std::exception& error) {
-        return tell(report, context, {LW_ERR_OPERATION, error.what()});
+        return report_failure(report, context, {LW_ERR_OPERATION, error.what()});
     }
 }
 
@@ -226,7 +227,7 @@ lw_status lw_wavefront_verify(const lw_wavefront *store) {
         const auto damaged = verify(store->store);
         if (!damaged) return damaged.failure();
         if (damaged->empty()) return lanewise::Done{};
-        for (const auto& name : *damaged) tell(store, {LW_ERR_IO, name});
+        for (const auto& name : *damaged) report_failure(store, {LW_ERR_IO, name});
         return Failure{LW_ERR_IO, std::to_string(damaged->size()) +
                                       " strips are damaged; restore them from a copy"};
     });

@@ -194,7 +194,7 @@ void slant(Kernel& kernel) {
     kernel.layout = &layouts::slanted;
     kernel.skew = kernel.radius;
     kernel.scratch_rows = 0;
-    kernel.twins = kernel.reading == Reading::previous ? kernel.data_count : 0;
+    kernel.second_copies = kernel.reading == Reading::previous ? kernel.data_count : 0;
 }
 
 MatrixShape working_shape(const Kernel& kernel, const MatrixShape& stored) {

@@ -39,7 +39,7 @@ struct Kernel {
     std::uint32_t coefficient_count = 0;
     Reading reading = Reading::updated;
     std::uint64_t scratch_rows = 0;   /* of each data matrix, for each wave */
-    std::uint32_t twins = 0;          /* data matrices that are in memory twice */
+    std::uint32_t second_copies = 0;  /* data matrices with a second copy in memory */
     std::vector<double> parameters{}; /* by which the kernel can be made again */
     Steps steps = Steps::whole;
     std::function<void(const Step& step)> advance{};

@@ -13,19 +13,19 @@ namespace lanewise::wavefront {
 namespace {
 
 // A rectangle of a block, which lies row by row in one piece.
-struct Part {
+struct Rectangle {
     std::uint64_t first_row;
     std::uint64_t first_column;
     std::uint64_t rows;
     std::uint64_t columns;
 };
 
-struct Parts {
-    Part part[5];
+struct Rectangles {
+    Rectangle all[5];
     std::uint64_t count;
 };
 
-Parts parts_of(const BlockShape& shape, std::uint64_t rows, std::uint64_t columns) {
+Rectangles rectangles_of(const BlockShape& shape, std::uint64_t rows, std::uint64_t columns) {
     const auto t = shape.radius;
     if (shape.layout != BlockLayout::frontier || rows < 2 * t || columns < 2 * t)
         return {{{0, 0, rows, columns}, {}, {}, {}, {}}, 1};
@@ -44,9 +44,9 @@ std::uint64_t each_run(const BlockShape& shape, std::uint64_t row_count, const M
     std::uint64_t at = 0;
     for (std::uint64_t first = 0; first < shape.columns; first += shape.block_columns) {
         const auto columns = std::min(shape.block_columns, shape.columns - first);
-        const auto parts = parts_of(shape, row_count, columns);
-        for (std::uint64_t p = 0; p < parts.count; ++p) {
-            const auto& part = parts.part[p];
+        const auto rectangles = rectangles_of(shape, row_count, columns);
+        for (std::uint64_t p = 0; p < rectangles.count; ++p) {
+            const auto& part = rectangles.all[p];
             for (std::uint64_t row = 0; row < part.rows; ++row) {
                 move((part.first_row + row) * shape.columns + first + part.first_column, at,
                      part.columns);
@@ -79,10 +79,10 @@ Outcome check_blocks(const BlockShape& shape) {
 }
 
 std::uint64_t block_elements(const BlockShape& shape, std::uint64_t rows, std::uint64_t columns) {
-    const auto parts = parts_of(shape, rows, columns);
+    const auto rectangles = rectangles_of(shape, rows, columns);
     std::uint64_t elements = 0;
-    for (std::uint64_t p = 0; p < parts.count; ++p)
-        elements += parts.part[p].rows * parts.part[p].columns;
+    for (std::uint64_t p = 0; p < rectangles.count; ++p)
+        elements += rectangles.all[p].rows * rectangles.all[p].columns;
     return elements;
 }
 

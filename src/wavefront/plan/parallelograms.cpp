@@ -33,7 +33,7 @@ std::uint64_t buffers_for(const Request& request, std::uint64_t waves) {
 
 // Halos on their way to and from both neighbours, for all waves of a parallelogram.
 std::uint64_t halo_bytes(const Request& request, std::uint64_t waves, std::uint64_t width) {
-    if (request.parts == Parts::one) return 0;
+    if (request.domain == Domain::whole) return 0;
     const auto row = std::min(width, request.shape.columns) * element_bytes(request.shape.element);
     return 4 * waves * request.radius * row;
 }
@@ -43,7 +43,7 @@ std::uint64_t memory_for_parallelograms(const Request& request, std::uint64_t wa
     const auto& shape = request.shape;
     const ParallelogramGeometry geometry(shape, request.radius, waves, width, request.place);
     return own_memory_bytes(shape, request.threads) + halo_bytes(request, waves, width) +
-           parallelogram_memory(shape, request.disk_layout, request.twins, geometry)
+           parallelogram_memory(shape, request.disk_layout, request.second_copies, geometry)
                .bytes(buffers_for(request, waves));
 }
 
@@ -76,7 +76,7 @@ std::optional<Choice> widest(const Request& request, std::uint64_t waves) {
 void count_bytes(const Request& request, const ParallelogramGeometry& geometry, Plan& plan) {
     const auto& shape = request.shape;
     const auto tile = tile_bytes(with_layout(shape, request.disk_layout));
-    const auto carried = shape.data_count + request.twins;
+    const auto carried = shape.data_count + request.second_copies;
     std::uint64_t read = 0;
     std::uint64_t written = 0;
     for (std::uint64_t p = 0; p < geometry.parallelograms(); ++p) {
@@ -188,16 +188,16 @@ std::uint64_t carried_bytes(const ParallelogramGeometry& geometry, std::uint64_t
 }
 
 ParallelogramMemory parallelogram_memory(const MatrixShape& shape, const Layout *disk_layout,
-                                         std::uint32_t twins,
+                                         std::uint32_t second_copies,
                                          const ParallelogramGeometry& geometry) {
     const auto tile = tile_bytes(with_layout(shape, disk_layout));
-    const auto carried =
-        (shape.data_count + twins) * carried_bytes(geometry, geometry.carried_vectors_max());
+    const auto carried = (shape.data_count + second_copies) *
+                         carried_bytes(geometry, geometry.carried_vectors_max());
     const auto slot = geometry.strip_window_bytes(geometry.window_vectors_max());
     return {.slot_bytes = round_up(slot, disk_block_bytes),
             .load_bytes = shape.matrix_count() * geometry.tiles_max() * tile + carried,
             .store_bytes = shape.data_count * geometry.tiles_max() * tile + carried,
-            .slots = shape.matrix_count() + twins};
+            .slots = shape.matrix_count() + second_copies};
 }
 
 Result<Plan> make_parallelogram_plan(const Request& request) {
@@ -216,9 +216,8 @@ Result<Plan> make_parallelogram_plan(const Request& request) {
                                                       request, wanted, request.shape.tile_columns)
                                                 : plan.memory_bytes_min);
     plan.passes = (request.iterations + best->waves - 1) / best->waves;
-    plan.waves = request.parts == Parts::several
-                     ? best->waves
-                     : waves_in_pass(request.iterations, plan.passes, 0);
+    plan.waves = request.domain == Domain::part ? best->waves
+                                                : waves_in_pass(request.iterations, plan.passes, 0);
     plan.tiling = choose_tiling(request, plan.waves, Order::tiled);
     plan.threads =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.tiling.groups));

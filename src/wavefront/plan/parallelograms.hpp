@@ -104,7 +104,7 @@ struct ParallelogramMemory {
     std::uint64_t slot_bytes = 0;  /* of one strip of one matrix */
     std::uint64_t load_bytes = 0;  /* tiles and carried vectors on their way in; twice */
     std::uint64_t store_bytes = 0; /* and on their way out */
-    std::uint64_t slots = 0;       /* of each strip: matrices and twins */
+    std::uint64_t slots = 0;       /* of each strip: matrices and second copies */
     std::uint64_t bytes(std::uint64_t buffers) const {
         return buffers * slots * slot_bytes + 2 * load_bytes + store_bytes;
     }
@@ -112,7 +112,7 @@ struct ParallelogramMemory {
 /* Of one strip of one matrix on disk, in whole disk blocks. */
 std::uint64_t carried_bytes(const ParallelogramGeometry& geometry, std::uint64_t vectors);
 ParallelogramMemory parallelogram_memory(const MatrixShape& shape, const Layout *disk_layout,
-                                         std::uint32_t twins,
+                                         std::uint32_t second_copies,
                                          const ParallelogramGeometry& geometry);
 
 /* The plan of a store in tiles. */

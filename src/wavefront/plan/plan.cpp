@@ -123,9 +123,8 @@ Result<Plan> make_plan(const Request& request) {
                       "; the budget holds " + std::to_string(fitting));
     plan.passes = (request.iterations + fitting - 1) / fitting;
     // Parts end their passes at multiples of K, so that all end them at the same iterations.
-    plan.waves = request.parts == Parts::several
-                     ? fitting
-                     : waves_in_pass(request.iterations, plan.passes, 0);
+    plan.waves = request.domain == Domain::part ? fitting
+                                                : waves_in_pass(request.iterations, plan.passes, 0);
     plan.tiling = choose_tiling(request, plan.waves, order);
     plan.threads =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.tiling.groups));

@@ -36,7 +36,7 @@ std::uint64_t choose_column_block(const Request& request, std::uint64_t group_wa
 }  // namespace
 
 Tiling choose_tiling(const Request& request, std::uint64_t waves, Order order) {
-    if (request.parts == Parts::several) return {.groups = waves};
+    if (request.domain == Domain::part) return {.groups = waves};
     const auto threads = std::min<std::uint64_t>(request.threads, waves);
     if (order == Order::plain || request.cache_bytes == 0) return {.groups = threads};
     const auto per_group =

@@ -27,7 +27,8 @@ struct Tiling {
         0; /* vectors of all those row blocks that it works on at a time; 0: all */
 };
 
-enum class Parts { one, several };
+/* Whether the store is the whole domain or one of its parts, which exchange halos. */
+enum class Domain { whole, part };
 
 /* Where the row blocks of a part lie among those of the whole, which parallelograms go through. */
 struct ParallelogramPlace {
@@ -44,11 +45,11 @@ struct Request {
     std::uint64_t iterations = 1;
     std::uint64_t memory_bytes = 0;
     std::uint32_t threads = 1;
-    std::uint64_t waves = 0;        /* 0: chosen by the plan */
-    std::uint64_t scratch_rows = 0; /* rows that the kernel keeps for each wave */
-    std::uint32_t twins = 0;        /* data matrices that are in memory twice */
+    std::uint64_t waves = 0;         /* 0: chosen by the plan */
+    std::uint64_t scratch_rows = 0;  /* rows that the kernel keeps for each wave */
+    std::uint32_t second_copies = 0; /* data matrices with a second copy in memory */
     std::uint64_t cache_bytes = 0; /* of one processor; 0: the kernel takes whole row blocks only */
-    Parts parts = Parts::one;      /* several: each wave waits for halos by itself */
+    Domain domain = Domain::whole; /* part: each wave waits for halos by itself */
     ParallelogramPlace place{};
     std::uint64_t parallelogram_vectors = 0; /* 0: chosen by the plan */
     Rates rates;

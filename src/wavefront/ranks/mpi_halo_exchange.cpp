@@ -112,34 +112,35 @@ std::uint64_t MpiHaloExchange::first_wanted_by(Side side) const {
     return read_as_before ? done : done + 1;
 }
 
-bool MpiHaloExchange::ready(Side side, const Moment& moment) const {
+bool MpiHaloExchange::ready(Side side, const HaloVersion& version) const {
     const std::lock_guard lock(mutex_);
-    return received_[index(side)].count(key(moment)) > 0;
+    return received_[index(side)].count(key(version)) > 0;
 }
 
-void MpiHaloExchange::wait(Side side, const Moment& moment) {
+void MpiHaloExchange::wait(Side side, const HaloVersion& version) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return received_[index(side)].count(key(moment)) > 0; });
+    changed_.wait(lock, [&] { return received_[index(side)].count(key(version)) > 0; });
 }
 
-std::vector<std::byte> MpiHaloExchange::receive(Side side, const Moment& moment) {
+std::vector<std::byte> MpiHaloExchange::receive(Side side, const HaloVersion& version) {
     const std::lock_guard lock(mutex_);
     auto& received = received_[index(side)];
-    auto rows = std::move(received.at(key(moment)));
-    received.erase(received.begin(), received.upper_bound(key(moment)));
+    auto rows = std::move(received.at(key(version)));
+    received.erase(received.begin(), received.upper_bound(key(version)));
     return rows;
 }
 
-void MpiHaloExchange::send(Side side, const Moment& moment, const std::vector<std::byte>& rows) {
+void MpiHaloExchange::send(Side side, const HaloVersion& version,
+                           const std::vector<std::byte>& rows) {
     if (pace_ == Pace::own) {
         const std::lock_guard lock(mutex_);
-        sent_[index(side)][moment.iteration] = rows;
+        sent_[index(side)][version.iteration] = rows;
     }
-    if (moment.iteration < first_wanted_by(side)) return;
+    if (version.iteration < first_wanted_by(side)) return;
     if (side == Side::upper)
-        post(rank_ - 1, tag_from_below, moment, rows);
+        post(rank_ - 1, tag_from_below, version, rows);
     else
-        post(rank_ + 1, tag_from_above, moment, rows);
+        post(rank_ + 1, tag_from_above, version, rows);
 }
 
 void MpiHaloExchange::call_on_arrival(std::function<void()> arrived) {
@@ -257,12 +258,12 @@ Outcome MpiHaloExchange::read_logs() {
     return Done{};
 }
 
-void MpiHaloExchange::post(int to, int tag, const Moment& moment,
+void MpiHaloExchange::post(int to, int tag, const HaloVersion& version,
                            const std::vector<std::byte>& rows) {
     Message message{to, tag, std::vector<std::byte>(sizeof(Head)), MPI_REQUEST_NULL};
     message.bytes.insert(message.bytes.end(), rows.begin(), rows.end());
     const std::lock_guard lock(mutex_);
-    const Head head{epoch_, moment.parallelogram, moment.iteration};
+    const Head head{epoch_, version.parallelogram, version.iteration};
     std::memcpy(message.bytes.data(), &head, sizeof head);
     to_send_.push_back(std::move(message));
 }

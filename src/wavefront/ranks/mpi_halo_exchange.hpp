@@ -52,10 +52,10 @@ class MpiHaloExchange final : public HaloExchange {
     void finish();
 
     bool has(Side side) const override;
-    bool ready(Side side, const Moment& moment) const override;
-    void wait(Side side, const Moment& moment) override;
-    std::vector<std::byte> receive(Side side, const Moment& moment) override;
-    void send(Side side, const Moment& moment, const std::vector<std::byte>& rows) override;
+    bool ready(Side side, const HaloVersion& version) const override;
+    void wait(Side side, const HaloVersion& version) override;
+    std::vector<std::byte> receive(Side side, const HaloVersion& version) override;
+    void send(Side side, const HaloVersion& version, const std::vector<std::byte>& rows) override;
     void call_on_arrival(std::function<void()> arrived) override;
     std::vector<double> largest_changes(const std::vector<double>& changes) override;
     void begin_again() override;
@@ -75,8 +75,10 @@ class MpiHaloExchange final : public HaloExchange {
     enum class Reduction { none, requested, under_way, done };
 
     std::uint64_t first_wanted_by(Side side) const;
-    Key key(const Moment& moment) const { return {epoch_, moment.parallelogram, moment.iteration}; }
-    void post(int to, int tag, const Moment& moment, const std::vector<std::byte>& rows);
+    Key key(const HaloVersion& version) const {
+        return {epoch_, version.parallelogram, version.iteration};
+    }
+    void post(int to, int tag, const HaloVersion& version, const std::vector<std::byte>& rows);
     void wait_for_all();
     void progress();
     bool send_waiting(std::deque<Message>& under_way);

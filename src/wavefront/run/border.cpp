@@ -23,18 +23,18 @@ bool Border::meets_lower(std::uint64_t iteration, std::uint64_t row_block) const
 
 bool Border::ready(std::uint64_t iteration, std::uint64_t row_block) const {
     if (meets_upper(iteration, row_block) &&
-        !set_.halo_exchange->ready(Side::upper, moment(read_above(iteration))))
+        !set_.halo_exchange->ready(Side::upper, version(read_above(iteration))))
         return false;
     return !meets_lower(iteration, row_block) ||
-           set_.halo_exchange->ready(Side::lower, moment(iteration - 1));
+           set_.halo_exchange->ready(Side::lower, version(iteration - 1));
 }
 
 void Border::before(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate) {
     if (meets_upper(iteration, row_block))
-        unpack(0, set_.halo_exchange->receive(Side::upper, moment(read_above(iteration))), locate);
+        unpack(0, set_.halo_exchange->receive(Side::upper, version(read_above(iteration))), locate);
     if (meets_lower(iteration, row_block))
         unpack(set_.shape.rows - set_.radius,
-               set_.halo_exchange->receive(Side::lower, moment(iteration - 1)), locate);
+               set_.halo_exchange->receive(Side::lower, version(iteration - 1)), locate);
 }
 
 void Border::after(std::uint64_t iteration, std::uint64_t row_block, const Locate& locate) {
@@ -42,10 +42,10 @@ void Border::after(std::uint64_t iteration, std::uint64_t row_block, const Locat
     const auto radius = set_.radius;
     const auto rows = set_.shape.rows;
     if (set_.halo_exchange->has(Side::upper) && row_block == (2 * radius - 1) / set_.rows_per_block)
-        set_.halo_exchange->send(Side::upper, moment(iteration), pack(radius, iteration, locate));
+        set_.halo_exchange->send(Side::upper, version(iteration), pack(radius, iteration, locate));
     if (set_.halo_exchange->has(Side::lower) &&
         row_block == (rows - radius - 1) / set_.rows_per_block)
-        set_.halo_exchange->send(Side::lower, moment(iteration),
+        set_.halo_exchange->send(Side::lower, version(iteration),
                                  pack(rows - 2 * radius, iteration, locate));
 }
 
@@ -53,9 +53,9 @@ void Border::settle(Side side, std::uint64_t iteration, const Locate& locate) {
     if (!set_.halo_exchange || !set_.halo_exchange->has(side)) return;
     // What is read updated was there before the last wave began.
     if (side == Side::upper && set_.reading == Reading::updated) return;
-    set_.halo_exchange->wait(side, moment(iteration));
+    set_.halo_exchange->wait(side, version(iteration));
     unpack(side == Side::upper ? 0 : set_.shape.rows - set_.radius,
-           set_.halo_exchange->receive(side, moment(iteration)), locate);
+           set_.halo_exchange->receive(side, version(iteration)), locate);
 }
 
 // The columns of a row that the wave of `iteration` works on in this parallelogram.

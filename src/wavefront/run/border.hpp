@@ -50,7 +50,9 @@ class Border {
 
   private:
     bool in_parallelograms() const { return set_.shape.tile_columns > 0; }
-    Moment moment(std::uint64_t iteration) const { return {iteration, set_.parallelogram.index}; }
+    HaloVersion version(std::uint64_t iteration) const {
+        return {iteration, set_.parallelogram.index};
+    }
     /* Of the upper neighbour's rows, as the wave of `iteration` reads them. */
     std::uint64_t read_above(std::uint64_t iteration) const {
         return set_.reading == Reading::previous ? iteration - 1 : iteration;

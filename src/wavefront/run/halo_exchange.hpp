@@ -26,7 +26,7 @@ namespace lanewise::wavefront {
 enum class Side { upper, lower };
 
 /* The state of a halo: after so many iterations, up to this parallelogram (0 for whole rows). */
-struct Moment {
+struct HaloVersion {
     std::uint64_t iteration = 0;
     std::uint64_t parallelogram = 0;
 };
@@ -35,14 +35,15 @@ class HaloExchange {
   public:
     virtual ~HaloExchange() = default;
     virtual bool has(Side side) const = 0;
-    /* Whether the neighbour's rows of that moment have arrived. */
-    virtual bool ready(Side side, const Moment& moment) const = 0;
+    /* Whether the neighbour's rows of that version have arrived. */
+    virtual bool ready(Side side, const HaloVersion& version) const = 0;
     /* Blocks until they have. */
-    virtual void wait(Side side, const Moment& moment) = 0;
+    virtual void wait(Side side, const HaloVersion& version) = 0;
     /* Removes and returns them. */
-    virtual std::vector<std::byte> receive(Side side, const Moment& moment) = 0;
+    virtual std::vector<std::byte> receive(Side side, const HaloVersion& version) = 0;
     /* Sends the part's own rows at that side. */
-    virtual void send(Side side, const Moment& moment, const std::vector<std::byte>& rows) = 0;
+    virtual void send(Side side, const HaloVersion& version,
+                      const std::vector<std::byte>& rows) = 0;
     /* Sets what is called, from any thread, when a halo arrives; empty: nothing. */
     virtual void call_on_arrival(std::function<void()> arrived) = 0;
     /* The largest change of each wave over all parts; every part calls it after the same passes. */

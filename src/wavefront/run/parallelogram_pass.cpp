@@ -120,8 +120,8 @@ class ParallelogramPass {
           disk_(request.store->shape()),
           shape_(working_shape(*request.kernel, disk_)),
           geometry_(shape_, request.kernel->radius, request.waves, parallelogram_vectors, place),
-          twins_(request.kernel->twins),
-          memory_(parallelogram_memory(shape_, disk_.layout, twins_, geometry_)),
+          second_copies_(request.kernel->second_copies),
+          memory_(parallelogram_memory(shape_, disk_.layout, second_copies_, geometry_)),
           files_(std::move(files)),
           tile_rows_(disk_.strip_rows * disk_.tile_columns * element_bytes(disk_.element)),
           carried_sums_(shape_.strip_count()),
@@ -251,14 +251,15 @@ class ParallelogramPass {
     }
 
     bool is_data(std::uint32_t matrix) const { return matrix < shape_.data_count; }
-    // Data matrices and their twins.
-    std::uint32_t carried_count() const { return shape_.data_count + twins_; }
+    // Data matrices and their second copies.
+    std::uint32_t carried_count() const { return shape_.data_count + second_copies_; }
     std::uint32_t carried_matrix(std::uint32_t i) const {
         return is_data(i) ? i : shape_.matrix_count() + i - shape_.data_count;
     }
     // Where the last wave has left data matrix `matrix`.
     std::uint32_t written_by_last(std::uint32_t matrix) const {
-        return twins_ > 0 && request_.waves % 2 == 1 ? shape_.matrix_count() + matrix : matrix;
+        return second_copies_ > 0 && request_.waves % 2 == 1 ? shape_.matrix_count() + matrix
+                                                             : matrix;
     }
 
     // Staged one after the other: tiles of the data, tiles of the coefficients, what is carried
@@ -298,7 +299,7 @@ class ParallelogramPass {
                                                   "copy"};
                 unpack_strip(tile_of(disk_), from, rows, tile_rows_.data());
                 put_tile(shape_, to, t, rows, tile_rows_.data());
-                if (is_data(m) && twins_ > 0) put_twin(strip, m, window, t);
+                if (is_data(m) && second_copies_ > 0) put_second_copy(strip, m, window, t);
             }
         }
         if (window.carried_in() == 0) return Done{};
@@ -323,8 +324,8 @@ class ParallelogramPass {
         to.bytes += geometry_.piece_bytes(window.carried_in());
     }
     // Both copies have the border, which no wave writes.
-    void put_twin(std::uint64_t strip, std::uint32_t matrix, const Window& window,
-                  std::uint64_t tile) {
+    void put_second_copy(std::uint64_t strip, std::uint32_t matrix, const Window& window,
+                         std::uint64_t tile) {
         auto to = place(strip, shape_.matrix_count() + matrix, window);
         skip_carried(to, window);
         put_tile(shape_, to, tile, rows_in_strip(shape_, strip), tile_rows_.data());
@@ -430,7 +431,7 @@ class ParallelogramPass {
     MatrixShape disk_;  /* as tiles lie on disk */
     MatrixShape shape_; /* as the kernel works on windows of them */
     ParallelogramGeometry geometry_;
-    std::uint32_t twins_;
+    std::uint32_t second_copies_;
     ParallelogramMemory memory_;
     Files files_;
     std::vector<std::byte> tile_rows_;

@@ -78,7 +78,7 @@ class Run {
             return plan_.buffers * stored.matrix_count() * slot_bytes(stored, worked);
         const ParallelogramGeometry geometry(worked, kernel_.radius, plan_.waves,
                                              plan_.parallelogram_vectors, options_.place);
-        return parallelogram_memory(worked, stored.layout, kernel_.twins, geometry)
+        return parallelogram_memory(worked, stored.layout, kernel_.second_copies, geometry)
             .bytes(plan_.buffers);
     }
 
@@ -217,11 +217,11 @@ Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOp
             .threads = options.threads ? options.threads : processor_count(),
             .waves = options.waves,
             .scratch_rows = kernel.scratch_rows,
-            .twins = kernel.twins,
+            .second_copies = kernel.second_copies,
             .cache_bytes = kernel.steps == Steps::whole ? 0
                            : options.cache_bytes        ? options.cache_bytes
                                                         : cache_bytes(),
-            .parts = options.halo_exchange ? Parts::several : Parts::one,
+            .domain = options.halo_exchange ? Domain::part : Domain::whole,
             .place = options.place,
             .parallelogram_vectors = options.parallelogram_vectors,
             .rates = options.rates};

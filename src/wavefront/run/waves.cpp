@@ -66,7 +66,7 @@ Waves::Waves(WaveSet set)
                                                   element_bytes(set_.shape.element)),
       row_bytes_(row_block_bytes_ / set_.rows_per_block),
       slant_(set_.shape.layout == &layouts::slanted ? set_.shape.skew : 0),
-      twins_(set_.kernel->twins ? set_.shape.matrix_count() : 0),
+      second_copies_at_(set_.kernel->second_copies ? set_.shape.matrix_count() : 0),
       scratch_bytes_(set_.kernel->scratch_rows * set_.shape.columns *
                      element_bytes(set_.shape.element) * set_.shape.data_count),
       scratch_(scratch_bytes_ * set_.waves),

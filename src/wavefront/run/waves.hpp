@@ -67,7 +67,7 @@ struct WaveSet {
     HaloExchange *halo_exchange = nullptr; /* of a part, whose groups are single waves */
     std::uint64_t iterations_before = 0;   /* that the part has gone through */
     bool measuring = false;                /* the largest change of each wave is wanted */
-    /* Where strip `strip` of matrix `matrix` lies in memory; the kernel's twins come after all. */
+    /* Where strip `strip` of matrix `matrix` lies in memory; the second copies come after all. */
     std::function<std::byte *(std::uint64_t strip, std::uint32_t matrix)> locate;
     /* Called when the last wave has finished row blocks [first, end). */
     std::function<void(std::uint64_t first, std::uint64_t end)> last_wave_done;
@@ -130,10 +130,10 @@ class Waves {
     void advance(WaveGroup& group, Batch& batch);
     void locate(const WaveGroup& group, Batch& batch);
     /* The copy of the data that a wave reads or writes, alternately where there are two. */
-    std::uint32_t reads(std::uint64_t wave) const { return wave % 2 == 1 ? twins_ : 0; }
-    std::uint32_t writes(std::uint64_t wave) const { return wave % 2 == 0 ? twins_ : 0; }
+    std::uint32_t reads(std::uint64_t wave) const { return wave % 2 == 1 ? second_copies_at_ : 0; }
+    std::uint32_t writes(std::uint64_t wave) const { return wave % 2 == 0 ? second_copies_at_ : 0; }
     std::uint32_t places_of_row_block() const {
-        return set_.shape.matrix_count() + set_.kernel->twins;
+        return set_.shape.matrix_count() + set_.kernel->second_copies;
     }
     void round(const WaveGroup& group, Batch& batch, std::uint64_t round, std::uint64_t first,
                std::uint64_t end);
@@ -147,7 +147,7 @@ class Waves {
     std::uint64_t row_block_bytes_;
     std::uint64_t row_bytes_; /* where row blocks are not skewed */
     std::uint64_t slant_;
-    std::uint32_t twins_; /* the first of them among the matrices; 0: there are none */
+    std::uint32_t second_copies_at_; /* where they begin among the matrices; 0: there are none */
     std::uint64_t scratch_bytes_;
     std::vector<std::byte> scratch_;
     Border border_;

@@ -52,8 +52,8 @@ bool is_acknowledgement(const Packet& packet) {
 
 using Datagrams = std::vector<std::vector<std::byte>>;
 
-// Sealed as if each had gone alone: in a batch of other size the numbers of IPv4 differ, and how
-// many requests wait at an end is told in answers by the way.
+// Sealed as if each had been sent alone: in a batch of another size the identifications of IPv4
+// differ. Answers also report how many requests wait at an end.
 Datagrams comparable(const std::vector<std::span<const std::byte>>& datagrams) {
     Datagrams made;
     for (const auto& datagram : datagrams) {

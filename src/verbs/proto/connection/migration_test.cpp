@@ -218,7 +218,7 @@ TEST(Migration, IsForAPeerThatOnlyReceivesToo) {
     EXPECT_EQ(port(b), 2);
 }
 
-TEST(Migration, WithoutACarrierOnTheOtherPortIsToldAsAnError) {
+TEST(Migration, WithoutACarrierOnTheOtherPortIsReportedAsAnError) {
     Pair pair;
     arm(pair);
     pair.a.device->on_port_state(2, PortState::down);
@@ -228,7 +228,7 @@ TEST(Migration, WithoutACarrierOnTheOtherPortIsToldAsAnError) {
     EXPECT_EQ(state(pair.a), Migration::armed);
 }
 
-TEST(Migration, OfAPeerOnAPathThatIsNotTheAlternateIsToldAsAnErrorOnce) {
+TEST(Migration, OfAPeerOnAPathThatIsNotTheAlternateIsReportedAsAnErrorOnce) {
     Pair pair({.timeout = 8, .retry_count = 1});
     arm(pair);
     pair.wire.tap = [&](std::size_t from, std::vector<std::byte>& bytes) {

@@ -73,7 +73,7 @@ class QueuePair {
     ScheduleSlot slot_;
     bool flushed_ = false;
     bool drained_reported_ = false;
-    // After a migration, how many more times the peer is told of it, until it has followed.
+    // After a migration, how many more times it is announced to the peer, until that has followed.
     unsigned announcements_left_ = 0;
     Nanoseconds announce_at_ = never;
 };

@@ -137,18 +137,18 @@ TEST(ModifyValues, OutOfRangeAreRefusedAndChangeNothing) {
     }
 }
 
-TEST(ModifyValues, AreToldByAQuery) {
+TEST(ModifyValues, AreReturnedByAQuery) {
     Pair pair({.mtu = Mtu::b2048, .timeout = 9});
 
-    const Attributes told = pair.a.queue_pair->query();
+    const Attributes attributes = pair.a.queue_pair->query();
 
-    EXPECT_EQ(told.state, State::ready_to_send);
-    EXPECT_EQ(told.current_state, State::ready_to_send);
-    EXPECT_EQ(told.path_mtu, Mtu::b2048);
-    EXPECT_EQ(told.primary.timeout, 9);
-    EXPECT_EQ(told.primary.address, pair.a.vector(1));
-    EXPECT_EQ(told.destination_qpn, pair.b.queue_pair->number());
-    EXPECT_EQ(told.retry_count, 7);
+    EXPECT_EQ(attributes.state, State::ready_to_send);
+    EXPECT_EQ(attributes.current_state, State::ready_to_send);
+    EXPECT_EQ(attributes.path_mtu, Mtu::b2048);
+    EXPECT_EQ(attributes.primary.timeout, 9);
+    EXPECT_EQ(attributes.primary.address, pair.a.vector(1));
+    EXPECT_EQ(attributes.destination_qpn, pair.b.queue_pair->number());
+    EXPECT_EQ(attributes.retry_count, 7);
 }
 
 TEST(ModifyValues, WithAWrongCurrentStateAreRefused) {
@@ -212,7 +212,7 @@ TEST(Resetting, TakesCompletionsThatNobodyPolledOutOfTheQueues) {
     EXPECT_EQ(peer.queue_pair->init().receive_queue->size(), 0u);
 }
 
-TEST(FirstPacket, BeforeReadyToSendTellsThatTheConnectionIsEstablished) {
+TEST(FirstPacket, BeforeReadyToSendReportsThatTheConnectionIsEstablished) {
     Wire wire({.port_count = 2}, 1);
     Peer a = make_peer(wire, 0, {});
     Peer b = make_peer(wire, 1, {});

@@ -72,7 +72,7 @@ class CompletionQueue {
     // EINVAL where more entries wait than would fit (ibv_resize_cq).
     int resize(std::uint32_t capacity);
 
-    // For queue pairs. False, after telling cq_error, where the ring is full.
+    // For queue pairs. False, after reporting cq_error, where the ring is full.
     bool push(const Completion& completion);
     // Forgets the entries of a queue pair that is being destroyed.
     void forget(std::uint32_t qpn);

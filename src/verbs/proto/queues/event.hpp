@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the engine tells besides completions: the asynchronous events of ibv_get_async_event(3),
+// What the engine reports besides completions: the asynchronous events of ibv_get_async_event(3),
 // numbered as enum ibv_event_type, and the notice that an armed completion queue got an entry.
 
 #pragma once

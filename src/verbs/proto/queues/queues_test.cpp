@@ -42,7 +42,7 @@ TEST(CompletionQueue, GivesEntriesInOrderAcrossTheEndOfItsRing) {
     }
 }
 
-TEST(CompletionQueue, ThatOverflowsTellsOnceAndTakesNoMore) {
+TEST(CompletionQueue, ThatOverflowsReportsOnceAndTakesNoMore) {
     std::deque<Event> events;
     CompletionQueue queue(2, events, nullptr);
     EXPECT_TRUE(queue.push({}));
@@ -124,7 +124,7 @@ TEST(SharedReceiveQueue, ServesMessagesInTheOrderTheyCome) {
     }
 }
 
-TEST(SharedReceiveQueue, TellsItsLimitOnce) {
+TEST(SharedReceiveQueue, ReportsItsLimitOnce) {
     Pair pair({.shared_receive_queue = true});
     for (std::uint64_t i = 0; i < 5; ++i) {
         pair.b.post_receive(i, 0, 100);

@@ -46,7 +46,7 @@ class SharedReceiveQueue {
                        std::uint32_t slices_max, std::deque<Event>& events, void *cookie);
 
     int post(const ReceiveRequest& request);
-    // Tells srq_limit_reached once when fewer than `limit` requests are left; 0 is never.
+    // Reports srq_limit_reached once when fewer than `limit` requests are left; 0 is never.
     int set_limit(std::uint32_t limit);
     int resize(std::uint32_t requests_max);
 

@@ -87,7 +87,7 @@ TEST(Timeout, StartsAgainAfterEveryProgress) {
     EXPECT_EQ(pair.a.queue_pair->state(), State::ready_to_send);
 }
 
-TEST(Gap, IsToldOfOnceAndFilledWithoutATimeout) {
+TEST(Gap, IsReportedOnceAndFilledWithoutATimeout) {
     Pair pair;
     fill(pair);
     drop_once(pair, 0, [&](const Packet& packet) {

@@ -91,7 +91,7 @@ TEST(Refusal, OfAMisalignedAtomicIsAnInvalidRequest) {
                 ElementsAre(Status::success, Status::remote_invalid_request, Status::flushed));
 }
 
-TEST(Refusal, OfAMessageLongerThanItsBufferIsToldOnBothSides) {
+TEST(Refusal, OfAMessageLongerThanItsBufferIsReportedOnBothSides) {
     Pair pair;
     pair.b.post_receive(7, 0, 2999);
     pair.b.post_receive(8, 0, 10);
@@ -103,7 +103,7 @@ TEST(Refusal, OfAMessageLongerThanItsBufferIsToldOnBothSides) {
                 ElementsAre(Status::local_length_error, Status::flushed));
 }
 
-TEST(Refusal, OfAReceiveBufferThatMayNotBeWrittenIsToldOnBothSides) {
+TEST(Refusal, OfAReceiveBufferThatMayNotBeWrittenIsReportedOnBothSides) {
     Pair pair;
     const Slice wrong{pair.b.address(0), 100, pair.b.key + 5};
     pair.b.queue_pair->post_receive({1, {&wrong, 1}});
@@ -178,7 +178,7 @@ TEST(Flush, CompletesEverythingOnBothQueuesInOrder) {
     }
 }
 
-TEST(Flush, OfAQueuePairWithASharedQueueTellsThatTheLastIsReached) {
+TEST(Flush, OfAQueuePairWithASharedQueueReportsThatTheLastIsReached) {
     Pair pair({.shared_receive_queue = true});
     pair.b.post_receive(1, 0, 10);
     pair.b.modify_state(State::error);
