@@ -72,7 +72,7 @@ typedef struct lw_paths_options {
         int64_t quiet_ns;          /* its name in 0.1 */
     };
     int64_t settle_ns;         /* between a migration and the next load, for the peer to follow */
-    const char *path_file;     /* of `lanewise paths discover`; NULL: the convention */
+    const char *path_file;     /* of `lanewise rdma discover`; NULL: the convention */
     lw_paths_notice_fn notice; /* these may be NULL */
     lw_paths_event_fn other;
     lw_paths_report_fn report;

@@ -107,7 +107,7 @@ Result<Route> choose_alternate(const Route& primary, std::span<const Port> ports
                 if (!elsewhere) continue;
                 missing = fmt::format(
                     "{} the peer's address that goes with port {}; write a path file with: "
-                    "lanewise paths discover",
+                    "lanewise rdma discover",
                     directory ? "the path file does not name" : "no convention gives", port.number);
             } else if (!port.active) {
                 missing = fmt::format("port {} is down", port.number);

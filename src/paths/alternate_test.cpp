@@ -54,7 +54,7 @@ TEST(Choose, SaysNothingWhereHostsNumberTheirPortsDifferently) {
     const std::vector<Port> ports{port(1, "::ffff:10.1.0.1"), port(2, "::ffff:10.1.1.7")};
     const Result<Route> chosen = choose_alternate(primary, ports, 1024, nullptr);
     ASSERT_FALSE(chosen);
-    EXPECT_THAT(chosen.failure().sentence, HasSubstr("lanewise paths discover"));
+    EXPECT_THAT(chosen.failure().sentence, HasSubstr("lanewise rdma discover"));
 }
 
 TEST(Choose, RefusesAPortThatIsDown) {

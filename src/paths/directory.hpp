@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The path file (schema/paths.schema.json): which ports the hosts have, and on which rail each
-// lies. Ports on one rail reach each other. `lanewise paths discover` writes it.
+// lies. Ports on one rail reach each other. `lanewise rdma discover` writes it.
 
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // lanewise-device-ports: the ports and GIDs of this host's RDMA devices as one line of JSON, for
-// `lanewise paths discover`.
+// `lanewise rdma discover`.
 
 #include <fmt/format.h>
 #include <infiniband/verbs.h>
