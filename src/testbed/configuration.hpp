@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Configuration: the links that the delay line is told to be, and changes to them, as JSON.
+// Configuration: the links of a delay line and requests to change them, as JSON. The links are as
+// schema/delay-line.schema.json says:
 //
 //   {"control": "/tmp/c", "links": [{"name": "a-b", "kind": "tun", "seed": 1,
 //     "ends": [{"namespace": "/run/netns/a", "device": "wan"}, …],
@@ -43,7 +44,7 @@ struct Configuration {
 };
 
 struct Request {
-    std::string link;                     /* empty: tell how all are */
+    std::string link;                     /* empty: all, in a request for their status */
     std::optional<std::size_t> direction; /* none: both */
     Json settings;
 };

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.hpp"
+
 namespace lanewise::testbed {
 namespace {
 
@@ -27,6 +29,23 @@ TEST(Configuration, AWholeOneIsRead) {
     EXPECT_EQ(read->links[0].ends[0].network_namespace, "/n/a");
     EXPECT_EQ(read->links[0].ends[1].device, "y");
     EXPECT_EQ(read->links[0].settings.delay_ns, 5'000'000);
+}
+
+TEST(Configuration, TheExampleOfTheSchemaIsRead) {
+    const auto schema = read_file(LANEWISE_SCHEMAS "/delay-line.schema.json");
+    ASSERT_TRUE(schema) << schema.failure().sentence;
+    const auto example = Json::parse(*schema)["examples"][0];
+
+    const auto read = read_configuration(example.dump());
+
+    ASSERT_TRUE(read) << read.failure().sentence;
+    const auto& link = example["links"][0];
+    EXPECT_EQ(read->control, example["control"]);
+    EXPECT_EQ(read->links[0].name, link["name"]);
+    EXPECT_EQ(read->links[0].ends[1].device, link["ends"][1]["device"]);
+    for (const auto& [key, value] : link["settings"].items()) {
+        EXPECT_EQ(as_json(read->links[0].settings)[key], value) << key;
+    }
 }
 
 TEST(Configuration, WhatIsWrongIsNamed) {
@@ -78,13 +97,13 @@ TEST(Configuration, ImpossibleSettingsAreRefused) {
 
 TEST(Configuration, SettingsSurviveAJourneyThroughJson) {
     const LinkSettings before{.rate_bits_per_s = 1e9,
-                          .flow_rate_bits_per_s = 1e7,
-                          .delay_ns = 5,
-                          .jitter_ns = 2,
-                          .loss = 0.25,
-                          .reorder = 0.5,
-                          .queue_bytes = 4096,
-                          .carrier = Carrier::cut};
+                              .flow_rate_bits_per_s = 1e7,
+                              .delay_ns = 5,
+                              .jitter_ns = 2,
+                              .loss = 0.25,
+                              .reorder = 0.5,
+                              .queue_bytes = 4096,
+                              .carrier = Carrier::cut};
 
     const auto after = changed(LinkSettings{}, as_json(before));
 
