@@ -12,12 +12,12 @@ import sys
 from datetime import date
 from pathlib import Path
 
-from examples.demo import cable, collectives, sites, sweep
+from examples.demo import cable, measure, sites, sweep
 from examples.demo.page import machine, write_page
 from examples.demo.picture import write_picture
 from examples.demo.story import Chapter, Stage, tell
 
-CHAPTERS = (collectives.CHAPTER, sites.CHAPTER, cable.CHAPTER, sweep.CHAPTER)
+CHAPTERS = (measure.CHAPTER, sites.CHAPTER, cable.CHAPTER, sweep.CHAPTER)
 PAGE = "index.html"
 # The chapters in the picture of the README.
 PICTURED = (sites.CHAPTER, cable.CHAPTER)

@@ -15,14 +15,14 @@ import pytest
 from examples.demo import count_bytes
 from examples.demo.__main__ import CHAPTERS
 from examples.demo.cable import IDLE_BYTES, Samples
-from examples.demo.collectives import finding
 from examples.demo.page import write_page
-from examples.demo.picture import side_by_side
+from examples.demo.picture import stacked
+from examples.demo.sites import bars_of
 from examples.demo.story import Chapter, Shown, Stage, tell
 from examples.demo.sweep import end_of
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
-from lanewise.tuning.interleaved import Interleaved
+from lanewise.tuning.content import Candidate, Choice, Figures, Point
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,13 +57,13 @@ def test_the_page_has_the_finding_and_the_picture_of_each_chapter(tmp_path: Path
     assert "<svg" in page
 
 
-def test_the_picture_has_its_figures_in_a_row_above_the_caption() -> None:
+def test_the_picture_has_its_figures_one_below_the_other_above_the_caption() -> None:
     figure = draw_bars([("times", [Bar("one", 1.0)])], str)
-    picture = side_by_side([figure, figure], "Measured <here>")
+    picture = stacked([figure, figure], "Measured <here>")
 
     root = ElementTree.fromstring(picture)
-    left, right = (one for one in root if one.tag.endswith("svg"))
-    assert float(right.attrib["x"]) > float(left.attrib["width"])
+    upper, lower = (one for one in root if one.tag.endswith("svg"))
+    assert float(lower.attrib["y"]) > float(upper.attrib["height"])
     assert "Measured &lt;here&gt;" in picture
 
 
@@ -113,14 +113,14 @@ def test_interfaces_are_counted_in_the_order_asked_for() -> None:
     assert count_bytes.carried(["nothing0", "lo"])[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("rules", "expected"),
-    [(0, "no rule was written"), (2, "takes 0.50 of its time (95 % interval 0.50 to 0.50)")],
-)
-def test_the_finding_of_the_tuning_says_what_was_gained(rules: int, expected: str) -> None:
-    runs = Interleaved("mpirun", "tuning.json", plain_s=[2.0] * 8, tuned_s=[1.0] * 8)
+def test_bars_are_the_default_and_then_each_number_of_lanes() -> None:
+    figures = Figures(2.0, 1.5, 2.5, 10)
+    lanes = [Candidate(Choice("lanewise", "multilane", 0, number), figures) for number in (4, 1)]
 
-    assert expected in finding(rules, runs)
+    bars = bars_of(Point(8, figures, tuple(lanes)))
+
+    assert [bar.name for bar in bars] == ["the MPI's choice", "1 lane", "4 lanes"]
+    assert (bars[0].value, bars[0].low, bars[0].high) == (2.0, 1.5, 2.5)
 
 
 def test_the_end_of_a_sweep_is_its_last_event() -> None:

@@ -20,6 +20,13 @@ Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, 
     options.group("What is tuned");
     options.texts("collectives", "COLLECTIVE", names,
                   "Collectives to tune (default: all blocking ones)");
+    options
+        .texts(
+            "--algorithm", "NAME", arguments.algorithms,
+            "Compare only this algorithm with the MPI's default; separated by commas, repeatable "
+            "(default: all)")
+        .separated_by_commas()
+        .one_value_per_use();
     options.text(
         "--platform", "FILE", arguments.platform,
         "Platform file; candidates that it predicts to be far slower are measured only briefly");

@@ -18,7 +18,8 @@ namespace lanewise::tune {
 struct TuneArguments {
     std::vector<collectives::Operation> operations;
     SessionOptions session;
-    std::string platform; /* platform.json for predictions; empty: none */
+    std::vector<std::string> algorithms; /* candidates, by name; empty: all */
+    std::string platform;                /* platform.json for predictions; empty: none */
     bool plan = false;
     bool list = false;
 };

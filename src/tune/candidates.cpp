@@ -4,6 +4,7 @@
 
 #include "tune/candidates.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -67,6 +68,13 @@ std::vector<Candidate> candidates(collectives::Collective collective, std::uint6
         }
     }
     return found;
+}
+
+void keep_named(std::vector<Candidate>& candidates, const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+        return std::find(names.begin(), names.end(), candidate.algorithm) == names.end();
+    });
 }
 
 void prune(std::vector<Candidate>& candidates, double dominated_ratio) {

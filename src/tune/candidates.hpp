@@ -36,6 +36,9 @@ std::vector<Candidate> candidates(collectives::Collective collective, std::uint6
                                   const collectives::CallTraits& call,
                                   const std::vector<MpiAlgorithm>& own);
 
+/* Keeps those with one of these names; all where there are none. */
+void keep_named(std::vector<Candidate>& candidates, const std::vector<std::string>& names);
+
 /* Marks those predicted to take more than `dominated_ratio` times the best prediction. */
 void prune(std::vector<Candidate>& candidates, double dominated_ratio);
 

@@ -55,6 +55,19 @@ TEST(Candidates, HaveNoLanesWhereSitesAreUnknown) {
     }
 }
 
+TEST(Candidates, AreOnlyThoseWhoseNamesWereAskedFor) {
+    const std::vector<MpiAlgorithm> own = {{"binomial", 3, true}, {"pipeline", 1, false}};
+    auto list = candidates(Collective::bcast, 65536, {.ranks = 4}, own);
+    const auto all = list.size();
+
+    keep_named(list, {});
+    EXPECT_EQ(list.size(), all);
+    keep_named(list, {"binomial"});
+
+    EXPECT_GE(list.size(), 2U);
+    for (const auto& candidate : list) EXPECT_EQ(candidate.algorithm, "binomial");
+}
+
 TEST(Prune, MarksWhatIsPredictedFarBehindTheBest) {
     std::vector<Candidate> list(4);
     list[0].predicted_s = 1e-6;

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <set>
 
 #include "collectives/execute/execute.hpp"
 #include "collectives/execute/rank_placement.hpp"
@@ -112,9 +113,11 @@ std::vector<Candidate> candidates_of(Operation operation, std::uint64_t message_
     return list;
 }
 
-/* What a comparison is made among: the ranks and what is known of where they are. */
+/* What a comparison is made among: the ranks, what is known of where they are, and the names of
+   the algorithms that were asked for. */
 struct Field {
     int ranks = 1;
+    std::vector<std::string> algorithms;
     collectives::RankPlacement located;
     std::shared_ptr<const model::Network> network;
 
@@ -137,6 +140,7 @@ Task task_of(Operation operation, std::uint64_t message_bytes, MpiAlgorithms& ow
             .contenders =
                 [=, &own] {
                     *list = candidates_of(operation, message_bytes, field->call(), own);
+                    keep_named(*list, field->algorithms);
                     if (field->network) {
                         predict(*list, collective, message_bytes, field->located, *field->network);
                     }
@@ -149,6 +153,26 @@ Task task_of(Operation operation, std::uint64_t message_bytes, MpiAlgorithms& ow
                 [=](const Verdict& verdict) {
                     return point_record(operation, message_bytes, *list, verdict);
                 }};
+}
+
+/* Refuses a name that no candidate has, for any of the operations at any of the sizes. */
+Outcome check_names(const TuneArguments& arguments, const Field& field, MpiAlgorithms& own) {
+    if (arguments.algorithms.empty()) return Done{};
+    std::set<std::string> known;
+    for (const auto operation : arguments.operations) {
+        for (const auto bytes : sizes_for(operation.collective, arguments.session.sizes_bytes)) {
+            for (const auto& candidate : candidates_of(operation, bytes, field.call(), own)) {
+                known.insert(candidate.algorithm);
+            }
+        }
+    }
+    for (const auto& name : arguments.algorithms) {
+        if (known.contains(name)) continue;
+        std::string sentence = "no candidate is called \"" + name + "\"; use one of ";
+        for (const auto& one : known) sentence += one == *known.begin() ? one : ", " + one;
+        return Failure{LW_ERR_ARGUMENT, sentence};
+    }
+    return Done{};
 }
 
 }  // namespace
@@ -166,6 +190,7 @@ Outcome tune(const TuneArguments& arguments) {
     measure::Bench bench(MPI_COMM_WORLD, settings.measure_options());
     auto field = std::make_shared<Field>();
     field->ranks = bench.harness().size();
+    field->algorithms = arguments.algorithms;
     // The platform may say sites as well; a placement that is set says them first.
     if (!arguments.platform.empty()) {
         setenv("LANEWISE_PLATFORM", arguments.platform.c_str(), 1);  // NOLINT: no thread yet
@@ -180,6 +205,8 @@ Outcome tune(const TuneArguments& arguments) {
         collectives::set_network(field->network);
     }
     MpiAlgorithms own;
+    const auto checked = check_names(arguments, *field, own);
+    if (!checked) return checked;
     std::vector<Task> tasks;
     std::vector<lw_operation> operations(arguments.operations.size());
     std::vector<measure::Point> points;

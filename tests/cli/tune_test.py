@@ -114,6 +114,27 @@ def test_a_complete_tuning_has_nothing_to_resume(lanewise: Lanewise, tmp_path: P
     assert "t.json is complete" in done.stderr
 
 
+def test_only_the_algorithms_that_are_named_are_compared(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    done = lanewise("tune", "bcast", "--sizes", "1K", "--algorithm", "binomial,linear", *QUICK)
+
+    assert done.returncode == 0, done.stderr
+    point = load(tmp_path / "t.json").collectives["bcast"].points[0]
+    assert {one.choice.algorithm for one in point.candidates} == {"binomial", "linear"}
+
+
+def test_an_algorithm_that_no_candidate_has_is_refused_with_those_there_are(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    done = lanewise("tune", "bcast", "--sizes", "1K", "--algorithm", "binominal", *QUICK)
+
+    assert done.returncode == 2
+    assert 'no candidate is called "binominal"; use one of ' in done.stderr
+    assert "binomial" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 REFUSED = [
     (["scater", "-o", "t.json"], ["scater", "did you mean scatter?"]),
     (["pingpong", "-o", "t.json"], ["pingpong"]),
