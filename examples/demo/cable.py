@@ -30,6 +30,8 @@ PLUGGED_S = 3.5
 # With less than this in one sample a port carries no data, only acknowledgements and the like.
 IDLE_BYTES = 20_000
 TIMEOUT_S = 30.0
+# One of so many samples is drawn.
+DRAWN_EVERY = 4
 
 Sample = tuple[float, tuple[int, ...]]
 
@@ -121,11 +123,11 @@ class Samples:
         while process.poll() is None:
             self.read()
 
-    def rates(self) -> tuple[list[float], list[list[float]]]:
-        """Return the times, and for each port the bytes per second up to then."""
+    def rates(self, every: int = 1) -> tuple[list[float], list[list[float]]]:
+        """Return times, one of so many samples, and for each port the bytes per second up to then."""
         times: list[float] = []
         rates: list[list[float]] = [[] for _ in PORTS]
-        for (before_s, before), (after_s, after) in itertools.pairwise(self.samples):
+        for (before_s, before), (after_s, after) in itertools.pairwise(self.samples[::every]):
             times.append(after_s)
             for port, rate in enumerate(rates):
                 rate.append((after[port] - before[port]) / (after_s - before_s))
@@ -149,7 +151,7 @@ def draw(samples: Samples, pulled_s: float, plugged_s: float) -> Figure:
     """Draw what each port carried over time."""
     figure, (panel,) = make_panels(1)
     figure.set_size_inches(9.2, 3.0)
-    times, rates = samples.rates()
+    times, rates = samples.rates(DRAWN_EVERY)
     active = [time_s for time_s, *moved in zip(times, *rates, strict=True) if max(moved) > 1e6]
     for port, (rate, colour) in enumerate(zip(rates, COLOURS, strict=False), start=1):
         shown = [time_s - active[0] for time_s in times]

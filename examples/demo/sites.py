@@ -42,7 +42,7 @@ def show(stage: Stage) -> Shown:
         f"were found, an unmodified MPI program takes {runs.ratio():.2f} of its time{told}.",
         draw_bars(
             [
-                (f"scatter of {size_text(point.message_bytes)} to each of {RANKS} ranks", scatter),
+                (f"scatter of {size_text(point.message_bytes)} between two sites", scatter),
                 ("run time of an unmodified program", program),
             ],
             time_text,
