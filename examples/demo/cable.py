@@ -124,7 +124,7 @@ class Samples:
             self.read()
 
     def rates(self, every: int = 1) -> tuple[list[float], list[list[float]]]:
-        """Return times, one of so many samples, and for each port the bytes per second up to then."""
+        """Return the times of one in `every` samples, and the bytes per second of each port."""
         times: list[float] = []
         rates: list[list[float]] = [[] for _ in PORTS]
         for (before_s, before), (after_s, after) in itertools.pairwise(self.samples[::every]):
