@@ -12,23 +12,6 @@
 
 namespace lanewise::measure {
 
-/* Where a block of a receive buffer comes from: the sum over `ranks`, mostly one, of block `block`
-   of their send buffers, or of one of `or_blocks` where MPI leaves open which arrives. */
-struct Origin {
-    std::vector<int> ranks;
-    int block = 0;
-    std::vector<int> or_blocks = {};
-};
-
-/* What rank `me` must have received; nothing where the definition leaves it open. */
-struct Standpoint {
-    int me = 0;
-    int size = 1;
-    int root = 0;
-    int window = 1;
-};
-std::vector<Origin> origins(const std::string& operation, const Standpoint& here);
-
 /* Fills `bytes` as the send buffer of `rank` is filled: each byte encodes rank and place. */
 void mark(std::span<std::byte> bytes, int rank);
 bool is_marked(std::span<const std::byte> bytes, int rank);

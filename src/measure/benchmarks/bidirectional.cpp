@@ -17,16 +17,19 @@ int bidirectional(Exchange& e) {
     std::size_t next = 0;
     const int code = post_receives(e, requests, peer, tag, e.window, next);
     if (code != MPI_SUCCESS) return code;
-    return first_failure({post_sends(e, requests, peer, tag, e.window, next),
-                          requests.wait(next)});
+    return first_failure({post_sends(e, requests, peer, tag, e.window, next), requests.wait(next)});
 }
 
 }  // namespace
 
 Entries bidirectional_benchmarks() {
-    return {{.name = "bidirectional", .shape = all_ranks(Blocks::one, Blocks::window),
-             .call = bidirectional, .ranks_min = 2, .prepare = prepare_requests<2>,
-             .messages = [](const Exchange& e) { return e.window; }}};
+    return {{.name = "bidirectional",
+             .shape = all_ranks(Blocks::one, Blocks::window),
+             .call = bidirectional,
+             .ranks_min = 2,
+             .prepare = prepare_requests<2>,
+             .messages = [](const Exchange& e) { return e.window; },
+             .delivers = window_to_each_partner}};
 }
 
 }  // namespace lanewise::measure

@@ -29,7 +29,10 @@ int exchange(Exchange& e) {
 }  // namespace
 
 Entries exchange_benchmarks() {
-    return {{.name = "exchange", .shape = all_ranks(Blocks::one, Blocks::two), .call = exchange}};
+    return {{.name = "exchange",
+             .shape = all_ranks(Blocks::one, Blocks::two),
+             .call = exchange,
+             .delivers = from_left_and_right}};
 }
 
 }  // namespace lanewise::measure

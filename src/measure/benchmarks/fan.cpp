@@ -13,7 +13,9 @@ namespace {
 constexpr int tag = 17;
 constexpr int reply_tag = 18;
 
-int messages(const Exchange& e) { return share_of_window(e) * (e.size - 1); }
+int messages(const Exchange& e) {
+    return share_of_window(e) * (e.size - 1);
+}
 
 int send_share(Exchange& e, int peer, std::size_t& next) {
     return post_sends(e, state_of<Requests>(e), peer, tag, share_of_window(e), next);
@@ -58,15 +60,40 @@ int fan_out(Exchange& e) {
     return with_each_other(e, [&](int peer) { return hear(e, peer, reply_tag); });
 }
 
+Origins fanned_in(const Standpoint& s) {
+    const int share = std::max(1, s.window / (s.size - 1));
+    Origins all;
+    for (int step = 1; step < s.size; ++step) {
+        const auto part = repeated(share, {{rank_at(s, step)}});
+        all.insert(all.end(), part.begin(), part.end());
+    }
+    return at_root(s, all);
+}
+
+Origins fanned_out(const Standpoint& s) {
+    const int share = std::max(1, s.window / (s.size - 1));
+    return s.me == s.root ? Origins{} : repeated(share, {{s.root}});
+}
+
 }  // namespace
 
 Entries fan_benchmarks() {
     constexpr BufferShape in{.send_others = Blocks::one, .receive_root = Blocks::window_or_ranks};
     constexpr BufferShape out{.send_root = Blocks::one, .receive_others = Blocks::window};
-    return {{.name = "fan_in_rate", .shape = in, .call = fan_in, .ranks_min = 2,
-             .prepare = prepare_requests<1>, .messages = messages},
-            {.name = "fan_out_rate", .shape = out, .call = fan_out, .ranks_min = 2,
-             .prepare = prepare_requests<1>, .messages = messages}};
+    return {{.name = "fan_in_rate",
+             .shape = in,
+             .call = fan_in,
+             .ranks_min = 2,
+             .prepare = prepare_requests<1>,
+             .messages = messages,
+             .delivers = fanned_in},
+            {.name = "fan_out_rate",
+             .shape = out,
+             .call = fan_out,
+             .ranks_min = 2,
+             .prepare = prepare_requests<1>,
+             .messages = messages,
+             .delivers = fanned_out}};
 }
 
 }  // namespace lanewise::measure

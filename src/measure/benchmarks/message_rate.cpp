@@ -16,7 +16,9 @@ constexpr int tag = 8;
 constexpr int preposted_tag = 12; /* these receives outlive their execution */
 constexpr int reply_tag = 13;
 
-int pair_count(const Exchange& e) { return e.size / 2; }
+int pair_count(const Exchange& e) {
+    return e.size / 2;
+}
 
 int pairs_rate(Exchange& e) {
     const int pairs = pair_count(e);
@@ -28,8 +30,7 @@ int pairs_rate(Exchange& e) {
     const int code = sends ? post_sends(e, requests, peer, tag, e.window, next)
                            : post_receives(e, requests, peer, tag, e.window, next);
     if (code != MPI_SUCCESS) return code;
-    return first_failure(
-        {requests.wait(next), sends ? hear(e, peer, tag) : answer(e, peer, tag)});
+    return first_failure({requests.wait(next), sends ? hear(e, peer, tag) : answer(e, peer, tag)});
 }
 
 int peers_rate(Exchange& e) {
@@ -99,21 +100,47 @@ int preposted_rate(Exchange& e) {
     return first_failure({requests.wait(next), hear(e, peer, reply_tag)});
 }
 
+Origins streamed_in_pairs(const Standpoint& s) {
+    const int pairs = s.size / 2;
+    const bool receives = s.me >= pairs && s.me < 2 * pairs;
+    return receives ? repeated(s.window, {{s.me - pairs}}) : Origins{};
+}
+
+Origins streamed_by_all(const Standpoint& s) {
+    Origins all;
+    for (int step = 1; step < s.size; ++step) {
+        const auto part = repeated(std::max(1, s.window / (s.size - 1)), {{rank_at(s, -step)}});
+        all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+}
+
 }  // namespace
 
 Entries message_rate_benchmarks() {
-    return {{.name = "pairs_rate", .shape = all_ranks(Blocks::one, Blocks::window),
-             .call = pairs_rate, .ranks_min = 2, .prepare = prepare_requests<1>,
-             .messages = [](const Exchange& e) { return e.window * pair_count(e); }},
-            {.name = "preposted_rate", .shape = all_ranks(Blocks::one, Blocks::window),
-             .call = preposted_rate, .ranks_min = 2, .prepare = prepost,
-             .messages = [](const Exchange& e) { return e.window * pair_count(e); },
-             .lacks = preposted_lacks},
-            {.name = "peers_rate", .shape = all_ranks(Blocks::one, Blocks::window_or_ranks),
-             .call = peers_rate, .ranks_min = 2, .prepare = prepare_requests<2>,
-             .messages = [](const Exchange& e) {
-                 return share_of_window(e) * (e.size - 1) * e.size;
-             }}};
+    return {
+        {.name = "pairs_rate",
+         .shape = all_ranks(Blocks::one, Blocks::window),
+         .call = pairs_rate,
+         .ranks_min = 2,
+         .prepare = prepare_requests<1>,
+         .messages = [](const Exchange& e) { return e.window * pair_count(e); },
+         .delivers = streamed_in_pairs},
+        {.name = "preposted_rate",
+         .shape = all_ranks(Blocks::one, Blocks::window),
+         .call = preposted_rate,
+         .ranks_min = 2,
+         .prepare = prepost,
+         .messages = [](const Exchange& e) { return e.window * pair_count(e); },
+         .lacks = preposted_lacks,
+         .delivers = streamed_in_pairs},
+        {.name = "peers_rate",
+         .shape = all_ranks(Blocks::one, Blocks::window_or_ranks),
+         .call = peers_rate,
+         .ranks_min = 2,
+         .prepare = prepare_requests<2>,
+         .messages = [](const Exchange& e) { return share_of_window(e) * (e.size - 1) * e.size; },
+         .delivers = streamed_by_all}};
 }
 
 }  // namespace lanewise::measure

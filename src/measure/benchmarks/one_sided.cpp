@@ -90,8 +90,7 @@ int get(Exchange& e, MPI_Win window) {
 }
 
 int accumulate(Exchange& e, MPI_Win window) {
-    return MPI_Accumulate(e.send, e.count, e.type, partner(e), 0, e.count, e.type, MPI_SUM,
-                          window);
+    return MPI_Accumulate(e.send, e.count, e.type, partner(e), 0, e.count, e.type, MPI_SUM, window);
 }
 
 int fetch_op(Exchange& e, MPI_Win window) {
@@ -124,8 +123,7 @@ int open_window(Exchange& e) {
     MPI_Group all = MPI_GROUP_NULL;
     const int other = e.rank == e.root ? partner(e) : e.root;
     return first_failure({MPI_Win_get_group(state.window, &all),
-                          MPI_Group_incl(all, 1, &other, &state.partner),
-                          MPI_Group_free(&all)});
+                          MPI_Group_incl(all, 1, &other, &state.partner), MPI_Group_free(&all)});
 }
 
 template <Transfer transfer>
@@ -152,16 +150,16 @@ int with_pscw(Exchange& e) {
         return first_failure({MPI_Win_start(state.partner, 0, state.window),
                               transfer(e, state.window), MPI_Win_complete(state.window)});
     if (e.rank != partner(e)) return MPI_SUCCESS;
-    return first_failure({MPI_Win_post(state.partner, 0, state.window),
-                          MPI_Win_wait(state.window)});
+    return first_failure(
+        {MPI_Win_post(state.partner, 0, state.window), MPI_Win_wait(state.window)});
 }
 
 template <Transfer transfer>
 int with_lock(Exchange& e) {
     const auto window = state_of<Window>(e).window;
     if (e.rank != e.root) return MPI_SUCCESS;
-    return first_failure({MPI_Win_lock(MPI_LOCK_SHARED, partner(e), 0, window),
-                          transfer(e, window), MPI_Win_unlock(partner(e), window)});
+    return first_failure({MPI_Win_lock(MPI_LOCK_SHARED, partner(e), 0, window), transfer(e, window),
+                          MPI_Win_unlock(partner(e), window)});
 }
 
 template <Transfer transfer>
@@ -171,10 +169,26 @@ int with_flush(Exchange& e) {
     return first_failure({transfer(e, window), MPI_Win_flush(partner(e), window)});
 }
 
+Origins from_partner_to_root(const Standpoint& s) {
+    return at_root(s, {{{partner(s)}}});
+}
+
+Origins accumulated(const Standpoint& s) {
+    return at_partner(s, {{{s.root, partner(s)}}});
+}
+
+// What the window held before is that of its owner, and goes to whoever fetches.
+Origins fetched(const Standpoint& s) {
+    return s.me == s.root ? from_partner_to_root(s) : accumulated(s);
+}
+
 template <Transfer transfer>
-void add(Entries& entries, Element element, const std::array<const char *, 4>& names) {
-    const Entry common{.shape = all_ranks(Blocks::one, Blocks::one), .element = element,
-                       .ranks_min = 2};
+void add(Entries& entries, Element element, Delivers delivers,
+         const std::array<const char *, 4>& names) {
+    const Entry common{.shape = all_ranks(Blocks::one, Blocks::one),
+                       .element = element,
+                       .ranks_min = 2,
+                       .delivers = delivers};
     const std::array<int (*)(Exchange&), 4> calls = {with_fence<transfer>, with_pscw<transfer>,
                                                      with_lock<transfer>, with_flush<transfer>};
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -187,20 +201,23 @@ void add(Entries& entries, Element element, const std::array<const char *, 4>& n
 
 Entries single_entries() {
     Entries entries;
-    add<put>(entries, Element::byte, {"put_fence", "put_pscw", "put_lock", "put_flush"});
-    add<get>(entries, Element::byte, {"get_fence", "get_pscw", "get_lock", "get_flush"});
-    add<accumulate>(entries, Element::real,
-                    {"accumulate_fence", "accumulate_pscw", "accumulate_lock",
-                     "accumulate_flush"});
-    add<fetch_op>(entries, Element::real,
+    add<put>(entries, Element::byte, from_root_to_partner,
+             {"put_fence", "put_pscw", "put_lock", "put_flush"});
+    add<get>(entries, Element::byte, from_partner_to_root,
+             {"get_fence", "get_pscw", "get_lock", "get_flush"});
+    add<accumulate>(entries, Element::real, accumulated,
+                    {"accumulate_fence", "accumulate_pscw", "accumulate_lock", "accumulate_flush"});
+    add<fetch_op>(entries, Element::real, fetched,
                   {"fetch_op_fence", "fetch_op_pscw", "fetch_op_lock", "fetch_op_flush"});
-    add<compare_swap>(entries, Element::real,
-                      {"compare_swap_fence", "compare_swap_pscw", "compare_swap_lock",
-                       "compare_swap_flush"});
+    add<compare_swap>(
+        entries, Element::real, from_partner_to_root,
+        {"compare_swap_fence", "compare_swap_pscw", "compare_swap_lock", "compare_swap_flush"});
     return entries;
 }
 
-int flush_all(Exchange& e) { return MPI_Win_flush_all(state_of<Window>(e).window); }
+int flush_all(Exchange& e) {
+    return MPI_Win_flush_all(state_of<Window>(e).window);
+}
 
 int bidirectional_put(Exchange& e) {
     if (e.rank != e.root && e.rank != partner(e)) return MPI_SUCCESS;
@@ -251,12 +268,35 @@ int all_get_all(Exchange& e) {
     return flush_all(e);
 }
 
-int one_get_all(Exchange& e) { return e.rank == e.root ? all_get_all(e) : MPI_SUCCESS; }
+int one_get_all(Exchange& e) {
+    return e.rank == e.root ? all_get_all(e) : MPI_SUCCESS;
+}
 
-int open_to_read(Exchange& e) { return create_locked(e, e.send, 1); }
-int open_for_one(Exchange& e) { return create_locked(e, e.receive, 1); }
-int open_for_two(Exchange& e) { return create_locked(e, e.receive, 2); }
-int open_for_each(Exchange& e) { return create_locked(e, e.receive, e.size); }
+int open_to_read(Exchange& e) {
+    return create_locked(e, e.send, 1);
+}
+int open_for_one(Exchange& e) {
+    return create_locked(e, e.receive, 1);
+}
+int open_for_two(Exchange& e) {
+    return create_locked(e, e.receive, 2);
+}
+int open_for_each(Exchange& e) {
+    return create_locked(e, e.receive, e.size);
+}
+
+Origins from_root_to_others(const Standpoint& s) {
+    return s.me == s.root ? Origins{} : Origins{{{s.root}}};
+}
+Origins from_all_before(const Standpoint& s) {
+    return from_others(s, -1);
+}
+Origins from_all_after(const Standpoint& s) {
+    return from_others(s, 1);
+}
+Origins gathered_at_root(const Standpoint& s) {
+    return at_root(s, from_all_after(s));
+}
 
 Entries pattern_entries() {
     constexpr auto one = Blocks::one;
@@ -264,22 +304,54 @@ Entries pattern_entries() {
     constexpr auto each = Blocks::each_rank;
     constexpr BufferShape to_root{one, one, each, Blocks::none};
     return {
-        {.name = "bidirectional_put", .shape = all_ranks(one, one), .call = bidirectional_put,
-         .ranks_min = 2, .prepare = open_for_one},
-        {.name = "bidirectional_get", .shape = all_ranks(one, one), .call = bidirectional_get,
-         .ranks_min = 2, .prepare = open_to_read},
-        {.name = "exchange_put", .shape = all_ranks(one, two), .call = exchange_put,
-         .ranks_min = 2, .prepare = open_for_two},
-        {.name = "exchange_get", .shape = all_ranks(one, two), .call = exchange_get,
-         .ranks_min = 2, .prepare = open_to_read},
-        {.name = "one_put_all", .shape = all_ranks(one, one), .call = one_put_all, .ranks_min = 2,
-         .prepare = open_for_one},
-        {.name = "one_get_all", .shape = to_root, .call = one_get_all, .ranks_min = 2,
-         .prepare = open_to_read},
-        {.name = "all_put_all", .shape = all_ranks(one, each), .call = all_put_all, .ranks_min = 2,
-         .prepare = open_for_each},
-        {.name = "all_get_all", .shape = all_ranks(one, each), .call = all_get_all, .ranks_min = 2,
-         .prepare = open_to_read},
+        {.name = "bidirectional_put",
+         .shape = all_ranks(one, one),
+         .call = bidirectional_put,
+         .ranks_min = 2,
+         .prepare = open_for_one,
+         .delivers = from_each_to_its_partner},
+        {.name = "bidirectional_get",
+         .shape = all_ranks(one, one),
+         .call = bidirectional_get,
+         .ranks_min = 2,
+         .prepare = open_to_read,
+         .delivers = from_each_to_its_partner},
+        {.name = "exchange_put",
+         .shape = all_ranks(one, two),
+         .call = exchange_put,
+         .ranks_min = 2,
+         .prepare = open_for_two,
+         .delivers = from_left_and_right},
+        {.name = "exchange_get",
+         .shape = all_ranks(one, two),
+         .call = exchange_get,
+         .ranks_min = 2,
+         .prepare = open_to_read,
+         .delivers = from_left_and_right},
+        {.name = "one_put_all",
+         .shape = all_ranks(one, one),
+         .call = one_put_all,
+         .ranks_min = 2,
+         .prepare = open_for_one,
+         .delivers = from_root_to_others},
+        {.name = "one_get_all",
+         .shape = to_root,
+         .call = one_get_all,
+         .ranks_min = 2,
+         .prepare = open_to_read,
+         .delivers = gathered_at_root},
+        {.name = "all_put_all",
+         .shape = all_ranks(one, each),
+         .call = all_put_all,
+         .ranks_min = 2,
+         .prepare = open_for_each,
+         .delivers = from_all_before},
+        {.name = "all_get_all",
+         .shape = all_ranks(one, each),
+         .call = all_get_all,
+         .ranks_min = 2,
+         .prepare = open_to_read,
+         .delivers = from_all_after},
     };
 }
 
@@ -312,21 +384,31 @@ int put_streaming_both(Exchange& e) {
     return e.rank == partner(e) ? put_window(e, e.root) : MPI_SUCCESS;
 }
 
-int open_for_window(Exchange& e) { return create_locked(e, e.receive, e.window); }
+int open_for_window(Exchange& e) {
+    return create_locked(e, e.receive, e.window);
+}
+
+Origins window_to_root(const Standpoint& s) {
+    return at_root(s, repeated(s.window, {{partner(s)}}));
+}
 
 Entries streaming_entries() {
-    const Entry common{.shape = all_ranks(Blocks::one, Blocks::window), .ranks_min = 2,
+    const Entry common{.shape = all_ranks(Blocks::one, Blocks::window),
+                       .ranks_min = 2,
                        .messages = [](const Exchange& e) { return e.window; }};
     Entries entries(3, common);
     entries[0].name = "put_streaming";
     entries[0].call = put_streaming;
     entries[0].prepare = open_for_window;
+    entries[0].delivers = window_to_partner;
     entries[1].name = "get_streaming";
     entries[1].call = get_streaming;
     entries[1].prepare = open_to_read;
+    entries[1].delivers = window_to_root;
     entries[2].name = "put_streaming_both";
     entries[2].call = put_streaming_both;
     entries[2].prepare = open_for_window;
+    entries[2].delivers = window_to_each_partner;
     return entries;
 }
 
@@ -365,9 +447,13 @@ int calibrate_passive_put(Exchange& e) {
 }
 
 Entries passive_entries() {
-    return {{.name = "passive_put", .shape = all_ranks(Blocks::one, Blocks::one),
-             .call = passive_put, .ranks_min = 2, .prepare = calibrate_passive_put,
-             .lacks = work_lacks}};
+    return {{.name = "passive_put",
+             .shape = all_ranks(Blocks::one, Blocks::one),
+             .call = passive_put,
+             .ranks_min = 2,
+             .prepare = calibrate_passive_put,
+             .lacks = work_lacks,
+             .delivers = from_root_to_partner}};
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ int make(Exchange& e) {
         return MPI_Psend_init(e.send, state->parts, each, e.type, partner(e), tag, e.comm,
                               MPI_INFO_NULL, &state->request);
     if (e.rank != partner(e)) return MPI_SUCCESS;
-    return MPI_Precv_init(e.receive, state->parts, each, e.type, e.root, tag, e.comm,
-                          MPI_INFO_NULL, &state->request);
+    return MPI_Precv_init(e.receive, state->parts, each, e.type, e.root, tag, e.comm, MPI_INFO_NULL,
+                          &state->request);
 }
 
 int partitioned(Exchange& e) {
@@ -53,8 +53,13 @@ constexpr int (*partitioned)(Exchange&) = nullptr;
 }  // namespace
 
 Entries partitioned_benchmarks() {
-    return {{.name = "partitioned", .shape = all_ranks(Blocks::one, Blocks::one),
-             .call = partitioned, .ranks_min = 2, .prepare = make, .lacks = lacks}};
+    return {{.name = "partitioned",
+             .shape = all_ranks(Blocks::one, Blocks::one),
+             .call = partitioned,
+             .ranks_min = 2,
+             .prepare = make,
+             .lacks = lacks,
+             .delivers = from_root_to_partner}};
 }
 
 }  // namespace lanewise::measure

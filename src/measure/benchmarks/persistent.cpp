@@ -18,8 +18,7 @@ constexpr int reply_tag = 20;
 struct Persistent {
     std::vector<MPI_Request> requests;
 
-    explicit Persistent(int count)
-        : requests(static_cast<std::size_t>(count), MPI_REQUEST_NULL) {}
+    explicit Persistent(int count) : requests(static_cast<std::size_t>(count), MPI_REQUEST_NULL) {}
     ~Persistent() {
         for (auto& request : requests) {
             if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
@@ -53,8 +52,8 @@ int make_ring(Exchange& e) {
 
 int init_receives(Exchange& e, int peer, MPI_Request *requests) {
     for (int i = 0; i < e.window; ++i) {
-        const int code = MPI_Recv_init(slot(e.receive, e, i), e.count, e.type, peer, tag, e.comm,
-                                       requests + i);
+        const int code =
+            MPI_Recv_init(slot(e.receive, e, i), e.count, e.type, peer, tag, e.comm, requests + i);
         if (code != MPI_SUCCESS) return code;
     }
     return MPI_SUCCESS;
@@ -80,8 +79,7 @@ int stream(Exchange& e) {
     if (e.rank != e.root && e.rank != partner(e)) return MPI_SUCCESS;
     const int code = start_and_wait(e);
     if (code != MPI_SUCCESS) return code;
-    if (e.rank == e.root)
-        return hear(e, partner(e), reply_tag);
+    if (e.rank == e.root) return hear(e, partner(e), reply_tag);
     return answer(e, e.root, reply_tag);
 }
 
@@ -90,15 +88,17 @@ int make_both_ways(Exchange& e) {
     auto& requests = make_requests(e, takes_part ? 2 * e.window : 0);
     if (!takes_part) return MPI_SUCCESS;
     const int peer = e.rank == e.root ? partner(e) : e.root;
-    return first_failure({init_receives(e, peer, requests.data()),
-                          init_sends(e, peer, requests.data() + e.window)});
+    return first_failure(
+        {init_receives(e, peer, requests.data()), init_sends(e, peer, requests.data() + e.window)});
 }
 
 #if MPI_VERSION >= 4
 constexpr const char *lacks = nullptr;
 using Init = int (*)(Exchange&, MPI_Request *);
 
-int mine(const Exchange& e) { return e.counts[static_cast<std::size_t>(e.rank)]; }
+int mine(const Exchange& e) {
+    return e.counts[static_cast<std::size_t>(e.rank)];
+}
 
 int scatter(Exchange& e, MPI_Request *request) {
     return MPI_Scatter_init(e.send, e.count, e.type, e.receive, e.count, e.type, e.root, e.comm,
@@ -117,8 +117,7 @@ int gather(Exchange& e, MPI_Request *request) {
 
 int gatherv(Exchange& e, MPI_Request *request) {
     return MPI_Gatherv_init(e.send, mine(e), e.type, e.receive, e.counts.data(),
-                            e.displacements.data(), e.type, e.root, e.comm, MPI_INFO_NULL,
-                            request);
+                            e.displacements.data(), e.type, e.root, e.comm, MPI_INFO_NULL, request);
 }
 
 int bcast(Exchange& e, MPI_Request *request) {
@@ -216,7 +215,9 @@ int (*prepare_of(const std::string& blocking))(Exchange&) {
 #else
 constexpr const char *lacks = "MPI 4";
 
-int (*prepare_of(const std::string&))(Exchange&) { return nullptr; }
+int (*prepare_of(const std::string&))(Exchange&) {
+    return nullptr;
+}
 #endif
 
 // With MPICH 4.0.2 a gather hands on what was there when it was made, and scatters that follow one
@@ -246,12 +247,25 @@ Entries persistent_benchmarks() {
     constexpr auto one = Blocks::one;
     const auto messages = [](const Exchange& e) { return e.window; };
     Entries entries = {
-        {.name = "persistent_sendrecv", .shape = all_ranks(one, one), .call = start_and_wait,
-         .prepare = make_ring},
-        {.name = "persistent_streaming", .shape = all_ranks(one, Blocks::window), .call = stream,
-         .ranks_min = 2, .prepare = make_stream, .messages = messages},
-        {.name = "persistent_bidirectional", .shape = all_ranks(one, Blocks::window),
-         .call = start_and_wait, .ranks_min = 2, .prepare = make_both_ways, .messages = messages},
+        {.name = "persistent_sendrecv",
+         .shape = all_ranks(one, one),
+         .call = start_and_wait,
+         .prepare = make_ring,
+         .delivers = from_left},
+        {.name = "persistent_streaming",
+         .shape = all_ranks(one, Blocks::window),
+         .call = stream,
+         .ranks_min = 2,
+         .prepare = make_stream,
+         .messages = messages,
+         .delivers = window_to_partner},
+        {.name = "persistent_bidirectional",
+         .shape = all_ranks(one, Blocks::window),
+         .call = start_and_wait,
+         .ranks_min = 2,
+         .prepare = make_both_ways,
+         .messages = messages,
+         .delivers = window_to_each_partner},
     };
     const auto all = collectives();
     entries.insert(entries.end(), all.begin(), all.end());

@@ -16,8 +16,7 @@ int pingping(Exchange& e) {
     MPI_Request sending = MPI_REQUEST_NULL;
     int code = MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm, &sending);
     if (code != MPI_SUCCESS) return code;
-    code = MPI_Recv(e.receive, e.count, e.type, from<source>(peer), tag, e.comm,
-                    MPI_STATUS_IGNORE);
+    code = MPI_Recv(e.receive, e.count, e.type, from<source>(peer), tag, e.comm, MPI_STATUS_IGNORE);
     return first_failure({code, MPI_Wait(&sending, MPI_STATUS_IGNORE)});
 }
 
@@ -25,9 +24,16 @@ int pingping(Exchange& e) {
 
 Entries pingping_benchmarks() {
     constexpr auto shape = all_ranks(Blocks::one, Blocks::one);
-    return {{.name = "pingping", .shape = shape, .call = pingping<Source::named>, .ranks_min = 2},
-            {.name = "pingping_any_source", .shape = shape, .call = pingping<Source::any>,
-             .ranks_min = 2}};
+    return {{.name = "pingping",
+             .shape = shape,
+             .call = pingping<Source::named>,
+             .ranks_min = 2,
+             .delivers = from_each_to_its_partner},
+            {.name = "pingping_any_source",
+             .shape = shape,
+             .call = pingping<Source::any>,
+             .ranks_min = 2,
+             .delivers = from_each_to_its_partner}};
 }
 
 }  // namespace lanewise::measure

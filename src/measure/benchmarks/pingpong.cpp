@@ -21,8 +21,8 @@ int pingpong(Exchange& e) {
                         MPI_STATUS_IGNORE);
     }
     if (e.rank != peer) return MPI_SUCCESS;
-    const int code = MPI_Recv(e.receive, e.count, e.type, from<source>(e.root), tag, e.comm,
-                              MPI_STATUS_IGNORE);
+    const int code =
+        MPI_Recv(e.receive, e.count, e.type, from<source>(e.root), tag, e.comm, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) return code;
     return MPI_Send(e.send, e.count, e.type, e.root, tag, e.comm);
 }
@@ -31,10 +31,18 @@ int pingpong(Exchange& e) {
 
 Entries pingpong_benchmarks() {
     constexpr auto shape = all_ranks(Blocks::one, Blocks::one);
-    return {{.name = "pingpong", .shape = shape, .call = pingpong<Source::named>, .ranks_min = 2,
-             .scale = 0.5},
-            {.name = "pingpong_any_source", .shape = shape, .call = pingpong<Source::any>,
-             .ranks_min = 2, .scale = 0.5}};
+    return {{.name = "pingpong",
+             .shape = shape,
+             .call = pingpong<Source::named>,
+             .ranks_min = 2,
+             .scale = 0.5,
+             .delivers = from_each_to_its_partner},
+            {.name = "pingpong_any_source",
+             .shape = shape,
+             .call = pingpong<Source::any>,
+             .ranks_min = 2,
+             .scale = 0.5,
+             .delivers = from_each_to_its_partner}};
 }
 
 }  // namespace lanewise::measure

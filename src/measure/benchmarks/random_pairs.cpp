@@ -58,13 +58,11 @@ int unirandom(Exchange& e) {
     const auto role = pairs.next();
     if (role.peer == MPI_PROC_NULL) return MPI_SUCCESS;
     std::size_t next = 0;
-    const int code = role.first
-                         ? post_sends(e, pairs.requests, role.peer, tag, e.window, next)
-                         : post_receives(e, pairs.requests, role.peer, tag, e.window, next);
+    const int code = role.first ? post_sends(e, pairs.requests, role.peer, tag, e.window, next)
+                                : post_receives(e, pairs.requests, role.peer, tag, e.window, next);
     if (code != MPI_SUCCESS) return code;
-    return first_failure({pairs.requests.wait(next), role.first
-                                                         ? hear(e, role.peer, reply_tag)
-                                                         : answer(e, role.peer, reply_tag)});
+    return first_failure({pairs.requests.wait(next), role.first ? hear(e, role.peer, reply_tag)
+                                                                : answer(e, role.peer, reply_tag)});
 }
 
 int birandom(Exchange& e) {
@@ -74,8 +72,21 @@ int birandom(Exchange& e) {
     std::size_t next = 0;
     const int code = post_receives(e, pairs.requests, role.peer, tag, e.window, next);
     if (code != MPI_SUCCESS) return code;
-    return first_failure({post_sends(e, pairs.requests, role.peer, tag, e.window, next),
-                          pairs.requests.wait(next)});
+    return first_failure(
+        {post_sends(e, pairs.requests, role.peer, tag, e.window, next), pairs.requests.wait(next)});
+}
+
+enum class Ways { one, both };
+
+template <Ways ways>
+Origins streamed_at_random(const Standpoint& s) {
+    const auto order = shuffled_ranks(s.size, 0);
+    for (std::size_t first = 0; first + 1 < order.size(); first += 2) {
+        if (order[first + 1] == s.me) return repeated(s.window, {{order[first]}});
+        if (order[first] == s.me && ways == Ways::both)
+            return repeated(s.window, {{order[first + 1]}});
+    }
+    return {};
 }
 
 }  // namespace
@@ -90,15 +101,17 @@ std::vector<int> shuffled_ranks(int size, int turn) {
 }
 
 Entries random_pairs_benchmarks() {
-    const Entry common{.shape = all_ranks(Blocks::one, Blocks::window), .ranks_min = 2,
-                       .prepare = draw};
+    const Entry common{
+        .shape = all_ranks(Blocks::one, Blocks::window), .ranks_min = 2, .prepare = draw};
     Entries entries(2, common);
     entries[0].name = "unirandom_rate";
     entries[0].call = unirandom;
     entries[0].messages = [](const Exchange& e) { return e.window * (e.size / 2); };
+    entries[0].delivers = streamed_at_random<Ways::one>;
     entries[1].name = "birandom_rate";
     entries[1].call = birandom;
     entries[1].messages = [](const Exchange& e) { return 2 * e.window * (e.size / 2); };
+    entries[1].delivers = streamed_at_random<Ways::both>;
     return entries;
 }
 

@@ -30,9 +30,14 @@ int sendrecv_replace(Exchange& e) {
 }  // namespace
 
 Entries sendrecv_benchmarks() {
-    return {{.name = "sendrecv", .shape = all_ranks(Blocks::one, Blocks::one), .call = sendrecv},
-            {.name = "sendrecv_replace", .shape = all_ranks(Blocks::one, Blocks::none),
-             .call = sendrecv_replace}};
+    return {{.name = "sendrecv",
+             .shape = all_ranks(Blocks::one, Blocks::one),
+             .call = sendrecv,
+             .delivers = from_left},
+            {.name = "sendrecv_replace",
+             .shape = all_ranks(Blocks::one, Blocks::none),
+             .call = sendrecv_replace,
+             .delivers = from_left}};
 }
 
 }  // namespace lanewise::measure

@@ -37,9 +37,13 @@ int streaming(Exchange& e) {
 }  // namespace
 
 Entries streaming_benchmarks() {
-    return {{.name = "streaming", .shape = all_ranks(Blocks::one, Blocks::window),
-             .call = streaming, .ranks_min = 2, .prepare = prepare_requests<1>,
-             .messages = [](const Exchange& e) { return e.window; }}};
+    return {{.name = "streaming",
+             .shape = all_ranks(Blocks::one, Blocks::window),
+             .call = streaming,
+             .ranks_min = 2,
+             .prepare = prepare_requests<1>,
+             .messages = [](const Exchange& e) { return e.window; },
+             .delivers = window_to_partner}};
 }
 
 }  // namespace lanewise::measure

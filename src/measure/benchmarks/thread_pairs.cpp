@@ -22,12 +22,12 @@ constexpr int tag = 11;
 
 int play(Exchange& e, MPI_Comm comm) {
     if (e.rank == e.root)
-        return first_failure({MPI_Send(e.send, e.count, e.type, partner(e), tag, comm),
-                              MPI_Recv(e.receive, e.count, e.type, partner(e), tag, comm,
-                                       MPI_STATUS_IGNORE)});
-    return first_failure({MPI_Recv(e.receive, e.count, e.type, e.root, tag, comm,
-                                   MPI_STATUS_IGNORE),
-                          MPI_Send(e.send, e.count, e.type, e.root, tag, comm)});
+        return first_failure(
+            {MPI_Send(e.send, e.count, e.type, partner(e), tag, comm),
+             MPI_Recv(e.receive, e.count, e.type, partner(e), tag, comm, MPI_STATUS_IGNORE)});
+    return first_failure(
+        {MPI_Recv(e.receive, e.count, e.type, e.root, tag, comm, MPI_STATUS_IGNORE),
+         MPI_Send(e.send, e.count, e.type, e.root, tag, comm)});
 }
 
 // The second thread waits for its part of each execution; the caller is the first.
@@ -98,12 +98,23 @@ constexpr int (*make)(Exchange&) = nullptr;
 constexpr int (*thread_pairs)(Exchange&) = nullptr;
 #endif
 
+Origins twice_to_each_partner(const Standpoint& s) {
+    const auto once = from_each_to_its_partner(s);
+    return once.empty() ? once : repeated(2, once.front());
+}
+
 }  // namespace
 
 Entries thread_pairs_benchmarks() {
-    return {{.name = "thread_pairs", .shape = all_ranks(Blocks::one, Blocks::two),
-             .call = thread_pairs, .ranks_min = 2, .scale = 0.5, .prepare = make,
-             .lacks = lacks, .threads = true}};
+    return {{.name = "thread_pairs",
+             .shape = all_ranks(Blocks::one, Blocks::two),
+             .call = thread_pairs,
+             .ranks_min = 2,
+             .scale = 0.5,
+             .prepare = make,
+             .lacks = lacks,
+             .threads = true,
+             .delivers = twice_to_each_partner}};
 }
 
 }  // namespace lanewise::measure

@@ -23,6 +23,7 @@
 
 #include "base/result.hpp"
 #include "measure/harness/buffers.hpp"
+#include "measure/harness/origins.hpp"
 
 namespace lanewise::measure {
 
@@ -88,6 +89,7 @@ struct Entry {
     double (*beside_s)(const Exchange&) = nullptr;
     const char *lacks = nullptr; /* what this MPI would need to run it */
     bool threads = false;        /* needs MPI_THREAD_MULTIPLE */
+    Delivers delivers = nullptr; /* null: nothing is received */
 };
 
 std::span<const Entry> rooted_operations();

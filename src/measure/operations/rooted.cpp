@@ -52,21 +52,64 @@ Function erase(F function) {
     return reinterpret_cast<Function>(function);
 }
 
+Origins own_block_of_root(const Standpoint& s) {
+    return {{{s.root}, s.me}};
+}
+Origins block_of_root(const Standpoint& s) {
+    return {{{s.root}}};
+}
+Origins gathered(const Standpoint& s) {
+    return at_root(s, from_each(s, 0));
+}
+Origins sum_at_root(const Standpoint& s) {
+    return at_root(s, {{ranks_from(0, s.size)}});
+}
+
 }  // namespace
 
 std::span<const Entry> rooted_operations() {
     static const Entry entries[] = {
-        {.name = "scatter", .shape = from_root, .call = scatter, .own = erase(&MPI_Scatter),
-         .tasks = true},
-        {.name = "scatterv", .shape = from_root, .call = scatterv, .own = erase(&MPI_Scatterv),
-         .varying = true, .tasks = true},
-        {.name = "gather", .shape = to_root, .call = gather, .own = erase(&MPI_Gather),
-         .tasks = true, .to_root = true},
-        {.name = "gatherv", .shape = to_root, .call = gatherv, .own = erase(&MPI_Gatherv),
-         .varying = true, .tasks = true, .to_root = true},
-        {.name = "bcast", .shape = vector, .call = bcast, .own = erase(&MPI_Bcast), .tasks = true},
-        {.name = "reduce", .shape = folded, .element = Element::real, .call = reduce,
-         .own = erase(&MPI_Reduce), .to_root = true},
+        {.name = "scatter",
+         .shape = from_root,
+         .call = scatter,
+         .own = erase(&MPI_Scatter),
+         .tasks = true,
+         .delivers = own_block_of_root},
+        {.name = "scatterv",
+         .shape = from_root,
+         .call = scatterv,
+         .own = erase(&MPI_Scatterv),
+         .varying = true,
+         .tasks = true,
+         .delivers = own_block_of_root},
+        {.name = "gather",
+         .shape = to_root,
+         .call = gather,
+         .own = erase(&MPI_Gather),
+         .tasks = true,
+         .to_root = true,
+         .delivers = gathered},
+        {.name = "gatherv",
+         .shape = to_root,
+         .call = gatherv,
+         .own = erase(&MPI_Gatherv),
+         .varying = true,
+         .tasks = true,
+         .to_root = true,
+         .delivers = gathered},
+        {.name = "bcast",
+         .shape = vector,
+         .call = bcast,
+         .own = erase(&MPI_Bcast),
+         .tasks = true,
+         .delivers = block_of_root},
+        {.name = "reduce",
+         .shape = folded,
+         .element = Element::real,
+         .call = reduce,
+         .own = erase(&MPI_Reduce),
+         .to_root = true,
+         .delivers = sum_at_root},
     };
     return entries;
 }

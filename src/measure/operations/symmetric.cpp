@@ -29,15 +29,14 @@ int alltoall(Exchange& e) {
 
 // Rank i gives every other the block of weight i's size, so counts stay symmetric.
 int alltoallv(Exchange& e) {
-    return MPI_Alltoallv(e.send, e.own_counts.data(), e.own_displacements.data(), e.type,
-                         e.receive, e.counts.data(), e.displacements.data(), e.type, e.comm);
+    return MPI_Alltoallv(e.send, e.own_counts.data(), e.own_displacements.data(), e.type, e.receive,
+                         e.counts.data(), e.displacements.data(), e.type, e.comm);
 }
 
 // Elements are bytes, so displacements in bytes are those of alltoallv.
 int alltoallw(Exchange& e) {
     return MPI_Alltoallw(e.send, e.own_counts.data(), e.own_places_bytes.data(), e.types.data(),
-                         e.receive, e.counts.data(), e.places_bytes.data(), e.types.data(),
-                         e.comm);
+                         e.receive, e.counts.data(), e.places_bytes.data(), e.types.data(), e.comm);
 }
 
 int reduce_scatter(Exchange& e) {
@@ -56,13 +55,36 @@ int exscan(Exchange& e) {
     return MPI_Exscan(e.send, e.receive, e.count, e.type, MPI_SUM, e.comm);
 }
 
-int barrier(Exchange& e) { return reinterpret_cast<lw_barrier_fn>(e.function)(e.comm); }
+int barrier(Exchange& e) {
+    return reinterpret_cast<lw_barrier_fn>(e.function)(e.comm);
+}
 
-constexpr BufferShape shape(Blocks send, Blocks receive) { return {send, send, receive, receive}; }
+constexpr BufferShape shape(Blocks send, Blocks receive) {
+    return {send, send, receive, receive};
+}
 
 template <typename F>
 Function erase(F function) {
     return reinterpret_cast<Function>(function);
+}
+
+Origins sum(const Standpoint& s) {
+    return {{ranks_from(0, s.size)}};
+}
+Origins own_of_sum(const Standpoint& s) {
+    return {{ranks_from(0, s.size), s.me}};
+}
+Origins first_of_each(const Standpoint& s) {
+    return from_each(s, 0);
+}
+Origins own_of_each(const Standpoint& s) {
+    return from_each(s, s.me);
+}
+Origins sum_up_to_here(const Standpoint& s) {
+    return {{ranks_from(0, s.me + 1)}};
+}
+Origins sum_before(const Standpoint& s) {
+    return s.me == 0 ? Origins{} : Origins{{ranks_from(0, s.me)}};
 }
 
 }  // namespace
@@ -71,22 +93,59 @@ std::span<const Entry> symmetric_operations() {
     constexpr auto one = Blocks::one;
     constexpr auto each = Blocks::each_rank;
     static const Entry entries[] = {
-        {.name = "allreduce", .shape = shape(one, one), .element = Element::real,
-         .call = allreduce, .own = erase(&MPI_Allreduce)},
-        {.name = "allgather", .shape = shape(one, each), .call = allgather,
-         .own = erase(&MPI_Allgather)},
-        {.name = "allgatherv", .shape = shape(one, each), .call = allgatherv, .varying = true},
-        {.name = "alltoall", .shape = shape(each, each), .call = alltoall,
-         .own = erase(&MPI_Alltoall)},
-        {.name = "alltoallv", .shape = shape(each, each), .call = alltoallv, .varying = true},
-        {.name = "alltoallw", .shape = shape(each, each), .call = alltoallw, .varying = true,
-         .bytewise = true},
-        {.name = "reduce_scatter", .shape = shape(each, one), .element = Element::real,
-         .call = reduce_scatter, .varying = true},
-        {.name = "reduce_scatter_block", .shape = shape(each, one), .element = Element::real,
-         .call = reduce_scatter_block},
-        {.name = "scan", .shape = shape(one, one), .element = Element::real, .call = scan},
-        {.name = "exscan", .shape = shape(one, one), .element = Element::real, .call = exscan},
+        {.name = "allreduce",
+         .shape = shape(one, one),
+         .element = Element::real,
+         .call = allreduce,
+         .own = erase(&MPI_Allreduce),
+         .delivers = sum},
+        {.name = "allgather",
+         .shape = shape(one, each),
+         .call = allgather,
+         .own = erase(&MPI_Allgather),
+         .delivers = first_of_each},
+        {.name = "allgatherv",
+         .shape = shape(one, each),
+         .call = allgatherv,
+         .varying = true,
+         .delivers = first_of_each},
+        {.name = "alltoall",
+         .shape = shape(each, each),
+         .call = alltoall,
+         .own = erase(&MPI_Alltoall),
+         .delivers = own_of_each},
+        {.name = "alltoallv",
+         .shape = shape(each, each),
+         .call = alltoallv,
+         .varying = true,
+         .delivers = own_of_each},
+        {.name = "alltoallw",
+         .shape = shape(each, each),
+         .call = alltoallw,
+         .varying = true,
+         .bytewise = true,
+         .delivers = own_of_each},
+        {.name = "reduce_scatter",
+         .shape = shape(each, one),
+         .element = Element::real,
+         .call = reduce_scatter,
+         .varying = true,
+         .delivers = own_of_sum},
+        {.name = "reduce_scatter_block",
+         .shape = shape(each, one),
+         .element = Element::real,
+         .call = reduce_scatter_block,
+         .delivers = own_of_sum},
+        {.name = "scan",
+         .shape = shape(one, one),
+         .element = Element::real,
+         .call = scan,
+         .delivers = sum_up_to_here},
+        {.name = "exscan",
+         .shape = shape(one, one),
+         .element = Element::real,
+         .call = exscan,
+         .delivers = sum_before},
         {.name = "barrier", .shape = {}, .call = barrier, .own = erase(&MPI_Barrier)},
     };
     return entries;
