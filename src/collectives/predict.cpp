@@ -53,7 +53,7 @@ Blocks blocks_of(const Question& call, std::int64_t count) {
     return blocks;
 }
 
-/* Work over all ranks, told from the root and one other: the others are like that one. */
+/* Work over all ranks, computed from the root and one other rank, which stands for all others. */
 struct Work {
     std::uint64_t steps = 0;
     std::uint64_t costs = 0;

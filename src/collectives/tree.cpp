@@ -8,7 +8,8 @@
 namespace lanewise::collectives {
 namespace {
 
-// The lowest set bit of a node is the width of its subtree and tells it from its parent.
+// The lowest set bit of a node is the width of its subtree; without that bit the node is its
+// parent.
 int width_of(int rank, int ranks) {
     return rank == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks))) : rank & -rank;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Neighbour exchange allgather: ranks 2i and 2i+1 first exchange their blocks, then
-// each rank exchanges by turns with its left and right neighbour the pair of
-// blocks that it got last.
+// each rank exchanges the pair of blocks that it received last, alternately with
+// its left and its right neighbour.
 // Cost: n/2 a + (n - 1) bM.
 
 #include "collectives/algorithm.hpp"

@@ -27,8 +27,8 @@ std::vector<StepId> bcast_over_tree(model::Builder& steps, const CallShape& shap
         }
         ++piece;
     }
-    // Children take turns at a whole vector, so that the first has it soon; pieces are short
-    // enough to be begun at once, and keep the link busy.
+    // A vector in one piece goes to one child after the other, so that the first has it early.
+    // Pieces are short enough to be started at once, which keeps the link busy.
     StepId last = model::no_step;
     for (int i = 0; i < pieces.number(); ++i) {
         for (const auto& child : node.children) {

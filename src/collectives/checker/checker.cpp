@@ -11,7 +11,7 @@
 namespace lanewise::collectives {
 namespace {
 
-// What a rank is not told: any use of it makes a schedule that fails.
+// Stands for a count that a rank does not know. Any use of it makes a schedule that fails.
 constexpr std::int64_t unknown_count = -1'000'003;
 
 bool has_counts(Collective collective) {

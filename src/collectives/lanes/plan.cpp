@@ -12,7 +12,7 @@
 namespace lanewise::collectives {
 namespace {
 
-// Bytes whose cost tells a lane's latency from its bandwidth.
+// Sizes from whose cost a lane's latency and bandwidth are separated.
 constexpr std::int64_t short_bytes = 64 * 1024;
 constexpr std::int64_t long_bytes = 16 * short_bytes;
 

@@ -9,13 +9,14 @@
 namespace lanewise::collectives {
 namespace {
 
-/* The time at which lanes that are under way by then have carried `total`. */
+/* The time at which the lanes that have begun by then have transferred `total`. */
 double level_s(std::span<const LaneRate> lanes, double total) {
     std::vector<LaneRate> rising(lanes.begin(), lanes.end());
     std::sort(rising.begin(), rising.end(),
               [](const auto& a, const auto& b) { return a.latency_s < b.latency_s; });
     double units_per_s = 0.0;
-    double before_begin = 0.0; /* what the lanes would have carried since time 0, had they begun */
+    double before_begin =
+        0.0; /* what the lanes would have transferred since time 0, had they begun */
     double level = 0.0;
     for (const auto& lane : rising) {
         if (units_per_s > 0.0 && level <= lane.latency_s) break;

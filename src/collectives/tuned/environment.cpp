@@ -120,7 +120,7 @@ class Hash {
     std::uint64_t value_ = fnv1a_basis;
 };
 
-/* What the platform says is what it tells of a small and of a large message on each link. */
+/* The platform is identified by the times of a small and of a large message on each link. */
 void add(Hash& hash, const model::Network& network) {
     for (int from = 0; from < network.ranks; ++from) {
         for (int to = 0; to < network.ranks; ++to) {

@@ -30,7 +30,8 @@ double border_s(std::vector<double> latencies_s) {
 std::vector<int> sites_by_latency(int hosts,
                                   const std::function<double(int from, int to)>& latency_s) {
     std::vector<int> site(static_cast<std::size_t>(hosts), -1);
-    // A host alone at its site sees no near one; what the first look told holds for it as well.
+    // A host alone at its site has no near neighbour. The border found from earlier hosts holds for
+    // it.
     double border = std::numeric_limits<double>::infinity();
     int sites = 0;
     for (std::size_t from = 0; from < site.size(); ++from) {

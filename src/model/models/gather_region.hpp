@@ -34,7 +34,7 @@ struct GatherRegion {
 
 /*
  * From the gathers among the samples; none where no escalation was seen, or
- * where no size was repeated often enough to tell.
+ * where no size was repeated often enough to find one.
  */
 std::optional<GatherRegion> find_gather_region(const Observations& observations);
 

@@ -11,7 +11,7 @@
 namespace lanewise::model {
 namespace {
 
-// Intervals no longer than this many overheads tell of the processor, not of the gap.
+// Intervals of at most this many overheads are limited by the processor, not by the gap.
 constexpr double overheads = 1.1;
 
 Line gap_line(const TrainTimes& times, double overhead_s) {

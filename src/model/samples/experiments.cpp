@@ -16,8 +16,8 @@ namespace {
 
 constexpr int any = std::numeric_limits<int>::max();
 
-// With many peers some answer later than others that are served before them, which tells a
-// processor's time a byte from its links'; with few it takes long answers to be sure.
+// With many peers, some answer later than others that are served before them. This separates the
+// time per byte of a processor from that of its links. With few peers only long answers do.
 constexpr std::array runs = {
     Run{"pairs", "pairs", "--sizes 0,1,16:1M:x2", 2, any},
     Run{"triplets", "triplets", "--sizes 0,1K,8K,32K --reply 0", 3, any},

@@ -29,7 +29,7 @@ class Sharing {
     std::uint32_t leave(double now_s);
 
     bool empty() const { return under_way_.empty(); }
-    /* Grows with every change, so that what was foreseen before it can be told. */
+    /* Grows with every change, so that a prediction made before the change can be recognized. */
     std::uint32_t version() const { return version_; }
 
   private:
