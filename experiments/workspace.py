@@ -130,6 +130,7 @@ class Workspace:
             ranks=ranks,
             executable=choice.executable,
             mpi=choice.build.mpi,
+            slots=machine.core_count(),
             cores=machine.core_count(),
             user_id=os.getuid(),
             folder=self.folder,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""srun for real: a Slurm of one node, started and stopped here, launches our ranks.
+"""Slurm for real: two nodes on this machine, started and stopped here, launch our ranks.
 
 Everything of it lives in a folder of its own, with ports of its own; what it starts it ends.
 """
@@ -19,11 +19,18 @@ from pathlib import Path
 
 import pytest
 
+from lanewise.launch.job import Job
 from lanewise.launch.native import find_builds
+from lanewise.launch.registry import LAUNCHERS
+from lanewise.launch.room import placed, room
 from lanewise.results.read import load
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sinfo")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sinfo", "salloc", "sbatch", "scancel")
 START_S = 60.0
+NODES = ("node1", "node2")
+CPUS = 4
+# Ranks of the two nodes would share the same file in /dev/shm, which two machines do not have.
+ACROSS = {"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_pml": "ob1"}
 
 
 def free_port() -> int:
@@ -34,13 +41,15 @@ def free_port() -> int:
 
 
 def configuration(folder: Path) -> str:
-    """Return slurm.conf of this host alone: no cgroups, no accounting, ranks may share cores."""
+    """Return slurm.conf of two nodes on this host: no cgroups, no accounting, CPUs as claimed."""
     host = socket.gethostname().split(".")[0]
-    cores = os.cpu_count() or 1
+    nodes = "\n".join(
+        f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs={CPUS}"
+        for node in NODES
+    )
     return f"""ClusterName=lanewise
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={free_port()}
-SlurmdPort={free_port()}
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 CryptoType=crypto/munge
@@ -48,19 +57,21 @@ CredType=cred/munge
 SlurmUser=root
 SlurmdUser=root
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool-%n
+TmpFS={folder}/tmp-%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault=pmix
 ReturnToService=2
 SlurmdParameters=config_overrides
 SelectType=select/cons_tres
-NodeName={host} NodeAddr=127.0.0.1 CPUs={max(cores, 2)} State=UNKNOWN
-PartitionName=all Nodes={host} Default=YES State=UP OverSubscribe=FORCE:4
+SelectTypeParameters=CR_Core
+{nodes}
+PartitionName=all Nodes={",".join(NODES)} Default=YES State=UP
 """
 
 
@@ -68,7 +79,8 @@ PartitionName=all Nodes={host} Default=YES State=UP OverSubscribe=FORCE:4
 def daemon(line: list[str], environment: dict[str, str]) -> Iterator[None]:
     """Run a program in the foreground meanwhile and end it, by its own number, afterwards."""
     process = subprocess.Popen(
-        line, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        [shutil.which(line[0], path=search_path()) or line[0], *line[1:]],
+        env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     try:
@@ -84,7 +96,7 @@ def daemon(line: list[str], environment: dict[str, str]) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Give the environment in which srun finds a Slurm of this host."""
+    """Give the environment in which srun finds a Slurm of two nodes."""
     missing = [name for name in PROGRAMS if shutil.which(name, path=search_path()) is None]
     if missing:
         pytest.skip(f"no {missing[0]} here; install slurm-wlm and munge")
@@ -92,22 +104,24 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         pytest.skip("a Slurm of one's own wants root")
     folder = tmp_path_factory.mktemp("slurm")
     folder.chmod(0o755)
-    for name in ("state", "spool"):
+    for name in ("state", *(f"{kind}-{node}" for kind in ("spool", "tmp") for node in NODES)):
         (folder / name).mkdir()
     (folder / "munge.key").write_bytes(os.urandom(1024))
     (folder / "munge.key").chmod(0o600)
     (folder / "slurm.conf").write_text(configuration(folder), encoding="utf-8")
     environment = {
         **os.environ, "PATH": search_path(), "SLURM_CONF": str(folder / "slurm.conf"),
+        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     }  # fmt: skip
     with ExitStack() as stack:
         stack.enter_context(daemon(munge_line(folder), environment))
         wait_for((folder / "munge.socket").exists, folder)
-        for name, options in (("slurmctld", ["-D"]), ("slurmd", ["-D"])):
-            stack.enter_context(daemon([shutil.which(name, path=search_path()) or name, *options],
-                                       environment))  # fmt: skip
-        wait_for(lambda: "idle" in answer(["sinfo", "-h", "-o", "%T"], environment), folder)
+        for line in (["slurmctld", "-D"], *(["slurmd", "-D", "-N", node] for node in NODES)):
+            stack.enter_context(daemon(line, environment))
+        idle = ["idle"] * len(NODES)
+        wait_for(lambda: answer(["sinfo", "-hN", "-o", "%T"], environment).split() == idle, folder)
         yield environment
+        answer(["scancel", "--user=root", "--full"], environment)
 
 
 def search_path() -> str:
@@ -186,3 +200,102 @@ def test_a_transport_that_srun_starts_can_be_compared(
     state = json.loads((tmp_path / "out" / "suite.json").read_text())
     assert state["transports"]["slurm-shm"]["why"] == ""
     assert (tmp_path / "out" / "report.html").stat().st_size > 0
+
+
+def in_job(
+    slurm: dict[str, str], options: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command as the program of a job that salloc is given `options` for."""
+    return subprocess.run(
+        ["salloc", "-Q", *options.split(), sys.executable, "-m", "lanewise", *arguments],
+        env={**slurm, **ACROSS}, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def test_a_batch_script_measures_on_the_tasks_of_all_its_hosts(
+    slurm: dict[str, str], tmp_path: Path
+) -> None:
+    require_build("openmpi")
+    script = tmp_path / "measure.sh"
+    lines = [
+        f"{sys.executable} -m lanewise measure bcast --sizes 8 --repetitions 5 {launcher}"
+        f" -o {tmp_path}/{name}.jsonl"
+        for name, launcher in (("default", ""), ("openmpi", "--launcher openmpi"))
+    ]
+    script.write_text("\n".join(["#!/bin/bash", "set -e", *lines, ""]))
+
+    done = subprocess.run(
+        ["sbatch", "--wait", "--nodes=2", "--ntasks-per-node=3", f"--output={tmp_path}/job.log",
+         str(script)],
+        env={**slurm, **ACROSS}, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+    log = (tmp_path / "job.log").read_text()
+    assert done.returncode == 0, done.stderr + log
+    contexts = [load(tmp_path / f"{name}.jsonl").context for name in ("default", "openmpi")]
+    assert [(context.ranks, context.launcher) for context in contexts] == [
+        (6, "srun"), (6, "openmpi"),
+    ]  # fmt: skip
+    assert "share" not in log
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments", "expected"),
+    [
+        ("-N2 -n6", "", "srun --ntasks=6 --mpi=pmix"),
+        ("-N2 -n6", "--launcher openmpi", "mpirun -n 6"),
+        ("-N2 --exclusive", "", "srun --ntasks=8 --mpi=pmix"),
+        ("-N2 -n4 -c2", "", "srun --ntasks=4 --mpi=pmix"),
+        ("-N2 -n4 -c2", "-n 8", "srun --ntasks=8 --mpi=pmix"),
+        ("-N2 -n8", "-n 9", "srun --ntasks=9 --mpi=pmix --overcommit"),
+        ("-N2 -n8", "-n 9 --launcher openmpi", "mpirun -n 9 --oversubscribe"),
+        ("-N2 -n8", "--hosts node2", "srun --ntasks=4 --mpi=pmix --nodes=1 --nodelist=node2"),
+        ("-N2 -n8", "--hosts node2 --launcher openmpi", "mpirun -n 4 --host node2:4"),
+    ],
+)
+def test_the_launch_line_follows_from_the_job(
+    slurm: dict[str, str], options: str, arguments: str, expected: str
+) -> None:
+    require_build("openmpi")
+
+    done = in_job(slurm, options, "measure", "bcast", "--print-command", *arguments.split())
+
+    words = [Path(word).name for word in done.stdout.split() if "OMPI_" not in word]
+    words = [word.removesuffix(".openmpi") for word in words if "PRTE_" not in word]
+    assert done.returncode == 0, done.stderr
+    assert " ".join(words[: words.index("lanewise-measure")]) == expected
+    assert done.stderr.count("ranks share 8 cores") == ("over" in expected)
+
+
+def test_open_mpi_uses_every_core_of_a_job_with_few_tasks(
+    slurm: dict[str, str], tmp_path: Path
+) -> None:
+    require_build("openmpi")
+    path = tmp_path / "samples.jsonl"
+
+    done = in_job(slurm, "-N2 -n2 --exclusive", "measure", "bcast", "-n", "8", "--sizes", "8",
+                  "--launcher", "openmpi", "--repetitions", "5", "-o", str(path))  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert load(path).context.ranks == 8
+    assert "share" not in done.stderr
+
+
+def test_ranks_go_to_the_hosts_that_are_named(slurm: dict[str, str], tmp_path: Path) -> None:
+    nodes = tmp_path / "nodes"
+    nodes.write_text("node2 slots=2\n")
+    program = "import os; print(os.environ['SLURMD_NODENAME'])"
+    job = Job((sys.executable, "-c", program), 2, "srun", "openmpi")
+    named = placed(job, LAUNCHERS["srun"], room({}, hostfile=str(nodes)))
+
+    line = LAUNCHERS["srun"].command(named)
+
+    assert answer(["salloc", "-Q", "-N2", "-n8", *line], slurm).split() == ["node2", "node2"]
+
+
+def test_the_doctor_says_what_the_job_has(slurm: dict[str, str]) -> None:
+    done = in_job(slurm, "-N2 -n6", "doctor")
+
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "hosts 2: node1 (4 slots each), node2 (2 slots each)" in lines
+    assert "ranks 6 without -n; 6 cores in all" in lines

@@ -222,6 +222,21 @@ def test_messages_of_either_mpi_take_the_way_between_the_sites(
     assert load(output).points[0].median_s > 0.02
 
 
+def test_without_a_number_of_ranks_each_host_has_one(
+    lanewise: Lanewise, small: Path, base: Path, real_mpi: str, tmp_path: Path
+) -> None:
+    output = tmp_path / "samples.jsonl"
+
+    done = lanewise("testbed", "run", small, "--", sys.executable, "-m", "lanewise", "measure",
+                    "bcast", "--launcher", real_mpi, "--sizes", 1, "--repetitions", "5",
+                    "-o", output)  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    placement = load(output).context.placement
+    assert [each["host"] for each in placement] == ["a1", "b1", "b2"]
+    assert "share" not in done.stderr
+
+
 def test_a_host_sees_its_own_interfaces_alone(lanewise: Lanewise, small: Path, base: Path) -> None:
     done = lanewise("testbed", "run", small, "--", "ls", "/sys/class/net")
 

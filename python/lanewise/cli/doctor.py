@@ -6,11 +6,14 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict
+from itertools import groupby
 from typing import Annotated
 
 import typer
 
 from lanewise.launch.examine import Examination, LauncherFound, examine
+
+HOST_RUNS_SHOWN = 8
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +29,8 @@ def doctor(
     Examine this machine.
 
     Shows the launchers with their programs and native builds, cores and binding, frequency
-    governor, clock source, disk and ports; what is missing, and the command that installs it.
+    governor, clock source, disk and ports; inside a job what the batch system gave it; what is
+    missing, and the command that installs it.
     Ends with status 1 where nothing can be launched.
     """
     found = examine(os.environ)
@@ -44,6 +48,9 @@ def text_of(found: Examination) -> list[str]:
     for launcher in found.launchers:
         lines += launcher_lines(launcher)
     lines += ["", "Machine", *(f"  {name:<12}{text}" for name, text in machine_rows(found))]
+    if found.allocation is not None or found.allocation_fault:
+        lines += ["", "Allocation"]
+        lines += [f"  {name:<12}{text}" for name, text in allocation_rows(found)]
     if found.ports:
         lines += ["", "Ports"]
         lines += [f"  {port.name:<12}{port.state:<10}{port.rate}" for port in found.ports]
@@ -75,4 +82,23 @@ def machine_rows(found: Examination) -> list[tuple[str, str]]:
             "disk",
             "; ".join(f"{path} {free / 1e9:.1f} GB free" for path, free in found.disks.items()),
         ),
+    ]
+
+
+def allocation_rows(found: Examination) -> list[tuple[str, str]]:
+    """Return what is known of the job that this process runs in as name and text."""
+    allocation = found.allocation
+    if allocation is None:
+        return [("not read", found.allocation_fault)]
+    runs = [(slots, list(run)) for slots, run in groupby(allocation.hosts, lambda one: one.slots)]
+    hosts = ", ".join(
+        f"{run[0].name}{f' to {run[-1].name}' if len(run) > 1 else ''} ({slots} slots each)"
+        for slots, run in runs[:HOST_RUNS_SHOWN]
+    )
+    more = f" and {len(runs) - HOST_RUNS_SHOWN} more groups" if runs[HOST_RUNS_SHOWN:] else ""
+    return [
+        ("job", f"{allocation.scheduler} {allocation.job}"),
+        ("hosts", f"{len(allocation.hosts)}: {hosts}{more}"),
+        ("ranks", f"{allocation.ranks} without -n; {allocation.cores} cores in all"),
+        ("launcher", found.allocation_launcher),
     ]

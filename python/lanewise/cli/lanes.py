@@ -23,7 +23,7 @@ PROGRAM = "lanewise-lane-rates"
 
 def measure_lanes(choice: Choice, values: Mapping[str, Any], folder: Path) -> None:
     """Measure b(P) between each two sites, show it, and add it to the output where there is one."""
-    ranks = launching.rank_count(values)
+    ranks = launching.rank_count(choice, values)
     output = values["output"]
     if output is not None and not os.access(Path(output).parent, os.W_OK):
         raise RequestError(f"{output} cannot be written; name another")
@@ -33,6 +33,7 @@ def measure_lanes(choice: Choice, values: Mapping[str, Any], folder: Path) -> No
         launching.show_command(choice, job, values)
         return
     require_launcher(choice)
+    launching.tell(job)
     for line in table(platform_from(choice, job, launching.conditions_of(values))):
         typer.echo(line)
 

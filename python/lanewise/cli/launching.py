@@ -20,8 +20,8 @@ from lanewise.cli.shared_options import option, with_options
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice, choose
 from lanewise.launch.job import Cluster, Job
-from lanewise.launch.machine import core_count
 from lanewise.launch.registry import LAUNCHERS
+from lanewise.launch.room import Room, placed, room
 from lanewise.launch.run import Event
 from lanewise.launch.run_native import (
     PLAIN,
@@ -41,7 +41,7 @@ Ranks = Annotated[
         "-n",
         "--ranks",
         metavar="N",
-        help="Number of ranks (default: cores of this host, at least 2).",
+        help="Number of ranks (default: the job's tasks, else the cores, at least 2).",
         rich_help_panel=LAUNCH,
     ),
 ]
@@ -50,7 +50,7 @@ LauncherName = Annotated[
     typer.Option(
         "--launcher",
         metavar="|".join(LAUNCHERS),
-        help="What starts the ranks (default: the first that is installed).",
+        help="What starts the ranks (default: that of the job, else the first installed).",
         rich_help_panel=LAUNCH,
     ),
 ]
@@ -69,7 +69,7 @@ Host = Annotated[
         "--hosts",
         "--host",
         metavar="A,B,...",
-        help="Hosts (default: this one).",
+        help="Hosts, with their slots as in a:4,b:4 (default: those of the job, else this one).",
         rich_help_panel=LAUNCH,
     ),
 ]
@@ -78,7 +78,7 @@ Hostfile = Annotated[
     typer.Option(
         "--hostfile",
         metavar="FILE",
-        help="A file of hosts, as the launcher reads it.",
+        help="A file of hosts, such as `a slots=4` on each line.",
         rich_help_panel=LAUNCH,
     ),
 ]
@@ -173,9 +173,18 @@ def conditions_of(values: Mapping[str, Any]) -> Conditions:
     return Conditions(variables={**device_variables(transport, HERE), **transport.environment})
 
 
-def rank_count(values: Mapping[str, Any]) -> int:
-    """Return the number of ranks asked for: without -n the cores, at least 2."""
-    return positive_count("-n", values["ranks"] or str(max(2, core_count())))
+def rank_count(choice: Choice, values: Mapping[str, Any]) -> int:
+    """Return the number of ranks asked for: without -n what there is room for, at least 2."""
+    return positive_count("-n", values["ranks"] or str(room_of(choice, values).ranks))
+
+
+def room_of(choice: Choice, values: Mapping[str, Any]) -> Room:
+    """Return where ranks go: hosts of the options or of the transport, the job's, or this one."""
+    transport = transport_of(values)
+    hosts, hostfile = values["host"], values["hostfile"]
+    if transport is not None and not hosts and not hostfile:
+        hosts, hostfile = ",".join(transport.placement.hosts), transport.placement.hostfile
+    return room(os.environ, hosts, hostfile, real=not choice.launcher.simulates)
 
 
 def job_running(
@@ -183,25 +192,23 @@ def job_running(
 ) -> Job:
     """Return the launch of a native program, by name and with its arguments."""
     transport = transport_of(values)
-    hosts = tuple(name for name in values["host"].split(",") if name)
-    if transport is not None and not hosts:
-        hosts = transport.placement.hosts
-    return Job(
+    job = Job(
         program=(str(choice.build.program(program[0])), *program[1:]),
         ranks=ranks,
         executable=choice.executable,
         mpi=choice.build.mpi,
-        cores=core_count(),
         user_id=os.getuid(),
-        hosts=hosts,
-        hostfile=values["hostfile"] or (transport.placement.hostfile if transport else ""),
+        hosts=tuple(name for name in values["host"].split(",") if name),
+        hostfile=values["hostfile"],
         launcher_arguments=(
             *(transport.arguments if transport else ()),
             *launcher_arguments(values["launcher_args"]),
         ),
         folder=folder,
         cluster=cluster_of(values),
+        pmi_plugin=choice.pmi_plugin,
     )
+    return placed(job, choice.launcher, room_of(choice, values))
 
 
 def launcher_arguments(text: str) -> tuple[str, ...]:
@@ -234,9 +241,16 @@ def job_folder(choice: Choice, values: Mapping[str, Any]) -> Iterator[Path]:
             yield Path(name)
 
 
+def tell(job: Job) -> None:
+    """Print what a user should know of a launch, such as that its ranks share cores."""
+    if job.notice:
+        sys.stderr.write(f"lanewise: {job.notice}\n")
+
+
 def show_command(choice: Choice, job: Job, values: Mapping[str, Any]) -> None:
     """Print the launch line as one would type it, with its variables in front."""
     write_files(choice.launcher, job)
+    tell(job)
     variables = [f"{key}={text}" for key, text in choice.launcher.environment(job).items()]
     typer.echo(shlex.join([*variables, *line_of(choice, job, conditions_of(values))]))
 
@@ -254,10 +268,19 @@ def launch(
     """Launch `job` for a command and wait for its end.
 
     Ends the command with status 130 where it is interrupted, and raises RequestError or RunError
-    where the ranks failed or were not `done`; both say what is `kept`.
+    where the ranks failed or were not `done`; both say what is `kept`.  The notice of the job comes
+    with the first event: ranks that refuse their arguments have one line on standard error.
     """
+    told: list[Job] = []
+
+    def on_each(event: Event) -> None:
+        if not told:
+            tell(job)
+            told.append(job)
+        on_event(event)
+
     try:
-        outcome = run_native(choice, job, on_event, conditions)
+        outcome = run_native(choice, job, on_each, conditions)
     except KeyboardInterrupt:
         sys.stderr.write(f"lanewise {command}: stopped {kept()}\n")
         raise typer.Exit(130) from None

@@ -78,7 +78,7 @@ def measure_operations(choice: Choice, values: Mapping[str, Any], folder: Path) 
 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
-    ranks = launching.rank_count(values)
+    ranks = launching.rank_count(choice, values)
     arguments = NATIVE.arguments(values)
     arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
     return launching.job_running(choice, values, folder, (MEASURE, *arguments), ranks)

@@ -14,8 +14,8 @@ from typing import Any
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import Choice, choose, require_launcher
 from lanewise.launch.job import Job
-from lanewise.launch.machine import core_count
 from lanewise.launch.native import PROVE
+from lanewise.launch.room import placed, room
 from lanewise.launch.run import Event, LimitError
 from lanewise.launch.run_native import Conditions, run_native
 from lanewise.tuning import emit_openmpi, prove
@@ -129,9 +129,10 @@ def ask(
         ranks=ranks,
         executable=choice.executable,
         mpi=choice.build.mpi,
-        cores=core_count(),
         user_id=os.getuid(),
+        pmi_plugin=choice.pmi_plugin,
     )
+    job = placed(job, choice.launcher, room(os.environ))
     answers: list[dict[str, Any]] = []
 
     def keep(event: Event) -> None:

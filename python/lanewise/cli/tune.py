@@ -93,7 +93,7 @@ def tune(
 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
-    ranks = launching.rank_count(values)
+    ranks = launching.rank_count(choice, values)
     if values["platform"] is not None and not Path(values["platform"]).is_file():
         raise RequestError(f"{values['platform']} does not exist; lanewise model fit writes one")
     arguments = NATIVE.arguments(values)

@@ -5,23 +5,29 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from lanewise.errors import RequestError
 from lanewise.launch.job import Launcher
 from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
+from lanewise.launch.pmi_plugin import pmi_plugin, refusal
 from lanewise.launch.registry import LAUNCHERS, launcher_named
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A launcher, the path of its program (a bare name where it is missing), and a native build."""
+    """A launcher, the path of its program (a bare name where it is missing), and a native build.
+
+    `pmi_plugin` is the plugin by which srun starts the MPI of the build, empty for any other
+    launcher.
+    """
 
     launcher: Launcher
     executable: str
     build: NativeBuild
+    pmi_plugin: str = ""
 
 
 def executable_of(launcher: Launcher, environment: Mapping[str, str]) -> str | None:
@@ -49,18 +55,42 @@ def version_text(launcher: Launcher, executable: str) -> str:
 def choose(name: str, environment: Mapping[str, str]) -> Choice:
     """Choose the launcher called `name`; with an empty name the first that can run here.
 
+    In a job of Slurm that is srun, where it can start the MPI of a build, in one of Flux flux.
     Raises RequestError that says what to install or to build.
     """
     builds = find_builds(environment)
     if name:
         return choose_named(launcher_named(name), builds, environment)
-    for launcher in LAUNCHERS.values():
-        executable, build = executable_of(launcher, environment), build_for(launcher, builds)
-        if executable is not None and build is not None:
-            return Choice(launcher, executable, build)
+    for launcher in preferred(environment):
+        executable = executable_of(launcher, environment)
+        found = started_by(launcher, executable, builds) if executable is not None else None
+        if found is not None:
+            return found
     if not builds:
         raise RequestError("the native programs are not built; build them with: make build")
     raise RequestError("no MPI launcher was found; lanewise doctor says what to install")
+
+
+def preferred(environment: Mapping[str, str]) -> list[Launcher]:
+    """Return the launchers in the order in which they are tried: that of the job comes first."""
+    own = {"SLURM_JOB_ID": "srun", "FLUX_URI": "flux"}
+    in_testbed = "LANEWISE_TESTBED_RUN" in environment
+    first = [name for mark, name in own.items() if environment.get(mark) and not in_testbed]
+    return [LAUNCHERS[name] for name in dict.fromkeys([*first, *LAUNCHERS])]
+
+
+def started_by(launcher: Launcher, executable: str, builds: Sequence[NativeBuild]) -> Choice | None:
+    """Return the first build that a launcher starts; None where it starts none of them."""
+    for mpi in launcher.mpis:
+        build = next((one for one in builds if one.mpi == mpi), None)
+        if build is None:
+            continue
+        if launcher.name != "srun":
+            return Choice(launcher, executable, build)
+        plugin = pmi_plugin(executable, mpi)
+        if plugin:
+            return Choice(launcher, executable, build, plugin)
+    return None
 
 
 def choose_named(
@@ -72,8 +102,13 @@ def choose_named(
         raise RequestError(
             f"no native build for {launcher.name}; build it with: {build_command(launcher.mpis[0])}"
         )
-    executable = executable_of(launcher, environment) or launcher.executables[0]
-    return Choice(launcher, executable, build)
+    executable = executable_of(launcher, environment)
+    if executable is None:
+        return Choice(launcher, launcher.executables[0], build)
+    found = started_by(launcher, executable, builds)
+    if found is None:
+        raise RequestError(refusal(executable, build.mpi))
+    return found
 
 
 def require_launcher(choice: Choice) -> None:

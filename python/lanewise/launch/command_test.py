@@ -28,6 +28,7 @@ def job(launcher: str, **changes: Any) -> Job:
         "ranks": 4,
         "executable": EXECUTABLES[launcher],
         "mpi": LAUNCHERS[launcher].mpis[0],
+        "slots": 4,
         "cores": 4,
         "folder": Path("/f"),
         **changes,
@@ -62,14 +63,14 @@ def test_a_plain_line(launcher: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("launcher", "expected"),
     [
-        ("openmpi", "mpirun.openmpi -n 4 --host a,b bench scatter"),
+        ("openmpi", "mpirun.openmpi -n 4 --host a:2,b:2 bench scatter"),
         ("mpich", "mpiexec.mpich -n 4 -hosts a,b bench scatter"),
-        ("srun", "srun --ntasks=4 --mpi=pmix --nodelist=a,b bench scatter"),
+        ("srun", "srun --ntasks=4 --mpi=pmix --nodes=2 --nodelist=a,b bench scatter"),
         ("flux", "flux run --ntasks=4 --requires=host:a,b bench scatter"),
     ],
 )
 def test_a_line_with_hosts(launcher: str, expected: str) -> None:
-    assert line(launcher, hosts=("a", "b"), cores=1) == expected
+    assert line(launcher, hosts=("a", "b"), slots=None, cores=None) == expected
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_a_line_with_hosts(launcher: str, expected: str) -> None:
     ],
 )
 def test_a_line_with_a_host_file(launcher: str, expected: str) -> None:
-    assert line(launcher, hostfile="nodes", cores=1) == expected
+    assert line(launcher, hostfile="nodes", slots=None, cores=None) == expected
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_a_line_with_a_host_file(launcher: str, expected: str) -> None:
     ],
 )
 def test_a_line_with_more_ranks_than_cores(launcher: str, expected: str) -> None:
-    assert line(launcher, cores=2) == expected
+    assert line(launcher, slots=2, cores=2) == expected
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
@@ -105,8 +106,61 @@ def test_launcher_arguments_stand_just_before_the_program(launcher: str) -> None
     assert shown.endswith(" --bind-to core bench scatter")
 
 
-def test_srun_names_the_process_manager_of_mpich() -> None:
+def test_srun_names_the_pmi_plugin_of_mpich() -> None:
     assert "--mpi=pmi2" in line("srun", mpi="mpich")
+
+
+def test_srun_names_another_pmi_plugin_where_it_was_asked() -> None:
+    assert "--mpi=pmi2" in line("srun", pmi_plugin="pmi2")
+
+
+@pytest.mark.parametrize(
+    ("launcher", "expected"),
+    [
+        ("openmpi", "mpirun.openmpi -n 4 --host a:2,b:2 bench scatter"),
+        ("mpich", "mpiexec.mpich -n 4 -hosts a:2,b:2 bench scatter"),
+        (
+            "srun",
+            "srun --ntasks=4 --mpi=pmix --nodes=2 --nodelist=a,b --ntasks-per-node=2 bench scatter",
+        ),
+    ],
+)
+def test_a_line_with_hosts_and_their_slots(launcher: str, expected: str) -> None:
+    assert line(launcher, hosts=("a:2", "b:2")) == expected
+
+
+@pytest.mark.parametrize(
+    ("launcher", "hosts"), [("srun", ("a:3", "b:1")), ("srun", ("a:3", "b")), ("flux", ("a:2",))]
+)
+def test_slots_that_a_launcher_cannot_give_are_refused(
+    launcher: str, hosts: tuple[str, ...]
+) -> None:
+    with pytest.raises(RequestError, match="slots"):
+        line(launcher, hosts=hosts)
+
+
+def test_ranks_are_spread_evenly_over_hosts_without_slots() -> None:
+    assert "--host a:2,b:1,c:1" in line("openmpi", hosts=("a", "b", "c"))
+
+
+def test_nothing_is_oversubscribed_where_the_cores_are_not_known() -> None:
+    shown = [line(launcher, slots=None, cores=None, ranks=512) for launcher in LAUNCHERS]
+
+    assert not any("oversubscribe" in one or "overcommit" in one for one in shown)
+
+
+def test_open_mpi_takes_the_cores_of_a_slurm_job_for_slots_where_its_tasks_are_few() -> None:
+    environment = LAUNCHERS["openmpi"].environment
+    wide = job("openmpi", slots=2, cores=8, scheduler="Slurm")
+
+    assert "--oversubscribe" not in line("openmpi", slots=2, cores=8, scheduler="Slurm")
+    assert environment(wide)["OMPI_MCA_ras_slurm_use_entire_allocation"] == "1"
+    assert environment(job("openmpi", slots=4, cores=8, scheduler="Slurm")) == {}
+
+
+def test_a_step_inside_a_step_shares_its_cores() -> None:
+    assert "--overlap" in line("srun", step=True).split()
+    assert "--overlap" not in line("srun").split()
 
 
 def test_srun_takes_a_host_file_by_its_path() -> None:

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from lanewise.errors import RequestError
 from lanewise.launch import machine
-from lanewise.launch.choose import executable_of, version_text
+from lanewise.launch.allocation import Allocation, allocation_in
+from lanewise.launch.choose import choose, executable_of, version_text
 from lanewise.launch.job import Launcher
 from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
 from lanewise.launch.registry import LAUNCHERS
@@ -35,7 +37,11 @@ class LauncherFound:
 
 @dataclass(frozen=True)
 class Examination:
-    """All that was found.  `disks` has free bytes by folder, `load` is the one-minute average."""
+    """All that was found.  `disks` has free bytes by folder, `load` is the one-minute average.
+
+    `allocation` is what a batch system gave, None outside of a job; `allocation_fault` is what is
+    wrong with it, and `allocation_launcher` what starts ranks in it.
+    """
 
     launchers: tuple[LauncherFound, ...]
     kernel: str
@@ -48,6 +54,9 @@ class Examination:
     disks: dict[str, int]
     ports: tuple[machine.Port, ...]
     advice: tuple[str, ...]
+    allocation: Allocation | None = None
+    allocation_fault: str = ""
+    allocation_launcher: str = ""
 
     @property
     def usable(self) -> bool:
@@ -63,6 +72,7 @@ def examine(environment: Mapping[str, str]) -> Examination:
     affinity = os.sched_getaffinity(0)
     governors = machine.governors()
     clock_source = machine.clock_source()
+    allocation, fault = examine_allocation(environment)
     return Examination(
         launchers=tuple(find_launcher(one, builds, environment) for one in LAUNCHERS.values()),
         kernel=f"{platform.system()} {platform.release()}",
@@ -75,7 +85,28 @@ def examine(environment: Mapping[str, str]) -> Examination:
         disks=disks,
         ports=tuple(machine.ports()),
         advice=tuple(advice(governors, clock_source, disks)),
+        allocation=allocation,
+        allocation_fault=fault,
+        allocation_launcher=started_with(environment) if allocation is not None else "",
     )
+
+
+def examine_allocation(environment: Mapping[str, str]) -> tuple[Allocation | None, str]:
+    """Return the allocation of this job, and what is wrong where it cannot be read."""
+    try:
+        return allocation_in(environment), ""
+    except RequestError as error:
+        return None, str(error)
+
+
+def started_with(environment: Mapping[str, str]) -> str:
+    """Return what would start ranks where no launcher is named, or why nothing would."""
+    try:
+        choice = choose("", environment)
+    except RequestError as error:
+        return str(error)
+    plugin = f" --mpi={choice.pmi_plugin}" if choice.pmi_plugin else ""
+    return f"{choice.executable}{plugin}"
 
 
 def find_launcher(

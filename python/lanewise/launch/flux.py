@@ -10,18 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lanewise.errors import RequestError
+from lanewise.launch.hosts import hosts_in
 from lanewise.launch.job import Job, Launcher
 
 
 def command(job: Job) -> list[str]:
-    """Return the `flux run` line for `job`; RequestError for a host file, which Flux has not."""
+    """Return the `flux run` line for `job`; RequestError for what Flux has not."""
     if job.hostfile:
         raise RequestError("flux run takes no host file; name the hosts with --host a,b")
     line = [job.executable, "run", f"--ntasks={job.ranks}"]
     if job.mpi == "openmpi":
         line += ["--setopt=pmi=pmix"]
     if job.hosts:
-        line += [f"--requires=host:{','.join(job.hosts)}"]
+        hosts = [host for word in job.hosts for host in hosts_in(word)]
+        if any(host.slots is not None for host in hosts):
+            raise RequestError("flux run takes no slots; name the hosts alone, as in --hosts a,b")
+        line += [f"--requires=host:{','.join(host.name for host in hosts)}"]
     return [*line, *job.launcher_arguments, *job.program]
 
 
@@ -38,6 +42,7 @@ LAUNCHER = Launcher(
     mpis=("mpich", "openmpi"),
     package="flux-core (Spack, or your distribution)",
     mark="",
+    queues=True,
     rank_variables=("FLUX_TASK_",),
     command=command,
     with_variables=with_variables,

@@ -33,22 +33,38 @@ class Job:
     """One launch: `program` with its arguments as `ranks` ranks.
 
     `executable` is the program of the launcher.  `mpi` is the family that `program` is built with,
-    `cores` the number of cores of this host, `user_id` the user who launches.  `folder` is where
-    the launcher's own files go.  `hosts` and `hostfile` say where to run; without them the ranks
-    run on this host, or on what the batch system allocated.
+    `user_id` the user who launches.  `folder` is where the launcher's own files go.  `hosts` (with
+    slots where they are known, `a:4`) and `hostfile` say where to run; without them the ranks run
+    on this host, or on what the batch system allocated.
+
+    `slots` is how many ranks the launcher takes there without being told to, `cores` how many can
+    have a core to themselves; None where it is not known.  `scheduler` is the batch system whose
+    job this process is part of, `step` tells that srun started this process.  `pmi_plugin` is
+    the plugin of srun for this MPI, empty for the usual one.  `notice` is a line for the user, such
+    as that ranks share cores.
     """
 
     program: tuple[str, ...]
     ranks: int
     executable: str
     mpi: str
-    cores: int = 1
+    slots: int | None = None
+    cores: int | None = None
     user_id: int = 1000
     hosts: tuple[str, ...] = ()
     hostfile: str = ""
     launcher_arguments: tuple[str, ...] = ()
     folder: Path = Path()
     cluster: Cluster = field(default_factory=Cluster)
+    scheduler: str = ""
+    step: bool = False
+    pmi_plugin: str = ""
+    notice: str = ""
+
+    @property
+    def oversubscribed(self) -> bool:
+        """Tell whether ranks are known to share cores."""
+        return self.cores is not None and self.ranks > self.cores
 
 
 def no_environment(_job: Job) -> Mapping[str, str]:
@@ -74,7 +90,8 @@ class Launcher:
     `package` is what to install where it is missing.  `mark` is a word of the launcher's version
     text: several MPIs install a program called mpirun.  `bind` is its option for binding ranks,
     empty where `lanewise suite` shall not bind them.  `rank_variables` are the prefixes of the
-    variables by which a process sees that it is a rank.  `simulates` tells that ranks are threads
+    variables by which a process sees that it is a rank.  `queues` tells that it asks its batch
+    system for hosts where it runs outside of a job.  `simulates` tells that ranks are threads
     of a simulator, which runs their program even to ask it a question.  `with_variables` adds
     environment variables for the ranks, and for them alone, to a launch line of the user's.
     """
@@ -89,6 +106,7 @@ class Launcher:
     version_arguments: tuple[str, ...] = ("--version",)
     bind: str = ""
     rank_variables: tuple[str, ...] = ()
+    queues: bool = False
     simulates: bool = False
     environment: Callable[[Job], Mapping[str, str]] = no_environment
     files: Callable[[Job], Mapping[Path, str]] = no_files

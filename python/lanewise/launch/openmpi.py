@@ -2,14 +2,18 @@
 """Open MPI: mpirun (mpirun.openmpi where Debian has several MPIs side by side).
 
 mpirun refuses more ranks than slots unless told that they may share (--oversubscribe), and refuses
-root unless told twice, by environment.  With a list of hosts the slots are the user's business.
+root unless told twice, by environment.  A host that is named without slots has one.  In a Slurm job
+the slots are the tasks of each host, or all its CPUs where a parameter says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from lanewise.launch.hosts import spread
 from lanewise.launch.job import Job, Launcher
+
+WHOLE_JOB = "ras_slurm_use_entire_allocation"
 
 
 def command(job: Job) -> list[str]:
@@ -18,17 +22,21 @@ def command(job: Job) -> list[str]:
     if job.hostfile:
         line += ["--hostfile", job.hostfile]
     if job.hosts:
-        line += ["--host", ",".join(job.hosts)]
-    if job.ranks > job.cores and not job.hosts and not job.hostfile:
+        line += ["--host", ",".join(spread(job.hosts, job.ranks))]
+    if job.oversubscribed:
         line += ["--oversubscribe"]
     return [*line, *job.launcher_arguments, *job.program]
 
 
 def environment(job: Job) -> Mapping[str, str]:
-    """Return the two variables that let root launch; nothing for anyone else."""
-    if job.user_id != 0:
-        return {}
-    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    """Return what lets root launch, and what makes CPUs slots where a job has few tasks."""
+    variables: dict[str, str] = {}
+    if job.user_id == 0:
+        variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    if job.scheduler == "Slurm" and job.slots is not None and job.ranks > job.slots:
+        # PRRTE, which is the mpirun of Open MPI 5, has a prefix of its own.
+        variables |= {f"{prefix}_MCA_{WHOLE_JOB}": "1" for prefix in ("OMPI", "PRTE")}
+    return variables
 
 
 def with_variables(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:

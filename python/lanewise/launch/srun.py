@@ -3,7 +3,8 @@
 
 The two MPIs find their peers through different process managers: without the right --mpi each rank
 would believe that it is alone (open-mpi/ompi issue 13523), so it is always named.  srun takes a
-file for --nodelist where the value has a slash in it.
+file for --nodelist where the value has a slash in it, and adds hosts to those that are named unless
+their number is given too.
 """
 
 from __future__ import annotations
@@ -11,22 +12,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lanewise.errors import RequestError
+from lanewise.launch.hosts import hosts_in
 from lanewise.launch.job import Job, Launcher
-
-PROCESS_MANAGERS = {"openmpi": "pmix", "mpich": "pmi2"}
+from lanewise.launch.pmi_plugin import USUAL
 
 
 def command(job: Job) -> list[str]:
     """Return the srun line for `job`."""
-    line = [job.executable, f"--ntasks={job.ranks}", f"--mpi={PROCESS_MANAGERS[job.mpi]}"]
+    line = [
+        job.executable,
+        f"--ntasks={job.ranks}",
+        f"--mpi={job.pmi_plugin or USUAL[job.mpi]}",
+    ]
+    if job.step:
+        line += ["--overlap"]
     if job.hostfile:
         path = job.hostfile if "/" in job.hostfile else f"./{job.hostfile}"
         line += [f"--nodelist={path}"]
     if job.hosts:
-        line += [f"--nodelist={','.join(job.hosts)}"]
-    if job.ranks > job.cores and not job.hosts and not job.hostfile:
+        line += on_hosts(job.hosts)
+    if job.oversubscribed:
         line += ["--overcommit"]
     return [*line, *job.launcher_arguments, *job.program]
+
+
+def on_hosts(words: Sequence[str]) -> list[str]:
+    """Return the options that put ranks on hosts, each with the same number of slots."""
+    hosts = [host for word in words for host in hosts_in(word)]
+    names = [host.name for host in hosts]
+    slots = {host.slots for host in hosts}
+    if len(slots) > 1:
+        raise RequestError(
+            f"srun gives each host as many slots, not {','.join(words)}; leave the slots out, "
+            "or use --launcher openmpi or mpich"
+        )
+    each = [f"--ntasks-per-node={count}" for count in slots if count is not None]
+    return [f"--nodes={len(names)}", f"--nodelist={','.join(names)}", *each]
 
 
 def with_variables(line: Sequence[str], variables: Mapping[str, str]) -> list[str]:
@@ -46,6 +67,7 @@ LAUNCHER = Launcher(
     mpis=("openmpi", "mpich"),
     package="slurm-client",
     mark="slurm",
+    queues=True,
     rank_variables=("SLURM_PROCID",),
     command=command,
     with_variables=with_variables,

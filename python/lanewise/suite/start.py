@@ -21,7 +21,9 @@ from lanewise.launch.hca import Device, check, variables_for
 from lanewise.launch.job import Job
 from lanewise.launch.machine import core_count
 from lanewise.launch.native import MEASURE, build_command, find_builds
+from lanewise.launch.pmi_plugin import pmi_plugin
 from lanewise.launch.registry import LAUNCHERS
+from lanewise.launch.room import placed, room
 from lanewise.launch.run import Event, Outcome, started
 from lanewise.launch.run_native import Conditions, run_native, sentence_in, words_of
 from lanewise.results.read import load
@@ -82,23 +84,28 @@ def choice_of(transport: Transport, environment: Mapping[str, str]) -> Choice:
     path = executable_of(launcher, environment)
     if path is None:
         raise RunError(f"{launcher.executables[0]} is not installed; install {launcher.package}")
-    return Choice(launcher, path, builds[0])
+    plugin = pmi_plugin(path, transport.mpi) if launcher.name == "srun" else ""
+    return Choice(launcher, path, builds[0], plugin)
 
 
 def job_of(ranks: Ranks, choice: Choice, program: Program) -> Job:
     """Return the launch of `program` on the ranks of a transport."""
-    transport, cores = ranks.transport, core_count()
-    return Job(
+    transport, site = ranks.transport, ranks.site
+    placement = transport.placement
+    space = room(
+        {} if site.across_hosts else os.environ, ",".join(placement.hosts), placement.hostfile
+    )
+    cores = core_count() if space.cores is None else space.cores
+    job = Job(
         program=tuple(str(word) for word in program),
         ranks=ranks.count,
         executable=choice.executable,
         mpi=transport.mpi,
-        cores=cores,
         user_id=os.getuid(),
-        hosts=transport.placement.hosts,
-        hostfile=transport.placement.hostfile,
         launcher_arguments=(*binding(transport, ranks.count, cores), *transport.arguments),
+        pmi_plugin=choice.pmi_plugin,
     )
+    return placed(job, choice.launcher, space)
 
 
 def conditions_of(ranks: Ranks, limit_s: float | None = None) -> Conditions:

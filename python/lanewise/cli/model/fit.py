@@ -8,6 +8,7 @@ experiments are run one after another by `lanewise measure`, which goes on where
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ import typer
 from lanewise.cli.launching import Host, Hostfile, LauncherArguments, LauncherName, Ranks
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
-from lanewise.launch.machine import core_count
+from lanewise.launch.room import room
 from lanewise.model.program import ask
 
 Files = Annotated[
@@ -67,7 +68,7 @@ def fit(
             "--launcher-args": launcher_args,
         }  # fmt: skip
         words = [f"{option}={text}" for option, text in launching.items() if text]
-        count = positive_count("-n", ranks or str(max(2, core_count())))
+        count = positive_count("-n", ranks or str(room(os.environ, host, hostfile).ranks))
         paths += measure_all(count, Path(samples), words)
     elif ranks or launcher:
         raise RequestError("-n and --launcher are for measuring; add --measure or omit them")

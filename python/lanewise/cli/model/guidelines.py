@@ -84,7 +84,7 @@ def guidelines(
 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
     """Return the launch that the parsed options ask for."""
-    ranks = launching.rank_count(values)
+    ranks = launching.rank_count(choice, values)
     arguments = NATIVE.arguments(values)
     arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
     return launching.job_running(choice, values, folder, (CHECK, *arguments), ranks)

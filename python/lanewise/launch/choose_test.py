@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which launcher is chosen, among programs and a build that the test puts there."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.launch.choose import choose
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> dict[str, str]:
+    """Give the environment of a machine with Open MPI and one build for it."""
+    put(tmp_path / "bin/mpirun", "echo 'mpirun (Open MPI) 4.1.4'")
+    put(tmp_path / "build/bin/lanewise-measure", "true")
+    manifest = {
+        "mpi": "openmpi", "mpi_version": "Open MPI 4.1.4", "build_type": "Release",
+        "version": "0.1.0", "bin": "bin", "lib": "lib",
+    }  # fmt: skip
+    (tmp_path / "build/lanewise-build.json").write_text(json.dumps(manifest))
+    return {"PATH": str(tmp_path / "bin"), "LANEWISE_NATIVE": str(tmp_path / "build")}
+
+
+def put(path: Path, script: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def put_srun(machine: dict[str, str], plugins: str) -> None:
+    script = f"[ $1 = --mpi=list ] && echo {plugins} || echo slurm 22.05.8"
+    put(Path(machine["PATH"], "srun"), script)
+
+
+def test_outside_of_a_job_the_launcher_of_the_mpi_is_chosen(machine: dict[str, str]) -> None:
+    put_srun(machine, "none pmi2 pmix")
+
+    assert choose("", machine).launcher.name == "openmpi"
+
+
+def test_in_a_slurm_job_srun_is_chosen_where_it_can_start_the_mpi(machine: dict[str, str]) -> None:
+    put_srun(machine, "none pmi2 pmix_v4")
+
+    choice = choose("", {**machine, "SLURM_JOB_ID": "12"})
+
+    assert (choice.launcher.name, choice.pmi_plugin) == ("srun", "pmix_v4")
+
+
+def test_in_a_slurm_job_mpirun_is_chosen_where_srun_cannot(machine: dict[str, str]) -> None:
+    put_srun(machine, "none cray_shasta")
+
+    assert choose("", {**machine, "SLURM_JOB_ID": "12"}).launcher.name == "openmpi"
+
+
+def test_srun_that_cannot_start_the_mpi_is_refused_with_what_can(machine: dict[str, str]) -> None:
+    put_srun(machine, "none cray_shasta")
+
+    with pytest.raises(RequestError) as refused:
+        choose("srun", machine)
+
+    assert "it needs pmix and srun --mpi=list offers cray_shasta" in str(refused.value)
+    assert "--launcher openmpi" in str(refused.value)
+
+
+def test_the_line_of_a_missing_srun_can_still_be_shown(machine: dict[str, str]) -> None:
+    assert choose("srun", machine).executable == "srun"
+
+
+def test_in_a_testbed_the_batch_system_around_it_starts_nothing(machine: dict[str, str]) -> None:
+    put_srun(machine, "pmix")
+
+    choice = choose("", {**machine, "SLURM_JOB_ID": "12", "LANEWISE_TESTBED_RUN": "/run"})
+
+    assert choice.launcher.name == "openmpi"
