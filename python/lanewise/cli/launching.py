@@ -269,12 +269,12 @@ def launch(
 
     Ends the command with status 130 where it is interrupted, and raises RequestError or RunError
     where the ranks failed or were not `done`; both say what is `kept`.  The notice of the job comes
-    with the first event: ranks that refuse their arguments have one line on standard error.
+    once ranks are at work: those that refuse their arguments have one line on standard error.
     """
     told: list[Job] = []
 
     def on_each(event: Event) -> None:
-        if not told:
+        if event["event"] != "start" and not told:
             tell(job)
             told.append(job)
         on_event(event)
