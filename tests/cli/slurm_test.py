@@ -281,6 +281,22 @@ def test_open_mpi_uses_every_core_of_a_job_with_few_tasks(
     assert "share" not in done.stderr
 
 
+def test_in_a_testbed_ranks_are_on_its_hosts_and_not_on_those_of_the_job(
+    slurm: dict[str, str], tmp_path: Path
+) -> None:
+    require_build("openmpi")
+    path = tmp_path / "samples.jsonl"
+
+    done = in_job(slurm, "-N2 -n6", "testbed", "run", "one-switch", "--", sys.executable, "-m",
+                  "lanewise", "measure", "bcast", "--sizes", "8", "--repetitions", "5",
+                  "-o", str(path))  # fmt: skip
+
+    if "is refused" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    assert [each["host"] for each in load(path).context.placement] == ["a1", "a2", "a3", "a4"]
+
+
 def test_ranks_go_to_the_hosts_that_are_named(slurm: dict[str, str], tmp_path: Path) -> None:
     nodes = tmp_path / "nodes"
     nodes.write_text("node2 slots=2\n")

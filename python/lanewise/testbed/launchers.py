@@ -18,6 +18,8 @@ from lanewise.errors import RequestError
 from lanewise.testbed.plan import Placed, Plan
 
 _RANK_OPTIONS = ("-n", "-np", "--np", "--n", "-c", "--ranks")
+# A testbed may be raised inside of a job, whose hosts are not those of the testbed.
+NO_BATCH_SYSTEM = "^slurm,tm"
 _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
 
 
@@ -112,6 +114,8 @@ def environment(
     """
     interfaces = ",".join(shared_interfaces(plan))
     openmpi = {
+        "plm": "rsh",
+        "ras": NO_BATCH_SYSTEM,
         "plm_rsh_agent": str(agent),
         "plm_rsh_no_tree_spawn": "1",
         "orte_default_hostfile": str(folder / "openmpi.hosts"),
@@ -125,6 +129,8 @@ def environment(
         "mpi_yield_when_idle": "1" if ranks > cores else "0",
     }
     prrte = {
+        "plm": "ssh",
+        "ras": NO_BATCH_SYSTEM,
         "plm_ssh_agent": str(agent),
         "plm_ssh_no_tree_spawn": "1",
         "prte_default_hostfile": str(folder / "openmpi.hosts"),
@@ -132,6 +138,7 @@ def environment(
         "hwloc_default_binding_policy": "none",
     }
     mpich = {
+        "HYDRA_RMK": "user",
         "HYDRA_LAUNCHER": "ssh",
         "HYDRA_LAUNCHER_EXEC": str(agent),
         "HYDRA_HOST_FILE": str(folder / "hydra.hosts"),
