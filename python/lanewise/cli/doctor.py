@@ -97,7 +97,7 @@ def allocation_rows(found: Examination) -> list[tuple[str, str]]:
     )
     more = f" and {len(runs) - HOST_RUNS_SHOWN} more groups" if runs[HOST_RUNS_SHOWN:] else ""
     return [
-        ("job", f"{allocation.scheduler} {allocation.job}"),
+        ("job", allocation.title),
         ("hosts", f"{len(allocation.hosts)}: {hosts}{more}"),
         ("ranks", f"{allocation.ranks} without -n; {allocation.cores} cores in all"),
         ("launcher", found.allocation_launcher),

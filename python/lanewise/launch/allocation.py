@@ -55,6 +55,15 @@ class Allocation:
     hostfile: str = ""
 
     @property
+    def title(self) -> str:
+        """Return what a person calls it, such as Slurm job 12."""
+        return (
+            f"{self.scheduler} {self.job}"
+            if self.scheduler == TESTBED
+            else (f"{self.scheduler} job {self.job}")
+        )
+
+    @property
     def slots(self) -> int:
         """Return the slots of all hosts."""
         return sum(host.slots for host in self.hosts)

@@ -67,13 +67,12 @@ def room_on(allocation: Allocation | None, named: Sequence[Named], cores_here: i
     if allocation is None:
         ranks = max(RANKS_MIN, cores_here)
         return Room(ranks, cores_here, cores_here, "this host")
-    place = f"{allocation.scheduler} {allocation.job}"
     shared = allocation.scheduler == TESTBED
     return Room(
         ranks=max(RANKS_MIN, allocation.ranks),
         slots=None if shared else allocation.slots,
         cores=None if shared else max(allocation.cores, allocation.slots),
-        place=place,
+        place=allocation.title,
         hostfile=allocation.hostfile,
         allocation=allocation,
     )
@@ -103,7 +102,7 @@ def refuse_strangers(allocation: Allocation, named: Sequence[Named]) -> None:
             names = [host.name for host in allocation.hosts]
             shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if names[4:] else "")
             raise RequestError(
-                f"host {one.name} is not in {allocation.scheduler} {allocation.job}, "
+                f"host {one.name} is not in {allocation.title}, "
                 f"which has {shown}; name some of these, or leave --hosts out"
             )
 

@@ -45,7 +45,7 @@ def test_more_ranks_than_a_job_has_cores_share_them_and_one_line_says_so(
     job = told(launcher, 65, allocation=TWO_HOSTS)
 
     assert flag in line(job, launcher)
-    assert job.notice.startswith("65 ranks share 64 cores (Slurm 12), ")
+    assert job.notice.startswith("65 ranks share 64 cores (Slurm job 12), ")
     assert "-n 64 or fewer" in job.notice
 
 
@@ -86,7 +86,7 @@ def test_a_host_of_the_job_that_is_named_alone_has_the_slots_of_the_job() -> Non
 
 
 def test_a_host_outside_of_the_job_is_refused() -> None:
-    with pytest.raises(RequestError, match="node3 is not in Slurm 12, which has node1, node2"):
+    with pytest.raises(RequestError, match="node3 is not in Slurm job 12, which has node1, node2"):
         told("openmpi", 2, "node3", allocation=TWO_HOSTS)
 
 
