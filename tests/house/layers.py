@@ -70,8 +70,9 @@ PYTHON_PARTS: dict[str, set[str]] = {
 PYTHON_TOPS = {"cli", "__init__", "__main__"}
 
 
-# Inside a part: each of its folders, and the folders of the part that it may include.  "" are the
-# files that lie in the part itself.  A part that is not listed here must merely be free of circles.
+# Inside a part, or inside a folder of one: each of its folders, and the folders beside it that it
+# may include.  "" are the files that lie in it directly.  What is not listed here must merely be
+# free of circles.
 INNER_LAYERS: dict[str, dict[str, set[str]]] = {
     "model": {
         "schedule": set(),
@@ -111,6 +112,16 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
         "tuned": {"", "execute"},
     },
     "verbs": {"proto": set(), "port": {"proto"}, "abi": {"port", "proto"}},
+    "verbs/proto": {
+        "wire": set(),
+        "memory": set(),
+        "queues": {"wire", "memory"},
+        "connection": {"wire", "memory", "queues"},
+        "requester": {"wire", "queues", "connection"},
+        "responder": {"wire", "queues", "connection"},
+        "queue_pair": {"wire", "queues", "connection", "requester", "responder"},
+        "device": {"wire", "memory", "queues", "connection", "queue_pair"},
+    },
     "wavefront": {
         "layout": set(),
         "plan": {"layout"},
@@ -211,17 +222,27 @@ def inner_offences(root: Path, layers: Mapping[str, Mapping[str, set[str]]]) -> 
     """Return each include between folders of one part that the table for that part forbids."""
     found = []
     for path, line, target in _quoted_includes(root):
-        part = path.parts[1]
-        here, there = _folder_in_part(path), _folder_in_part(target)
-        if part != target.parts[1] or here == there or part not in layers:
+        if path.stem.endswith(("_test", "_bench")) or "testing" in path.parts + target.parts:
             continue
-        if path.stem.endswith("_test") or "testing" in (here, there):
-            continue
-        if here not in layers[part]:
-            found.append(f"{path}:{line}: the folder '{here}' is not in the table of {part}")
-        elif there not in layers[part][here]:
-            found.append(f"{path}:{line}: in {part}, '{here}' may not include '{there}'")
+        for part, allowed in layers.items():
+            reason = _inner_reason(part, allowed, path, target)
+            if reason:
+                found.append(f"{path}:{line}: {reason}")
     return found
+
+
+def _inner_reason(part: str, allowed: Mapping[str, set[str]], path: Path, target: Path) -> str:
+    inside = Path("src", part)
+    if not (path.is_relative_to(inside) and target.is_relative_to(inside)):
+        return ""
+    here, there = _folder_in(inside, path), _folder_in(inside, target)
+    if here == there:
+        return ""
+    if here not in allowed:
+        return f"the folder '{here}' is not in the table of {part}"
+    if there not in allowed[here]:
+        return f"in {part}, '{here}' may not include '{there}'"
+    return ""
 
 
 def circle_offences(root: Path) -> list[str]:
@@ -250,8 +271,9 @@ def _quoted_includes(root: Path) -> Iterator[tuple[Path, int, Path]]:
                 yield path, include.line, target
 
 
-def _folder_in_part(path: Path) -> str:
-    return path.parts[2] if len(path.parts) > 3 else ""
+def _folder_in(part: Path, path: Path) -> str:
+    parts = path.relative_to(part).parts
+    return parts[0] if len(parts) > 1 else ""
 
 
 def _module_graph(root: Path) -> Graph:

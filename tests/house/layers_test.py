@@ -149,10 +149,22 @@ def test_a_package_that_imports_its_modules_is_no_circle(plant: Plant) -> None:
     assert layers.circle_offences(plant(files)) == []
 
 
-INNER = {"verbs": {"wire": set(), "device": {"wire"}, "": {"device", "wire"}}}
-INNER_FILES = {"src/verbs/wire/packet.hpp": "", "src/verbs/device/engine.hpp": ""}
+INNER = {
+    "verbs": {"wire": set(), "device": {"wire"}, "": {"device", "wire"}},
+    "verbs/device": {"queues": set(), "ports": {"queues"}},
+}
+INNER_FILES = {
+    "src/verbs/wire/packet.hpp": "",
+    "src/verbs/device/engine.hpp": "",
+    "src/verbs/device/queues/ring.hpp": "",
+    "src/verbs/device/ports/port.hpp": "",
+}
 INNER_OFFENCES = {
     "upwards": ("src/verbs/wire/psn.cpp", '#include "verbs/device/engine.hpp"\n'),
+    "upwards inside a folder": (
+        "src/verbs/device/queues/ring.cpp",
+        '#include "verbs/device/ports/port.hpp"\n',
+    ),
     "from a folder without a line": ("src/verbs/odd/a.cpp", '#include "verbs/wire/packet.hpp"\n'),
 }
 
@@ -165,7 +177,10 @@ def test_an_include_inside_a_part_is_caught(plant: Plant, name: str, text: str) 
 
 
 def test_an_include_downwards_inside_a_part_is_allowed(plant: Plant) -> None:
-    files = {"src/verbs/device/run.cpp": '#include "verbs/wire/packet.hpp"\n'}
+    files = {
+        "src/verbs/device/run.cpp": '#include "verbs/wire/packet.hpp"\n',
+        "src/verbs/device/ports/port.cpp": '#include "verbs/device/queues/ring.hpp"\n',
+    }
 
     assert layers.inner_offences(plant({**INNER_FILES, **files}), INNER) == []
 
