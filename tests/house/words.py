@@ -76,6 +76,7 @@ RETIRED = (
     Retired("becomes? the truth", "commit"),
     Retired("keepers?", "supervisor"),
     Retired("contests?", "comparison"),
+    Retired("twins", "second copies"),
     Retired(r"paper 00[0-4]", "the paper's name"),
 )
 
