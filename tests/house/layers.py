@@ -61,7 +61,7 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "launch": {"errors", "toml"},
     "model": {"errors", "files", "results", "launch"},
     "tuning": {"errors", "files", "launch", "results"},
-    "plots": {"errors", "results"},
+    "plots": {"errors", "files", "results"},
     "report": {"errors", "files", "results", "plots", "tuning"},
     "testbed": {"errors", "toml", "launch"},
     "suite": {"errors", "files", "toml", "results", "launch", "report", "testbed"},

@@ -8,8 +8,11 @@ adds its command.  The first paragraph of a command's docstring is its example, 
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 import typer
@@ -42,6 +45,11 @@ GROUPS = ("model", "testbed", "rdma")
 FOR_DEVELOPERS: dict[str, str] = {"reproduce": "reproduce"}
 # A command below one that takes arguments of its own; it is found by its two words.
 BELOW: dict[str, str] = {"tune export": "tune_export"}
+
+# What typer says of words that nobody asked for.
+UNEXPECTED = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", re.DOTALL)
+# Set to anything, this shows where in Lanewise a fault is.
+TRACEBACK = "LANEWISE_TRACEBACK"
 
 # The class that all usage errors derive from has no public name in typer.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
@@ -96,7 +104,10 @@ def run(arguments: list[str]) -> int:
     translated, advice = translate(arguments)
     if advice:
         sys.stderr.write(f"lanewise: {advice}\n")
-    return max(run_one(words) for words in translated)
+    try:
+        return max(run_one(words) for words in translated)
+    except KeyboardInterrupt:
+        return complain("lanewise", "stopped", 130)
 
 
 def run_one(arguments: list[str]) -> int:
@@ -106,23 +117,21 @@ def run_one(arguments: list[str]) -> int:
     """
     below = " ".join(arguments[:2])
     if below in BELOW:
-        return execute(make_app_below(below), arguments[1:], f"lanewise {arguments[0]}", below)
+        return execute(make_app_below(below), arguments[1:], f"lanewise {arguments[0]}")
     asked = [word for word in arguments if not word.startswith("-")][:1]
     known = [word for word in asked if word in COMMANDS or word in FOR_DEVELOPERS]
     app = make_app(known) if known else make_app()
-    in_group = arguments[1:2] if known and known[0] in GROUPS else []
-    named = [word for word in in_group if not word.startswith("-")]
-    bare = not arguments or (arguments == known and known[0] in GROUPS)
-    return execute(app, [*arguments, "--help"] if bare else arguments, "lanewise", *known, *named)
+    bare = not arguments or (arguments == known and known[0] in (*GROUPS, "wavefront"))
+    return execute(app, [*arguments, "--help"] if bare else arguments, "lanewise")
 
 
-def execute(app: typer.Typer, arguments: list[str], program: str, *command: str) -> int:
-    """Run `app`, turning each expected failure into one line and a status."""
-    name = " ".join(["lanewise", *command])
+def execute(app: typer.Typer, arguments: list[str], program: str) -> int:
+    """Run `app`, turning each failure into one line and a status."""
+    command = typer.main.get_command(app)
+    name = name_of(command, arguments, program)
     try:
-        status = typer.main.get_command(app).main(
-            args=arguments, prog_name=program, standalone_mode=False
-        )
+        status = command.main(args=arguments, prog_name=program, standalone_mode=False)
+        sys.stdout.flush()
     except LanewiseError as error:
         for line in error.details:
             sys.stderr.write(f"  | {line}\n")
@@ -131,14 +140,63 @@ def execute(app: typer.Typer, arguments: list[str], program: str, *command: str)
         return complain(name, "stopped", 130)
     except USAGE_ERROR as error:
         return complain(name, usage_sentence(error, name), 2)
+    except OSError as error:
+        drop_output()
+        return complain(name, system_sentence(error), 1)
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        return complain(name, fault_sentence(error), 1)
     return status if isinstance(status, int) else 0
+
+
+def name_of(command: object, arguments: Sequence[str], program: str) -> str:
+    """Return the command that `arguments` name, such as lanewise suite app."""
+    words = [program]
+    for word in arguments:
+        below: Mapping[str, object] = getattr(command, "commands", {})
+        if word in below:
+            command = below[word]
+            words.append(word)
+        elif not word.startswith("-"):
+            break
+    return " ".join(words)
 
 
 def usage_sentence(error: Exception, name: str) -> str:
     """Return a usage error as one sentence with its remedy: a likely name, else the help."""
     say = getattr(error, "format_message", error.__str__)
     sentence = str(say()).rstrip(".")
-    return sentence if sentence.endswith(("?", ")")) else f"{sentence}; see {name} --help"
+    if found := UNEXPECTED.match(sentence):
+        return f"unexpected argument '{found[1]}'; see {name} --help"
+    helped = "Did you mean" in sentence or "Possible options" in sentence
+    return sentence if helped else f"{sentence}; see {name} --help"
+
+
+def system_sentence(error: OSError) -> str:
+    """Return a failure of the system as one sentence: what, where, and the remedy."""
+    where = str(error.filename) if error.filename else "the output"
+    remedies = {errno.ENOSPC: "free space there", errno.EACCES: "ask for the permission"}
+    remedy = remedies.get(error.errno or 0, "see that it can be read and written")
+    return f"{where}: {error.strerror or error}; {remedy}"
+
+
+def fault_sentence(error: Exception) -> str:
+    """Return a fault of Lanewise itself as one sentence."""
+    return (
+        f"a fault of Lanewise, {type(error).__name__}: {error}; "
+        f"report it with what {TRACEBACK}=1 in the environment prints"
+    )
+
+
+def drop_output() -> None:
+    """Forget what standard output could not take, so that nobody tries again at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
 
 
 def complain(name: str, sentence: str, status: int) -> int:

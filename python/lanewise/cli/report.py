@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from lanewise.errors import RequestError
+from lanewise.files.whole import write_whole
 
 FORMATS = ("html", "text", "csv", "parquet", "json")
 SUFFIXES = {".html": "html", ".txt": "text", ".csv": "csv", ".parquet": "parquet", ".json": "json"}
@@ -131,10 +132,7 @@ def write_text(text: str, output: str) -> None:
     if output in ("", STANDARD_OUTPUT):
         sys.stdout.write(text)
         return
-    from lanewise.results.export import whole_file
-
-    with whole_file(Path(output)) as part:
-        part.write_text(text, encoding="utf-8")
+    write_whole(Path(output), text)
 
 
 def write_rows(files: Sequence[Path], format_: str, output: str, *, summarised: bool) -> None:

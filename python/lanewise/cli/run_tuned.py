@@ -59,7 +59,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="--interleaved: print one J
 def register(app: typer.Typer) -> None:
     """Add the command `run` to `app`."""
     settings = {"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]}
-    app.command("run", context_settings=settings, no_args_is_help=True)(run_tuned)
+    app.command("run", context_settings=settings)(run_tuned)
 
 
 def run_tuned(

@@ -13,6 +13,7 @@ import typer
 
 from lanewise.cli.numbers import positive_count, share
 from lanewise.errors import RequestError, RunError
+from lanewise.files.whole import write_whole
 
 if TYPE_CHECKING:
     from lanewise.suite.scale import Curve, Plan
@@ -81,7 +82,7 @@ def application(
     else:
         show(plan, curves)
     if output is not None:
-        output.write_text(json.dumps(as_object(plan, curves), indent=1) + "\n", encoding="utf-8")
+        write_whole(output, json.dumps(as_object(plan, curves), indent=1) + "\n")
     if not any(curve.times_s for curve in curves):
         raise RunError(f"{command[0]} ran on no transport: {curves[0].why}")
 

@@ -69,9 +69,9 @@ class Exported:
 
 def write(wanted: Exported) -> None:
     """Write the rules and, where that is wanted, verify that the MPI obeys them."""
+    from lanewise.files.whole import write_whole
     from lanewise.tuning.emitters import emitter_named
     from lanewise.tuning.read import load
-    from lanewise.tuning.write import write_whole
 
     tuning = load(wanted.file)
     emitted = emitter_named(wanted.format).emit(tuning)

@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
         "allow_interspersed_args": False,
         "help_option_names": ["-h", "--help"],
     }
-    app.command("wavefront", context_settings=passing_on, no_args_is_help=True)(wavefront)
+    app.command("wavefront", context_settings=passing_on)(wavefront)
 
 
 def wavefront(words: Words = None) -> None:

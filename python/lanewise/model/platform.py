@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import pandas as pd
 
 from lanewise.errors import RequestError
 from lanewise.files.platform import load as load_platform
+from lanewise.files.whole import write_whole
 from lanewise.model.predict import Question, read_prediction
 from lanewise.model.program import PREDICT, ask
 from lanewise.results.records import SCHEMA_NAME, SCHEMA_VERSION
@@ -49,10 +49,7 @@ class Platform:
 
     def save(self, path: str | Path) -> None:
         """Write platform.json, whole or not at all."""
-        path = Path(path)
-        half = path.with_name(f"{path.name}.{os.getpid()}.part")
-        half.write_text(json.dumps(self.values, indent=1) + "\n", encoding="utf-8")
-        half.replace(path)
+        write_whole(Path(path), json.dumps(self.values, indent=1) + "\n")
 
     def predict(  # noqa: PLR0913
         self,

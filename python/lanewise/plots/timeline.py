@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from lanewise.files.whole import whole_file
 from lanewise.plots.style import COLOURS, PANEL_WIDTH_IN, SOFT, house_style
 from lanewise.results.quantity import time_tick
 
@@ -77,17 +78,9 @@ def messages(work: Iterable[Work]) -> list[tuple[Work, Work]]:
 
 
 def save_drawing(figure: Figure, path: Path) -> None:
-    """Write a figure as SVG to `path`, beside it first and then in its place.
-
-    Raises OSError where it cannot be written.
-    """
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with house_style():
-            figure.savefig(part, format="svg", metadata={"Date": None})
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    """Write a figure as SVG to `path`, whole or not at all."""
+    with whole_file(path) as part, house_style():
+        figure.savefig(part, format="svg", metadata={"Date": None})
 
 
 def _draw_bar(panel: Axes, one: Work) -> None:

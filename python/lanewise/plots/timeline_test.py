@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lanewise.errors import RequestError
 from lanewise.plots.timeline import Work, draw_timeline, messages, save_drawing
 
 TWO_MESSAGES = [
@@ -48,7 +49,7 @@ def test_no_work_at_all_can_be_drawn() -> None:
 def test_a_drawing_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     figure = draw_timeline("Two messages", 2, TWO_MESSAGES)
 
-    with pytest.raises(OSError, match="drawing"):
+    with pytest.raises(RequestError, match="drawing"):
         save_drawing(figure, tmp_path / "none" / "drawing.svg")
 
     assert list(tmp_path.iterdir()) == []

@@ -239,7 +239,7 @@ def test_the_command_to_measure_again_is_that_of_the_launcher(tmp_path: Path) ->
 def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     samples = specimen.write(tmp_path / "a.jsonl", specimen.records())
 
-    with pytest.raises(RequestError, match="name another -o"):
+    with pytest.raises(RequestError, match="name a file in a folder"):
         write_report([samples], tmp_path / "missing" / "report.html")
 
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
@@ -249,7 +249,7 @@ def test_a_page_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
     samples = specimen.write(tmp_path / "a.jsonl", specimen.records())
     (tmp_path / "report.html").mkdir()
 
-    with pytest.raises(RequestError, match="name another -o"):
+    with pytest.raises(RequestError, match="name a file in a folder"):
         write_report([samples], tmp_path / "report.html")
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "report.html"]

@@ -9,7 +9,6 @@ written beside its place and moved there, so that a failure leaves no half page.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -21,6 +20,7 @@ from plotly.offline import get_plotlyjs
 
 from lanewise import __version__
 from lanewise.errors import RequestError
+from lanewise.files.whole import write_whole
 from lanewise.report.cautions import page_cautions
 from lanewise.report.decisions import NO_DECISIONS, Decisions, decisions_of, schema_of
 from lanewise.report.figures import Json, figures_of
@@ -51,7 +51,7 @@ def write_report(paths: Sequence[Path], output: Path) -> Page:
     if not runs:
         raise RequestError("a report needs samples; name a file of `lanewise measure` too")
     figures = figures_of(runs)
-    _replace(output, render_page(runs, figures, decisions_of(concluded)))
+    write_whole(output, render_page(runs, figures, decisions_of(concluded)))
     curves = sum(len(figure["curves"]) for figure in figures if figure["kind"] == "curves")
     return Page(output, len(figures), curves)
 
@@ -93,14 +93,3 @@ def _embedded(data: object) -> Markup:
     """Return JSON that cannot end the script element it stands in, whatever a name contains."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
-
-
-def _replace(output: Path, text: str) -> None:
-    beside = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(output)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        reason = error.strerror or "it is not a file"
-        raise RequestError(f"cannot write {output}: {reason}; name another -o") from error

@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
-from lanewise.errors import RequestError, RunError
+from lanewise.errors import RequestError
+from lanewise.files.whole import whole_file
 
 
 def summary(frame: pd.DataFrame) -> pd.DataFrame:
@@ -29,35 +26,6 @@ def repetitions(frame: pd.DataFrame) -> pd.DataFrame:
     )
     long.insert(len(keys), "repetition", long.groupby(level=0).cumcount())
     return long.reset_index(drop=True)
-
-
-@contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give a path to write to that becomes `path` when all went well, so no half file is left.
-
-    Raises RequestError where the folder cannot be written to, RunError where the disk is full.
-    """
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise RequestError(f"{path} cannot be written: {error.strerror}") from None
-    os.close(handle)
-    part = Path(name)
-    try:
-        yield part
-        part.chmod(0o666 & ~current_umask())
-        part.replace(path)
-    except OSError as error:
-        raise RunError(f"{path} could not be written: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def current_umask() -> int:
-    """Return this process's umask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def write_csv(frame: pd.DataFrame, target: str) -> None:

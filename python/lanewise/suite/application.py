@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 
 from lanewise.errors import RequestError, RunError
+from lanewise.files.whole import write_whole
 from lanewise.suite import scale
 from lanewise.suite.start import Ranks
 from lanewise.suite.transport import Transport
@@ -63,7 +64,7 @@ def run(ranks: Ranks, path: Path) -> None:
     for _ in range(RUNS):
         for count in plan.ranks:
             times[count].append(scale.run_once(plan, ranks.transport, count))
-    path.write_text(json.dumps({str(count): found for count, found in times.items()}) + "\n")
+    write_whole(path, json.dumps({str(count): found for count, found in times.items()}) + "\n")
 
 
 def read(paths: list[Path]) -> dict[int, list[float]]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -16,6 +15,7 @@ from plotly.offline import get_plotlyjs
 
 from lanewise import __version__, report
 from lanewise.errors import RequestError
+from lanewise.files.whole import write_whole
 from lanewise.report.labels import mpi_name
 from lanewise.results.cautions import context_cautions
 from lanewise.results.quantity import size_text
@@ -53,13 +53,7 @@ def write_page(folder: Path, known: state.State) -> Written:
     if not drawn:
         raise RequestError(f"{folder} has no samples yet; no transport that starts was measured")
     output = folder / FILE
-    beside = output.with_name(f".{FILE}.{os.getpid()}")
-    try:
-        beside.write_text(rendered(known, runs, pooled, drawn), encoding="utf-8")
-        beside.replace(output)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise RequestError(f"cannot write {output}: {error.strerror}") from error
+    write_whole(output, rendered(known, runs, pooled, drawn))
     return Written(output, len(drawn))
 
 

@@ -9,7 +9,6 @@ Its schema is schema/suite.schema.json.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.files.schemas import object_in, require
+from lanewise.files.whole import write_whole
 
 SCHEMA_NAME = "lanewise-suite"
 SCHEMA_VERSION = 2
@@ -71,13 +71,7 @@ class State:
 def save(state: State, folder: Path) -> None:
     """Write the state beside its place and move it there."""
     values = {"schema": SCHEMA_NAME, "version": SCHEMA_VERSION, **asdict(state)}
-    beside = folder / f".{FILE}.{os.getpid()}"
-    try:
-        beside.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-        beside.replace(folder / FILE)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise RequestError(f"cannot write {folder / FILE}: {error.strerror}") from error
+    write_whole(folder / FILE, json.dumps(values, indent=1) + "\n")
 
 
 def load(folder: Path) -> State:

@@ -19,8 +19,8 @@ from pathlib import Path
 from lanewise import __version__
 from lanewise.errors import RunError
 from lanewise.files.schemas import object_in, require
+from lanewise.files.whole import write_whole
 from lanewise.results.intervals import REPETITIONS_MIN, ratio_interval
-from lanewise.tuning.write import write_whole
 
 SCHEMA = "lanewise-interleaved"
 SCHEMA_BEFORE = "lanewise-turns"

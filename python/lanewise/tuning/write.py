@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lanewise.errors import RunError
+from lanewise.files.whole import write_whole
 from lanewise.tuning.content import (
     SCHEMA_NAME,
     SCHEMA_VERSION,
@@ -26,26 +24,6 @@ from lanewise.tuning.content import (
 def save(tuning: Tuning, path: Path) -> None:
     """Write a tuning file in place of what is there; RunError where it cannot be written."""
     write_whole(path, json.dumps(values_of(tuning), indent=1) + "\n")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file under a temporary name and rename it; RunError where that fails."""
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as file:
-            file.write(text)
-        Path(file.name).chmod(0o666 & ~current_umask())
-        Path(file.name).replace(path)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}; name another") from None
-
-
-def current_umask() -> int:
-    """Return the mask that new files get; there is no other way to ask than to set it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def values_of(tuning: Tuning) -> dict[str, Any]:

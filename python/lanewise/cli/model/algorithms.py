@@ -14,7 +14,7 @@ import typer
 
 from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import positive_count
-from lanewise.errors import RequestError, RunError
+from lanewise.errors import RequestError
 from lanewise.model.schedule import (
     SCHEDULE,
     Algorithm,
@@ -163,8 +163,5 @@ def draw(title: str, ranks: int, messages: Sequence[Message], path: Path) -> str
     from lanewise.plots.timeline import save_drawing
 
     arrows = [Arrow(one.begin, one.sender, one.receiver, one.message_bytes) for one in messages]
-    try:
-        save_drawing(draw_messages(title, ranks, arrows), path)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+    save_drawing(draw_messages(title, ranks, arrows), path)
     return f"{path}  {title}"

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from lanewise.cli.native_options import NativeOptions
-from lanewise.errors import RequestError, RunError
+from lanewise.errors import RequestError
 from lanewise.model.predict import Prediction, read_prediction
 from lanewise.model.program import PREDICT, ask
 from lanewise.results.quantity import size_text, time_text
@@ -110,8 +110,5 @@ def draw(prediction: Prediction, path: Path) -> str:
     total = time_text(candidate.predicted_s[0])
     title = f"{prediction.collective}, {candidate.name}, {size}, {prediction.ranks} ranks: {total}"
     work = [Work(one.what, one.rank, one.peer, one.begin_s, one.end_s) for one in prediction.spans]
-    try:
-        save_drawing(draw_timeline(title, prediction.ranks, work), path)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+    save_drawing(draw_timeline(title, prediction.ranks, work), path)
     return f"{path}  {title}"

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from lanewise.errors import RequestError
+from lanewise.files.whole import write_whole
 from lanewise.launch import paths as path_files
 
 
@@ -44,10 +45,7 @@ def discover(
     if output is None:
         sys.stdout.write(text)
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise RequestError(f"{output} cannot be written: {error.strerror}") from None
+    write_whole(output, text)
 
 
 def _rails(words: list[str]) -> dict[str, str]:

@@ -23,7 +23,7 @@ Program = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the command `protect` to `app`."""
     settings = {"allow_interspersed_args": False}
-    app.command("protect", context_settings=settings, no_args_is_help=True)(protect)
+    app.command("protect", context_settings=settings)(protect)
 
 
 def protect(

@@ -29,7 +29,7 @@ Program = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the command `run` to `app`."""
     passing_on = {"ignore_unknown_options": False, "allow_interspersed_args": False}
-    app.command("run", context_settings=passing_on, no_args_is_help=True)(run_on_device)
+    app.command("run", context_settings=passing_on)(run_on_device)
 
 
 def run_on_device(

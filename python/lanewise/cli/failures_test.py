@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whatever goes wrong ends in one line that names the command, and in the right status."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lanewise.cli import doctor, run
+from lanewise.results import specimen
+
+Capture = pytest.CaptureFixture[str]
+
+
+def one_line(capsys: Capture) -> str:
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    return shown.err.rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        ("run", "lanewise run: no program; "),
+        ("rdma run", "lanewise rdma run: no program; "),
+        ("rdma protect", "lanewise rdma protect: no program; "),
+        ("suite app", "lanewise suite app: Missing argument"),
+        ("model zork", "lanewise model: No such command 'zork'; see lanewise model --help"),
+        ("doctor zork", "lanewise doctor: unexpected argument 'zork'; see lanewise doctor --help"),
+    ],
+)
+def test_a_command_that_is_incomplete_or_too_long_gets_one_line(
+    command: str, complaint: str, capsys: Capture
+) -> None:
+    assert run(command.split()) == 2
+
+    assert one_line(capsys).startswith(complaint)
+
+
+def test_sweeps_without_a_command_show_the_help(capsys: Capture) -> None:
+    assert run(["wavefront"]) == 0
+
+    assert capsys.readouterr().out.startswith("Example:\n  $ lanewise wavefront")
+
+
+@pytest.mark.parametrize(
+    "command", [["--version"], ["report", "--format", "text", "{file}"], ["report", "-h"]]
+)
+def test_a_full_disk_under_the_output_gets_one_line(command: list[str], tmp_path: Path) -> None:
+    path = specimen.write(tmp_path / "samples.jsonl", specimen.records())
+    line = [sys.executable, "-m", "lanewise", *(word.format(file=path) for word in command)]
+
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "the output: No space left on device; free space there" in done.stderr
+
+
+def test_a_reader_that_stops_early_ends_the_command_without_a_word(tmp_path: Path) -> None:
+    path = specimen.write(tmp_path / "samples.jsonl", specimen.records())
+    reading, writing = os.pipe()
+    os.close(reading)
+    line = [sys.executable, "-m", "lanewise", "report", "--format", "csv", "--raw", str(path)]
+
+    done = subprocess.run(line, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_an_interrupt_ends_with_its_status(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(doctor, "register", interrupted)
+
+    assert run(["doctor"]) == 130
+    assert one_line(capsys) == "lanewise: stopped"
+
+
+def test_a_fault_of_our_own_is_one_line_that_says_how_to_report_it(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_arguments: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("lanewise.testbed.bed.beds", broken)
+
+    assert run(["testbed", "status"]) == 1
+    assert one_line(capsys) == (
+        "lanewise testbed status: a fault of Lanewise, ZeroDivisionError: division by zero; "
+        "report it with what LANEWISE_TRACEBACK=1 in the environment prints"
+    )

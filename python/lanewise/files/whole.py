@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write a file whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from lanewise.errors import RequestError, RunError
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a path to write to that becomes `path` when all went well, so no half file is left.
+
+    A link is followed.  What is no regular file, such as /dev/stdout or a pipe, is written to as it
+    is, never replaced.  Raises RequestError where the folder cannot be written to, RunError where
+    the disk is full.
+    """
+    if path.is_dir():
+        raise RequestError(f"{path} is a folder; name a file in it")
+    as_it_is = path.exists() and not path.is_file()
+    target = path if as_it_is else path.resolve()
+    part = target if as_it_is else _beside(target, path)
+    try:
+        yield part
+        if not as_it_is:
+            part.chmod(0o666 & ~current_umask())
+            part.replace(target)
+    except OSError as error:
+        raise RunError(
+            f"{path} could not be written: {error.strerror}; free space there or name another"
+        ) from None
+    finally:
+        if not as_it_is:
+            part.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write `text` to a file in place of what is there."""
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def current_umask() -> int:
+    """Return this process's umask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _beside(target: Path, named: Path) -> Path:
+    """Return a new empty file in the folder of `target`."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise RequestError(
+            f"{named} cannot be written: {error.strerror}; name a file in a folder that can"
+        ) from None
+    os.close(handle)
+    return Path(name)

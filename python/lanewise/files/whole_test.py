@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files appear whole or not at all, and nothing but a regular file is ever replaced."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import RequestError, RunError
+from lanewise.files.whole import whole_file, write_whole
+
+
+def test_a_file_that_fails_half_way_leaves_the_old_one_and_nothing_beside_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "out.json"
+    path.write_text("old")
+
+    refused = pytest.raises(RunError, match=r"out\.json could not be written: No space left")
+    with refused, whole_file(path) as part:
+        part.write_text("half")
+        raise OSError(28, os.strerror(28))
+
+    assert path.read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["out.json"]
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    got: list[str] = []
+    reader = threading.Thread(target=lambda: got.append(path.read_text()))
+    reader.start()
+
+    write_whole(path, "text")
+    reader.join()
+
+    assert got == ["text"]
+    assert path.is_fifo()
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "latest").symlink_to("first.json")
+
+    write_whole(tmp_path / "latest", "text")
+
+    assert (tmp_path / "latest").is_symlink()
+    assert (tmp_path / "first.json").read_text() == "text"
+
+
+@pytest.mark.parametrize("name", [".", "no/such/file.json"])
+def test_what_cannot_be_a_file_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(RequestError):
+        write_whole(tmp_path / name, "text")
