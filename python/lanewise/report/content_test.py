@@ -249,7 +249,7 @@ def test_a_page_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
     samples = specimen.write(tmp_path / "a.jsonl", specimen.records())
     (tmp_path / "report.html").mkdir()
 
-    with pytest.raises(RequestError, match="name a file in a folder"):
+    with pytest.raises(RequestError, match="name a file in it"):
         write_report([samples], tmp_path / "report.html")
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "report.html"]
