@@ -15,6 +15,7 @@ from typing import Any
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch.native import find_program
+from lanewise.launch.packages import not_found
 
 PROGRAM = "lanewise-wavefront"
 MATRICES = ("data", "zb", "zv", "zu", "zr", "zz")
@@ -81,7 +82,7 @@ def disk_rate(folder: Path, seconds: int) -> float:
     Direct requests of one mebibyte, eight in flight: the fastest known way.
     """
     if shutil.which("fio") is None:
-        raise RunError("fio is missing, the yardstick of the disk; apt-get install fio")
+        raise RunError(f"{not_found('fio')}; the rate of the disk is measured with it")
     path = folder / "fio.data"
     line = [
         "fio", "--name=mixed", f"--filename={path}", "--size=1G", "--rw=rw", "--rwmixread=86",

@@ -6,12 +6,14 @@
  * memory while many iterations, each one wave, follow each other down the
  * rows; the data end up bit for bit as the sequential loop would leave them.
  *
+ *     double omega = 1.9;
  *     lw_wavefront *store = NULL;
+ *     lw_wavefront_outcome outcome = {0};
  *     lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
  *     options.iterations = 500;
  *     options.memory_bytes = 2ull << 30;
  *     lw_status status = lw_wavefront_open("problem", NULL, NULL, &store);
- *     if (status == LW_OK) status = lw_wavefront_run(store, "sor", &omega, 1, &options, &report);
+ *     if (status == LW_OK) status = lw_wavefront_run(store, "sor", &omega, 1, &options, &outcome);
  *     lw_wavefront_close(store);
  *
  * A program that is killed at any moment loses at most the current pass over

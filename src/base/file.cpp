@@ -2,16 +2,25 @@
 
 #include "base/file.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 namespace lanewise {
+namespace {
+
+constexpr int links_max = 40; /* as many as Linux follows */
+
+}  // namespace
 
 Result<std::string> read_file(const std::string& path) {
     const auto failure = [&path] {
-        return Failure{LW_ERR_IO, path + " cannot be read: " + std::strerror(errno)};
+        const auto status = errno == ENOENT ? LW_ERR_NOT_FOUND : LW_ERR_IO;
+        return Failure{status, path + " cannot be read: " + std::strerror(errno)};
     };
     const auto close = [](std::FILE *file) { std::fclose(file); };
     const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rbe"), close);
@@ -24,6 +33,35 @@ Result<std::string> read_file(const std::string& path) {
     }
     if (std::ferror(file.get())) return failure();
     return content;
+}
+
+WritingPlace place_to_write(const std::string& path) {
+    namespace fs = std::filesystem;
+    std::error_code unknown;
+    const bool regular = fs::is_regular_file(path, unknown) || !fs::exists(path, unknown);
+    if (!regular) return {path, path};
+    fs::path target = path;
+    for (int links = 0; links < links_max && fs::is_symlink(target, unknown); ++links) {
+        target = target.parent_path() / fs::read_symlink(target, unknown);
+    }
+    return {target.string() + "." + std::to_string(getpid()) + ".part", target.string()};
+}
+
+Outcome write_file(const std::string& path, const std::string& content) {
+    const auto place = place_to_write(path);
+    const auto failure = [&] {
+        const Failure reason{LW_ERR_IO, path + " cannot be written: " + std::strerror(errno)};
+        if (!place.as_it_is()) std::remove(place.beside.c_str());
+        return reason;
+    };
+    std::FILE *file = std::fopen(place.beside.c_str(), "wbe");
+    if (!file) return failure();
+    const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
+    const bool closed = std::fclose(file) == 0;
+    if (!written || !closed) return failure();
+    if (!place.as_it_is() && std::rename(place.beside.c_str(), place.target.c_str()) != 0)
+        return failure();
+    return Done{};
 }
 
 }  // namespace lanewise

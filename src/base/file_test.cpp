@@ -4,6 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <thread>
 
 namespace lanewise {
 namespace {
@@ -21,6 +25,60 @@ TEST(ReadFile, NamesTheFileAndTheReason) {
     EXPECT_EQ(read_file("/nowhere/f").failure().sentence,
               "/nowhere/f cannot be read: No such file or directory");
     EXPECT_EQ(read_file("/").failure().sentence, "/ cannot be read: Is a directory");
+}
+
+TEST(ReadFile, TellsAFileThatIsNotThereFromOneThatCannotBeRead) {
+    EXPECT_EQ(read_file("/nowhere/f").failure().status, LW_ERR_NOT_FOUND);
+    EXPECT_EQ(read_file("/").failure().status, LW_ERR_IO);
+}
+
+class WriteFile : public ::testing::Test {
+  protected:
+    WriteFile() {
+        char name[] = "/tmp/lanewise-file-test-XXXXXX";
+        folder_ = mkdtemp(name);
+    }
+    ~WriteFile() override { std::filesystem::remove_all(folder_); }
+    std::string folder_;
+};
+
+TEST_F(WriteFile, ReplacesAFileAndLeavesNothingBesideIt) {
+    ASSERT_TRUE(write_file(folder_ + "/f", "old"));
+    ASSERT_TRUE(write_file(folder_ + "/f", "new"));
+
+    EXPECT_EQ(*read_file(folder_ + "/f"), "new");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(WriteFile, FollowsALink) {
+    std::filesystem::create_symlink("first", folder_ + "/latest");
+
+    ASSERT_TRUE(write_file(folder_ + "/latest", "text"));
+
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ + "/latest"));
+    EXPECT_EQ(*read_file(folder_ + "/first"), "text");
+}
+
+TEST_F(WriteFile, WritesToAPipeAndLeavesItAPipe) {
+    const auto pipe = folder_ + "/pipe";
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    std::string got;
+    std::thread reader([&] { got = *read_file(pipe); });
+
+    const auto written = write_file(pipe, "text");
+    reader.join();
+
+    EXPECT_TRUE(written);
+    EXPECT_EQ(got, "text");
+    EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST_F(WriteFile, NamesTheReasonOfAFullDisk) {
+    const auto written = write_file("/dev/full", "text");
+
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.failure().sentence, "/dev/full cannot be written: No space left on device");
+    EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
 }  // namespace

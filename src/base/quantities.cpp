@@ -120,4 +120,9 @@ std::string repetitions_text(Repetitions repetitions) {
                                               : least + ":" + std::to_string(repetitions.max);
 }
 
+std::string counted(std::uint64_t count, const std::string& what) {
+    const char *ending = count == 1 ? "" : what.ends_with('s') ? "es" : "s";
+    return std::to_string(count) + " " + what + ending;
+}
+
 }  // namespace lanewise

@@ -36,4 +36,7 @@ std::string duration_text(double duration_s);
 std::string share_text(double share);
 std::string repetitions_text(Repetitions repetitions);
 
+/* "1 point" and "2 points"; "pass" becomes "passes". */
+std::string counted(std::uint64_t count, const std::string& what);
+
 }  // namespace lanewise

@@ -68,5 +68,11 @@ TEST(RepetitionCounts, AreOneNumberOrARange) {
     }
 }
 
+TEST(Counted, OneIsSingular) {
+    EXPECT_EQ(counted(1, "point"), "1 point");
+    EXPECT_EQ(counted(0, "point"), "0 points");
+    EXPECT_EQ(counted(2, "pass"), "2 passes");
+}
+
 }  // namespace
 }  // namespace lanewise

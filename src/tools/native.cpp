@@ -4,7 +4,9 @@
 // subcommand, or through a link that has the name, such as lanewise-measure. A subcommand that
 // needs no MPI never starts it, and links with it for a millisecond more at its start.
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 
 #include "tools/subcommands.hpp"
@@ -55,6 +57,15 @@ std::string_view name_of_link(std::string_view path) {
     return path.starts_with(prefix) ? path.substr(prefix.size()) : path;
 }
 
+/* The status of a subcommand, which fails if standard output did not take all that it printed. */
+int printed(const Subcommand& subcommand, int status) {
+    if (status != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return status;
+    std::fprintf(stderr, "lanewise-%.*s: the output cannot be written: %s; free space there\n",
+                 static_cast<int>(subcommand.name.size()), subcommand.name.data(),
+                 std::strerror(errno));
+    return 1;
+}
+
 void print_subcommands(std::FILE *stream) {
     std::fputs("usage: lanewise-native SUBCOMMAND [OPTION...]; --help after it lists options\n\n",
                stream);
@@ -68,9 +79,9 @@ void print_subcommands(std::FILE *stream) {
 
 int main(int argc, char **argv) {
     if (const auto *linked = argc > 0 ? find(name_of_link(argv[0])) : nullptr)
-        return linked->main(argc, argv);
+        return printed(*linked, linked->main(argc, argv));
     const std::string_view first = argc > 1 ? argv[1] : "";
-    if (const auto *named = find(first)) return named->main(argc - 1, argv + 1);
+    if (const auto *named = find(first)) return printed(*named, named->main(argc - 1, argv + 1));
     const bool asked = first == "--help" || first == "-h";
     if (!asked && argc > 1)
         std::fprintf(stderr, "lanewise-native: unknown subcommand \"%s\"\n", argv[1]);

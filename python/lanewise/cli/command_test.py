@@ -2,6 +2,7 @@
 """The command as a person meets it, without launching anything."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import lanewise
-from lanewise.cli import BELOW, COMMANDS, run
+from lanewise.cli import BELOW, COMMANDS, run, wavefront
 from lanewise.results import specimen
 
 Capture = pytest.CaptureFixture[str]
@@ -58,6 +59,26 @@ def test_a_summary_of_a_command_fits_its_line(arguments: list[str], capsys: Capt
     shown = capsys.readouterr().out.splitlines()
     assert not [line for line in shown if line.endswith("...") and not line.startswith("Usage")]
     assert max(map(len, shown)) <= 80
+
+
+WAVEFRONT = [f"wavefront {name}" for name in wavefront.COMMANDS]
+TESTBED = [f"testbed {name}" for name in ("check", "up", "run", "fault", "status", "down")]
+
+
+@pytest.mark.parametrize(
+    "name", [*COMMANDS, *BELOW_GROUPS, *BELOW, *WAVEFRONT, *TESTBED, "suite app", "reproduce"]
+)
+def test_help_says_what_a_value_is_and_fits_eighty_columns(
+    name: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    assert run([*name.split(), "--help"]) == 0
+
+    shown = capsys.readouterr().out
+    assert not re.findall(r"<\w+>|\[x[<>]|\{[a-zA-Z]+\}\.\.\.|\[-- ", shown)
+    assert re.search(rf"^Usage: lanewise {name} \[OPTIONS\]", shown, re.MULTILINE)
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_the_version_is_that_of_the_file(capsys: Capture) -> None:

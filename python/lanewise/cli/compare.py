@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from lanewise.cli.numbers import positive_number, share
+from lanewise.cli.numbers import counted, positive_number, share
 from lanewise.results.quantity import size_text
 from lanewise.results.read import load
 from lanewise.results.table import line, microseconds
@@ -26,13 +26,19 @@ def register(app: typer.Typer) -> None:
 
 
 def compare_files(
-    first: Path = typer.Argument(..., metavar="A", help="The run to compare with."),
-    second: Path = typer.Argument(..., metavar="B", help="The run that is judged."),
+    first: Path = typer.Argument(
+        ..., metavar="A", help="Samples of the run to compare with (.jsonl)."
+    ),
+    second: Path = typer.Argument(
+        ..., metavar="B", help="Samples of the run that is judged (.jsonl)."
+    ),
     fail_if_slower: str = typer.Option(
-        "", metavar="5%", help="End with status 1 if B is slower by more, significantly."
+        "",
+        metavar="SHARE",
+        help="End with status 1 if B is significantly slower than A by more than this, such as 5%.",
     ),
     confidence: str = typer.Option(
-        "0.95", metavar="P", help="Confidence of each ratio's interval (default: 0.95)."
+        "95%", metavar="SHARE", help="Confidence level of each ratio's interval (default: 95%)."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
@@ -47,7 +53,7 @@ def compare_files(
     from lanewise.results.compare import compare, slower
 
     limit = share("--fail-if-slower", fail_if_slower) if fail_if_slower else math.inf
-    found = compare(load(first), load(second), positive_number("--confidence", confidence, "0.95"))
+    found = compare(load(first), load(second), confidence_of(confidence))
     typer.echo(json.dumps(as_object(found)) if as_json else "\n".join(text_of(found)))
     losers = slower(found.ratios, limit)
     if losers:
@@ -57,6 +63,13 @@ def compare_files(
             f"lanewise compare: slower by more than {fail_if_slower}: {names}{more}", err=True
         )
         raise typer.Exit(1)
+
+
+def confidence_of(text: str) -> float:
+    """Return a confidence as a fraction; one that is out of range is refused where it is used."""
+    if text.endswith("%"):
+        return share("--confidence", text)
+    return positive_number("--confidence", text, "95%")
 
 
 def as_object(found: Comparison) -> dict[str, object]:
@@ -75,11 +88,13 @@ def text_of(found: Comparison) -> list[str]:
     lines: list[str] = []
     for overall in found.overall:
         ratios = [ratio for ratio in found.ratios if ratio.operation == overall.operation]
-        lines += [f"# {overall.operation}, {ratios[0].ranks} ranks", heading(ratios[0])]
+        lines += [f"# {overall.operation}, {counted(ratios[0].ranks, 'rank')}", heading(ratios[0])]
         lines += [row(ratio) for ratio in ratios]
         lines += [summary(overall), ""]
     if found.only_first or found.only_second:
-        lines.append(f"# only in A: {found.only_first} points, only in B: {found.only_second}")
+        lines.append(
+            f"# only in A: {counted(found.only_first, 'point')}, only in B: {found.only_second}"
+        )
         return lines
     return lines[:-1]
 
@@ -102,8 +117,8 @@ def row(ratio: Ratio) -> str:
 def summary(overall: Overall) -> str:
     """Return the line below an operation's table."""
     return (
-        f"# over {overall.pairs} points: B/A {ratio_text(overall.ratio)} (geometric mean), "
-        f"signed-rank p {probability(overall.p_value)}"
+        f"# over {counted(overall.pairs, 'point')}: B/A {ratio_text(overall.ratio)} "
+        f"(geometric mean), signed-rank p {probability(overall.p_value)}"
     )
 
 

@@ -87,6 +87,15 @@ def state_default(option: Any) -> None:
         option.help = f"{text.rstrip('.')} (default: {option.default})."
 
 
+def usage_of(argument: Any) -> str:
+    """Return an argument as the usage line shows it; what may be left out is in brackets."""
+    name = str(argument.metavar or argument.name.upper()).strip("[]")
+    if name.endswith("..."):
+        return name
+    word = name + ("..." if argument.nargs == -1 else "")
+    return word if argument.required else f"[{word}]"
+
+
 class ExampleCommand(TyperCommand):
     """A command whose help opens with its example, and has its options in groups."""
 
@@ -100,6 +109,11 @@ class ExampleCommand(TyperCommand):
         """Write the example, then the usual help."""
         formatter.write(example_block(self.example))
         super().format_help(ctx, formatter)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line, such as FILE, [NAME] and OPERATION..."""
+        arguments = [one for one in self.get_params(ctx) if one.param_type_name == "argument"]
+        return ["[OPTIONS]", *map(usage_of, arguments)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then one block for each group of options."""

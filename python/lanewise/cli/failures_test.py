@@ -42,6 +42,43 @@ def test_a_command_that_is_incomplete_or_too_long_gets_one_line(
     assert one_line(capsys).startswith(complaint)
 
 
+@pytest.mark.parametrize(
+    ("command", "package"),
+    [
+        ("rdma run -- ib_send_lat", "perftest"),
+        ("rdma protect -- ibv_devinfo", "ibverbs-utils"),
+        ("suite app -- lmp", "lammps"),
+    ],
+)
+def test_a_program_that_is_missing_is_named_with_its_package(
+    command: str, package: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert run(command.split()) == 2
+
+    program = command.split()[-1]
+    assert one_line(capsys).endswith(
+        f"no program '{program}'; install it with: apt-get install {package}"
+    )
+
+
+@pytest.mark.parametrize("option", ["--failback-delay", "--retry-window"])
+@pytest.mark.parametrize("text", ["3", "0", "500ms", "1min"])
+def test_a_time_of_protect_is_a_duration_as_everywhere(
+    option: str, text: str, capsys: Capture
+) -> None:
+    assert run(["rdma", "protect", option, text, "--", "no-such-program"]) == 2
+
+    assert "no program 'no-such-program'" in one_line(capsys)
+
+
+def test_a_time_of_protect_that_is_none_is_refused(capsys: Capture) -> None:
+    assert run(["rdma", "protect", "--failback-delay", "soon", "--", "true"]) == 2
+
+    assert "--failback-delay soon is no duration; write 1s or 500ms" in one_line(capsys)
+
+
 def test_sweeps_without_a_command_show_the_help(capsys: Capture) -> None:
     assert run(["wavefront"]) == 0
 

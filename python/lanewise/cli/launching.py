@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lanewise.cli.example import LAUNCH
-from lanewise.cli.numbers import positive_count, positive_number
+from lanewise.cli.numbers import duration_s, positive_count, positive_number
 from lanewise.cli.shared_options import option, with_options
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice, choose
@@ -50,7 +50,7 @@ LauncherName = Annotated[
     typer.Option(
         "--launcher",
         metavar="|".join(LAUNCHERS),
-        help="What starts the ranks (default: that of the job, else the first installed).",
+        help="Launcher that starts the ranks (default: that of the job, else the first installed).",
         rich_help_panel=LAUNCH,
     ),
 ]
@@ -59,7 +59,7 @@ TransportName = Annotated[
     typer.Option(
         "--transport",
         metavar="NAME|FILE",
-        help="A transport that suite --list names, or a file (default: the MPI's choice).",
+        help="Transport, by a name of suite --list, or a file (default: the MPI's choice).",
         rich_help_panel=LAUNCH,
     ),
 ]
@@ -87,7 +87,7 @@ LauncherArguments = Annotated[
     typer.Option(
         "--launcher-args",
         metavar="TEXT",
-        help="More arguments for the launcher.",
+        help="Further arguments for the launcher.",
         rich_help_panel=LAUNCH,
     ),
 ]
@@ -102,7 +102,7 @@ Rate = Annotated[
     typer.Option(
         "--smpi-rate",
         metavar="BYTES/S",
-        help="smpi: rate of each host's link (default: 125e6).",
+        help="smpi: rate of each host's link in bytes per second (default: 125e6).",
         rich_help_panel=LAUNCH,
     ),
 ]
@@ -110,8 +110,8 @@ Latency = Annotated[
     str,
     typer.Option(
         "--smpi-latency",
-        metavar="S",
-        help="smpi: latency of each host's link (default: 10us).",
+        metavar="TIME",
+        help="smpi: latency of each host's link, one way (default: 10us).",
         rich_help_panel=LAUNCH,
     ),
 ]
@@ -119,7 +119,7 @@ Speeds = Annotated[
     str,
     typer.Option(
         "--smpi-speeds",
-        metavar="F,...",
+        metavar="FLOPS,...",
         help="smpi: speeds of the hosts in flop/s (default: 1e9).",
         rich_help_panel=LAUNCH,
     ),
@@ -134,7 +134,7 @@ with_launch_options = with_options(
         option("hostfile", Hostfile, ""),
         option("launcher_args", LauncherArguments, ""),
         option("smpi_rate", Rate, "125e6"),
-        option("smpi_latency", Latency, "10e-6"),
+        option("smpi_latency", Latency, "10us"),
         option("smpi_speeds", Speeds, "1e9"),
         option("print_command", PrintCommand, False),
         option("quiet", Quiet, False),
@@ -224,7 +224,7 @@ def cluster_of(values: Mapping[str, Any]) -> Cluster:
     option, speeds = "--smpi-speeds", values["smpi_speeds"]
     return Cluster(
         rate_bytes_per_s=positive_number("--smpi-rate", values["smpi_rate"], "125e6"),
-        latency_s=positive_number("--smpi-latency", values["smpi_latency"], "10e-6"),
+        latency_s=duration_s("--smpi-latency", values["smpi_latency"], "10us"),
         speeds_flops=tuple(positive_number(option, word, "1e9,2e9") for word in speeds.split(",")),
     )
 

@@ -19,6 +19,7 @@ from lanewise.cli import launching
 from lanewise.cli.growing_table import Seen, collect, take
 from lanewise.cli.lanes import measure_lanes
 from lanewise.cli.native_options import NativeOptions
+from lanewise.cli.numbers import counted
 from lanewise.cli.progress import Display, progress
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice, require_launcher
@@ -131,7 +132,7 @@ def measure_planned(choice: Choice, job: Job, values: Mapping[str, Any], points:
     if values["as_json"]:
         typer.echo(json.dumps({"records": records}))
     if values["output"]:
-        sys.stderr.write(f"{seen.done} points in {values['output']}\n")
+        sys.stderr.write(f"{counted(seen.done, 'point')} in {values['output']}\n")
 
 
 def kept(seen: Seen, values: Mapping[str, Any]) -> str:

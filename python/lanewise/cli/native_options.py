@@ -51,8 +51,8 @@ class NativeOptions:
         except RequestError as error:
             app.command(name, context_settings=ANYTHING)(_without_build(command, error))
             return
-        words = [_parameter(one) for one in offered if one.positional]
-        options = [_parameter(one) for one in offered if not one.positional]
+        words = [parameter_of(one) for one in offered if one.positional]
+        options = [parameter_of(one) for one in offered if not one.positional]
         app.command(name)(with_options([*words, *options])(command))
 
     def arguments(self, values: Mapping[str, Any]) -> list[str]:
@@ -72,10 +72,12 @@ def parameter_name(described: OptionDescription) -> str:
 def help_of(described: OptionDescription) -> str:
     """Return the help of an option as a sentence with its default."""
     default = f" (default: {described.default})" if described.default is not None else ""
-    return f"{described.help}{default}."
+    required = " (required)" if described.required and not described.positional else ""
+    return f"{described.help}{default}{required}."
 
 
-def _parameter(one: OptionDescription) -> Any:
+def parameter_of(one: OptionDescription) -> Any:
+    """Return an option, or a word, as the parameter of a command."""
     if one.positional:
         kind: Any = list[str] | None if one.repeatable else str
         word = typer.Argument(metavar=one.metavar, help=help_of(one), show_default=False)

@@ -40,13 +40,24 @@ def positive_number(option: str, text: str, example: str) -> float:
     return number
 
 
-def duration_s(option: str, text: str, example: str = "90s, 5min or 1h") -> float:
-    """Parse a duration above 0 and return seconds; RequestError that names `option` and `text`."""
+def duration_s(
+    option: str, text: str, example: str = "90s, 5min or 1h", *, zero: bool = False
+) -> float:
+    """Parse a duration, above 0 unless `zero` may be, and return seconds.
+
+    RequestError that names `option` and `text`.
+    """
     found = _DURATION.fullmatch(text.strip())
-    seconds = float(found[1]) * _UNITS_S[found[2]] if found else 0.0
-    if seconds <= 0:
+    seconds = float(found[1]) * _UNITS_S[found[2]] if found else -1.0
+    if seconds < 0 or (seconds == 0 and not zero):
         raise RequestError(f"{option} {text} is no duration; write {example}")
     return seconds
+
+
+def counted(count: int, what: str) -> str:
+    """Return "1 point" or "2 points"; "pass" becomes "passes"."""
+    ending = "" if count == 1 else "es" if what.endswith(("s", "ch")) else "s"
+    return f"{count} {what}{ending}"
 
 
 def share(option: str, text: str) -> float:

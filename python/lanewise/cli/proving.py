@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lanewise.cli.numbers import counted
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import Choice, choose, require_launcher
 from lanewise.launch.job import Job
@@ -49,7 +50,7 @@ def prove_export(tuning: Tuning, format_: str, launcher: str) -> None:
         sys.stderr.write(f"lanewise tune: not obeyed: {fault}\n")
     if faults:
         raise RunError(f"the emitted file is not obeyed: {faults[0]}")
-    sys.stderr.write(f"the emitted file is obeyed: {count} calls as they should be\n")
+    sys.stderr.write(f"the emitted file is obeyed: {counted(count, 'call')} as they should be\n")
 
 
 def newer_than_5(version: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from lanewise.cli.numbers import counted
 from lanewise.errors import RequestError
 from lanewise.files.whole import write_whole
 
@@ -18,7 +19,8 @@ SUFFIXES = {".html": "html", ".txt": "text", ".csv": "csv", ".parquet": "parquet
 STANDARD_OUTPUT = "-"
 
 Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE", help="Files of measure, model fit and tune.")
+    list[Path],
+    typer.Argument(metavar="FILE", help="Files that measure, model fit and tune have written."),
 ]
 Output = Annotated[
     str,
@@ -26,7 +28,7 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="OUT",
-        help="The file to write, - for standard output (default: report.html).",
+        help="File to write, - for standard output (default: report.html, else standard output).",
     ),
 ]
 Format = Annotated[
@@ -34,17 +36,20 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="|".join(FORMATS),
-        help="What to write (default: what the suffix of OUT says).",
+        help="Format to write (default: by the suffix of OUT).",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Same as --format json.")]
 Raw = Annotated[
-    bool, typer.Option("--raw", help="csv and json: one row per repetition, not per point.")
+    bool, typer.Option("--raw", help="Write one row per repetition, not per point, as csv or json.")
 ]
 Definition = Annotated[
     str,
     typer.Option(
-        "--as", "--definition", metavar="imb|osu", help="text: numbers as that suite defines them."
+        "--as",
+        "--definition",
+        metavar="imb|osu",
+        help="Print the numbers as the Intel MPI or the OSU benchmarks define them, as text.",
     ),
 ]
 
@@ -108,7 +113,7 @@ def write_page(files: Sequence[Path], output: str) -> None:
     if output == STANDARD_OUTPUT:
         raise RequestError("the page is a file; name it, -o report.html")
     page = write_report(files, Path(output))
-    typer.echo(f"{page.path}  {page.figures} figures, {page.curves} curves")
+    typer.echo(f"{page.path}  {counted(page.figures, 'figure')}, {counted(page.curves, 'curve')}")
 
 
 def text_of(files: Sequence[Path], definition: str) -> str:

@@ -51,17 +51,23 @@ def load_experiments() -> None:
 
 
 def reproduce(
-    name: str = typer.Argument("", help="The experiment to run; without it they are listed."),
+    name: str = typer.Argument(
+        "", metavar="NAME", help="Experiment to run; without it, all are listed."
+    ),
     list_: bool = typer.Option(False, "--list", help="List the experiments."),
     json_: bool = typer.Option(False, "--json", help="End with one JSON object on stdout."),
     folder: Path = typer.Option(
-        Path("reproduce"), "--folder", help="The folder for plots and files (default: reproduce)."
+        Path("reproduce"),
+        "--folder",
+        metavar="FOLDER",
+        help="Folder for plots and files (default: reproduce).",
     ),
     results_folder: Path | None = typer.Option(
         None,
         "--results",
-        help="The folder where the outcome is appended to NAME.jsonl; without it, "
-        "experiments/results of the checkout.",
+        metavar="FOLDER",
+        help="Folder in which the outcome is appended to NAME.jsonl (default: "
+        "experiments/results of the checkout).",
     ),
 ) -> None:
     """$ lanewise reproduce timing-methods

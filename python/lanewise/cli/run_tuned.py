@@ -12,48 +12,68 @@ from typing import Annotated
 
 import typer
 
+from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
 from lanewise.launch import tuned
 
 Line = Annotated[
-    list[str] | None, typer.Argument(metavar="-- LAUNCHER ...", help="The launch line as it is.")
+    list[str] | None,
+    typer.Argument(metavar="-- LAUNCHER ...", help="Launch line of the program, unchanged."),
 ]
 Tuning = Annotated[
     Path,
-    typer.Option("--tuning", metavar="FILE", help="File of lanewise tune (default: tuning.json)."),
+    typer.Option(
+        "--tuning", metavar="FILE", help="Tuning file of lanewise tune (default: tuning.json)."
+    ),
 ]
 Platform = Annotated[
     Path | None,
     typer.Option(
-        "--platform", metavar="FILE", help="A platform.json, for rules whose algorithm needs one."
+        "--platform", metavar="FILE", help="Platform file, for rules whose algorithm needs one."
     ),
 ]
 Report = Annotated[
-    Path | None, typer.Option("--report", metavar="FILE", help="Write which calls followed a rule.")
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="File to which is written how many calls followed a rule (.json).",
+    ),
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse to run if the tuning file cannot be used.")
+    bool, typer.Option("--strict", help="Refuse to run where the tuning file cannot be used.")
 ]
 Mpi = Annotated[
     str,
     typer.Option(
         "--mpi",
         metavar="|".join(tuned.MPIS),
-        help="The program's MPI, if it cannot be told from the program.",
+        help="MPI of the program (default: found from the program).",
     ),
 ]
 Rounds = Annotated[
-    int,
-    typer.Option("--interleaved", metavar="N", min=0, help="Run plain and tuned N times, compare."),
+    str,
+    typer.Option(
+        "--interleaved",
+        metavar="N",
+        help="Run the program N times plain and N times tuned, in turns, and compare the times.",
+    ),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="File for the times of --interleaved."),
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="File to which the times of --interleaved are written (.json).",
+    ),
 ]
 PrintCommand = Annotated[
     bool, typer.Option("--print-command", help="Print the launch line and stop.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="--interleaved: print one JSON object.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the comparison of --interleaved as one JSON object.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -69,7 +89,7 @@ def run_tuned(
     report: Report = None,
     strict: Strict = False,
     mpi: Mpi = "",
-    rounds: Rounds = 0,
+    interleaved_rounds: Rounds = "",
     output: Output = None,
     print_command: PrintCommand = False,
     as_json: AsJson = False,
@@ -83,6 +103,7 @@ def run_tuned(
     plain and six times tuned, and the times are compared.
     """
     words = list(line or [])
+    rounds = positive_count("--interleaved", interleaved_rounds) if interleaved_rounds else 0
     if not words:
         raise RequestError("no program; name a launcher and a program: -- mpirun -n 4 ./app")
     if mpi and mpi not in tuned.MPIS:

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from lanewise.cli import suite_application
 from lanewise.cli.example import ExampleTyper
-from lanewise.cli.numbers import duration_s, positive_count
+from lanewise.cli.numbers import counted, duration_s, positive_count
 from lanewise.errors import RequestError
 
 if TYPE_CHECKING:
@@ -36,26 +36,61 @@ def register(app: typer.Typer) -> None:
 def suite(
     context: typer.Context,
     transports: str = typer.Option(
-        "", "--transports", help="Names or files, A,B,...; default: all."
+        "",
+        "--transports",
+        metavar="A,B,...",
+        help="Transports, by the names that --list prints, or files (default: all).",
     ),
     benchmarks: str = typer.Option(
-        "", "--benchmarks", help="Benchmarks, A,B,...; default: by effort."
+        "",
+        "--benchmarks",
+        metavar="A,B,...",
+        help="Benchmarks to run (default: those of the effort, --quick, standard or --full).",
     ),
-    quick: bool = typer.Option(False, "--quick", help="Few sizes, within 5 minutes."),
-    full: bool = typer.Option(False, "--full", help="Every benchmark and size."),
-    budget: str = typer.Option("", "--budget", help="Time for everything, such as 10min."),
-    ranks: str = typer.Option("2", "-n", "--ranks", help="Number of ranks (default: 2)."),
+    quick: bool = typer.Option(False, "--quick", help="Measure few sizes, within 5 minutes."),
+    full: bool = typer.Option(False, "--full", help="Measure every benchmark and size."),
+    budget: str = typer.Option(
+        "",
+        "--budget",
+        metavar="TIME",
+        help="Time limit for the whole suite, such as 10min (default: by the effort).",
+    ),
+    ranks: str = typer.Option(
+        "2", "-n", "--ranks", metavar="N", help="Number of ranks (default: 2)."
+    ),
     window: str = typer.Option(
-        "160", "--window", help="Streaming: messages in flight (default: 160)."
+        "160",
+        "--window",
+        metavar="N",
+        help="Number of messages in flight in streaming benchmarks (default: 160).",
     ),
-    buffers: str = typer.Option("", "--buffers", help="cold, unaligned, rotating, huge: A,B,..."),
-    validate: bool = typer.Option(False, "--validate", help="Check the data that arrives."),
-    testbed: str = typer.Option("", "--testbed", help="Across the hosts of a testbed (a file)."),
+    buffers: str = typer.Option(
+        "",
+        "--buffers",
+        metavar="WORDS",
+        help="State of the buffers: cold, unaligned, rotating or huge (default: warm).",
+    ),
+    validate: bool = typer.Option(
+        False, "--validate", help="Check the data that arrives before measuring each point."
+    ),
+    testbed: str = typer.Option(
+        "",
+        "--testbed",
+        metavar="FILE",
+        help="Run across the hosts of a testbed: a file, or a name (default: on this host).",
+    ),
     folder: Path = typer.Option(
-        Path("suite"), "--folder", help="The folder to write (default: suite)."
+        Path("suite"),
+        "--folder",
+        metavar="FOLDER",
+        help="Folder to which samples and the report are written (default: suite).",
     ),
-    resume: bool = typer.Option(False, "--resume", help="Continue what the folder has begun."),
-    list_: bool = typer.Option(False, "--list", help="List the transports, and which start here."),
+    resume: bool = typer.Option(
+        False, "--resume", help="Continue the suite that the folder holds."
+    ),
+    list_: bool = typer.Option(
+        False, "--list", help="List the transports, and say which start here."
+    ),
 ) -> None:
     """$ lanewise suite --quick --folder suite
 
@@ -155,7 +190,9 @@ def finish(folder: Path) -> None:
         sys.stderr.write(f"lanewise suite: {' '.join(gap.split())}\n")
     written = page.write_page(folder, known)
     starting = sum(1 for one in known.transports.values() if not one.why)
-    sys.stdout.write(f"{written.path}  {written.figures} figures, {starting} transports\n")
+    sys.stdout.write(
+        f"{written.path}  {counted(written.figures, 'figure')}, {counted(starting, 'transport')}\n"
+    )
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lanewise.cli.numbers import positive_count, share
+from lanewise.cli.numbers import counted, positive_count, share
 from lanewise.errors import RequestError, RunError
 from lanewise.files.whole import write_whole
 
@@ -27,13 +27,25 @@ def register(app: typer.Typer) -> None:
 
 def application(
     command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND ...", help="{ranks} becomes their number.")
+        list[str],
+        typer.Argument(
+            metavar="-- COMMAND ...",
+            help="MPI program with its arguments; {ranks} is replaced by the number of ranks.",
+        ),
     ],
     ranks: str = typer.Option(
-        "1,2", "-n", "--ranks", help="Numbers of ranks: A,B,... (default: 1,2)."
+        "1,2",
+        "-n",
+        "--ranks",
+        metavar="A,B,...",
+        help="Numbers of ranks to run on, separated by commas (default: 1,2).",
     ),
     transports: str = typer.Option(
-        "", "--transports", help="Names or files; default: all that start."
+        "",
+        "--transports",
+        metavar="A,B,...",
+        help="Transports, by the names that suite --list prints, or files (default: all of the "
+        "program's MPI that start here).",
     ),
     weak: bool = typer.Option(
         False, "--weak", "--scaled", help="Weak scaling: the work grows with {ranks}."
@@ -42,15 +54,27 @@ def application(
         False, "--strong", "--fixed", help="Strong scaling: the work stays the same (default)."
     ),
     pattern: str = typer.Option(
-        "", "--pattern", help="A regular expression that finds the seconds in the output."
+        "",
+        "--pattern",
+        metavar="REGEX",
+        help="Regular expression whose group finds the seconds in the output (default: that of "
+        "LAMMPS for LAMMPS, else the wall-clock time counts).",
     ),
     repetitions: str = typer.Option(
-        "12", "--repetitions", help="At most this many runs of each (default: 12)."
+        "12",
+        "--repetitions",
+        metavar="N",
+        help="Largest number of runs on each number of ranks (default: 12).",
     ),
     error: str = typer.Option(
-        "5%", "--error", help="Half-width of the interval over the median (default: 5%)."
+        "5%",
+        "--error",
+        metavar="SHARE",
+        help="Relative half-width of the interval at which a time is known (default: 5%).",
     ),
-    output: Path | None = typer.Option(None, "-o", "--output", help="A JSON file for the times."),
+    output: Path | None = typer.Option(
+        None, "-o", "--output", metavar="FILE", help="File to which the times are written (.json)."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
     """$ lanewise suite app -n 1,2 --weak -- lmp -in in.lj -var ranks {ranks}
@@ -112,7 +136,7 @@ def chosen(transports: str, plan: Plan) -> list[Transport]:
 
 def tell(transport: str, ranks: int, seconds: float) -> None:
     """Write one line of progress."""
-    sys.stderr.write(f"{transport}, {ranks} ranks: {seconds:.3f} s\n")
+    sys.stderr.write(f"{transport}, {counted(ranks, 'rank')}: {seconds:.3f} s\n")
     sys.stderr.flush()
 
 

@@ -4,17 +4,28 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Annotated
 
 import typer
 
 from lanewise.cli.example import ExampleTyper
+from lanewise.cli.numbers import share
 from lanewise.cli.shared_options import option, with_options
 from lanewise.errors import RequestError
-from lanewise.testbed.impairments import IMPAIRMENTS
+from lanewise.testbed.impairments import BY_KEY, IMPAIRMENTS
+from lanewise.toml.quantities import SHARE, TIME
 
-File = Annotated[str, typer.Argument(help="A TOML file, or a name that check lists.")]
+# A number without a unit.
+BARE = re.compile(r"\d+\.?\d*|\.\d+")
+
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="Description in TOML, or the name of one that testbed check lists."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -35,7 +46,13 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    file: Annotated[str, typer.Argument(help="A TOML file, or a shipped name.")] = "",
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Description in TOML, or a name from the list; without one, the list is printed.",
+        ),
+    ] = "",
     json_: AsJson = False,
 ) -> None:
     """$ lanewise testbed check two-site
@@ -73,12 +90,21 @@ def up(file: File) -> None:
 def run(
     file: File,
     command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND ...", help="What to run, with its arguments.")
+        list[str],
+        typer.Argument(metavar="-- COMMAND ...", help="Command to run, with its arguments."),
     ],
-    hosts: str = typer.Option("", help="Hosts for the ranks, in order, such as a1,b1 (all)."),
-    at: str = typer.Option("", help="The host that COMMAND itself runs on (the first)."),
-    faults: str = typer.Option("", help="A script of faults that begins with the command."),
-    fault_log: str = typer.Option("", help="The file for what the faults did (standard error)."),
+    hosts: str = typer.Option(
+        "", metavar="A,B,...", help="Hosts on which the ranks run, in order (default: all)."
+    ),
+    at: str = typer.Option(
+        "", metavar="HOST", help="Host on which COMMAND itself runs (default: the first)."
+    ),
+    faults: str = typer.Option(
+        "", metavar="FILE", help="Script of faults in TOML, which begins with the command."
+    ),
+    fault_log: str = typer.Option(
+        "", metavar="FILE", help="File to which each fault is logged (default: standard error)."
+    ),
 ) -> None:
     """$ lanewise testbed run two-site -- mpirun -n 8 hostname
 
@@ -86,8 +112,8 @@ def run(
 
     It is the testbed that is up under this name, else one created for this run and removed
     afterwards.  The command runs on the first host; a launcher of Open MPI or MPICH in it spreads
-    its ranks over all.  LANEWISE_PLACEMENT names a file that says which rank is on which host and
-    site.
+    its ranks over all.  UCX_TLS and the like keep the values that they have in the environment.
+    LANEWISE_PLACEMENT names a file that says which rank is on which host and site.
     """
     from lanewise.testbed import bed, running, shipped
 
@@ -98,7 +124,7 @@ def run(
         faults=faults,
         fault_log=fault_log,
     )
-    standing = bed.bed_named(file.removesuffix(".toml"))
+    standing = bed.standing(file)
     if standing is not None:
         raise typer.Exit(running.run_in(standing, wanted))
     with bed.created(shipped.find(file)) as created:
@@ -107,16 +133,31 @@ def run(
 
 
 IMPAIRMENT_OPTIONS = [
-    option(one.key, str, typer.Option("", help=f"degrade: {one.help}, such as {one.kind.example}."))
+    option(
+        one.key,
+        str,
+        typer.Option(
+            "",
+            metavar=one.kind.what.split()[-1].upper(),
+            help=f"degrade: {one.help}, such as {one.kind.example.replace(' ', '')}.",
+        ),
+    )
     for one in IMPAIRMENTS
 ]
 
 
 @with_options(IMPAIRMENT_OPTIONS)
 def fault(
-    name: Annotated[str, typer.Argument(help="A testbed that is up.")],
-    what: Annotated[str, typer.Argument(help="cut, mend, degrade, kill, or a script (TOML).")],
-    target: Annotated[str, typer.Argument(help="A link (a-b), interface (a1.lan0) or host.")] = "",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a testbed that is up.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="FAULT", help="cut, mend, degrade or kill, or a script of faults in TOML."
+        ),
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="Link (a-b), interface (a1.lan0) or host (a1).")
+    ] = "",
     **impairments: str,
 ) -> None:
     """$ lanewise testbed fault two-site cut a-b
@@ -133,7 +174,7 @@ def fault(
     from lanewise.testbed import fault as faults
 
     up_now = bed.require_bed(name)
-    words = {key: text for key, text in impairments.items() if text}
+    words = {key: with_unit(key, text) for key, text in impairments.items() if text}
     if what in faults.ACTIONS:
         events = [faults.single(what, target, words, up_now.plan())]
     elif target or words:
@@ -141,6 +182,19 @@ def fault(
     else:
         events = faults.load(Path(what), up_now.plan())
     faults.play(up_now, events, typer.echo, threading.Event())
+
+
+def with_unit(key: str, text: str) -> str:
+    """Return an impairment with its unit; on a command line a bare time is in seconds.
+
+    A bare share is a fraction, as it is for every other option.
+    """
+    if BARE.fullmatch(text.strip()) is None:
+        return text
+    kind = BY_KEY[key].kind
+    if kind is TIME:
+        return f"{text} s"
+    return f"{100 * share(f'--{key}', text):.12g} %" if kind is SHARE else text
 
 
 def status(json_: AsJson = False) -> None:
@@ -158,8 +212,10 @@ def status(json_: AsJson = False) -> None:
 
 
 def down(
-    name: Annotated[str, typer.Argument(help="The testbed.")] = "",
-    all_: bool = typer.Option(False, "--all", help="Every testbed, and what crashes have left."),
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the testbed.")] = "",
+    all_: bool = typer.Option(
+        False, "--all", help="Remove every testbed, and what crashes have left."
+    ),
 ) -> None:
     """$ lanewise testbed down two-site
 

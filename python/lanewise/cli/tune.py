@@ -18,6 +18,7 @@ import typer
 from lanewise.cli import launching
 from lanewise.cli.compared import Compared, budget_s
 from lanewise.cli.native_options import NativeOptions
+from lanewise.cli.numbers import counted
 from lanewise.cli.progress import progress
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice, require_launcher
@@ -165,7 +166,8 @@ def write_tuning(path: Path, display: str) -> None:
         evidence.unlink()
     if display == "shown":
         show_rules(tuning)
-    sys.stderr.write(f"{sum(len(c.rules) for c in tuning.collectives.values())} rules in {path}\n")
+    rules = sum(len(one.rules) for one in tuning.collectives.values())
+    sys.stderr.write(f"{counted(rules, 'rule')} in {path}\n")
 
 
 def refuse_emission(values: Mapping[str, Any]) -> None:

@@ -21,21 +21,27 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of lanewise tune.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Tuning file of lanewise tune.")],
     format_: Annotated[
-        str, typer.Option("--for", metavar=FORMATS, help="The MPI that is to read the rules.")
+        str, typer.Option("--for", metavar=FORMATS, help="MPI that is to read the rules.")
     ],
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="OUT", help="The file to write (default: standard output)."
+            "-o", "--output", metavar="OUT", help="File to write (default: standard output)."
         ),
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Run the MPI with the rules and see that it obeys.")
+        bool,
+        typer.Option("--verify", help="Run the MPI with the rules and check that it follows them."),
     ] = False,
     launcher: Annotated[
-        str, typer.Option("--launcher", metavar="NAME", help="--verify: what starts the ranks.")
+        str,
+        typer.Option(
+            "--launcher",
+            metavar="NAME",
+            help="Launcher that --verify uses (default: the MPI's own).",
+        ),
     ] = "",
 ) -> None:
     """$ lanewise tune export tuning.json --for openmpi -o rules.conf

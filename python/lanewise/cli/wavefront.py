@@ -12,13 +12,20 @@ import subprocess
 import sys
 import time
 from difflib import get_close_matches
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from lanewise.cli.example import ExampleTyper
+from lanewise.cli.launching import Quiet
+from lanewise.cli.native_options import parameter_of
+from lanewise.cli.numbers import counted
+from lanewise.cli.shared_options import option, with_options
 from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.launch.describe import describe
 from lanewise.launch.native import find_program
 from lanewise.launch.run import Event, run
 
@@ -30,10 +37,28 @@ MOVED_BY = "import|export STORE MATRIX FILE [--memory SIZE]"
 ARRAY_SUFFIXES = (".zarr", ".h5", ".hdf5")
 LOG_PERIOD_S = 10.0
 INTERRUPTED = 130
+HELP = {"-h", "--help"}
+QUIET = {"-q", "--quiet"}
+EXAMPLES = {
+    "create": "$ lanewise wavefront create demo --rows 8192 --cols 8192",
+    "import": "$ lanewise wavefront import demo data start.npy",
+    "export": "$ lanewise wavefront export demo data result.npy",
+    "convert": "$ lanewise wavefront convert demo rows --layout row-major",
+    "split": "$ lanewise wavefront split demo part.0 part.1",
+    "join": "$ lanewise wavefront join whole part.0 part.1",
+    "run": "$ lanewise wavefront run demo --iterations 64 --memory 512MiB",
+    "resume": "$ lanewise wavefront resume demo --memory 512MiB",
+    "verify": "$ lanewise wavefront verify demo",
+    "info": "$ lanewise wavefront info demo",
+    "plan": "$ lanewise wavefront plan demo --iterations 64 --memory 512MiB",
+    "kernels": "$ lanewise wavefront kernels",
+}
 
 Words = Annotated[
     list[str] | None,
-    typer.Argument(metavar="COMMAND ...", help="Followed by --help: its options."),
+    typer.Argument(
+        metavar="COMMAND ...", help="Command with its arguments; COMMAND --help lists its options."
+    ),
 ]
 
 
@@ -66,8 +91,13 @@ def wavefront(words: Words = None) -> None:
         near = get_close_matches(command, COMMANDS, n=1)
         remedy = f"did you mean {near[0]}?" if near else f"use one of {', '.join(COMMANDS)}"
         raise RequestError(f"no command '{command}'; {remedy}")
-    if command in RUNNING and "--json" not in words and not {"-h", "--help"} & set(words):
-        run_shown([str(program), *words, "--json"], words)
+    if HELP & set(words):
+        show_help(program, command)
+        return
+    quiet = command in RUNNING and bool(QUIET & set(words))
+    words = [word for word in words if not (quiet and word in QUIET)]
+    if command in RUNNING and "--json" not in words:
+        run_shown([str(program), *words, "--json"], words, quiet=quiet)
     elif command in ("import", "export") and array_name(words):
         from lanewise.wavefront.arrays import export_array, import_array
 
@@ -75,6 +105,27 @@ def wavefront(words: Words = None) -> None:
         move(program, *array_arguments(words))
     else:
         pass_on([str(program), *words])
+
+
+def show_help(program: Path, command: str) -> None:
+    """Print the help of a command as that of every other, from the native program's options."""
+    described = next(one for one in describe([str(program)]).subcommands if one.name == command)
+    words = [one for one in described.options if one.positional]
+    options = [one for one in described.options if not one.positional]
+    parameters = [parameter_of(one) for one in (*words, *options)]
+    if command in RUNNING:
+        parameters.append(option("quiet", Quiet, False))
+
+    def shown(**_values: Any) -> None:
+        pass
+
+    shown.__doc__ = f"{EXAMPLES[command]}\n\n    {described.summary}.\n    "
+    app = ExampleTyper(name="wavefront")
+    app.callback()(lambda: None)
+    app.command(command)(with_options(parameters)(shown))
+    typer.main.get_command(app).main(
+        args=[command, "--help"], prog_name="lanewise wavefront", standalone_mode=False
+    )
 
 
 def array_arguments(words: list[str]) -> tuple[str, str, str, str]:
@@ -115,9 +166,9 @@ def complaint(lines: list[str], status: int) -> LanewiseError:
     return RequestError(sentence) if status == 2 else RunError(sentence)
 
 
-def run_shown(line: list[str], words: list[str]) -> None:
+def run_shown(line: list[str], words: list[str], *, quiet: bool) -> None:
     """Run with progress on standard error and one line about the whole on standard output."""
-    shown = LogProgress() if not sys.stderr.isatty() else BarProgress()
+    shown = QuietProgress() if quiet else BarProgress() if sys.stderr.isatty() else LogProgress()
     try:
         with shown:
             outcome = run(line, {}, shown.take)
@@ -137,9 +188,9 @@ def summary(end: Event) -> str:
         return "nothing left to do"
     moved_mb = (end["read_bytes"] + end["written_bytes"]) / 1e6
     words = [
-        f"{end['iterations']} iterations in {end['elapsed_s']:.2f} s",
+        f"{counted(end['iterations'], 'iteration')} in {end['elapsed_s']:.2f} s",
         f"{end['cells_per_s'] / 1e6:.0f} Mcells/s",
-        f"{end['passes']} passes of {end['waves']} waves",
+        f"{counted(end['passes'], 'pass')} of {counted(end['waves'], 'wave')}",
         f"disk {moved_mb / end['elapsed_s']:.0f} MB/s",
         f"{end['peak_memory_bytes'] / 2**20:.0f} MiB of memory",
     ]
@@ -167,6 +218,15 @@ class LogProgress:
             self.last_s = time.monotonic()
             sys.stderr.write(described(event) + "\n")
             sys.stderr.flush()
+
+
+class QuietProgress(LogProgress):
+    """No progress at all."""
+
+    def take(self, event: Event) -> None:
+        """Keep the event that ends the run."""
+        if event["event"] == "end":
+            self.end = event
 
 
 class BarProgress(LogProgress):

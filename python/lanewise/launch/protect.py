@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from lanewise.errors import RequestError
 from lanewise.launch.hca import find_library
-from lanewise.toml import quantities
 
 LIBRARY = "liblanewise_protect.so"
 POLICIES = ("back", "stay", "balance")
 DELAY_MS_MAX = 3_600_000
-_TIME = replace(quantities.TIME, most=math.inf)
 
 
 @dataclass(frozen=True)
@@ -40,14 +37,6 @@ def check(protection: Protection) -> None:
     ):
         if not 0 <= value <= DELAY_MS_MAX:
             raise RequestError(f"{name} {value} ms: use 0 to {DELAY_MS_MAX // 1000} s")
-
-
-def milliseconds(option: str, text: str) -> int:
-    """Return the milliseconds in the value of an option, such as "500ms" or "2 s"."""
-    try:
-        return round(quantities.parse(_TIME, "0 s" if text == "0" else text) / 1e6)
-    except ValueError as error:
-        raise RequestError(f"{option} {text} {error}") from None
 
 
 def variables_for(protection: Protection, environment: Mapping[str, str]) -> dict[str, str]:

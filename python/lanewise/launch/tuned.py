@@ -18,6 +18,7 @@ from lanewise.errors import RequestError, RunError
 from lanewise.launch.choose import version_text
 from lanewise.launch.job import Job, Launcher
 from lanewise.launch.native import NativeBuild, build_command, find_builds
+from lanewise.launch.packages import not_found
 from lanewise.launch.program import mpi_of, programs_in
 from lanewise.launch.registry import LAUNCHERS
 
@@ -49,7 +50,9 @@ def launcher_of(word: str, environment: Mapping[str, str]) -> Launcher | None:
             return launcher
     path = shutil.which(word, path=environment.get("PATH"))
     if path is None:
-        raise RequestError(f"{word} is not there; name a launcher and a program: -- mpirun ./app")
+        raise RequestError(
+            f"{not_found(word)}; the line is a launcher and a program: -- mpirun ./app"
+        )
     if name.split(".")[0] not in EXECUTABLES:
         return None
     for mpi in MPIS:

@@ -120,7 +120,7 @@ def test_an_interrupted_run_is_warned_of(tmp_path: Path) -> None:
 
     cautions = page_cautions([load(specimen.write(tmp_path / "a.jsonl", lines))])
 
-    assert "interrupted after 1 points" in cautions[0]
+    assert "interrupted after 1 point;" in cautions[0]
 
 
 def test_the_verdict_says_machine_library_ranks_and_time(tmp_path: Path) -> None:

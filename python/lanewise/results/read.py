@@ -67,7 +67,7 @@ def load(path: str | Path) -> Samples:
         )
     if samples.end is None:
         samples.warnings.append(
-            f"{path}: the run was interrupted after {len(samples.points)} points; "
+            f"{path}: the run was interrupted after {_points(len(samples.points))}; "
             "measure again with --resume to finish it"
         )
     return samples
@@ -157,3 +157,7 @@ def record_at(path: Path, number: int, kind: type[Record], values: Mapping[str, 
         return parse_record(kind, values)
     except RecordError as error:
         raise RequestError(f"{path}:{number}: {error}") from None
+
+
+def _points(count: int) -> str:
+    return "1 point" if count == 1 else f"{count} points"

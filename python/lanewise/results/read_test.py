@@ -84,7 +84,7 @@ def test_an_interrupted_run_is_valid_and_said(tmp_path: Path) -> None:
     samples = load(path)
 
     assert len(samples.points) == 1
-    assert "interrupted after 1 points" in samples.warnings[0]
+    assert "interrupted after 1 point;" in samples.warnings[0]
 
 
 def test_a_finished_run_gives_no_warning(tmp_path: Path) -> None:

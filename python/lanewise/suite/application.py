@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lanewise.errors import RequestError, RunError
 from lanewise.files.whole import write_whole
+from lanewise.launch.packages import package_of
 from lanewise.suite import scale
 from lanewise.suite.start import Ranks
 from lanewise.suite.transport import Transport
@@ -48,7 +49,7 @@ def plan_for(ranks: int) -> scale.Plan:
 def lacking(transport: Transport) -> str:
     """Return what a transport lacks to run the application; empty where it runs."""
     if shutil.which(PROGRAM) is None:
-        return "LAMMPS (apt-get install lammps)"
+        return f"LAMMPS (apt-get install {package_of(PROGRAM)})"
     family = scale.mpi_of(PROGRAM)
     return (
         ""

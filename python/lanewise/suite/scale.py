@@ -23,6 +23,7 @@ from typing import Literal
 import numpy as np
 
 from lanewise.errors import RequestError, RunError
+from lanewise.launch.packages import not_found
 from lanewise.launch.run import Outcome
 from lanewise.results.intervals import log_median_variance, median_interval
 from lanewise.suite.start import HERE, Ranks, Site, run_on
@@ -91,7 +92,7 @@ def mpi_of(program: str) -> str:
     """Return the family of the MPI that a program is linked with; empty where it is not told."""
     path = shutil.which(program)
     if path is None:
-        raise RequestError(f"{program} is not installed or not executable; name its path")
+        raise RequestError(not_found(program))
     try:
         done = subprocess.run(
             ["ldd", path], capture_output=True, text=True, check=False, timeout=10

@@ -149,6 +149,24 @@ def bed_named(name: str) -> Bed | None:
     return next((bed for bed in beds() if bed.info.shared and bed.info.name == name), None)
 
 
+def standing(given: str) -> Bed | None:
+    """Return the testbed that is up for a description: a file's path, or a name.
+
+    RequestError where the file says something else by now than when the testbed was created.
+    """
+    path = Path(given)
+    found = bed_named(path.name.removesuffix(".toml"))
+    if found is None or not path.is_file():
+        return found
+    name = found.info.name
+    if path.read_bytes() != (found.folder / DESCRIPTION).read_bytes():
+        raise RequestError(
+            f"{given} differs from the testbed '{name}' that is up; take that down first with: "
+            f"lanewise testbed down {name}"
+        )
+    return found
+
+
 def require_bed(name: str) -> Bed:
     """Return the testbed called `name`; RequestError where it is not up."""
     found = bed_named(Path(name).name.removesuffix(".toml"))

@@ -20,6 +20,16 @@ from lanewise.testbed.plan import Placed, Plan
 _RANK_OPTIONS = ("-n", "-np", "--np", "--n", "-c", "--ranks")
 # A testbed may be raised inside of a job, whose hosts are not those of the testbed.
 NO_BATCH_SYSTEM = "^slurm,tm"
+# Variables that choose how messages travel, or over which interfaces; a user may know better.
+TRANSPORT = (
+    "OMPI_MCA_pml",
+    "OMPI_MCA_btl",
+    "OMPI_MCA_btl_tcp_if_include",
+    "FI_PROVIDER",
+    "FI_TCP_IFACE",
+    "UCX_NET_DEVICES",
+    "UCX_TLS",
+)
 _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
 
 
@@ -111,6 +121,7 @@ def environment(
 
     `folder` has the files `openmpi.hosts`, `hydra.hosts` and `placement.json`.  Hosts share this
     machine's cores: no rank is bound to one, and ranks that wait give way where they are many.
+    Those of `TRANSPORT` are what a user without wishes gets; see `with_wishes`.
     """
     interfaces = ",".join(shared_interfaces(plan))
     openmpi = {
@@ -156,3 +167,15 @@ def environment(
         **{f"PRTE_MCA_{key}": value for key, value in prrte.items()},
         **mpich,
     }
+
+
+def with_wishes(
+    variables: Mapping[str, str], exported: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return `variables` without those of `TRANSPORT` that the user exported, and their names.
+
+    Only those are named whose value differs from ours.
+    """
+    wished = {key: exported[key] for key in TRANSPORT if key in exported}
+    left = {key: value for key, value in variables.items() if key not in wished}
+    return left, [key for key, value in wished.items() if variables.get(key) != value]

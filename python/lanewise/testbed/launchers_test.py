@@ -102,6 +102,19 @@ def test_every_launcher_is_told_agent_hosts_and_interfaces() -> None:
     assert told["LANEWISE_PLACEMENT"] == "/s/run/placement.json"
 
 
+def test_what_the_user_exported_to_choose_a_transport_is_kept() -> None:
+    told = launchers.environment(
+        plan_of("two-site"), Path("/s/agent"), Path("/s/run"), ranks=2, cores=2
+    )
+    exported = {"UCX_TLS": "all", "UCX_NET_DEVICES": told["UCX_NET_DEVICES"], "HYDRA_IFACE": "eth0"}
+
+    variables, wished = launchers.with_wishes(told, exported)
+
+    assert "UCX_TLS" not in variables
+    assert variables["HYDRA_IFACE"] == "lan0"
+    assert wished == ["UCX_TLS"]
+
+
 def test_ranks_that_have_a_core_each_do_not_give_way() -> None:
     told = launchers.environment(
         plan_of("one-switch"), Path("/s/agent"), Path("/s/run"), ranks=2, cores=2

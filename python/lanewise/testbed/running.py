@@ -54,9 +54,16 @@ def run_in(bed: Bed, wanted: Wanted) -> int:
     ranks = launchers.rank_count(wanted.command) or len(chosen)
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=bed.folder))
     write_files(folder, bed.info.name, launchers.company(chosen, ranks))
-    variables = launchers.environment(
+    told = launchers.environment(
         plan, bed.folder / "agent", folder, ranks=ranks, cores=core_count()
     )
+    variables, wished = launchers.with_wishes(told, os.environ)
+    if wished:
+        kept = ", ".join(f"{key}={os.environ[key]}" for key in wished)
+        ours = ", ".join(f"{key}={told[key]}" for key in wished)
+        sys.stderr.write(
+            f"lanewise testbed: {kept} of your environment is kept; without it: {ours}\n"
+        )
     try:
         with faults_played(bed, events, wanted.fault_log):
             return wait_for(bed.line(at, wanted.command), {**variables, MARK: str(folder)})

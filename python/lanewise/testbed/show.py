@@ -66,7 +66,7 @@ def state_text(state: dict[str, Any]) -> str:
     lines = [f"{state['name']}{kind}: {', '.join(hosts)}"]
     for link in state["links"]:
         values = link["settings"]
-        what = f"{rate_text(values['rate_bits_per_s'])}, {time_text(values['delay_ns'])}"
+        what = ", ".join(texts(values))
         lines.append(f"  {link['name']}  {'up' if values['up'] else 'CUT'}  {what}")
         for way, counted in zip(("there", "back"), link["directions"], strict=True):
             dropped = counted["dropped_by_queue"] + counted["dropped_by_cut"]

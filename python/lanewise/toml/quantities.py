@@ -18,7 +18,7 @@ _RATES = {
     for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))
     for unit in ("bit/s", "b/s")
 }
-_TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+_TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
 _SIZES = {
     "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
 }  # fmt: skip

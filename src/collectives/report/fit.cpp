@@ -12,6 +12,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/quantities.hpp"
 #include "base/sizes.hpp"
 
 namespace lanewise::report {
@@ -149,9 +150,10 @@ std::string described_gather(const model::GatherRegion& region) {
 std::string shown(const model::Fit& fit, const model::Observations& observations) {
     const auto& platform = fit.platform;
     const std::set<std::string> hosts(platform.hosts.begin(), platform.hosts.end());
-    auto text = fmt::format("# {} ranks on {} host{}, {}, {} points\n", platform.ranks,
-                            hosts.size(), hosts.size() == 1 ? "" : "s",
-                            platform.fingerprint.mpi_library, observations.all.size());
+    auto text = fmt::format("# {} on {}, {}, {}\n",
+                            counted(static_cast<std::uint64_t>(platform.ranks), "rank"),
+                            counted(hosts.size(), "host"), platform.fingerprint.mpi_library,
+                            counted(observations.all.size(), "point"));
     text += fmt::format("{:<10}{:>14}{:>14}{:>22}\n", "# model", "residual rms", "worst",
                         "held-out rms");
     for (const auto& name : model::model_names()) {

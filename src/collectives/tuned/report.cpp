@@ -7,11 +7,10 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "base/file.hpp"
 #include "base/json.hpp"
 #include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/environment.hpp"
@@ -112,13 +111,8 @@ Json report_of(const std::vector<Sums>& sums, int ranks) {
 
 void write(const std::vector<Sums>& sums, int ranks) {
     const auto& path = environment().report_path;
-    const auto unfinished = path + ".part";
-    std::ofstream file(unfinished);
-    file << report_of(sums, ranks).dump(1) << '\n';
-    file.close();
-    if (!file || std::rename(unfinished.c_str(), path.c_str()) != 0) {
-        say(path + " cannot be written; name another LANEWISE_REPORT");
-    }
+    const auto written = write_file(path, report_of(sums, ranks).dump(1) + "\n");
+    if (!written) say(written.failure().sentence + "; name another LANEWISE_REPORT");
 }
 
 std::atomic<bool> this_one_writes{false};

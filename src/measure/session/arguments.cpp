@@ -192,7 +192,7 @@ Outcome choose_subject(const Texts& texts, Arguments& arguments) {
     arguments.operations = texts.operations;
     const bool nothing = arguments.operations.empty() && arguments.libraries.empty();
     if (nothing && !arguments.list)
-        return usage("no operation; try: lanewise-measure pingpong --sizes 1:1M:x2");
+        return usage("no operation; name one that --list prints, such as pingpong");
     return Done{};
 }
 

@@ -2,13 +2,7 @@
 //
 // platform.json, written key by key.
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
-
+#include "base/file.hpp"
 #include "base/json.hpp"
 #include "model/platform/platform.hpp"
 
@@ -73,7 +67,7 @@ void write_model(const Platform& platform, const char *name, const std::optional
     const auto found = platform.verdicts.find(name);
     const auto verdict = found == platform.verdicts.end() ? Verdict{} : found->second;
     json["held_out"] = {{"points", verdict.held_out_points},
-                         {"relative_rms", verdict.held_out_rms}};
+                        {"relative_rms", verdict.held_out_rms}};
     json["residuals"] = Json::array();
     for (const auto& residual : verdict.residuals) {
         json["residuals"].push_back({{"operation", residual.operation},
@@ -96,10 +90,6 @@ Json written(const GatherRegion& region) {
             {"m2_bytes", region.m2_bytes},
             {"escalation_s", region.escalation_s},
             {"probabilities", probabilities}};
-}
-
-Failure io_failure(const std::string& path, const std::string& what) {
-    return {LW_ERR_IO, path + " " + what + ": " + std::strerror(errno)};
 }
 
 }  // namespace
@@ -147,22 +137,7 @@ Json to_json(const Platform& platform) {
 }
 
 Outcome write_platform(const Platform& platform, const std::string& path) {
-    const auto half = path + "." + std::to_string(getpid()) + ".part";
-    {
-        std::ofstream file(half, std::ios::binary | std::ios::trunc);
-        file << to_json(platform).dump(1) << '\n';
-        if (!file.flush()) {
-            const auto failure = io_failure(path, "cannot be written");
-            std::remove(half.c_str());
-            return failure;
-        }
-    }
-    if (std::rename(half.c_str(), path.c_str()) != 0) {
-        const auto failure = io_failure(path, "cannot be written");
-        std::remove(half.c_str());
-        return failure;
-    }
-    return Done{};
+    return write_file(path, to_json(platform).dump(1) + "\n");
 }
 
 }  // namespace lanewise::model

@@ -47,20 +47,23 @@ void declare_tiles(Options& command, std::uint64_t& columns) {
 
 void declare_disks(Options& command, WavefrontArguments& arguments) {
     command.texts("--disk", "FOLDER", arguments.disks,
-                  "Another folder for strips, used round robin; repeatable");
+                  "Another folder, on another disk, over which strips are distributed; repeatable");
 }
 
 void declare_shape(Options& command, Texts& texts, WavefrontArguments& arguments) {
     command.group("Shape");
-    command.number("--rows", "N", arguments.shape.rows, "Rows of each matrix").without_default();
-    command.number("--cols,--columns", "N", arguments.shape.columns, "Columns of each matrix")
+    command.number("--rows", "N", arguments.shape.rows, "Number of rows of each matrix")
+        .without_default();
+    command
+        .number("--cols,--columns", "N", arguments.shape.columns,
+                "Number of columns of each matrix")
         .without_default();
     command.choice(
         "--element", element_names(), 1,
         [&texts](std::size_t i) { texts.element = element_names()[i]; }, "Type of the elements");
     declare_layout(command, texts, "Layout of the store (default: the one that suits the kernel)");
     command.number("--strip-rows", "N", texts.strip_rows,
-                   "Rows that are read and written together; 0 means 1 MiB of rows");
+                   "Number of rows that are read and written together; 0 means 1 MiB of rows");
     declare_tiles(command, texts.tile_columns);
     command
         .number("--data", "N", texts.data, "Number of data matrices (default: as the kernel has)")
@@ -71,10 +74,12 @@ void declare_shape(Options& command, Texts& texts, WavefrontArguments& arguments
         .without_default();
 }
 
-void declare_kernel(Options& command, Texts& texts, WavefrontArguments& arguments) {
+void declare_kernel(Options& command, Texts& texts, WavefrontArguments& arguments,
+                    const std::string& otherwise) {
     command.group("Kernel");
-    command.text("--kernel", "NAME", texts.kernel,
-                 "Kernel, by the name that lanewise wavefront kernels prints");
+    command.text(
+        "--kernel", "NAME", texts.kernel,
+        "Kernel, by the name that lanewise wavefront kernels prints (default: " + otherwise + ")");
     command.numbers("--parameter", "X", arguments.parameters,
                     "Parameter of the kernel, such as omega of SOR");
 }
@@ -88,7 +93,8 @@ void declare_run(Options& command, Texts& texts, WavefrontArguments& arguments) 
     auto& options = arguments.options;
     command.group("Run");
     declare_memory(command, arguments);
-    command.number("--threads", "N", options.threads, "Compute threads; 0 means all processors");
+    command.number("--threads", "N", options.threads,
+                   "Number of compute threads; 0 means one per processor");
     command.number("--waves", "K", options.waves, "Iterations per pass; 0 lets Lanewise choose");
     command
         .number("--read-rate", "X", options.rates.read_bytes_per_s,
@@ -125,13 +131,13 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
     Commands commands;
     const auto command = [&](const char *name, const char *summary, Command id) -> Options& {
         auto& one = options.subcommand(name, summary);
-        one.flag("--json", arguments.json, "Print JSON, one event per line");
+        one.flag("--json", arguments.json, "Print JSON, one object per line");
         commands.emplace_back(&one, id);
         return one;
     };
     auto& create = declare_store(command("create", "Create a store", Command::create), arguments);
     declare_shape(create, texts, arguments);
-    declare_kernel(create, texts, arguments);
+    declare_kernel(create, texts, arguments, "livermore23");
     create.group("Contents");
     create.texts("--name", "NAME", arguments.names, "Name of each matrix, data matrices first");
     declare_disks(create, arguments);
@@ -150,7 +156,7 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
     }
     auto& run =
         declare_store(command("run", "Run a number of iterations", Command::run), arguments);
-    declare_kernel(run, texts, arguments);
+    declare_kernel(run, texts, arguments, "the one that the store was made for");
     declare_run(run, texts, arguments);
     declare_iterations(run, arguments);
     auto& resume = declare_store(
@@ -165,7 +171,7 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
     declare_layout(convert, texts, "Layout of the new store").required();
     convert
         .number("--strip-rows", "N", arguments.shape.strip_rows,
-                "Rows that are read and written together (default: as in the old store)")
+                "Number of rows that are read and written together (default: as in the old store)")
         .without_default();
     declare_tiles(convert, arguments.shape.tile_columns);
     declare_disks(convert, arguments);
@@ -174,7 +180,7 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
         command("split", "Cut a store into parts, one per rank", Command::split), arguments);
     split.texts("parts", "PART", arguments.parts, "New folders, one per rank").required();
     split.text("--kernel", "NAME", texts.kernel,
-               "Kernel that will run on the parts, if its stencil radius is above 1");
+               "Kernel that will run on the parts (default: the one that the store was made for)");
     auto& join = command("join", "Put parts together again", Command::join);
     join.text("target", "TARGET", arguments.target, "Folder of the new store").required();
     join.texts("parts", "PART", arguments.parts, "Folders of the parts, in order").required();
@@ -184,7 +190,7 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
     plan.text("store", "STORE", arguments.store,
               "Folder of a store; without one, give --rows and --cols");
     declare_shape(plan, texts, arguments);
-    declare_kernel(plan, texts, arguments);
+    declare_kernel(plan, texts, arguments, "the one that the store was made for");
     declare_run(plan, texts, arguments);
     declare_iterations(plan, arguments);
     return commands;
@@ -235,6 +241,10 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
     if (texts.check_finite) arguments.options.finite = Finite::checked;
     const bool needs_shape = arguments.command == Command::create ||
                              (arguments.command == Command::plan && arguments.store.empty());
+    if (needs_shape && (arguments.shape.rows == 0 || arguments.shape.columns == 0))
+        return Failure{LW_ERR_ARGUMENT,
+                       "--rows and --cols, each from 1 to 2^40, are required; such as --rows 8192 "
+                       "--cols 8192"};
     if (needs_shape) {
         const auto shaped = read_shape(texts, arguments);
         if (!shaped) return shaped.failure();

@@ -7,10 +7,16 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <optional>
+#include <utility>
 
 #include "base/clock.hpp"
+#include "base/file.hpp"
 #include "base/json.hpp"
+#include "base/quantities.hpp"
 #include "wavefront/commands/npy.hpp"
 #include "wavefront/plan/moving.hpp"
 #include "wavefront/store/parts.hpp"
@@ -42,22 +48,37 @@ std::vector<std::string> matrix_names(const WavefrontArguments& arguments) {
     return names;
 }
 
-Outcome create(const WavefrontArguments& arguments) {
-    auto store =
-        Store::create(arguments.store, arguments.shape, matrix_names(arguments), arguments.disks);
-    if (!store) return store.failure();
-    if (arguments.empty) return Done{};
-    return fill_with_demo_values(*store, arguments.seed);
-}
-
-Result<Kernel> kernel_for(const WavefrontArguments& arguments, const MatrixShape& shape) {
+/* The kernel that is named, else the one that the store was made for. */
+Result<Kernel> kernel_for(const WavefrontArguments& arguments, const MatrixShape& shape,
+                          const std::optional<KernelEntry>& of_store) {
     const bool livermore = shape.coefficient_count == 5 && shape.data_count == 1;
-    if (arguments.kernel.empty() && !livermore)
+    auto name = arguments.kernel;
+    if (name.empty() && of_store) name = of_store->name;
+    if (name.empty() && livermore) name = "livermore23";
+    if (name.empty())
         return Failure{LW_ERR_ARGUMENT,
                        "which kernel? add --kernel NAME; lanewise wavefront "
                        "kernels lists them"};
-    return make_kernel_for(arguments.kernel.empty() ? "livermore23" : arguments.kernel,
-                           arguments.parameters, shape);
+    const bool own = of_store && of_store->name == name && arguments.parameters.empty();
+    return make_kernel_for(name, own ? of_store->parameters : arguments.parameters, shape);
+}
+
+Outcome create(const WavefrontArguments& arguments) {
+    if (!arguments.parameters.empty()) {
+        const auto kernel = kernel_for(arguments, arguments.shape, std::nullopt);
+        if (!kernel) return kernel.failure();
+    }
+    auto store =
+        Store::create(arguments.store, arguments.shape, matrix_names(arguments), arguments.disks);
+    if (!store) return store.failure();
+    if (!arguments.kernel.empty()) {
+        auto manifest = store->manifest();
+        manifest.kernel = KernelEntry{arguments.kernel, arguments.parameters};
+        const auto kept = store->commit(manifest);
+        if (!kept) return kept;
+    }
+    if (arguments.empty) return Done{};
+    return fill_with_demo_values(*store, arguments.seed);
 }
 
 Json plan_json(const Plan& plan) {
@@ -82,8 +103,9 @@ Json plan_json(const Plan& plan) {
 }
 
 void show_plan(const Plan& plan) {
-    fmt::print("{} passes of {} waves on {} threads, {} strips in memory\n", plan.passes,
-               plan.waves, plan.threads, plan.buffers);
+    fmt::print("{} of {} on {}, {} in memory\n", counted(plan.passes, "pass"),
+               counted(plan.waves, "wave"), counted(plan.threads, "thread"),
+               counted(plan.buffers, "strip"));
     if (plan.parallelogram_vectors)
         fmt::print("rows     in {} parallelograms of {} columns\n", plan.parallelograms,
                    plan.parallelogram_vectors);
@@ -94,18 +116,21 @@ void show_plan(const Plan& plan) {
                static_cast<double>(plan.read_bytes) / mebibyte,
                static_cast<double>(plan.written_bytes) / mebibyte);
     if (plan.waves_to_hide_disk == 0) return;
-    fmt::print("time     {:.1f} s, limited by the {}; {} waves hide the disk\n", plan.time_s,
-               plan.disk_bound ? "disk" : "kernel", plan.waves_to_hide_disk);
+    fmt::print("time     {:.1f} s, limited by the {}; {} {} the disk\n", plan.time_s,
+               plan.disk_bound ? "disk" : "kernel", counted(plan.waves_to_hide_disk, "wave"),
+               plan.waves_to_hide_disk == 1 ? "hides" : "hide");
 }
 
 Outcome plan(const WavefrontArguments& arguments) {
     MatrixShape shape = arguments.shape;
+    std::optional<KernelEntry> of_store;
     if (!arguments.store.empty()) {
         const auto manifest = read_manifest(arguments.store);
         if (!manifest) return manifest.failure();
         shape = manifest->shape;
+        of_store = manifest->kernel;
     }
-    const auto kernel = kernel_for(arguments, shape);
+    const auto kernel = kernel_for(arguments, shape, of_store);
     if (!kernel) return kernel.failure();
     const auto suits = check_kernel(*kernel, shape);
     if (!suits) return suits;
@@ -166,12 +191,11 @@ void show_report(const RunReport& report, const Store& store, const char *simd, 
                {"simd", simd}});
         return;
     }
-    fmt::print(
-        "{} iterations in {:.2f} s: {:.0f} Mcells/s, {} passes of {} waves, {:.0f} MiB of "
-        "memory{}\n",
-        report.iterations, report.elapsed_s, cells_per_s / 1e6, report.passes, report.waves,
-        static_cast<double>(report.peak_memory_bytes) / mebibyte,
-        report.converged ? ", converged" : "");
+    fmt::print("{} in {:.2f} s: {:.0f} Mcells/s, {} of {}, {:.0f} MiB of memory{}\n",
+               counted(report.iterations, "iteration"), report.elapsed_s, cells_per_s / 1e6,
+               counted(report.passes, "pass"), counted(report.waves, "wave"),
+               static_cast<double>(report.peak_memory_bytes) / mebibyte,
+               report.converged ? ", converged" : "");
 }
 
 RunOptions options_with_progress(const WavefrontArguments& arguments, const MatrixShape& shape) {
@@ -183,7 +207,7 @@ RunOptions options_with_progress(const WavefrontArguments& arguments, const Matr
 Outcome run_command(const WavefrontArguments& arguments) {
     auto store = Store::open(arguments.store, Access::changing);
     if (!store) return store.failure();
-    const auto kernel = kernel_for(arguments, store->shape());
+    const auto kernel = kernel_for(arguments, store->shape(), store->manifest().kernel);
     if (!kernel) return kernel.failure();
     const auto planned = plan_run(*store, *kernel, arguments.options);
     if (!planned) return planned.failure();
@@ -228,16 +252,17 @@ Outcome info(const WavefrontArguments& arguments) {
         return Done{};
     }
     const auto& shape = manifest->shape;
-    fmt::print("{} x {} {}, {}, strips of {} rows{}, {} iterations done\n", shape.rows,
-               shape.columns, element_name(shape.element), shape.layout->name, shape.strip_rows,
+    fmt::print("{} x {} {}, {}, strips of {}{}, {} done\n", shape.rows, shape.columns,
+               element_name(shape.element), shape.layout->name, counted(shape.strip_rows, "row"),
                shape.tile_columns ? fmt::format(" in tiles of {} columns", shape.tile_columns) : "",
-               manifest->iterations);
+               counted(manifest->iterations, "iteration"));
     for (std::size_t m = 0; m < manifest->matrices.size(); ++m) {
         const auto& entry = manifest->matrices[m];
         fmt::print("  {:<14} {:<12} {}\n", entry.name,
                    m < shape.data_count ? "data" : "coefficient",
                    entry.sums.empty() ? "empty" : "filled");
     }
+    if (manifest->kernel) fmt::print("  made for kernel {}\n", manifest->kernel->name);
     if (manifest->run && manifest->iterations < manifest->run->iterations_wanted)
         fmt::print("unfinished: {} up to iteration {}; lanewise wavefront resume goes on\n",
                    manifest->run->kernel, manifest->run->iterations_wanted);
@@ -257,6 +282,10 @@ Outcome convert(const WavefrontArguments& arguments) {
     if (!tiles) return tiles.failure();
     auto to = Store::create(arguments.target, shape, names, arguments.disks);
     if (!to) return to.failure();
+    auto noted = to->manifest();
+    noted.kernel = from->manifest().kernel;
+    const auto kept = to->commit(noted);
+    if (!kept) return kept;
     const double began_s = monotonic_s();
     const auto copied = copy_matrices(*from, *to, {(*tiles)[0], (*tiles)[1]});
     if (!copied) return copied;
@@ -281,7 +310,9 @@ Outcome convert(const WavefrontArguments& arguments) {
 Outcome split(const WavefrontArguments& arguments) {
     const auto whole = Store::open(arguments.store, Access::reading);
     if (!whole) return whole.failure();
-    const auto info = kernel_info(arguments.kernel.empty() ? "livermore23" : arguments.kernel);
+    const auto& of_store = whole->manifest().kernel;
+    const std::string otherwise = of_store ? of_store->name : "livermore23";
+    const auto info = kernel_info(arguments.kernel.empty() ? otherwise : arguments.kernel);
     if (!info) return info.failure();
     return split_store(*whole, info->radius, arguments.parts);
 }
@@ -297,6 +328,20 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
+/* Removes a file that was not renamed; an empty name is no file. */
+class NewFile {
+  public:
+    explicit NewFile(std::string path) : path_(std::move(path)) {}
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+    ~NewFile() {
+        if (!path_.empty()) std::remove(path_.c_str());
+    }
+
+  private:
+    std::string path_;
+};
+
 Outcome import_command(const WavefrontArguments& arguments) {
     auto store = Store::open(arguments.store, Access::changing);
     if (!store) return store.failure();
@@ -306,7 +351,9 @@ Outcome import_command(const WavefrontArguments& arguments) {
     if (!tiles) return tiles.failure();
     const bool pipe = arguments.file == "-";
     const File file(pipe ? stdin : std::fopen(arguments.file.c_str(), "rb"));
-    if (!file) return Failure{LW_ERR_ARGUMENT, "cannot read " + arguments.file};
+    if (!file)
+        return Failure{LW_ERR_ARGUMENT,
+                       "cannot read " + arguments.file + ": " + std::strerror(errno)};
     const auto& shape = store->shape();
     if (!pipe && is_npy(arguments.file)) {
         const auto header = read_npy_header(file.get(), arguments.file, shape);
@@ -338,12 +385,17 @@ Outcome export_command(const WavefrontArguments& arguments) {
     if (!tiles) return tiles.failure();
     const bool pipe = arguments.file == "-";
     // Written beside the target and renamed, so that nobody finds half a matrix.
-    const auto beside = arguments.file + ".partial";
-    File file(pipe ? stdout : std::fopen(beside.c_str(), "wb"));
-    if (!file) return Failure{LW_ERR_ARGUMENT, "cannot write " + arguments.file};
+    const auto place = place_to_write(arguments.file);
+    const NewFile unfinished(pipe ? "" : place.as_it_is() ? "" : place.beside);
+    File file(pipe ? stdout : std::fopen(place.beside.c_str(), "wb"));
+    if (!file)
+        return Failure{LW_ERR_ARGUMENT,
+                       "cannot write " + arguments.file + ": " + std::strerror(errno)};
     const auto& shape = store->shape();
     const auto row_bytes = shape.columns * element_bytes(shape.element);
-    const auto cannot = [&] { return Failure{LW_ERR_IO, "cannot write " + arguments.file}; };
+    const auto cannot = [&] {
+        return Failure{LW_ERR_IO, "cannot write " + arguments.file + ": " + std::strerror(errno)};
+    };
     const auto header = !pipe && is_npy(arguments.file) ? npy_header(shape) : "";
     if (std::fwrite(header.data(), 1, header.size(), file.get()) != header.size()) return cannot();
     const auto read = read_matrix(
@@ -353,13 +405,11 @@ Outcome export_command(const WavefrontArguments& arguments) {
             return Done{};
         },
         {.tiles_read = tiles->front()});
-    const bool flushed = std::fflush(file.get()) == 0;
+    if (!read) return read;
+    if (std::fflush(file.get()) != 0) return cannot();
     file.reset();
-    if (pipe) return read;
-    if (!read || !flushed || std::rename(beside.c_str(), arguments.file.c_str()) != 0) {
-        std::remove(beside.c_str());
-        return read ? Outcome(cannot()) : read;
-    }
+    if (!pipe && !place.as_it_is() && std::rename(place.beside.c_str(), place.target.c_str()) != 0)
+        return cannot();
     return Done{};
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/quantities.hpp"
 #include "wavefront/kernel/cells.hpp"
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/kernel/rows.hpp"
@@ -87,9 +88,9 @@ Failure refuse(const std::string& sentence) {
 
 Outcome check_parameters(const KernelInfo& info, const std::vector<double>& parameters) {
     if (parameters.size() != info.defaults.size())
-        return refuse(std::string(info.name) + " takes " + std::to_string(info.defaults.size()) +
-                      " parameters (" + info.parameters + "), not " +
-                      std::to_string(parameters.size()));
+        return refuse(std::string(info.name) + " takes " +
+                      counted(info.defaults.size(), "parameter") + " (" + info.parameters +
+                      "), not " + std::to_string(parameters.size()));
     for (const double value : parameters) {
         if (!(value - value == 0.0)) return refuse("a parameter of a kernel is a finite number");
     }

@@ -5,19 +5,21 @@
 #include <fmt/format.h>
 
 #include "base/json.hpp"
+#include "base/quantities.hpp"
 
 namespace lanewise::wavefront {
 
 void declare(Options& options, RankArguments& arguments) {
     RankRun& run = arguments.run;
-    run.kernel = "livermore23";
     options.text("part", "PART", run.folder, "Folder of a part; %r is replaced by the rank")
         .required();
     options.number("--iterations", "N", run.options.iterations, "Number of iterations");
     options.number("--tolerance", "X", run.options.tolerance,
                    "Stop when no cell changes by more than this; 0 means never");
-    options.text("--kernel", "NAME", run.kernel,
-                 "Kernel, by the name that lanewise wavefront kernels prints");
+    options.text(
+        "--kernel", "NAME", run.kernel,
+        "Kernel, by the name that lanewise wavefront kernels prints (default: the one that the "
+        "store was made for, else livermore23)");
     options.numbers("--parameter", "X", run.parameters,
                     "Parameter of the kernel, such as omega of SOR");
     options.size("--memory", "SIZE", run.options.memory_bytes, "Memory budget of each rank");
@@ -38,9 +40,9 @@ RankRun run_of_rank(const RankArguments& arguments, int rank) {
 
 std::string summary(const RunReport& report, int ranks, bool json) {
     if (!json) {
-        return fmt::format("{} iterations on {} ranks in {:.2f} s, {} passes{}", report.iterations,
-                           ranks, report.elapsed_s, report.passes,
-                           report.converged ? ", converged" : "");
+        return fmt::format("{} on {} in {:.2f} s, {}{}", counted(report.iterations, "iteration"),
+                           counted(static_cast<std::uint64_t>(ranks), "rank"), report.elapsed_s,
+                           counted(report.passes, "pass"), report.converged ? ", converged" : "");
     }
     return Json{{"event", "end"},
                 {"ranks", ranks},

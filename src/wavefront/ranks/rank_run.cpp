@@ -137,6 +137,14 @@ Result<RunReport> work(MPI_Comm comm, JobRank job, Store& store, const Kernel& k
 
 }  // namespace
 
+/* The kernel that is named, else the one that the store was made for. */
+KernelEntry kernel_of(const RankRun& asked, const std::optional<KernelEntry>& of_store) {
+    const KernelEntry otherwise = of_store ? *of_store : KernelEntry{"livermore23", {}};
+    if (!asked.kernel.empty() && asked.kernel != otherwise.name)
+        return {asked.kernel, asked.parameters};
+    return {otherwise.name, asked.parameters.empty() ? otherwise.parameters : asked.parameters};
+}
+
 Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
     JobRank job;
     MPI_Comm_rank(comm, &job.rank);
@@ -157,9 +165,9 @@ Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
         if (!back) return back.failure();
     }
     const auto done = store->manifest().iterations;
-    const auto kernel = asked.resuming
-                            ? make_kernel_for(entry->kernel, entry->parameters, store->shape())
-                            : make_kernel_for(asked.kernel, asked.parameters, store->shape());
+    const auto chosen = asked.resuming ? KernelEntry{entry->kernel, entry->parameters}
+                                       : kernel_of(asked, store->manifest().kernel);
+    const auto kernel = make_kernel_for(chosen.name, chosen.parameters, store->shape());
     if (!kernel) return kernel.failure();
     const auto sound = check_part(*store, job, *kernel);
     if (!sound) return sound.failure();

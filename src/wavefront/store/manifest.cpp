@@ -82,6 +82,10 @@ MatrixShape read_shape(JsonObject& top) {
     return shape;
 }
 
+KernelEntry read_kernel(JsonObject& kernel) {
+    return {kernel.string("name"), kernel.numbers("parameters")};
+}
+
 RunEntry read_run(JsonObject& run) {
     return {run.string("kernel"), run.numbers("parameters"),
             run.count<std::uint64_t>("iterations_wanted"), run.number("tolerance")};
@@ -104,6 +108,8 @@ Manifest read_whole(JsonObject& top) {
         top.refuse("lists " + std::to_string(manifest.matrices.size()) + " matrices and counts " +
                    std::to_string(manifest.shape.matrix_count()));
     if (!top.is_null("run")) manifest.run = top.object("run", read_run);
+    if (top.has("kernel") && !top.is_null("kernel"))
+        manifest.kernel = top.object("kernel", read_kernel);
     // Stores from before there were parts are whole.
     if (top.has("part") && !top.is_null("part")) manifest.part = top.object("part", read_part);
     return manifest;
@@ -118,22 +124,27 @@ Json to_json(const Manifest& manifest) {
         matrices.push_back({{"name", entry.name},
                             {"generation", std::string(1, entry.generation)},
                             {"sums", entry.sums}});
-    return {{"schema", schema_name},
-            {"version", schema_version},
-            {"rows", shape.rows},
-            {"columns", shape.columns},
-            {"data_count", shape.data_count},
-            {"coefficient_count", shape.coefficient_count},
-            {"element", element_name(shape.element)},
-            {"byte_order", "little"},
-            {"layout", shape.layout->name},
-            {"strip_rows", shape.strip_rows},
-            {"tile_columns", shape.tile_columns},
-            {"iterations", manifest.iterations},
-            {"disks", manifest.disks},
-            {"matrices", matrices},
-            {"run", manifest.run ? run_json(*manifest.run) : Json(nullptr)},
-            {"part", manifest.part ? part_json(*manifest.part) : Json(nullptr)}};
+    Json json = {{"schema", schema_name},
+                 {"version", schema_version},
+                 {"rows", shape.rows},
+                 {"columns", shape.columns},
+                 {"data_count", shape.data_count},
+                 {"coefficient_count", shape.coefficient_count},
+                 {"element", element_name(shape.element)},
+                 {"byte_order", "little"},
+                 {"layout", shape.layout->name},
+                 {"strip_rows", shape.strip_rows},
+                 {"tile_columns", shape.tile_columns},
+                 {"iterations", manifest.iterations},
+                 {"disks", manifest.disks},
+                 {"matrices", matrices},
+                 {"run", manifest.run ? run_json(*manifest.run) : Json(nullptr)},
+                 {"part", manifest.part ? part_json(*manifest.part) : Json(nullptr)}};
+    // Only where there is one: readers of before the key was there refuse it.
+    if (manifest.kernel)
+        json["kernel"] = {{"name", manifest.kernel->name},
+                          {"parameters", manifest.kernel->parameters}};
+    return json;
 }
 
 Result<Manifest> manifest_from(const Json& json, const std::string& path) {

@@ -24,6 +24,12 @@ struct MatrixEntry {
     std::string sums; /* XXH3 of the file that holds the strips' checksums; empty: not filled yet */
 };
 
+/* The kernel that the store was made for. */
+struct KernelEntry {
+    std::string name;
+    std::vector<double> parameters; /* empty: none were given */
+};
+
 /* The run that `resume` continues. */
 struct RunEntry {
     std::string kernel;
@@ -45,6 +51,7 @@ struct Manifest {
     std::vector<MatrixEntry> matrices; /* data first, then coefficients */
     std::vector<std::string> disks;    /* folders, strips round robin; "." is the store */
     std::uint64_t iterations = 0;      /* that the data have gone through */
+    std::optional<KernelEntry> kernel; /* that `run` uses where none is named */
     std::optional<RunEntry> run;
     std::optional<PartEntry> part;
 };

@@ -77,6 +77,7 @@ Outcome split_store(const Store& whole, std::uint64_t radius,
         auto noted = part->manifest();
         noted.iterations = manifest.iterations;
         noted.part = PartEntry{rank, ranks, radius, 0};
+        noted.kernel = manifest.kernel;
         const auto kept = part->commit(noted);
         if (!kept) return kept;
     }
@@ -102,6 +103,7 @@ Outcome join_stores(const std::vector<std::string>& folders, const std::string& 
     }
     auto noted = whole->manifest();
     noted.iterations = (*parts)[0].manifest().iterations;
+    noted.kernel = (*parts)[0].manifest().kernel;
     return whole->commit(noted);
 }
 

@@ -52,6 +52,7 @@ TEST(StoreTest, ReadsTheManifestOfAnOlderLanewise) {
     ASSERT_TRUE(manifest) << manifest.failure().sentence;
     EXPECT_EQ(manifest->shape.tile_columns, 0u);
     EXPECT_FALSE(manifest->part);
+    EXPECT_FALSE(manifest->kernel);
     EXPECT_STREQ(manifest->shape.layout->name, "frontier");
     EXPECT_EQ(manifest->run->iterations_wanted, 20u);
 }
@@ -178,6 +179,24 @@ TEST(StoreTest, AStoreFromBeforeThereWerePartsIsReadAsWhole) {
 
     ASSERT_TRUE(manifest) << manifest.failure().sentence;
     EXPECT_FALSE(manifest->part);
+}
+
+TEST(StoreTest, TheKernelThatItWasMadeForIsKeptAndTheKeyIsThereForNoOther) {
+    const Folder folder(Medium::memory);
+    auto store =
+        Store::create(folder / "s", shape_of(8, 8, &layouts::row_major, 8), {"u", "c"}, {});
+    ASSERT_TRUE(store);
+    EXPECT_FALSE(to_json(store->manifest()).contains("kernel"));
+    auto manifest = store->manifest();
+    manifest.kernel = KernelEntry{"sor", {1.5}};
+    ASSERT_TRUE(store->commit(manifest));
+
+    const auto read = read_manifest(folder / "s");
+
+    ASSERT_TRUE(read) << read.failure().sentence;
+    ASSERT_TRUE(read->kernel);
+    EXPECT_EQ(read->kernel->name, "sor");
+    EXPECT_EQ(read->kernel->parameters, std::vector<double>{1.5});
 }
 
 TEST(StoreTest, AMissingKeyIsNamed) {

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from lanewise.cli.native_options import NativeOptions
-from lanewise.cli.numbers import positive_count
+from lanewise.cli.numbers import counted, positive_count
 from lanewise.errors import RequestError
 from lanewise.model.schedule import (
     SCHEDULE,
@@ -103,7 +103,7 @@ def algorithms(
     elif svg is None:
         typer.echo("\n".join([*description(chosen), *rounds(messages)]))
     else:
-        title = f"{collective}, {algorithm}, {ranks} ranks"
+        title = f"{collective}, {algorithm}, {counted(ranks, 'rank')}"
         typer.echo(draw(title, int(ranks), messages, svg))
 
 

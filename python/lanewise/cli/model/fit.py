@@ -23,16 +23,24 @@ from lanewise.launch.room import room
 from lanewise.model.program import ask
 
 Files = Annotated[
-    list[str] | None, typer.Argument(metavar="SAMPLES", help="Files of lanewise measure.")
+    list[str] | None,
+    typer.Argument(metavar="SAMPLES", help="Sample files of lanewise measure (.jsonl)."),
 ]
 Output = Annotated[
-    str, typer.Option("-o", "--output", metavar="FILE", help="Where to keep the platform (.json).")
+    str, typer.Option("-o", "--output", metavar="FILE", help="Platform file to write (.json).")
 ]
-Measure = Annotated[bool, typer.Option("--measure", help="Measure what the models need first.")]
+Measure = Annotated[bool, typer.Option("--measure", help="First measure what the models need.")]
 Folder = Annotated[
-    str, typer.Option("--samples", metavar="FOLDER", help="--measure: where the samples are kept.")
+    str,
+    typer.Option(
+        "--samples",
+        metavar="FOLDER",
+        help="Folder in which --measure keeps the samples (default: samples).",
+    ),
 ]
-ShownAsJson = Annotated[bool, typer.Option("--json", help="Print the platform, not tables.")]
+ShownAsJson = Annotated[
+    bool, typer.Option("--json", help="Print the platform as one JSON object, not tables.")
+]
 
 
 def register(app: typer.Typer) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from lanewise.cli.native_options import NativeOptions
+from lanewise.cli.numbers import counted
 from lanewise.errors import RequestError
 from lanewise.model.predict import Prediction, read_prediction
 from lanewise.model.program import PREDICT, ask
@@ -76,8 +77,9 @@ def table(prediction: Prediction) -> Iterator[str]:
     """Yield the lines of the table; many sizes go into several, one below the other."""
     marked = len(prediction.candidates) > 1
     yield (
-        f"# {prediction.collective} on {prediction.ranks} ranks, model {prediction.model} of "
-        f"{prediction.platform}" + ("; * is the fastest" if marked else "")
+        f"# {prediction.collective} on {counted(prediction.ranks, 'rank')}, "
+        f"model {prediction.model} of {prediction.platform}"
+        + ("; * is the fastest" if marked else "")
     )
     sizes = prediction.message_bytes
     for first in range(0, len(sizes), COLUMNS):
@@ -108,7 +110,8 @@ def draw(prediction: Prediction, path: Path) -> str:
     candidate = prediction.candidates[0]
     size = size_text(prediction.message_bytes[0])
     total = time_text(candidate.predicted_s[0])
-    title = f"{prediction.collective}, {candidate.name}, {size}, {prediction.ranks} ranks: {total}"
+    ranks = counted(prediction.ranks, "rank")
+    title = f"{prediction.collective}, {candidate.name}, {size}, {ranks}: {total}"
     work = [Work(one.what, one.rank, one.peer, one.begin_s, one.end_s) for one in prediction.spans]
     save_drawing(draw_timeline(title, prediction.ranks, work), path)
     return f"{path}  {title}"

@@ -24,12 +24,26 @@ def register(app: typer.Typer) -> None:
 def discover(
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Add this host to a file."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Path file to which this host is added (default: standard output).",
+        ),
     ] = None,
-    name: Annotated[str, typer.Option(help="Of this host; what hostname says if not given.")] = "",
+    name: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Name of this host in the file (default: what hostname prints)."
+        ),
+    ] = "",
     rail: Annotated[
         list[str] | None,
-        typer.Option(metavar="DEVICE:PORT=NAME", help="Ports of one rail reach each other."),
+        typer.Option(
+            metavar="DEVICE:PORT=NAME",
+            help="Rail of a port; ports of one rail reach each other; repeatable (default: the "
+            "number of the port).",
+        ),
     ] = None,
 ) -> None:
     """$ lanewise rdma discover -o paths.json

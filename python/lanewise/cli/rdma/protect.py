@@ -10,13 +10,16 @@ from typing import Annotated
 
 import typer
 
+from lanewise.cli.numbers import duration_s
 from lanewise.cli.rdma.run import become
 from lanewise.errors import RequestError
 from lanewise.launch import paths
-from lanewise.launch.protect import Protection, check, milliseconds, variables_for
+from lanewise.launch.packages import not_found
+from lanewise.launch.protect import Protection, check, variables_for
 
 Program = Annotated[
-    list[str] | None, typer.Argument(metavar="-- PROGRAM ...", help="The program and its words.")
+    list[str] | None,
+    typer.Argument(metavar="-- PROGRAM ...", help="The verbs program and its arguments."),
 ]
 
 
@@ -29,28 +32,47 @@ def register(app: typer.Typer) -> None:
 def protect(
     program: Program = None,
     path_file: Annotated[
-        Path | None, typer.Option("--paths", metavar="FILE", help="Of lanewise rdma discover.")
+        Path | None,
+        typer.Option(
+            "--paths",
+            metavar="FILE",
+            help="Path file of lanewise rdma discover (default: addresses by convention).",
+        ),
     ] = None,
     policy: Annotated[
-        str, typer.Option(metavar="back|stay|balance", help="Where queue pairs belong.")
+        str,
+        typer.Option(
+            metavar="back|stay|balance",
+            help="Where queue pairs belong while all ports are up: back on the port they began on, "
+            "where a migration led, or spread over the ports.",
+        ),
     ] = "back",
     failback_delay: Annotated[
-        str, typer.Option(metavar="TIME", help="How long a port must be up before they return.")
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Time that a port must have been up before queue pairs return to it.",
+        ),
     ] = "1s",
     retry_window: Annotated[
         str,
         typer.Option(
             metavar="TIME",
-            help="How long to retry while every path is dead; software device only.",
+            help="Time to retry while every path is down; on the software device only.",
         ),
     ] = "10s",
     quiet: Annotated[int | None, typer.Option(hidden=True)] = None,  # --failback-delay in 0.1, ms
     grace: Annotated[int | None, typer.Option(hidden=True)] = None,  # --retry-window in 0.1, ms
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Say here what happened, as JSON lines.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write each event of a path as a line of JSON."),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse queue pairs that cannot be protected.")
+        bool,
+        typer.Option(
+            "--strict",
+            help="Fail where a queue pair cannot be protected, rather than leave it without.",
+        ),
     ] = False,
 ) -> None:
     """$ lanewise rdma protect -- ib_write_bw 10.0.0.2
@@ -81,10 +103,14 @@ def protect(
     environment = {**os.environ, **variables_for(protection, os.environ)}
     found = shutil.which(program[0], path=environment.get("PATH"))
     if found is None:
-        raise RequestError(f"no program {program[0]}; install it or give its path")
+        raise RequestError(not_found(program[0]))
     become(found, program, environment)
 
 
 def _time_ms(option: str, text: str, old_ms: int | None) -> int:
     """Return the value of an option, or that of its old name if it was given."""
-    return milliseconds(option, text) if old_ms is None else old_ms
+    return (
+        round(1e3 * duration_s(option, text, "1s or 500ms", zero=True))
+        if old_ms is None
+        else old_ms
+    )

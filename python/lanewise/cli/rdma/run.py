@@ -20,9 +20,11 @@ import typer
 from lanewise.errors import RequestError
 from lanewise.launch.hca import LINK_LAYERS, Device, environment_for
 from lanewise.launch.hca_config import read_file
+from lanewise.launch.packages import not_found
 
 Program = Annotated[
-    list[str] | None, typer.Argument(metavar="-- PROGRAM ...", help="The program and its words.")
+    list[str] | None,
+    typer.Argument(metavar="-- PROGRAM ...", help="The verbs program and its arguments."),
 ]
 
 
@@ -35,18 +37,30 @@ def register(app: typer.Typer) -> None:
 def run_on_device(
     program: Program = None,
     ports: str | None = typer.Option(
-        None, metavar="NAME[,NAME]", help="The network interface of port 1, and of port 2; or lo."
+        None,
+        metavar="NAME[,NAME]",
+        help="Network interface of port 1, and of port 2 (default: lo).",
     ),
     link_layer: str | None = typer.Option(
-        None, metavar="|".join(LINK_LAYERS), help="The link layer that the ports report."
+        None,
+        metavar="|".join(LINK_LAYERS),
+        help="Link layer that the ports report (default: ethernet).",
     ),
     personality: str | None = typer.Option(None, hidden=True),  # the name of --link-layer in 0.1
-    lmc: int | None = typer.Option(None, help="LIDs of an InfiniBand port, as a power of two."),
+    lmc: int | None = typer.Option(
+        None,
+        metavar="BITS",
+        help="Number of LIDs of an InfiniBand port, as a power of two (default: 0).",
+    ),
     pcap: str | None = typer.Option(
-        None, metavar="FILE", help="Capture every packet; %p in the name is the process."
+        None,
+        metavar="FILE",
+        help="Write every packet to a capture file; %p in the name becomes the process id.",
     ),
     config: Path | None = typer.Option(
-        None, metavar="FILE", help="A device in TOML; options given here override it."
+        None,
+        metavar="FILE",
+        help="Description of the device in TOML; options on the command line override it.",
     ),
 ) -> None:
     """$ lanewise rdma run --ports eth0,eth1 -- ib_send_lat -d lanewise0
@@ -70,7 +84,7 @@ def run_on_device(
     environment = environment_for(device, os.environ)
     found = shutil.which(program[0], path=environment.get("PATH"))
     if found is None:
-        raise RequestError(f"no program {program[0]}; install it or give its path")
+        raise RequestError(not_found(program[0]))
     become(found, program, environment)
 
 
