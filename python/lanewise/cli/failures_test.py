@@ -57,7 +57,7 @@ def test_a_program_that_is_missing_is_named_with_its_package(
 
     assert run(command.split()) == 2
 
-    program = command.split()[-1]
+    program = command.rsplit(maxsplit=1)[-1]
     assert one_line(capsys).endswith(
         f"no program '{program}'; install it with: apt-get install {package}"
     )
