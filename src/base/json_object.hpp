@@ -7,7 +7,7 @@
 // names the path of the key: "lanes[2]: unknown key 'bandwith_Bps'". A file that is only half
 // understood could make a program slower or a prediction wrong, so there is no lenient mode.
 //
-//     return read_json_object(text, {path, "lanewise fit writes it"}, [](JsonObject& top) {
+//     return read_json_object(text, {path, "lanewise model fit writes it"}, [](JsonObject& top) {
 //         top.expect_schema("lanewise-platform", 2);
 //         Platform platform{.ranks = top.count<int>("ranks", 1)};
 //         top.each("lanes", [&](JsonObject& lane) { ... });

@@ -84,7 +84,7 @@ Rule read_rule(JsonObject& from, Collective collective) {
     if (!rule.algorithm) {
         throw JsonRefusal{from.path() + ": unknown algorithm '" + choice.algorithm + "' of " +
                               name_of(collective),
-                          "lanewise algorithms lists them"};
+                          "lanewise model algorithms lists them"};
     }
     rule.segment_bytes = choice.segment_bytes;
     rule.lanes = choice.lanes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // lanewise-predict: how long a collective takes by each algorithm on a platform
-// that lanewise fit wrote, by pricing the very schedules that would run.
+// that lanewise model fit wrote, by pricing the very schedules that would run.
 //
 // Prints one JSON object. Keys may be added; what is here stays:
 //   schema         "lanewise-prediction", with `version` 1

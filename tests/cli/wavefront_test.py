@@ -28,6 +28,8 @@ from lanewise.launch.native import find_program
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
+SCHEMA = Path(__file__).parents[2] / "schema" / "wavefront-store.schema.json"
+
 SIDE = 512
 ITERATIONS = 12
 # Points in time at which a run is killed; make test-all asks for 500.
@@ -434,8 +436,7 @@ def test_a_store_of_a_newer_version_is_refused(lanewise: Lanewise, tmp_path: Pat
 
 
 def test_the_manifest_keeps_to_its_schema(native: Lanewise, tmp_path: Path) -> None:
-    path = Path(__file__).parents[2] / "schema" / "wavefront-store.schema.json"
-    schema = json.loads(path.read_text(encoding="utf-8"))
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     store = tmp_path / "store"
     native("create", store, "--rows", 64, "--cols", 64, "--empty")
     jsonschema.validate(json.loads((store / "manifest.json").read_text()), schema)
@@ -455,3 +456,94 @@ def test_a_plan_predicts_the_bytes_that_a_run_moves(native: Lanewise, tmp_path: 
 
     assert plan["read_bytes"] == end["read_bytes"]
     assert plan["written_bytes"] == end["written_bytes"]
+
+
+def test_a_run_uses_the_kernel_that_the_store_was_made_for(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    shape = ("--rows", 64, "--cols", 48, "--kernel", "sor", "--parameter", "1.5")
+    lanewise("wavefront", "create", "s", *shape)
+    lanewise("wavefront", "create", "named", *shape)
+
+    done = lanewise("wavefront", "run", "s", "--iterations", 3)
+    named = lanewise(
+        "wavefront", "run", "named", "--kernel", "sor", "--parameter", "1.5", "--iterations", 3
+    )
+
+    assert (done.returncode, named.returncode) == (0, 0), done.stderr + named.stderr
+    kept = [json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("s", "named")]
+    assert kept[0]["kernel"] == {"name": "sor", "parameters": [1.5]}
+    assert kept[0]["matrices"] == kept[1]["matrices"]
+    schema = json.loads((SCHEMA).read_text())
+    jsonschema.validate(kept[0], schema)
+
+
+def test_copies_of_a_store_know_its_kernel(lanewise: Lanewise, tmp_path: Path) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 64, "--cols", 48, "--kernel", "sor")
+    for words in (
+        ("convert", "s", "rows", "--layout", "row-major"),
+        ("split", "s", "p0", "p1"),
+        ("join", "whole", "p0", "p1"),
+    ):
+        done = lanewise("wavefront", *words)
+        assert done.returncode == 0, done.stderr
+
+    for name in ("rows", "p0", "p1", "whole"):
+        manifest = json.loads((tmp_path / name / "manifest.json").read_text())
+        assert manifest["kernel"] == {"name": "sor", "parameters": []}
+
+
+@pytest.mark.parametrize("option", ["-q", "--quiet"])
+def test_a_quiet_run_prints_its_result_alone(
+    option: str, lanewise: Lanewise, tmp_path: Path
+) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 64, "--cols", 48)
+
+    done = lanewise("wavefront", "run", "s", "--iterations", 1, option)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("1 iteration in ")
+    assert "1 pass of 1 wave," in done.stdout
+
+
+def test_a_shape_that_is_missing_is_asked_for(lanewise: Lanewise, tmp_path: Path) -> None:
+    done = lanewise("wavefront", "create", "s")
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "lanewise wavefront: --rows and --cols, each from 1 to 2^40, are required; "
+        "such as --rows 8192 --cols 8192\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_matrix_is_exported_to_a_pipe_and_the_pipe_stays_one(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 8, "--cols", 8)
+    os.mkfifo(tmp_path / "pipe")
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+
+    done = lanewise("wavefront", "export", "s", "data", tmp_path / "pipe")
+    got = os.read(reading, 8 * 8 * 8)
+    os.close(reading)
+
+    assert done.returncode == 0, done.stderr
+    assert len(got) == 8 * 8 * 8
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_full_disk_under_the_output_is_a_failure(lanewise: Lanewise, tmp_path: Path) -> None:
+    lanewise("wavefront", "create", "s", "--rows", 8, "--cols", 8)
+
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "lanewise", "wavefront", "info", str(tmp_path / "s")],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "lanewise wavefront: the output cannot be written: No space left on device; "
+        "free space there\n"
+    )

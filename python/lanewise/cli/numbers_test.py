@@ -3,7 +3,7 @@
 
 import pytest
 
-from lanewise.cli.numbers import duration_s, positive_count, share
+from lanewise.cli.numbers import counted, duration_s, positive_count, share
 from lanewise.errors import RequestError
 
 DURATIONS = {
@@ -38,3 +38,17 @@ def test_what_could_be_either_or_neither_is_no_share(text: str) -> None:
 def test_what_is_no_count_is_refused(text: str) -> None:
     with pytest.raises(RequestError, match="is not a whole number from 1 up; try -n 4"):
         positive_count("-n", text)
+
+
+def test_a_duration_may_be_zero_where_that_means_something() -> None:
+    assert duration_s("--failback-delay", "0", zero=True) == 0.0
+    with pytest.raises(RequestError):
+        duration_s("--failback-delay", "-1", zero=True)
+
+
+@pytest.mark.parametrize(
+    ("count", "what", "text"),
+    [(0, "rule", "0 rules"), (1, "rule", "1 rule"), (2, "pass", "2 passes")],
+)
+def test_one_thing_is_singular(count: int, what: str, text: str) -> None:
+    assert counted(count, what) == text

@@ -110,7 +110,7 @@ TEST(PlatformTest, RefusesAKeyThatItDoesNotKnowWhereverItStands) {
         auto json = some_json();
         json[Json::json_pointer(place)]["surprise"] = 1;
         EXPECT_EQ(refusal_of(json), "platform.json: " + path +
-                                        "unknown key 'surprise'; lanewise fit writes such files");
+                                        "unknown key 'surprise'; lanewise model fit writes such files");
     }
 }
 

@@ -193,13 +193,13 @@ Platform read_whole(JsonObject& top) {
 }  // namespace
 
 Result<Platform> platform_from_json(const Json& json, const std::string& name) {
-    return read_json_object(json, {name, "lanewise fit writes such files"}, read_whole);
+    return read_json_object(json, {name, "lanewise model fit writes such files"}, read_whole);
 }
 
 Result<Platform> read_platform(const std::string& path) {
     const auto text = read_file(path);
     if (!text) return text.failure();
-    return read_json_object(std::string_view(*text), {path, "lanewise fit writes such files"},
+    return read_json_object(std::string_view(*text), {path, "lanewise model fit writes such files"},
                             read_whole);
 }
 

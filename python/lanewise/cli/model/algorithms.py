@@ -103,7 +103,7 @@ def algorithms(
     elif svg is None:
         typer.echo("\n".join([*description(chosen), *rounds(messages)]))
     else:
-        title = f"{collective}, {algorithm}, {counted(ranks, 'rank')}"
+        title = f"{collective}, {algorithm}, {counted(int(ranks), 'rank')}"
         typer.echo(draw(title, int(ranks), messages, svg))
 
 
