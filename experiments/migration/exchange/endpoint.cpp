@@ -19,8 +19,9 @@ ibv_context *open_device(const std::string& name) {
         if (name.empty() || name == ibv_get_device_name(list[i])) opened = ibv_open_device(list[i]);
     }
     if (list) ibv_free_device_list(list);
-    require(opened, name.empty() ? "there is no RDMA device; start it with: lanewise rdma run -- ..."
-                                 : "there is no RDMA device " + name);
+    require(opened, name.empty()
+                        ? "there is no RDMA device; start it with: lanewise rdma run -- ..."
+                        : "there is no RDMA device " + name);
     return opened;
 }
 

@@ -109,8 +109,9 @@ TEST(PlatformTest, RefusesAKeyThatItDoesNotKnowWhereverItStands) {
     for (const auto& [place, path] : places) {
         auto json = some_json();
         json[Json::json_pointer(place)]["surprise"] = 1;
-        EXPECT_EQ(refusal_of(json), "platform.json: " + path +
-                                        "unknown key 'surprise'; lanewise model fit writes such files");
+        EXPECT_EQ(refusal_of(json),
+                  "platform.json: " + path +
+                      "unknown key 'surprise'; lanewise model fit writes such files");
     }
 }
 
