@@ -121,7 +121,7 @@ def environment(
 
     `folder` has the files `openmpi.hosts`, `hydra.hosts` and `placement.json`.  Hosts share this
     machine's cores: no rank is bound to one, and ranks that wait give way where they are many.
-    Those of `TRANSPORT` are what a user without wishes gets; see `with_wishes`.
+    Those of `TRANSPORT` are what a user who exported none gets; see `keeping_exported`.
     """
     interfaces = ",".join(shared_interfaces(plan))
     openmpi = {
@@ -169,13 +169,13 @@ def environment(
     }
 
 
-def with_wishes(
+def keeping_exported(
     variables: Mapping[str, str], exported: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
     """Return `variables` without those of `TRANSPORT` that the user exported, and their names.
 
     Only those are named whose value differs from ours.
     """
-    wished = {key: exported[key] for key in TRANSPORT if key in exported}
-    left = {key: value for key, value in variables.items() if key not in wished}
-    return left, [key for key, value in wished.items() if variables.get(key) != value]
+    kept = {key: exported[key] for key in TRANSPORT if key in exported}
+    left = {key: value for key, value in variables.items() if key not in kept}
+    return left, [key for key, value in kept.items() if variables.get(key) != value]

@@ -108,11 +108,11 @@ def test_what_the_user_exported_to_choose_a_transport_is_kept() -> None:
     )
     exported = {"UCX_TLS": "all", "UCX_NET_DEVICES": told["UCX_NET_DEVICES"], "HYDRA_IFACE": "eth0"}
 
-    variables, wished = launchers.with_wishes(told, exported)
+    variables, kept = launchers.keeping_exported(told, exported)
 
     assert "UCX_TLS" not in variables
     assert variables["HYDRA_IFACE"] == "lan0"
-    assert wished == ["UCX_TLS"]
+    assert kept == ["UCX_TLS"]
 
 
 def test_ranks_that_have_a_core_each_do_not_give_way() -> None:

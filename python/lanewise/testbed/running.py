@@ -57,10 +57,10 @@ def run_in(bed: Bed, wanted: Wanted) -> int:
     told = launchers.environment(
         plan, bed.folder / "agent", folder, ranks=ranks, cores=core_count()
     )
-    variables, wished = launchers.with_wishes(told, os.environ)
-    if wished:
-        kept = ", ".join(f"{key}={os.environ[key]}" for key in wished)
-        ours = ", ".join(f"{key}={told[key]}" for key in wished)
+    variables, exported_names = launchers.keeping_exported(told, os.environ)
+    if exported_names:
+        kept = ", ".join(f"{key}={os.environ[key]}" for key in exported_names)
+        ours = ", ".join(f"{key}={told[key]}" for key in exported_names)
         sys.stderr.write(
             f"lanewise testbed: {kept} of your environment is kept; without it: {ours}\n"
         )
