@@ -124,6 +124,7 @@ def test_refuses_in_one_line_what_it_cannot_fit(
         (["missing.jsonl"], "missing.jsonl cannot be read"),
         (["text"], "not a JSON object"),
         ([pairs, "-n", 3], "add --measure"),
+        ([pairs, "--hosts", "a"], "add --measure"),
         (["--measure", "-n", "many"], "-n many"),
     ):
         done = lanewise("model", "fit", *words)

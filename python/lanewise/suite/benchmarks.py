@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Literal
 
 from lanewise.errors import RequestError
@@ -164,10 +165,12 @@ FIGURES: tuple[Figure, ...] = (
 def groups_for(effort: Effort, wanted: Iterable[str] = ()) -> list[Group]:
     """Return the groups of an effort, cut down to the benchmarks that are wanted, if any are."""
     names = list(wanted)
-    known = {benchmark for group in GROUPS for benchmark in group.benchmarks}
+    known = sorted({benchmark for group in GROUPS for benchmark in group.benchmarks})
     for name in names:
         if name not in known:
-            raise RequestError(f"no benchmark '{name}' in the suite; there are {', '.join(known)}")
+            near = get_close_matches(name, known, n=1)
+            remedy = f"did you mean {near[0]}?" if near else f"use some of {', '.join(known)}"
+            raise RequestError(f"no benchmark '{name}' in the suite; {remedy}")
     groups = []
     for group in GROUPS:
         benchmarks = tuple(name for name in group.benchmarks if name in names or not names)

@@ -91,7 +91,9 @@ def prepare(request: Request, folder: Path, say: Callable[[str], None]) -> Ready
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RequestError(f"cannot write {folder}: {error.strerror}; name another -o") from error
+        raise RequestError(
+            f"cannot write {folder}: {error.strerror}; name another --folder"
+        ) from error
     state.save(known, folder)
     budget_s = request.budget_s or plan.BUDGET_S[request.effort]
     spent_s = sum(found.took_s for found in present)

@@ -43,16 +43,16 @@ class Parity:
     differs: str = ""
 
 
-_ISOLATED = "isolated repetitions, slowest rank; theirs: a loop, mean"
-_RECEIVES = "each message has a place of its own; theirs share one buffer, which MPI forbids"
+_ISOLATED = "isolated repetitions, slowest rank; there the mean of a loop"
+_RECEIVES = "one receive buffer per message; there one for all, which MPI forbids"
 _COLLECTIVES = (
     "Bcast", "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Allgather",
     "Allgatherv", "Gather", "Gatherv", "Scatter", "Scatterv", "Alltoall", "Alltoallv", "Barrier",
 )  # fmt: skip
 # Of the nonblocking collectives, the one that IMB has not.
 _NOT_IN_IMB = "Reduce_scatter_block"
-_PAIRED = "each pair streams a window at once; theirs sends one message after another"
-_COMPLETE = "a get that is complete here is complete: the same as without _local"
+_PAIRED = "each pair streams a window at once; there one message after another"
+_COMPLETE = "a completed get has arrived, so this is the same as without _local"
 _SWAPS = "as many swaps as the message has integers"
 
 
@@ -77,7 +77,7 @@ def _imb() -> Iterator[Parity]:
         yield Parity("IMB-NBC", f"{form}_pure", form.lower(), Formula(), _ISOLATED)
         yield Parity(
             "IMB-NBC", form, f"overlapped_{form.lower()}", Formula(),
-            "the time added to the work; work calibrated anew for each batch, theirs once",
+            "the time added to the work, which is calibrated for each batch; there once",
         )  # fmt: skip
     yield from _imb_one_sided()
     yield Parity("IMB-P2P", "PingPong", "pingpong", Formula(moved=1), _ISOLATED)
@@ -107,13 +107,13 @@ def _imb_one_sided() -> Iterator[Parity]:
     yield Parity("IMB-RMA", "Get_local", "get_flush", Formula(moved=1), _COMPLETE)
     yield Parity("IMB-RMA", "Get_all_local", "one_get_all", Formula(), _COMPLETE)
     for name in ("Put_local", "Put_all_local"):
-        yield Parity("IMB-RMA", name, "", differs="local completion says nothing of arrival")
+        yield Parity("IMB-RMA", name, "", differs="local completion does not mean arrival")
     yield Parity("IMB-RMA", "Accumulate", "accumulate_flush", Formula(moved=1), _ISOLATED)
     yield Parity("IMB-RMA", "Fetch_and_op", "fetch_op_flush", Formula(), "sums floats")
     yield Parity("IMB-RMA", "Get_accumulate", "fetch_op_flush", Formula(), "sums floats")
     yield Parity("IMB-RMA", "Compare_and_swap", "compare_swap_flush", Formula(), _SWAPS)
     yield Parity("IMB-RMA", "Truly_passive_put", "passive_put", Formula(),
-                 "beside put_flush, their time without work at the target")  # fmt: skip
+                 "compare with put_flush, the time without work at the target")  # fmt: skip
 
 
 def _osu() -> Iterator[Parity]:
@@ -131,11 +131,13 @@ def _osu() -> Iterator[Parity]:
     for ours, theirs in {"put": "put", "get": "get", "accumulate": "acc",
                          "fetch_op": "get_acc"}.items():  # fmt: skip
         yield Parity("OSU", f"osu_{theirs}_latency", f"{ours}_flush", Formula(), _ISOLATED)
-    yield Parity("OSU", "osu_fop_latency", "fetch_op_flush", Formula(), "floats; theirs 8 bytes")
+    yield Parity(
+        "OSU", "osu_fop_latency", "fetch_op_flush", Formula(), "floats; there 8-byte integers"
+    )
     yield Parity("OSU", "osu_cas_latency", "compare_swap_flush", Formula(), _SWAPS)
     for name in map(str.lower, (*_COLLECTIVES, "Alltoallw")):
         yield Parity("OSU", f"osu_{name}", name, Formula(),
-                     "the slowest rank of each repetition; theirs: mean over ranks")  # fmt: skip
+                     "the slowest rank of each repetition; there the mean over ranks")  # fmt: skip
         yield Parity("OSU", f"osu_i{name}", f"i{name}", Formula(), "overlap by overlapped_*")
         if name != _NOT_IN_IMB.lower():
             yield Parity("OSU", f"osu_{name}_persistent", f"persistent_{name}", Formula(),
@@ -148,9 +150,9 @@ def _osu() -> Iterator[Parity]:
                  _RECEIVES)  # fmt: skip
     for name in ("fan_in", "fan_out"):
         yield Parity("OSU", f"osu_bw_{name}", f"{name}_rate", Formula(moved=1, messages=True),
-                     "the window is shared out among the peers")  # fmt: skip
-    yield Parity("OSU", "osu_hello", "", differs="starting is no message")
-    yield Parity("OSU", "osu_init", "", differs="starting is no message; suite shows it as a start")
+                     "the window is divided among the peers")  # fmt: skip
+    yield Parity("OSU", "osu_hello", "", differs="not covered: startup time")
+    yield Parity("OSU", "osu_init", "", differs="not covered here: suite reports the startup time")
 
 
 PARITIES: tuple[Parity, ...] = (*_imb(), *_osu())

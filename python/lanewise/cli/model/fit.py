@@ -78,8 +78,8 @@ def fit(
         words = [f"{option}={text}" for option, text in launching.items() if text]
         count = positive_count("-n", ranks or str(room(os.environ, host, hostfile).ranks))
         paths += measure_all(count, Path(samples), words)
-    elif ranks or launcher:
-        raise RequestError("-n and --launcher are for measuring; add --measure or omit them")
+    elif ranks or launcher or host or hostfile or launcher_args:
+        raise RequestError("the options below Launch are for measuring; add --measure or omit them")
     line = [*paths, *(["-o", output] if output else []), *(["--json"] if as_json else [])]
     sys.stdout.write(ask(*line))
 
