@@ -39,6 +39,15 @@ function(lw_add_part name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
+# The version in the names of a library for those who link it: the name with the version is a file,
+# the others are links to it.
+function(lw_version name)
+  if(LANEWISE_INSTALL_LINKS)
+    set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION}
+      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  endif()
+endfunction()
+
 # A native program. The work is done in the parts; OPTIMISED is for the programs that do some
 # themselves.
 function(lw_add_program name)

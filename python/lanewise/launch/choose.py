@@ -67,7 +67,7 @@ def choose(name: str, environment: Mapping[str, str]) -> Choice:
         if found is not None:
             return found
     if not builds:
-        raise RequestError("the native programs are not built; build them with: make build")
+        raise RequestError(f"the native programs are not built; build them with: {build_command()}")
     raise RequestError("no MPI launcher was found; lanewise doctor says what to install")
 
 

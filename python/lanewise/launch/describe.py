@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RunError
+from lanewise.launch.native import build_command
 
 SCHEMA = "lanewise-options"
 VERSION = 1
@@ -102,11 +103,13 @@ def read_description(text: str) -> ProgramDescription:
         if (values["schema"], values["version"]) != (SCHEMA, VERSION):
             raise RunError(
                 f"--describe printed version {values['version']} of {values['schema']}; "
-                "the native programs are of another version: make build"
+                f"the native programs are of another version: {build_command()}"
             )
         return _program(values)
     except (ValueError, KeyError, TypeError) as error:
-        raise RunError(f"--describe printed no description ({error!r}): make build") from None
+        raise RunError(
+            f"--describe printed no description ({error!r}): {build_command()}"
+        ) from None
 
 
 def _program(values: dict[str, Any]) -> ProgramDescription:

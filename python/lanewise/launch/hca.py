@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lanewise.errors import RequestError
-from lanewise.launch.native import manifests, preference, read_build
+from lanewise.launch.native import build_command, manifests, preference, read_build
 
 LIBRARY = "liblanewise_verbs.so"
 DEVICE_NODE = "liblanewise_device_node.so"
@@ -79,4 +79,4 @@ def find_library(name: str, environment: Mapping[str, str]) -> Path:
         path = build.libraries / name
         if path.is_file():
             return Path(os.path.realpath(path))
-    raise RequestError(f"{name} is not built; build it with: make build")
+    raise RequestError(f"{name} is not built; build it with: {build_command()}")

@@ -5,7 +5,8 @@ The programs of a build are one file, lanewise-native, with a subcommand for eac
 lanewise-measure stands for `lanewise-native measure`.  Only this module knows of that.
 
 Looked for in the folder that LANEWISE_NATIVE names (and nowhere else where it is set), then in the
-build folders of the source tree, then in the installed prefix.
+build folders of the source tree where this package is part of one, then below libexec of the prefix
+that it is installed into, and of Python's own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import lanewise
 from lanewise.errors import RequestError
 from lanewise.launch.job import Launcher
 
+PACKAGE = Path(lanewise.__file__).resolve().parent
 MANIFEST = "lanewise-build.json"
 NATIVE = "lanewise-native"
 MEASURE = "lanewise-measure"
@@ -47,14 +49,14 @@ class NativeBuild:
         """Return the path of a native library; RequestError where it is not there."""
         path = self.libraries / name
         if not path.is_file():
-            raise RequestError(f"{path} is missing; build it with: make build")
+            raise RequestError(f"{path} is missing; build it with: {build_command()}")
         return path
 
     def program(self, name: str) -> Path:
         """Return the path of a native program; RequestError where it is not there."""
         path = self.programs / name
         if not path.is_file():
-            raise RequestError(f"{path} is missing; build it with: make build")
+            raise RequestError(f"{path} is missing; build it with: {build_command()}")
         return path
 
     def command(self, name: str) -> tuple[str, ...]:
@@ -79,7 +81,7 @@ def read_build(manifest: Path) -> NativeBuild:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RequestError(
-            f"{manifest} cannot be used ({error!r}); build anew: make build"
+            f"{manifest} cannot be used ({error!r}); build anew: {build_command()}"
         ) from None
 
 
@@ -91,12 +93,16 @@ def manifests(environment: Mapping[str, str]) -> list[Path]:
         if not path.is_file():
             raise RequestError(f"LANEWISE_NATIVE={chosen} has no {MANIFEST}; name a build folder")
         return [path]
-    source = Path(lanewise.__file__).resolve()
-    built = [
-        path for folder in source.parents for path in sorted(folder.glob(f"build/*/{MANIFEST}"))
+    tree = source_tree()
+    built = sorted(tree.glob(f"build/*/{MANIFEST}")) if tree else []
+    # Prefix, user scheme, --target, Debian's /usr/local: pip puts libexec above the package.
+    prefixes = dict.fromkeys([*PACKAGE.parents, Path(sys.prefix).resolve()])
+    installed = [
+        path
+        for prefix in prefixes
+        for path in sorted(prefix.glob(f"libexec/lanewise/*/{MANIFEST}"))
     ]
-    prefix = Path(sys.prefix) / "libexec" / "lanewise"
-    return built + sorted(prefix.glob(f"*/{MANIFEST}"))
+    return built + installed
 
 
 def find_builds(environment: Mapping[str, str]) -> list[NativeBuild]:
@@ -115,7 +121,7 @@ def find_program(name: str, environment: Mapping[str, str]) -> Path:
         path = build.programs / name
         if path.is_file():
             return path
-    raise RequestError(f"{name} is not built; build it with: make build")
+    raise RequestError(f"{name} is not built; build it with: {build_command()}")
 
 
 def preference(build: NativeBuild) -> tuple[int, int, int]:
@@ -139,6 +145,17 @@ def build_for(launcher: Launcher, builds: Iterable[NativeBuild]) -> NativeBuild 
     return None
 
 
-def build_command(mpi: str) -> str:
-    """Return the line that builds the native programs for an MPI family."""
-    return f"make build MPI={mpi}"
+def source_tree() -> Path | None:
+    """Return the root of the source tree that this package is part of, None where it is not."""
+    root = PACKAGE.parents[1]
+    return root if (root / "Makefile").is_file() and PACKAGE.parent.name == "python" else None
+
+
+def build_command(mpi: str = "") -> str:
+    """Return the line that builds the native programs, for the MPI family if one is named."""
+    if source_tree():
+        return f"make build MPI={mpi}" if mpi else "make build"
+    if mpi == "smpi":
+        return "make build MPI=smpi, in the source tree of Lanewise"
+    chosen = f" --config-settings=cmake.define.LANEWISE_MPI={mpi}" if mpi else ""
+    return f"pip install .{chosen}, in the source tree of Lanewise"

@@ -58,6 +58,44 @@ def test_an_installed_build_is_found_below_the_prefix(
     assert folder in [build.folder for build in native.find_builds({})]
 
 
+def installed_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the package lie in `folder`, outside of any source tree."""
+    monkeypatch.setattr(native, "PACKAGE", folder / "lanewise")
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["lib/python3.11/site-packages", "local/lib/python3.11/dist-packages", "."],
+    ids=["an environment", "Debian's root", "pip install --target"],
+)
+def test_an_installed_package_finds_the_build_below_its_own_prefix(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed_at(tmp_path / folder, monkeypatch)
+    prefix = tmp_path / "local" if "local" in folder else tmp_path
+    build = make_build(prefix / "libexec/lanewise/openmpi", "openmpi")
+
+    assert [found.folder for found in native.find_builds({})] == [build]
+
+
+def test_an_environment_inside_a_source_tree_does_not_use_its_build_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_build(tmp_path / "build/release", "openmpi")
+    installed_at(tmp_path / ".venv/lib/python3.11/site-packages", monkeypatch)
+
+    assert native.find_builds({}) == []
+
+
+def test_outside_of_a_source_tree_the_remedy_is_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed_at(tmp_path, monkeypatch)
+
+    assert native.build_command().startswith("pip install .")
+    assert "LANEWISE_MPI=mpich" in native.build_command("mpich")
+
+
 def test_the_preset_of_an_mpi_wins_then_the_optimised_build(tmp_path: Path) -> None:
     folders = [
         make_build(tmp_path / "asan", "openmpi", "Debug"),

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from lanewise.errors import RunError
 from lanewise.launch.job import Job, Launcher
+from lanewise.launch.native import build_command
 from lanewise.launch.run_native import refusal, write_files
 
 TIMEOUT_S = 60.0
@@ -58,7 +59,7 @@ def ask(launcher: Launcher, job: Job, question: str) -> str:
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RunError(
-            f"{job.program[0]} could not be run: {error}; build anew: make build"
+            f"{job.program[0]} could not be run: {error}; build anew: {build_command()}"
         ) from None
     if done.returncode != 0:
         raise refusal(job.program[0], done.returncode, done.stderr + done.stdout)

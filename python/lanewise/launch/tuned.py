@@ -136,7 +136,9 @@ def fault_in(variables: Mapping[str, str], environment: Mapping[str, str]) -> st
         return ""
     if done.returncode == REFUSED:
         return sentence
-    raise RunError(f"{variables['LD_PRELOAD']} cannot be loaded: {sentence}; build it: make build")
+    raise RunError(
+        f"{variables['LD_PRELOAD']} cannot be loaded: {sentence}; build it: {build_command()}"
+    )
 
 
 def ranks_forgotten(environment: Mapping[str, str]) -> dict[str, str]:

@@ -19,11 +19,10 @@ from ctypes import (
     c_void_p,
 )
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from lanewise.errors import LanewiseError, RequestError, RunError
-from lanewise.launch.native import find_builds
+from lanewise.launch.native import build_command, find_builds
 
 NAME = "liblanewise.so"
 USAGE_STATUSES = (1, 2, 6, 7)  # argument, limit, not found, unsupported
@@ -133,11 +132,11 @@ ARGUMENTS = {
 def library() -> Any:
     """Load the library of the native build that wins; RequestError where there is none."""
     for build in find_builds(os.environ):
-        for folder in (build.folder, *build.folder.parents[1:3]):
-            path = Path(folder) / "lib" / NAME
+        above = (build.folder, *build.folder.parents[1:3])
+        for path in [folder / lib / NAME for folder in above for lib in ("lib", "lib64")]:
             if path.is_file():
                 return _with_signatures(ctypes.CDLL(str(path)))
-    raise RequestError(f"{NAME} is not built; build it with: make build")
+    raise RequestError(f"{NAME} is not built; build it with: {build_command()}")
 
 
 def _with_signatures(loaded: ctypes.CDLL) -> ctypes.CDLL:
