@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -87,11 +87,19 @@ def parameter_of(one: OptionDescription) -> Any:
     declared = typer.Option(
         *reversed(one.names), metavar=one.metavar or None, help=help_of(one),
         rich_help_panel=one.group, show_default=False,
+        autocompletion=_completion(one) if one.choices else None,
     )  # fmt: skip
     if one.type == "flag":
         return option(parameter_name(one), Annotated[bool, declared], False)
     kind = list[str] | None if one.repeatable else str | None
     return option(parameter_name(one), Annotated[kind, declared], None)
+
+
+def _completion(one: OptionDescription) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in one.choices if choice.startswith(incomplete)]
+
+    return complete
 
 
 def _words(one: OptionDescription, value: Any) -> list[str]:
