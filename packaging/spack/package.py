@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spack recipe: `spack dev-build lanewise@main` in a clone, or copy it into your repository."""
+"""Spack recipe for the libraries and native programs; docs/install.md has the steps."""
 
 from spack.package import *
 
 
 class Lanewise(CMakePackage):
-    """Measures MPI operations as a library, with an honest interval around every number."""
+    """Measure, tune and fault-test the communication of parallel programs, on a laptop or a
+    cluster."""
 
     license("BSD-3-Clause")
 
@@ -17,12 +18,14 @@ class Lanewise(CMakePackage):
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
     depends_on("ninja", type="build")
+    depends_on("pkgconfig", type="build")
     depends_on("mpi@3.1:")
     depends_on("nlohmann-json@3.9:")
     depends_on("cli11@2:")
     depends_on("fmt@9:")
     depends_on("boost@1.71:+math")
     depends_on("liburing@2:")
+    depends_on("rdma-core")
     depends_on("xxhash@0.8:")
     depends_on("googletest@1.12:+gmock", type="test")
 
@@ -38,6 +41,7 @@ class Lanewise(CMakePackage):
             self.define("LANEWISE_MPI", "auto"),
             self.define("LANEWISE_TESTS", self.run_tests),
             self.define("LANEWISE_BENCHMARKS", False),
+            self.define("LANEWISE_EXPERIMENTS", False),
             self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc),
             self.define("MPI_CXX_COMPILER", self.spec["mpi"].mpicxx),
         ]

@@ -16,6 +16,14 @@ _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 
+# Where people and registries read what the project is for.
+_DESCRIBED_IN = (
+    "CITATION.cff",
+    "packaging/spack/package.py",
+    "packaging/containers/Dockerfile",
+    "packaging/containers/lanewise.def",
+)
+
 # Where a version could be typed a second time: a place, and how it would look.
 _TYPED_VERSION = {
     "CMakeLists.txt": re.compile(r"project\([^)]*VERSION\s+\d"),
@@ -51,6 +59,22 @@ def version_offences(root: Path) -> list[str]:
         and _TYPED_IN_CODE.search((root / path).read_text(encoding="utf-8"))
     ]
     return found + _citation_offences(root, version)
+
+
+def description_offences(root: Path) -> list[str]:
+    """Return the places that describe the project otherwise than pyproject.toml does."""
+    stated = re.search(r'\bdescription = "+ ?([^"]+)"', _one_line(root / "pyproject.toml"))
+    if stated is None:
+        return ["pyproject.toml: say in one sentence what the project is for, as description"]
+    return [
+        f"{name}: describe the project as pyproject.toml does: {stated[1]}"
+        for name in _DESCRIBED_IN
+        if (root / name).exists() and stated[1] not in _one_line(root / name)
+    ]
+
+
+def _one_line(path: Path) -> str:
+    return " ".join(path.read_text(encoding="utf-8").replace("\\\n", "").split())
 
 
 def _citation_offences(root: Path, version: str) -> list[str]:

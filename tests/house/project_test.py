@@ -16,13 +16,16 @@ Rule = Callable[[Path], list[str]]
 RULES = {
     "root folder is small": project.root_offences,
     "version stands once": project.version_offences,
+    "description is one sentence": project.description_offences,
     "changelog has a place for what comes next": project.changelog_offences,
     "links resolve": project.link_offences,
 }
 
 SOUND = {
     "VERSION": "1.2.3\n",
-    "CITATION.cff": "version: 1.2.3\n",
+    "CITATION.cff": "version: 1.2.3\nabstract: >-\n  Does a thing,\n  well.\n",
+    "pyproject.toml": 'description = "Does a thing, well"\n',
+    "packaging/containers/Dockerfile": 'LABEL description="Does a \\\nthing, well"\n',
     "CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - 2026-01-02\n",
     "CMakeLists.txt": "project(x VERSION ${LANEWISE_VERSION} LANGUAGES C)\n",
     "README.md": "[guide](docs/a.md#how-it-works) ![](docs/a.svg) [w](https://a.b) `[x](y)`\n",
@@ -50,6 +53,11 @@ OFFENCES = {
     ),
     "a version that is none": (project.version_offences, {"VERSION": "1.2\n"}),
     "another version cited": (project.version_offences, {"CITATION.cff": "version: 1.2.2\n"}),
+    "another description cited": (
+        project.description_offences,
+        {"CITATION.cff": "version: 1.2.3\nabstract: Does another thing.\n"},
+    ),
+    "no description": (project.description_offences, {"pyproject.toml": "[project]\n"}),
     "a version in CMake": (
         project.version_offences,
         {"CMakeLists.txt": "project(x VERSION 1.2.3)\n"},
