@@ -547,3 +547,17 @@ def test_a_full_disk_under_the_output_is_a_failure(lanewise: Lanewise, tmp_path:
         "lanewise wavefront: the output cannot be written: No space left on device; "
         "free space there\n"
     )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+def test_a_store_that_the_disk_has_no_room_for_leaves_nothing(tmp_path: Path) -> None:
+    create = f"{sys.executable} -m lanewise wavefront create s --rows 512 --cols 512"
+    script = f"mount -t tmpfs -o size=64k none {tmp_path} && cd {tmp_path} && {create}; ls"
+
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, check=False
+    )
+
+    assert "No space left on device" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""

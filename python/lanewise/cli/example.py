@@ -121,6 +121,13 @@ class ExampleCommand(TyperCommand):
             with formatter.section(heading):
                 formatter.write_dl(rows)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an interrupt that it has not answered itself is told in one line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of a command, old names of options among them."""
         return list(super().parse_args(ctx, with_new_options(self, ctx, args)))

@@ -124,6 +124,36 @@ def test_an_interrupt_ends_with_its_status(
     assert one_line(capsys) == "lanewise: stopped"
 
 
+def test_an_interrupt_of_a_command_is_told_in_one_line(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lanewise.testbed.bed.beds", interrupted)
+
+    assert run(["testbed", "status"]) == 130
+    assert one_line(capsys) == "lanewise testbed status: stopped"
+
+
+def test_an_interrupt_before_the_command_is_loaded_is_told_in_one_line() -> None:
+    script = (
+        "import runpy, sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'lanewise.cli':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "runpy.run_module('lanewise', run_name='__main__')\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (130, "lanewise: stopped\n")
+
+
 def test_a_fault_of_our_own_is_one_line_that_says_how_to_report_it(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,3 +167,24 @@ def test_a_fault_of_our_own_is_one_line_that_says_how_to_report_it(
         "lanewise testbed status: a fault of Lanewise, ZeroDivisionError: division by zero; "
         "report it with what LANEWISE_TRACEBACK=1 in the environment prints"
     )
+
+
+def test_a_suite_in_a_folder_that_cannot_be_written_is_refused_at_once(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Root may write everywhere, so the answer of the system is made up.
+    monkeypatch.setattr(os, "access", lambda *_arguments: False)
+
+    assert run(["suite", "--quick", "--folder", str(tmp_path / "suite")]) == 2
+
+    assert "not writable; name another --folder" in one_line(capsys)
+
+
+def test_samples_in_a_folder_that_cannot_be_made_are_refused(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+
+    assert run(["model", "fit", "--measure", "--samples", str(tmp_path / "file" / "s")]) == 2
+
+    assert "cannot be made: Not a directory; name another folder" in one_line(capsys)

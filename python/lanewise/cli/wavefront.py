@@ -153,7 +153,12 @@ def array_name(words: list[str]) -> str:
 
 def pass_on(line: list[str]) -> None:
     """Run the native program as it stands; raise its complaint as our own."""
-    done = subprocess.run(line, stderr=subprocess.PIPE, text=True, check=False)
+    try:
+        done = subprocess.run(line, stderr=subprocess.PIPE, text=True, check=False)
+    except KeyboardInterrupt:
+        left = "; what it was writing is incomplete, remove it" if line[1] in MOVING else ""
+        sys.stderr.write(f"lanewise wavefront: stopped{left}\n")
+        raise typer.Exit(INTERRUPTED) from None
     if done.returncode != 0:
         raise complaint(done.stderr.splitlines(), done.returncode)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -62,6 +63,9 @@ def refuse_folder(folder: Path, going_on: str) -> None:
     """Raise RequestError unless the folder is new ('fresh') or has a suite to go on ('resume')."""
     if folder.exists() and not folder.is_dir():
         raise RequestError(f"{folder} is a file; name a folder")
+    there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise RequestError(f"cannot write {folder}: {there} is not writable; name another --folder")
     exists = (folder / state.FILE).exists()
     if exists and going_on == "fresh":
         raise RequestError(f"{folder} has a suite; add --resume to go on, or name another folder")

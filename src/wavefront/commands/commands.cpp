@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -63,11 +64,7 @@ Result<Kernel> kernel_for(const WavefrontArguments& arguments, const MatrixShape
     return make_kernel_for(name, own ? of_store->parameters : arguments.parameters, shape);
 }
 
-Outcome create(const WavefrontArguments& arguments) {
-    if (!arguments.parameters.empty()) {
-        const auto kernel = kernel_for(arguments, arguments.shape, std::nullopt);
-        if (!kernel) return kernel.failure();
-    }
+Outcome make_store(const WavefrontArguments& arguments) {
     auto store =
         Store::create(arguments.store, arguments.shape, matrix_names(arguments), arguments.disks);
     if (!store) return store.failure();
@@ -79,6 +76,31 @@ Outcome create(const WavefrontArguments& arguments) {
     }
     if (arguments.empty) return Done{};
     return fill_with_demo_values(*store, arguments.seed);
+}
+
+/* The folders in which nothing is lost where a store cannot be made after all. */
+std::vector<std::string> empty_or_absent(const WavefrontArguments& arguments) {
+    auto folders = arguments.disks;
+    folders.push_back(arguments.store);
+    std::erase_if(folders, [](const std::string& folder) {
+        std::error_code ignored;
+        return std::filesystem::exists(folder, ignored) &&
+               !std::filesystem::is_empty(folder, ignored);
+    });
+    return folders;
+}
+
+Outcome create(const WavefrontArguments& arguments) {
+    if (!arguments.parameters.empty()) {
+        const auto kernel = kernel_for(arguments, arguments.shape, std::nullopt);
+        if (!kernel) return kernel.failure();
+    }
+    const auto new_folders = empty_or_absent(arguments);
+    const auto made = make_store(arguments);
+    std::error_code ignored;
+    if (!made)
+        for (const auto& folder : new_folders) std::filesystem::remove_all(folder, ignored);
+    return made;
 }
 
 Json plan_json(const Plan& plan) {

@@ -86,7 +86,12 @@ def fit(
 
 def measure_all(ranks: int, folder: Path, words: list[str]) -> list[str]:
     """Measure every experiment that the models need into `folder`, and return the files."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(
+            f"--samples {folder} cannot be made: {error.strerror}; name another folder"
+        ) from None
     runs = json.loads(ask("--experiments", str(ranks)))["experiments"]
     paths = []
     for number, run in enumerate(runs, start=1):
