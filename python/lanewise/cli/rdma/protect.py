@@ -65,7 +65,10 @@ def protect(
     grace: Annotated[int | None, typer.Option(hidden=True)] = None,  # --retry-window in 0.1, ms
     report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write each event of a path as a line of JSON."),
+        typer.Option(
+            metavar="FILE",
+            help="File to which each process appends a line of JSON (default: a summary on stderr).",
+        ),
     ] = None,
     strict: Annotated[
         bool,
