@@ -67,7 +67,7 @@ def protect(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="File to which each process appends a line of JSON (default: a summary on stderr).",
+            help="File to which each process appends a JSON line (default: a summary on stderr).",
         ),
     ] = None,
     strict: Annotated[
