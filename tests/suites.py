@@ -82,6 +82,7 @@ def everyday() -> list[Suite]:
         pytest("python", "python", "experiments", "examples"),
         pytest("command", "tests/cli", "tests/report", "tests/reproduce"),
         pytest("device", "tests/hca", "tests/paths", *_THOROUGH_ONLY),
+        pytest("docs", "tests/docs"),
         pytest("install", "tests/install"),
         pytest("places", PLACES),
     ]
