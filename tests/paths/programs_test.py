@@ -173,7 +173,7 @@ def test_discovered_files_of_both_hosts_lead_to_the_peer(hosts: Hosts, tmp_path:
         (["--paths", "nowhere.json"], "nowhere.json cannot be read"),
         (["--policy", "wander"], "--policy wander: use back, stay, balance"),
         (["--failback-delay", "-1"], "--failback-delay -1"),
-        (["--failback-delay", "1"], "--failback-delay 1 has no unit"),
+        (["--failback-delay", "1 week"], "--failback-delay 1 week is no duration"),
         (["--quiet", "-1"], "--failback-delay -1 ms"),
         (["--report", "/nowhere/report"], "/nowhere/report cannot be written"),
     ],

@@ -12,7 +12,7 @@ import re
 
 from lanewise.errors import RequestError
 
-_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(ns|us|µs|ms|s|min|h|)")
+_DURATION = re.compile(r"((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,2})?)\s*(ns|us|µs|ms|s|min|h|)")
 _UNITS_S = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0,
 }  # fmt: skip

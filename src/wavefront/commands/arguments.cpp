@@ -241,10 +241,16 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
     if (texts.check_finite) arguments.options.finite = Finite::checked;
     const bool needs_shape = arguments.command == Command::create ||
                              (arguments.command == Command::plan && arguments.store.empty());
-    if (needs_shape && (arguments.shape.rows == 0 || arguments.shape.columns == 0))
+    const auto rows = arguments.shape.rows;
+    const auto columns = arguments.shape.columns;
+    if (needs_shape && rows == 0 && columns == 0)
         return Failure{LW_ERR_ARGUMENT,
                        "--rows and --cols, each from 1 to 2^40, are required; such as --rows 8192 "
                        "--cols 8192"};
+    if (needs_shape && (rows == 0 || columns == 0))
+        return Failure{LW_ERR_ARGUMENT, "a matrix of " + std::to_string(rows) + " x " +
+                                            std::to_string(columns) +
+                                            " has no elements; give --rows and --cols from 1 up"};
     if (needs_shape) {
         const auto shaped = read_shape(texts, arguments);
         if (!shaped) return shaped.failure();
