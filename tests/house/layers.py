@@ -65,6 +65,7 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "report": {"errors", "files", "results", "plots", "tuning"},
     "testbed": {"errors", "toml", "launch"},
     "suite": {"errors", "files", "toml", "results", "launch", "report", "testbed"},
+    "imports": {"errors", "results", "suite"},
     "wavefront": {"errors", "launch"},
 }
 PYTHON_TOPS = {"cli", "__init__", "__main__"}

@@ -43,6 +43,8 @@ COMMANDS: dict[str, str] = {
 GROUPS = ("model", "testbed", "rdma")
 # Commands for those who work on Lanewise itself; outside of a checkout the help omits them.
 FOR_DEVELOPERS: dict[str, str] = {"reproduce": "reproduce"}
+# Commands that the help omits; what they do, report and compare do by themselves.
+HIDDEN: dict[str, str] = {"import": "import_text"}
 # A command below one that takes arguments of its own; it is found by its two words.
 BELOW: dict[str, str] = {"tune export": "tune_export"}
 
@@ -62,7 +64,7 @@ def version_wanted(wanted: bool) -> None:
         raise typer.Exit
 
 
-def make_app(names: Sequence[str] = (*COMMANDS, *FOR_DEVELOPERS)) -> typer.Typer:
+def make_app(names: Sequence[str] = (*COMMANDS, *FOR_DEVELOPERS, *HIDDEN)) -> typer.Typer:
     """Build the command with the subcommands called `names`."""
     app = ExampleTyper(name="lanewise", purposes={**PURPOSES, "In a checkout": FOR_DEVELOPERS})
 
@@ -79,7 +81,9 @@ def make_app(names: Sequence[str] = (*COMMANDS, *FOR_DEVELOPERS)) -> typer.Typer
         """
 
     for name in names:
-        import_module(f"lanewise.cli.{({**COMMANDS, **FOR_DEVELOPERS})[name]}").register(app)
+        import_module(f"lanewise.cli.{({**COMMANDS, **FOR_DEVELOPERS, **HIDDEN})[name]}").register(
+            app
+        )
     return app
 
 
@@ -119,7 +123,7 @@ def run_one(arguments: list[str]) -> int:
     if below in BELOW:
         return execute(make_app_below(below), arguments[1:], f"lanewise {arguments[0]}")
     asked = [word for word in arguments if not word.startswith("-")][:1]
-    known = [word for word in asked if word in COMMANDS or word in FOR_DEVELOPERS]
+    known = [word for word in asked if word in {**COMMANDS, **FOR_DEVELOPERS, **HIDDEN}]
     app = make_app(known) if known else make_app()
     bare = not arguments or (arguments == known and known[0] in (*GROUPS, "wavefront"))
     return execute(app, [*arguments, "--help"] if bare else arguments, "lanewise")

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from lanewise.cli.numbers import counted, positive_number, share
+from lanewise.errors import RequestError
+from lanewise.imports.load import load
 from lanewise.results.quantity import size_text
-from lanewise.results.read import load
 from lanewise.results.table import line, microseconds
 
 if TYPE_CHECKING:
     from lanewise.results.compare import Comparison, Overall, Ratio
+    from lanewise.results.read import Samples
 
 
 def register(app: typer.Typer) -> None:
@@ -27,11 +29,9 @@ def register(app: typer.Typer) -> None:
 
 def compare_files(
     first: Path = typer.Argument(
-        ..., metavar="A", help="Samples of the run to compare with (.jsonl)."
+        ..., metavar="A", help="Run to compare with: samples, or the text of another tool."
     ),
-    second: Path = typer.Argument(
-        ..., metavar="B", help="Samples of the run that is judged (.jsonl)."
-    ),
+    second: Path = typer.Argument(..., metavar="B", help="Run that is judged; samples or such a text."),
     fail_if_slower: str = typer.Option(
         "",
         metavar="SHARE",
@@ -53,7 +53,12 @@ def compare_files(
     from lanewise.results.compare import compare, slower
 
     limit = share("--fail-if-slower", fail_if_slower) if fail_if_slower else math.inf
-    found = compare(load(first), load(second), confidence_of(confidence))
+    found = compare(*load_both(first, second), confidence_of(confidence))
+    if fail_if_slower and all(math.isnan(ratio.low) for ratio in found.ratios):
+        raise RequestError(
+            "--fail-if-slower needs an interval, and no point has enough samples in both files; "
+            "leave it out, or measure both with lanewise measure"
+        )
     typer.echo(json.dumps(as_object(found)) if as_json else "\n".join(text_of(found)))
     losers = slower(found.ratios, limit)
     if losers:
@@ -63,6 +68,17 @@ def compare_files(
             f"lanewise compare: slower by more than {fail_if_slower}: {names}{more}", err=True
         )
         raise typer.Exit(1)
+
+
+def load_both(first: Path, second: Path) -> tuple[Samples, Samples]:
+    """Load both runs; of a text with several numbers of ranks, those of the other run."""
+    left, right = load(first), load(second)
+    ranks = (left.context.ranks, right.context.ranks)
+    if left.context.imported and not right.context.imported and ranks[0] not in (0, ranks[1]):
+        left = load(first, ranks[1])
+    if right.context.imported and not left.context.imported and ranks[1] not in (0, ranks[0]):
+        right = load(second, ranks[0])
+    return left, right
 
 
 def confidence_of(text: str) -> float:
@@ -88,9 +104,14 @@ def text_of(found: Comparison) -> list[str]:
     lines: list[str] = []
     for overall in found.overall:
         ratios = [ratio for ratio in found.ratios if ratio.operation == overall.operation]
-        lines += [f"# {overall.operation}, {counted(ratios[0].ranks, 'rank')}", heading(ratios[0])]
+        lines += [
+            f"# {overall.operation}, {counted(ratios[0].ranks, 'rank')}",
+            heading(ratios[0], found.numbers),
+        ]
         lines += [row(ratio) for ratio in ratios]
         lines += [summary(overall), ""]
+    if found.notes:
+        lines += [*(f"! {note}" for note in found.notes), ""]
     if found.only_first or found.only_second:
         lines.append(
             f"# only in A: {counted(found.only_first, 'point')}, only in B: {found.only_second}"
@@ -99,9 +120,9 @@ def text_of(found: Comparison) -> list[str]:
     return lines[:-1]
 
 
-def heading(ratio: Ratio) -> str:
-    """Return the heading of one operation's table."""
-    columns = ["A median(us)", "B median(us)", "B/A", "Low", "High", "p (rank-sum)"]
+def heading(ratio: Ratio, numbers: tuple[str, str] = ("median", "median")) -> str:
+    """Return the heading of one operation's table; `numbers` are what the two sides show."""
+    columns = [f"A {numbers[0]}(us)", f"B {numbers[1]}(us)", "B/A", "Low", "High", "p (rank-sum)"]
     return line("# Pair", ["Size", *columns]) if ratio.label else line("# Size", columns)
 
 

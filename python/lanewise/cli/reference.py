@@ -17,7 +17,7 @@ from typing import Any
 
 import typer
 
-from lanewise.cli import BELOW, COMMANDS, make_app, make_app_below
+from lanewise.cli import BELOW, COMMANDS, HIDDEN, make_app, make_app_below
 from lanewise.cli.example import ARGUMENTS, option_groups
 from lanewise.cli.native_options import help_of
 from lanewise.launch.describe import OptionDescription, ProgramDescription, describe
@@ -30,9 +30,9 @@ COMMON = "--help"
 
 def pages() -> dict[str, str]:
     """Return the text of each page by its file name."""
-    root: Any = typer.main.get_command(make_app(list(COMMANDS)))
+    root: Any = typer.main.get_command(make_app([*COMMANDS, *HIDDEN]))
     texts = {"README.md": "\n".join(index(root)) + "\n"}
-    for name in COMMANDS:
+    for name in (*COMMANDS, *HIDDEN):
         lines = [*command_lines(f"lanewise {name}", root.commands[name], "#")]
         for below in (words for words in BELOW if words.split()[0] == name):
             inner: Any = typer.main.get_command(make_app_below(below))

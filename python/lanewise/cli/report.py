@@ -20,7 +20,10 @@ STANDARD_OUTPUT = "-"
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE", help="Files that measure, model fit and tune have written."),
+    typer.Argument(
+        metavar="FILE",
+        help="Files that measure, model fit and tune have written, or text of other benchmarks.",
+    ),
 ]
 Output = Annotated[
     str,
@@ -108,18 +111,19 @@ def format_of(named: str, output: str) -> str:
 
 def write_page(files: Sequence[Path], output: str) -> None:
     """Write the page and say what is on it."""
+    from lanewise.imports.load import load
     from lanewise.report.write import write_report
 
     if output == STANDARD_OUTPUT:
         raise RequestError("the page is a file; name it, -o report.html")
-    page = write_report(files, Path(output))
+    page = write_report(files, Path(output), load)
     typer.echo(f"{page.path}  {counted(page.figures, 'figure')}, {counted(page.curves, 'curve')}")
 
 
 def text_of(files: Sequence[Path], definition: str) -> str:
     """Return the tables of all files."""
     from lanewise.cli import samples_text
-    from lanewise.results.read import load
+    from lanewise.imports.load import load
 
     loaded = [load(path) for path in files]
     if not definition:
@@ -142,10 +146,11 @@ def write_text(text: str, output: str) -> None:
 
 def write_rows(files: Sequence[Path], format_: str, output: str, *, summarised: bool) -> None:
     """Write points, or repetitions, as rows."""
+    from lanewise.imports.load import load
     from lanewise.results.export import json_of, repetitions, summary, write_csv, write_parquet
-    from lanewise.results.frame import read
+    from lanewise.results.frame import frame_of
 
-    frame = read(*files)
+    frame = frame_of([load(path) for path in files])
     if format_ == "parquet":
         write_parquet(frame, output or STANDARD_OUTPUT)
         return

@@ -29,6 +29,10 @@ def conditions(samples: Samples) -> list[str]:
     context = samples.context
     stopping = context.stopping
     hosts = list(dict.fromkeys(str(place.get("host")) for place in context.placement))
+    if context.imported:
+        ranks = str(context.ranks or "unknown")
+        rows = {"file": str(samples.path), "imported": context.tool, "ranks": ranks}
+        return [f"# {name:<10}{text}" for name, text in rows.items()]
     library = " ".join(context.mpi.get("library", "unknown").split())
     rows = {
         "file": str(samples.path),

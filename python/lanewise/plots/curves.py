@@ -41,7 +41,7 @@ def curve_of(label: str, points: Iterable[Point]) -> Curve:
     return Curve(
         label,
         [point.message_bytes for point in ordered],
-        [point.median_s for point in ordered],
+        [point.centre_s for point in ordered],
         [point.low_s for point in ordered],
         [point.high_s for point in ordered],
     )

@@ -44,7 +44,7 @@ def _drawing_cautions(points: Sequence[Point]) -> list[str]:
         stopped = [point for point in points if point.stopped == kind]
         if stopped:
             found.append(f"{_counted(len(stopped))} {words}: {_named(stopped)}")
-    negative = [point for point in points if not point.median_s > 0]
+    negative = [point for point in points if not point.centre_s > 0]
     if negative:
         found.append(
             f"{_counted(len(negative))} without a positive time cannot be drawn on a logarithmic "

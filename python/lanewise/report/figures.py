@@ -127,15 +127,15 @@ def _heat(run: Samples, label: str, points: list[Point]) -> Json:
     for index, point in enumerate(points):
         peer = point.peer if point.peer is not None else point.root
         for row, column in ((point.root, peer), (peer, point.root)):
-            cells[row][column] = _number(point.median_s)
-            texts[row][column] = time_text(point.median_s)
+            cells[row][column] = _number(point.centre_s)
+            texts[row][column] = time_text(point.centre_s)
             at[row][column] = index
     series = _series(label, points, lambda p: f"{names[p.root]} to {names[p.peer or 0]}")
     return {
         "names": names,
         "cells": {"z": cells, "text": texts, "point": at},
         "curves": [series],
-        "first": [0, max(range(len(points)), key=lambda i: points[i].median_s)],
+        "first": [0, max(range(len(points)), key=lambda i: points[i].centre_s)],
     }
 
 
@@ -165,7 +165,7 @@ def _series(label: str, points: Sequence[Point], name: Callable[[Point], str]) -
         "label": label,
         "point_text": [name(point) for point in points],
         "bytes": [point.message_bytes for point in points],
-        "median_s": [_number(point.median_s) for point in points],
+        "median_s": [_number(point.centre_s) for point in points],
         "low_s": [_number(point.low_s) for point in points],
         "high_s": [_number(point.high_s) for point in points],
         "repetitions": [point.repetitions for point in points],

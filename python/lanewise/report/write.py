@@ -9,7 +9,7 @@ written beside its place and moved there, so that a failure leaves no half page.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -26,7 +26,8 @@ from lanewise.report.decisions import NO_DECISIONS, Decisions, decisions_of, sch
 from lanewise.report.figures import Json, figures_of
 from lanewise.report.tables import clock_rows, command_of, context_rows, glance_of, point_rows
 from lanewise.report.verdict import title_of, verdict_of
-from lanewise.results.read import Samples, load
+from lanewise.results import read
+from lanewise.results.read import Samples
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("axes.js", "distribution.js", "curves.js", "heat.js", "page.js")
@@ -41,7 +42,9 @@ class Page:
     curves: int
 
 
-def write_report(paths: Sequence[Path], output: Path) -> Page:
+def write_report(
+    paths: Sequence[Path], output: Path, load: Callable[[Path], Samples] = read.load
+) -> Page:
     """Read the result files and write the page; one page for all of them.
 
     Raises RequestError for a file that cannot be read or an output that cannot be written.

@@ -19,13 +19,20 @@ def cautions_of(samples: Samples) -> list[str]:
     """Return one sentence for each thing in `samples` that makes its numbers less certain."""
     found = list(samples.warnings)
     found += context_cautions(samples.context)
-    found += point_cautions(samples.points, float(samples.context.stopping.get("error", math.inf)))
+    measured = [one for one in samples.points if one.samples_s or not samples.context.imported]
+    if len(measured) < len(samples.points):
+        found.append("points without samples have no interval: the tool printed one number")
+    found += point_cautions(measured, float(samples.context.stopping.get("error", math.inf)))
     return found
 
 
 def context_cautions(context: Context) -> list[str]:
     """Return what the conditions of the run say against its numbers."""
     found = []
+    if context.imported:
+        number = context.imported["number"]
+        found.append(f"the numbers are those of {context.tool} ({number})")
+        found += context.imported.get("notes", [])
     simulated = context.mpi.get("family") == "smpi"
     hosts = {place.get("host") for place in context.placement}
     busiest = busiest_host_ranks(context)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scipy import stats
 
@@ -65,6 +65,8 @@ class Comparison:
     overall: list[Overall]
     only_first: int
     only_second: int
+    numbers: tuple[str, str] = ("median", "median")
+    notes: list[str] = field(default_factory=list)
 
 
 def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Comparison:
@@ -74,7 +76,8 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
     """
     if not 0 < confidence < 1:
         raise RequestError(f"confidence {confidence:g} is not between 0 and 1; try 0.95")
-    left, right = by_key(first), by_key(second)
+    ranks = (first.context.ranks, second.context.ranks)
+    left, right = by_key(first, ranks[0] or ranks[1]), by_key(second, ranks[1] or ranks[0])
     common = [key for key in left if key in right]
     if not common:
         raise RequestError(
@@ -87,12 +90,36 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
         overall=overall_of(ratios),
         only_first=len(left) - len(common),
         only_second=len(right) - len(common),
+        numbers=(number_of(first, left, common), number_of(second, right, common)),
+        notes=[*notes_of("A", first, ranks), *notes_of("B", second, ranks)],
     )
 
 
-def by_key(samples: Samples) -> dict[Key, Point]:
-    """Return the points of a file by what was measured; of two alike the later."""
-    ranks = samples.context.ranks
+def number_of(samples: Samples, points: dict[Key, Point], common: Sequence[Key]) -> str:
+    """Return what the numbers of one side are: medians, or what an imported tool printed."""
+    if any(not math.isnan(points[key].median_s) for key in common):
+        return "median"
+    return str(samples.context.imported.get("number", "median"))
+
+
+def notes_of(side: str, samples: Samples, ranks: tuple[int, int]) -> list[str]:
+    """Return what to know of an imported side: what it printed, and what was taken for granted."""
+    context = samples.context
+    if not context.imported:
+        return []
+    found = []
+    if not any(point.samples_s for point in samples.points):
+        found.append(
+            f"{side}: {context.tool} printed one number per size ({context.imported['number']}), "
+            "no samples: the ratios have no interval and no test"
+        )
+    if not context.ranks and max(ranks):
+        found.append(f"{side}: the file does not name its ranks; taken to be {max(ranks)}")
+    return found + [f"{side}: {note}" for note in context.imported.get("notes", [])]
+
+
+def by_key(samples: Samples, ranks: int) -> dict[Key, Point]:
+    """Return the points of a file by what was measured, on `ranks`; of two alike the later."""
     return {
         (
             point.operation,
@@ -111,7 +138,7 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
     """Compare one point of two runs."""
     operation, ranks, root, peer, second_peer, message_bytes, _ = key
     pair = "" if peer < 0 else f"{root}-{peer}" + ("" if second_peer < 0 else f",{second_peer}")
-    first_s, second_s = first.median_s, second.median_s
+    first_s, second_s = first.centre_s, second.centre_s
     low, high = ratio_interval(first.samples_s, second.samples_s, confidence)
     return Ratio(
         operation=operation,

@@ -48,11 +48,20 @@ class Context:
     seed: int = 0
     started: str = ""
     arguments: list[str] = field(default_factory=list)
+    imported: dict[str, Any] = field(default_factory=dict)
 
     @property
     def transport_name(self) -> str:
-        """Return the transport that `lanewise suite` measured, for any other run the launcher."""
-        return self.transport or self.launcher
+        """Return the transport that `lanewise suite` measured, for any other run the launcher.
+
+        Of an imported file it is the tool.
+        """
+        return self.transport or self.launcher or self.tool
+
+    @property
+    def tool(self) -> str:
+        """Return the program that printed the numbers of an imported file, else nothing."""
+        return str(self.imported.get("tool", ""))
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,8 @@ class Point:
     """One operation at one size.  Times are in seconds, sizes in bytes.
 
     `low_s` and `high_s` are NaN where there were too few repetitions for an interval.
-    `samples_s` holds every repetition, in the order measured.
+    `samples_s` holds every repetition, in the order measured; it is empty, and the median NaN,
+    where another tool printed a mean.
     """
 
     operation: str
@@ -80,6 +90,13 @@ class Point:
     peer: int | None = None
     second_peer: int | None = None
     reply_bytes: int | None = None
+    min_s: float | None = None
+    max_s: float | None = None
+
+    @property
+    def centre_s(self) -> float:
+        """Return the median, or the mean where another tool printed nothing else."""
+        return self.mean_s if math.isnan(self.median_s) else self.median_s
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def row(point: Point, rule: str) -> str:
     """Return the row of one point."""
     centre_s = point.mean_s if rule == "student" else point.median_s
     times = [microseconds(value) for value in (centre_s, point.low_s, point.high_s)]
-    columns = [*times, str(point.repetitions)]
+    columns = [*times, str(point.repetitions or "-")]
     if point.peer is None:
         return line(str(point.message_bytes), columns)
     reply_bytes = point.message_bytes if point.reply_bytes is None else point.reply_bytes
@@ -62,6 +62,8 @@ def microseconds(value_s: float) -> str:
 
 def title(operation: str, context: Context) -> str:
     """Return the comment line above a table."""
+    if context.imported:
+        return f"# {context.tool}: {operation}, {context.ranks or 'unknown'} ranks"
     library = " ".join(context.mpi.get("library", "unknown MPI").split())[:60].split(",")[0]
     return (
         f"# lanewise {context.lanewise}: {operation}, {context.ranks} ranks, {library}, "
@@ -71,9 +73,10 @@ def title(operation: str, context: Context) -> str:
 
 def tables(points: Iterable[Point], context: Context) -> Iterator[str]:
     """Yield the lines of all tables, a table an operation, a blank line between them."""
-    rule = str(context.stopping.get("rule", "median"))
+    asked = str(context.stopping.get("rule", "median"))
     group: tuple[str, bool] | None = None
     for point in points:
+        rule = "student" if context.imported and math.isnan(point.median_s) else asked
         if group_of(point) != group:
             if group is not None:
                 yield ""

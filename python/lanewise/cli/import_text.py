@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise import`: what another benchmark printed, as a file of samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lanewise.cli.numbers import counted
+from lanewise.files.whole import write_whole
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="Text of OSU, IMB, NetPIPE, nccl-tests or ReproMPI, with headings."
+    ),
+]
+Output = Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="File to write.")]
+Ranks = Annotated[
+    int,
+    typer.Option(
+        "-n",
+        "--ranks",
+        metavar="N",
+        min=0,
+        help="Ranks of the run, where the text does not say; or which ones of several to take.",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `import` to `app`."""
+    app.command("import", hidden=True)(import_text)
+
+
+def import_text(file: File, output: Output, ranks: Ranks = 0) -> None:
+    """$ lanewise import osu.txt -n 4 -o osu.jsonl
+
+    Convert the output of another benchmark to samples.
+
+    `lanewise compare` and `lanewise report` read such text themselves; this writes the file that
+    they would read.  A point has what the tool printed, and an interval only where it printed
+    every repetition.
+    """
+    from lanewise.imports.load import lines_for, load
+
+    samples = load(file, ranks)
+    write_whole(Path(output), "".join(f"{line}\n" for line in lines_for(samples)))
+    typer.echo(f"{output}  {counted(len(samples.points), 'point')}")
+    for note in samples.context.imported.get("notes", []):
+        typer.echo(f"lanewise import: {note}", err=True)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The text of the Intel MPI Benchmarks: `# Benchmarking NAME`, `# #processes = N`, a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from lanewise.imports.printed import (
+    US,
+    Line,
+    Output,
+    Printed,
+    PrintedError,
+    data_lines,
+    is_row,
+    number_in,
+    parity_for,
+    sample_of_time,
+    size_here,
+    whole_in,
+)
+from lanewise.suite.parity import Parity
+
+NAME = "IMB"
+SUITE = "IMB-MPI1"
+VERSION = re.compile(r"Intel\s*\(R\) MPI Benchmark(?:s| Suite) V?(\d[\w. ]*?)\s*,")
+BENCHMARK = re.compile(r"#?\s*Benchmarking\s+(\S+)")
+PROCESSES = re.compile(r"#?\s*#processes\s*=\s*(\d{1,9})")
+HEADING = re.compile(r"\s*(#bytes\s+)?#repetitions\b")
+TIMES = {"t[usec]": "mean_s", "t_avg[usec]": "mean_s", "t_min[usec]": "min_s",
+         "t_max[usec]": "max_s"}  # fmt: skip
+# How their sizes relate to the blocks is not documented.
+LEFT_OUT = ("Reduce_scatter_block",)
+
+
+def detect(head: str) -> bool:
+    """Tell whether a text is of IMB."""
+    return VERSION.search(head) is not None or (
+        BENCHMARK.search(head) is not None and "#repetitions" in head
+    )
+
+
+def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
+    """Read the tables of all benchmarks; each says how many processes it is of."""
+    output = Output(NAME)
+    parity: Parity | None = None
+    processes = ranks
+    columns: list[str] = []
+    for line in data_lines(lines):
+        if found := VERSION.search(line.text):
+            output.version = found[1]
+        elif found := BENCHMARK.match(line.text):
+            parity, columns, processes = parity_of(output, found[1]), [], ranks
+        elif found := PROCESSES.match(line.text):
+            processes = int(found[1])
+        elif HEADING.match(line.text):
+            columns = line.words
+        elif parity is not None and is_row(line):
+            add_row(output, parity, processes, columns, line)
+    return output
+
+
+def parity_of(output: Output, name: str) -> Parity | None:
+    """Return what a benchmark is here, None with a note where it is nothing."""
+    parity = None if name in LEFT_OUT else parity_for(SUITE, name)
+    if parity is None:
+        output.note(f"{name} is left out: no operation of Lanewise is known to be the same")
+    else:
+        output.note(f"{parity.operation} here: {parity.differs}")
+    return parity
+
+
+def add_row(output: Output, parity: Parity, processes: int, columns: list[str], line: Line) -> None:
+    """Add the point of a row."""
+    if len(line.words) != len(columns):
+        raise PrintedError(
+            line.number,
+            f"{len(line.words)} columns where the headings name {len(columns)}; "
+            "let the tool write the file again",
+        )
+    printed_bytes = whole_in(line, 0, "#bytes") if columns[0] == "#bytes" else 0
+    size = size_here(output, parity.operation, printed_bytes, processes)
+    if size is None:
+        return
+    values: dict[str, Any] = {
+        TIMES[name]: sample_of_time(parity.formula, number_in(line, place, name) * US)
+        for place, name in enumerate(columns)
+        if name in TIMES
+    }
+    repetitions = whole_in(line, columns.index("#repetitions"), "#repetitions")
+    if not values.get("mean_s", 0) > 0:
+        output.note("rows without a time, or whose time is 0, are left out")
+        return
+    output.points.append(
+        Printed(parity.operation, size, processes, repetitions=repetitions, **values)
+    )

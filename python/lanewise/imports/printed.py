@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a parser returns, and what all parsers need: numbers, sizes, formulas in reverse."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from lanewise.suite.parity import PARITIES, Formula, Parity
+
+MESSAGE_BYTES_MAX = 2**63 - 1
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+WHOLE = re.compile(r"\d{1,19}", re.ASCII)
+US = 1e-6
+# Where one rank's block is counted here and the vector of all ranks there.
+BY_BLOCK = ("reduce_scatter",)
+FLOAT_BYTES = 4
+
+
+class PrintedError(ValueError):
+    """A line that does not follow its format; the text says what and what to do."""
+
+    def __init__(self, line: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a file, and which one it is."""
+
+    number: int
+    text: str
+
+    @property
+    def words(self) -> list[str]:
+        """Return the columns."""
+        return self.text.split()
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One row: NaN or None is what the tool did not print; `ranks` is 0 where it did not say."""
+
+    operation: str
+    message_bytes: int
+    ranks: int = 0
+    mean_s: float = math.nan
+    median_s: float = math.nan
+    min_s: float | None = None
+    max_s: float | None = None
+    repetitions: int = 0
+    samples_s: tuple[float, ...] = ()
+
+
+@dataclass
+class Output:
+    """All that a file holds; `number` says what `mean_s` is."""
+
+    tool: str
+    version: str = ""
+    number: str = "average"
+    points: list[Printed] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def note(self, sentence: str) -> None:
+        """Add a sentence that the reader should know, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+
+def data_lines(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the lines that are not empty."""
+    return (line for line in lines if line.text.strip())
+
+
+def number_in(line: Line, column: int, name: str) -> float:
+    """Return a column as a finite number that is not negative."""
+    word = word_in(line, column, name)
+    value = float(word) if NUMBER.fullmatch(word) else math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise PrintedError(
+            line.number,
+            f"{name} is '{word[:40]}', not a number of 0 or more; "
+            "take the line out, or let the tool write the file again",
+        )
+    return value
+
+
+def whole_in(line: Line, column: int, name: str) -> int:
+    """Return a column as a whole number."""
+    word = word_in(line, column, name)
+    if not WHOLE.fullmatch(word) or int(word) > MESSAGE_BYTES_MAX:
+        raise PrintedError(
+            line.number,
+            f"{name} is '{word[:40]}', not a whole number; "
+            "take the line out, or let the tool write the file again",
+        )
+    return int(word)
+
+
+def word_in(line: Line, column: int, name: str) -> str:
+    """Return a column as text."""
+    words = line.words
+    if column >= len(words):
+        raise PrintedError(
+            line.number,
+            f"the column {name} is missing; the line is cut off, let the tool write the file again",
+        )
+    return words[column]
+
+
+def is_row(line: Line) -> bool:
+    """Tell whether a line begins with a digit, as rows of tables do."""
+    return line.text.lstrip()[:1].isdecimal()
+
+
+def parity_for(suite: str, benchmark: str) -> Parity | None:
+    """Return what benchmark of a suite this is; None where Lanewise has no such operation."""
+    return next(
+        (
+            one
+            for one in PARITIES
+            if one.suite.startswith(suite) and one.benchmark == benchmark and one.operation
+        ),
+        None,
+    )
+
+
+def sample_of_time(formula: Formula, printed_s: float) -> float:
+    """Return the time of our definition from the time that a suite prints."""
+    return printed_s / formula.time_over_sample
+
+
+def sample_of_rate(formula: Formula, message_bytes: int, bytes_per_s: float) -> float:
+    """Return the time of our definition from the rate that a suite prints; NaN for none."""
+    if not (formula.moved and message_bytes and bytes_per_s > 0):
+        return math.nan
+    return sample_of_time(formula, formula.moved * message_bytes / bytes_per_s)
+
+
+def block_of(whole_bytes: int, ranks: int, element_bytes: int) -> int | None:
+    """Return one rank's block of a vector, None where it does not divide into equal ones."""
+    if ranks < 1 or whole_bytes % (ranks * element_bytes):
+        return None
+    return whole_bytes // ranks
+
+
+def size_here(output: Output, operation: str, printed_bytes: int, ranks: int) -> int | None:
+    """Return the message size by our definition, None with a note where there is none."""
+    if operation not in BY_BLOCK:
+        return printed_bytes
+    if ranks == 0:
+        output.note(
+            f"{operation} is left out: its sizes count the whole vector and the file does not say "
+            "how many ranks share it; say so with lanewise import -n"
+        )
+        return None
+    block = block_of(printed_bytes, ranks, FLOAT_BYTES)
+    if block is None:
+        output.note(f"sizes of {operation} that {ranks} ranks do not share evenly are left out")
+    return block
