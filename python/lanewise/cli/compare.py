@@ -13,7 +13,6 @@ import typer
 
 from lanewise.cli.numbers import counted, positive_number, share
 from lanewise.errors import RequestError
-from lanewise.imports.load import load
 from lanewise.results.quantity import size_text
 from lanewise.results.table import line, microseconds
 
@@ -31,7 +30,9 @@ def compare_files(
     first: Path = typer.Argument(
         ..., metavar="A", help="Run to compare with: samples, or the text of another tool."
     ),
-    second: Path = typer.Argument(..., metavar="B", help="Run that is judged; samples or such a text."),
+    second: Path = typer.Argument(
+        ..., metavar="B", help="Run that is judged; samples or such a text."
+    ),
     fail_if_slower: str = typer.Option(
         "",
         metavar="SHARE",
@@ -72,6 +73,8 @@ def compare_files(
 
 def load_both(first: Path, second: Path) -> tuple[Samples, Samples]:
     """Load both runs; of a text with several numbers of ranks, those of the other run."""
+    from lanewise.imports.load import load
+
     left, right = load(first), load(second)
     ranks = (left.context.ranks, right.context.ranks)
     if left.context.imported and not right.context.imported and ranks[0] not in (0, ranks[1]):
