@@ -377,6 +377,15 @@ KINDS = [
 ]
 
 
+# An editable install finds the packages of its own tree before PYTHONPATH can name another one.
+COPY_FIRST = """\
+import sys
+
+others = [one for one in sys.meta_path if "_editable" not in type(one).__module__]
+sys.meta_path[:] = others
+"""
+
+
 @dataclass(frozen=True)
 class Copy:
     """A temporary copy of the tree and its build."""
@@ -397,8 +406,6 @@ class Copy:
         }
         environment = {
             **os.environ,
-            "CCACHE_BASEDIR": str(self.root),
-            "CCACHE_NOHASHDIR": "1",
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "PYTHONPATH": str(self.root / "python"),
@@ -440,6 +447,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
             continue
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, root / name)
+    (root / "python" / "sitecustomize.py").write_text(COPY_FIRST, encoding="utf-8")
     return Copy(root)
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from lanewise.results.compare import Comparison, Overall, Ratio
     from lanewise.results.read import Samples
 
+# A number with a longer name is called time in a heading; the notes below the table name it.
+NAME_WIDTH = 10
+
 
 def register(app: typer.Typer) -> None:
     """Add the command `compare` to `app`."""
@@ -125,7 +128,8 @@ def text_of(found: Comparison) -> list[str]:
 
 def heading(ratio: Ratio, numbers: tuple[str, str] = ("median", "median")) -> str:
     """Return the heading of one operation's table; `numbers` are what the two sides show."""
-    columns = [f"A {numbers[0]}(us)", f"B {numbers[1]}(us)", "B/A", "Low", "High", "p (rank-sum)"]
+    first, second = (number if len(number) <= NAME_WIDTH else "time" for number in numbers)
+    columns = [f"A {first}(us)", f"B {second}(us)", "B/A", "Low", "High", "p (rank-sum)"]
     return line("# Pair", ["Size", *columns]) if ratio.label else line("# Size", columns)
 
 
