@@ -78,13 +78,18 @@ def load_both(first: Path, second: Path) -> tuple[Samples, Samples]:
     """Load both runs; of a text with several numbers of ranks, those of the other run."""
     from lanewise.imports.load import load
 
-    left, right = load(first), load(second)
-    ranks = (left.context.ranks, right.context.ranks)
-    if left.context.imported and not right.context.imported and ranks[0] not in (0, ranks[1]):
-        left = load(first, ranks[1])
-    if right.context.imported and not left.context.imported and ranks[1] not in (0, ranks[0]):
-        right = load(second, ranks[0])
-    return left, right
+    runs = load(first), load(second)
+    return at_ranks_of(runs[1], runs[0]), at_ranks_of(runs[0], runs[1])
+
+
+def at_ranks_of(measured: Samples, run: Samples) -> Samples:
+    """Return `run`; where it is a text and `measured` is not, with the ranks of `measured`."""
+    from lanewise.imports.load import load
+
+    chosen = run.context.imported and not measured.context.imported
+    if not chosen or run.context.ranks in (0, measured.context.ranks):
+        return run
+    return load(run.path, measured.context.ranks)
 
 
 def confidence_of(text: str) -> float:
