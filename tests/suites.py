@@ -16,6 +16,11 @@ from pathlib import Path
 Command = list[str]
 
 CORES = str(os.cpu_count() or 1)
+# Tests start programs and wait for them, so more run at once than there are cores. For CMake, a
+# test on several ranks counts as two.
+SLOTS = str(2 * (os.cpu_count() or 1))
+# Tests that share what exists only once are of one xdist_group.
+AT_ONCE = ("--numprocesses", str((os.cpu_count() or 1) + 1), "--dist", "loadgroup")
 
 # Where the wheels of Open MPI 5 and MPICH 5 are unpacked, for make test-all.
 WHEELS = ".venv-mpi"
@@ -60,7 +65,7 @@ def pytest(name: str, *arguments: str) -> Suite:
 def ctest(name: str, folder: str, *arguments: str, prepare: list[Command] | None = None) -> Suite:
     """Return a suite of the tests that CMake knows in `folder`."""
     run = ["ctest", "--test-dir", folder, "--output-junit", "{report}", "--no-tests=error"]
-    return Suite(name, [*run, "-j", CORES, *arguments], prepare or [])
+    return Suite(name, [*run, "-j", SLOTS, *arguments], prepare or [])
 
 
 # Adds a throw-away thing of each kind to a copy of the tree, and builds it.
@@ -79,10 +84,10 @@ def everyday() -> list[Suite]:
         ctest("MPICH", "build/mpich", *QUICK),
         ctest("SMPI", "build/smpi", *QUICK),
         ctest("sanitizers", "build/asan", *QUICK, *FEW_RANKS),
-        pytest("python", "python", "experiments", "examples"),
-        pytest("command", "tests/cli", "tests/report", "tests/reproduce"),
-        pytest("device", "tests/hca", "tests/paths", *_THOROUGH_ONLY),
-        pytest("docs", "tests/docs"),
+        pytest("python", *AT_ONCE, "python", "experiments", "examples"),
+        pytest("command", *AT_ONCE, "tests/cli", "tests/report", "tests/reproduce"),
+        pytest("device", *AT_ONCE, "tests/hca", "tests/paths", *_THOROUGH_ONLY),
+        pytest("docs", *AT_ONCE, "tests/docs"),
         pytest("install", "tests/install"),
         pytest("places", PLACES),
     ]

@@ -25,6 +25,8 @@ from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.room import placed, room
 from lanewise.results.read import load
 
+pytestmark = pytest.mark.xdist_group("slurm")
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sinfo", "salloc", "sbatch", "scancel")
 GUIDE = Path(__file__).parents[2] / "docs/cluster.md"
 START_S = 60.0

@@ -24,7 +24,17 @@ from lanewise.testbed import bed, shipped
 PAGES = markdown.pages(ROOT)
 TABLE = table.load()
 
-COMMANDS = [(page, number) for page in PAGES for number in range(len(page.commands))]
+# The commands of a page run in one shell, one after another.
+COMMANDS = [
+    pytest.param(
+        page,
+        number,
+        id=f"{page.name}: {page.commands[number].text}",
+        marks=pytest.mark.xdist_group(page.name),
+    )
+    for page in PAGES
+    for number in range(len(page.commands))
+]
 SNIPPETS = [(page, snippet) for page in PAGES for snippet in page.snippets]
 
 
@@ -124,11 +134,7 @@ def test_each_command_and_snippet_is_run_or_says_why_not() -> None:
     assert not offences, "\n".join(offences)
 
 
-@pytest.mark.parametrize(
-    ("page", "number"),
-    COMMANDS,
-    ids=[f"{page.name}: {page.commands[number].text}" for page, number in COMMANDS],
-)
+@pytest.mark.parametrize(("page", "number"), COMMANDS)
 def test_the_page_shows_a_command_that_works(opened: OpenPage, page: Page, number: int) -> None:
     command = page.commands[number]
     if not is_settled(page, command):
