@@ -32,6 +32,12 @@ if(LANEWISE_SANITIZE)
   set(lw_unhurried -O0)
 endif()
 
+# The files of a part are compiled together in the trees of CMAKE_UNITY_BUILD, which nobody edits
+# in. Files that do the same thing in different ways may call their functions alike: these are not.
+function(lw_compile_apart)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # A folder's objects, linked into liblanewise and into the tests. What only reads arguments,
 # decides and reports is UNHURRIED.
 function(lw_add_part name)

@@ -41,7 +41,7 @@ double number_from(const Json& value, const std::string& path) {
     return value.get<double>();
 }
 
-std::string number_text(double value) {
+std::string json_text(double value) {
     return Json(value).dump();
 }
 
@@ -96,8 +96,8 @@ double JsonObject::number(const std::string& key) {
 double JsonObject::number(const std::string& key, double least, double most) {
     const auto found = number(key);
     if (found >= least && found <= most) return found;
-    refuse(key, "is " + number_text(found) + ", not between " + number_text(least) + " and " +
-                    number_text(most));
+    refuse(key, "is " + json_text(found) + ", not between " + json_text(least) + " and " +
+                    json_text(most));
 }
 
 std::uint64_t JsonObject::count_from(const Json& value, const std::string& path,

@@ -19,6 +19,11 @@ struct Failure {
     std::string sentence;
 };
 
+/* A refusal of what was asked for. */
+inline Failure bad_argument(std::string sentence) {
+    return {LW_ERR_ARGUMENT, std::move(sentence)};
+}
+
 template <typename Value>
 class [[nodiscard]] Result {
   public:

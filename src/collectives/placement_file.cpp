@@ -10,7 +10,7 @@
 namespace lanewise::collectives {
 namespace {
 
-constexpr int schema_version = 1;
+constexpr int placement_version = 1;
 
 void read_hosts(JsonObject& top, PlacementFile& read) {
     top.each("hosts", [&](JsonObject& item) {
@@ -54,9 +54,9 @@ PlacementFile read_platform(JsonObject& top) {
     return found;
 }
 
-PlacementFile read_whole(JsonObject& top) {
+PlacementFile read_placement(JsonObject& top) {
     if (top.string("schema") == "lanewise-platform") return read_platform(top);
-    top.expect_schema("lanewise-placement", schema_version);
+    top.expect_schema("lanewise-placement", placement_version);
     PlacementFile found;
     if (top.has("testbed")) top.string("testbed");
     if (top.has("hosts")) read_hosts(top, found);
@@ -84,7 +84,7 @@ std::string placement_file_path() {
 }
 
 Result<PlacementFile> parse_placement_file(std::string_view text, const std::string& name) {
-    return read_json_object(text, {name, "see schema/placement.schema.json"}, read_whole);
+    return read_json_object(text, {name, "see schema/placement.schema.json"}, read_placement);
 }
 
 Result<PlacementFile> read_placement_file(const std::string& path) {

@@ -19,8 +19,8 @@
 #include "base/result.hpp"
 #include "measure/bench.hpp"
 #include "measure/curve.hpp"
-#include "measure/round_trips.hpp"
 #include "measure/names.hpp"
+#include "measure/round_trips.hpp"
 
 struct lw_samples {
     std::vector<lanewise::measure::Measured> points;
@@ -54,16 +54,15 @@ const Measured *at(const lw_samples *samples, size_t index) {
     return samples && index < samples->points.size() ? &samples->points[index] : nullptr;
 }
 
-Failure refuse(const std::string& sentence) { return {LW_ERR_ARGUMENT, sentence}; }
-
 Outcome admit_call(MPI_Comm comm, const lw_measure_options *options, const void *output) {
-    if (!options || !output) return refuse("options and the output must not be NULL");
-    if (comm == MPI_COMM_NULL) return refuse("the communicator is MPI_COMM_NULL");
+    if (!options || !output) return bad_argument("options and the output must not be NULL");
+    if (comm == MPI_COMM_NULL) return bad_argument("the communicator is MPI_COMM_NULL");
     int between_groups = 0;
     check(MPI_Comm_test_inter(comm, &between_groups));
     if (between_groups)
-        return refuse("an intercommunicator cannot be measured; merge it with "
-                      "MPI_Intercomm_merge first");
+        return bad_argument(
+            "an intercommunicator cannot be measured; merge it with "
+            "MPI_Intercomm_merge first");
     return Bench::admit(*options);
 }
 
@@ -100,18 +99,19 @@ Result<std::vector<Measured>> measure_curve(Bench& bench, const lw_operation *op
 using Rounds = std::vector<Round> (*)(int);
 
 lw_status measure_rounds(MPI_Comm comm, PairRoundPlan plan, Rounds make, lw_order order,
-                   const lw_measure_options *options, lw_samples **samples) {
+                         const lw_measure_options *options, lw_samples **samples) {
     return status_of(options, comm, [&]() -> Outcome {
         const auto admitted = admit_call(comm, options, samples);
         if (!admitted) return admitted;
         if (order != LW_ORDER_PARALLEL && order != LW_ORDER_SEQUENTIAL)
-            return refuse("unknown order; use parallel or sequential");
+            return bad_argument("unknown order; use parallel or sequential");
         const Bench bench(comm, *options);
         plan.rounds = make(bench.harness().size());
-        if (plan.rounds.empty()) return refuse("too few ranks for a single pair");
+        if (plan.rounds.empty()) return bad_argument("too few ranks for a single pair");
         if (!are_plain(options->buffers))
-            return Failure{LW_ERR_UNSUPPORTED, "pairs and triplets have messages of the harness; "
-                                               "leave buffers plain"};
+            return Failure{LW_ERR_UNSUPPORTED,
+                           "pairs and triplets have messages of the harness; "
+                           "leave buffers plain"};
         if (order == LW_ORDER_SEQUENTIAL) plan.rounds = one_by_one(plan.rounds);
         return hand_over(measure_pair_rounds(bench, plan), samples);
     });
@@ -169,7 +169,7 @@ lw_status lw_measure(MPI_Comm comm, const lw_operation *operation, int root,
         const auto admitted = admit_call(comm, options, samples);
         if (!admitted) return admitted;
         if (!operation || (count > 0 && !sizes_bytes))
-            return refuse("operation and sizes must not be NULL");
+            return bad_argument("operation and sizes must not be NULL");
         Bench bench(comm, *options);
         const auto points = points_of(operation, root, {sizes_bytes, count});
         return hand_over(bench.measure(points), samples);
@@ -184,17 +184,16 @@ lw_status lw_measure_curve(MPI_Comm comm, const lw_operation *operation, int roo
         const auto admitted = admit_call(comm, options, samples);
         if (!admitted) return admitted;
         if (!operation || !sizes_bytes || count < 2)
-            return refuse("a curve needs an operation and at least two sizes");
-        if (!(tolerance > 0.0)) return refuse("tolerance must be above 0; 10 % is 0.1");
+            return bad_argument("a curve needs an operation and at least two sizes");
+        if (!(tolerance > 0.0)) return bad_argument("tolerance must be above 0; 10 % is 0.1");
         Bench bench(comm, *options);
         Curve curve({sizes_bytes, count}, stride_bytes_min, tolerance);
         return hand_over(measure_curve(bench, operation, root, curve), samples);
     });
 }
 
-lw_status lw_measure_pairs(MPI_Comm comm, uint64_t there_bytes, uint64_t back_bytes,
-                           lw_order order, const lw_measure_options *options,
-                           lw_samples **samples) {
+lw_status lw_measure_pairs(MPI_Comm comm, uint64_t there_bytes, uint64_t back_bytes, lw_order order,
+                           const lw_measure_options *options, lw_samples **samples) {
     return measure_rounds(comm, {{}, there_bytes, back_bytes}, pair_rounds, order, options,
                           samples);
 }
@@ -211,7 +210,7 @@ lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_option
     return status_of(options, comm, [&]() -> Outcome {
         const auto admitted = admit_call(comm, options, report);
         if (!admitted) return admitted;
-        if (!(wait_s >= 0.0)) return refuse("the wait must not be negative");
+        if (!(wait_s >= 0.0)) return bad_argument("the wait must not be negative");
         Bench bench(comm, *options);
         bench.refresh_global_clock();
         std::this_thread::sleep_for(std::chrono::duration<double>(wait_s));
@@ -225,7 +224,9 @@ lw_status lw_measure_clock(MPI_Comm comm, double wait_s, const lw_measure_option
     });
 }
 
-size_t lw_samples_count(const lw_samples *samples) { return samples ? samples->points.size() : 0; }
+size_t lw_samples_count(const lw_samples *samples) {
+    return samples ? samples->points.size() : 0;
+}
 
 lw_status lw_samples_point(const lw_samples *samples, size_t index, lw_point *point) {
     const auto *measured = at(samples, index);
@@ -245,4 +246,6 @@ const double *lw_samples_values(const lw_samples *samples, size_t index, size_t 
     return measured ? measured->values_s.data() : nullptr;
 }
 
-void lw_samples_free(lw_samples *samples) { delete samples; }
+void lw_samples_free(lw_samples *samples) {
+    delete samples;
+}

@@ -24,10 +24,6 @@ namespace {
 
 constexpr int description_version = 1;
 
-Failure usage(const std::string& sentence) {
-    return {LW_ERR_ARGUMENT, sentence};
-}
-
 std::vector<std::string> names_in(const std::string& names) {
     std::vector<std::string> parts;
     for (std::size_t begin = 0; begin <= names.size();) {
@@ -54,8 +50,9 @@ Result<Number> parse_number(const std::string& name, const std::string& text) {
     const auto [end, error] = std::from_chars(text.data(), last, number);
     if (error == std::errc{} && end == last) return number;
     constexpr bool whole = std::is_integral_v<Number>;
-    return usage(name + " \"" + text + "\" is no " + (whole ? "whole number" : "number") +
-                 (whole && !std::is_signed_v<Number> && text.starts_with('-') ? " from 0 up" : ""));
+    return bad_argument(
+        name + " \"" + text + "\" is no " + (whole ? "whole number" : "number") +
+        (whole && !std::is_signed_v<Number> && text.starts_with('-') ? " from 0 up" : ""));
 }
 
 std::string number_text(double number) {
@@ -132,7 +129,7 @@ class Parser {
         } catch (const CLI::CallForVersion& version) {
             return {std::string(version.what()) + "\n"};
         } catch (const CLI::ParseError& error) {
-            return usage(std::string(error.what()) + "; --help lists the options");
+            return bad_argument(std::string(error.what()) + "; --help lists the options");
         }
         const auto read = read_values();
         if (!read) return read.failure();
@@ -415,8 +412,8 @@ Option& Options::choice(const std::string& names, const std::vector<std::string>
     option.read_ = [known, choose, what](const auto& values) -> Outcome {
         const auto found = std::find(known.begin(), known.end(), values.front());
         if (found == known.end())
-            return usage("unknown " + what + " \"" + values.front() + "\"; " +
-                         advice(values.front(), known));
+            return bad_argument("unknown " + what + " \"" + values.front() + "\"; " +
+                                advice(values.front(), known));
         choose(static_cast<std::size_t>(found - known.begin()));
         return Done{};
     };

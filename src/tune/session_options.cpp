@@ -8,13 +8,7 @@
 #include "options/options.hpp"
 
 namespace lanewise::tune {
-namespace {
-
-Failure usage(const std::string& sentence) {
-    return {LW_ERR_ARGUMENT, sentence};
-}
-
-}  // namespace
+namespace {}  // namespace
 
 lw_measure_options SessionOptions::measure_options() const {
     lw_measure_options options = LW_MEASURE_OPTIONS;
@@ -50,20 +44,20 @@ void declare(Options& options, SessionOptions& session) {
 Outcome admit(SessionOptions& session) {
     const auto [least, most] = session.repetitions;
     if (least == 0 || least > most)
-        return usage("repetitions \"" + repetitions_text(session.repetitions) +
-                     "\" are not MIN:MAX; write 10:1000");
+        return bad_argument("repetitions \"" + repetitions_text(session.repetitions) +
+                            "\" are not MIN:MAX; write 10:1000");
     session.rule.repetitions_min = least;
     session.rule.repetitions_max = most;
     const auto margin = session.rule.margin;
     if (!(margin >= 0.0 && margin < 1.0))
-        return usage("margin " + share_text(margin) + " is outside [0, 1); 3 % is 0.03");
+        return bad_argument("margin " + share_text(margin) + " is outside [0, 1); 3 % is 0.03");
     if (!(session.budget_s >= 0.0))
-        return usage("budget of " + duration_text(session.budget_s) + "; 0 is none");
+        return bad_argument("budget of " + duration_text(session.budget_s) + "; 0 is none");
     if (!(session.time_limit_s > 0.0))
-        return usage("time limit of " + duration_text(session.time_limit_s) +
-                     "; name a time above 0");
+        return bad_argument("time limit of " + duration_text(session.time_limit_s) +
+                            "; name a time above 0");
     if (session.resume && session.output.empty())
-        return usage("--resume needs the file to go on with; add -o FILE");
+        return bad_argument("--resume needs the file to go on with; add -o FILE");
     return measure::Bench::admit(session.measure_options());
 }
 

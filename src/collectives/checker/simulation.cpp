@@ -15,10 +15,6 @@ using model::Slice;
 using model::Step;
 using model::StepKind;
 
-std::size_t index(int rank) {
-    return static_cast<std::size_t>(rank);
-}
-
 }  // namespace
 
 std::string Simulation::fault(const Trial& trial, std::span<const model::Schedule> schedules,

@@ -16,6 +16,10 @@
 
 namespace lanewise::collectives {
 
+inline std::size_t index(int rank) {
+    return static_cast<std::size_t>(rank);
+}
+
 class Simulation {
   public:
     /* Schedules are free of races; `buffers` says what each rank has and must get. */

@@ -8,14 +8,6 @@
 #include "collectives/checker/simulation.hpp"
 
 namespace lanewise::collectives {
-namespace {
-
-std::size_t index(int rank) {
-    return static_cast<std::size_t>(rank);
-}
-
-}  // namespace
-
 // A rank that stands still waits for one that does too, round a ring, or for one that has ended.
 std::string Simulation::unfinished() const {
     for (int rank = 0; rank < trial_->ranks; ++rank) {

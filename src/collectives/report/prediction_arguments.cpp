@@ -23,10 +23,6 @@ struct Texts {
     std::vector<std::string> algorithms;
 };
 
-Failure usage(const std::string& sentence) {
-    return {LW_ERR_ARGUMENT, sentence};
-}
-
 std::vector<std::string> split(const std::string& text, char separator) {
     std::vector<std::string> parts(1);
     for (const char c : text) {
@@ -53,21 +49,22 @@ Result<Collective> collective_of(const std::string& name) {
     for (int i = 0; i < collectives::collective_count; ++i) {
         names.emplace_back(collectives::name_of(static_cast<Collective>(i)));
     }
-    return usage(fmt::format("unknown collective \"{}\"; use {}", name, fmt::join(names, ", ")));
+    return bad_argument(
+        fmt::format("unknown collective \"{}\"; use {}", name, fmt::join(names, ", ")));
 }
 
 Result<const Algorithm *> algorithm_of(Collective collective, const std::string& name) {
     if (const auto *algorithm = collectives::find_algorithm(collective, name)) return algorithm;
     std::vector<std::string> names{"all"};
     for (const auto *algorithm : algorithms_of(collective)) names.emplace_back(algorithm->name);
-    return usage(fmt::format("{} has no algorithm \"{}\"; use {}", name_of(collective), name,
-                             fmt::join(names, ", ")));
+    return bad_argument(fmt::format("{} has no algorithm \"{}\"; use {}", name_of(collective), name,
+                                    fmt::join(names, ", ")));
 }
 
 Result<Candidate> candidate_of(Collective collective, const std::string& text) {
     const auto parts = split(text, ':');
     if (parts.size() > 3) {
-        return usage(fmt::format("\"{}\" is not NAME[:SEGMENT[:LANES]]", text));
+        return bad_argument(fmt::format("\"{}\" is not NAME[:SEGMENT[:LANES]]", text));
     }
     const auto algorithm = algorithm_of(collective, parts[0]);
     if (!algorithm) return algorithm.failure();
@@ -81,7 +78,7 @@ Result<Candidate> candidate_of(Collective collective, const std::string& text) {
         const auto *end = parts[2].data() + parts[2].size();
         const auto read = std::from_chars(parts[2].data(), end, candidate.lanes);
         if (read.ec != std::errc{} || read.ptr != end || candidate.lanes < 1) {
-            return usage(fmt::format("\"{}\": {} is not a number of lanes", text, parts[2]));
+            return bad_argument(fmt::format("\"{}\": {} is not a number of lanes", text, parts[2]));
         }
     }
     return candidate;
@@ -102,15 +99,15 @@ Outcome read_candidates(const Texts& texts, PredictArguments& arguments) {
         }
     }
     if (!arguments.candidates.empty()) return Done{};
-    return usage(fmt::format("{} has no algorithms yet", name_of(arguments.collective)));
+    return bad_argument(fmt::format("{} has no algorithms yet", name_of(arguments.collective)));
 }
 
 Outcome read(Texts& texts, const Option& ranks, PredictArguments& arguments) {
     if (ranks.given() && arguments.ranks < 1) {
-        return usage(fmt::format("--ranks {}: there is at least 1", arguments.ranks));
+        return bad_argument(fmt::format("--ranks {}: there is at least 1", arguments.ranks));
     }
     if (arguments.root < 0) {
-        return usage(fmt::format("--root {}: ranks count from 0", arguments.root));
+        return bad_argument(fmt::format("--root {}: ranks count from 0", arguments.root));
     }
     const auto collective = collective_of(texts.collective);
     if (!collective) return collective.failure();
@@ -121,7 +118,8 @@ Outcome read(Texts& texts, const Option& ranks, PredictArguments& arguments) {
     if (*collective == Collective::barrier) arguments.sizes_bytes = {0};
     const bool one = arguments.candidates.size() == 1 && arguments.sizes_bytes.size() == 1;
     if (arguments.spans && !one) {
-        return usage("--spans needs one algorithm and one size; give --algorithm and --sizes");
+        return bad_argument(
+            "--spans needs one algorithm and one size; give --algorithm and --sizes");
     }
     return Done{};
 }

@@ -13,26 +13,22 @@ namespace {
 
 constexpr int ranks_max = 1024;
 
-Failure usage(const std::string& sentence) {
-    return {LW_ERR_ARGUMENT, sentence};
-}
-
 Result<const collectives::Algorithm *> algorithm_of(const ScheduleRequest& arguments) {
     const auto collective = collectives::collective_named(arguments.collective);
-    if (!collective) return usage(fmt::format("no collective \"{}\"", arguments.collective));
+    if (!collective) return bad_argument(fmt::format("no collective \"{}\"", arguments.collective));
     const auto *algorithm = collectives::find_algorithm(*collective, arguments.algorithm);
     if (algorithm == nullptr) {
-        return usage(fmt::format("{} has no algorithm \"{}\"; --list names them",
-                                 arguments.collective, arguments.algorithm));
+        return bad_argument(fmt::format("{} has no algorithm \"{}\"; --list names them",
+                                        arguments.collective, arguments.algorithm));
     }
     const collectives::CallTraits call{
         .ranks = arguments.ranks, .platform = !arguments.platform.empty(), .sites = true};
     const auto reason = refusal(*algorithm, call);
     if (reason.empty()) return algorithm;
     const bool remedy = algorithm->needs.platform && arguments.platform.empty();
-    return usage(fmt::format("{} {} cannot serve {} ranks: {}{}", arguments.collective,
-                             arguments.algorithm, arguments.ranks, reason,
-                             remedy ? "; give --platform FILE" : ""));
+    return bad_argument(fmt::format("{} {} cannot serve {} ranks: {}{}", arguments.collective,
+                                    arguments.algorithm, arguments.ranks, reason,
+                                    remedy ? "; give --platform FILE" : ""));
 }
 
 Result<model::Network> network_of(const ScheduleRequest& arguments) {
@@ -46,14 +42,15 @@ Result<model::Network> network_of(const ScheduleRequest& arguments) {
 
 Result<Json> schedules(const ScheduleRequest& arguments) {
     if (arguments.ranks < 1 || arguments.root < 0 || arguments.root >= arguments.ranks) {
-        return usage(fmt::format("root {} of {} ranks is not there; ranks count from 0",
-                                 arguments.root, arguments.ranks));
+        return bad_argument(fmt::format("root {} of {} ranks is not there; ranks count from 0",
+                                        arguments.root, arguments.ranks));
     }
     if (arguments.ranks > ranks_max) {
-        return usage(fmt::format("{} ranks are more than can be looked at; at most {}",
-                                 arguments.ranks, ranks_max));
+        return bad_argument(fmt::format("{} ranks are more than can be looked at; at most {}",
+                                        arguments.ranks, ranks_max));
     }
-    if (arguments.sites < 1 || arguments.lanes < 1) return usage("sites and lanes count from 1");
+    if (arguments.sites < 1 || arguments.lanes < 1)
+        return bad_argument("sites and lanes count from 1");
     const auto algorithm = algorithm_of(arguments);
     if (!algorithm) return algorithm.failure();
     const auto network = network_of(arguments);

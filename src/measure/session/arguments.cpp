@@ -30,10 +30,6 @@ struct Texts {
     std::string buffers = "warm";
 };
 
-Failure usage(const std::string& sentence) {
-    return {LW_ERR_ARGUMENT, sentence};
-}
-
 template <typename Id>
 struct Choice {
     Id id;
@@ -151,9 +147,9 @@ const Choice<Subject> *find_alone(const std::string& name) {
 Outcome read_intervals(const std::string& text, Arguments& arguments) {
     const auto first = text.find(':');
     const auto last = text.rfind(':');
-    const auto refusal = usage("intervals \"" + text +
-                               "\" are not FIRST:LAST:COUNT; "
-                               "write 1us:10ms:9");
+    const auto refusal = bad_argument("intervals \"" + text +
+                                      "\" are not FIRST:LAST:COUNT; "
+                                      "write 1us:10ms:9");
     if (first == std::string::npos || first == last) return refusal;
     const std::string_view whole = text;
     const auto first_s = parse_duration(whole.substr(0, first));
@@ -175,51 +171,54 @@ Outcome choose_subject(const Texts& texts, Arguments& arguments) {
         const auto *alone = find_alone(name);
         if (arguments.round_trip || alone) {
             if (texts.operations.size() > 1 || !arguments.libraries.empty())
-                return usage("\"" + name + "\" is measured by itself; run it separately");
+                return bad_argument("\"" + name + "\" is measured by itself; run it separately");
             arguments.subject = arguments.round_trip ? Subject::pair_rounds : alone->id;
             return Done{};
         }
         if (find_entry(name)) continue;
         const auto near = measure::suggest_operation(name);
-        return usage("unknown operation \"" + name + "\"; " +
-                     (near.empty() ? "--list names them" : "did you mean " + near + "?"));
+        return bad_argument("unknown operation \"" + name + "\"; " +
+                            (near.empty() ? "--list names them" : "did you mean " + near + "?"));
     }
     auto names = texts.operations;
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());
     if (twice != names.end())
-        return usage("operation \"" + *twice + "\" is named twice; name it once");
+        return bad_argument("operation \"" + *twice + "\" is named twice; name it once");
     arguments.operations = texts.operations;
     const bool nothing = arguments.operations.empty() && arguments.libraries.empty();
     if (nothing && !arguments.list)
-        return usage("no operation; name one that --list prints, such as pingpong");
+        return bad_argument("no operation; name one that --list prints, such as pingpong");
     return Done{};
 }
 
 Outcome check_output(const Arguments& arguments) {
     namespace fs = std::filesystem;
     if (arguments.output.empty()) {
-        if (arguments.resume) return usage("--resume needs the file to go on with; add -o FILE");
+        if (arguments.resume)
+            return bad_argument("--resume needs the file to go on with; add -o FILE");
         return Done{};
     }
     if (arguments.resume && arguments.tolerance > 0.0)
-        return usage("--resume cannot go on with --adaptive sizes; measure into another file");
+        return bad_argument(
+            "--resume cannot go on with --adaptive sizes; measure into another file");
     const fs::path path(arguments.output);
     std::error_code error;
-    if (fs::is_directory(path, error)) return usage(arguments.output + " is a folder; name a file");
+    if (fs::is_directory(path, error))
+        return bad_argument(arguments.output + " is a folder; name a file");
     if (fs::exists(path, error)) {
         if (!arguments.resume)
-            return usage(arguments.output +
-                         " exists; add --resume to go on with it, or name another file");
+            return bad_argument(arguments.output +
+                                " exists; add --resume to go on with it, or name another file");
         if (::access(path.c_str(), R_OK | W_OK) != 0)
-            return usage(arguments.output + " cannot be written; change its permissions");
+            return bad_argument(arguments.output + " cannot be written; change its permissions");
         return Done{};
     }
     const auto folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     if (!fs::is_directory(folder, error))
-        return usage("folder " + folder.string() + " does not exist; make it first");
+        return bad_argument("folder " + folder.string() + " does not exist; make it first");
     if (::access(folder.c_str(), W_OK) != 0)
-        return usage("folder " + folder.string() + " cannot be written; name another");
+        return bad_argument("folder " + folder.string() + " cannot be written; name another");
     return Done{};
 }
 
@@ -227,27 +226,30 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
     const auto reply = arguments.reply == "same" ? 0 : parse_size(arguments.reply);
     if (!reply) return reply.failure();
     if (arguments.root < 0) {
-        return usage("root " + std::to_string(arguments.root) + " is negative; ranks begin at 0");
+        return bad_argument("root " + std::to_string(arguments.root) +
+                            " is negative; ranks begin at 0");
     }
     if (!(arguments.tolerance >= 0.0))
-        return usage("--adaptive " + fmt::format("{}", arguments.tolerance) +
-                     " is negative; 10 % is 0.1");
+        return bad_argument("--adaptive " + fmt::format("{}", arguments.tolerance) +
+                            " is negative; 10 % is 0.1");
     if (!(arguments.wait_s >= 0.0))
-        return usage("--wait " + fmt::format("{}", arguments.wait_s) + " is no time; 0 is at once");
+        return bad_argument("--wait " + fmt::format("{}", arguments.wait_s) +
+                            " is no time; 0 is at once");
     if (!(arguments.work_s > 0.0))
-        return usage("--work " + fmt::format("{}", arguments.work_s) + " is no time; try 0.02");
+        return bad_argument("--work " + fmt::format("{}", arguments.work_s) +
+                            " is no time; try 0.02");
     if (arguments.window < 1)
-        return usage("window " + std::to_string(arguments.window) +
-                     " holds no message; 160 is the paper's");
+        return bad_argument("window " + std::to_string(arguments.window) +
+                            " holds no message; 160 is the paper's");
     const auto buffers = read_buffers(texts.buffers);
     if (!buffers) return buffers.failure();
     arguments.options.buffers = *buffers;
     const bool own =
         arguments.subject == Subject::pair_rounds || arguments.subject == Subject::clock;
     if (own && !measure::are_plain(*buffers))
-        return usage("\"" + texts.operations.front() +
-                     "\" has messages of the harness; --buffers "
-                     "are of operations and of what messages cost the processor");
+        return bad_argument("\"" + texts.operations.front() +
+                            "\" has messages of the harness; --buffers "
+                            "are of operations and of what messages cost the processor");
     return measure::Bench::admit(arguments.options);
 }
 

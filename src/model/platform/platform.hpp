@@ -23,6 +23,9 @@
 
 namespace lanewise::model {
 
+/* Of the file. */
+constexpr int platform_version = 2;
+
 /* By what a later reader notices that the numbers are stale. */
 struct Fingerprint {
     std::string mpi_family;

@@ -13,8 +13,6 @@
 namespace lanewise::model {
 namespace {
 
-constexpr int schema_version = 2;
-
 /* Two keys were renamed after version 1. */
 struct Keys {
     const char *launcher = "launcher";
@@ -167,7 +165,7 @@ void read_lanes(JsonObject& top, Platform& platform) {
 }
 
 Platform read_whole(JsonObject& top) {
-    const auto keys = keys_of(top.expect_schema("lanewise-platform", schema_version));
+    const auto keys = keys_of(top.expect_schema("lanewise-platform", platform_version));
     Platform platform;
     platform.lanewise = top.string("lanewise");
     platform.created = top.string("created");

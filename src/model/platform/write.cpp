@@ -9,8 +9,6 @@
 namespace lanewise::model {
 namespace {
 
-constexpr int schema_version = 2;
-
 Json written(const Parameter& parameter) {
     return {{"value", parameter.value}, {"low", parameter.low}, {"high", parameter.high}};
 }
@@ -103,7 +101,7 @@ Json to_json(const Platform& platform) {
     write_model(platform, "lmo", platform.lmo, models);
     Json json = {
         {"schema", "lanewise-platform"},
-        {"version", schema_version},
+        {"version", platform_version},
         {"lanewise", platform.lanewise},
         {"created", platform.created},
         {"ranks", platform.ranks},

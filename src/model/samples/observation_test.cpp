@@ -40,7 +40,7 @@ Json point(const std::string& operation, std::vector<double> samples_s) {
             {"samples_s", std::move(samples_s)}};
 }
 
-std::string refusal_of(const std::vector<Json>& records) {
+std::string refusal_of_samples(const std::vector<Json>& records) {
     const auto seen = observations_of(records, "s.jsonl");
     return seen ? "it was read" : seen.failure().sentence;
 }
@@ -88,12 +88,13 @@ TEST(ObservationTest, RefusesWhatIsNoSamplesFileAndSaysTheLine) {
     bare.erase("samples_s");
     auto text = point("pairs", {1e-6});
     text["samples_s"] = {"fast"};
-    EXPECT_THAT(refusal_of({}), HasSubstr("s.jsonl has no whole line"));
-    EXPECT_THAT(refusal_of({point("pairs", {1e-6})}), HasSubstr("s.jsonl:1: no context"));
-    EXPECT_THAT(refusal_of({newer}), HasSubstr("version 7"));
-    EXPECT_THAT(refusal_of({context(2), stranger}), HasSubstr("s.jsonl:2: pairs of a rank"));
-    EXPECT_THAT(refusal_of({context(2), bare}), HasSubstr("without operation"));
-    EXPECT_THAT(refusal_of({context(2), text}), HasSubstr("holds \"fast\""));
+    EXPECT_THAT(refusal_of_samples({}), HasSubstr("s.jsonl has no whole line"));
+    EXPECT_THAT(refusal_of_samples({point("pairs", {1e-6})}), HasSubstr("s.jsonl:1: no context"));
+    EXPECT_THAT(refusal_of_samples({newer}), HasSubstr("version 7"));
+    EXPECT_THAT(refusal_of_samples({context(2), stranger}),
+                HasSubstr("s.jsonl:2: pairs of a rank"));
+    EXPECT_THAT(refusal_of_samples({context(2), bare}), HasSubstr("without operation"));
+    EXPECT_THAT(refusal_of_samples({context(2), text}), HasSubstr("holds \"fast\""));
 }
 
 TEST(ObservationTest, RefusesFilesOfDifferentPlatformsByWhatDiffers) {

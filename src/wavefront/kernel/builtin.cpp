@@ -82,17 +82,14 @@ const SkewedFunctions *skewed_functions(const std::string& name) {
     return found == end ? nullptr : found;
 }
 
-Failure refuse(const std::string& sentence) {
-    return {LW_ERR_ARGUMENT, sentence};
-}
-
 Outcome check_parameters(const KernelInfo& info, const std::vector<double>& parameters) {
     if (parameters.size() != info.defaults.size())
-        return refuse(std::string(info.name) + " takes " +
-                      counted(info.defaults.size(), "parameter") + " (" + info.parameters +
-                      "), not " + std::to_string(parameters.size()));
+        return bad_argument(std::string(info.name) + " takes " +
+                            counted(info.defaults.size(), "parameter") + " (" + info.parameters +
+                            "), not " + std::to_string(parameters.size()));
     for (const double value : parameters) {
-        if (!(value - value == 0.0)) return refuse("a parameter of a kernel is a finite number");
+        if (!(value - value == 0.0))
+            return bad_argument("a parameter of a kernel is a finite number");
     }
     return Done{};
 }
@@ -133,7 +130,7 @@ Result<KernelInfo> kernel_info(const std::string& name) {
         if (name == info.name) return info;
         known += (known.empty() ? "" : ", ") + std::string(info.name);
     }
-    return refuse("unknown kernel \"" + name + "\"; use one of " + known);
+    return bad_argument("unknown kernel \"" + name + "\"; use one of " + known);
 }
 
 Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& given,
@@ -144,9 +141,9 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     const auto sound = check_parameters(*info, parameters);
     if (!sound) return sound.failure();
     if (element != Element::f32 && element != Element::f64)
-        return refuse(name + " works on f32 and f64, not " + element_name(element));
+        return bad_argument(name + " works on f32 and f64, not " + element_name(element));
     if (layout == &layouts::skewed && info->skew == 0)
-        return refuse(name + " has no skewed form: it goes row by row on any layout");
+        return bad_argument(name + " has no skewed form: it goes row by row on any layout");
 
     Kernel kernel{.name = name,
                   .radius = info->radius,

@@ -29,10 +29,6 @@ const ElementInfo& info(Element element) {
     return elements[static_cast<std::size_t>(element)];
 }
 
-Failure refuse(const std::string& sentence) {
-    return {LW_ERR_ARGUMENT, sentence};
-}
-
 std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
     return (value + step - 1) / step * step;
 }
@@ -50,7 +46,7 @@ Result<Element> element_named(const std::string& name) {
     for (const auto& known : elements) {
         if (name == known.name) return known.element;
     }
-    return refuse("unknown element \"" + name + "\"; use f32, f64, c64 or c128");
+    return bad_argument("unknown element \"" + name + "\"; use f32, f64, c64 or c128");
 }
 
 std::vector<std::string> element_names() {
@@ -111,16 +107,16 @@ std::uint64_t default_strip_rows(const MatrixShape& shape) {
 Outcome check_shape(const MatrixShape& shape) {
     const auto sides = std::to_string(shape.rows) + " x " + std::to_string(shape.columns);
     if (shape.rows < 1 || shape.columns < 1 || shape.rows > side_max || shape.columns > side_max)
-        return refuse("a matrix of " + sides + " cannot be; both sides are from 1 to 2^40");
+        return bad_argument("a matrix of " + sides + " cannot be; both sides are from 1 to 2^40");
     if (shape.data_count < 1 || shape.matrix_count() > matrices_max)
-        return refuse(std::to_string(shape.data_count) + " data and " +
-                      std::to_string(shape.coefficient_count) +
-                      " coefficient matrices cannot be; at least 1 data matrix, at most " +
-                      std::to_string(matrices_max) + " in all");
-    if (shape.strip_rows < 1) return refuse("a strip has at least 1 row");
+        return bad_argument(std::to_string(shape.data_count) + " data and " +
+                            std::to_string(shape.coefficient_count) +
+                            " coefficient matrices cannot be; at least 1 data matrix, at most " +
+                            std::to_string(matrices_max) + " in all");
+    if (shape.strip_rows < 1) return bad_argument("a strip has at least 1 row");
     if (shape.tile_columns > shape.columns)
-        return refuse("tiles of " + std::to_string(shape.tile_columns) +
-                      " columns are wider than a row of " + std::to_string(shape.columns));
+        return bad_argument("tiles of " + std::to_string(shape.tile_columns) +
+                            " columns are wider than a row of " + std::to_string(shape.columns));
     return shape.layout->check ? shape.layout->check(shape) : Outcome(Done{});
 }
 

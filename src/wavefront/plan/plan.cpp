@@ -16,10 +16,6 @@ constexpr std::uint32_t radius_max = 8;
 // One strip being read and one being written while the waves work on the others.
 constexpr std::uint64_t strips_in_transfer_min = 2;
 constexpr std::uint64_t strips_in_transfer = 4;
-Failure refuse(const std::string& sentence) {
-    return {LW_ERR_ARGUMENT, sentence};
-}
-
 // The widest row block of `radius` rows or more that divides a strip, eight rows where possible:
 // short row blocks keep waves close together, long ones make hand-offs rare.
 std::uint64_t choose_rows_per_block(const Request& request) {
@@ -86,12 +82,13 @@ Outcome check_request(const Request& request) {
     const auto sound = check_shape(request.shape);
     if (!sound) return sound;
     if (request.iterations < 1)
-        return refuse("0 iterations leave nothing to do; ask for 1 or more");
-    if (request.threads < 1) return refuse("0 threads cannot work; use 1 or more");
+        return bad_argument("0 iterations leave nothing to do; ask for 1 or more");
+    if (request.threads < 1) return bad_argument("0 threads cannot work; use 1 or more");
     if (request.radius < 1 || request.radius > radius_max)
-        return refuse("stencil radius " + std::to_string(request.radius) + " is not within 1 to 8");
+        return bad_argument("stencil radius " + std::to_string(request.radius) +
+                            " is not within 1 to 8");
     if (request.radius > request.shape.strip_rows)
-        return refuse(
+        return bad_argument(
             "a stencil radius of " + std::to_string(request.radius) +
             " rows does not fit into strips of " + std::to_string(request.shape.strip_rows) +
             "; create the store with --strip-rows " + std::to_string(request.radius) + " or more");
@@ -117,10 +114,10 @@ Result<Plan> make_plan(const Request& request) {
     const auto [fitting, order] = choose_chain(request, plan.rows_per_block);
     if (request.waves > fitting && request.waves <= request.iterations &&
         request.waves <= request.shape.rows)
-        return refuse(std::to_string(request.waves) + " waves need --memory " +
-                      size_text(round_up_mebibyte(
-                          memory(request.waves, Order::plain, strips_in_transfer_min))) +
-                      "; the budget holds " + std::to_string(fitting));
+        return bad_argument(std::to_string(request.waves) + " waves need --memory " +
+                            size_text(round_up_mebibyte(
+                                memory(request.waves, Order::plain, strips_in_transfer_min))) +
+                            "; the budget holds " + std::to_string(fitting));
     plan.passes = (request.iterations + fitting - 1) / fitting;
     // Parts end their passes at multiples of K, so that all end them at the same iterations.
     plan.waves = request.domain == Domain::part ? fitting

@@ -17,10 +17,6 @@ std::vector<std::string> names_of(const Manifest& manifest) {
     return names;
 }
 
-Failure refuse(const std::string& sentence) {
-    return {LW_ERR_ARGUMENT, sentence};
-}
-
 // Rows that `part` holds of its upper neighbour.
 std::uint64_t rows_above(const PartEntry& part) {
     return part.rank > 0 ? part.halo_rows : 0;
@@ -39,16 +35,16 @@ Result<std::vector<Store>> open_parts(const std::vector<std::string>& folders) {
         const auto& manifest = part->manifest();
         if (!manifest.part || manifest.part->rank != parts.size() ||
             manifest.part->ranks != folders.size())
-            return refuse(folder + " is not part " + std::to_string(parts.size()) + " of " +
-                          std::to_string(folders.size()) + "; name all parts in their order");
+            return bad_argument(folder + " is not part " + std::to_string(parts.size()) + " of " +
+                                std::to_string(folders.size()) + "; name all parts in their order");
         if (!parts.empty() && manifest.iterations != parts[0].manifest().iterations)
-            return refuse(folder + " has gone through " + std::to_string(manifest.iterations) +
-                          " iterations, " + folders[0] + " through " +
-                          std::to_string(parts[0].manifest().iterations) +
-                          "; let lanewise-wavefront-ranks resume them first");
+            return bad_argument(folder + " has gone through " +
+                                std::to_string(manifest.iterations) + " iterations, " + folders[0] +
+                                " through " + std::to_string(parts[0].manifest().iterations) +
+                                "; let lanewise-wavefront-ranks resume them first");
         parts.push_back(std::move(*part));
     }
-    if (parts.empty()) return refuse("no parts to join; name their folders");
+    if (parts.empty()) return bad_argument("no parts to join; name their folders");
     return parts;
 }
 
@@ -60,9 +56,9 @@ Outcome split_store(const Store& whole, std::uint64_t radius,
     const auto& shape = manifest.shape;
     const auto ranks = folders.size();
     if (ranks < 1 || shape.rows / ranks < 2 * radius)
-        return refuse(std::to_string(shape.rows) + " rows are too few for " +
-                      std::to_string(ranks) + " parts; each needs " + std::to_string(2 * radius) +
-                      " or more");
+        return bad_argument(std::to_string(shape.rows) + " rows are too few for " +
+                            std::to_string(ranks) + " parts; each needs " +
+                            std::to_string(2 * radius) + " or more");
     for (std::size_t rank = 0; rank < ranks; ++rank) {
         const auto first = rank * shape.rows / ranks - (rank > 0 ? radius : 0);
         const auto end = (rank + 1) * shape.rows / ranks + (rank + 1 < ranks ? radius : 0);

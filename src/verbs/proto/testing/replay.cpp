@@ -44,7 +44,7 @@ const Said *first_of(const std::vector<Said>& said, bool ours) {
     return found == said.end() ? nullptr : &*found;
 }
 
-std::uint32_t first_psn(const std::vector<Said>& said, bool ours) {
+std::uint32_t psn_of_first_request(const std::vector<Said>& said, bool ours) {
     for (const Said& one : said) {
         if (one.ours == ours && is_request(one.packet)) {
             return one.packet.base.psn.value();
@@ -121,8 +121,8 @@ void Replay::connect(const Address& place) {
     Peer self;
     self.options.mtu = mtu;
     self.options.timeout = 0;  // nothing is sent again
-    self.options.send_psn[0] = first_psn(said_, true);
-    self.options.send_psn[1] = first_psn(said_, false);
+    self.options.send_psn[0] = psn_of_first_request(said_, true);
+    self.options.send_psn[1] = psn_of_first_request(said_, false);
     self.queue_pair = queue_pair_ =
         device_.create_queue_pair({.transport = Transport::rc,
                                    .number = theirs->packet.base.destination_qpn,
