@@ -16,6 +16,11 @@ function(lw_options target)
     target_compile_options(${target} PRIVATE
       $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:${lw_clear_by_stores}>)
   endif()
+  if(CMAKE_UNITY_BUILD)
+    # GCC takes a source that another includes for a header.
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  endif()
   if(LANEWISE_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
@@ -33,7 +38,7 @@ if(LANEWISE_SANITIZE)
 endif()
 
 # The files of a part are compiled together in the trees of CMAKE_UNITY_BUILD, which nobody edits
-# in. Files that do the same thing in different ways may call their functions alike: these are not.
+# in. Files that name functions or macros alike, such as algorithms, are not.
 function(lw_compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
@@ -70,7 +75,8 @@ function(lw_add_program name)
     target_compile_options(${name} PRIVATE ${lw_unhurried})
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
-  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ${LANEWISE_TESTS_ALONE})
+  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ${LANEWISE_TESTS_ALONE}
+    UNITY_BUILD OFF)
 endfunction()
 
 # A program of the product: main.cpp of src/tools/<folder>, installed beside the others of its MPI.

@@ -43,7 +43,7 @@ Result<JsonLines> read_json_lines(const std::string& path) {
 
 Result<JsonLinesWriter> JsonLinesWriter::create(const std::string& path) {
     std::FILE *file = std::fopen(path.c_str(), "wxe");
-    if (file) return JsonLinesWriter(path, file);
+    if (file) return JsonLinesWriter(path, file, 0);
     if (errno == EEXIST)
         return io_failure(path, "exists; add --resume to go on with it, or name another file");
     return io_failure(path, std::string("cannot be written: ") + std::strerror(errno));
@@ -54,16 +54,27 @@ Result<JsonLinesWriter> JsonLinesWriter::resume(const std::string& path, std::si
         return io_failure(path, std::string("cannot be resumed: ") + std::strerror(errno));
     std::FILE *file = std::fopen(path.c_str(), "ae");
     if (!file) return io_failure(path, std::string("cannot be written: ") + std::strerror(errno));
-    return JsonLinesWriter(path, file);
+    return JsonLinesWriter(path, file, whole_bytes);
+}
+
+// Without a buffer, no part of a line that did not fit is written later.
+JsonLinesWriter::JsonLinesWriter(std::string path, std::FILE *file, std::size_t whole_bytes)
+    : path_(std::move(path)), file_(file), whole_bytes_(whole_bytes) {
+    std::setvbuf(file, nullptr, _IONBF, 0);
 }
 
 Outcome JsonLinesWriter::write(const Json& record) {
     const std::string line = record.dump() + '\n';
-    const bool written = std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size() &&
-                         std::fflush(file_.get()) == 0;
-    if (!written)
-        return io_failure(path_, std::string("could not take a point: ") + std::strerror(errno));
-    return Done{};
+    if (std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size()) {
+        whole_bytes_ += line.size();
+        return Done{};
+    }
+    const auto failure =
+        io_failure(path_, std::string("could not take a point: ") + std::strerror(errno));
+    const bool removed = whole_bytes_ == 0 && ::unlink(path_.c_str()) == 0;
+    if (!removed && ::ftruncate(::fileno(file_.get()), static_cast<off_t>(whole_bytes_)) != 0)
+        return io_failure(path_, std::string("ends in part of a point: ") + std::strerror(errno));
+    return failure;
 }
 
 }  // namespace lanewise

@@ -35,17 +35,19 @@ class JsonLinesWriter {
     /* Opens `path` to go on after its first `whole_bytes` bytes; the rest is cut off. */
     static Result<JsonLinesWriter> resume(const std::string& path, std::size_t whole_bytes);
 
-    /* Writes one line and hands it to the kernel. */
+    /* Writes one line and hands it to the kernel. Where it does not fit, the file keeps its whole
+     * lines, and one that has none is removed. */
     Outcome write(const Json& record);
 
   private:
     struct Close {
         void operator()(std::FILE *file) const { std::fclose(file); }
     };
-    JsonLinesWriter(std::string path, std::FILE *file) : path_(std::move(path)), file_(file) {}
+    JsonLinesWriter(std::string path, std::FILE *file, std::size_t whole_bytes);
 
     std::string path_;
     std::unique_ptr<std::FILE, Close> file_;
+    std::size_t whole_bytes_;
 };
 
 }  // namespace lanewise

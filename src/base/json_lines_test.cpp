@@ -86,21 +86,53 @@ TEST_F(JsonLinesTest, ALineThatIsNotAnObjectIsNamedByItsNumber) {
     EXPECT_NE(lines.failure().sentence.find("line 2"), std::string::npos);
 }
 
-TEST_F(JsonLinesTest, APointThatDoesNotFitOnTheDiskIsReported) {
+/* A limit on the length of files stands for a full disk; both fail the write. */
+class FullDisk {
+  public:
+    explicit FullDisk(rlim_t file_bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit tight{file_bytes, before_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &tight);
+    }
+    ~FullDisk() {
+        setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+
+  private:
+    rlimit before_{};
+    void (*handler_)(int);
+};
+
+TEST_F(JsonLinesTest, APointThatDoesNotFitOnTheDiskLeavesTheWholePointsBeforeIt) {
     auto writer = JsonLinesWriter::create(path_);
     ASSERT_TRUE(writer);
-    // A limit on the file's length stands for a full disk; both fail the write.
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-    auto *const handler = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit tight{16, before.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    ASSERT_TRUE(writer->write({{"text", "fits"}}));
 
-    const auto written = writer->write({{"text", std::string(100, 'x')}});
+    const auto written = [&] {
+        const FullDisk full(40);
+        return writer->write({{"text", std::string(100, 'x')}});
+    }();
 
-    setrlimit(RLIMIT_FSIZE, &before);
-    std::signal(SIGXFSZ, handler);
+    ASSERT_FALSE(written);
+    EXPECT_NE(written.failure().sentence.find("could not take a point"), std::string::npos);
+    const auto kept = read_json_lines(path_);
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(kept->records.size(), 1U);
+    EXPECT_FALSE(kept->truncated);
+}
+
+TEST_F(JsonLinesTest, WhereNotEvenTheFirstPointFitsNoFileIsLeft) {
+    auto writer = JsonLinesWriter::create(path_);
+    ASSERT_TRUE(writer);
+
+    const auto written = [&] {
+        const FullDisk full(16);
+        return writer->write({{"text", std::string(100, 'x')}});
+    }();
+
     EXPECT_FALSE(written);
+    EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
 }  // namespace

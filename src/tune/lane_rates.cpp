@@ -27,7 +27,7 @@ namespace {
 
 using collectives::Site;
 
-constexpr int message_bytes = 256 * 1024;
+constexpr int probe_bytes = 256 * 1024;
 constexpr int window = 16;
 constexpr int messages_min = 4 * window;
 constexpr int messages_max = 8192;
@@ -60,7 +60,7 @@ double steady_rate_Bps(const std::vector<double>& arrived_s) {
                      [&](double at_s) { return at_s > arrived_s[first] + moment_s; }) -
         1;
     const auto counted = static_cast<double>(arrived_s.end() - begin - 1);
-    return message_bytes * counted / (arrived_s.back() - *begin);
+    return probe_bytes * counted / (arrived_s.back() - *begin);
 }
 
 class Streams {
@@ -102,22 +102,22 @@ class Streams {
 
   private:
     void send(int receiver, int messages) const {
-        const std::vector<char> data(message_bytes);
+        const std::vector<char> data(probe_bytes);
         std::array<MPI_Request, window> requests;
         requests.fill(MPI_REQUEST_NULL);
         for (int i = 0; i < messages; ++i) {
             auto& slot = requests[static_cast<std::size_t>(i % window)];
             MPI_Wait(&slot, MPI_STATUS_IGNORE);
-            MPI_Isend(data.data(), message_bytes, MPI_BYTE, receiver, 1, comm_, &slot);
+            MPI_Isend(data.data(), probe_bytes, MPI_BYTE, receiver, 1, comm_, &slot);
         }
         MPI_Waitall(window, requests.data(), MPI_STATUSES_IGNORE);
     }
 
     double receive(int sender, int messages) const {
-        std::vector<std::vector<char>> data(window, std::vector<char>(message_bytes));
+        std::vector<std::vector<char>> data(window, std::vector<char>(probe_bytes));
         std::array<MPI_Request, window> requests;
         for (std::size_t i = 0; i < window; ++i) {
-            MPI_Irecv(data[i].data(), message_bytes, MPI_BYTE, sender, 1, comm_, &requests[i]);
+            MPI_Irecv(data[i].data(), probe_bytes, MPI_BYTE, sender, 1, comm_, &requests[i]);
         }
         std::vector<double> arrived_s;
         for (int i = 0; i < messages; ++i) {
@@ -125,8 +125,7 @@ class Streams {
             MPI_Wait(&requests[slot], MPI_STATUS_IGNORE);
             arrived_s.push_back(MPI_Wtime());
             if (i + window >= messages) continue;
-            MPI_Irecv(data[slot].data(), message_bytes, MPI_BYTE, sender, 1, comm_,
-                      &requests[slot]);
+            MPI_Irecv(data[slot].data(), probe_bytes, MPI_BYTE, sender, 1, comm_, &requests[slot]);
         }
         return steady_rate_Bps(arrived_s);
     }
@@ -142,7 +141,7 @@ double sum(const std::vector<double>& values) {
 }
 
 int messages_for(double rate_Bps) {
-    const auto wanted = static_cast<int>(wanted_s * rate_Bps / message_bytes);
+    const auto wanted = static_cast<int>(wanted_s * rate_Bps / probe_bytes);
     return std::clamp(wanted, messages_min, messages_max);
 }
 

@@ -86,6 +86,15 @@ def test_tshark_dissects_a_capture_of_either_end(hosts: Hosts, tmp_path: Path) -
     assert all(len(row) < 3 or not row[2] for row in rows)
 
 
+def test_a_capture_that_finds_the_disk_full_says_so_and_the_program_goes_on(hosts: Hosts) -> None:
+    capturing = Hosts(hosts.bed, [*hosts.options, "--pcap", "/dev/full"])
+    listening = hosts.listen(PINGPONG, 18515)
+    calling = capturing.run(CALLER, [*PINGPONG, ADDRESS])
+    listening.communicate()
+    assert calling.returncode == 0, calling.stdout
+    assert calling.stdout.count("/dev/full took no more packets: No space left on device") == 1
+
+
 def test_a_child_may_not_use_the_device_and_the_parent_still_may(
     hosts: Hosts, tmp_path: Path
 ) -> None:

@@ -31,15 +31,32 @@ ANYTHING = {**SETTINGS, "ignore_unknown_options": True, "allow_extra_args": True
 
 @dataclass(frozen=True)
 class NativeOptions:
-    """The options of a native program that a command offers; those in `without` are its own."""
+    """The options of a native program that a command offers.
+
+    Those in `without` are the command's own; where `only` names some, it offers no others.
+    """
 
     program: str
     without: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
 
     def offered(self) -> list[OptionDescription]:
         """Return the options in the order of the program; RequestError where it is not built."""
         described = describe([str(find_program(self.program, os.environ))]).options
-        return [one for one in described if one.name not in (*INTERNAL, *self.without)]
+        wanted = [one for one in described if not self.only or one.name in self.only]
+        return [one for one in wanted if one.name not in (*INTERNAL, *self.without)]
+
+    def parameters(self) -> list[inspect.Parameter]:
+        """Return the options as parameters of a command, those without a name first."""
+        offered = self.offered()
+        words = [parameter_of(one) for one in offered if one.positional]
+        return words + [parameter_of(one) for one in offered if not one.positional]
+
+    def value(self, name: str, values: Mapping[str, Any]) -> str:
+        """Return the text of one option among parsed `values`, its default where not given."""
+        given = values.get(name.replace("-", "_"))
+        default = next(one.default for one in self.offered() if one.name == name)
+        return str(given if given is not None else default or "")
 
     def add_to(self, app: typer.Typer, name: str, command: Command) -> None:
         """Add `command` with the options, whose values its `**` parameter gets, to `app`.
@@ -47,13 +64,11 @@ class NativeOptions:
         Where nothing is built, the command says so, whatever its options are.
         """
         try:
-            offered = self.offered()
+            parameters = self.parameters()
         except RequestError as error:
             app.command(name, context_settings=ANYTHING)(_without_build(command, error))
             return
-        words = [parameter_of(one) for one in offered if one.positional]
-        options = [parameter_of(one) for one in offered if not one.positional]
-        app.command(name)(with_options([*words, *options])(command))
+        app.command(name)(with_options(parameters)(command))
 
     def arguments(self, values: Mapping[str, Any]) -> list[str]:
         """Return the program's arguments for parsed `values`; what was not given is left out."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,8 +16,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from lanewise.cli import suite_application
 from lanewise.cli.example import ExampleTyper
+from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import counted, duration_s, positive_count
+from lanewise.cli.shared_options import with_options
 from lanewise.errors import RequestError
+from lanewise.launch.native import MEASURE
 
 if TYPE_CHECKING:
     from lanewise.suite.conduct import Ready, Request
@@ -24,13 +28,26 @@ if TYPE_CHECKING:
     from lanewise.suite.start import Site
     from lanewise.suite.transport import Transport
 
+NATIVE = NativeOptions(MEASURE, only=("window", "buffers", "validate"))
+
 
 def register(app: typer.Typer) -> None:
     """Add the command `suite`, and `suite app` below it, to `app`."""
     group = ExampleTyper(name="suite", invoke_without_command=True, no_args_is_help=False)
-    group.callback()(suite)
+    group.callback()(with_options(offered())(suite))
     suite_application.register(group)
     app.add_typer(group, name="suite")
+
+
+def offered() -> list[inspect.Parameter]:
+    """Return the options of lanewise-measure that a suite takes too; none where nothing is built.
+
+    What is missing is then said by what needs it: `suite app` does not.
+    """
+    try:
+        return NATIVE.parameters()
+    except RequestError:
+        return []
 
 
 def suite(
@@ -56,22 +73,7 @@ def suite(
         help="Time limit for the whole suite, such as 10min (default: by the effort).",
     ),
     ranks: str = typer.Option(
-        "2", "-n", "--ranks", metavar="N", help="Number of ranks (default: 2)."
-    ),
-    window: str = typer.Option(
-        "160",
-        "--window",
-        metavar="N",
-        help="Number of messages in flight in streaming benchmarks (default: 160).",
-    ),
-    buffers: str = typer.Option(
-        "",
-        "--buffers",
-        metavar="WORDS",
-        help="State of the buffers: cold, unaligned, rotating or huge (default: warm).",
-    ),
-    validate: bool = typer.Option(
-        False, "--validate", help="Check the data that arrives before measuring each point."
+        "2", "-n", "--ranks", metavar="N", help="Number of ranks (default: 2).", show_default=False
     ),
     testbed: str = typer.Option(
         "",
@@ -84,6 +86,7 @@ def suite(
         "--folder",
         metavar="FOLDER",
         help="Folder to which samples and the report are written (default: suite).",
+        show_default=False,
     ),
     resume: bool = typer.Option(
         False, "--resume", help="Continue the suite that the folder holds."
@@ -91,6 +94,7 @@ def suite(
     list_: bool = typer.Option(
         False, "--list", help="List the transports, and say which start here."
     ),
+    **measured: object,
 ) -> None:
     """$ lanewise suite --quick --folder suite
 
@@ -120,8 +124,9 @@ def suite(
             transports=chosen, benchmarks=split(benchmarks),
             effort="quick" if quick else "full" if full else "standard",
             budget_s=duration_s("--budget", budget) if budget else 0.0,
-            ranks=count, window=positive_count("--window", window),
-            testbed=testbed, validate=validate, buffers=",".join(split(buffers)), site=site,
+            ranks=count, window=positive_count("--window", NATIVE.value("window", measured)),
+            testbed=testbed, validate=bool(measured.get("validate")),
+            buffers=",".join(split(NATIVE.value("buffers", measured))), site=site,
         )  # fmt: skip
         measure(request, folder)
     finish(folder)

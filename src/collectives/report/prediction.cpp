@@ -30,7 +30,7 @@ struct Places {
     std::vector<int> sites;
 };
 
-/* T(P) for each size; empty where the paper's model does not speak of the call. */
+/* T(P) for each size; empty where the chosen model does not speak of the call. */
 Json cost_model_s(const PredictArguments& arguments, const Candidate& candidate,
                   const model::Platform& platform) {
     const bool rooted = arguments.collective == collectives::Collective::scatter ||

@@ -240,7 +240,7 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
                             " is no time; try 0.02");
     if (arguments.window < 1)
         return bad_argument("window " + std::to_string(arguments.window) +
-                            " holds no message; 160 is the paper's");
+                            " holds no message; use 1 or more");
     const auto buffers = read_buffers(texts.buffers);
     if (!buffers) return buffers.failure();
     arguments.options.buffers = *buffers;

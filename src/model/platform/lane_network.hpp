@@ -20,7 +20,7 @@ bool knows_lanes(const Platform& platform);
 
 Result<Network> lane_network(const Platform& platform, int ranks);
 
-/* The paper's two sites, seen from `root`; fails where there are not two. */
+/* The two sites, seen from `root`; fails where there are not two. */
 Result<TwoSites> two_sites(const Platform& platform, int root);
 
 }  // namespace lanewise::model

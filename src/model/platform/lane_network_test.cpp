@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A platform of two sites, priced and put into the paper's cost model.
+// A platform of two sites, priced and put into the cost model of two sites.
 
 #include "model/platform/lane_network.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <utility>
 
 #include "verbs/proto/wire/icrc.hpp"
@@ -29,6 +30,10 @@ std::uint32_t window_bytes(const port::Wire& wire) {
 }
 
 }  // namespace
+
+void warn(const std::string& sentence) {
+    std::fprintf(stderr, "lanewise rdma run: %s\n", sentence.c_str());
+}
 
 Result<std::unique_ptr<Adapter>> Adapter::open(const Config& config,
                                                std::function<void(const Event&)> notify) {
@@ -212,7 +217,7 @@ void Adapter::capture(std::span<const std::byte> packet, const Arrival& from) {
                    .ip_id = likely_ip_id(packet, from),
                    .packet = packet},
                   std::chrono::system_clock::now());
-    capture_->flush();
+    end_full_capture();
 }
 
 void Adapter::capture(const Transmission& sent) {
@@ -228,7 +233,15 @@ void Adapter::capture(const Transmission& sent) {
                        .packet = bytes.subspan(from, std::min(step, bytes.size() - from))},
                       at);
     }
-    capture_->flush();
+    end_full_capture();
+}
+
+// The program goes on: what it does matters more than what is seen of it.
+void Adapter::end_full_capture() {
+    const auto flushed = capture_->flush();
+    if (flushed) return;
+    warn(flushed.failure().sentence);
+    capture_.reset();
 }
 
 void Adapter::notify_events() {

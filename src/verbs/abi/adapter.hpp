@@ -28,6 +28,9 @@
 
 namespace lanewise::verbs::abi {
 
+/* Prints one line on standard error. */
+void warn(const std::string& sentence);
+
 class Adapter {
   public:
     // `notify` is called for each event of the engine, under the lock.
@@ -84,6 +87,7 @@ class Adapter {
                          const Address& destination) const;
     void capture(std::span<const std::byte> packet, const Arrival& from);
     void capture(const Transmission& sent);
+    void end_full_capture();
     void take(const port::Datagram& datagram, Nanoseconds now);
     bool read_batch(Nanoseconds now);
     void finish_round(Nanoseconds now);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -157,10 +156,6 @@ void fill(Context& context, ibv_device *device) {
 }
 
 }  // namespace
-
-void warn(const std::string& sentence) {
-    std::fprintf(stderr, "lanewise rdma run: %s\n", sentence.c_str());
-}
 
 bool refused_in_child(const Context& context) {
     if (!context.forked) return false;

@@ -200,8 +200,6 @@ std::size_t poll_completions(CompletionObject& object, std::span<Completion> int
 ibv_wc shown_completion(const Completion& completion);
 
 inline constexpr const char *device_name = "lanewise0";
-// Prints one line on standard error (events.cpp).
-void warn(const std::string& sentence);
 // Turns an event of the engine into a notice on a channel or on the context.
 void notify(Context& context, const Event& event);
 

@@ -100,7 +100,13 @@ Result<Capture> Capture::open(const std::string& path) {
         std::uint32_t link = raw_ip;
     } const header;
     write(file, header);
-    return Capture(file);
+    return Capture(std::move(name), file);
+}
+
+Outcome Capture::flush() {
+    if (std::fflush(file_.get()) == 0 && !std::ferror(file_.get())) return Done{};
+    return Failure{LW_ERR_IO, fmt::format("{} took no more packets: {}; the capture ends here",
+                                          path_, std::strerror(errno))};
 }
 
 void Capture::add(const Captured& one, std::chrono::system_clock::time_point at) {

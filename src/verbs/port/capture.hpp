@@ -31,15 +31,16 @@ class Capture {
     static Result<Capture> open(const std::string& path);
 
     void add(const Captured& one, std::chrono::system_clock::time_point at);
-    // Hands to the kernel what was added.
-    void flush() { std::fflush(file_.get()); }
+    // Hands to the kernel what was added; fails where the file did not take all of it.
+    Outcome flush();
 
   private:
     struct Close {
         void operator()(std::FILE *file) const { std::fclose(file); }
     };
-    explicit Capture(std::FILE *file) : file_(file) {}
+    Capture(std::string path, std::FILE *file) : path_(std::move(path)), file_(file) {}
 
+    std::string path_;
     std::unique_ptr<std::FILE, Close> file_;
 };
 
