@@ -15,9 +15,12 @@ from lanewise.launch.describe import OptionDescription, ProgramDescription
 NATIVE = NativeOptions("lanewise-gauge", without=("output",))
 
 
-def described(*names: str, kind: str = "text", repeatable: bool = False) -> OptionDescription:
+def described(
+    *names: str, kind: str = "text", repeatable: bool = False, default: str | None = None
+) -> OptionDescription:
     return OptionDescription(
-        names=names, type=kind, metavar="" if kind == "flag" else "X", default=None, help="Helps",
+        names=names, type=kind, metavar="" if kind == "flag" else "X", default=default,
+        help="Helps",
         group="What is gauged", required=False, repeatable=repeatable,
     )  # fmt: skip
 
@@ -28,7 +31,7 @@ GAUGE = ProgramDescription(
     (
         described("operations", repeatable=True),
         described("--weights", kind="number", repeatable=True),
-        described("-t", "--time-limit", kind="duration"),
+        described("-t", "--time-limit", kind="duration", default="1m"),
         described("--resume", kind="flag"),
         described("-o", "--output"),
         described("--events", kind="flag"),
@@ -83,6 +86,22 @@ def test_what_is_given_is_passed_on_in_the_order_of_the_program(
 def test_internal_options_and_those_of_the_command_are_not_offered(option: str) -> None:
     output, _ = invoke(option)
     assert f"No such option: {option}" in output
+
+
+@pytest.mark.usefixtures("built")
+def test_a_command_that_wants_only_some_options_offers_no_others() -> None:
+    some = NativeOptions("lanewise-gauge", only=("resume", "time-limit"))
+    assert [one.name for one in some.parameters()] == ["time_limit", "resume"]
+
+
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize(
+    ("given", "value"), [({}, "1m"), ({"time_limit": None}, "1m"), ({"time_limit": "5s"}, "5s")]
+)
+def test_an_option_that_is_not_given_has_the_default_of_the_program(
+    given: dict[str, str | None], value: str
+) -> None:
+    assert NATIVE.value("time-limit", given) == value
 
 
 @pytest.mark.usefixtures("built")
