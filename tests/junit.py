@@ -3,13 +3,17 @@
 
 The two differ where it matters.  ctest leaves the message of a failure empty and keeps what the
 test printed apart; it also files a program that could not be started under `skipped`, which would
-hide a broken build, so here only exit status 77 and a disabled test are skips.
+hide a broken build, so here only exit status 77 and a disabled test are skips.  To ctest a program
+of GoogleTest is one test, which passes although some of the tests inside were skipped: those are
+found in what the program printed.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -31,10 +35,34 @@ class Outcome:
     text: str = ""
 
 
+# The colours of a terminal, which some launchers give to what they start, as ctest writes them.
+_COLOUR = re.compile(r"\[NON-XML-CHAR-0x1B\]\[[0-9;]*m")
+_SKIPPED_INSIDE = re.compile(r"\[  SKIPPED \] (\S+) \(")
+
+
 def read(report: Path) -> list[Outcome]:
     """Return the outcomes in `report`; raises OSError or ElementTree.ParseError."""
     cases = ElementTree.parse(report).getroot().iter("testcase")
-    return [_outcome(case) for case in cases]
+    return [outcome for case in cases for outcome in _outcomes(case)]
+
+
+def _outcomes(case: ElementTree.Element) -> list[Outcome]:
+    outcome = _outcome(case)
+    if outcome.verdict is not Verdict.PASSED:
+        return [outcome]
+    printed = _COLOUR.sub("", case.findtext("system-out") or "")
+    inside = _skips_inside(outcome.name, printed.splitlines())
+    ran = not inside or "[       OK ]" in printed
+    return [*([outcome] if ran else []), *inside]
+
+
+def _skips_inside(program: str, lines: list[str]) -> list[Outcome]:
+    """Return the tests that a program of GoogleTest skipped; the line above each has the reason."""
+    return [
+        Outcome(f"{program}: {skipped[1]}", Verdict.SKIPPED, above.strip() or "no reason")
+        for above, line in pairwise(lines)
+        if (skipped := _SKIPPED_INSIDE.match(line))
+    ]
 
 
 def _outcome(case: ElementTree.Element) -> Outcome:

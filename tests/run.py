@@ -153,6 +153,19 @@ def explain(suite: str, outcomes: list[Outcome]) -> None:
             print("\n".join("    " + line for line in lines[-LINES_SHOWN_MAX:]), flush=True)
 
 
+def told_skips(suite: str, outcomes: list[Outcome]) -> list[str]:
+    """Return a line for each reason why tests of `suite` were skipped."""
+    names: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        if outcome.verdict is Verdict.SKIPPED:
+            names.setdefault(outcome.text, []).append(outcome.name)
+    return [
+        f"skipped {suite}: {reason}: {tests[0]}"
+        + (f" and {len(tests) - 1} more" if len(tests) > 1 else "")
+        for reason, tests in names.items()
+    ]
+
+
 def wanted(names: list[str], everything: bool) -> list[suites.Suite]:  # noqa: FBT001
     """Return the suites called `names`, or all of the chosen kind."""
     known = suites.everyday() + (suites.thorough() if everything or names else [])
@@ -191,9 +204,8 @@ def main() -> int:
 
     everyone = [outcome for outcomes in found.values() for outcome in outcomes]
     for name, outcomes in found.items():
-        for outcome in outcomes:
-            if outcome.verdict is Verdict.SKIPPED:
-                print(f"skipped {name}: {outcome.name}: {outcome.text}")
+        for line in told_skips(name, outcomes):
+            print(line)
     print(count(everyone))
     ran = any(outcome.verdict is not Verdict.SKIPPED for outcome in everyone)
     failed = any(outcome.verdict is Verdict.FAILED for outcome in everyone)

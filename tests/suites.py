@@ -65,6 +65,7 @@ def pytest(name: str, *arguments: str) -> Suite:
 def ctest(name: str, folder: str, *arguments: str, prepare: list[Command] | None = None) -> Suite:
     """Return a suite of the tests that CMake knows in `folder`."""
     run = ["ctest", "--test-dir", folder, "--output-junit", "{report}", "--no-tests=error"]
+    run += ["--test-output-size-passed", "1000000"]  # where skips inside a program are told
     return Suite(name, [*run, "-j", SLOTS, *arguments], prepare or [])
 
 

@@ -27,6 +27,29 @@ CTEST = """<?xml version="1.0" encoding="UTF-8"?>
 </testsuite>
 """
 
+# What ctest 3.25 wrote for two programs of GoogleTest, the first started by a launcher that gives a
+# terminal.
+GOOGLETEST = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="(empty)" tests="2">
+<testcase name="pairs_2" classname="pairs_2" status="run"><system-out>
+[ RUN      ] Pairs.Meet
+[       OK ] Pairs.Meet (0 ms)
+[ RUN      ] Pairs.OfThree
+pairs_test.cpp:3: Skipped
+three ranks are needed
+[NON-XML-CHAR-0x1B][0;32m[  SKIPPED ] [NON-XML-CHAR-0x1B][mPairs.OfThree (0 ms)
+[  PASSED  ] 1 test.
+[  SKIPPED ] 1 test, listed below:
+[  SKIPPED ] Pairs.OfThree</system-out></testcase>
+<testcase name="large_2" classname="large_2" status="run"><system-out>
+[ RUN      ] Large.Call
+large_test.cpp:4: Skipped
+
+[  SKIPPED ] Large.Call (0 ms)
+[  PASSED  ] 0 tests.</system-out></testcase>
+</testsuite>
+"""
+
 # What pytest wrote.
 PYTEST = """<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="4">
 <testcase classname="a_test" name="test_ok"/>
@@ -50,6 +73,23 @@ def test_a_report_of_ctest_is_read_in_full(tmp_path: Path) -> None:
         Outcome("skip", Verdict.SKIPPED, "no second host"),
         Outcome("gone", Verdict.FAILED, "gone"),
         Outcome("off", Verdict.SKIPPED, "disabled"),
+    ]
+
+
+def test_a_test_that_is_skipped_inside_a_program_is_counted_as_skipped(tmp_path: Path) -> None:
+    assert read(tmp_path, GOOGLETEST) == [
+        Outcome("pairs_2", Verdict.PASSED),
+        Outcome("pairs_2: Pairs.OfThree", Verdict.SKIPPED, "three ranks are needed"),
+        Outcome("large_2: Large.Call", Verdict.SKIPPED, "no reason"),
+    ]
+
+
+def test_skips_with_the_same_reason_share_a_line() -> None:
+    skips = [Outcome(name, Verdict.SKIPPED, "no browser") for name in ("a", "b", "c")]
+
+    assert run.told_skips("report", [*skips, Outcome("d", Verdict.SKIPPED, "no fio")]) == [
+        "skipped report: no browser: a and 2 more",
+        "skipped report: no fio: d",
     ]
 
 
