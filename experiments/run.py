@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ class Finished:
 def run_experiment(experiment: Experiment, folder: Path) -> Finished:
     """Run `experiment`, writing into `folder`; conditions of the machine are added to its own.
 
+    `load_average` is that of the minute before: what other work there was.
     Raises RequestError where the folder cannot be written, RunError where the
     experiment cannot run here.
     """
@@ -35,11 +37,13 @@ def run_experiment(experiment: Experiment, folder: Path) -> Finished:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RequestError(f"cannot write {folder}: {error.strerror}; name another -o") from error
+    load = os.getloadavg()[0]
     started = time.monotonic()
     outcome = experiment.run(Workspace(folder))
     conditions = {
         **machine_conditions(),
         **outcome.conditions,
+        "load_average": round(load, 2),
         "took_s": round(time.monotonic() - started, 1),
     }
     return Finished(

@@ -20,7 +20,8 @@ def test_a_run_adds_the_conditions_of_the_machine(tmp_path: Path) -> None:
     finished = run_experiment(EXPERIMENT, tmp_path / "new")
 
     assert finished.outcome.conditions["ranks"] == 8
-    assert {"cores", "kernel", "governor", "took_s"} <= finished.outcome.conditions.keys()
+    known = {"processor", "cores", "kernel", "governor", "load_average", "took_s"}
+    assert known <= finished.outcome.conditions.keys()
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:

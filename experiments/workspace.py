@@ -39,6 +39,7 @@ def machine_conditions() -> dict[str, object]:
     return {
         "lanewise": __version__,
         "kernel": f"{platform.system()} {platform.release()}",
+        "processor": machine.processor(),
         "cores": machine.core_count(),
         "governor": ", ".join(machine.governors()) or "unknown",
         "clocksource": machine.clock_source(),

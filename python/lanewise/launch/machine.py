@@ -37,6 +37,16 @@ def core_count(cpus: set[int] | None = None, root: Path = ROOT) -> int:
     return len(cores)
 
 
+def processor(root: Path = ROOT) -> str:
+    """Return the name of the processor, such as `AMD EPYC 9354P`."""
+    try:
+        text = (root / "proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return "unknown"
+    found = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
+    return found[1].strip() if found else "unknown"
+
+
 def available_memory_bytes(root: Path = ROOT) -> float:
     """Return what can be had without swapping; infinity where the kernel does not say."""
     try:

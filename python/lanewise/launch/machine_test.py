@@ -33,6 +33,14 @@ def test_cpus_without_a_topology_are_a_core_each(tmp_path: Path) -> None:
     assert machine.core_count({0, 1, 5}, tmp_path) == 3
 
 
+def test_the_processor_has_a_name_where_the_kernel_knows_one(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cpuinfo").write_text("processor\t: 0\nmodel name\t: AMD EPYC 9354P\n")
+
+    assert machine.processor(tmp_path) == "AMD EPYC 9354P"
+    assert machine.processor(tmp_path / "elsewhere") == "unknown"
+
+
 def test_governors_are_named_once(tmp_path: Path) -> None:
     for cpu, governor in enumerate(["powersave", "performance", "powersave"]):
         put(tmp_path, f"devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", governor)
