@@ -24,7 +24,9 @@ from lanewise.testbed import bed, shipped
 PAGES = markdown.pages(ROOT)
 TABLE = table.load()
 
-# The commands of a page run in one shell, one after another.
+# The pages that take longest begin first, and the others run beside them.  The commands of a page
+# run in one shell, one after another.
+LONGEST = ("docs/suite.md", "docs/multilane.md")
 COMMANDS = [
     pytest.param(
         page,
@@ -32,7 +34,7 @@ COMMANDS = [
         id=f"{page.name}: {page.commands[number].text}",
         marks=pytest.mark.xdist_group(page.name),
     )
-    for page in PAGES
+    for page in sorted(PAGES, key=lambda page: page.name not in LONGEST)
     for number in range(len(page.commands))
 ]
 SNIPPETS = [(page, snippet) for page in PAGES for snippet in page.snippets]
