@@ -361,8 +361,11 @@ def _experiment_reason(root: Path, path: Path, named: Sequence[str]) -> str:
     """Say why a file of experiments/ may not use what is `named`: another experiment's file."""
     if path.parts[0] != EXPERIMENTS:
         return ""
-    inside = named[0] == EXPERIMENTS and len(named) > 1 and (root / EXPERIMENTS / named[1]).is_dir()
-    if not inside or path.parts[1] == named[1]:
+    if named[0] != EXPERIMENTS or len(named) < 2 or path.parts[1] == named[1]:
+        return ""
+    # The folder results is what results.py writes.
+    shared = (root / EXPERIMENTS / f"{named[1]}.py").is_file()
+    if shared or not (root / EXPERIMENTS / named[1]).is_dir():
         return ""
     return f"an experiment may not use another one, {named[1]}; share it in {EXPERIMENTS}/"
 

@@ -203,6 +203,7 @@ def test_the_command_that_reproduces_may_import_experiments(plant: Plant) -> Non
 OF_EXPERIMENTS = {
     "from experiments.workspace import Workspace\nfrom lanewise.results.read import read\n": 0,
     "from experiments.a.sizes import SIZES\n": 0,
+    "from experiments.results import append\n": 0,
     "from experiments.lanes.sites import Sites\n": 1,
     "from experiments.lanes import sites\n": 1,
     "from experiments.lanes.experiment import EXPERIMENTS as OTHERS\n": 1,
@@ -213,6 +214,8 @@ OF_EXPERIMENTS = {
 def test_an_experiment_imports_the_product_and_what_all_share(
     plant: Plant, text: str, count: int
 ) -> None:
-    root = plant({**HEADERS, "experiments/workspace.py": "", "experiments/a/experiment.py": text})
+    shared = {"experiments/workspace.py": "", "experiments/results.py": ""}
+    kept = {"experiments/results/a.jsonl": ""}
+    root = plant({**HEADERS, **shared, **kept, "experiments/a/experiment.py": text})
 
     assert len(layers.python_offences(root)) == count
