@@ -85,9 +85,6 @@ typedef struct lw_buffers {
     lw_caches caches;
 } lw_buffers;
 
-/* Receives one sentence about a failure or a warning; called on rank 0 of the communicator. */
-typedef void (*lw_report_fn)(void *context, lw_status status, const char *sentence);
-
 typedef struct lw_measure_options {
     uint32_t struct_size; /* sizeof(lw_measure_options); lets fields be added */
     lw_timing timing;
@@ -106,7 +103,7 @@ typedef struct lw_measure_options {
     double skew_offset_s;        /* LW_CLOCK_SKEWED, this rank */
     double skew_drift;           /* LW_CLOCK_SKEWED, this rank: seconds gained per second */
     lw_buffers buffers;          /* plain for pairs and triplets, whose messages are ours */
-    lw_report_fn report;         /* may be NULL */
+    lw_report_fn report;         /* called on rank 0 of the communicator; may be NULL */
     void *report_context;
 } lw_measure_options;
 

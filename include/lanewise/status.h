@@ -31,6 +31,9 @@ typedef enum lw_status {
     LW_ERR_IO,          /* a file could not be read or written */
 } lw_status;
 
+/* Receives one sentence about a failure, or about something to know (with LW_OK). */
+typedef void (*lw_report_fn)(void *context, lw_status status, const char *sentence);
+
 /* A short English text for `status`; never NULL. */
 LW_API const char *lw_status_text(lw_status status);
 

@@ -3,7 +3,10 @@
 #include "collectives/predict.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace lanewise::collectives {
@@ -79,24 +82,65 @@ Work work_about(const Algorithm& algorithm, CallShape shape) {
     return {of_root.steps + others * work.steps, of_root.costs + others * work.costs};
 }
 
+Failure too_many(std::uint64_t count, const char *what, std::uint64_t most, const char *remedy) {
+    return {LW_ERR_LIMIT, "about " + std::to_string(count / 1'000'000) + " million " + what +
+                              ", more than " + std::to_string(most / 1'000'000) + " million; " +
+                              remedy};
+}
+
 Outcome within_limits(const Work& work) {
-    const auto refuse = [](std::uint64_t count, const char *what, std::uint64_t most) {
-        return Failure{LW_ERR_LIMIT, "about " + std::to_string(count / 1'000'000) + " million " +
-                                         what + ", more than " + std::to_string(most / 1'000'000) +
-                                         " million; ask for fewer ranks"};
-    };
-    if (work.steps > steps_max) return refuse(work.steps, "steps", steps_max);
-    if (work.costs > costs_max) return refuse(work.costs, "costs to compare", costs_max);
+    const char *remedy = "ask for fewer ranks";
+    if (work.steps > steps_max) return too_many(work.steps, "steps", steps_max, remedy);
+    if (work.costs > costs_max) return too_many(work.costs, "costs to compare", costs_max, remedy);
     return Done{};
 }
 
+/* What must be known before a schedule is built at all. */
+Outcome can_be_built(const Algorithm& algorithm, const Question& call) {
+    constexpr std::uint64_t least_own_segment_bytes = 4 * 1024;
+    constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (call.root < 0 || call.root >= call.ranks) {
+        return bad_argument("root " + std::to_string(call.root) + " of " +
+                            std::to_string(call.ranks) + " ranks is not there; ranks count from 0");
+    }
+    const auto ranks = static_cast<std::uint64_t>(call.ranks);
+    if (ranks > steps_max) return too_many(ranks, "ranks", steps_max, "ask for fewer ranks");
+    if (call.message_bytes > most / 8 / ranks || call.segment_bytes > most) {
+        return Failure{LW_ERR_LIMIT, std::to_string(call.message_bytes) + " bytes on " +
+                                         std::to_string(ranks) +
+                                         " ranks are more than can be counted; ask for less"};
+    }
+    const auto segment_bytes = call.segment_bytes ? call.segment_bytes : least_own_segment_bytes;
+    const auto segments = call.message_bytes / segment_bytes;
+    if (algorithm.needs.segmented && segments > steps_max)
+        return too_many(segments, "segments", steps_max, "ask for larger segments");
+    return Done{};
+}
+
+std::vector<int> numbers_of(const std::vector<std::string>& names, int ranks) {
+    if (ranks > static_cast<int>(names.size())) return {};
+    std::map<std::string, int> numbers;
+    std::vector<int> found;
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
+        const int next = static_cast<int>(numbers.size());
+        found.push_back(numbers.try_emplace(names[rank], next).first->second);
+    }
+    return found;
+}
+
 }  // namespace
+
+Places places_of(const model::Platform& platform, int ranks) {
+    return {numbers_of(platform.hosts, ranks), numbers_of(platform.sites, ranks)};
+}
 
 Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
                               const model::Network& network, const model::Watch& watch) {
     const CallTraits traits{.ranks = call.ranks, .platform = true, .sites = !call.sites.empty()};
     const auto reason = refusal(algorithm, traits);
     if (!reason.empty()) return Failure{LW_ERR_UNSUPPORTED, std::string(reason)};
+    const auto possible = can_be_built(algorithm, call);
+    if (!possible) return possible.failure();
     const auto unit = unit_bytes(call.collective);
     CallShape shape;
     shape.ranks = call.ranks;

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/result.hpp"
 #include "collectives/algorithm.hpp"
+#include "model/platform/platform.hpp"
 #include "model/simulation/price.hpp"
 
 namespace lanewise::collectives {
@@ -26,13 +28,22 @@ struct Question {
     std::span<const int> sites = {}; /* the same */
 };
 
+/* Host and site of each rank, numbered as Question has them; empty where the platform does not know
+   those of all ranks. */
+struct Places {
+    std::vector<int> hosts;
+    std::vector<int> sites;
+};
+Places places_of(const model::Platform& platform, int ranks);
+
 /* What would keep the caller waiting for more than some seconds, over all ranks: */
 inline constexpr std::uint64_t steps_max = 10'000'000;
 inline constexpr std::uint64_t costs_max = 200'000'000; /* asked for while schedules are built */
 
 /*
- * Fails where the algorithm cannot serve the call, where its schedules are
- * larger than these limits, and where they cannot finish.
+ * Fails where the root is none of the ranks, where the algorithm cannot serve
+ * the call, where its schedules are larger than these limits, and where they
+ * cannot finish.
  */
 Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
                               const model::Network& network, const model::Watch& watch = {});

@@ -2,16 +2,13 @@
 //
 // lanewise-fit: samples.jsonl in, platform.json out.
 
-#include <lanewise/status.h>
-
-#include <algorithm>
 #include <cstdio>
 
-#include "base/host.hpp"
 #include "base/json.hpp"
+#include "collectives/likely_algorithms.hpp"
 #include "collectives/report/fit.hpp"
-#include "collectives/report/likely_algorithms.hpp"
 #include "model/fit/fit.hpp"
+#include "model/platform/signature.hpp"
 #include "model/samples/experiments.hpp"
 #include "options/options.hpp"
 #include "tools/program.hpp"
@@ -45,16 +42,11 @@ Outcome fit(const FitArguments& arguments) {
     const auto observations = model::read_observations(arguments.files);
     if (!observations) return observations.failure();
     auto options = arguments.options;
-    options.algorithms_of = report::likely_algorithms;
+    options.algorithms_of = collectives::likely_algorithms;
     auto done = model::fit(*observations, options);
     if (!done) return done.failure();
     auto& platform = done->platform;
-    platform.lanewise = lw_version();
-    platform.created = utc_now();
-    // The settings of this kernel say something only where the ranks ran here.
-    const auto& hosts = platform.hosts;
-    const bool here = std::find(hosts.begin(), hosts.end(), this_host().name) != hosts.end();
-    if (here) platform.fingerprint.settings.merge(tcp_settings());
+    model::sign(platform);
     if (!arguments.output.empty()) {
         const auto written = model::write_platform(platform, arguments.output);
         if (!written) return written;

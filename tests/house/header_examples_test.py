@@ -16,6 +16,7 @@ HEADERS = Path(__file__).parents[2] / "include" / "lanewise"
 AROUND = {
     "collectives.h": "MPI_Comm comm, const double *send, double *receive",
     "measure.h": "MPI_Comm comm, const uint64_t *sizes_bytes, size_t count",
+    "model.h": "void",
     "paths.h": "struct ibv_context *context, struct ibv_qp *qp",
     "wavefront.h": "void",
 }

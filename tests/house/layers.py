@@ -109,6 +109,7 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
         "allreduce": {"", "bcast", "lanes", "reduce", "reduce_scatter"},
         "checker": {""},
         "report": {"", "checker"},
+        "api": {""},
         "execute": {""},
         "tuned": {"", "execute"},
     },

@@ -68,6 +68,21 @@ def test_pkg_config_serves_another_project(prefix: Path, tmp_path: Path) -> None
     assert call("pkg-config", "--modversion", "lanewise", **found).strip() == VERSION
 
 
+def test_predictions_need_no_mpi_to_be_started(prefix: Path, tmp_path: Path) -> None:
+    (described,) = prefix.rglob("lanewise.pc")
+    flags = call("pkg-config", "--cflags", "--libs", "lanewise",
+                 PKG_CONFIG_PATH=str(described.parent)).split()  # fmt: skip
+    program = tmp_path / "halo_time"
+    call("mpicc.openmpi", "-o", program, ROOT / "examples/halo_time.c", *flags)
+    found = {**os.environ, "LD_LIBRARY_PATH": str(described.parents[1])}
+
+    line = [str(program), "missing.json", "8", "1024"]
+    refused = subprocess.run(line, env=found, capture_output=True, text=True, check=False)
+
+    assert refused.returncode == 1
+    assert "missing.json" in refused.stderr
+
+
 def test_the_installed_program_runs_where_it_was_moved_to(prefix: Path) -> None:
     (program,) = prefix.rglob("lanewise-measure")
 

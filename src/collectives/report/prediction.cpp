@@ -3,7 +3,6 @@
 #include "collectives/report/prediction.hpp"
 
 #include <array>
-#include <map>
 
 #include "collectives/predict.hpp"
 #include "model/platform/lane_network.hpp"
@@ -12,23 +11,6 @@ namespace lanewise::report {
 namespace {
 
 using collectives::Question;
-
-/* Each rank's name by number, where the platform knows those of all ranks. */
-std::vector<int> numbers_of(const std::vector<std::string>& names, int ranks) {
-    if (ranks > static_cast<int>(names.size())) return {};
-    std::map<std::string, int> numbers;
-    std::vector<int> found;
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
-        const int next = static_cast<int>(numbers.size());
-        found.push_back(numbers.try_emplace(names[rank], next).first->second);
-    }
-    return found;
-}
-
-struct Places {
-    std::vector<int> hosts;
-    std::vector<int> sites;
-};
 
 /* T(P) for each size; empty where the chosen model does not speak of the call. */
 Json cost_model_s(const PredictArguments& arguments, const Candidate& candidate,
@@ -47,7 +29,7 @@ Json cost_model_s(const PredictArguments& arguments, const Candidate& candidate,
 }
 
 Question call_of(const PredictArguments& arguments, const Candidate& candidate,
-                 std::uint64_t message_bytes, const Places& places) {
+                 std::uint64_t message_bytes, const collectives::Places& places) {
     return {.collective = arguments.collective,
             .ranks = arguments.ranks,
             .root = arguments.root,
@@ -78,8 +60,7 @@ Json as_json(const model::Span& span) {
 
 Result<Json> answer(const PredictArguments& arguments, const model::Platform& platform,
                     const model::Network& network) {
-    const Places places{numbers_of(platform.hosts, arguments.ranks),
-                        numbers_of(platform.sites, arguments.ranks)};
+    const auto places = collectives::places_of(platform, arguments.ranks);
     Json candidates = Json::array();
     Json left_out = Json::array();
     Json spans = Json::array();

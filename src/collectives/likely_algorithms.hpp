@@ -6,8 +6,8 @@
 
 #include "model/fit/expected_time.hpp"
 
-namespace lanewise::report {
+namespace lanewise::collectives {
 
 std::vector<model::ScheduleOf> likely_algorithms(const model::Observation& seen, int ranks);
 
-}  // namespace lanewise::report
+}  // namespace lanewise::collectives

@@ -3,20 +3,18 @@
 // See likely_algorithms.hpp. message_bytes of a collective is what CallShape::count is, in
 // bytes: the block of one rank, or the vector (include/lanewise/operation.h).
 
-#include "collectives/report/likely_algorithms.hpp"
+#include "collectives/likely_algorithms.hpp"
 
 #include "collectives/algorithm.hpp"
 
-namespace lanewise::report {
-
-using collectives::CallShape;
+namespace lanewise::collectives {
 
 std::vector<model::ScheduleOf> likely_algorithms(const model::Observation& seen, int ranks) {
-    const auto collective = collectives::collective_named(seen.operation);
+    const auto collective = collective_named(seen.operation);
     std::vector<model::ScheduleOf> schedules;
     for (const auto *name : {"linear", "binomial"}) {
         if (!collective) break;
-        const auto *algorithm = collectives::find_algorithm(*collective, name);
+        const auto *algorithm = find_algorithm(*collective, name);
         if (!algorithm || algorithm->needs.platform || algorithm->needs.all_counts) continue;
         schedules.push_back(
             [algorithm, ranks, root = seen.root, bytes = seen.message_bytes](int rank) {
@@ -31,4 +29,4 @@ std::vector<model::ScheduleOf> likely_algorithms(const model::Observation& seen,
     return schedules;
 }
 
-}  // namespace lanewise::report
+}  // namespace lanewise::collectives
