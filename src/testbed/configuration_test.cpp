@@ -40,9 +40,9 @@ TEST(Configuration, TheExampleOfTheSchemaIsRead) {
 
     ASSERT_TRUE(read) << read.failure().sentence;
     const auto& link = example["links"][0];
-    EXPECT_EQ(read->control, example["control"]);
-    EXPECT_EQ(read->links[0].name, link["name"]);
-    EXPECT_EQ(read->links[0].ends[1].device, link["ends"][1]["device"]);
+    EXPECT_EQ(Json(read->control), example["control"]);
+    EXPECT_EQ(Json(read->links[0].name), link["name"]);
+    EXPECT_EQ(Json(read->links[0].ends[1].device), link["ends"][1]["device"]);
     for (const auto& [key, value] : link["settings"].items()) {
         EXPECT_EQ(as_json(read->links[0].settings)[key], value) << key;
     }

@@ -39,7 +39,7 @@ def test_a_rank_that_dies_leaves_the_points_so_far(
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("lanewise measure: a rank died: mpirun.openmpi ended with status 137")
-    assert f"after {len(kept.points)} of 3 points, kept in s.jsonl" in last
+    assert f"after {len(kept.points)} of 15 points, in launch 1 of 5, kept in s.jsonl" in last
     assert "--resume" in last
     assert "  | " in done.stderr
     assert kept.end is None

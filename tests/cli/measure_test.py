@@ -9,13 +9,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from jsonschema import Draft202012Validator
 
 from lanewise.results.read import load
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 SCHEMA = Path(__file__).parents[2] / "schema" / "samples.schema.json"
-FEW = ("--sizes", "8,1K", "--repetitions", "10", "-o", "s.jsonl")
+FEW = ("--sizes", "8,1K", "--repetitions", "10", "--launches", "1", "-o", "s.jsonl")
 
 
 def test_every_point_is_measured_printed_and_kept(
@@ -63,6 +64,59 @@ def test_a_fixed_count_keeps_just_so_many_samples(
 
     points = load(tmp_path / "s.jsonl").points
     assert [(point.repetitions, len(point.samples_s)) for point in points] == [(10, 10)] * 2
+
+
+def test_the_ranks_are_launched_five_times_into_one_file(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    done = lanewise(
+        "measure", "bcast", "gather", "-n", 2, "--sizes", 8, "--repetitions", 10, "-o", "s.jsonl"
+    )
+
+    assert done.returncode == 0, done.stderr
+    samples = load(tmp_path / "s.jsonl")
+    assert sorted((one.launch, one.operation) for one in samples.launch_points) == [
+        (launch, name) for launch in range(1, 6) for name in ("bcast", "gather")
+    ]
+    assert samples.context.launches == 5
+    assert samples.warnings == []
+    rows = [line.split() for line in done.stdout.splitlines() if line[:1].isdigit()]
+    for row, point in zip(rows, samples.points, strict=True):
+        shown_us = [float(word) for word in row[1:4]]
+        times_us = [1e6 * value for value in (point.median_s, point.low_s, point.high_s)]
+        assert shown_us == pytest.approx(times_us, abs=0.01)
+        assert int(row[4]) == 50
+
+
+def test_a_run_that_stopped_in_the_second_launch_goes_on_there(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    command = ("measure", "scatter", "-n", 2, "--sizes", "1:8:x2", "--repetitions", "10")
+    lanewise(*command, "-o", "s.jsonl")
+    path = tmp_path / "s.jsonl"
+    kept = "".join(path.read_text().splitlines(keepends=True)[:7])
+    path.write_text(kept)
+    assert "after 2 points of launch 2 of 5" in load(path).warnings[0]
+
+    done = lanewise(*command, "-o", "s.jsonl", "--resume")
+
+    assert done.returncode == 0, done.stderr
+    samples = load(path)
+    assert path.read_text().startswith(kept)
+    assert sorted((one.launch, one.message_bytes) for one in samples.launch_points) == [
+        (launch, size) for launch in range(1, 6) for size in (1, 2, 4, 8)
+    ]
+    assert samples.warnings == []
+    assert [line.split()[0] for line in done.stdout.splitlines() if line[:1].isdigit()] == [
+        "1", "2", "4", "8",
+    ]  # fmt: skip
+
+
+def test_several_launches_of_what_decides_its_own_sizes_are_refused(lanewise: Lanewise) -> None:
+    done = lanewise("measure", "bcast", "-n", 2, "--adaptive", "10%", "--launches", 3)
+
+    assert done.returncode == 2
+    assert "--adaptive is measured in one launch; leave out --launches 3" in done.stderr
 
 
 def test_pairs_measures_each_pair_once(lanewise: Lanewise, launcher: str, tmp_path: Path) -> None:
@@ -213,7 +267,8 @@ def test_a_terminal_gets_a_bar_with_time_left(lanewise: Lanewise, tmp_path: Path
         stdin=subprocess.DEVNULL,
     ).stdout  # fmt: skip
 
-    assert "7/7" in shown
+    assert "35/35" in shown
+    assert "launch 5 of 5: scatter" in shown
     assert "left" in shown
     assert "Median Latency(us)" in shown
 
@@ -235,12 +290,23 @@ def test_no_color_is_obeyed_on_a_terminal(lanewise: Lanewise, tmp_path: Path) ->
 
 
 def test_results_are_printed_as_one_json_object(lanewise: Lanewise) -> None:
-    done = lanewise("measure", "bcast", "-n", 2, "--sizes", "8,64", "--repetitions", 10, "--json")
+    done = lanewise(
+        "measure",
+        "bcast",
+        "-n",
+        2,
+        "--sizes",
+        "8,64",
+        "--repetitions",
+        10,
+        "--launches",
+        2,
+        "--json",
+    )
 
     points = json.loads(done.stdout)["records"]
-    assert [(point["operation"], point["message_bytes"]) for point in points] == [
-        ("bcast", 8),
-        ("bcast", 64),
+    assert [(one["operation"], one["launch"], one["message_bytes"]) for one in points] == [
+        ("bcast", launch, size) for launch in (1, 2) for size in (8, 64)
     ]
 
 

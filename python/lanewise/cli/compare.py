@@ -50,9 +50,10 @@ def compare_files(
 
     Compare two runs.
 
-    For each point of both files the ratio of the medians B/A, its interval (Price and
-    Bonett 2002) and the rank-sum p-value; for each operation the geometric mean of the ratios and
-    the signed-rank p-value over its sizes.
+    For each point of both files the ratio B/A over the launches of the ranks, its interval and
+    the p-value of Welch's test; for each operation the geometric mean of the ratios and the
+    signed-rank p-value over its sizes.  Of files with one launch the ratio of the medians is
+    shown, with its interval within these launches (Price and Bonett 2002).
     """
     from lanewise.results.compare import compare, slower
 
@@ -134,7 +135,7 @@ def text_of(found: Comparison) -> list[str]:
 def heading(ratio: Ratio, numbers: tuple[str, str] = ("median", "median")) -> str:
     """Return the heading of one operation's table; `numbers` are what the two sides show."""
     first, second = (number if len(number) <= NAME_WIDTH else "time" for number in numbers)
-    columns = [f"A {first}(us)", f"B {second}(us)", "B/A", "Low", "High", "p (rank-sum)"]
+    columns = [f"A {first}(us)", f"B {second}(us)", "B/A", "Low", "High", f"p ({ratio.test})"]
     return line("# Pair", ["Size", *columns]) if ratio.label else line("# Size", columns)
 
 

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of `lanewise measure` as it grows: what the events of the ranks become.
 
-The table is data and goes to standard output.
+The table is data and goes to standard output.  A row is over all launches of the ranks, so rows
+come with the last launch.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from lanewise.cli import cost_table
 from lanewise.cli.progress import Counted
 from lanewise.launch.run import Event
 from lanewise.results import table
+from lanewise.results.launches import key_of, together
 from lanewise.results.quantity import size_text
 from lanewise.results.records import (
     ClockCheck,
@@ -30,24 +34,49 @@ class Seen(Counted):
     """What the events have said so far.
 
     Points are measured interleaved and printed in the order asked for, so `finished` may run ahead
-    of `done`, those printed.
+    of `done`, those that came in order.  Both count the points of all launches, `before` those of
+    the launches that ended.
     """
 
+    launch: int = 1
+    launches: int = 1
+    before: int = 0
+    earlier: dict[Any, list[Point]] = field(default_factory=dict)
     group: tuple[str, bool] | None = None
 
+    def begin(self, launch: int) -> None:
+        """Take note that a launch begins."""
+        if launch > 1:
+            # Statistics take a second to import, which must not be while ranks measure.
+            importlib.import_module("lanewise.results.intervals")
+        self.before = self.done
+        self.launch = launch
+        self.ended = False
 
-def take(event: Event, seen: Seen, rule: str) -> None:
-    """Update `seen` with an event and print the table's next line where it is a point."""
+    def total(self, points: int) -> int:
+        """Return the points of all launches where this one and those to come have `points`."""
+        return self.before + points * (self.launches - self.launch + 1)
+
+    def name(self, what: str) -> str:
+        """Return what is measured now with the launch, where there are several."""
+        return what if self.launches == 1 else f"launch {self.launch} of {self.launches}: {what}"
+
+
+def take(event: Event, seen: Seen, stopping: Mapping[str, Any]) -> None:
+    """Update `seen` with an event and print the table's next line where a point is complete.
+
+    `stopping` has the rule and the confidence of the intervals.
+    """
     kind = event["event"]
     seen.started = True
     if kind == "start":
-        seen.points = int(event.get("points", seen.points))
+        seen.points = seen.total(int(event.get("points", seen.points)))
     elif kind == "batch":
-        seen.doing = f"{event['operation']} {size_text(event['message_bytes'])}"
-        seen.points = max(seen.done, int(event.get("points", seen.points)))
-        seen.finished = max(seen.done, int(event.get("points_done", seen.done)))
+        seen.doing = seen.name(f"{event['operation']} {size_text(event['message_bytes'])}")
+        seen.points = max(seen.done, seen.total(int(event["points"])))
+        seen.finished = max(seen.done, seen.before + int(event["points_done"]))
     elif kind == "point":
-        take_point(event, seen, rule)
+        take_point(event, seen, stopping)
     elif kind == "clock":
         print_clock(event)
     elif kind in ("polling", "waiting"):
@@ -61,18 +90,24 @@ def take(event: Event, seen: Seen, rule: str) -> None:
 def collect(event: Event, seen: Seen, records: list[Event]) -> None:
     """Update `seen` with an event and keep it in `records`, unprinted, if it is a result."""
     if event["event"] not in ("point", "clock", "polling", "waiting"):
-        take(event, seen, rule="")
+        take(event, seen, {})
         return
     seen.done = seen.finished = seen.done + 1
     records.append({key: value for key, value in event.items() if key != "event"})
 
 
-def take_point(event: Event, seen: Seen, rule: str) -> None:
+def take_point(event: Event, seen: Seen, stopping: Mapping[str, Any]) -> None:
     """Count a point and print its row, below a heading where a new table begins."""
     point = point_in(event)
     seen.count()
     ranks = "" if point.peer is None else f"{table.ranks_of(point)} "
-    seen.doing = f"{point.operation} {ranks}{size_text(point.message_bytes)}"
+    seen.doing = seen.name(f"{point.operation} {ranks}{size_text(point.message_bytes)}")
+    launches = seen.earlier.setdefault(key_of(point), [])
+    launches.append(point)
+    if seen.launch < seen.launches:
+        return
+    point = together(launches, stopping)
+    rule = str(stopping.get("rule", "median"))
     lines = [table.row(point, rule)]
     if table.group_of(point) != seen.group:
         before = [] if seen.group is None else [""]

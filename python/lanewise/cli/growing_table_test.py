@@ -19,7 +19,7 @@ def point_event(operation: str, message_bytes: int, **changes: Any) -> dict[str,
 
 def feed(*events: dict[str, Any], display: Any = "shown") -> Seen:
     seen = Seen(points=3)
-    with progress(seen, lambda event: take(event, seen, "median"), display) as on_event:
+    with progress(seen, lambda event: take(event, seen, {"rule": "median"}), display) as on_event:
         for event in events:
             on_event(event)
     return seen
@@ -33,6 +33,34 @@ def test_each_operation_opens_a_table(capsys: pytest.CaptureFixture[str]) -> Non
         ["#", "scatter"], ["#", "Size"], ["8", "1.00"], ["16", "1.00"],
         ["#", "gather"], ["#", "Size"], ["8", "1.00"],
     ]  # fmt: skip
+
+
+def test_a_row_comes_with_the_last_launch_and_is_over_all(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    seen = Seen(points=1, launches=3)
+    for launch, median_s in enumerate((1e-6, 2e-6, 4e-6), start=1):
+        seen.begin(launch)
+        assert capsys.readouterr().out == ""
+        take(point_event("scatter", 8, launch=launch, median_s=median_s), seen, {})
+
+    row = capsys.readouterr().out.splitlines()[-1].split()
+    assert (row[0], row[1], row[4]) == ("8", "2.00", "30")
+    assert float(row[2]) < 1 and float(row[3]) > 4
+
+
+def test_progress_counts_the_points_of_all_launches() -> None:
+    seen = Seen(points=2, launches=2)
+    batch = {"event": "batch", "operation": "scatter", "message_bytes": 8, "points": 2}
+    for launch in (1, 2):
+        seen.begin(launch)
+        take({"event": "start", "points": 2}, seen, {})
+        for number in (1, 2):
+            take({**batch, "points_done": number}, seen, {})
+            assert (seen.finished, seen.points) == (2 * (launch - 1) + number, 4)
+            take(point_event("scatter", 8 * number, launch=launch), seen, {})
+
+    assert (seen.done, seen.doing) == (4, "launch 2 of 2: scatter 16 B")
 
 
 def test_a_log_gets_a_plain_line_a_point(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,8 +122,8 @@ def test_availability_is_printed_as_it_is_measured(capsys: pytest.CaptureFixture
         "depth": 4, "availability": [0.5, 0.7, 0.6], "rate_bytes_per_s": [1e8, 2e8, 3e8],
     }  # fmt: skip
 
-    take(event, seen, "median")
-    take(event, seen, "median")
+    take(event, seen, {})
+    take(event, seen, {})
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:2] == ["#", "Size"]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`lanewise measure`: launch native ranks, show what they find, and say what is kept.
 
-Refuse, plan, launch: whatever can be refused is refused before a rank starts.
+Refuse, plan, launch: whatever can be refused is refused before a rank starts.  The ranks are
+launched several times, since a launch says little about the next; all launches write one file.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import json
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +21,7 @@ from lanewise.cli import launching
 from lanewise.cli.growing_table import Seen, collect, take
 from lanewise.cli.lanes import measure_lanes
 from lanewise.cli.native_options import NativeOptions
-from lanewise.cli.numbers import counted
+from lanewise.cli.numbers import counted, positive_count, share
 from lanewise.cli.progress import Display, progress
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice, require_launcher
@@ -27,8 +29,24 @@ from lanewise.launch.job import Job
 from lanewise.launch.native import MEASURE
 from lanewise.launch.plan import ask, plan
 from lanewise.launch.run import Event
+from lanewise.results.launches import key_of
 
 NATIVE = NativeOptions(MEASURE)
+LAUNCHES = 5
+# What has one launch unless more are asked for: it checks a clock, or what one launch finds
+# decides what the next would measure.
+ALONE = ("clock", "polling", "post-work-wait")
+
+Launches = Annotated[
+    str,
+    typer.Option(
+        "--launches",
+        metavar="N",
+        help=f"Launches of the ranks that intervals are over (default: {LAUNCHES}; 1 for smpi, "
+        f"--adaptive, {', '.join(ALONE[:-1])} and {ALONE[-1]}).",
+        rich_help_panel="How it is measured",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -40,6 +58,7 @@ def register(app: typer.Typer) -> None:
 def measure(
     context: typer.Context,
     ranks: launching.Ranks = "",
+    launches: Launches = "",
     as_json: launching.AsJson = False,
     **_options: Any,
 ) -> None:
@@ -47,10 +66,11 @@ def measure(
 
     Measure MPI operations.
 
-    Each point is repeated until the interval of its median is narrow enough; every sample is
-    kept.  `lanewise measure pairs` measures all pairs of ranks, `lanewise measure clock`
-    how well the ranks' clocks can be synchronised, `lanewise measure lanes -o platform.json`
-    what lanes between sites carry.
+    Each point is repeated until the interval of its median is narrow enough, in several launches
+    of the ranks, and what is shown is over launches; every sample is kept.
+    `lanewise measure pairs` measures all pairs of ranks, `lanewise measure clock` how well the
+    ranks' clocks can be synchronised, `lanewise measure lanes -o platform.json` what lanes
+    between sites carry.
     """
     values = context.params
     choice = launching.chosen(values)
@@ -63,6 +83,7 @@ def measure(
 
 def measure_operations(choice: Choice, values: Mapping[str, Any], folder: Path) -> None:
     """Plan what the parsed options ask for, and measure it unless only a list or line is wanted."""
+    launches = launches_of(choice, values)
     job = job_of(choice, values, folder)
     if values["list"]:
         typer.echo(ask(choice.launcher, job, "--list"), nl=False)
@@ -71,10 +92,32 @@ def measure_operations(choice: Choice, values: Mapping[str, Any], folder: Path) 
         refuse_output(values)
     planned = plan(choice.launcher, job)
     if values["print_command"]:
-        launching.show_command(choice, job, values)
+        for launch in range(1, launches + 1):
+            launching.show_command(choice, launch_job(job, launch, launches, values), values)
         return
     require_launcher(choice)
-    measure_planned(choice, job, values, planned.points)
+    measure_planned(choice, job, values, Seen(points=planned.points, launches=launches))
+
+
+def launches_of(choice: Choice, values: Mapping[str, Any]) -> int:
+    """Return how many times to launch the ranks; RequestError where several make no sense."""
+    asked = values["launches"]
+    alone = next((name for name in values["operations"] or () if name in ALONE), "")
+    single = alone or ("--adaptive" if values["adaptive"] else "")
+    if not asked:
+        return 1 if single or choice.launcher.simulates else LAUNCHES
+    count = positive_count("--launches", asked)
+    if single and count > 1:
+        raise RequestError(f"{single} is measured in one launch; leave out --launches {asked}")
+    return count
+
+
+def launch_job(job: Job, launch: int, launches: int, values: Mapping[str, Any]) -> Job:
+    """Return the job of one launch: those after the first go on with the file of the first."""
+    arguments = [f"--launch={launch}", f"--launches={launches}"]
+    if launch > 1 and values["output"] and not values["resume"]:
+        arguments.append("--resume")
+    return replace(job, program=(*job.program, *arguments))
 
 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
@@ -111,33 +154,60 @@ def refuse_output(values: Mapping[str, Any]) -> None:
         ) from None
 
 
-def measure_planned(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> None:
-    """Launch `job`, show its points, and raise RunError that says what is kept if it fails."""
-    with_events = Job(**{**vars(job), "program": (*job.program, "--events")})
-    rule = values["rule"] or "median"
-    seen = Seen(points=points)
+def measure_planned(choice: Choice, job: Job, values: Mapping[str, Any], seen: Seen) -> None:
+    """Launch `job` as often as `seen` says, show the points, and say what is kept if one fails."""
+    stopping = {"rule": values["rule"] or "median", "confidence": confidence_of(values)}
     display: Display = "quiet" if values["quiet"] or values["as_json"] else "shown"
     records: list[Event] = []
     shown = (
         (lambda event: collect(event, seen, records))
         if values["as_json"]
-        else (lambda event: take(event, seen, rule))
+        else (lambda event: take(event, seen, stopping))
     )
+    first = recall(values, seen)
     with progress(seen, shown, display) as on_event:
-        launching.launch(
-            "measure", choice, with_events, on_event,
-            done=lambda: seen.ended, kept=lambda: kept(seen, values),
-            conditions=launching.conditions_of(values),
-        )  # fmt: skip
+        for launch in range(first, seen.launches + 1):
+            seen.begin(launch)
+            one = launch_job(job, launch, seen.launches, values)
+            launching.launch(
+                "measure", choice, replace(one, program=(*one.program, "--events")), on_event,
+                done=lambda: seen.ended, kept=lambda: kept(seen, values),
+                conditions=launching.conditions_of(values),
+            )  # fmt: skip
     if values["as_json"]:
         typer.echo(json.dumps({"records": records}))
     if values["output"]:
         sys.stderr.write(f"{counted(seen.done, 'point')} in {values['output']}\n")
 
 
+def confidence_of(values: Mapping[str, Any]) -> float:
+    """Return the confidence level of the intervals."""
+    return share("--confidence", NATIVE.value("confidence", values))
+
+
+def recall(values: Mapping[str, Any], seen: Seen) -> int:
+    """Take in what the file that is resumed holds; return the launch that it ends with.
+
+    Without --launches the file says how many there are to be.
+    """
+    path = Path(values["output"] or "")
+    if not values["resume"] or not path.is_file() or not path.stat().st_size:
+        return 1
+    from lanewise.results.read import load
+
+    samples = load(path)
+    for point in samples.launch_points:
+        seen.earlier.setdefault(key_of(point), []).append(point)
+    if not values["launches"]:
+        seen.launches = samples.context.launches
+    return min(samples.launches, seen.launches)
+
+
 def kept(seen: Seen, values: Mapping[str, Any]) -> str:
     """Say how far the measurement came and how to go on with it."""
     where = f"after {seen.done} of {seen.points} points"
+    if seen.launches > 1:
+        where += f", in launch {seen.launch} of {seen.launches}"
     if not values["output"]:
         return f"{where}; nothing is kept without -o FILE"
     return f"{where}, kept in {values['output']}; the same command with --resume goes on"

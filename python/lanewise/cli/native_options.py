@@ -22,7 +22,7 @@ from lanewise.launch.describe import OptionDescription, describe
 from lanewise.launch.native import find_program
 
 # What only other programs ask of a native program, and what a launch of ranks says by itself.
-INTERNAL = ("events", "plan", "ranks", "launcher", "transport")
+INTERNAL = ("events", "plan", "ranks", "launch", "launches", "launcher", "transport")
 
 
 # How a command is parsed that takes whatever it is given.

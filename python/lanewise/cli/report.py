@@ -148,13 +148,13 @@ def write_rows(files: Sequence[Path], format_: str, output: str, *, summarised: 
     """Write points, or repetitions, as rows."""
     from lanewise.imports.load import load
     from lanewise.results.export import json_of, repetitions, summary, write_csv, write_parquet
-    from lanewise.results.frame import frame_of
+    from lanewise.results.frame import frame_of, launch_frame_of
 
-    frame = frame_of([load(path) for path in files])
+    loaded = [load(path) for path in files]
     if format_ == "parquet":
-        write_parquet(frame, output or STANDARD_OUTPUT)
+        write_parquet(frame_of(loaded), output or STANDARD_OUTPUT)
         return
-    rows = summary(frame) if summarised else repetitions(frame)
+    rows = summary(frame_of(loaded)) if summarised else repetitions(launch_frame_of(loaded))
     if format_ == "csv":
         write_csv(rows, output or STANDARD_OUTPUT)
     else:

@@ -106,7 +106,9 @@ def samples_of(path: Path, output: Output, wanted: int) -> Samples:
         stopping={"rule": "unknown"},
         imported={"tool": tool, "number": output.number, "notes": output.notes},
     )
-    return Samples(path=path, context=context, points=points, end=End(len(points), 0.0))
+    return Samples(
+        path=path, context=context, points=points, launch_points=points, end=End(len(points), 0.0)
+    )
 
 
 def ranks_of(path: Path, output: Output, wanted: int) -> int:

@@ -83,14 +83,28 @@ def test_no_two_labels_are_alike(conditions: list[tuple[str, str]]) -> None:
     assert len(set(labels_of(runs))) == len(runs)
 
 
+def warnings_besides_single_launches(runs: list[Samples]) -> list[str]:
+    return [one for one in page_cautions(runs) if "within one launch" not in one]
+
+
 def test_a_good_run_has_no_warning(tmp_path: Path) -> None:
-    assert page_cautions([run_of(tmp_path / "a", point())]) == []
+    launches = [point(launch=number) for number in (1, 2, 3)]
+
+    assert page_cautions([run_of(tmp_path / "a", *launches)]) == []
+
+
+def test_single_launches_are_warned_of_once(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / name, point()) for name in ("a", "b")]
+
+    (warning,) = page_cautions(runs)
+
+    assert warning.startswith("The interval is within one launch")
 
 
 def test_points_at_a_limit_are_warned_of(tmp_path: Path) -> None:
     run = run_of(tmp_path / "a", point(stopped="maximum"), point("bcast", 64, stopped="time_limit"))
 
-    assert page_cautions([run]) == [
+    assert warnings_besides_single_launches([run]) == [
         "1 point used all the repetitions allowed: scatter 8 B.",
         "1 point ran into the time limit: bcast 64 B.",
     ]
@@ -105,8 +119,8 @@ def test_a_time_that_cannot_be_drawn_is_warned_of(tmp_path: Path) -> None:
 def test_what_two_files_share_is_said_once(tmp_path: Path) -> None:
     runs = [run_of(tmp_path / name, point(), cores=2) for name in ("a", "b")]
 
-    assert len(page_cautions(runs)) == 1
-    assert page_cautions(runs)[0].startswith("all files: 4 ranks share 2 cores")
+    assert len(warnings_besides_single_launches(runs)) == 1
+    assert warnings_besides_single_launches(runs)[0].startswith("all files: 4 ranks share 2 cores")
 
 
 def test_a_warning_of_one_file_names_it(tmp_path: Path) -> None:

@@ -18,7 +18,15 @@ from lanewise.results.records import Context
 _GLANCE_BYTES = (8, 1 << 10, 1 << 16, 1 << 20)
 
 # Options of the native program that the command adds; --fabric was the old name of --launcher.
-_LAUNCHED_WITH_VALUE = {"--ranks", "--launcher", "--fabric", "--transport", "-o", "--output"}
+_LAUNCHED_WITH_VALUE = {
+    "--ranks",
+    "--launch",
+    "--launcher",
+    "--fabric",
+    "--transport",
+    "-o",
+    "--output",
+}
 _LAUNCHED_ALONE = {"--events", "--resume", "--plan"}
 
 

@@ -90,7 +90,14 @@ def _what(runs: Sequence[Samples]) -> list[str]:
         if len(methods) == 1 and methods[0] in _METHODS
         else f"methods {_listed(methods)}"
     )
-    return [f"Each time is the median of {repetitions}{interval} ({how})."]
+    counts = sorted({point.launch_count for run in measured for point in run.points})
+    if counts == [1]:
+        return [f"Each time is the median of {repetitions} of one launch{interval} ({how})."]
+    launches = _listed([str(count) for count in counts], "or")
+    return [
+        f"Each time is the median of {repetitions} of a launch, as the geometric mean over "
+        f"{launches} launches{interval} ({how})."
+    ]
 
 
 def _how_well(runs: Sequence[Samples]) -> list[str]:

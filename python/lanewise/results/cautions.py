@@ -2,13 +2,14 @@
 """Cautions: what a reader should know before believing a result.
 
 Only what the file itself shows is named: ranks without a core of their own, repetitions dropped
-because a rank was late, intervals wider than asked, a governor that changes the clock rate.
+because a rank was late, intervals within a single launch or wider than asked, a governor that
+changes the clock rate.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from lanewise.results.quantity import size_text
 from lanewise.results.read import Samples
@@ -22,8 +23,22 @@ def cautions_of(samples: Samples) -> list[str]:
     measured = [one for one in samples.points if one.samples_s or not samples.context.imported]
     if len(measured) < len(samples.points):
         found.append("points without samples have no interval: the tool printed one number")
+    if samples.context.mpi.get("family") != "smpi":
+        found += launch_cautions([one for one in measured if one.samples_s], samples.context)
     found += point_cautions(measured, float(samples.context.stopping.get("error", math.inf)))
     return found
+
+
+def launch_cautions(points: Iterable[Point], context: Context) -> list[str]:
+    """Return what speaks against points of a single launch, all of them in one sentence."""
+    single = [point for point in points if point.launch_count == 1]
+    if not single:
+        return []
+    remedy = "" if context.imported else "; measure with --launches 5 or more"
+    return [
+        "the interval is within one launch of the ranks and says nothing about the next at "
+        f"{named(single)}{remedy}"
+    ]
 
 
 def context_cautions(context: Context) -> list[str]:
@@ -71,12 +86,19 @@ def point_cautions(points: Iterable[Point], error: float) -> list[str]:
     if wide:
         found.append(
             f"the interval is wider than {error:.1%} of the median at {named(wide)}; "
-            "allow more --repetitions or a longer --time-limit"
+            f"{remedy_of(wide)}"
         )
     few = [point for point in points if math.isnan(half_width(point))]
     if few:
         found.append(f"too few repetitions for an interval at {named(few)}")
     return found
+
+
+def remedy_of(wide: Sequence[Point]) -> str:
+    """Return what makes the interval of these points narrower."""
+    if any(point.launch_count > 1 for point in wide):
+        return "add --launches"
+    return "allow more --repetitions or a longer --time-limit"
 
 
 def half_width(point: Point) -> float:

@@ -8,8 +8,18 @@ from lanewise.results import specimen
 from lanewise.results.cautions import cautions_of
 from lanewise.results.read import load
 
+ONE_LAUNCH = (
+    "the interval is within one launch of the ranks and says nothing about the next at "
+    "scatter 8 B; measure with --launches 5 or more"
+)
+
 
 def cautions(path: Path, context: dict[str, Any] | None = None, **point: Any) -> list[str]:
+    """Return the cautions of a file with one point besides that it is of one launch."""
+    return [one for one in all_cautions(path, context, **point) if one != ONE_LAUNCH]
+
+
+def all_cautions(path: Path, context: dict[str, Any] | None = None, **point: Any) -> list[str]:
     lines = [
         specimen.context_record(**(context or {})),
         specimen.point_record("scatter", 8, [1e-6] * 10, **point),
@@ -19,7 +29,28 @@ def cautions(path: Path, context: dict[str, Any] | None = None, **point: Any) ->
 
 
 def test_a_good_file_has_no_cautions(tmp_path: Path) -> None:
-    assert cautions(tmp_path) == []
+    lines = specimen.launched_records(20, spread=0.001)
+
+    assert cautions_of(load(specimen.write(tmp_path / "samples.jsonl", lines))) == []
+
+
+def test_a_single_launch_is_said(tmp_path: Path) -> None:
+    assert all_cautions(tmp_path) == [ONE_LAUNCH]
+
+
+def test_launches_that_differ_are_said_with_their_remedy(tmp_path: Path) -> None:
+    lines = specimen.launched_records(3, spread=0.2, sizes_bytes=[8])
+
+    (said,) = cautions_of(load(specimen.write(tmp_path / "samples.jsonl", lines)))
+
+    assert said.startswith("the interval is wider than 2.5% of the median at scatter 8 B")
+    assert said.endswith("add --launches")
+
+
+def test_a_simulation_needs_one_launch_only(tmp_path: Path) -> None:
+    mpi = {"family": "smpi", "library": "SMPI", "standard": "3.1"}
+
+    assert all_cautions(tmp_path, context={"mpi": mpi}) == []
 
 
 def test_more_ranks_than_cores_is_said(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compare two runs, point by point and over all sizes.
 
-Of a point: the ratio of the medians B/A with a distribution-free interval, and the rank-sum test
-of Mann and Whitney.
+Of a point: the ratio B/A over the launches of the ranks, with the interval and the p-value of
+Welch's test of the logarithms.  Where a side has one launch only, the ratio of the medians with
+the distribution-free interval and the rank-sum test of Mann and Whitney within these launches,
+which say nothing about the next one, and a note that says so.
 
 Over sizes: each size gives one log ratio; their geometric mean, and Wilcoxon's signed-rank test
-of whether they lie around zero.  Repetitions are taken as independent: a machine that drifts
-between two runs shows as a difference, so runs to be compared should alternate.
+of whether they lie around zero.  A machine that drifts between two runs shows as a difference, so
+runs to be compared should alternate.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from dataclasses import dataclass, field
 from scipy import stats
 
 from lanewise.errors import RequestError
-from lanewise.results.intervals import rank_sum, ratio_interval
+from lanewise.results.intervals import LAUNCHES_MIN, launch_ratio, rank_sum, ratio_interval
+from lanewise.results.launches import medians_of
 from lanewise.results.read import Samples
 from lanewise.results.records import Point
 
@@ -29,10 +32,10 @@ Key = tuple[str, int, int, int, int, int, int]
 
 @dataclass(frozen=True)
 class Ratio:
-    """One point in two runs: `ratio` is the second run's median over the first's.
+    """One point in two runs: `ratio` is the second run's time over the first's.
 
-    `low` and `high` bound the ratio and `p_value` is of the rank-sum test; NaN where there are
-    too few repetitions.
+    `low` and `high` bound the ratio and `p_value` is of the test named by `test`: NaN where there
+    are too few repetitions.  `launches` is the smaller number of launches of the two.
     """
 
     operation: str
@@ -45,6 +48,12 @@ class Ratio:
     low: float
     high: float
     p_value: float
+    launches: int = 1
+
+    @property
+    def test(self) -> str:
+        """Return the name of the test that the p-value is of."""
+        return "Welch" if self.launches >= LAUNCHES_MIN else "rank-sum"
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
         only_first=len(left) - len(common),
         only_second=len(right) - len(common),
         numbers=(number_of(first, left, common), number_of(second, right, common)),
-        notes=[*notes_of("A", first, ranks), *notes_of("B", second, ranks)],
+        notes=[*notes_of("A", first, ranks), *notes_of("B", second, ranks), *launch_notes(ratios)],
     )
 
 
@@ -118,6 +127,17 @@ def notes_of(side: str, samples: Samples, ranks: tuple[int, int]) -> list[str]:
     return found + [f"{side}: {note}" for note in context.imported.get("notes", [])]
 
 
+def launch_notes(ratios: Sequence[Ratio]) -> list[str]:
+    """Return what is to be known of points that one side has from a single launch."""
+    single = [one for one in ratios if one.launches < LAUNCHES_MIN and not math.isnan(one.low)]
+    if not single:
+        return []
+    return [
+        f"{len(single)} of {len(ratios)} ratios are of single launches: their intervals hold "
+        "between these launches and say nothing about the next; measure both with --launches 5"
+    ]
+
+
 def by_key(samples: Samples, ranks: int) -> dict[Key, Point]:
     """Return the points of a file by what was measured, on `ranks`; of two alike the later."""
     return {
@@ -139,7 +159,13 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
     operation, ranks, root, peer, second_peer, message_bytes, _ = key
     pair = "" if peer < 0 else f"{root}-{peer}" + ("" if second_peer < 0 else f",{second_peer}")
     first_s, second_s = first.centre_s, second.centre_s
-    low, high = ratio_interval(first.samples_s, second.samples_s, confidence)
+    launches = min(first.launch_count, second.launch_count)
+    if launches >= LAUNCHES_MIN:
+        medians = medians_of(first), medians_of(second)
+        _, low, high, p_value = launch_ratio(*medians, confidence)
+    else:
+        low, high = ratio_interval(first.samples_s, second.samples_s, confidence)
+        p_value = rank_sum(first.samples_s, second.samples_s)
     return Ratio(
         operation=operation,
         ranks=ranks,
@@ -150,7 +176,8 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
         ratio=second_s / first_s if first_s > 0 else math.nan,
         low=low,
         high=high,
-        p_value=rank_sum(first.samples_s, second.samples_s),
+        p_value=p_value,
+        launches=launches,
     )
 
 

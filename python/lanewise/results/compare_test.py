@@ -14,7 +14,8 @@ from lanewise.results.read import Samples, load
 
 
 def run_of(path: Path, **named: Any) -> Samples:
-    return load(specimen.write(path, specimen.records(**named)))
+    make = specimen.launched_records if "launches" in named else specimen.records
+    return load(specimen.write(path, make(**named)))
 
 
 def test_a_run_against_itself_has_ratio_one_everywhere(tmp_path: Path) -> None:
@@ -55,6 +56,33 @@ def test_a_slower_median_with_a_wide_interval_is_not_called_slower(tmp_path: Pat
 
     assert found.ratios[0].ratio > 1.05
     assert slower(found.ratios, 0.05) == []
+
+
+def test_launches_that_differ_among_themselves_are_not_called_slower(tmp_path: Path) -> None:
+    first = run_of(tmp_path / "a.jsonl", seed=1, launches=4, spread=0.3)
+    second = run_of(tmp_path / "b.jsonl", seed=2, launches=4, spread=0.3)
+
+    found = compare(first, second)
+
+    assert all(ratio.low < 1 < ratio.high for ratio in found.ratios)
+    assert {ratio.test for ratio in found.ratios} == {"Welch"}
+    assert found.notes == []
+
+
+def test_a_slower_run_is_seen_over_launches(tmp_path: Path) -> None:
+    first = run_of(tmp_path / "a.jsonl", seed=1, launches=4, spread=0.01)
+    second = run_of(tmp_path / "b.jsonl", seed=2, launches=4, spread=0.01, slowdown=1.2)
+
+    found = compare(first, second)
+
+    assert len(slower(found.ratios, 0.05)) == 8
+
+
+def test_ratios_of_single_launches_are_noted_as_such(tmp_path: Path) -> None:
+    first = run_of(tmp_path / "a.jsonl", launches=3)
+    second = run_of(tmp_path / "b.jsonl", launches=1)
+
+    assert "8 of 8 ratios are of single launches" in compare(first, second).notes[0]
 
 
 def test_points_of_one_run_only_are_counted(tmp_path: Path) -> None:

@@ -14,12 +14,15 @@ from lanewise.files.whole import whole_file
 
 def summary(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the points without their repetitions."""
-    return frame.drop(columns="samples_s")
+    return frame.drop(columns=["samples_s", "launch_medians_s"])
 
 
 def repetitions(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a repetition, in the order measured: `repetition` from 0, and `sample_s`."""
-    keys = ["file", "launcher", "ranks", "method", "operation", "root"]
+    """Return one row a repetition, in the order measured: `repetition` from 0, and `sample_s`.
+
+    `frame` has the points of each launch apart (frame.launch_frame_of).
+    """
+    keys = ["file", "launcher", "ranks", "method", "launch", "operation", "root"]
     keys += ["peer", "second_peer", "message_bytes", "reply_bytes"]
     long = (
         frame[[*keys, "samples_s"]].explode("samples_s").rename(columns={"samples_s": "sample_s"})

@@ -11,6 +11,8 @@ import lanewise
 from lanewise.errors import RequestError
 from lanewise.results import specimen
 from lanewise.results.export import repetitions, summary, write_csv, write_parquet
+from lanewise.results.frame import launch_frame_of
+from lanewise.results.read import load
 
 
 @pytest.fixture
@@ -28,7 +30,9 @@ def test_csv_has_a_line_a_point(frame: pd.DataFrame, tmp_path: Path) -> None:
 
 
 def test_raw_csv_has_a_line_a_repetition_in_order(frame: pd.DataFrame, tmp_path: Path) -> None:
-    write_csv(repetitions(frame), str(tmp_path / "out.csv"))
+    lines = specimen.records(operations=("scatter", "bcast"), sizes_bytes=[8, 16])
+    loaded = load(specimen.write(tmp_path / "samples.jsonl", lines))
+    write_csv(repetitions(launch_frame_of([loaded])), str(tmp_path / "out.csv"))
 
     back = pd.read_csv(tmp_path / "out.csv")
     assert list(back["repetition"][:41]) == [*range(40), 0]

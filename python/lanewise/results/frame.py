@@ -6,6 +6,7 @@ Apart from read.py, since pandas takes longer to import than most commands to do
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from lanewise.errors import RequestError
+from lanewise.results.launches import medians_of
 from lanewise.results.read import Samples, load
 from lanewise.results.records import Point
 
@@ -24,8 +26,10 @@ def read(*paths: str | Path) -> pd.DataFrame:
     """Read result files into one data frame, a row a point.
 
     The columns are those of a point with the units in their names (`message_bytes`, `median_s`),
-    `samples_s` as an array of all repetitions, and `file`, `launcher`, `ranks`, `method` of the
-    file's context; `attrs["contexts"]` has the whole context of each file.
+    `samples_s` as an array of all repetitions, `launch_medians_s` as an array with the median of
+    each launch of the ranks, `launches` as their number, and `file`, `launcher`, `ranks`, `method`
+    of the file's context; `attrs["contexts"]` has the whole context of each file.  Where there are
+    several launches, centre and interval are over launches.
     Raises RequestError for a file that is missing or does not follow the schema.
     """
     if not paths:
@@ -35,9 +39,33 @@ def read(*paths: str | Path) -> pd.DataFrame:
 
 def frame_of(files: list[Samples]) -> pd.DataFrame:
     """Return the points of loaded files as the data frame that `read` describes."""
-    rows = [row_of(samples, point) for samples in files for point in samples.points]
-    names = [*CONTEXT_COLUMNS, *(item.name for item in fields(Point))]
-    frame = pd.DataFrame(rows, columns=pd.Index(names))
+    rows = [
+        {
+            **row_of(samples, point),
+            "launches": point.launch_count,
+            "launch_medians_s": np.asarray(medians_of(point)),
+        }
+        for samples in files
+        for point in samples.points
+    ]
+    names = [name for name in columns_of_point() if name != "launch"]
+    return framed(files, rows, [*names, "launches", "launch_medians_s"])
+
+
+def launch_frame_of(files: list[Samples]) -> pd.DataFrame:
+    """Return the points of each launch apart, a row a point and launch: `launch` from 1."""
+    rows = [row_of(samples, point) for samples in files for point in samples.launch_points]
+    return framed(files, rows, columns_of_point())
+
+
+def columns_of_point() -> list[str]:
+    """Return the columns that a point and its file's context have."""
+    return [*CONTEXT_COLUMNS, *(item.name for item in fields(Point))]
+
+
+def framed(files: list[Samples], rows: list[dict[str, Any]], names: Sequence[str]) -> pd.DataFrame:
+    """Return rows as a data frame with the columns `names` and the contexts of `files`."""
+    frame = pd.DataFrame(rows, columns=pd.Index(list(names)))
     for name in ("peer", "second_peer", "reply_bytes"):
         frame[name] = frame[name].astype("Int64")
     frame.attrs["contexts"] = {str(samples.path): vars(samples.context) for samples in files}

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Intervals of medians and of their ratios, and the rank-sum test: all statistics of this package.
+"""Intervals of times and of their ratios, and tests: all statistics of this package.
 
-None assumes a distribution.  The interval of a median lies between two order statistics.  That of
+What one launch of the ranks measures says little about the next, so the launch is the observation:
+its time is the median of its repetitions.  Over launches the centre is the geometric mean of these
+times, with Student's interval of the mean of their logarithms; two runs are compared by Welch's
+test of these logarithms.
+
+Within one launch no distribution is assumed.  The interval of a median lies between two order
+statistics.  That of
 a ratio of medians is due to Price and Bonett, "Distribution-free confidence intervals for
 difference and ratio of medians", Journal of Statistical Computation and Simulation 72, 2002: the
 variance of a log median comes from the spacing of two order statistics, c and n + 1 - c with
@@ -16,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -23,6 +30,8 @@ from scipy import stats
 CONFIDENCE = 0.95
 # With fewer repetitions the extreme order statistics cover the median less than 95 % of the time.
 REPETITIONS_MIN = 6
+# A single launch has no spread to learn from.
+LAUNCHES_MIN = 2
 
 
 def median_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -33,6 +42,56 @@ def median_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> 
     if low < 0:
         return math.nan, math.nan
     return ordered[low], ordered[count - 1 - low]
+
+
+def launch_interval(
+    values: Sequence[float], confidence: float = CONFIDENCE
+) -> tuple[float, float, float]:
+    """Return centre, low and high over launches of one value each; NaN bounds for fewer than two.
+
+    Where a value is not positive there are no logarithms, and the values themselves are used.
+    """
+    if not values:
+        return math.nan, math.nan, math.nan
+    if min(values) <= 0:
+        centre, reach = _student(np.asarray(values, dtype=np.float64), confidence)
+        return centre, centre - reach, centre + reach
+    centre, reach = _student(np.log(np.asarray(values, dtype=np.float64)), confidence)
+    return math.exp(centre), math.exp(centre - reach), math.exp(centre + reach)
+
+
+def launch_ratio(
+    first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE
+) -> tuple[float, float, float, float]:
+    """Return the ratio second/first over launches, its bounds, and Welch's two-sided p-value.
+
+    Bounds and p-value are NaN for fewer than two launches in either, all for a value that is not
+    positive.
+    """
+    if min(*first, *second) <= 0:
+        return math.nan, math.nan, math.nan, math.nan
+    logs = [np.log(np.asarray(values, dtype=np.float64)) for values in (first, second)]
+    centre = float(logs[1].mean() - logs[0].mean())
+    if min(len(first), len(second)) < LAUNCHES_MIN:
+        return math.exp(centre), math.nan, math.nan, math.nan
+    parts = [float(values.var(ddof=1)) / len(values) for values in logs]
+    spread = math.sqrt(sum(parts))
+    if spread == 0:
+        return math.exp(centre), math.exp(centre), math.exp(centre), 1.0 if centre == 0 else 0.0
+    freedom = spread**4 / sum(
+        part**2 / (len(values) - 1) for part, values in zip(parts, logs, strict=True)
+    )
+    reach = float(stats.t.isf((1 - confidence) / 2, freedom)) * spread
+    p_value = 2 * float(stats.t.sf(abs(centre) / spread, freedom))
+    return math.exp(centre), math.exp(centre - reach), math.exp(centre + reach), p_value
+
+
+def _student(values: np.ndarray[Any, Any], confidence: float) -> tuple[float, float]:
+    centre, count = float(values.mean()), len(values)
+    if count < LAUNCHES_MIN:
+        return centre, math.nan
+    spread = float(values.std(ddof=1)) / math.sqrt(count)
+    return centre, float(stats.t.isf((1 - confidence) / 2, count - 1)) * spread
 
 
 def log_median_variance(values: Sequence[float]) -> float:

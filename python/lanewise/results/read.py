@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
+from lanewise.results.launches import over_launches
 from lanewise.results.records import (
     SCHEMA_NAME,
     SCHEMA_VERSION,
@@ -31,16 +32,25 @@ from lanewise.results.records import (
 
 @dataclass
 class Samples:
-    """One result file: `end` is None where the run was interrupted."""
+    """One result file: `end` is None where the run was interrupted.
+
+    `points` are over all launches, `launch_points` those of each launch as they stand in the file.
+    """
 
     path: Path
     context: Context
     points: list[Point] = field(default_factory=list)
+    launch_points: list[Point] = field(default_factory=list)
     clock_checks: list[ClockCheck] = field(default_factory=list)
     polling: list[Polling] = field(default_factory=list)
     waiting: list[Waiting] = field(default_factory=list)
     end: End | None = None
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def launches(self) -> int:
+        """Return how many launches of the ranks the points come from."""
+        return max((point.launch for point in self.launch_points), default=1)
 
 
 def load(path: str | Path) -> Samples:
@@ -60,17 +70,26 @@ def load(path: str | Path) -> Samples:
     samples = Samples(path=path, context=context_of(path, lines[0]))
     for number, line in enumerate(lines[1:], start=2):
         add_line(samples, number, line)
+    samples.points = over_launches(samples.launch_points, samples.context.stopping)
     samples.points.sort(key=lambda point: place_of(point, samples.context.arguments))
     if unfinished:
         samples.warnings.append(
             f"{path}:{len(lines) + 1}: the last line is cut off; read up to line {len(lines)}"
         )
-    if samples.end is None:
+    if samples.end is None or samples.launches < samples.context.launches:
         samples.warnings.append(
-            f"{path}: the run was interrupted after {_points(len(samples.points))}; "
+            f"{path}: the run was interrupted {_how_far(samples)}; "
             "measure again with --resume to finish it"
         )
     return samples
+
+
+def _how_far(samples: Samples) -> str:
+    asked = samples.context.launches
+    points = [one for one in samples.launch_points if one.launch == samples.launches]
+    if asked == 1:
+        return f"after {_points(len(points))}"
+    return f"after {_points(len(points))} of launch {samples.launches} of {asked}"
 
 
 def place_of(point: Point, arguments: list[str]) -> tuple[int, str, int, int, int, int]:
@@ -121,7 +140,7 @@ def add_line(samples: Samples, number: int, line: str) -> None:
     values = object_of(path, number, line)
     kind = values.pop("record", None)
     if kind == "point":
-        samples.points.append(record_at(path, number, Point, values))
+        samples.launch_points.append(record_at(path, number, Point, values))
         samples.end = None
     elif kind == "clock":
         samples.clock_checks.append(record_at(path, number, ClockCheck, values))

@@ -35,7 +35,7 @@ def test_every_point_comes_back_as_it_was_written(
 
     found = [
         {"record": "point", **vars(point), "samples_s": list(point.samples_s)}
-        for point in samples.points
+        for point in samples.launch_points
     ]
     kept = [{key: values[key] for key in written[0]} for values in found]
     assert sorted(map(json.dumps, kept)) == sorted(map(json.dumps, written))

@@ -46,6 +46,7 @@ class Context:
     window: int = 160
     buffers: dict[str, Any] = field(default_factory=lambda: dict(PLAIN_BUFFERS))
     seed: int = 0
+    launches: int = 1
     started: str = ""
     arguments: list[str] = field(default_factory=list)
     imported: dict[str, Any] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Point:
-    """One operation at one size.  Times are in seconds, sizes in bytes.
+    """One operation at one size, in one launch.  Times are in seconds, sizes in bytes.
 
     `low_s` and `high_s` are NaN where there were too few repetitions for an interval.
     `samples_s` holds every repetition, in the order measured; it is empty, and the median NaN,
@@ -92,6 +93,12 @@ class Point:
     reply_bytes: int | None = None
     min_s: float | None = None
     max_s: float | None = None
+    launch: int = 1
+
+    @property
+    def launch_count(self) -> int:
+        """Return how many launches the interval is over."""
+        return 1
 
     @property
     def centre_s(self) -> float:

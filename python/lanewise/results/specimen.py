@@ -106,7 +106,7 @@ def records(
     slowdown: float = 1.0,
     context: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return all records of a finished run."""
+    """Return all records of a finished run of one launch."""
     sizes_bytes = list(sizes_bytes)
     points = [
         point_record(name, size, lognormal_samples(size, 40, seed, slowdown))
@@ -115,6 +115,24 @@ def records(
     ]
     end = {"record": "end", "points": len(points), "elapsed_s": 1.0}
     return [context_record(**(context or {})), *points, end]
+
+
+def launched_records(
+    launches: int = 3, spread: float = 0.0, seed: int = 1, slowdown: float = 1.0, **named: Any
+) -> list[dict[str, Any]]:
+    """Return all records of a finished run of several launches.
+
+    `spread` is the standard deviation of the logarithm of what a whole launch is slower by;
+    `named` goes to `records`.
+    """
+    named["context"] = {"launches": launches, **(named.get("context") or {})}
+    context: dict[str, Any] = {}
+    points = []
+    for launch in range(1, launches + 1):
+        slower = slowdown * float(np.random.default_rng([seed, launch]).lognormal(0.0, spread))
+        context, *found, _ = records(seed=seed + 1000 * (launch - 1), slowdown=slower, **named)
+        points += [{**point, "launch": launch} for point in found]
+    return [context, *points, {"record": "end", "points": len(points), "elapsed_s": 1.0}]
 
 
 def write(path: Path, lines: Iterable[Mapping[str, Any]]) -> Path:

@@ -60,15 +60,20 @@ def microseconds(value_s: float) -> str:
     return "-" if math.isnan(value_s) else f"{value_s * 1e6:.2f}"
 
 
-def title(operation: str, context: Context) -> str:
+def title(operation: str, context: Context, launches: int) -> str:
     """Return the comment line above a table."""
     if context.imported:
         return f"# {context.tool}: {operation}, {context.ranks or 'unknown'} ranks"
     library = " ".join(context.mpi.get("library", "unknown MPI").split())[:60].split(",")[0]
     return (
         f"# lanewise {context.lanewise}: {operation}, {context.ranks} ranks, {library}, "
-        f"method {context.method}, start {context.start}"
+        f"method {context.method}, start {context.start}, {launches_text(launches)}"
     )
+
+
+def launches_text(count: int) -> str:
+    """Return how many launches of the ranks a table is over, `3 launches`."""
+    return "1 launch" if count == 1 else f"{count} launches"
 
 
 def tables(points: Iterable[Point], context: Context) -> Iterator[str]:
@@ -81,6 +86,6 @@ def tables(points: Iterable[Point], context: Context) -> Iterator[str]:
             if group is not None:
                 yield ""
             group = group_of(point)
-            yield title(point.operation, context)
+            yield title(point.operation, context, point.launch_count)
             yield heading(point, rule)
         yield row(point, rule)

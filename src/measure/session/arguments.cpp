@@ -126,6 +126,9 @@ void declare_output(Options& options, Arguments& arguments) {
         .number("--ranks", "N", arguments.ranks_expected,
                 "Refuse to run on another number of ranks")
         .without_default();
+    options.number("--launch", "K", arguments.launch, "Number of this launch, from 1");
+    options.number("--launches", "N", arguments.launches,
+                   "Launches that write the output together");
     options.text("--launcher", "NAME", arguments.launcher, "Launcher to record in the output");
     options.text("--transport", "NAME", arguments.transport, "Transport to record in the output");
     options.flag("--events", arguments.events, "Print JSON events instead of the table");
@@ -241,6 +244,9 @@ Outcome check_values(const Texts& texts, Arguments& arguments) {
     if (arguments.window < 1)
         return bad_argument("window " + std::to_string(arguments.window) +
                             " holds no message; use 1 or more");
+    if (arguments.launch < 1 || arguments.launch > arguments.launches)
+        return bad_argument(fmt::format("launch {} is none of {}; they count from 1",
+                                        arguments.launch, arguments.launches));
     const auto buffers = read_buffers(texts.buffers);
     if (!buffers) return buffers.failure();
     arguments.options.buffers = *buffers;

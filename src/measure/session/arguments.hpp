@@ -46,6 +46,8 @@ struct Arguments {
     bool plan = false;
     bool list = false;
     int ranks_expected = 0;
+    int launch = 1; /* this one, of `launches` into the same file */
+    int launches = 1;
     std::string launcher;
     std::string transport;
     std::vector<std::string> words; /* as typed */

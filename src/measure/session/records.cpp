@@ -10,8 +10,8 @@
 #include "base/host.hpp"
 #include "base/json_lines.hpp"
 #include "measure/round_trips.hpp"
-#include "measure/session/conditions.hpp"
 #include "measure/session/buffer_words.hpp"
+#include "measure/session/conditions.hpp"
 
 namespace lanewise::measure::session {
 namespace {
@@ -49,6 +49,12 @@ bool is_point(const Json& record) {
     };
     return has("record", &Json::is_string) && record["record"] == "point" &&
            has("operation", &Json::is_string) && has("message_bytes", &Json::is_number_unsigned);
+}
+
+/* Files from before there were several launches have one. */
+int launch_of(const Json& record) {
+    const auto found = record.find("launch");
+    return found != record.end() && found->is_number_integer() ? found->get<int>() : 1;
 }
 
 const char *stop_name(lw_stop stop) {
@@ -105,16 +111,18 @@ Json context_record(const Arguments& arguments, const measure::Bench& bench) {
         {"buffers", buffers_record(options.buffers)},
         {"order", arguments.order == LW_ORDER_PARALLEL ? "parallel" : "sequential"},
         {"seed", options.seed},
+        {"launches", arguments.launches},
         {"started", utc_now()},
         {"arguments", arguments.words}};
     if (!arguments.transport.empty()) record["transport"] = arguments.transport;
     return record;
 }
 
-Json point_record(const std::string& operation, const measure::Measured& measured) {
+Json point_record(const std::string& operation, int launch, const measure::Measured& measured) {
     const auto& point = measured.point;
     Json record = {{"record", "point"},
                    {"operation", operation},
+                   {"launch", launch},
                    {"root", point.root},
                    {"message_bytes", point.message_bytes}};
     if (point.peer >= 0) {
@@ -177,7 +185,7 @@ std::size_t task_points(const std::string& operation, std::size_t ranks) {
     return ranks * (ranks - 1) * (round_trip->peers == 2 ? ranks - 2 : 1) / 2;
 }
 
-Result<Unfinished> read_unfinished(const std::string& path, const Json& context) {
+Result<Unfinished> read_unfinished(const std::string& path, const Json& context, int launch) {
     const auto lines = read_json_lines(path);
     if (!lines) return lines.failure();
     Unfinished unfinished;
@@ -210,6 +218,7 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context)
         unfinished.points += in_task;
         in_task = 0;
         unfinished.keep_bytes = lines->ends[i];
+        if (launch_of(record) != launch) continue;
         unfinished.tasks.insert(task_key(operation, record["message_bytes"].get<std::uint64_t>()));
     }
     return unfinished;

@@ -20,7 +20,7 @@ namespace lanewise::measure::session {
 /* The first line. Collective over MPI_COMM_WORLD; meaningful on rank 0. */
 Json context_record(const Arguments& arguments, const measure::Bench& bench);
 
-Json point_record(const std::string& operation, const measure::Measured& measured);
+Json point_record(const std::string& operation, int launch, const measure::Measured& measured);
 Json clock_record(const lw_clock_report& report);
 Json polling_record(const measure::PollingPlan& plan, const measure::Polled& polled);
 Json waiting_record(const measure::Waited& waited);
@@ -32,7 +32,7 @@ std::string task_key(const std::string& operation, std::uint64_t message_bytes);
 /* How many points such a task makes: one, or one a pairing of `ranks`. */
 std::size_t task_points(const std::string& operation, std::size_t ranks);
 
-/* An interrupted file: the tasks it holds whole and where to go on writing. */
+/* An interrupted file: the tasks of one launch that it holds whole, and where to go on writing. */
 struct Unfinished {
     std::set<std::string> tasks;
     std::size_t keep_bytes = 0;
@@ -41,6 +41,6 @@ struct Unfinished {
 };
 
 /* Refuses a file measured under other conditions, naming the first that differs. */
-Result<Unfinished> read_unfinished(const std::string& path, const Json& context);
+Result<Unfinished> read_unfinished(const std::string& path, const Json& context, int launch);
 
 }  // namespace lanewise::measure::session

@@ -3,8 +3,8 @@
 // Going on with an interrupted file: what of it is kept, and which files are
 // refused.
 
-#include "measure/session/buffer_words.hpp"
 #include "measure/session/records.hpp"
+#include "measure/session/buffer_words.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,12 +62,12 @@ class UnfinishedFile : public ::testing::Test {
         file << rest;
     }
     Unfinished read(const Json& context) {
-        const auto unfinished = read_unfinished(path_, context);
+        const auto unfinished = read_unfinished(path_, context, 1);
         EXPECT_TRUE(unfinished) << (unfinished ? "" : unfinished.failure().sentence);
         return unfinished ? *unfinished : Unfinished{};
     }
     std::string refused(const Json& context) {
-        const auto unfinished = read_unfinished(path_, context);
+        const auto unfinished = read_unfinished(path_, context, 1);
         EXPECT_FALSE(unfinished);
         return unfinished ? "" : unfinished.failure().sentence;
     }
@@ -76,6 +76,21 @@ class UnfinishedFile : public ::testing::Test {
     std::string path_;
     std::size_t whole_bytes_ = 0;
 };
+
+TEST_F(UnfinishedFile, HoldsTheTasksOfTheLaunchThatGoesOn) {
+    auto second = point_of("bcast", 8);
+    second["launch"] = 2;
+    write({context_of(2), point_of("bcast", 8), point_of("bcast", 64), second});
+
+    const auto first = read_unfinished(path_, context_of(2), 1);
+    const auto next = read_unfinished(path_, context_of(2), 2);
+
+    ASSERT_TRUE(first && next);
+    EXPECT_THAT(first->tasks, UnorderedElementsAre("bcast 8", "bcast 64"));
+    EXPECT_THAT(next->tasks, UnorderedElementsAre("bcast 8"));
+    EXPECT_EQ(first->keep_bytes, whole_bytes_);
+    EXPECT_EQ(next->keep_bytes, whole_bytes_);
+}
 
 TEST_F(UnfinishedFile, HoldsTheTasksThatAreDone) {
     write({context_of(4), point_of("scatter", 8), point_of("gather", 16)});

@@ -16,10 +16,10 @@
 #include "measure/bench.hpp"
 #include "measure/curve.hpp"
 #include "measure/round_trips.hpp"
-#include "measure/validate.hpp"
 #include "measure/session/availability.hpp"
 #include "measure/session/output.hpp"
 #include "measure/session/records.hpp"
+#include "measure/validate.hpp"
 
 namespace lanewise::measure::session {
 namespace {
@@ -101,7 +101,8 @@ Outcome agree(const Bench& bench, const Outcome& outcome) {
 void keep(Session& session, std::size_t index, const std::string& operation,
           const Measured& measured) {
     if (session.bench.harness().rank() != 0 || !session.written) return;
-    session.written = session.output.point(index, point_record(operation, measured));
+    session.written =
+        session.output.point(index, point_record(operation, session.arguments.launch, measured));
 }
 
 Outcome measure_operations(Session& session, const std::vector<Operation>& operations) {
@@ -199,7 +200,8 @@ Outcome open_file(Session& session) {
             const bool exists = ::access(arguments.output.c_str(), F_OK) == 0;
             Unfinished before;
             if (exists && arguments.resume) {
-                const auto unfinished = read_unfinished(arguments.output, context);
+                const auto unfinished =
+                    read_unfinished(arguments.output, context, arguments.launch);
                 if (!unfinished) return unfinished.failure();
                 before = *unfinished;
             }

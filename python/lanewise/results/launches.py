@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several launches of the same measurement become one set of points.
+
+Ranks that are started anew get other addresses, pages and cores, and are often faster or slower
+for their whole life.  So what was measured in one launch counts as one observation of a point,
+however many repetitions there were, and the interval of a point is over launches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from lanewise.results.records import Point
+
+
+@dataclass(frozen=True)
+class PointOverLaunches(Point):
+    """One operation at one size over several launches.
+
+    `median_s` and `mean_s` are the geometric means of the launches' medians and means, and
+    `low_s` and `high_s` bound the one that the stopping rule is about.  Counts are sums,
+    `samples_s` are the repetitions of all launches one after the other, and `launch_medians_s` has
+    one median for each launch (with --rule student one mean).
+    """
+
+    launch_medians_s: tuple[float, ...] = ()
+
+    @property
+    def launch_count(self) -> int:
+        """Return how many launches the interval is over."""
+        return len(self.launch_medians_s)
+
+
+def over_launches(points: Iterable[Point], stopping: Mapping[str, Any]) -> list[Point]:
+    """Return the points of several launches, one for each operation, size and ranks.
+
+    A point of a single launch stays as it is, with the interval within that launch.
+    """
+    groups: dict[tuple[Any, ...], list[Point]] = {}
+    for point in points:
+        groups.setdefault(key_of(point), []).append(point)
+    return [together(group, stopping) for group in groups.values()]
+
+
+def medians_of(point: Point) -> tuple[float, ...]:
+    """Return the median of each launch of a point, in seconds."""
+    return point.launch_medians_s if isinstance(point, PointOverLaunches) else (point.median_s,)
+
+
+def key_of(point: Point) -> tuple[Any, ...]:
+    """Return what a point is of, in any launch."""
+    ranks = (point.root, point.peer, point.second_peer)
+    return point.operation, ranks, point.message_bytes, point.reply_bytes
+
+
+def together(group: Sequence[Point], stopping: Mapping[str, Any]) -> Point:
+    """Return one point for all launches of it; of one measured twice in a launch the later."""
+    launches = list({point.launch: point for point in group}.values())
+    if len(launches) == 1:
+        return launches[0]
+    from lanewise.results.intervals import CONFIDENCE, launch_interval
+
+    last = launches[-1]
+    means = stopping.get("rule") == "student"
+    times = tuple(point.mean_s if means else point.median_s for point in launches)
+    confidence = float(stopping.get("confidence", CONFIDENCE))
+    centre_s, low_s, high_s = launch_interval(times, confidence)
+    other_s = launch_interval([point.median_s if means else point.mean_s for point in launches])[0]
+    values = {item.name: getattr(last, item.name) for item in fields(Point)}
+    values |= {
+        "median_s": other_s if means else centre_s,
+        "mean_s": centre_s if means else other_s,
+        "low_s": low_s,
+        "high_s": high_s,
+        "samples_s": tuple(value for point in launches for value in point.samples_s),
+    }
+    for name in ("repetitions", "late_count", "outlier_count", "batches", "elapsed_s"):
+        values[name] = sum(getattr(point, name) for point in launches)
+    return PointOverLaunches(**values, launch_medians_s=times)
