@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lanewise run`: a program as it is, on the algorithms that `lanewise tune` chose."""
+"""`lanewise run`: a program as it is, on the algorithms that `lanewise tune` chose.
+
+With --profile it says who was late, with or without a tuning file.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shlex
+import signal
+import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -21,9 +28,11 @@ Line = Annotated[
     typer.Argument(metavar="-- LAUNCHER ...", help="Launch line of the program, unchanged."),
 ]
 Tuning = Annotated[
-    Path,
+    Path | None,
     typer.Option(
-        "--tuning", metavar="FILE", help="Tuning file of lanewise tune (default: tuning.json)."
+        "--tuning",
+        metavar="FILE",
+        help="Tuning file of lanewise tune (default: tuning.json; none with --profile).",
     ),
 ]
 Platform = Annotated[
@@ -38,6 +47,14 @@ Report = Annotated[
         "--report",
         metavar="FILE",
         help="File to which is written how many calls followed a rule (.json).",
+    ),
+]
+ProfileFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--profile",
+        metavar="FILE",
+        help="File to which is written which ranks were late in collective calls (.json).",
     ),
 ]
 Strict = Annotated[
@@ -84,9 +101,10 @@ def register(app: typer.Typer) -> None:
 
 def run_tuned(
     line: Line = None,
-    tuning: Tuning = Path("tuning.json"),
+    tuning: Tuning = None,
     platform: Platform = None,
     report: Report = None,
+    profile: ProfileFile = None,
     strict: Strict = False,
     mpi: Mpi = "",
     interleaved_rounds: Rounds = "",
@@ -100,7 +118,8 @@ def run_tuned(
 
     Works with programs in C, C++, Fortran and Python.  What the tuning file has no rule for is left
     to the MPI.  The exit status is the program's.  With --interleaved 6 the program runs six times
-    plain and six times tuned, and the times are compared.
+    plain and six times tuned, and the times are compared.  With --profile a table says how long the
+    ranks waited in collective calls, for which ranks, and where these were called.
     """
     words = list(line or [])
     rounds = positive_count("--interleaved", interleaved_rounds) if interleaved_rounds else 0
@@ -108,13 +127,18 @@ def run_tuned(
         raise RequestError("no program; name a launcher and a program: -- mpirun -n 4 ./app")
     if mpi and mpi not in tuned.MPIS:
         raise RequestError(f"--mpi {mpi}: use {' or '.join(tuned.MPIS)}")
-    if output is not None and rounds == 0:
-        raise RequestError("-o keeps the times of --interleaved; add --interleaved 6")
+    refuse_combinations(
+        {"--interleaved": rounds, "-o": output, "--profile": profile, "--report": report},
+        ruled=tuning is not None,
+    )
+    if tuning is None and profile is None:
+        tuning = Path("tuning.json")
     options = tuned.Options(
-        existing(tuning, "tune"),
-        new_file(report),
+        existing(tuning, "tune") if tuning else None,
+        new_file("--report", report),
         strict,
         existing(platform, "model fit") if platform else None,
+        new_file("--profile", profile),
     )
     launcher = tuned.launcher_of(words[0], os.environ)
     family = mpi or tuned.family_of(words, launcher, os.environ)
@@ -129,19 +153,47 @@ def run_tuned(
         raise RequestError(fault)
     if fault:
         sys.stderr.write(f"lanewise run: {fault}; the MPI's own algorithms are used\n")
-        command = words
+        unruled = replace(options, tuning=None, report=None)
+        variables = tuned.variables_for(library, unruled, os.environ)
+        command = tuned.launch_line(words, launcher, variables) if profile else words
     environment = {**os.environ, **tuned.root_variables(launcher)}
+    if options.profile is not None:
+        raise typer.Exit(run_profiled(command, environment, options.profile, shlex.join(words)))
     if rounds == 0:
         become(command, environment)
     if fault:
         raise RequestError("plain and tuned would be the same; mend the tuning file")
+    compare(words, command, rounds, environment, tuning, output, as_json=as_json)
+
+
+def refuse_combinations(given: Mapping[str, object], *, ruled: bool) -> None:
+    """Raise RequestError for options that do not go together; `ruled`: --tuning was given."""
+    if given["-o"] and not given["--interleaved"]:
+        raise RequestError("-o keeps the times of --interleaved; add --interleaved 6")
+    if given["--profile"] and given["--interleaved"]:
+        raise RequestError("--profile is of one run; leave out --interleaved")
+    if given["--profile"] and given["--report"] and not ruled:
+        raise RequestError("--report counts the calls that follow a tuning file; add --tuning FILE")
+
+
+def compare(
+    plain: list[str],
+    with_rules: list[str],
+    rounds: int,
+    environment: Mapping[str, str],
+    tuning: Path | None,
+    output: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Run the program plain and tuned in turns, and show and keep the times."""
     from lanewise.tuning import interleaved
 
-    commands = {interleaved.PLAIN: words, interleaved.TUNED: command}
+    commands = {interleaved.PLAIN: plain, interleaved.TUNED: with_rules}
     seconds = interleaved.run_interleaved(commands, rounds, environment)
     outcome = interleaved.Interleaved(
-        shlex.join(words),
-        tuning.name,
+        shlex.join(plain),
+        tuning.name if tuning else "",
         seconds[interleaved.PLAIN],
         seconds[interleaved.TUNED],
     )
@@ -157,12 +209,12 @@ def existing(path: Path, maker: str) -> Path:
     return path.resolve()
 
 
-def new_file(path: Path | None) -> Path | None:
+def new_file(option: str, path: Path | None) -> Path | None:
     """Return the absolute path of a file to be written, where nothing of an earlier run is left."""
     if path is None:
         return None
     if not path.parent.is_dir() or path.is_dir():
-        raise RequestError(f"--report {path} cannot be written; name a file in a folder that is")
+        raise RequestError(f"{option} {path} cannot be written; name a file in a folder that is")
     path.unlink(missing_ok=True)
     return path.resolve()
 
@@ -175,3 +227,35 @@ def become(command: list[str], environment: dict[str, str]) -> None:
         os.execvpe(command[0], command, environment)
     except OSError as error:
         raise RequestError(f"{command[0]} could not be started: {error.strerror}") from None
+
+
+def run_profiled(
+    command: list[str], environment: dict[str, str], profile: Path, program: str
+) -> int:
+    """Run the command, show its profile on standard error, and return its exit status."""
+    from lanewise.profile import read, sources, table
+
+    status = status_of(command, environment)
+    if not profile.is_file():
+        sys.stderr.write(
+            "lanewise run: there is no profile; it is written when a program that has called "
+            "MPI_Init calls MPI_Finalize\n"
+        )
+        return status
+    sources.add_sources(profile, program)
+    sys.stderr.write("".join(f"{line}\n" for line in table.text_of(read.load(profile))))
+    return status
+
+
+def status_of(command: list[str], environment: dict[str, str]) -> int:
+    """Run the command with the terminal and the signals, and return the exit status of a shell."""
+    sys.stdout.flush()
+    try:
+        process = subprocess.Popen(command, env=environment)
+    except OSError as error:
+        raise RequestError(f"{command[0]} could not be started: {error.strerror}") from None
+    # An interrupt of the terminal reaches the launcher too, which ends its ranks and says so.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    status = process.wait()
+    return status if status >= 0 else 128 - status

@@ -33,10 +33,11 @@ TIMEOUT_S = 60.0
 class Options:
     """What the ranks shall do: paths are absolute, empty ones are not wanted."""
 
-    tuning: Path
+    tuning: Path | None
     report: Path | None = None
     strict: bool = False
     platform: Path | None = None
+    profile: Path | None = None
 
 
 def launcher_of(word: str, environment: Mapping[str, str]) -> Launcher | None:
@@ -109,18 +110,20 @@ def variables_for(
 ) -> dict[str, str]:
     """Return the environment variables of the ranks; other preloaded tools come after ours."""
     tools = environment.get("LD_PRELOAD", "")
-    variables = {
-        "LD_PRELOAD": f"{library}:{tools}" if tools else str(library),
-        "LANEWISE_TUNING": str(options.tuning),
-    }
+    variables = {"LD_PRELOAD": f"{library}:{tools}" if tools else str(library)}
+    if options.tuning is not None:
+        variables["LANEWISE_TUNING"] = str(options.tuning)
     if options.platform is not None:
         variables["LANEWISE_PLATFORM"] = str(options.platform)
     if options.report is not None:
         variables["LANEWISE_REPORT"] = str(options.report)
+    if options.profile is not None:
+        variables["LANEWISE_PROFILE"] = str(options.profile)
     if options.strict:
         variables["LANEWISE_STRICT"] = "1"
-    if limit := environment.get("LANEWISE_SCRATCH_LIMIT"):
-        variables["LANEWISE_SCRATCH_LIMIT"] = limit
+    for name in ("LANEWISE_SCRATCH_LIMIT", "LANEWISE_PROFILE_CALLS"):
+        if value := environment.get(name):
+            variables[name] = value
     return variables
 
 

@@ -59,10 +59,17 @@ struct Interception {
     std::array<std::atomic<std::uint32_t>, operation_count> ruled_calls{};
 };
 
+/* What the preloaded library knows of a communicator whose calls it records. */
+struct Recorded {
+    int number = -1; /* among those of this process; less than 0: none yet */
+    std::uint32_t calls = 0;
+};
+
 struct CommunicatorState : std::enable_shared_from_this<CommunicatorState> {
     int rank = 0;
     int ranks = 1;
     Interception interception;
+    Recorded recorded;
 
     MPI_Comm duplicate = MPI_COMM_NULL; /* null: no call has been executed yet */
     RankPlacement placement;

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/next_mpi.hpp"
@@ -24,21 +25,36 @@
 #define LANEWISE_ARGUMENT(name) name
 #define LANEWISE_TO_CALL(name) call.name = name
 
-// The first check calls nothing, so that a call which is always forwarded saves no registers.
-#define LANEWISE_DEFINE(name, followed, ...)                                                     \
-    [[gnu::noinline]] static int intercept_##name(                                               \
-        LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__)) {                                        \
-        lanewise::collectives::Call call;                                                        \
-        call.collective = Collective::followed;                                                  \
-        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                            \
-        return intercept(                                                                        \
-            call, [&] { return next_mpi.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__)); }); \
-    }                                                                                            \
-    extern "C" LANEWISE_EXPORT int MPI_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__)) {  \
-        if (forwards_all(Collective::followed, comm)) {                                          \
-            return next_mpi.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                 \
-        }                                                                                        \
-        return intercept_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                  \
+// The first checks call nothing, so that a call which is always forwarded saves no registers.
+#define LANEWISE_DEFINE(name, followed, ...)                                                       \
+    [[gnu::noinline]] static int intercept_##name(                                                 \
+        LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__)) {                                          \
+        lanewise::collectives::Call call;                                                          \
+        call.collective = Collective::followed;                                                    \
+        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                              \
+        return intercept(                                                                          \
+            call, [&] { return next_mpi.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__)); });   \
+    }                                                                                              \
+    static inline int go_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__)) {                  \
+        if (forwards_all(Collective::followed, comm)) {                                            \
+            return next_mpi.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                   \
+        }                                                                                          \
+        return intercept_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                    \
+    }                                                                                              \
+    [[gnu::noinline]] static int record_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),     \
+                                               const void *site) {                                 \
+        lanewise::collectives::Call call;                                                          \
+        call.collective = Collective::followed;                                                    \
+        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                              \
+        return recorded(call, site,                                                                \
+                        [&] { return go_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__)); }); \
+    }                                                                                              \
+    extern "C" LANEWISE_EXPORT int MPI_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__)) {    \
+        if (recording) [[unlikely]] {                                                              \
+            return record_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__),                    \
+                                 __builtin_return_address(0));                                     \
+        }                                                                                          \
+        return go_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__));                           \
     }
 
 #define LANEWISE_DEFINE_NONBLOCKING(name, followed, ...)                                          \
@@ -53,6 +69,8 @@
     }                                                                                             \
     extern "C" LANEWISE_EXPORT int MPI_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),     \
                                               MPI_Request *request) {                             \
+        if (recording) [[unlikely]]                                                               \
+            count_nonblocking();                                                                  \
         if (forwards_all({Collective::followed, Calling::nonblocking}, comm)) {                   \
             return next_mpi.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);         \
         }                                                                                         \

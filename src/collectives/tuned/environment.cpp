@@ -27,6 +27,9 @@ Environment read_environment() {
     read.tuning_path = variable("LANEWISE_TUNING");
     read.platform_path = variable("LANEWISE_PLATFORM");
     read.report_path = variable("LANEWISE_REPORT");
+    read.profile_path = variable("LANEWISE_PROFILE");
+    const auto calls = std::strtoull(variable("LANEWISE_PROFILE_CALLS").c_str(), nullptr, 10);
+    if (calls > 0) read.profile_calls = calls;
     const auto strict = variable("LANEWISE_STRICT");
     read.strict = !strict.empty() && strict != "0";
     const auto limit = variable("LANEWISE_SCRATCH_LIMIT");

@@ -5,6 +5,8 @@
 //   LANEWISE_TUNING=FILE         the rules to follow; without it every call is forwarded
 //   LANEWISE_PLATFORM=FILE       for rules whose algorithm needs the platform file
 //   LANEWISE_REPORT=FILE         written when the program finalizes MPI
+//   LANEWISE_PROFILE=FILE        who was late; written when the program finalizes MPI
+//   LANEWISE_PROFILE_CALLS=N     calls that a rank has room for, before it keeps one in two of them
 //   LANEWISE_STRICT=1            end the program if the tuning file cannot be used
 //   LANEWISE_SCRATCH_LIMIT=SIZE  memory that one call may use on a rank, such as "256M"
 
@@ -23,6 +25,8 @@ struct Environment {
     std::string tuning_path;
     std::string platform_path;
     std::string report_path;
+    std::string profile_path;
+    std::size_t profile_calls = std::size_t{1} << 19;
     bool strict = false;
     std::int64_t scratch_limit_bytes = std::int64_t{256} << 20;
     std::string fault; /* why a variable was ignored; empty: none was */

@@ -1,13 +1,49 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Under MPICH what Fortran calls goes through the functions of C, with two
-// exceptions among those that are intercepted: the barriers of `use mpi_f08`.
+// Under MPICH what Fortran calls goes through the functions of C, with these exceptions among those
+// that are intercepted: the barriers of `use mpi_f08`, and the functions there that initialize MPI.
+// All others are defined here only to know where the program called them from: mpif.h and `use mpi`
+// call mpi_scatter_ (or another spelling, by compiler), `use mpi_f08` calls mpi_scatter_f08ts_.
+// They pass every argument by reference, the error code last.
 
+#include <dlfcn.h>
 #include <mpi.h>
 
+#include <cstdlib>
+
+#include "collectives/tuned/call_log.hpp"
+#include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/functions.hpp"
+#include "collectives/tuned/profile.hpp"
+
+namespace lanewise::tuned {
+namespace {
+
+/* While it lives, calls of this thread come from `site`. */
+class CalledFrom {
+  public:
+    explicit CalledFrom(const void *site) { outer_site = site; }
+    ~CalledFrom() { outer_site = nullptr; }
+    CalledFrom(const CalledFrom&) = delete;
+    CalledFrom& operator=(const CalledFrom&) = delete;
+};
+
+/* The next definition of `name`. A program that calls it has it, so nothing works without it. */
+void *next_fortran(const char *name) {
+    if (void *symbol = dlsym(RTLD_NEXT, name)) return symbol;
+    void *handle = dlopen("libmpichfort.so.12", RTLD_NOLOAD | RTLD_LAZY);
+    void *symbol = handle ? dlsym(handle, name) : nullptr;
+    if (handle) dlclose(handle);
+    if (symbol) return symbol;
+    say(std::string(name) + " of MPICH was not found; run the program without lanewise");
+    std::abort();
+}
+
+}  // namespace
+}  // namespace lanewise::tuned
 
 extern "C" LANEWISE_EXPORT void mpi_barrier_f08_(const MPI_Fint *comm, MPI_Fint *error) {
+    const lanewise::tuned::CalledFrom here(__builtin_return_address(0));
     const int code = MPI_Barrier(PMPI_Comm_f2c(*comm));
     if (error) *error = code;
 }
@@ -17,5 +53,52 @@ extern "C" LANEWISE_EXPORT void mpi_ibarrier_f08_(const MPI_Fint *comm, MPI_Fint
     MPI_Request made = MPI_REQUEST_NULL;
     const int code = MPI_Ibarrier(PMPI_Comm_f2c(*comm), &made);
     *request = PMPI_Request_c2f(made);
+    if (error) *error = code;
+}
+
+#define LANEWISE_PARAMETER(name) void *name
+#define LANEWISE_ADDRESS(name) void *
+#define LANEWISE_ARGUMENT(name) name
+
+#define LANEWISE_DEFINE(symbol, ...)                                                         \
+    extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),   \
+                                           MPI_Fint *error) {                                \
+        using namespace lanewise::tuned;                                                     \
+        using Function = void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *); \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));           \
+        const CalledFrom here(__builtin_return_address(0));                                  \
+        own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), error);                           \
+    }
+
+#define LANEWISE_SPELLINGS(name, lower, upper, followed, ...) \
+    LANEWISE_DEFINE(mpi_##lower, __VA_ARGS__)                 \
+    LANEWISE_DEFINE(mpi_##lower##_, __VA_ARGS__)              \
+    LANEWISE_DEFINE(mpi_##lower##__, __VA_ARGS__)             \
+    LANEWISE_DEFINE(MPI_##upper, __VA_ARGS__)
+
+#define LANEWISE_MODERN(name, lower, upper, followed, ...) \
+    LANEWISE_DEFINE(mpi_##lower##_f08ts_, __VA_ARGS__)
+
+LANEWISE_FUNCTIONS(LANEWISE_SPELLINGS)
+LANEWISE_COUNTED_FUNCTIONS(LANEWISE_MODERN)
+
+extern "C" LANEWISE_EXPORT void mpi_init_f08_(MPI_Fint *error) {
+    using namespace lanewise::tuned;
+    using Function = void (*)(MPI_Fint *);
+    static const auto own = reinterpret_cast<Function>(next_fortran("mpi_init_f08_"));
+    MPI_Fint code = MPI_SUCCESS;
+    own(&code);
+    if (code == MPI_SUCCESS) begin_profile();
+    if (error) *error = code;
+}
+
+extern "C" LANEWISE_EXPORT void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided,
+                                                     MPI_Fint *error) {
+    using namespace lanewise::tuned;
+    using Function = void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *);
+    static const auto own = reinterpret_cast<Function>(next_fortran("mpi_init_thread_f08_"));
+    MPI_Fint code = MPI_SUCCESS;
+    own(required, provided, &code);
+    if (code == MPI_SUCCESS) begin_profile();
     if (error) *error = code;
 }

@@ -12,9 +12,11 @@
 
 #include <cstdlib>
 
+#include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/intercept.hpp"
+#include "collectives/tuned/profile.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -106,17 +108,24 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are
         using namespace lanewise::tuned;                                                     \
         using Function = void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *); \
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));           \
-        if (is_forwarded(Collective::followed, comm)) {                                      \
+        const bool is_recorded = recording && sentinels().known();                           \
+        if (!is_recorded && is_forwarded(Collective::followed, comm)) {                      \
             return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), error);                \
         }                                                                                    \
+        const void *site = __builtin_return_address(0);                                      \
         Call call;                                                                           \
         call.collective = Collective::followed;                                              \
         LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                        \
-        const int code = intercept(call, [&] {                                               \
+        const auto forward = [&] {                                                           \
             MPI_Fint forwarded_code = MPI_SUCCESS;                                           \
             own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), &forwarded_code);             \
             return int{forwarded_code};                                                      \
-        });                                                                                  \
+        };                                                                                   \
+        const auto go = [&] {                                                                \
+            return is_forwarded(Collective::followed, comm) ? forward()                      \
+                                                            : intercept(call, forward);      \
+        };                                                                                   \
+        const int code = is_recorded ? recorded(call, site, go) : go();                      \
         if (error) *error = code;                                                            \
     }
 
@@ -128,6 +137,7 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are
             void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *, MPI_Fint *); \
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));          \
         const Operation operation(Collective::followed, Calling::nonblocking);              \
+        if (recording) count_nonblocking();                                                 \
         if (is_forwarded(operation, comm)) {                                                \
             return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, error);      \
         }                                                                                   \
@@ -157,3 +167,37 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are
     LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##_f08_, followed, __VA_ARGS__)
 
 LANEWISE_FUNCTIONS(LANEWISE_SPELLINGS)
+
+#define LANEWISE_DEFINE_INIT(symbol)                                               \
+    extern "C" LANEWISE_EXPORT void symbol(MPI_Fint *error) {                      \
+        using namespace lanewise::tuned;                                           \
+        using Function = void (*)(MPI_Fint *);                                     \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol)); \
+        MPI_Fint code = MPI_SUCCESS;                                               \
+        own(&code);                                                                \
+        if (code == MPI_SUCCESS) begin_profile();                                  \
+        if (error) *error = code;                                                  \
+    }
+
+#define LANEWISE_DEFINE_INIT_THREAD(symbol)                                        \
+    extern "C" LANEWISE_EXPORT void symbol(MPI_Fint *required, MPI_Fint *provided, \
+                                           MPI_Fint *error) {                      \
+        using namespace lanewise::tuned;                                           \
+        using Function = void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *);             \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol)); \
+        MPI_Fint code = MPI_SUCCESS;                                               \
+        own(required, provided, &code);                                            \
+        if (code == MPI_SUCCESS) begin_profile();                                  \
+        if (error) *error = code;                                                  \
+    }
+
+LANEWISE_DEFINE_INIT(mpi_init)
+LANEWISE_DEFINE_INIT(mpi_init_)
+LANEWISE_DEFINE_INIT(mpi_init__)
+LANEWISE_DEFINE_INIT(MPI_INIT)
+LANEWISE_DEFINE_INIT(mpi_init_f08_)
+LANEWISE_DEFINE_INIT_THREAD(mpi_init_thread)
+LANEWISE_DEFINE_INIT_THREAD(mpi_init_thread_)
+LANEWISE_DEFINE_INIT_THREAD(mpi_init_thread__)
+LANEWISE_DEFINE_INIT_THREAD(MPI_INIT_THREAD)
+LANEWISE_DEFINE_INIT_THREAD(mpi_init_thread_f08_)

@@ -61,12 +61,14 @@ void find_next() {
 }
 
 __attribute__((constructor)) void load() {
-    if (environment().tuning_path.empty()) return;
+    const bool ruled = !environment().tuning_path.empty();
+    if (!ruled && environment().profile_path.empty()) return;
     if (!is_own_mpi()) {
         end("liblanewise_tuned.so for " LANEWISE_MPI_FAMILY
             " was loaded into a program of another MPI; lanewise run loads the right one");
     }
     find_next();
+    if (!ruled) return;
     if (environment().strict && !rules().usable) end(rules().complaint);
     collectives::set_scratch_limit(environment().scratch_limit_bytes);
     reporting = !environment().report_path.empty();

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Profiles are read strictly, summed up, named by addr2line's output, and laid out as text."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.profile import sources, specimen
+from lanewise.profile.content import Site
+from lanewise.profile.read import load
+from lanewise.profile.table import share_text, text_of
+
+
+def test_a_key_that_is_not_known_is_named(tmp_path: Path) -> None:
+    path = specimen.write(tmp_path / "p.json", colour="red")
+
+    with pytest.raises(RequestError, match="colour"):
+        load(path)
+
+
+def test_a_negative_time_is_refused(tmp_path: Path) -> None:
+    places = [{"operation": "bcast", "site": 0, "ranks": [specimen.part(0, waiting_s=-1.0)]}]
+
+    with pytest.raises(RequestError, match="waiting_s"):
+        load(specimen.write(tmp_path / "p.json", places=places))
+
+
+def test_the_place_with_most_waiting_comes_first(tmp_path: Path) -> None:
+    profile = load(specimen.write(tmp_path / "p.json"))
+
+    assert [place.operation for place in profile.by_waiting()] == ["allreduce", "bcast"]
+
+
+def test_the_time_of_a_rank_is_split_without_a_rest(tmp_path: Path) -> None:
+    first, second = load(specimen.write(tmp_path / "p.json")).rank_times()
+
+    assert (first.outside_s, first.waiting_s, first.transfer_s) == pytest.approx((1.3, 0.5, 0.2))
+    assert (second.outside_s, second.waiting_s, second.transfer_s) == pytest.approx((1.8, 0, 0.2))
+    assert second.lateness_s == second.awaited_s == 0.5
+
+
+def test_where_one_in_two_calls_was_kept_the_known_time_in_calls_is_split(tmp_path: Path) -> None:
+    processes = [{**one, "in_calls_s": 1.4} for one in specimen.values()["processes"]]
+
+    first = load(specimen.write(tmp_path / "p.json", processes=processes)).rank_times()[0]
+
+    assert (first.waiting_s, first.transfer_s) == pytest.approx((1.0, 0.4))
+
+
+def test_the_table_names_place_late_rank_and_its_lateness(tmp_path: Path) -> None:
+    lines = text_of(load(specimen.write(tmp_path / "p.json")))
+
+    assert lines[0] == (
+        "who was late: 2 ranks on one host, 2.00 s; 12 % of it waiting for late ranks in "
+        "collectives, 10 % transfer"
+    )
+    [row] = [line for line in lines if line.startswith("allreduce")]
+    assert " ".join(row.split()) == (
+        "allreduce step app.c:7 10 8 B 350 ms 71 % 29 % rank 1 100 % (500 ms late)"
+    )
+    [row] = [line for line in lines if line.startswith("bcast")]
+    assert "app+0x12c2" in row
+    assert row.endswith("nobody")
+
+
+def test_a_late_rank_that_calls_from_elsewhere_is_named_with_that_place(tmp_path: Path) -> None:
+    ranks = specimen.late_and_waiting(1, 0, 0.5, site=1)
+    places = [{"operation": "bcast", "site": 0, "ranks": ranks}]
+
+    lines = text_of(load(specimen.write(tmp_path / "p.json", places=places)))
+
+    assert "rank 1 100 % (500 ms late, in app+0x12c2)" in "\n".join(lines)
+
+
+def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+    calls = {**specimen.values()["calls"], "nonblocking": 3, "mismatched": 2, "one_in": 4}
+
+    lines = text_of(load(specimen.write(tmp_path / "p.json", calls=calls)))
+
+    assert lines[-2].startswith("1 in 4 calls was kept")
+    assert lines[-1] == (
+        "Calls that are not attributed: 3 nonblocking, 2 different on different ranks."
+    )
+
+
+def test_of_many_ranks_those_that_were_waited_for_longest_are_shown(tmp_path: Path) -> None:
+    processes = [
+        {"rank": rank, "host": "node1", "elapsed_s": 2.0, "in_calls_s": 0.5} for rank in range(40)
+    ]
+    ranks = [specimen.part(rank, awaited_s=float(rank)) for rank in range(40)]
+    places = [{"operation": "barrier", "site": 0, "ranks": ranks}]
+
+    lines = text_of(load(specimen.write(tmp_path / "p.json", processes=processes, places=places)))
+
+    shown = [line.split()[0] for line in lines if "node1" in line]
+    assert shown == [str(rank) for rank in range(24, 40)]
+    assert lines[-1] == "and 24 ranks more in p.json"
+
+
+@pytest.mark.parametrize(
+    ("site", "text"),
+    [
+        (Site("/a/app", 16, "", "solve", "solver.c:12"), "solve solver.c:12"),
+        (Site("/a/app", 16, "", "solve"), "solve app+0x10"),
+        (Site("/a/libx.so", 16, "exported"), "exported libx.so+0x10"),
+        (Site("/a/app", 16), "app+0x10"),
+        (Site("", 0), "an unknown place"),
+    ],
+)
+def test_a_site_is_called_by_the_best_name_there_is(site: Site, text: str) -> None:
+    assert site.text() == text
+
+
+def test_the_names_of_addr2line_are_read() -> None:
+    output = "main\n/src/a.c:12\nf(int)\n/src/b.cc:7 (discriminator 3)\ng\n??:?\n??\n??:0\n"
+
+    assert sources.names_from(output) == [
+        {"function": "main", "source": "a.c:12"},
+        {"function": "f(int)", "source": "b.cc:7"},
+        {"function": "g"},
+        {},
+    ]
+
+
+def test_sites_are_asked_for_just_before_the_return_address_and_once_a_file() -> None:
+    sites = [{"object": name, "offset": offset} for name, offset in (("a", 9), ("b", 5), ("a", 7))]
+    asked = []
+
+    def names_of(file: str, offsets: object) -> list[sources.Names]:
+        asked.append((file, offsets))
+        return [{"function": f"{file}{offset}"} for offset in offsets]  # type: ignore[attr-defined]
+
+    sources.name_sites(sites, names_of)
+
+    assert asked == [("a", [8, 6]), ("b", [4])]
+    assert [site["function"] for site in sites] == ["a8", "b4", "a6"]
+
+
+def test_a_file_that_is_gone_leaves_the_offsets(tmp_path: Path) -> None:
+    path = specimen.write(tmp_path / "p.json")
+    before = json.loads(path.read_text(encoding="utf-8"))["sites"]
+
+    sources.add_sources(path, "mpirun ./app")
+
+    assert json.loads(path.read_text(encoding="utf-8"))["sites"] == before
+    assert load(path).program == "mpirun ./app"
+
+
+@pytest.mark.skipif(shutil.which("addr2line") is None, reason="no addr2line; install binutils")
+def test_a_file_without_symbols_names_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "text"
+    file.write_text("no program", encoding="utf-8")
+
+    assert not any(sources.names_in(str(file), [16]))
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [(0, 0, "0 %"), (1, 3, "33 %"), (1, 300, "0.3 %"), (3, 3, "100 %"), (0, 3, "0 %")],
+)
+def test_shares_are_written_with_two_digits_at_most(part: float, whole: float, text: str) -> None:
+    assert share_text(part, whole) == text

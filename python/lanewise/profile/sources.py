@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functions and lines of the places from which collectives were called, by addr2line.
+
+The ranks write only offsets in files, which costs them nothing.  Where there is no addr2line, or a
+file has no symbols, the offsets stay.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lanewise.files.whole import write_whole
+
+TIMEOUT_S = 60.0
+UNKNOWN = "??"
+
+Names = Mapping[str, str]
+NamesOf = Callable[[str, Sequence[int]], list[Names]]
+
+
+def add_sources(path: Path, program: str, names_of: NamesOf | None = None) -> None:
+    """Add the launch line to a profile, and to its sites the names that can be found."""
+    values = json.loads(path.read_text(encoding="utf-8"))
+    values["program"] = program
+    name_sites(values["sites"], names_of or names_in)
+    write_whole(path, json.dumps(values, indent=1) + "\n")
+
+
+def name_sites(sites: Sequence[dict[str, Any]], names_of: NamesOf) -> None:
+    """Add `function` and `source` to the sites, asking once for each file."""
+    by_file: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for site in sites:
+        by_file[site["object"]].append(site)
+    for name, ours in by_file.items():
+        # A call returns to the instruction behind it, which may belong to the next line.
+        names = names_of(name, [max(0, site["offset"] - 1) for site in ours])
+        for site, found in zip(ours, names, strict=False):
+            site.update(found)
+
+
+def names_in(file: str, offsets: Sequence[int]) -> list[Names]:
+    """Ask addr2line for the function and the line at each offset; nothing where it cannot tell."""
+    program = shutil.which("addr2line")
+    if program is None or not Path(file).is_file():
+        return []
+    try:
+        done = subprocess.run(
+            [program, "-f", "-C", "-e", file, *map(hex, offsets)],
+            capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return names_from(done.stdout)
+
+
+def names_from(output: str) -> list[Names]:
+    """Return the names in what addr2line prints: a line with the function, one with the place."""
+    lines = output.splitlines()
+    return [_names(*pair) for pair in zip(lines[::2], lines[1::2], strict=False)]
+
+
+def _names(function: str, place: str) -> Names:
+    found = {}
+    if function != UNKNOWN:
+        found["function"] = function
+    file, _, line = place.partition(" (discriminator")[0].rpartition(":")
+    if file != UNKNOWN and line.isdigit() and line != "0":
+        found["source"] = f"{Path(file).name}:{line}"
+    return found

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See attribution.hpp. One pass finds who came first and who came last; under every rule these
+// decide the shares of all ranks.
+
+#include "collectives/profile/attribution.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace lanewise::profile {
+namespace {
+
+bool waits(WaitsFor rule, bool is_root) {
+    switch (rule) {
+        case WaitsFor::everybody:
+            return true;
+        case WaitsFor::the_root:
+            return !is_root;
+        case WaitsFor::the_others:
+            return is_root;
+    }
+    return false;
+}
+
+bool is_waited_for(WaitsFor rule, bool is_root) {
+    return rule == WaitsFor::everybody || !waits(rule, is_root);
+}
+
+auto call_of(const Record& record) {
+    return std::tie(record.communicator, record.call);
+}
+
+bool is_whole(std::span<const Record> call) {
+    const auto members = static_cast<std::size_t>(call.front().member_count);
+    if (call.size() != members) return false;
+    for (std::size_t m = 0; m < members; ++m) {
+        if (call[m].member != static_cast<std::int32_t>(m)) return false;
+    }
+    return true;
+}
+
+bool agrees(std::span<const Record> call) {
+    const auto& first = call.front();
+    return std::ranges::all_of(call, [&](const Record& one) {
+        return one.collective == first.collective && one.root == first.root &&
+               one.member_count == first.member_count;
+    });
+}
+
+/* The site of most members; of several that are as frequent, the one that comes first. */
+std::uint32_t usual_site(std::span<const Record> call) {
+    std::map<std::uint32_t, std::size_t> counts;
+    for (const auto& record : call) ++counts[record.site];
+    const auto fewer = [&](const Record& a, const Record& b) {
+        return counts[a.site] < counts[b.site];
+    };
+    return std::ranges::max_element(call, fewer)->site;
+}
+
+/* The finalizer of SplitMix64 (Steele, Lea and Flood, 2014): neighbours come out unrelated. */
+std::uint64_t mixed(std::uint64_t number) {
+    number += 0x9e3779b97f4a7c15U;
+    number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9U;
+    number = (number ^ (number >> 27)) * 0x94d049bb133111ebU;
+    return number ^ (number >> 31);
+}
+
+void add_call(std::span<const Record> call, std::map<Part, Sums>& parts) {
+    std::vector<Stay> stays;
+    for (const auto& record : call) stays.push_back(record.stay);
+    const auto& first = call.front();
+    const auto shares = attribute(waits_for(first.collective), first.root, stays);
+    const Place place{first.collective, usual_site(call)};
+    for (std::size_t m = 0; m < call.size(); ++m) {
+        const auto& share = shares[m];
+        parts[{place, call[m].rank, call[m].site}] += {1,
+                                                       share.awaited_ns > 0 ? 1U : 0U,
+                                                       call[m].bytes,
+                                                       share.waiting_ns,
+                                                       share.transfer_ns,
+                                                       share.lateness_ns,
+                                                       share.awaited_ns};
+    }
+}
+
+}  // namespace
+
+std::vector<Share> attribute(WaitsFor rule, int root, std::span<const Stay> stays) {
+    const auto is_root = [&](std::size_t m) { return m == static_cast<std::size_t>(root); };
+    const auto none = stays.size();
+    std::size_t first = none; /* of those that wait */
+    std::size_t last = none;  /* of those that are waited for */
+    for (std::size_t m = 0; m < stays.size(); ++m) {
+        const auto entry_ns = stays[m].entry_ns;
+        if (waits(rule, is_root(m)) && (first == none || entry_ns < stays[first].entry_ns)) {
+            first = m;
+        }
+        if (is_waited_for(rule, is_root(m)) && (last == none || entry_ns > stays[last].entry_ns)) {
+            last = m;
+        }
+    }
+    std::vector<Share> shares(stays.size());
+    for (std::size_t m = 0; m < stays.size(); ++m) {
+        const auto& stay = stays[m];
+        auto& share = shares[m];
+        if (last != none && waits(rule, is_root(m))) {
+            const auto until_ns = std::min(stay.exit_ns, stays[last].entry_ns);
+            share.waiting_ns = std::max<std::int64_t>(0, until_ns - stay.entry_ns);
+            shares[last].awaited_ns += share.waiting_ns;
+        }
+        share.transfer_ns =
+            std::max<std::int64_t>(0, stay.exit_ns - stay.entry_ns) - share.waiting_ns;
+        if (first != none && is_waited_for(rule, is_root(m))) {
+            share.lateness_ns = std::max<std::int64_t>(0, stay.entry_ns - stays[first].entry_ns);
+        }
+    }
+    return shares;
+}
+
+Sums& Sums::operator+=(const Sums& other) {
+    calls += other.calls;
+    last_calls += other.last_calls;
+    bytes += other.bytes;
+    waiting_ns += other.waiting_ns;
+    transfer_ns += other.transfer_ns;
+    lateness_ns += other.lateness_ns;
+    awaited_ns += other.awaited_ns;
+    return *this;
+}
+
+Attribution attribute(std::vector<Record> records) {
+    std::ranges::sort(records, [](const Record& a, const Record& b) {
+        return std::tie(a.communicator, a.call, a.member) <
+               std::tie(b.communicator, b.call, b.member);
+    });
+    Attribution found;
+    for (auto begin = records.begin(); begin != records.end();) {
+        const auto end = std::find_if(begin, records.end(), [&](const Record& record) {
+            return call_of(record) != call_of(*begin);
+        });
+        const std::span call(begin, end);
+        if (!agrees(call)) {
+            found.mismatched_records += call.size();
+        } else if (!is_whole(call)) {
+            found.incomplete_records += call.size();
+        } else {
+            add_call(call, found.parts);
+        }
+        begin = end;
+    }
+    return found;
+}
+
+bool is_chosen(std::uint64_t communicator, std::uint32_t call, int halvings) {
+    return (mixed(communicator + call) & ((std::uint64_t{1} << halvings) - 1)) == 0;
+}
+
+}  // namespace lanewise::profile

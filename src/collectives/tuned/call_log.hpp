@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// CallLog: when this process entered and left each collective call, and from where it called.
+// Memory is taken once. When it is full, every second call is forgotten, and of the later ones only
+// as many are kept: which ones follows from their numbers, so that all ranks keep the same.
+
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "collectives/algorithm.hpp"
+#include "collectives/execute/call.hpp"
+
+namespace lanewise::tuned {
+
+/* Whether calls are recorded: from the end of MPI_Init to the beginning of MPI_Finalize. */
+extern constinit bool recording;
+
+struct LoggedCall {
+    std::int64_t entry_ns;
+    std::int64_t exit_ns;
+    std::uint64_t bytes;
+    std::uint32_t call; /* which one on its communicator */
+    std::int32_t root;
+    std::uint16_t communicator;
+    std::uint16_t site;
+    collectives::Collective collective;
+};
+
+struct LoggedCommunicator {
+    std::uint64_t id = 0; /* the same on all its ranks, and another for each communicator */
+    std::int32_t rank = 0;
+    std::int32_t ranks = 1;
+};
+
+/* What was not recorded. */
+struct Unrecorded {
+    std::uint64_t nonblocking = 0;
+    std::uint64_t between_groups = 0; /* on intercommunicators */
+    std::uint64_t forgotten = 0;      /* for want of room */
+};
+
+struct CallLog {
+    std::vector<LoggedCall> calls;
+    std::vector<LoggedCommunicator> communicators;
+    std::vector<const void *> sites; /* addresses to which calls return; 0: one too many */
+    Unrecorded unrecorded;
+    std::int64_t in_calls_ns = 0; /* of all calls, forgotten ones too */
+    int halvings = 0;             /* one call in 2^halvings is kept */
+};
+
+/* Takes the memory; false: there is none. */
+bool prepare_log(std::size_t capacity);
+
+/* Moves the log out, once nothing is recorded any more. */
+CallLog take_log();
+
+/* Keeps only the calls that are among one in 2^halvings. */
+void thin(CallLog& log, int halvings);
+
+void log_call(const collectives::Call& call, const void *site, std::int64_t entry_ns,
+              std::int64_t exit_ns);
+void count_nonblocking();
+
+/* Whether this thread is inside a recorded call: what an MPI calls meanwhile is part of it. */
+extern constinit thread_local bool inside_recorded;
+
+/* Where this thread called a function from that leads here by way of the MPI; null: nowhere. */
+extern constinit thread_local const void *outer_site;
+
+/* Records the call that `go` makes. */
+template <typename Go>
+int recorded(const collectives::Call& call, const void *site, const Go& go) {
+    if (inside_recorded) return go();
+    inside_recorded = true;
+    const auto entry_ns = monotonic_ns();
+    const int code = go();
+    log_call(call, outer_site ? outer_site : site, entry_ns, monotonic_ns());
+    inside_recorded = false;
+    return code;
+}
+
+}  // namespace lanewise::tuned

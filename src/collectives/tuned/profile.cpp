@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/tuned/profile.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "collectives/profile/attribution.hpp"
+#include "collectives/profile/clock_line.hpp"
+#include "collectives/tuned/call_log.hpp"
+#include "collectives/tuned/call_site.hpp"
+#include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/profile_file.hpp"
+#include "measure/clock_sync/global_clock.hpp"
+
+namespace lanewise::tuned {
+namespace {
+
+using measure::Harness;
+using profile::Part;
+using profile::Record;
+using profile::Sums;
+
+// One bracket a pair of hosts: the drift is found from those of the beginning and of the end.
+constexpr measure::SyncOptions one_offset{.fit_points = 1, .exchanges = 30, .span_s = 0.0};
+
+/* What is to be added to this rank's clock, and when that was found. */
+struct Offset {
+    std::int64_t at_ns = 0;
+    std::int64_t offset_ns = 0;
+};
+
+Offset compare_clocks(const Harness& harness) {
+    const auto clock = measure::GlobalClock::synchronise(harness, monotonic_clock(), one_offset);
+    const auto at_ns = monotonic_ns();
+    const auto at_s = 1e-9 * static_cast<double>(at_ns);
+    return {at_ns, std::llround(1e9 * (clock.at_s(at_s) - at_s))};
+}
+
+struct Beginning {
+    Offset clock;
+    std::int64_t begin_ns = 0;
+};
+std::optional<Beginning> beginning;
+
+int world_rank() {
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+int world_size() {
+    int size = 1;
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+}
+
+/* MPI counts in int: values travel as elements of their own size. */
+template <typename Value>
+class Element {
+  public:
+    Element() {
+        PMPI_Type_contiguous(sizeof(Value), MPI_BYTE, &type_);
+        PMPI_Type_commit(&type_);
+    }
+    ~Element() { PMPI_Type_free(&type_); }
+    Element(const Element&) = delete;
+    Element& operator=(const Element&) = delete;
+    MPI_Datatype type() const { return type_; }
+
+  private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+std::vector<int> places_of(const std::vector<int>& counts) {
+    std::vector<int> places(counts.size());
+    for (std::size_t i = 1; i < counts.size(); ++i) places[i] = places[i - 1] + counts[i - 1];
+    return places;
+}
+
+/* The values of all ranks in their order, and how many each has; on rank 0 only. */
+template <typename Value>
+struct Gathered {
+    std::vector<Value> values;
+    std::vector<int> counts;
+};
+
+template <typename Value>
+Gathered<Value> gather(const std::vector<Value>& mine) {
+    const Element<Value> element;
+    Gathered<Value> all;
+    all.counts.resize(static_cast<std::size_t>(world_size()));
+    const int count = static_cast<int>(mine.size());
+    PMPI_Gather(&count, 1, MPI_INT, all.counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+    const auto places = places_of(all.counts);
+    if (world_rank() == 0) {
+        all.values.resize(static_cast<std::size_t>(places.back() + all.counts.back()));
+    }
+    PMPI_Gatherv(mine.data(), count, element.type(), all.values.data(), all.counts.data(),
+                 places.data(), element.type(), 0, MPI_COMM_WORLD);
+    return all;
+}
+
+/* Each record goes to the rank that its call belongs to. */
+std::vector<Record> exchange(std::vector<Record> records) {
+    const auto size = static_cast<std::uint64_t>(world_size());
+    const auto owner = [&](const Record& record) {
+        return (record.communicator + record.call) % size;
+    };
+    std::ranges::sort(records, {}, owner);
+    std::vector<int> sent(size);
+    for (const auto& record : records) ++sent[owner(record)];
+    std::vector<int> received(size);
+    PMPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    const auto from = places_of(sent);
+    const auto to = places_of(received);
+    std::vector<Record> own(static_cast<std::size_t>(to.back() + received.back()));
+    const Element<Record> element;
+    PMPI_Alltoallv(records.data(), sent.data(), from.data(), element.type(), own.data(),
+                   received.data(), to.data(), element.type(), MPI_COMM_WORLD);
+    return own;
+}
+
+/* Sites of all ranks, each once, and for each of this rank's its place among them. */
+struct Sites {
+    std::vector<CallSite> all; /* on rank 0 only */
+    std::vector<std::uint32_t> numbers;
+};
+
+Sites agree_on_sites(const std::vector<const void *>& addresses) {
+    std::vector<CallSite> mine;
+    for (const void *address : addresses) mine.push_back(call_site(address));
+    const auto gathered = gather(mine);
+    Sites sites;
+    std::vector<std::uint32_t> numbers;
+    for (const auto& site : gathered.values) {
+        const auto known = std::ranges::find(sites.all, site);
+        numbers.push_back(static_cast<std::uint32_t>(known - sites.all.begin()));
+        if (known == sites.all.end()) sites.all.push_back(site);
+    }
+    sites.numbers.resize(mine.size());
+    const auto places = places_of(gathered.counts);
+    PMPI_Scatterv(numbers.data(), gathered.counts.data(), places.data(), MPI_UINT32_T,
+                  sites.numbers.data(), static_cast<int>(mine.size()), MPI_UINT32_T, 0,
+                  MPI_COMM_WORLD);
+    return sites;
+}
+
+std::vector<Record> records_of(const CallLog& log, const std::vector<std::uint32_t>& sites,
+                               const profile::ClockLine& clock) {
+    std::vector<Record> records;
+    records.reserve(log.calls.size());
+    const int rank = world_rank();
+    for (const auto& call : log.calls) {
+        const auto& communicator = log.communicators[call.communicator];
+        records.push_back({.communicator = communicator.id,
+                           .bytes = call.bytes,
+                           .stay = {clock.global_ns(call.entry_ns), clock.global_ns(call.exit_ns)},
+                           .call = call.call,
+                           .site = sites[call.site],
+                           .rank = rank,
+                           .member = communicator.rank,
+                           .member_count = communicator.ranks,
+                           .root = call.root,
+                           .collective = call.collective});
+    }
+    return records;
+}
+
+int largest(int mine) {
+    int of_all = mine;
+    PMPI_Allreduce(&mine, &of_all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return of_all;
+}
+
+ProcessSummary summary_of(const CallLog& log, std::int64_t elapsed_ns, std::int64_t drift_ns) {
+    ProcessSummary summary;
+    int length = 0;
+    PMPI_Get_processor_name(summary.host.data(), &length);
+    summary.elapsed_ns = elapsed_ns;
+    summary.in_calls_ns = log.in_calls_ns;
+    summary.drift_ns = drift_ns;
+    summary.recorded = log.calls.size();
+    summary.unrecorded = log.unrecorded;
+    return summary;
+}
+
+void finish(const Beginning& begun) {
+    recording = false;
+    const auto elapsed_ns = monotonic_ns() - begun.begin_ns;
+    const Harness harness(MPI_COMM_WORLD);
+    const auto ended = compare_clocks(harness);
+    const profile::ClockLine clock{begun.clock.at_ns, ended.at_ns, begun.clock.offset_ns,
+                                   ended.offset_ns};
+    auto log = take_log();
+    // A rank that recorded more than others kept fewer of its calls.
+    thin(log, largest(log.halvings));
+    auto sites = agree_on_sites(log.sites);
+    const auto summaries = gather(
+        std::vector{summary_of(log, elapsed_ns, clock.end_offset_ns - clock.begin_offset_ns)});
+    const auto found = profile::attribute(exchange(records_of(log, sites.numbers, clock)));
+    const auto parts = gather(std::vector<PartSums>(found.parts.begin(), found.parts.end()));
+    const auto left_out = gather(std::vector{found.incomplete_records, found.mismatched_records});
+    if (world_rank() != 0) return;
+    ProfileContent content;
+    content.halvings = log.halvings;
+    content.sites = std::move(sites.all);
+    content.processes = summaries.values;
+    for (const auto& [part, sums] : parts.values) content.parts[part] += sums;
+    for (std::size_t i = 0; i < left_out.values.size(); i += 2) {
+        content.incomplete_records += left_out.values[i];
+        content.mismatched_records += left_out.values[i + 1];
+    }
+    const auto written = write_profile(environment().profile_path, content);
+    if (!written) say(written.failure().sentence + "; name another LANEWISE_PROFILE");
+}
+
+/* Runs when MPI_COMM_SELF is freed, which is the first thing that finalizing does. */
+int finish_at_end(MPI_Comm, int, void *, void *) {
+    if (beginning) finish(*beginning);
+    beginning.reset();
+    return MPI_SUCCESS;
+}
+
+/* Processes that a program spawns are a world of their own, which would write the same file. */
+bool is_spawned() {
+    MPI_Comm parent = MPI_COMM_NULL;
+    PMPI_Comm_get_parent(&parent);
+    return parent != MPI_COMM_NULL;
+}
+
+}  // namespace
+
+void begin_profile() {
+    if (environment().profile_path.empty() || beginning || is_spawned()) return;
+    const bool ready = prepare_log(environment().profile_calls);
+    if (largest(ready ? 0 : 1) != 0) {
+        if (world_rank() == 0) {
+            say("no memory to record " + std::to_string(environment().profile_calls) +
+                " calls; there is no profile; set a smaller LANEWISE_PROFILE_CALLS");
+        }
+        return;
+    }
+    int key = MPI_KEYVAL_INVALID;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finish_at_end, &key, nullptr);
+    PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+    PMPI_Comm_free_keyval(&key);
+    const Harness harness(MPI_COMM_WORLD);
+    beginning = Beginning{compare_clocks(harness), 0};
+    harness.barrier();
+    beginning->begin_ns = monotonic_ns();
+    recording = true;
+}
+
+}  // namespace lanewise::tuned

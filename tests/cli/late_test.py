@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise run --profile`: ranks that come late on purpose are found, and where they come from."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lanewise.launch.choose import executable_of
+from lanewise.launch.native import find_builds
+from lanewise.launch.registry import LAUNCHERS
+from lanewise.launch.tuned import LIBRARY
+from lanewise.profile.content import Place, Profile
+from lanewise.profile.read import load
+
+PROGRAMS = Path(__file__).with_name("run_programs")
+# Ranks of MPICH never give way while they wait, so there are not more than usual cores.
+RANKS = {"openmpi": 4, "mpich": 2}
+TIMEOUT_S = 120
+# As in late.c: so often, so long.
+INJECTED_S = 8 * 0.020
+
+Compile = Callable[[str, str, str], Path]
+RunProfiled = Callable[..., Profile]
+
+
+@pytest.fixture(params=("openmpi", "mpich"))
+def mpi(request: pytest.FixtureRequest) -> str:
+    """Give each MPI that has a launcher and a library to load."""
+    family = str(request.param)
+    if executable_of(LAUNCHERS[family], os.environ) is None:
+        pytest.skip(f"{family} has no launcher here; install {LAUNCHERS[family].package}")
+    builds = [build for build in find_builds(os.environ) if build.mpi == family]
+    if not any((build.libraries / LIBRARY).is_file() for build in builds):
+        pytest.skip(f"{family} has no {LIBRARY}; make build")
+    return family
+
+
+@pytest.fixture
+def compile_for(tmp_path: Path) -> Compile:
+    """Give the function that compiles a program: by family, compiler wrapper, and words."""
+
+    def compile_one(family: str, wrapper: str, words: str) -> Path:
+        compiler = shutil.which(f"{wrapper}.{family}") or shutil.which(wrapper)
+        if compiler is None or (wrapper == "mpif90" and shutil.which("gfortran") is None):
+            pytest.skip(f"no {wrapper} of {family}; install its development package and gfortran")
+        program = tmp_path / "program"
+        subprocess.run([compiler, *words.split(), "-o", str(program)], cwd=PROGRAMS, check=True)
+        return program
+
+    return compile_one
+
+
+@pytest.fixture
+def profiled(tmp_path: Path) -> RunProfiled:
+    """Give the function that runs a program on several ranks and reads its profile."""
+
+    def run_profiled(family: str, *words: str, **variables: str) -> Profile:
+        shared = ["--oversubscribe", "--bind-to", "none"] if family == "openmpi" else []
+        executable = str(executable_of(LAUNCHERS[family], os.environ))
+        line = [executable, *shared, "-n", str(RANKS[family])]
+        done = subprocess.run(
+            [sys.executable, "-m", "lanewise", "run", "--profile", "profile.json", "--",
+             *line, *words],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+            env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **variables},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert f"who was late: {RANKS[family]} ranks" in done.stderr
+        return load(tmp_path / "profile.json")
+
+    return run_profiled
+
+
+def place_in(profile: Profile, function: str, operation: str) -> Place:
+    """Return the place of an operation that is called from a function of the program."""
+    [place] = [
+        place
+        for place in profile.places
+        if profile.sites[place.site].function == function and place.operation == operation
+    ]
+    return place
+
+
+def lateness_of(place: Place, rank: int) -> float:
+    return sum(part.lateness_s for part in place.ranks if part.rank == rank)
+
+
+def test_each_late_rank_is_found_at_the_call_before_which_it_was_late(
+    mpi: str, compile_for: Compile, profiled: RunProfiled
+) -> None:
+    program = compile_for(mpi, "mpicc", "-g late.c")
+
+    profile = profiled(mpi, str(program))
+
+    late = {"barrier": 1, "allreduce": 2, "bcast": 0, "gather": 3}
+    for operation, who in late.items():
+        rank = who % RANKS[mpi]
+        place = place_in(profile, f"before_{operation}", operation)
+        assert profile.sites[place.site].source.startswith("late.c:"), operation
+        assert place.calls == 8, operation
+        assert lateness_of(place, rank) > 0.8 * INJECTED_S, operation
+        assert place.latest()[0].rank == rank, operation
+        assert place.waiting_s > 0.8 * INJECTED_S, operation
+
+
+def test_a_rank_is_late_only_for_those_who_wait_for_it(
+    mpi: str, compile_for: Compile, profiled: RunProfiled
+) -> None:
+    profile = profiled(mpi, str(compile_for(mpi, "mpicc", "-g late.c")))
+
+    bcast = place_in(profile, "before_bcast", "bcast")
+    assert [part.rank for part in bcast.ranks if part.lateness_s > 0] == [0]
+    gather = place_in(profile, "before_gather", "gather")
+    assert [part.rank for part in gather.ranks if part.waiting_s > 0] == [0]
+
+
+def test_communicators_that_come_and_go_are_told_apart(
+    mpi: str, compile_for: Compile, profiled: RunProfiled
+) -> None:
+    profile = profiled(mpi, str(compile_for(mpi, "mpicc", "-g late.c")))
+
+    pairs = place_in(profile, "in_pairs", "barrier")
+    late = 3 % RANKS[mpi]
+    waiting = {part.rank: part.waiting_s for part in pairs.ranks}
+    assert pairs.calls == 8
+    assert lateness_of(pairs, late) > 0.8 * INJECTED_S
+    assert waiting.pop(late - 1) > max(0.8 * INJECTED_S, *waiting.values(), sum(waiting.values()))
+    assert (profile.calls.incomplete, profile.calls.mismatched) == (0, 0)
+
+
+def test_nonblocking_calls_are_counted_and_not_attributed(
+    mpi: str, compile_for: Compile, profiled: RunProfiled
+) -> None:
+    profile = profiled(mpi, str(compile_for(mpi, "mpicc", "late.c")))
+
+    assert profile.calls.nonblocking == RANKS[mpi]
+
+
+def test_a_full_log_keeps_the_same_calls_on_all_ranks(
+    mpi: str, compile_for: Compile, profiled: RunProfiled
+) -> None:
+    program = compile_for(mpi, "mpicc", "late.c")
+
+    profile = profiled(mpi, str(program), "1000", LANEWISE_PROFILE_CALLS="100")
+
+    assert profile.calls.one_in >= 8
+    assert profile.calls.incomplete == 0
+    ranks = RANKS[mpi]
+    assert 10 * ranks < profile.calls.attributed <= 100 * ranks
+    assert profile.calls.attributed + profile.calls.forgotten == ranks * (8 * 6 + 8 * 2 + 1000)
+
+
+@pytest.mark.parametrize("how", ["-DWITH_HEADER -w -fallow-argument-mismatch", "-DWITH_F08"])
+def test_calls_of_fortran_are_attributed_to_the_program(
+    how: str, mpi: str, compile_for: Compile, profiled: RunProfiled
+) -> None:
+    program = compile_for(mpi, "mpif90", f"-g {how} collectives.F90")
+
+    profile = profiled(mpi, str(program))
+
+    assert {Path(profile.sites[place.site].object).name for place in profile.places} == {"program"}
+    assert profile.calls.attributed > 0
+    assert profile.calls.incomplete == 0
