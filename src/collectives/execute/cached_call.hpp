@@ -29,29 +29,9 @@
 #include "collectives/choose.hpp"
 #include "collectives/execute/call.hpp"
 #include "collectives/execute/communicator_state.hpp"
-#include "collectives/execute/program.hpp"
+#include "collectives/execute/prepared_call.hpp"
 
 namespace lanewise::collectives {
-
-/* What a rank does in a call that is one blocking message for it, as for a leaf of a tree. */
-struct Message {
-    enum class Direction : std::uint8_t { none, send, receive };
-
-    Direction direction = Direction::none;
-    bool in_send_buffer = false; /* else in the receive buffer */
-    int count = 0;
-    int peer = -1;
-    std::int64_t offset_bytes = 0;
-};
-
-/* An executed call that needs nothing but its buffers to be executed again. */
-struct PreparedCall {
-    Message message;
-    std::shared_ptr<const Program> program;
-    std::size_t scratch_bytes = 0;
-    Operands operands; /* the buffers are put in by each call */
-    CommunicatorState *state = nullptr;
-};
 
 /* Who decides what happens to a call: the rules of the tuning file, or the caller. */
 enum class DecidedBy : std::uint8_t { rules, caller };
@@ -169,22 +149,5 @@ CommunicatorState *state_for(Operation operation, MPI_Comm comm);
 /* Handles of these are never freed, so they mean the same for ever. */
 bool is_predefined_type(MPI_Datatype type);
 bool is_predefined_op(MPI_Op op);
-
-/* Executes with any program; an MPI error code, as of the next. */
-int run_program(PreparedCall& call, const void *send, void *receive);
-
-inline int run_prepared(PreparedCall& call, const void *send, void *receive) {
-    const Message& m = call.message;
-    if (m.direction == Message::Direction::none) return run_program(call, send, receive);
-    const Operands& o = call.operands;
-    const int tag = call.state->tags.next();
-    const auto *buffer = static_cast<const std::byte *>(m.in_send_buffer ? send : receive);
-    const std::byte *data = buffer + m.offset_bytes;
-    if (m.direction == Message::Direction::send) {
-        return PMPI_Send(data, m.count, o.type, m.peer, tag, o.comm);
-    }
-    return PMPI_Recv(const_cast<std::byte *>(data), m.count, o.type, m.peer, tag, o.comm,
-                     MPI_STATUS_IGNORE);
-}
 
 }  // namespace lanewise::collectives

@@ -229,10 +229,11 @@ TEST(PointRecord, HoldsNullWhereThereIsNoNumber) {
     measured.point.median_s = std::numeric_limits<double>::quiet_NaN();
     measured.point.low_s = -std::numeric_limits<double>::infinity();
 
-    const auto record = point_record("bcast", measured);
+    const auto record = point_record("bcast", 3, measured);
 
     EXPECT_TRUE(record["median_s"].is_null());
     EXPECT_TRUE(record["low_s"].is_null());
+    EXPECT_EQ(record["launch"], 3);
     EXPECT_FALSE(record.contains("peer"));
     EXPECT_EQ(Json::parse(record.dump()), record);
 }
@@ -243,7 +244,7 @@ TEST(PointRecord, NamesBothPeersOfATriplet) {
     measured.point.second_peer = 6;
     measured.point.reply_bytes = 32;
 
-    const auto record = point_record("triplets", measured);
+    const auto record = point_record("triplets", 1, measured);
 
     EXPECT_EQ(record["peer"], 4);
     EXPECT_EQ(record["second_peer"], 6);
