@@ -79,8 +79,7 @@ Outcome Bench::admit(const lw_measure_options& options) {
     if (!(options.error > 0.0) || !std::isfinite(options.error))
         return refuse("error " + std::to_string(options.error) + " is not above 0",
                       "2.5 % is 0.025");
-    if (options.repetitions_min == 0)
-        return refuse("no repetitions", "ask for at least 1");
+    if (options.repetitions_min == 0) return refuse("no repetitions", "ask for at least 1");
     if (options.repetitions_min > options.repetitions_max) {
         return refuse("minimum of " + std::to_string(options.repetitions_min) +
                           " repetitions is above the maximum of " +
@@ -96,8 +95,9 @@ Outcome Bench::admit(const lw_measure_options& options) {
                       "name a time above 0");
     const bool together = start->needs_global_clock || options.pipeline_length > 1;
     if (timing->one_rank_at_a_time && together)
-        return Failure{LW_ERR_UNSUPPORTED, "individual tasks are acknowledged one by one; "
-                                           "use a barrier start and no pipeline"};
+        return Failure{LW_ERR_UNSUPPORTED,
+                       "individual tasks are acknowledged one by one; "
+                       "use a barrier start and no pipeline"};
     return admit_buffers(options);
 }
 
@@ -160,25 +160,27 @@ Outcome Bench::admit_memory(const Point& point) {
     double worst[2] = {bytes, -room_bytes};
     harness_.maximum(worst);
     const auto gib = [](double b) { return std::to_string(b / (1 << 30)).substr(0, 5) + " GiB"; };
-    return Failure{LW_ERR_LIMIT, point.operation->name + " of " +
-                                     format_size(point.message_bytes) + " bytes needs " +
-                                     gib(worst[0]) + " of memory in a rank where " +
-                                     gib(-worst[1]) + " are free; choose a smaller size"};
+    return Failure{LW_ERR_LIMIT, point.operation->name + " of " + format_size(point.message_bytes) +
+                                     " bytes needs " + gib(worst[0]) +
+                                     " of memory in a rank where " + gib(-worst[1]) +
+                                     " are free; choose a smaller size"};
 }
 
 Outcome Bench::admit_point(const Point& point) {
-    const auto& [operation, root, bytes] = point;
+    const auto& [operation, root, bytes, loop] = point;
     const auto *entry = operation->entry;
     const auto admitted = measure::admit(*operation, harness_.size(), root, bytes);
     if (!admitted) return admitted;
     const bool has_tasks = entry && entry->tasks;
-    if (timing_->one_rank_at_a_time && (!has_tasks || harness_.size() < 2))
+    if (!loop && timing_->one_rank_at_a_time && (!has_tasks || harness_.size() < 2))
         return Failure{LW_ERR_UNSUPPORTED,
-                       operation->name + " is not made of tasks between a root and at least one "
-                                         "other rank; use max, root or global"};
+                       operation->name +
+                           " is not made of tasks between a root and at least one "
+                           "other rank; use max, root or global"};
     if (!entry && !are_plain(options_.buffers))
-        return Failure{LW_ERR_UNSUPPORTED, operation->name + " has buffers of its own; leave "
-                                                             "them plain"};
+        return Failure{LW_ERR_UNSUPPORTED, operation->name +
+                                               " has buffers of its own; leave "
+                                               "them plain"};
     const auto offset_bytes = options_.buffers.offset_bytes;
     if (entry && entry->element == Element::real && offset_bytes % sizeof(float) != 0)
         return Failure{LW_ERR_ARGUMENT, operation->name + " adds floats; buffers " +
@@ -222,12 +224,14 @@ struct Bench::Progress {
     std::size_t index;
     Repetition repetition;
     double estimate_s = 0.0;
+    Measured loops = {}; /* what the repetition does not keep */
 };
 
 Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
                                 const std::function<std::size_t(double)>& count_of) {
-    const auto& [operation, root, bytes] = point;
-    auto running = Running::create(*operation, harness_.comm(), root, bytes, options_.buffers);
+    const auto& [operation, root, bytes, loop] = point;
+    auto running = Running::create(*operation, harness_.comm(), root, bytes, options_.buffers,
+                                   loop ? loop->manner : Manner{});
     const std::string what = operation->name + " of " + format_size(bytes) + " bytes ";
     double worst = static_cast<int>(running ? LW_OK : running.failure().status);
     harness_.maximum({&worst, 1});
@@ -240,6 +244,16 @@ Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
     if (timing_->needs_global_clock || start_->needs_global_clock) refresh_global_clock();
     const auto warm = warm_up(*running, estimate_s);
     if (warm.failed) return failed;
+    if (loop) {
+        const auto probe = run_loop(harness_, *running, Loop{}, {.warm_up = 5, .timed = 20}, 1);
+        if (probe.failed) return failed;
+        const double call_s = probe.most_s.front();
+        const auto calls = loop->calls(bytes, call_s);
+        const double loop_s = call_s * loop->series * (calls.warm_up + calls.timed);
+        auto batch = time_loop(*running, point, calls, count_of(loop_s));
+        if (batch.failed) return failed;
+        return batch;
+    }
     const double repetition_s = warm.execution_s * options_.pipeline_length + warm.eviction_s;
 
     const auto count = count_of(repetition_s);
@@ -252,19 +266,41 @@ Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
     return batch;
 }
 
+// What another tool shows of `count` runs of its loop.
+Batch Bench::time_loop(Running& running, const Point& point, Calls calls, std::size_t count) {
+    const double begin_s = clock_.now_s();
+    auto times = run_loop(harness_, running, *point.loop, calls, count);
+    for (auto *values : {&times.shown_s, &times.least_s, &times.most_s}) {
+        for (auto& value : *values) value = value * running.scale() - running.beside_s();
+    }
+    double elapsed_s = clock_.now_s() - begin_s;
+    harness_.maximum({&elapsed_s, 1});
+    return {.values_s = std::move(times.shown_s),
+            .elapsed_s = elapsed_s,
+            .failed = times.failed,
+            .least_s = std::move(times.least_s),
+            .most_s = std::move(times.most_s),
+            .calls = calls.timed};
+}
+
 Result<Batch> Bench::run_batch(const Point& point, std::size_t count) {
     return take_batch(point, 0.0, [count](double) { return count; });
 }
 
 Outcome Bench::advance(Progress& progress) {
     std::size_t count = 0;
-    const auto batch = take_batch(progress.point, progress.estimate_s, [&](double repetition_s) {
+    const double call_s = progress.point.loop ? 0.0 : progress.estimate_s;
+    const auto batch = take_batch(progress.point, call_s, [&](double repetition_s) {
         if (progress.estimate_s <= 0.0) progress.estimate_s = repetition_s;
         return count = progress.repetition.next_batch(progress.estimate_s);
     });
     if (!batch) return batch.failure();
     progress.repetition.add(batch->values_s, batch->late_count, batch->elapsed_s);
     progress.estimate_s = batch->elapsed_s / static_cast<double>(count);
+    auto& loops = progress.loops;
+    loops.least_s.insert(loops.least_s.end(), batch->least_s.begin(), batch->least_s.end());
+    loops.most_s.insert(loops.most_s.end(), batch->most_s.begin(), batch->most_s.end());
+    loops.calls = batch->calls;
     return Done{};
 }
 
@@ -307,13 +343,15 @@ Result<std::vector<Measured>> Bench::measure(
                 if (!progress.repetition.stopped()) continue;
                 auto& result = measured[progress.index];
                 result = sum_up(progress.repetition);
+                result.least_s = std::move(progress.loops.least_s);
+                result.most_s = std::move(progress.loops.most_s);
+                result.calls = progress.loops.calls;
                 result.point.root = progress.point.root;
                 result.point.message_bytes = progress.point.message_bytes;
                 if (done) done(progress.index, result);
             }
-            std::erase_if(open, [](const Progress& progress) {
-                return progress.repetition.stopped();
-            });
+            std::erase_if(open,
+                          [](const Progress& progress) { return progress.repetition.stopped(); });
         }
     }
     return measured;

@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "measure/clock_sync/global_clock.hpp"
+#include "measure/definitions/definition.hpp"
 #include "measure/harness/harness.hpp"
 #include "measure/harness/operation.hpp"
 #include "measure/repetition.hpp"
@@ -34,8 +35,8 @@ struct Starter {
     /* Returns when it is time; false if this rank came late. */
     std::function<bool()> wait;
     /* After a batch, with what all ranks agree was late. */
-    std::function<void(std::size_t late_count, std::size_t count)> end_batch =
-        [](std::size_t, std::size_t) {};
+    std::function<void(std::size_t late_count, std::size_t count)> end_batch = [](std::size_t,
+                                                                                  std::size_t) {};
 };
 
 /* One file of start/ each. */
@@ -52,7 +53,10 @@ struct Batch {
     std::vector<double> values_s; /* on-time repetitions, in order */
     std::size_t late_count = 0;
     double elapsed_s = 0.0;
-    bool failed = false; /* the operation returned an error on some rank */
+    bool failed = false;         /* the operation returned an error on some rank */
+    std::vector<double> least_s; /* as another tool defines it: the fastest rank's means */
+    std::vector<double> most_s;  /* and the slowest rank's */
+    std::uint32_t calls = 0;     /* of which each value is the mean */
 };
 
 /* Which clock readings make the time of an operation; one file of timing/ each. */
@@ -68,17 +72,21 @@ struct TimingMethod {
 /* The place of a method in this list is its lw_timing. */
 std::span<const TimingMethod *const> timing_methods();
 
-/* One operation at one size. */
+/* One operation at one size, and whose loop measures it: null for isolated repetitions. */
 struct Point {
     const lw_operation *operation = nullptr;
     int root = 0;
     std::uint64_t message_bytes = 0;
+    const Loop *loop = nullptr;
 };
 
 /* A measured point, the same on every rank. */
 struct Measured {
     lw_point point{};
     std::vector<double> values_s;
+    std::vector<double> least_s; /* as in Batch, of all batches */
+    std::vector<double> most_s;
+    std::uint32_t calls = 0;
 };
 Measured sum_up(const Repetition& repetition);
 
@@ -105,9 +113,7 @@ class Bench {
        of their own. All points must have been prepared. Collective. */
     Result<Batch> run_batch(const Point& point, std::size_t count);
     /* `count` executions by the timing method of the options, without warm-up. Collective. */
-    Batch time(Running& running, std::size_t count) {
-        return timing_->run(*this, running, count);
-    }
+    Batch time(Running& running, std::size_t count) { return timing_->run(*this, running, count); }
 
     const Harness& harness() const { return harness_; }
     const Clock& clock() const { return clock_; }
@@ -141,6 +147,7 @@ class Bench {
     /* `count_of` receives how long one repetition of the batch takes. */
     Result<Batch> take_batch(const Point& point, double estimate_s,
                              const std::function<std::size_t(double repetition_s)>& count_of);
+    Batch time_loop(Running& running, const Point& point, Calls calls, std::size_t count);
     Outcome advance(Progress& progress);
 
     lw_measure_options options_;

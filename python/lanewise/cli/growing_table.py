@@ -98,15 +98,9 @@ def collect(event: Event, seen: Seen, records: list[Event]) -> None:
 
 def take_point(event: Event, seen: Seen, stopping: Mapping[str, Any]) -> None:
     """Count a point and print its row, below a heading where a new table begins."""
-    point = point_in(event)
-    seen.count()
-    ranks = "" if point.peer is None else f"{table.ranks_of(point)} "
-    seen.doing = seen.name(f"{point.operation} {ranks}{size_text(point.message_bytes)}")
-    launches = seen.earlier.setdefault(key_of(point), [])
-    launches.append(point)
-    if seen.launch < seen.launches:
+    point = completed_by(event, seen, stopping)
+    if point is None:
         return
-    point = together(launches, stopping)
     rule = str(stopping.get("rule", "median"))
     lines = [table.row(point, rule)]
     if table.group_of(point) != seen.group:
@@ -115,6 +109,17 @@ def take_point(event: Event, seen: Seen, stopping: Mapping[str, Any]) -> None:
         seen.group = table.group_of(point)
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
+
+
+def completed_by(event: Event, seen: Seen, stopping: Mapping[str, Any]) -> Point | None:
+    """Count a point; return it over all launches once the last of them has it."""
+    point = point_in(event)
+    seen.count()
+    ranks = "" if point.peer is None else f"{table.ranks_of(point)} "
+    seen.doing = seen.name(f"{point.operation} {ranks}{size_text(point.message_bytes)}")
+    launches = seen.earlier.setdefault(key_of(point), [])
+    launches.append(point)
+    return together(launches, stopping) if seen.launch == seen.launches else None
 
 
 def take_cost(event: Event, seen: Seen) -> None:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,6 +30,9 @@ from lanewise.launch.native import MEASURE
 from lanewise.launch.plan import ask, plan
 from lanewise.launch.run import Event
 from lanewise.results.launches import key_of
+
+if TYPE_CHECKING:
+    from lanewise.cli.looped_table import LoopedTable
 
 NATIVE = NativeOptions(MEASURE)
 LAUNCHES = 5
@@ -159,11 +162,16 @@ def measure_planned(choice: Choice, job: Job, values: Mapping[str, Any], seen: S
     stopping = {"rule": values["rule"] or "median", "confidence": confidence_of(values)}
     display: Display = "quiet" if values["quiet"] or values["as_json"] else "shown"
     records: list[Event] = []
-    shown = (
-        (lambda event: collect(event, seen, records))
-        if values["as_json"]
-        else (lambda event: take(event, seen, stopping))
-    )
+    looped = looped_table(values, job.ranks, stopping) if values["as_"] else None
+
+    def shown(event: Event) -> None:
+        if values["as_json"]:
+            collect(event, seen, records)
+        elif looped is not None:
+            looped.take(event, seen)
+        else:
+            take(event, seen, stopping)
+
     first = recall(values, seen)
     with progress(seen, shown, display) as on_event:
         for launch in range(first, seen.launches + 1):
@@ -201,6 +209,17 @@ def recall(values: Mapping[str, Any], seen: Seen) -> int:
     if not values["launches"]:
         seen.launches = samples.context.launches
     return min(samples.launches, seen.launches)
+
+
+def looped_table(
+    values: Mapping[str, Any], ranks: int, stopping: Mapping[str, Any]
+) -> LoopedTable:
+    """Return the table of another tool, whose loop the ranks run."""
+    from lanewise.cli.looped_table import LoopedTable
+    from lanewise.suite.printed_as import Layout
+
+    window = int(values["window"] or 0)
+    return LoopedTable(Layout(values["as_"], ranks, window), stopping)
 
 
 def kept(seen: Seen, values: Mapping[str, Any]) -> str:

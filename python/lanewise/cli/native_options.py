@@ -11,6 +11,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
@@ -80,8 +81,9 @@ class NativeOptions:
 
 
 def parameter_name(described: OptionDescription) -> str:
-    """Return the name of the parameter that gets an option's value, such as time_limit."""
-    return described.name.replace("-", "_")
+    """Return the name of the parameter that gets an option's value, such as time_limit or as_."""
+    name = described.name.replace("-", "_")
+    return f"{name}_" if iskeyword(name) else name
 
 
 def help_of(described: OptionDescription) -> str:

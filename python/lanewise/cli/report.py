@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lanewise.cli.numbers import counted
 from lanewise.errors import RequestError
 from lanewise.files.whole import write_whole
+
+if TYPE_CHECKING:
+    from lanewise.results.read import Samples
 
 FORMATS = ("html", "text", "csv", "parquet", "json")
 SUFFIXES = {".html": "html", ".txt": "text", ".csv": "csv", ".parquet": "parquet", ".json": "json"}
@@ -50,9 +53,8 @@ Definition = Annotated[
     str,
     typer.Option(
         "--as",
-        "--definition",
-        metavar="imb|osu",
-        help="Print the numbers as the Intel MPI or the OSU benchmarks define them, as text.",
+        metavar="imb|netpipe|osu",
+        help="Print what measure --as kept as that tool prints it, and how it differs, as text.",
     ),
 ]
 
@@ -128,12 +130,28 @@ def text_of(files: Sequence[Path], definition: str) -> str:
     loaded = [load(path) for path in files]
     if not definition:
         return "\n\n".join("\n".join(samples_text.text_of(samples)) for samples in loaded) + "\n"
-    from lanewise.suite import parity
+    return "".join(f"{line}\n" for samples in loaded for line in looped_text(samples, definition))
 
-    known = next((one for one in parity.DEFINITIONS if one == definition), None)
-    if known is None:
-        raise RequestError(f"no definition '{definition}'; use {' or '.join(parity.DEFINITIONS)}")
-    return "".join(f"{line}\n" for samples in loaded for line in parity.rows_of(samples, known))
+
+def looped_text(samples: Samples, definition: str) -> Iterator[str]:
+    """Yield the tables of another tool, of points that were measured with its loop."""
+    from lanewise.suite.parity import DEFINITIONS
+    from lanewise.suite.printed_as import Layout, tables
+
+    if definition not in DEFINITIONS:
+        raise RequestError(f"no definition '{definition}'; use {' or '.join(DEFINITIONS)}")
+    isolated = {(one.operation, one.message_bytes): one for one in samples.points}
+    pairs = [
+        (isolated[one.operation, one.message_bytes], one)
+        for one in samples.looped
+        if one.definition == definition and (one.operation, one.message_bytes) in isolated
+    ]
+    if not pairs:
+        raise RequestError(
+            f"{samples.path} has nothing measured as {definition} does; isolated repetitions do "
+            f"not become its numbers, so measure with --as {definition} -o FILE"
+        )
+    yield from tables(Layout(definition, samples.context.ranks, samples.context.window), pairs)
 
 
 def write_text(text: str, output: str) -> None:

@@ -31,8 +31,8 @@ PROCESSES = re.compile(r"#?\s*#processes\s*=\s*(\d{1,9})")
 HEADING = re.compile(r"\s*(#bytes\s+)?#repetitions\b")
 TIMES = {"t[usec]": "mean_s", "t_avg[usec]": "mean_s", "t_min[usec]": "min_s",
          "t_max[usec]": "max_s"}  # fmt: skip
-# How their sizes relate to the blocks is not documented.
-LEFT_OUT = ("Reduce_scatter_block",)
+# The first version whose Reduce_scatter counts one rank's block; before, it was the whole vector.
+BLOCKS_SINCE = 2019
 
 
 def detect(head: str) -> bool:
@@ -64,12 +64,25 @@ def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
 
 def parity_of(output: Output, name: str) -> Parity | None:
     """Return what a benchmark is here, None with a note where it is nothing."""
-    parity = None if name in LEFT_OUT else parity_for(SUITE, name)
+    parity = parity_for(SUITE, name)
     if parity is None:
         output.note(f"{name} is left out: no operation of Lanewise is known to be the same")
-    else:
+    elif parity.differs:
         output.note(f"{parity.operation} here: {parity.differs}")
     return parity
+
+
+def counts_whole_vector(output: Output, parity: Parity) -> bool:
+    """Tell whether a size is that of the vector of all ranks, as it was in old versions."""
+    if parity.operation != "reduce_scatter":
+        return False
+    if not output.version:
+        output.note(
+            "sizes of Reduce_scatter are taken to be one rank's block, as IMB counts since 2019; "
+            "the file does not name its version"
+        )
+        return False
+    return float(re.match(r"\d+(\.\d+)?", output.version)[0]) < BLOCKS_SINCE  # type: ignore[index]
 
 
 def add_row(output: Output, parity: Parity, processes: int, columns: list[str], line: Line) -> None:
@@ -81,7 +94,10 @@ def add_row(output: Output, parity: Parity, processes: int, columns: list[str], 
             "let the tool write the file again",
         )
     printed_bytes = whole_in(line, 0, "#bytes") if columns[0] == "#bytes" else 0
-    size = size_here(output, parity.operation, printed_bytes, processes)
+    size = size_here(
+        output, parity.operation, printed_bytes, processes,
+        whole_vector=counts_whole_vector(output, parity),
+    )  # fmt: skip
     if size is None:
         return
     values: dict[str, Any] = {

@@ -162,7 +162,7 @@ def record_line(record: Context | Point | End) -> str:
     values: dict[str, Any] = {"record": name, **frame}
     for item in fields(record):
         value = getattr(record, item.name)
-        if value is None or (item.name == "imported" and not value):
+        if value is None or (item.name in ("imported", "definition") and not value):
             continue
         values[item.name] = None if isinstance(value, float) and math.isnan(value) else value
     return json.dumps(values, ensure_ascii=False)

@@ -29,7 +29,7 @@ def written(path: Path, text: str | bytes) -> Path:
         ("osu-7.4-latency.txt", ("OSU 7.4", 2), ("pingpong", 8), 4.12e-6),
         ("osu-7.4-bw.txt", ("OSU 7.4", 2), ("streaming", 1000), 2e-6),
         ("osu-5.9-bcast-full.txt", ("OSU 5.9", 0), ("bcast", 1), 1.25e-6),
-        ("imb-2021.txt", ("IMB 2021.7", 4), ("reduce_scatter", 16), 1.6e-6),
+        ("imb-2021.txt", ("IMB 2021.7", 4), ("reduce_scatter", 4), 0.6e-6),
         ("netpipe-3.7.2.out", ("NetPIPE", 2), ("pingpong", 1), 8 / 2**20 / 20.349762),
         ("netpipe-3.7.2.txt", ("NetPIPE", 2), ("pingpong", 1), 8 / 2**20 / 20.35),
         ("nccl-all-gather.txt", ("nccl-tests", 2), ("allgather", 512), 10e-6),

@@ -27,27 +27,15 @@ from lanewise.imports.printed import (
     whole_in,
 )
 from lanewise.suite.parity import Parity
+from lanewise.suite.printed_as import OSU_TITLES
 
 NAME = "OSU"
 TITLE = re.compile(r"#\s*OSU MPI\S* (.+?) Test\s+v(\d[\w.]*)")
-COLLECTIVES = {
-    "Broadcast": "bcast",
-    "All-to-All Personalized Exchange": "alltoall",
-    "All-to-Allv Personalized Exchange": "alltoallv",
-    "All-to-Allw Personalized Exchange": "alltoallw",
-    **{
-        name: name.lower()
-        for name in (
-            "Allgather", "Allgatherv", "Allreduce", "Barrier", "Gather", "Gatherv", "Reduce",
-            "Reduce_scatter", "Scatter", "Scatterv",
-        )
-    },
-}  # fmt: skip
+# Those of which a table is read.
 BENCHMARKS = {
-    "Latency": "osu_latency",
-    "Bandwidth": "osu_bw",
-    "Bi-Directional Bandwidth": "osu_bibw",
-    **{f"{title} Latency": f"osu_{name}" for title, name in COLLECTIVES.items()},
+    title.removeprefix("MPI "): name
+    for name, title in OSU_TITLES.items()
+    if title.startswith("MPI ") and not name.startswith(("osu_i", "osu_mbw", "osu_neighbor"))
 }
 # What the two point-to-point programs run on; collectives run on any number.
 RANKS = {"osu_latency": 2, "osu_bw": 2, "osu_bibw": 2}
@@ -99,7 +87,8 @@ def table_of(output: Output, title: str, ranks: int) -> Table | None:
     if parity is None:
         output.note(f"'{title}' is left out: no operation of Lanewise is known to be the same")
         return None
-    output.note(f"{parity.operation} here: {parity.differs}")
+    if parity.differs:
+        output.note(f"{parity.operation} here: {parity.differs}")
     return Table(parity, RANKS.get(name, ranks), [])
 
 
@@ -120,7 +109,9 @@ def add_row(output: Output, table: Table, line: Line) -> None:
         )
     has_size = table.columns[0] == "Size"
     printed_bytes = whole_in(line, 0, "Size") if has_size else 0
-    message_bytes = size_here(output, operation, printed_bytes, table.ranks)
+    message_bytes = size_here(
+        output, operation, printed_bytes, table.ranks, whole_vector=table.parity.whole_vector
+    )
     if message_bytes is None:
         return
     values: dict[str, Any] = {}

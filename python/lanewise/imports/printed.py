@@ -14,8 +14,6 @@ MESSAGE_BYTES_MAX = 2**63 - 1
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = re.compile(r"\d{1,19}", re.ASCII)
 US = 1e-6
-# Where one rank's block is counted here and the vector of all ranks there.
-BY_BLOCK = ("reduce_scatter",)
 FLOAT_BYTES = 4
 
 
@@ -148,9 +146,11 @@ def block_of(whole_bytes: int, ranks: int, element_bytes: int) -> int | None:
     return whole_bytes // ranks
 
 
-def size_here(output: Output, operation: str, printed_bytes: int, ranks: int) -> int | None:
+def size_here(
+    output: Output, operation: str, printed_bytes: int, ranks: int, *, whole_vector: bool
+) -> int | None:
     """Return the message size by our definition, None with a note where there is none."""
-    if operation not in BY_BLOCK:
+    if not whole_vector:
         return printed_bytes
     if ranks == 0:
         output.note(

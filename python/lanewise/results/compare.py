@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scipy import stats
 
@@ -26,6 +26,7 @@ from lanewise.results.read import Samples
 from lanewise.results.records import Point
 
 SIZES_MIN = 6
+DEFINED = "IMB, NetPIPE and OSU"
 
 Key = tuple[str, int, int, int, int, int, int]
 
@@ -85,6 +86,7 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
     """
     if not 0 < confidence < 1:
         raise RequestError(f"confidence {confidence:g} is not between 0 and 1; try 0.95")
+    first, second = by_definition_of(second, first), by_definition_of(first, second)
     ranks = (first.context.ranks, second.context.ranks)
     left, right = by_key(first, ranks[0] or ranks[1]), by_key(second, ranks[1] or ranks[0])
     common = [key for key in left if key in right]
@@ -100,8 +102,36 @@ def compare(first: Samples, second: Samples, confidence: float = 0.95) -> Compar
         only_first=len(left) - len(common),
         only_second=len(right) - len(common),
         numbers=(number_of(first, left, common), number_of(second, right, common)),
-        notes=[*notes_of("A", first, ranks), *notes_of("B", second, ranks), *launch_notes(ratios)],
+        notes=[
+            *notes_of("A", first, ranks),
+            *notes_of("B", second, ranks),
+            *notes_of_definitions(first, second),
+            *launch_notes(ratios),
+        ],
     )
+
+
+def by_definition_of(other: Samples, samples: Samples) -> Samples:
+    """Return `samples` with the points that were measured with the loop of the other's tool.
+
+    Without such points they are what they were.
+    """
+    tool = other.context.tool.lower()
+    looped = [one for one in samples.looped if tool.startswith(one.definition)]
+    return replace(samples, points=looped) if looped else samples
+
+
+def notes_of_definitions(first: Samples, second: Samples) -> list[str]:
+    """Return a note where one side is a loop of a tool and the other isolated repetitions."""
+    sides = {"A": first, "B": second}
+    return [
+        f"{mine}: isolated repetitions, {other}: the mean of a loop; "
+        f"lanewise measure --as measures the loop of {DEFINED}"
+        for mine, other in (("A", "B"), ("B", "A"))
+        if not sides[mine].context.tool
+        and sides[other].context.tool
+        and not any(point.definition for point in sides[mine].points)
+    ]
 
 
 def number_of(samples: Samples, points: dict[Key, Point], common: Sequence[Key]) -> str:

@@ -52,7 +52,7 @@ def medians_of(point: Point) -> tuple[float, ...]:
 def key_of(point: Point) -> tuple[Any, ...]:
     """Return what a point is of, in any launch."""
     ranks = (point.root, point.peer, point.second_peer)
-    return point.operation, ranks, point.message_bytes, point.reply_bytes
+    return point.operation, ranks, point.message_bytes, point.reply_bytes, point.definition
 
 
 def together(group: Sequence[Point], stopping: Mapping[str, Any]) -> Point:
@@ -76,6 +76,9 @@ def together(group: Sequence[Point], stopping: Mapping[str, Any]) -> Point:
         "high_s": high_s,
         "samples_s": tuple(value for point in launches for value in point.samples_s),
     }
+    for name in ("min_s", "max_s"):
+        if getattr(last, name) is not None:
+            values[name] = launch_interval([getattr(point, name) for point in launches])[0]
     for name in ("repetitions", "late_count", "outlier_count", "batches", "elapsed_s"):
         values[name] = sum(getattr(point, name) for point in launches)
     return PointOverLaunches(**values, launch_medians_s=times)

@@ -35,11 +35,14 @@ class Samples:
     """One result file: `end` is None where the run was interrupted.
 
     `points` are over all launches, `launch_points` those of each launch as they stand in the file.
+    `looped` are points that were measured with the loop of another tool (`measure --as`), over all
+    launches; `points` has none of them.
     """
 
     path: Path
     context: Context
     points: list[Point] = field(default_factory=list)
+    looped: list[Point] = field(default_factory=list)
     launch_points: list[Point] = field(default_factory=list)
     clock_checks: list[ClockCheck] = field(default_factory=list)
     polling: list[Polling] = field(default_factory=list)
@@ -70,8 +73,10 @@ def load(path: str | Path) -> Samples:
     samples = Samples(path=path, context=context_of(path, lines[0]))
     for number, line in enumerate(lines[1:], start=2):
         add_line(samples, number, line)
-    samples.points = over_launches(samples.launch_points, samples.context.stopping)
-    samples.points.sort(key=lambda point: place_of(point, samples.context.arguments))
+    for point in over_launches(samples.launch_points, samples.context.stopping):
+        (samples.looped if point.definition else samples.points).append(point)
+    for points in (samples.points, samples.looped):
+        points.sort(key=lambda point: place_of(point, samples.context.arguments))
     if unfinished:
         samples.warnings.append(
             f"{path}:{len(lines) + 1}: the last line is cut off; read up to line {len(lines)}"

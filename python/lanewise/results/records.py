@@ -44,6 +44,7 @@ class Context:
     reply: str = "same"
     order: str = "parallel"
     window: int = 160
+    definition: str = ""
     buffers: dict[str, Any] = field(default_factory=lambda: dict(PLAIN_BUFFERS))
     seed: int = 0
     launches: int = 1
@@ -71,7 +72,8 @@ class Point:
 
     `low_s` and `high_s` are NaN where there were too few repetitions for an interval.
     `samples_s` holds every repetition, in the order measured; it is empty, and the median NaN,
-    where another tool printed a mean.
+    where another tool printed a mean.  `definition` is whose loop was measured, and a sample then
+    the mean of `calls` calls; it is empty for isolated repetitions.
     """
 
     operation: str
@@ -94,6 +96,8 @@ class Point:
     min_s: float | None = None
     max_s: float | None = None
     launch: int = 1
+    definition: str = ""
+    calls: int | None = None
 
     @property
     def launch_count(self) -> int:

@@ -1,26 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parity: for each benchmark of IMB and OSU our operation of the same pattern and where we differ.
+"""Parity: for each benchmark of IMB, NetPIPE and OSU our operation of the same pattern.
 
-The definitions are those of the guide of the Intel MPI Benchmarks 2021 and of the README of the
-OSU micro-benchmarks 7.  Both average over a loop of repetitions on each rank and show the mean over
-ranks or the slowest rank's mean; a sample of ours is the slowest rank of one isolated repetition
-(with --pipeline N: of N).  `lanewise report --format text --as` applies
-their formula to our samples.
+The patterns are those of the guide of the Intel MPI Benchmarks 2021, of the manual of NetPIPE 3.7
+and of the README of the OSU micro-benchmarks 7.4.  `lanewise measure --as` runs the loops of these
+tools, which src/measure/definitions holds; here is what they print of them.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
-from lanewise.results.read import Samples
-from lanewise.results.records import Point
-from lanewise.results.table import line
-
-Definition = Literal["imb", "osu"]
-DEFINITIONS: tuple[Definition, ...] = ("imb", "osu")
+DEFINITIONS = ("imb", "netpipe", "osu")
 
 
 @dataclass(frozen=True)
@@ -34,17 +25,25 @@ class Formula:
 
 @dataclass(frozen=True)
 class Parity:
-    """One benchmark; `operation` is empty where we have none, and `differs` says why."""
+    """One benchmark; `operation` is empty where we have none, and `differs` says why.
+
+    `whole_vector`: its sizes count the vector of all ranks, of which ours count one rank's block.
+    `looped`: `measure --as` runs its loop.
+    """
 
     suite: str
     benchmark: str
     operation: str
     formula: Formula = Formula()
     differs: str = ""
+    whole_vector: bool = False
+    looped: bool = True
+
+    def printed_bytes(self, message_bytes: int, ranks: int) -> int:
+        """Return the size that the benchmark prints for a message size of ours."""
+        return message_bytes * ranks if self.whole_vector else message_bytes
 
 
-_ISOLATED = "isolated repetitions, slowest rank; there the mean of a loop"
-_RECEIVES = "one receive buffer per message; there one for all, which MPI forbids"
 _COLLECTIVES = (
     "Bcast", "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Allgather",
     "Allgatherv", "Gather", "Gatherv", "Scatter", "Scatterv", "Alltoall", "Alltoallv", "Barrier",
@@ -57,31 +56,31 @@ _SWAPS = "as many swaps as the message has integers"
 
 
 def _imb() -> Iterator[Parity]:
-    yield Parity("IMB-MPI1", "PingPong", "pingpong", Formula(moved=1), _ISOLATED)
-    yield Parity("IMB-MPI1", "PingPing", "pingping", Formula(moved=1), _ISOLATED)
-    yield Parity("IMB-MPI1", "Sendrecv", "sendrecv", Formula(moved=2), _ISOLATED)
-    yield Parity("IMB-MPI1", "Exchange", "exchange", Formula(moved=4), _ISOLATED)
-    yield Parity("IMB-MPI1", "Uniband", "streaming", Formula(moved=1, messages=True), _RECEIVES)
-    yield Parity("IMB-MPI1", "Biband", "bidirectional", Formula(moved=2, messages=True), _RECEIVES)
+    yield Parity("IMB-MPI1", "PingPong", "pingpong", Formula(moved=1))
+    yield Parity("IMB-MPI1", "PingPing", "pingping", Formula(moved=1))
+    yield Parity("IMB-MPI1", "Sendrecv", "sendrecv", Formula(moved=2))
+    yield Parity("IMB-MPI1", "Exchange", "exchange", Formula(moved=4))
+    yield Parity("IMB-MPI1", "Uniband", "streaming", Formula(moved=1, messages=True))
+    yield Parity("IMB-MPI1", "Biband", "bidirectional", Formula(moved=2, messages=True))
     for name in _COLLECTIVES:
-        yield Parity("IMB-MPI1", name, name.lower(), Formula(), _ISOLATED)
+        yield Parity("IMB-MPI1", name, name.lower(), Formula())
     for theirs, ours in {"PingPong": "pingpong", "PingPing": "pingping"}.items():
-        yield Parity("IMB-MPI1", f"{theirs}SpecificSource", ours, Formula(moved=1), _ISOLATED)
-        yield Parity("IMB-MPI1", f"{theirs}AnySource", f"{ours}_any_source", Formula(moved=1),
-                     _ISOLATED)  # fmt: skip
+        yield Parity("IMB-MPI1", f"{theirs}SpecificSource", ours, Formula(moved=1))
+        yield Parity("IMB-MPI1", f"{theirs}AnySource", f"{ours}_any_source", Formula(moved=1))
     yield Parity("IMB-MPI1", "Reduce_local", "", differs="moves nothing between ranks")
     for name in _COLLECTIVES:
         if name == _NOT_IN_IMB:
             continue
         form = f"I{name.lower()}"
-        yield Parity("IMB-NBC", f"{form}_pure", form.lower(), Formula(), _ISOLATED)
+        yield Parity("IMB-NBC", f"{form}_pure", form.lower(), Formula())
         yield Parity(
             "IMB-NBC", form, f"overlapped_{form.lower()}", Formula(),
             "the time added to the work, which is calibrated for each batch; there once",
+            looped=False,
         )  # fmt: skip
     yield from _imb_one_sided()
-    yield Parity("IMB-P2P", "PingPong", "pingpong", Formula(moved=1), _ISOLATED)
-    yield Parity("IMB-P2P", "PingPing", "pingping", Formula(moved=1), _ISOLATED)
+    yield Parity("IMB-P2P", "PingPong", "pingpong", Formula(moved=1))
+    yield Parity("IMB-P2P", "PingPing", "pingping", Formula(moved=1))
     yield Parity("IMB-P2P", "Unirandom", "unirandom_rate", Formula(moved=1, messages=True),
                  _PAIRED)  # fmt: skip
     yield Parity("IMB-P2P", "Birandom", "birandom_rate", Formula(moved=1, messages=True),
@@ -90,25 +89,22 @@ def _imb() -> Iterator[Parity]:
                  "all pairs, not random ones")  # fmt: skip
     yield Parity("IMB-P2P", "Stencil2D", "grid_alltoall", Formula(moved=4), "a collective call")
     yield Parity("IMB-P2P", "Stencil3D", "grid3_alltoall", Formula(moved=6), "a collective call")
-    yield Parity("IMB-P2P", "Sendrecv_Replace", "sendrecv_replace", Formula(moved=2), _ISOLATED)
+    yield Parity("IMB-P2P", "Sendrecv_Replace", "sendrecv_replace", Formula(moved=2))
 
 
 def _imb_one_sided() -> Iterator[Parity]:
     for ours, theirs in {"put": "Unidir_put", "get": "Unidir_get"}.items():
-        yield Parity("IMB-RMA", theirs, f"{ours}_flush", Formula(moved=1), _ISOLATED)
+        yield Parity("IMB-RMA", theirs, f"{ours}_flush", Formula(moved=1))
     for what in ("put", "get"):
-        yield Parity("IMB-RMA", f"Bidir_{what}", f"bidirectional_{what}", Formula(moved=2),
-                     _ISOLATED)  # fmt: skip
-        yield Parity("IMB-RMA", f"Exchange_{what}", f"exchange_{what}", Formula(moved=2),
-                     _ISOLATED)  # fmt: skip
+        yield Parity("IMB-RMA", f"Bidir_{what}", f"bidirectional_{what}", Formula(moved=2))
+        yield Parity("IMB-RMA", f"Exchange_{what}", f"exchange_{what}", Formula(moved=2))
         for who in ("One", "All"):
-            yield Parity("IMB-RMA", f"{who}_{what}_all", f"{who.lower()}_{what}_all", Formula(),
-                         _ISOLATED)  # fmt: skip
+            yield Parity("IMB-RMA", f"{who}_{what}_all", f"{who.lower()}_{what}_all", Formula())
     yield Parity("IMB-RMA", "Get_local", "get_flush", Formula(moved=1), _COMPLETE)
     yield Parity("IMB-RMA", "Get_all_local", "one_get_all", Formula(), _COMPLETE)
     for name in ("Put_local", "Put_all_local"):
         yield Parity("IMB-RMA", name, "", differs="local completion does not mean arrival")
-    yield Parity("IMB-RMA", "Accumulate", "accumulate_flush", Formula(moved=1), _ISOLATED)
+    yield Parity("IMB-RMA", "Accumulate", "accumulate_flush", Formula(moved=1))
     yield Parity("IMB-RMA", "Fetch_and_op", "fetch_op_flush", Formula(), "sums floats")
     yield Parity("IMB-RMA", "Get_accumulate", "fetch_op_flush", Formula(), "sums floats")
     yield Parity("IMB-RMA", "Compare_and_swap", "compare_swap_flush", Formula(), _SWAPS)
@@ -117,37 +113,39 @@ def _imb_one_sided() -> Iterator[Parity]:
 
 
 def _osu() -> Iterator[Parity]:
-    yield Parity("OSU", "osu_latency", "pingpong", Formula(), _ISOLATED)
+    yield Parity("OSU", "osu_latency", "pingpong", Formula())
     yield Parity("OSU", "osu_latency_mt", "thread_pairs", Formula(), "two threads on both sides")
     yield Parity("OSU", "osu_latency_mp", "", differs="not covered: needs fork()")
-    yield Parity("OSU", "osu_latency_persistent", "persistent_sendrecv", Formula(), "a ring")
-    yield Parity("OSU", "osu_put_bw", "put_streaming", Formula(moved=1), _ISOLATED)
-    yield Parity("OSU", "osu_get_bw", "get_streaming", Formula(moved=1), _ISOLATED)
-    yield Parity("OSU", "osu_put_bibw", "put_streaming_both", Formula(moved=2), _ISOLATED)
-    yield Parity("OSU", "osu_bw", "streaming", Formula(moved=1), _RECEIVES)
-    yield Parity("OSU", "osu_bibw", "bidirectional", Formula(moved=2), _RECEIVES)
-    yield Parity("OSU", "osu_mbw_mr", "pairs_rate", Formula(moved=1, messages=True), _RECEIVES)
-    yield Parity("OSU", "osu_multi_lat", "pairs", Formula(0.5), "all pairs in disjoint rounds")
+    yield Parity("OSU", "osu_latency_persistent", "persistent_sendrecv", Formula(), "a ring",
+                 looped=False)  # fmt: skip
+    yield Parity("OSU", "osu_put_bw", "put_streaming", Formula(moved=1))
+    yield Parity("OSU", "osu_get_bw", "get_streaming", Formula(moved=1))
+    yield Parity("OSU", "osu_put_bibw", "put_streaming_both", Formula(moved=2))
+    yield Parity("OSU", "osu_bw", "streaming", Formula(moved=1))
+    yield Parity("OSU", "osu_bibw", "bidirectional", Formula(moved=2))
+    yield Parity("OSU", "osu_mbw_mr", "pairs_rate", Formula(moved=1, messages=True))
+    yield Parity("OSU", "osu_multi_lat", "pairs", Formula(0.5), "all pairs in disjoint rounds",
+                 looped=False)  # fmt: skip
     for ours, theirs in {"put": "put", "get": "get", "accumulate": "acc",
                          "fetch_op": "get_acc"}.items():  # fmt: skip
-        yield Parity("OSU", f"osu_{theirs}_latency", f"{ours}_flush", Formula(), _ISOLATED)
+        yield Parity("OSU", f"osu_{theirs}_latency", f"{ours}_flush", Formula())
     yield Parity(
         "OSU", "osu_fop_latency", "fetch_op_flush", Formula(), "floats; there 8-byte integers"
     )
     yield Parity("OSU", "osu_cas_latency", "compare_swap_flush", Formula(), _SWAPS)
     for name in map(str.lower, (*_COLLECTIVES, "Alltoallw")):
         yield Parity("OSU", f"osu_{name}", name, Formula(),
-                     "the slowest rank of each repetition; there the mean over ranks")  # fmt: skip
-        yield Parity("OSU", f"osu_i{name}", f"i{name}", Formula(), "overlap by overlapped_*")
+                     whole_vector=name.startswith("reduce_scatter"))  # fmt: skip
+        yield Parity("OSU", f"osu_i{name}", f"i{name}", Formula(), "overlap by overlapped_*",
+                     whole_vector=name.startswith("reduce_scatter"))  # fmt: skip
         if name != _NOT_IN_IMB.lower():
             yield Parity("OSU", f"osu_{name}_persistent", f"persistent_{name}", Formula(),
-                         _ISOLATED)  # fmt: skip
+                         whole_vector=name.startswith("reduce_scatter"))  # fmt: skip
     for name in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"):
-        yield Parity("OSU", f"osu_neighbor_{name}", f"grid_{name}", Formula(), _ISOLATED)
-        yield Parity("OSU", f"osu_ineighbor_{name}", f"igrid_{name}", Formula(), _ISOLATED)
-    yield Parity("OSU", "osu_bw_persistent", "persistent_streaming", Formula(moved=1), _RECEIVES)
-    yield Parity("OSU", "osu_bibw_persistent", "persistent_bidirectional", Formula(moved=2),
-                 _RECEIVES)  # fmt: skip
+        yield Parity("OSU", f"osu_neighbor_{name}", f"grid_{name}", Formula())
+        yield Parity("OSU", f"osu_ineighbor_{name}", f"igrid_{name}", Formula())
+    yield Parity("OSU", "osu_bw_persistent", "persistent_streaming", Formula(moved=1))
+    yield Parity("OSU", "osu_bibw_persistent", "persistent_bidirectional", Formula(moved=2))
     for name in ("fan_in", "fan_out"):
         yield Parity("OSU", f"osu_bw_{name}", f"{name}_rate", Formula(moved=1, messages=True),
                      "the window is divided among the peers")  # fmt: skip
@@ -155,52 +153,25 @@ def _osu() -> Iterator[Parity]:
     yield Parity("OSU", "osu_init", "", differs="not covered here: suite reports the startup time")
 
 
-PARITIES: tuple[Parity, ...] = (*_imb(), *_osu())
+PARITIES: tuple[Parity, ...] = (
+    *_imb(),
+    Parity("NetPIPE", "NPmpi", "pingpong", Formula(moved=1)),
+    *_osu(),
+)
 
 
-def parity_of(definition: Definition, operation: str) -> Parity | None:
-    """Return the first benchmark of a suite that has this operation's pattern."""
+def parity_of(definition: str, operation: str) -> Parity | None:
+    """Return the first benchmark of a suite whose loop runs this operation."""
     return next(
         (
             one
             for one in PARITIES
-            if one.operation == operation and one.suite.lower().startswith(definition)
+            if one.operation == operation
+            and one.looped
+            and one.suite.lower().startswith(definition)
         ),
         None,
     )
-
-
-def rows_of(samples: Samples, definition: Definition) -> Iterator[str]:
-    """Yield tables of a file by the formula of IMB or OSU: means, MB of 10^6 bytes."""
-    names = list(dict.fromkeys(point.operation for point in samples.points))
-    for name in names:
-        found = parity_of(definition, name)
-        if found is None:
-            yield f"# {name}: {definition.upper()} has no such benchmark"
-            continue
-        yield f"# {found.suite} {found.benchmark} ({found.differs})"
-        yield line("# Size", headings(found.formula))
-        points = [point for point in samples.points if point.operation == name]
-        for point in points:
-            yield line(str(point.message_bytes), columns(found.formula, point))
-
-
-def headings(formula: Formula) -> Sequence[str]:
-    """Return the headings that a formula has columns for."""
-    rate = ["MB/s"] if formula.moved else []
-    return ["t_avg(us)", *rate, *(["Msg/s"] if formula.messages else [])]
-
-
-def columns(formula: Formula, point: Point) -> Sequence[str]:
-    """Return the numbers of a point by a formula."""
-    seconds = formula.time_over_sample * point.mean_s
-    rate = formula.moved * point.message_bytes / seconds / 1e6 if seconds > 0 else math.nan
-    found = [f"{seconds * 1e6:.2f}"]
-    if formula.moved:
-        found.append(f"{rate:.2f}")
-    if formula.messages:
-        found.append(f"{1 / seconds:.0f}" if seconds > 0 else "-")
-    return found
 
 
 def number_text(formula: Formula) -> str:
@@ -216,11 +187,14 @@ def number_text(formula: Formula) -> str:
 def markdown() -> str:
     """Return the table of the guide."""
     lines = [
-        "| suite | benchmark | here | their number | where we differ |", "|---|---|---|---|---|",
+        "| suite | benchmark | here | their number | `--as` | where we differ |",
+        "|---|---|---|---|---|---|",
     ]  # fmt: skip
     for one in PARITIES:
         operation, number = (
             (f"`{one.operation}`", number_text(one.formula)) if one.operation else ("-", "-")
         )
-        lines.append(f"| {one.suite} | {one.benchmark} | {operation} | {number} | {one.differs} |")
+        looped = "yes" if one.operation and one.looped else "-"
+        cells = (one.suite, one.benchmark, operation, number, looped, one.differs)
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

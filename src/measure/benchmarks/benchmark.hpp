@@ -28,7 +28,9 @@ constexpr BufferShape all_ranks(Blocks send, Blocks receive) {
 }
 
 /* The rank that the root's partner of a two-rank benchmark is. */
-inline int partner(const Exchange& e) { return (e.root + 1) % e.size; }
+inline int partner(const Exchange& e) {
+    return (e.root + 1) % e.size;
+}
 
 /* Whether a receiver names the rank that it receives from. */
 enum class Source { named, any };
@@ -67,13 +69,17 @@ struct Requests {
     }
 };
 
+/* Where message `index` of a window arrives. */
+inline std::byte *arrival(const Exchange& e, std::size_t index) {
+    return slot(e.receive, e, e.one_place ? 0 : static_cast<int>(index));
+}
+
 /* Begins to receive `count` messages from `peer`, as many places further on as `next` says. */
 inline int post_receives(Exchange& e, Requests& requests, int peer, int tag, int count,
                          std::size_t& next) {
     for (int i = 0; i < count; ++i) {
-        auto *place = slot(e.receive, e, static_cast<int>(next));
-        const int code =
-            MPI_Irecv(place, e.count, e.type, peer, tag, e.comm, requests.at(next++));
+        auto *place = arrival(e, next);
+        const int code = MPI_Irecv(place, e.count, e.type, peer, tag, e.comm, requests.at(next++));
         if (code != MPI_SUCCESS) return code;
     }
     return MPI_SUCCESS;
@@ -83,15 +89,16 @@ inline int post_receives(Exchange& e, Requests& requests, int peer, int tag, int
 inline int post_sends(Exchange& e, Requests& requests, int peer, int tag, int count,
                       std::size_t& next) {
     for (int i = 0; i < count; ++i) {
-        const int code =
-            MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm, requests.at(next++));
+        const int code = MPI_Isend(e.send, e.count, e.type, peer, tag, e.comm, requests.at(next++));
         if (code != MPI_SUCCESS) return code;
     }
     return MPI_SUCCESS;
 }
 
 /* The share of one peer in a window that is divided among all others: at least one message. */
-inline int share_of_window(const Exchange& e) { return std::max(1, e.window / (e.size - 1)); }
+inline int share_of_window(const Exchange& e) {
+    return std::max(1, e.window / (e.size - 1));
+}
 
 /* Confirms to `peer` that its window has arrived; waits for that confirmation. */
 inline int answer(const Exchange& e, int peer, int tag) {

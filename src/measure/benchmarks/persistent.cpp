@@ -52,8 +52,8 @@ int make_ring(Exchange& e) {
 
 int init_receives(Exchange& e, int peer, MPI_Request *requests) {
     for (int i = 0; i < e.window; ++i) {
-        const int code =
-            MPI_Recv_init(slot(e.receive, e, i), e.count, e.type, peer, tag, e.comm, requests + i);
+        const int code = MPI_Recv_init(arrival(e, static_cast<std::size_t>(i)), e.count, e.type,
+                                       peer, tag, e.comm, requests + i);
         if (code != MPI_SUCCESS) return code;
     }
     return MPI_SUCCESS;

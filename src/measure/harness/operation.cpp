@@ -166,12 +166,15 @@ Outcome Running::allocate(std::uint64_t bytes, const lw_buffers& layout) {
 
 // Above INT_MAX bytes, or where equal blocks lie further apart than that, a
 // message is one element of a type of its own, so that counts stay small.
-Outcome Running::describe(std::uint64_t bytes) {
+Outcome Running::describe(std::uint64_t bytes, bool adds_chars) {
     auto& exchange = exchanges_.front();
     const auto ranks = static_cast<std::uint64_t>(exchange.size);
     const bool weighted = !operation_->weights.empty();
     const bool far_apart = entry_->varying && bytes > INT_MAX / ranks;
-    if (entry_->element == Element::real) {
+    if (entry_->element == Element::real && adds_chars) {
+        exchange.type = MPI_CHAR;
+        exchange.count = static_cast<int>(std::min<std::uint64_t>(bytes, INT_MAX));
+    } else if (entry_->element == Element::real) {
         exchange.type = MPI_FLOAT;
         exchange.count = static_cast<int>(bytes / real_bytes);
     } else if (weighted || (bytes <= INT_MAX && !far_apart)) {
@@ -213,13 +216,14 @@ void Running::place_blocks(std::uint64_t bytes) {
 }
 
 Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, int root,
-                                std::uint64_t bytes, const lw_buffers& layout) {
+                                std::uint64_t bytes, const lw_buffers& layout, Manner manner) {
     Running running(operation);
     auto& exchange = running.exchanges_.front();
     exchange.comm = comm;
     exchange.root = root;
     exchange.message_bytes = bytes;
     exchange.window = operation.window;
+    exchange.one_place = manner.one_place;
     MPI_Comm_rank(comm, &exchange.rank);
     MPI_Comm_size(comm, &exchange.size);
     if (!operation.entry) {
@@ -232,7 +236,7 @@ Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, in
     }
     exchange.function = operation.function ? operation.function : operation.entry->own;
     exchange.start = operation.entry->start;
-    const auto described = running.describe(bytes);
+    const auto described = running.describe(bytes, manner.adds_chars);
     if (!described) return described.failure();
     const auto allocated = running.allocate(bytes, layout);
     if (!allocated) return allocated.failure();

@@ -53,6 +53,7 @@ struct Exchange {
     Start start = nullptr;       /* the nonblocking form */
     std::uint64_t message_bytes = 0;
     int window = 1;              /* benchmarks that stream: messages in flight */
+    bool one_place = false;      /* all of them arrive in the same place */
     std::shared_ptr<void> state; /* what `prepare` of the entry made */
 };
 
@@ -136,12 +137,18 @@ constexpr lw_buffers plain_buffers = {1, 0, LW_PAGES_SMALL, LW_CACHES_WARM};
 double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
                     std::uint64_t message_bytes, const lw_buffers& layout = plain_buffers);
 
+/* Where another tool calls an operation differently. */
+struct Manner {
+    bool one_place = false;  /* all messages of a window arrive in one place */
+    bool adds_chars = false; /* reductions add MPI_CHAR, not MPI_FLOAT */
+};
+
 class Running {
   public:
     /* Local: failures differ between ranks, so the caller agrees on them. */
     static Result<Running> create(const lw_operation& operation, MPI_Comm comm, int root,
                                   std::uint64_t message_bytes,
-                                  const lw_buffers& layout = plain_buffers);
+                                  const lw_buffers& layout = plain_buffers, Manner manner = {});
     /* What an entry needs besides buffers; collective. Zero for success. */
     int prepare();
     Running(Running&& other) noexcept;
@@ -177,7 +184,7 @@ class Running {
   private:
     explicit Running(const lw_operation& operation)
         : operation_(&operation), entry_(operation.entry) {}
-    Outcome describe(std::uint64_t message_bytes);
+    Outcome describe(std::uint64_t message_bytes, bool adds_chars);
     void place_blocks(std::uint64_t message_bytes);
     Outcome allocate(std::uint64_t message_bytes, const lw_buffers& layout);
 

@@ -14,6 +14,7 @@
 #include "base/quantities.hpp"
 #include "base/sizes.hpp"
 #include "measure/bench.hpp"
+#include "measure/definitions/definition.hpp"
 #include "measure/names.hpp"
 #include "measure/round_trips.hpp"
 #include "measure/session/buffer_words.hpp"
@@ -28,6 +29,7 @@ struct Texts {
     std::vector<std::string> operations;
     std::string intervals = "1us:10ms:9";
     std::string buffers = "warm";
+    Option *window = nullptr;
 };
 
 template <typename Id>
@@ -67,7 +69,8 @@ void declare_what(Options& options, Texts& texts, Arguments& arguments) {
         .numbers("--weights", "A,B,...", arguments.weights,
                  "Share of the size that each rank gets in v-operations (default: equal)")
         .separated_by_commas();
-    options.number("--window", "N", arguments.window, "Messages in flight in streaming benchmarks");
+    texts.window = &options.number("--window", "N", arguments.window,
+                                   "Messages in flight in streaming benchmarks");
     options.text("--intervals", "FIRST:LAST:COUNT", texts.intervals,
                  "Times between two polls in the polling benchmark");
     options.duration("--work", arguments.work_s, "Work per repetition in the polling benchmark");
@@ -84,6 +87,12 @@ void declare_what(Options& options, Texts& texts, Arguments& arguments) {
 void declare_how(Options& options, Arguments& arguments) {
     auto& method = arguments.options;
     options.group("How it is measured");
+    options
+        .choice(
+            "--as", names_of(definitions()), 0,
+            [&arguments](std::size_t i) { arguments.definition = definitions()[i]; },
+            "Also run the loop of another tool, print its table, and compare the two")
+        .without_default();
     options.choice(
         "--method", names_of(timing_methods()), method.timing,
         [&method](std::size_t i) { method.timing = static_cast<lw_timing>(i); },
@@ -225,6 +234,28 @@ Outcome check_output(const Arguments& arguments) {
     return Done{};
 }
 
+// What another tool has a loop for, and which of our options that loop leaves no room for.
+Outcome choose_definition(const Texts& texts, Arguments& arguments) {
+    if (!arguments.definition) return Done{};
+    const std::string as = std::string("--as ") + arguments.definition->name;
+    const std::string tool = arguments.definition->tool;
+    if (arguments.subject != Subject::operations || !arguments.libraries.empty())
+        return bad_argument(as + " is for operations that " + tool + " has; leave it out");
+    for (const auto& name : arguments.operations) {
+        if (!arguments.definition->loop_of(name))
+            return bad_argument(tool + " has no benchmark of \"" + name +
+                                "\"; leave it out, or measure it without " + as);
+    }
+    if (arguments.tolerance > 0.0 || arguments.options.pipeline_length > 1 ||
+        !arguments.weights.empty() || texts.buffers != "warm")
+        return bad_argument(tool +
+                            " has neither --adaptive, --pipeline, --weights nor --buffers; "
+                            "leave them out with " +
+                            as);
+    if (!texts.window->given()) arguments.window = arguments.definition->window;
+    return Done{};
+}
+
 Outcome check_values(const Texts& texts, Arguments& arguments) {
     const auto reply = arguments.reply == "same" ? 0 : parse_size(arguments.reply);
     if (!reply) return reply.failure();
@@ -279,6 +310,7 @@ Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv) {
     static constexpr Step steps[] = {
         [](const Texts& t, Arguments& a) { return read_intervals(t.intervals, a); },
         choose_subject,
+        choose_definition,
         check_values,
         [](const Texts&, Arguments& a) { return check_output(a); },
     };
@@ -290,23 +322,27 @@ Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv) {
 }
 
 std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const std::string& operation,
-                                    std::string& note) {
+                                    int ranks, std::string& note) {
     const auto *entry = find_entry(operation);
     if (!entry) return arguments.sizes_bytes;
     const auto none = measure::Blocks::none;
     if (entry->shape.send_root == none && entry->shape.receive_root == none) return {0};
     if (entry->element == measure::Element::byte) return arguments.sizes_bytes;
+    const auto *loop = arguments.definition ? arguments.definition->loop_of(operation) : nullptr;
+    const auto blocks = static_cast<std::uint64_t>(loop && loop->whole_vector ? ranks : 1);
+    const auto step_bytes = 4 * blocks;
     std::vector<std::uint64_t> kept;
     std::string dropped;
     for (const auto bytes : arguments.sizes_bytes) {
-        if (bytes % 4 == 0) {
-            kept.push_back(bytes);
+        if (bytes % step_bytes == 0) {
+            kept.push_back(bytes / blocks);
         } else {
             dropped += (dropped.empty() ? "" : ", ") + format_size(bytes);
         }
     }
     if (!dropped.empty())
-        note = operation + " adds floats; left out the sizes that are no multiple of 4: " + dropped;
+        note = operation + " adds floats; left out the sizes that are no multiple of " +
+               std::to_string(step_bytes) + ": " + dropped;
     return kept;
 }
 

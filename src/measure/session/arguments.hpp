@@ -13,8 +13,9 @@
 #include "base/result.hpp"
 
 namespace lanewise::measure {
+struct Definition;
 struct RoundTrip;
-}
+}  // namespace lanewise::measure
 
 namespace lanewise::measure::session {
 
@@ -35,8 +36,9 @@ struct Arguments {
     double interval_first_s = 1e-6; /* polling: of work between two looks */
     double interval_last_s = 1e-2;
     std::uint32_t interval_count = 9;
-    double work_s = 0.02; /* polling: of one repetition */
-    int window = 160;     /* of operations that stream */
+    double work_s = 0.02;                            /* polling: of one repetition */
+    int window = 160;                                /* of operations that stream */
+    const measure::Definition *definition = nullptr; /* whose loop is measured too */
     std::vector<double> weights;
     lw_measure_options options = LW_MEASURE_OPTIONS;
     std::string output;
@@ -60,8 +62,9 @@ struct Leave {
 
 Result<std::variant<Arguments, Leave>> parse_arguments(int argc, char **argv);
 
-/* The sizes `operation` is measured at; those it cannot have are left out and named in `note`. */
+/* The sizes `operation` is measured at on `ranks` ranks; those it cannot have are left out and
+   named in `note`. They are blocks of one rank also where the definition counts those of all. */
 std::vector<std::uint64_t> sizes_of(const Arguments& arguments, const std::string& operation,
-                                    std::string& note);
+                                    int ranks, std::string& note);
 
 }  // namespace lanewise::measure::session

@@ -13,7 +13,6 @@
 namespace lanewise::measure::session {
 namespace {
 
-
 void print_event(Json event, const char *name) {
     event["event"] = name;
     fmt::print("{}\n", event.dump());
@@ -66,7 +65,9 @@ void Output::print_row(const Json& record) {
         event.erase("record");
         return print_event(std::move(event), "point");
     }
-    const auto operation = record["operation"].get<std::string>();
+    auto operation = record["operation"].get<std::string>();
+    if (record.contains("definition"))
+        operation += " as " + record["definition"].get<std::string>();
     const bool pairing = record.contains("peer");
     if (operation != operation_) {
         fmt::print("\n# {}\n# {:<8}{}{:>18}{:>18}{:>18}{:>12}\n", operation, "Size",

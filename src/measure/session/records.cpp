@@ -9,6 +9,7 @@
 
 #include "base/host.hpp"
 #include "base/json_lines.hpp"
+#include "base/statistics.hpp"
 #include "measure/round_trips.hpp"
 #include "measure/session/buffer_words.hpp"
 #include "measure/session/conditions.hpp"
@@ -115,10 +116,12 @@ Json context_record(const Arguments& arguments, const measure::Bench& bench) {
         {"started", utc_now()},
         {"arguments", arguments.words}};
     if (!arguments.transport.empty()) record["transport"] = arguments.transport;
+    if (arguments.definition) record["definition"] = arguments.definition->name;
     return record;
 }
 
-Json point_record(const std::string& operation, int launch, const measure::Measured& measured) {
+Json point_record(const std::string& operation, int launch, const measure::Measured& measured,
+                  const measure::Definition *definition) {
     const auto& point = measured.point;
     Json record = {{"record", "point"},
                    {"operation", operation},
@@ -130,6 +133,12 @@ Json point_record(const std::string& operation, int launch, const measure::Measu
         record["reply_bytes"] = point.reply_bytes;
     }
     if (point.second_peer >= 0) record["second_peer"] = point.second_peer;
+    if (definition) {
+        record["definition"] = definition->name;
+        record["calls"] = measured.calls;
+        record["min_s"] = median(measured.least_s);
+        record["max_s"] = median(measured.most_s);
+    }
     record["median_s"] = number(point.median_s);
     record["low_s"] = number(point.low_s);
     record["high_s"] = number(point.high_s);
@@ -175,8 +184,10 @@ Json end_record(std::size_t points, double elapsed_s) {
     return {{"record", "end"}, {"points", points}, {"elapsed_s", elapsed_s}};
 }
 
-std::string task_key(const std::string& operation, std::uint64_t message_bytes) {
-    return operation + ' ' + std::to_string(message_bytes);
+std::string task_key(const std::string& operation, std::uint64_t message_bytes,
+                     const std::string& definition) {
+    const auto key = operation + ' ' + std::to_string(message_bytes);
+    return definition.empty() ? key : key + ' ' + definition;
 }
 
 std::size_t task_points(const std::string& operation, std::size_t ranks) {
@@ -193,18 +204,20 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context,
     if (lines->records.empty()) return unfinished;
     const auto before = as_version_2(lines->records.front());
     for (const char *key : {"record", "schema", "version", "mpi", "launcher", "ranks", "clock",
-                            "method", "start", "stopping", "pipeline_length", "root", "weights",
-                            "reply", "order", "window", "buffers"}) {
-        if (before.contains(key) && before[key] == context[key]) continue;
+                            "definition", "method", "start", "stopping", "pipeline_length", "root",
+                            "weights", "reply", "order", "window", "buffers"}) {
+        if (before.contains(key) == context.contains(key) &&
+            before.value(key, Json()) == context.value(key, Json()))
+            continue;
         // Files from before there were windows hold nothing that streams.
         if (std::string(key) == "window" && !before.contains(key)) continue;
         // Those from before there was a choice have plain buffers.
         const bool chosen = std::string(key) != "buffers" || before.contains(key);
         if (!chosen && context[key] == buffers_record(measure::plain_buffers)) continue;
         const auto was = before.contains(key) ? before[key].dump() : std::string("absent");
+        const auto now = context.contains(key) ? context[key].dump() : std::string("absent");
         return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +
-                                            context[key].dump() +
-                                            "; name another file or the same conditions"};
+                                            now + "; name another file or the same conditions"};
     }
     std::size_t in_task = 0;
     unfinished.keep_bytes = lines->ends.front();
@@ -219,7 +232,8 @@ Result<Unfinished> read_unfinished(const std::string& path, const Json& context,
         in_task = 0;
         unfinished.keep_bytes = lines->ends[i];
         if (launch_of(record) != launch) continue;
-        unfinished.tasks.insert(task_key(operation, record["message_bytes"].get<std::uint64_t>()));
+        unfinished.tasks.insert(task_key(operation, record["message_bytes"].get<std::uint64_t>(),
+                                         record.value("definition", "")));
     }
     return unfinished;
 }

@@ -20,14 +20,18 @@ namespace lanewise::measure::session {
 /* The first line. Collective over MPI_COMM_WORLD; meaningful on rank 0. */
 Json context_record(const Arguments& arguments, const measure::Bench& bench);
 
-Json point_record(const std::string& operation, int launch, const measure::Measured& measured);
+/* `definition` is the one whose loop was measured, or null. */
+Json point_record(const std::string& operation, int launch, const measure::Measured& measured,
+                  const measure::Definition *definition = nullptr);
 Json clock_record(const lw_clock_report& report);
 Json polling_record(const measure::PollingPlan& plan, const measure::Polled& polled);
 Json waiting_record(const measure::Waited& waited);
 Json end_record(std::size_t points, double elapsed_s);
 
-/* What is measured in one go: an operation at one size, or all pairings at one size. */
-std::string task_key(const std::string& operation, std::uint64_t message_bytes);
+/* What is measured in one go: an operation at one size, by a definition or isolated, or all
+   pairings at one size. */
+std::string task_key(const std::string& operation, std::uint64_t message_bytes,
+                     const std::string& definition = "");
 
 /* How many points such a task makes: one, or one a pairing of `ranks`. */
 std::size_t task_points(const std::string& operation, std::size_t ranks);

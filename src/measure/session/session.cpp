@@ -75,18 +75,19 @@ Result<std::vector<Operation>> make_operations(const Arguments& arguments) {
 }
 
 std::size_t count_points(const Arguments& arguments, const std::vector<Operation>& operations,
-                         std::size_t ranks) {
+                         int ranks) {
     if (arguments.subject == Subject::clock) return 0;
     if (arguments.subject == Subject::polling || arguments.subject == Subject::post_work_wait)
         return availability_records(arguments);
     if (arguments.subject == Subject::pair_rounds)
-        return arguments.sizes_bytes.size() * task_points(arguments.round_trip->name, ranks);
+        return arguments.sizes_bytes.size() *
+               task_points(arguments.round_trip->name, static_cast<std::size_t>(ranks));
     std::size_t points = 0;
     std::string note;
     for (const auto& operation : operations) {
-        points += sizes_of(arguments, operation->name, note).size();
+        points += sizes_of(arguments, operation->name, ranks, note).size();
     }
-    return points;
+    return arguments.definition ? 2 * points : points;
 }
 
 // Rank 0's verdict, known to all ranks.
@@ -99,32 +100,49 @@ Outcome agree(const Bench& bench, const Outcome& outcome) {
 }
 
 void keep(Session& session, std::size_t index, const std::string& operation,
-          const Measured& measured) {
+          const Measured& measured, const Definition *definition = nullptr) {
     if (session.bench.harness().rank() != 0 || !session.written) return;
-    session.written =
-        session.output.point(index, point_record(operation, session.arguments.launch, measured));
+    session.written = session.output.point(
+        index, point_record(operation, session.arguments.launch, measured, definition));
+}
+
+// An operation at one size: isolated, and by the loop of another tool where one is asked for.
+std::vector<Point> points_of(const Arguments& arguments, const lw_operation& operation,
+                             std::uint64_t bytes) {
+    std::vector<Point> points = {{&operation, arguments.root, bytes}};
+    if (arguments.definition)
+        points.push_back(
+            {&operation, arguments.root, bytes, arguments.definition->loop_of(operation.name)});
+    return points;
 }
 
 Outcome measure_operations(Session& session, const std::vector<Operation>& operations) {
     const auto& arguments = session.arguments;
+    const int ranks = session.bench.harness().size();
     std::vector<Point> points;
     for (const auto& operation : operations) {
         std::string note;
-        for (const auto bytes : sizes_of(arguments, operation->name, note)) {
-            if (session.done.contains(task_key(operation->name, bytes))) continue;
-            points.push_back({operation.get(), arguments.root, bytes});
+        for (const auto bytes : sizes_of(arguments, operation->name, ranks, note)) {
+            for (const auto& point : points_of(arguments, *operation, bytes)) {
+                const auto *as = point.loop ? arguments.definition->name : "";
+                if (session.done.contains(task_key(operation->name, bytes, as))) continue;
+                points.push_back(point);
+            }
         }
         if (!note.empty() && session.bench.harness().rank() == 0) session.output.warning(note);
     }
     for (const auto& point : points) {
         if (!arguments.validate) break;
+        if (point.loop) continue;
         const auto valid = measure::validate(session.bench.harness(), *point.operation, point.root,
                                              point.message_bytes, arguments.options.buffers);
         if (!valid) return valid;
     }
     const auto measured =
         session.bench.measure(points, [&](std::size_t index, const Measured& result) {
-            keep(session, session.next + index, points[index].operation->name, result);
+            const auto& point = points[index];
+            keep(session, session.next + index, point.operation->name, result,
+                 point.loop ? arguments.definition : nullptr);
         });
     session.next += points.size();
     if (!measured) return measured.failure();
@@ -135,8 +153,9 @@ Outcome measure_curves(Session& session, const std::vector<Operation>& operation
     const auto& arguments = session.arguments;
     for (const auto& operation : operations) {
         std::string note;
-        measure::Curve curve(sizes_of(arguments, operation->name, note), arguments.stride_bytes_min,
-                             arguments.tolerance);
+        const int ranks = session.bench.harness().size();
+        measure::Curve curve(sizes_of(arguments, operation->name, ranks, note),
+                             arguments.stride_bytes_min, arguments.tolerance);
         while (!curve.wanted().empty()) {
             std::vector<Point> points;
             for (const auto bytes : curve.wanted()) {
@@ -240,10 +259,13 @@ Outcome admit_everything(Session& session, const std::vector<Operation>& operati
     std::vector<Point> points;
     for (const auto& operation : operations) {
         std::string note;
-        const auto sizes = sizes_of(session.arguments, operation->name, note);
+        const int ranks = session.bench.harness().size();
+        const auto sizes = sizes_of(session.arguments, operation->name, ranks, note);
         if (sizes.empty()) return Failure{LW_ERR_ARGUMENT, note + "; none is left"};
         for (const auto bytes : sizes) {
-            points.push_back({operation.get(), session.arguments.root, bytes});
+            for (const auto& point : points_of(session.arguments, *operation, bytes)) {
+                points.push_back(point);
+            }
         }
     }
     return session.bench.prepare(points);
@@ -273,16 +295,16 @@ Outcome measure_subject(Session& session, const std::vector<Operation>& operatio
 Result<std::string> describe_plan(const Arguments& arguments) {
     const auto operations = make_operations(arguments);
     if (!operations) return operations.failure();
+    const int ranks = std::max(arguments.ranks_expected, 1);
     Json names = Json::array();
     Json notes = Json::array();
     for (const auto& operation : *operations) {
         names.push_back(operation->name);
         std::string note;
-        if (sizes_of(arguments, operation->name, note).empty())
+        if (sizes_of(arguments, operation->name, ranks, note).empty())
             return Failure{LW_ERR_ARGUMENT, note + "; none is left"};
         if (!note.empty()) notes.push_back(note);
     }
-    const auto ranks = static_cast<std::size_t>(std::max(arguments.ranks_expected, 1));
     if (arguments.ranks_expected > 0 && arguments.root >= arguments.ranks_expected)
         return Failure{LW_ERR_ARGUMENT, "root " + std::to_string(arguments.root) +
                                             " is outside the communicator of " +
@@ -305,8 +327,7 @@ Outcome run_session(const Arguments& arguments) {
     Bench bench(MPI_COMM_WORLD, options);
     Output output(arguments.events);
     Session session{arguments, bench, output, {}, 0, 0, Done{}};
-    const auto ranks = static_cast<std::size_t>(bench.harness().size());
-    session.points = count_points(arguments, *operations, ranks);
+    session.points = count_points(arguments, *operations, bench.harness().size());
 
     // Synchronising clocks is part of what a method costs.
     const double begin_s = bench.clock().now_s();

@@ -143,6 +143,7 @@ Result<Observations> observations_of(std::span<const Json> records, const std::s
     const bool pipelined = integer(records.front(), "pipeline_length", 1) > 1;
     for (std::size_t i = 1; i < records.size(); ++i) {
         if (text_of(records[i], "record") != "point") continue;
+        if (records[i].contains("definition")) continue; /* a loop of another tool */
         auto seen = observation_of(records[i], *conditions, name, i + 1);
         if (!seen) return seen.failure();
         if (seen->sorted_s.empty() || !(seen->time_s > 0.0)) continue;

@@ -40,9 +40,23 @@ Json point(const std::string& operation, std::vector<double> samples_s) {
             {"samples_s", std::move(samples_s)}};
 }
 
+Json looped(Json point) {
+    point["definition"] = "osu";
+    return point;
+}
+
 std::string refusal_of_samples(const std::vector<Json>& records) {
     const auto seen = observations_of(records, "s.jsonl");
     return seen ? "it was read" : seen.failure().sentence;
+}
+
+TEST(ObservationTest, LeavesOutWhatWasMeasuredWithTheLoopOfAnotherTool) {
+    const std::vector<Json> records{context(3), point("pairs", {2e-6}),
+                                    looped(point("pairs", {1e-6}))};
+    const auto seen = observations_of(records, "s.jsonl");
+    ASSERT_TRUE(seen);
+    ASSERT_EQ(seen->all.size(), 1u);
+    EXPECT_DOUBLE_EQ(seen->all[0].time_s, 2e-6);
 }
 
 TEST(ObservationTest, KeepsTheMedianAndTheSamplesInOrder) {

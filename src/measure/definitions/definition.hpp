@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Definitions: how other tools measure what is an operation here.
+//
+// A tool runs an operation in a loop, and prints one number of it. What differs
+// between tools, and between the benchmarks of one, is in a Loop, as data: how
+// often it warms up and repeats, where it reads the clock, whether the ranks meet
+// between the calls, and which number of those of all ranks it prints. The facts
+// are from the tools' manuals and papers, and from watching which MPI functions
+// the tools call. A tool is one file of this folder and one line in registry.cpp.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "measure/harness/harness.hpp"
+#include "measure/harness/operation.hpp"
+
+namespace lanewise::measure {
+
+/* The calls of one loop: those before the clock is read, and those of which the mean is taken. */
+struct Calls {
+    std::uint32_t warm_up = 0;
+    std::uint32_t timed = 1;
+};
+
+enum class Clocked {
+    around_all, /* read before the first and after the last call */
+    around_each /* read before and after each call; the times are added */
+};
+
+enum class Across {
+    mean,   /* of the ranks' means */
+    first,  /* the root's, for benchmarks of pairs */
+    senders /* the mean of the ranks' means, of the first half of the ranks */
+};
+
+struct Loop {
+    Clocked clocked = Clocked::around_all;
+    Across across = Across::mean;
+    bool meets = false; /* the MPI's barrier follows each call, and is not timed */
+    int series = 1;     /* loops for one number, of which the shortest counts */
+    /* `call_s` is about how long one call takes. */
+    Calls (*calls)(std::uint64_t message_bytes, double call_s) = nullptr;
+    Manner manner = {};
+    bool whole_vector = false; /* a size is that of the vector of all ranks' blocks */
+};
+
+struct Definition {
+    const char *name; /* what --as calls it */
+    const char *tool; /* its name and the version that is meant */
+    int window;       /* messages in flight where it streams */
+    /* How the tool measures an operation; null where it has no such benchmark. */
+    const Loop *(*loop_of)(const std::string& operation);
+};
+
+std::span<const Definition *const> definitions();
+
+/* What the ranks found in some runs of a loop; the same on every rank. Times of one call. */
+struct LoopTimes {
+    std::vector<double> shown_s; /* the number that the tool prints, one for each run */
+    std::vector<double> least_s; /* of the ranks' means, the shortest */
+    std::vector<double> most_s;  /* and the longest */
+    bool failed = false;         /* the operation returned an error on some rank */
+};
+
+/* Runs the loop `count` times. Collective. */
+LoopTimes run_loop(const Harness& harness, Running& running, const Loop& loop, Calls calls,
+                   std::size_t count);
+
+}  // namespace lanewise::measure
