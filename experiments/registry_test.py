@@ -31,6 +31,7 @@ def test_the_experiments_of_the_issue_are_there() -> None:
 
     assert names >= {
         "timing-methods", "pipeline-effect", "parallel-pairs", "interval-coverage", "global-clock",
+        "peers-agree",
     }  # fmt: skip
 
 

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Peers agree: the loop of `measure --as netpipe` against NetPIPE itself.
+
+The two take turns, each in a launch of its own, and change who goes first.  Each pair of launches
+gives one ratio of times; the interval of the median ratio lies between two order statistics.
+IMB and OSU are in no package registry: whoever has them compares with `lanewise compare`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.workspace import Workspace
+from lanewise.errors import RunError
+from lanewise.plots import Bar, draw_bars
+from lanewise.results.intervals import median_interval
+from lanewise.results.quantity import size_text, time_text
+
+SIZES_BYTES = (8, 4096, 65536)
+PAIRS = 12
+# NetPIPE's series are as long as ours, so that as many interruptions fall into both.
+SERIES_S = 0.1
+TRIPS_MIN, TRIPS_MAX = 100, 500_000
+TOLERANCE = 0.05
+PROGRAM = "NPopenmpi"
+ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Times of one-way messages in pairs of launches: `ratios` are ours over NetPIPE's."""
+
+    theirs_s: tuple[float, ...]
+    ours_s: tuple[float, ...]
+
+    @property
+    def ratios(self) -> list[float]:
+        """Return the ratio of each pair."""
+        return [ours / theirs for ours, theirs in zip(self.ours_s, self.theirs_s, strict=True)]
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return the interval of the median ratio."""
+        return median_interval(self.ratios)
+
+    @property
+    def apart(self) -> float:
+        """Return how far the interval lies from 1, as a share; 0 where it covers 1."""
+        low, high = self.interval
+        return max(0.0, low - 1.0, 1.0 - high)
+
+
+def netpipe_s(folder: Path, message_bytes: int, trips: int) -> float:
+    """Return NetPIPE's one-way time of one message, in seconds; RunError where it fails."""
+    path = folder / "netpipe.txt"
+    path.unlink(missing_ok=True)
+    sizes = ["-l", str(message_bytes), "-u", str(message_bytes + 1), "-p", "0"]
+    done = subprocess.run(
+        ["mpirun.openmpi", "-n", "2", PROGRAM, *sizes, "-n", str(trips), "-o", path.name],
+        cwd=folder, env=os.environ | ROOT, check=False, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    if done.returncode != 0 or not path.exists():
+        raise RunError(
+            f"{PROGRAM} failed: {(done.stderr.strip().splitlines() or ['no reason'])[0]}"
+        )
+    size, _, one_way_s = path.read_text(encoding="utf-8").split()[:3]
+    if int(size) != message_bytes:
+        raise RunError(f"{PROGRAM} measured {size} bytes, not {message_bytes}")
+    return float(one_way_s)
+
+
+def trips_for(one_way_s: float) -> int:
+    """Return how many round trips take as long as a series of ours."""
+    return max(TRIPS_MIN, min(TRIPS_MAX, round(SERIES_S / (2 * one_way_s))))
+
+
+def take_turns(ours: Callable[[], float], theirs: Callable[[], float], pairs: int) -> Agreement:
+    """Run both `pairs` times, the one that goes first in turn."""
+    ours_s: list[float] = []
+    theirs_s: list[float] = []
+    for turn in range(pairs):
+        for one in (ours, theirs) if turn % 2 else (theirs, ours):
+            (ours_s if one is ours else theirs_s).append(one())
+    return Agreement(tuple(theirs_s), tuple(ours_s))
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Compare each size."""
+    if shutil.which(PROGRAM) is None:
+        raise RunError("NetPIPE is not installed; apt-get install netpipe-openmpi")
+    found = {size: compared(workspace, size) for size in SIZES_BYTES}
+    figures = {"apart_percent": 100 * max(one.apart for one in found.values())}
+    for size, one in found.items():
+        figures[f"ratio_{size}_bytes"] = statistics.median(one.ratios)
+    return Outcome(
+        figures=figures,
+        rows=[row_of(size, one) for size, one in found.items()],
+        conditions={"pairs": PAIRS, "load": os.getloadavg()[0]},
+        files=draw(workspace, found),
+    )
+
+
+def compared(workspace: Workspace, message_bytes: int) -> Agreement:
+    """Return the pairs of one size."""
+    line = ["pingpong", "--as", "netpipe", "--sizes", str(message_bytes), "--repetitions", "1"]
+
+    def ours() -> float:
+        samples = workspace.measure("ours", line, 2, launcher="openmpi")
+        return samples.looped[0].median_s
+
+    trips = trips_for(ours())
+    return take_turns(ours, lambda: netpipe_s(workspace.folder, message_bytes, trips), PAIRS)
+
+
+def row_of(message_bytes: int, found: Agreement) -> Row:
+    """Return the line of one size."""
+    low, high = found.interval
+    ratio = f"ratio {statistics.median(found.ratios):.3f} ({low:.3f} to {high:.3f})"
+    return Row(
+        f"{size_text(message_bytes)}B, one way",
+        time_text(statistics.median(found.theirs_s)),
+        f"{time_text(statistics.median(found.ours_s))}, {ratio}",
+    )
+
+
+def draw(workspace: Workspace, found: dict[int, Agreement]) -> list[Path]:
+    """Draw the ratio of each size with its interval."""
+    bars: Sequence[Bar] = [
+        Bar(
+            f"{size_text(size)}B", statistics.median(one.ratios), "ratio",
+            low=one.interval[0], high=one.interval[1],
+        )
+        for size, one in found.items()
+    ]  # fmt: skip
+    panels = [("Lanewise's loop over NetPIPE, one-way time", bars)]
+    return workspace.save(
+        draw_bars(panels, lambda value: f"{value:.3f}", target=1.0), "peers-agree"
+    )
+
+
+EXPERIMENT = Experiment(
+    name="peers-agree",
+    paper="000 §1, beyond",
+    summary="the loop of measure --as netpipe against NetPIPE",
+    run=run,
+    targets=(Target("apart_percent", "<=", 100 * TOLERANCE),),
+)

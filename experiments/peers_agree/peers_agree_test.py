@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The interval of a ratio over pairs, and how far it lies from 1."""
+
+import pytest
+
+from experiments.peers_agree.experiment import Agreement, take_turns, trips_for
+
+
+def agreement(factor: float, spread: float = 0.01) -> Agreement:
+    """Return twelve pairs whose ratios lie around `factor`."""
+    ratios = [factor * (1 + spread * (turn - 5.5) / 5.5) for turn in range(12)]
+    return Agreement((1e-6,) * 12, tuple(ratio * 1e-6 for ratio in ratios))
+
+
+def test_ratios_around_one_are_not_apart() -> None:
+    assert agreement(1.0).apart == 0.0
+
+
+def test_a_small_bias_is_apart_by_less_than_the_tolerance() -> None:
+    assert 0.02 < agreement(1.04).apart < 0.05
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.9, 1.1, 2.0])
+def test_another_definition_is_apart_by_more(factor: float) -> None:
+    assert agreement(factor).apart > 0.05
+
+
+def test_one_disturbed_pair_does_not_move_the_interval() -> None:
+    quiet = agreement(1.0)
+    disturbed = Agreement(quiet.theirs_s, (*quiet.ours_s[:-1], 1e-3))
+
+    assert disturbed.interval[1] < 1.02
+
+
+def test_the_two_go_first_in_turn() -> None:
+    seen: list[str] = []
+
+    def ours() -> float:
+        seen.append("ours")
+        return 1.0
+
+    def theirs() -> float:
+        seen.append("theirs")
+        return 2.0
+
+    found = take_turns(ours, theirs, 2)
+
+    assert seen == ["theirs", "ours", "ours", "theirs"]
+    assert found.ratios == [0.5, 0.5]
+
+
+def test_a_series_of_netpipe_lasts_as_long_as_one_of_ours() -> None:
+    assert trips_for(1e-6) == 50_000
