@@ -18,7 +18,7 @@ from lanewise.results.read import load
 from lanewise.suite.parity import DEFINITIONS, PARITIES
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
-QUICK = ("-n", 2, "--sizes", "8,64", "--repetitions", 3, "--time-limit", 0.2)
+QUICK = ("-n", 2, "--sizes", "8,64", "--repetitions", 3, "--time-limit", 0.2, "--launches", 2)
 
 
 def suite_of(definition: str) -> list[str]:
@@ -143,6 +143,12 @@ def test_an_interrupted_file_goes_on_with_the_points_that_it_lacks(
 
     assert again.returncode == 0, again.stderr
     records = [json.loads(line) for line in path.read_text().splitlines()]
-    keys = [(one["message_bytes"], one.get("definition", "")) for one in records[1:-1]]
-    assert sorted(keys) == [(8, ""), (8, "osu"), (64, ""), (64, "osu")]
+    keys = [
+        (one["launch"], one["message_bytes"], one.get("definition", ""))
+        for one in records
+        if one["record"] == "point"
+    ]
+    assert sorted(keys) == [
+        (launch, size, name) for launch in (1, 2) for size in (8, 64) for name in ("", "osu")
+    ]
     assert 'was measured with definition "osu", not absent' in other.stderr

@@ -40,7 +40,7 @@ def test_pingpong_agrees_with_netpipe(lanewise: Lanewise, tmp_path: Path) -> Non
         path.unlink(missing_ok=True)
         done = lanewise(
             "measure", "pingpong", "-n", 2, "--launcher", "openmpi", "--sizes", MESSAGE_BYTES,
-            "--as", "netpipe", "--repetitions", 1, "-o", path,
+            "--as", "netpipe", "--repetitions", 1, "--launches", 1, "-o", path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return load(path).looped[0].median_s

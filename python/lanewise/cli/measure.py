@@ -211,9 +211,7 @@ def recall(values: Mapping[str, Any], seen: Seen) -> int:
     return min(samples.launches, seen.launches)
 
 
-def looped_table(
-    values: Mapping[str, Any], ranks: int, stopping: Mapping[str, Any]
-) -> LoopedTable:
+def looped_table(values: Mapping[str, Any], ranks: int, stopping: Mapping[str, Any]) -> LoopedTable:
     """Return the table of another tool, whose loop the ranks run."""
     from lanewise.cli.looped_table import LoopedTable
     from lanewise.suite.printed_as import Layout
