@@ -29,6 +29,7 @@ PURPOSES: dict[str, dict[str, str]] = {
         "doctor": "doctor",
         "measure": "measure",
         "compare": "compare",
+        "gate": "gate",
         "report": "report",
         "suite": "suite",
     },

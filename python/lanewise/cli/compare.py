@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from lanewise.cli import gating
 from lanewise.cli.numbers import counted, positive_number, share
 from lanewise.errors import RequestError
 from lanewise.results.quantity import size_text
@@ -18,6 +19,7 @@ from lanewise.results.table import line, microseconds
 
 if TYPE_CHECKING:
     from lanewise.results.compare import Comparison, Overall, Ratio
+    from lanewise.results.gate import Verdict
     from lanewise.results.read import Samples
 
 # A number with a longer name is called time in a heading; the notes below the table name it.
@@ -36,17 +38,22 @@ def compare_files(
     second: Path = typer.Argument(
         ..., metavar="B", help="Run that is judged; samples or such a text."
     ),
-    fail_if_slower: str = typer.Option(
+    gate: str = typer.Option(
         "",
         metavar="SHARE",
-        help="End with status 1 if B is significantly slower than A by more than this, such as 5%.",
+        help="End with status 1 if B is slower than A by more than this, such as 5%; "
+        "needs files of several launches.",
+        rich_help_panel=gating.PANEL,
     ),
+    false_alarms: gating.FalseAlarms = "",
+    junit: gating.JUnit = None,
+    markdown: gating.Markdown = None,
     confidence: str = typer.Option(
         "95%", metavar="SHARE", help="Confidence level of each ratio's interval (default: 95%)."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
-    """$ lanewise compare before.jsonl after.jsonl --fail-if-slower 5%
+    """$ lanewise compare before.jsonl after.jsonl --gate 5%
 
     Compare two runs.
 
@@ -54,25 +61,37 @@ def compare_files(
     the p-value of Welch's test; for each operation the geometric mean of the ratios and the
     signed-rank p-value over its sizes.  Of files with one launch the ratio of the medians is
     shown, with its interval within these launches (Price and Bonett 2002).
-    """
-    from lanewise.results.compare import compare, slower
 
-    limit = share("--fail-if-slower", fail_if_slower) if fail_if_slower else math.inf
-    found = compare(*load_both(first, second), confidence_of(confidence))
-    if fail_if_slower and all(math.isnan(ratio.low) for ratio in found.ratios):
-        raise RequestError(
-            "--fail-if-slower needs an interval, and no point has enough samples in both files; "
-            "leave it out, or measure both with lanewise measure"
+    With --gate, all points are tested together for a slowdown, by exchanging launches between A
+    and B.  Identical programs fail the gate in 1 % of all cases, and the output says which
+    slowdown would have been missed.
+    """
+    confidence_level = confidence_of(confidence)
+    runs = load_both(first, second)
+    if gate:
+        gating.show(
+            verdict_of(runs, share("--gate", gate), gating.rate_of(false_alarms)),
+            gating.Shown(as_json, junit, markdown),
+            "compare",
         )
+        return
+    only_gate = {"--false-alarms": false_alarms, "--junit": junit, "--markdown": markdown}
+    for name in (name for name, value in only_gate.items() if value):
+        raise RequestError(f"{name} is about the gate; add --gate 5%")
+    from lanewise.results.compare import compare
+
+    found = compare(*runs, confidence_level)
     typer.echo(json.dumps(as_object(found)) if as_json else "\n".join(text_of(found)))
-    losers = slower(found.ratios, limit)
-    if losers:
-        names = ", ".join(name_of(ratio) for ratio in losers[:3])
-        more = "" if len(losers) <= 3 else f" and {len(losers) - 3} more"
-        typer.echo(
-            f"lanewise compare: slower by more than {fail_if_slower}: {names}{more}", err=True
-        )
-        raise typer.Exit(1)
+
+
+def verdict_of(runs: tuple[Samples, Samples], gate: float, false_alarms: float) -> Verdict:
+    """Return what the gate finds in two files of several launches."""
+    from lanewise.results.gate import Rule, judge
+    from lanewise.results.gate_launches import of_files
+
+    launches, notes = of_files(*runs)
+    verdict = judge(launches, Rule(gate, false_alarms))
+    return replace(verdict, notes=notes)
 
 
 def load_both(first: Path, second: Path) -> tuple[Samples, Samples]:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samples are compared with the text of another tool, at the ranks that both have."""
+"""Two runs are compared, at the ranks that both have, and the gate judges the second."""
 
+import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -32,11 +34,81 @@ def test_a_text_is_read_at_the_ranks_of_the_samples(
     assert "IMB 2021.7 printed one number per size" in printed
 
 
-def test_without_an_interval_no_run_is_called_slower(
-    measured: Path, capsys: pytest.CaptureFixture[str]
+def launched(path: Path, seed: int, slowdown: float = 1.0, launches: int = 10) -> str:
+    lines = specimen.launched_records(
+        launches=launches, spread=0.02, seed=seed, slowdown=slowdown,
+        operations=["scatter", "bcast"], sizes_bytes=[8, 1024],
+    )  # fmt: skip
+    return str(specimen.write(path, lines))
+
+
+@pytest.mark.parametrize(("slowdown", "status"), [(1.0, 0), (1.02, 0), (1.2, 1)])
+def test_the_gate_ends_with_status_1_for_a_slower_run_alone(
+    slowdown: float, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["compare", str(measured), str(IMB), "--fail-if-slower", "5%"]) == 2
+    files = launched(tmp_path / "a.jsonl", 1), launched(tmp_path / "b.jsonl", 2, slowdown)
+
+    assert run(["compare", *files, "--gate", "5%"]) == status
 
     said = capsys.readouterr()
-    assert "--fail-if-slower needs an interval" in said.err
-    assert said.out == ""
+    assert ("slower by more than 5 %" in said.err) == bool(status)
+    assert "could not have seen less than" in said.out
+    assert "false alarms 1 % over all points together" in said.out
+    assert "10 and 10 launches, not interleaved" in said.out
+
+
+@pytest.mark.parametrize("option", ["--gate", "--fail-if-slower"])
+def test_the_gate_refuses_files_of_one_launch_and_names_the_remedy(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = launched(tmp_path / "a.jsonl", 1)
+    second = launched(tmp_path / "b.jsonl", 2, launches=1)
+
+    assert run(["compare", first, second, option, "5%"]) == 2
+
+    said = capsys.readouterr()
+    assert said.err.splitlines()[-1] == (
+        f"lanewise compare: {second} has 1 launch of its ranks, which says nothing of the next; "
+        "measure again with --launches 10, or let lanewise gate launch both"
+    )
+    assert ("'--fail-if-slower' is now '--gate'" in said.err) == (option == "--fail-if-slower")
+
+
+def test_too_few_launches_are_refused_with_the_number_needed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [launched(tmp_path / f"{seed}.jsonl", seed, launches=4) for seed in (1, 2)]
+
+    assert run(["compare", *files, "--gate", "5%"]) == 2
+
+    assert "measure 5 or more of each side" in capsys.readouterr().err
+
+
+def test_a_verdict_is_written_as_json_junit_and_markdown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = launched(tmp_path / "a.jsonl", 1), launched(tmp_path / "b.jsonl", 2, 1.2)
+    junit, markdown = tmp_path / "gate.xml", tmp_path / "gate.md"
+    words = ["--gate", "5%", "--json", "--junit", str(junit), "--markdown", str(markdown)]
+
+    assert run(["compare", *files, *words]) == 1
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "slower"
+    assert found["rule"] == {
+        "gate": 0.05, "false_alarms": 0.01, "power": 0.99, "looks": 1, "seed": 1, "level": 0.01,
+    }  # fmt: skip
+    suite = ElementTree.parse(junit).getroot()[0]
+    assert [case.get("name") for case in suite] == ["scatter", "bcast"]
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
+    assert "### Communication: slower" in markdown.read_text()
+
+
+def test_options_of_the_gate_need_the_gate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = launched(tmp_path / "a.jsonl", 1), launched(tmp_path / "b.jsonl", 2)
+
+    assert run(["compare", *files, "--junit", "gate.xml"]) == 2
+
+    assert "--junit is about the gate; add --gate 5%" in capsys.readouterr().err

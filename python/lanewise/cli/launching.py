@@ -142,16 +142,16 @@ with_launch_options = with_options(
 )
 
 
-def chosen(values: Mapping[str, Any]) -> Choice:
+def chosen(values: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Choice:
     """Return the launcher and native build that --launcher or --transport ask for."""
     transport = transport_of(values)
     if transport is None:
-        return choose(values["launcher"], os.environ)
+        return choose(values["launcher"], environment)
     from lanewise.suite.start import choice_of
 
     if values["launcher"]:
         raise RequestError("--transport names its launcher; leave out --launcher")
-    return choice_of(transport, os.environ)
+    return choice_of(transport, environment)
 
 
 def transport_of(values: Mapping[str, Any]) -> Transport | None:

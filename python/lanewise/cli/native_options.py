@@ -59,17 +59,18 @@ class NativeOptions:
         default = next(one.default for one in self.offered() if one.name == name)
         return str(given if given is not None else default or "")
 
-    def add_to(self, app: typer.Typer, name: str, command: Command) -> None:
+    def add_to(self, app: typer.Typer, name: str, command: Command, **named: Any) -> None:
         """Add `command` with the options, whose values its `**` parameter gets, to `app`.
 
-        Where nothing is built, the command says so, whatever its options are.
+        `named` goes to `typer.Typer.command`.  Where nothing is built, the command says so,
+        whatever its options are.
         """
         try:
             parameters = self.parameters()
         except RequestError as error:
             app.command(name, context_settings=ANYTHING)(_without_build(command, error))
             return
-        app.command(name)(with_options(parameters)(command))
+        app.command(name, **named)(with_options(parameters)(command))
 
     def arguments(self, values: Mapping[str, Any]) -> list[str]:
         """Return the program's arguments for parsed `values`; what was not given is left out."""

@@ -27,6 +27,7 @@ OPTIONS: dict[str, str] = {
     "--fabrics": "--transports",
     "--kernels": "--benchmarks",
     "--turns": "--interleaved",
+    "--fail-if-slower": "--gate",
     "-o": "--folder",
     "--output": "--folder",
 }

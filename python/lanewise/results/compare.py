@@ -228,8 +228,3 @@ def overall_for(operation: str, ratios: Sequence[Ratio]) -> Overall:
     if len(logs) >= SIZES_MIN:
         p_value = float(stats.wilcoxon(logs).pvalue) if any(logs) else 1.0
     return Overall(operation, len(logs), math.exp(sum(logs) / len(logs)), p_value)
-
-
-def slower(ratios: Sequence[Ratio], limit: float) -> list[Ratio]:
-    """Return the points that are slower by more than `limit` (0.05 is 5 %), significantly."""
-    return [ratio for ratio in ratios if ratio.low > 1 + limit]

@@ -9,8 +9,13 @@ import pytest
 
 from lanewise.errors import RequestError
 from lanewise.results import specimen
-from lanewise.results.compare import compare, slower
+from lanewise.results.compare import Ratio, compare
 from lanewise.results.read import Samples, load
+
+
+def slower(ratios: list[Ratio], limit: float) -> list[Ratio]:
+    """Return the points whose whole interval lies above the limit."""
+    return [ratio for ratio in ratios if ratio.low > 1 + limit]
 
 
 def run_of(path: Path, **named: Any) -> Samples:

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gate: how often `lanewise gate` is wrong about identical programs, and whether it finds 10 %.
+
+False alarms are counted in 1000 comparisons of identical launches.  Nine in ten take consecutive
+launches of `launches.json`, which were recorded on a busy machine, the others launches made now;
+each comparison deals them to two sides at random, as the gate does, and takes all looks.
+
+What is found is counted with a real slowdown: a preloaded library waits in one operation for 10 %
+of the time that its last launches without the wait took.  Launches with and without it take turns,
+as in the gate, and each gate begins at another of their blocks; they are made once as the machine
+is, and once with a busy loop beside them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.workspace import LOCAL, Workspace
+from lanewise.errors import RunError
+from lanewise.results.gate import Launches, PointName, Rule, judge
+from lanewise.results.gate_launches import Times, joined, name_of
+from lanewise.results.gate_looks import order, seen_enough
+
+RANKS = 2
+OPERATIONS = ("pingpong", "bcast", "allreduce")
+SLOWED = "allreduce"
+SIZES_BYTES = (8, 1024, 65536)
+SLOWDOWN = 0.10
+LOOKS = (10, 20, 40)
+RULE = Rule(gate=0.05, looks=len(LOOKS))
+FIND = 0.10
+COMPARISONS = 1000
+FRESH = 100
+FRESH_LAUNCHES = 80
+# Blocks of four launches with and without the slowdown, and the gates that begin at one of them.
+BLOCKS = 60
+GATES = 100
+# The wait is 10 % of the mean of so many launches without it.
+RECENT = 4
+RECORDED = Path(__file__).with_name("launches.json")
+SEED = 1
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Count false alarms and found slowdowns."""
+    library = build(workspace.folder)
+    recorded = recorded_launches()
+    fresh = [launch(workspace, library, {}) for _ in range(FRESH_LAUNCHES)]
+    source = random.Random(SEED)
+    alarms = [
+        sum(false_alarm(launches, source) for _ in range(count))
+        for launches, count in ((recorded, COMPARISONS - FRESH), (fresh, FRESH))
+    ]
+    loads = [os.getloadavg()[0]]
+    quiet = found_share(injected(workspace, library))
+    loads.append(os.getloadavg()[0])
+    with busy_loop():
+        busy = found_share(injected(workspace, library))
+        loads.append(os.getloadavg()[0])
+    figures = {
+        "false_alarm_percent": 100 * sum(alarms) / COMPARISONS,
+        "false_alarm_percent_recorded": 100 * alarms[0] / (COMPARISONS - FRESH),
+        "false_alarm_percent_fresh": 100 * alarms[1] / FRESH,
+        "detection_percent": quiet[0],
+        "detection_percent_busy": busy[0],
+        "launches_mean": quiet[1],
+        "launches_mean_busy": busy[1],
+    }
+    return Outcome(
+        figures=figures,
+        rows=rows_of(figures),
+        conditions={
+            "ranks": RANKS, "slowed": SLOWED, "comparisons": COMPARISONS, "gates": GATES,
+            "blocks": BLOCKS, "recorded_launches": len(recorded), "looks": LOOKS, "load": loads,
+        },
+        files=workspace.save(draw(recorded), "gate"),
+    )  # fmt: skip
+
+
+def build(folder: Path) -> Path:
+    """Compile the library that is preloaded; RunError where that fails."""
+    target = folder.resolve() / "libslow.so"
+    compiler = shutil.which("mpicc.openmpi") or "mpicc"
+    source = Path(__file__).with_name("slow.c")
+    line = [compiler, "-O2", "-shared", "-fPIC", "-o", str(target), str(source)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunError("slow.c could not be compiled", done.stderr.splitlines()[-5:])
+    return target
+
+
+def recorded_launches() -> list[Times]:
+    """Return the launches that were recorded."""
+    values = json.loads(RECORDED.read_text(encoding="utf-8"))
+    names = [PointName(operation, size) for operation, size in values["points"]]
+    return [
+        {name: 1e-9 * median_ns for name, median_ns in zip(names, medians_ns, strict=True)}
+        for medians_ns in values["medians_ns"]
+    ]
+
+
+def launch(workspace: Workspace, library: Path, waits_ns: dict[int, float]) -> Times:
+    """Launch once, with the library preloaded that waits so long at each size."""
+    waits = " ".join(f"{size}:{waits_ns.get(size, 0):.1f}" for size in SIZES_BYTES)
+    variables = {"LD_PRELOAD": str(library), "LANEWISE_SLOW": f"{SLOWED} {waits}"}
+    sizes = ",".join(map(str, SIZES_BYTES))
+    words = [*OPERATIONS, "--sizes", sizes, "--time-limit", "0.1"]
+    samples = replace(workspace, variables=variables).measure(
+        "launch", words, RANKS, launcher=LOCAL
+    )
+    return {name_of(point): point.median_s for point in samples.points}
+
+
+def dealt(launches: Sequence[Times], turns: Iterator[tuple[int, bool]]) -> Launches:
+    """Return launches dealt to both sides in turns."""
+    sides: tuple[list[Times], list[Times]] = ([], [])
+    blocks: tuple[list[int], list[int]] = ([], [])
+    for times, (block, judged) in zip(launches, turns, strict=False):
+        sides[judged].append(times)
+        blocks[judged].append(block)
+    return joined(sides[0], sides[1], [*blocks[0], *blocks[1]])[0]
+
+
+def false_alarm(launches: Sequence[Times], source: random.Random) -> bool:
+    """Tell whether any look at identical launches, dealt at random, raises an alarm."""
+    first = source.randrange(len(launches) - 2 * LOOKS[-1] + 1)
+    turns = list(itertools.islice(order(source.getrandbits(32)), 2 * LOOKS[-1]))
+    return any(
+        judge(
+            dealt(launches[first : first + 2 * count], iter(turns[: 2 * count])), RULE, reach=False
+        ).alarms
+        for count in LOOKS
+    )
+
+
+Turn = tuple[int, bool, Times]
+
+
+def injected(workspace: Workspace, library: Path) -> list[Turn]:
+    """Launch in turns without and with the slowdown of one operation."""
+    recent = [launch(workspace, library, {}) for _ in range(RECENT)]
+    found = []
+    for block, slowed in itertools.islice(order(SEED), 4 * BLOCKS):
+        waits_ns = {
+            size: SLOWDOWN * 1e9 * mean([times[PointName(SLOWED, size)] for times in recent])
+            for size in SIZES_BYTES
+        }
+        times = launch(workspace, library, waits_ns if slowed else {})
+        if not slowed:
+            recent = [*recent[1:], times]
+        found.append((block, slowed, times))
+    return found
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the geometric mean."""
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def found_share(turns: Sequence[Turn]) -> tuple[float, float]:
+    """Return in how many per cent of the gates the slowdown is found, and their mean launches."""
+    source = random.Random(SEED)
+    outcomes = [one_gate(turns, source.randrange(BLOCKS)) for _ in range(GATES)]
+    found = sum(alarm for alarm, _ in outcomes)
+    return 100 * found / GATES, sum(count for _, count in outcomes) / GATES
+
+
+def one_gate(turns: Sequence[Turn], first: int) -> tuple[bool, int]:
+    """Run the gate on launches from block `first`; the last block is followed by the first."""
+    ordered = [*turns[4 * first :], *turns[: 4 * first]]
+    for number, count in enumerate(LOOKS, start=1):
+        taken = ordered[: 2 * count]
+        launches = dealt(
+            [times for _, _, times in taken], iter([(block, judged) for block, judged, _ in taken])
+        )
+        verdict = replace(judge(launches, RULE), look=number)
+        if seen_enough(verdict, FIND):
+            break
+    return any(alarm.operation == SLOWED for alarm in verdict.alarms), count
+
+
+@contextmanager
+def busy_loop() -> Iterator[None]:
+    """Keep one core busy meanwhile."""
+    loop = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        loop.kill()
+        loop.wait()
+
+
+def rows_of(figures: dict[str, float]) -> list[Row]:
+    """Return the rows of the table."""
+    names = {
+        "false_alarm_percent_recorded": f"alarms in {COMPARISONS - FRESH} comparisons, recorded",
+        "false_alarm_percent_fresh": f"alarms in {FRESH} comparisons, fresh launches",
+        "detection_percent": f"{SLOWED} 10 % slower, found in {GATES} gates",
+        "detection_percent_busy": "the same beside a busy loop",
+    }
+    rows = [Row(text, "", f"{figures[key]:.1f} %") for key, text in names.items()]
+    for key, text in (("launches_mean", ""), ("launches_mean_busy", ", busy")):
+        rows.append(Row(f"launches of each side, mean{text}", "", f"{figures[key]:.1f}"))
+    return rows
+
+
+def draw(launches: Sequence[Times]) -> Figure:
+    """Draw the recorded launches one after the other."""
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.add_subplot()
+    for operation in OPERATIONS:
+        name = PointName(operation, SIZES_BYTES[0])
+        axes.plot([1e6 * times[name] for times in launches], ".", label=f"{operation} 8 B")
+    axes.set_xlabel("launch")
+    axes.set_ylabel("median of a launch in µs")
+    axes.legend()
+    return figure
+
+
+EXPERIMENT = Experiment(
+    name="gate",
+    paper="000 §3, beyond",
+    summary="how often the gate is wrong about identical programs, and whether it finds 10 %",
+    run=run,
+    targets=(
+        Target("false_alarm_percent", "<=", 1.0),
+        Target("detection_percent", ">=", 99.0),
+        Target("detection_percent_busy", ">=", 99.0),
+    ),
+)

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise gate`: launch base and candidate in turns, and tell whether the candidate is slower."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lanewise.cli import gating, launching
+from lanewise.cli.example import ExampleCommand
+from lanewise.cli.gate_sides import Launched, Starter, starter_of
+from lanewise.cli.native_options import NativeOptions
+from lanewise.cli.numbers import share
+from lanewise.launch import sides
+from lanewise.launch.native import MEASURE
+
+if TYPE_CHECKING:
+    from lanewise.results.gate import Verdict
+
+# What a launch of the gate decides by itself, and what needs one launch of its own.
+NATIVE = NativeOptions(
+    MEASURE,
+    without=(
+        "output", "resume", "list", "launch", "launches", "adaptive", "stride", "time-limit",
+        "wait", "clock", "skew-offset", "skew-drift",
+    ),
+)  # fmt: skip
+GATE = "5%"
+FIND = "10%"
+TIME_LIMIT = "0.2s"
+SIDES = "lanewise.gate.sides"
+
+GateShare = Annotated[
+    str,
+    typer.Option(
+        "--gate",
+        metavar="SHARE",
+        help=f"Slowdown of the candidate that is let pass (default: {GATE}).",
+        rich_help_panel=gating.PANEL,
+    ),
+]
+LaunchCounts = Annotated[
+    str,
+    typer.Option(
+        "--launches",
+        metavar="MIN:MAX",
+        help="Launches of each side: three looks from the least number to the largest, or one "
+        "look after N (default: 10:40).",
+        rich_help_panel=gating.PANEL,
+    ),
+]
+Find = Annotated[
+    str,
+    typer.Option(
+        "--find",
+        metavar="SHARE",
+        help=f"Stop launching once a slowdown of this size would be seen (default: {FIND}).",
+        rich_help_panel=gating.PANEL,
+    ),
+]
+Baseline = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="Samples of several launches to compare with; only the candidate is launched.",
+        rich_help_panel=gating.PANEL,
+    ),
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--folder",
+        metavar="DIR",
+        help="Folder in which the launches are kept: base.jsonl, candidate.jsonl.",
+        rich_help_panel=gating.PANEL,
+    ),
+]
+TimeLimit = Annotated[
+    str,
+    typer.Option(
+        "--time-limit",
+        metavar="TIME",
+        help=f"Longest time of a point in one launch (default: {TIME_LIMIT}).",
+        rich_help_panel=gating.PANEL,
+    ),
+]
+
+
+class SidesCommand(ExampleCommand):
+    """A command whose words after `--` are a base and, after another `--`, a candidate."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words before `--`, and keep those of the sides for the command."""
+        own, given = sides.split(args)
+        ctx.meta.setdefault(SIDES, (own, given))
+        return super().parse_args(ctx, own)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line, the sides among them."""
+        return [*super().collect_usage_pieces(ctx), "-- BASE -- CANDIDATE"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `gate` to `app`."""
+    NATIVE.add_to(app, "gate", gate, cls=SidesCommand)
+
+
+@launching.with_launch_options
+def gate(
+    context: typer.Context,
+    ranks: launching.Ranks = "",
+    gate: GateShare = GATE,
+    launches: LaunchCounts = "",
+    find: Find = FIND,
+    false_alarms: gating.FalseAlarms = "",
+    baseline: Baseline = None,
+    folder: Folder = None,
+    time_limit: TimeLimit = TIME_LIMIT,
+    junit: gating.JUnit = None,
+    markdown: gating.Markdown = None,
+    as_json: launching.AsJson = False,
+    **_options: Any,
+) -> None:
+    """$ lanewise gate bcast -n 2 --sizes 8,64K -- -- LD_PRELOAD=./libmine.so
+
+    Tell whether a change made communication slower.
+
+    Base and candidate are launched in turns, in blocks of random order, and compared over
+    launches.  Each side is what differs: assignments for the environment, then options of
+    `lanewise measure`, or a whole command that prints OSU, IMB or NetPIPE text or writes samples
+    to {output}.  Ends with status 1 if the candidate is slower by more than the gate; identical
+    sides end so in 1 % of all cases.
+    """
+    from lanewise.results.gate_looks import LAUNCHES, looks_of, require_reachable
+
+    values = context.params
+    own, given = context.meta[SIDES]
+    chosen = sides.read(given, baseline=baseline is not None)
+    looks = looks_of(launches or LAUNCHES)
+    rate = gating.rate_of(false_alarms)
+    limits = share("--gate", gate), share("--find", find)
+    if baseline is None:
+        require_reachable(looks, rate / len(looks))
+    with starters(chosen, own, context) as found:
+        if values["print_command"]:
+            for starter in found:
+                typer.echo(starter.line())
+            return
+        course = Course(found, baseline, folder, looks, (*limits, rate), quiet=values["quiet"])
+        verdict = course.run(int(NATIVE.value("seed", values) or 1))
+    gating.show(verdict, gating.Shown(as_json, junit, markdown), "gate")
+
+
+@contextmanager
+def starters(
+    chosen: Sequence[sides.Side], own: Sequence[str], context: typer.Context
+) -> Iterator[list[Starter]]:
+    """Give what starts each side, with a folder for the files of their launches."""
+    with tempfile.TemporaryDirectory(prefix="lanewise-gate-") as name:
+        found = []
+        for side in chosen:
+            words = [*own, *side.options]
+            parsed = context.command.make_context(context.info_name, words, parent=context.parent)
+            inner = Path(name) / side.title
+            inner.mkdir()
+            found.append(starter_of(side, parsed.params, NATIVE, inner))
+        yield found
+
+
+class Course:
+    """The launches of one gate, and the looks between them."""
+
+    def __init__(
+        self,
+        starters: Sequence[Starter],
+        baseline: Path | None,
+        folder: Path | None,
+        looks: Sequence[int],
+        limits: tuple[float, float, float],
+        *,
+        quiet: bool,
+    ) -> None:
+        self.starters = {starter.side.title: starter for starter in starters}
+        self.folder = folder
+        self.looks = looks
+        self.gate, self.find, self.rate = limits
+        self.quiet = quiet
+        self.launched = {title: Launched() for title in self.starters}
+        self.blocks: dict[str, list[int]] = {title: [] for title in sides.TITLES}
+        self.baseline = Launched.of_file(baseline) if baseline else None
+
+    def run(self, seed: int) -> Verdict:
+        """Launch and look until enough is seen, or all looks are taken."""
+        from lanewise.results.gate_looks import order, seen_enough
+
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        turns = order(seed)
+        try:
+            for number, count in enumerate(self.looks, start=1):
+                self.launch_until(count, turns)
+                verdict = self.look(number)
+                last = number == len(self.looks)
+                if last or seen_enough(verdict, self.find):
+                    break
+                self.say(self.going_on(verdict))
+        finally:
+            self.keep()
+        return verdict
+
+    def launch_until(self, count: int, turns: Iterator[tuple[int, bool]]) -> None:
+        """Launch each side until it has `count` launches."""
+        while min(len(one.times) for one in self.launched.values()) < count:
+            block, judged = next(turns)
+            title = sides.TITLES[judged]
+            if title not in self.starters:
+                continue
+            self.launched[title].add(self.starters[title].start())
+            self.blocks[title].append(block)
+            done = ", ".join(f"{name} {len(one.times)}" for name, one in self.launched.items())
+            if sys.stderr.isatty():
+                self.say(f"\r{done} of {count} launches ", end="")
+
+    def look(self, number: int) -> Verdict:
+        """Judge what has been launched so far."""
+        from lanewise.results.gate import Rule, judge
+        from lanewise.results.gate_launches import joined, strangers
+
+        candidate = self.launched["candidate"]
+        base = self.baseline or self.launched["base"]
+        blocks = [] if self.baseline else [*self.blocks["base"], *self.blocks["candidate"]]
+        launches, notes = joined(base.times, candidate.times, blocks)
+        rule = Rule(self.gate, self.rate, looks=len(self.looks))
+        if self.baseline is not None:
+            notes += strangers(self.baseline.first, candidate.first)
+        return replace(judge(launches, rule), look=number, notes=notes)
+
+    def going_on(self, verdict: Verdict) -> str:
+        """Say why there is another look."""
+        from lanewise.results.gate_text import change_text, share_text
+
+        suspects = [
+            f"{one.operation} {change_text(one.slowdown)}"
+            for one in verdict.findings
+            if one.message_bytes is None and one.slowdown > self.gate
+        ]
+        why = f"would see {share_text(verdict.least_visible_anywhere)}"
+        if suspects:
+            why += f", suspects {', '.join(suspects)}"
+        return f"\rafter {verdict.counts[1]} launches: {why}; going on"
+
+    def keep(self) -> None:
+        """Write the launches to the folder, without their repetitions."""
+        if self.folder is None:
+            return
+        for title, launched in self.launched.items():
+            launched.write(self.folder / f"{title}.jsonl")
+
+    def say(self, text: str, end: str = "\n") -> None:
+        """Write progress."""
+        if not self.quiet:
+            sys.stderr.write(text + end)
+            sys.stderr.flush()

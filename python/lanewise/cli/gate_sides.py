@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How the gate starts one launch of a side, and what it keeps of it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lanewise.cli import launching
+from lanewise.cli.native_options import NativeOptions
+from lanewise.errors import RequestError, RunError
+from lanewise.launch.choose import Choice, require_launcher
+from lanewise.launch.job import Job
+from lanewise.launch.native import MEASURE
+from lanewise.launch.plan import plan
+from lanewise.launch.run_native import Conditions, line_of
+from lanewise.launch.sides import Side, shown
+
+if TYPE_CHECKING:
+    from lanewise.results.gate import PointName
+    from lanewise.results.read import Samples
+
+LINES_SHOWN = 10
+
+
+class Starter(Protocol):
+    """What starts one launch of a side after another."""
+
+    @property
+    def side(self) -> Side:
+        """Return the side."""
+
+    def line(self) -> str:
+        """Return the line of a launch as one would type it."""
+
+    def start(self) -> Samples:
+        """Launch once and return what was measured."""
+
+
+@dataclass
+class Launched:
+    """The launches of one side so far, with the time of each point."""
+
+    samples: list[Samples] = field(default_factory=list)
+    times: list[dict[PointName, float]] = field(default_factory=list)
+
+    @classmethod
+    def of_file(cls, path: Path) -> Launched:
+        """Return the launches of a file; RequestError where there is just one."""
+        from lanewise.imports.load import load
+        from lanewise.results.gate_launches import several
+
+        samples = load(path)
+        return cls([samples], several(samples))
+
+    @property
+    def first(self) -> Samples:
+        """Return the first launch, whose context is that of all."""
+        return self.samples[0]
+
+    def add(self, samples: Samples) -> None:
+        """Add a launch."""
+        from lanewise.results.gate_launches import name_of
+
+        self.samples.append(samples)
+        self.times.append({name_of(point): point.centre_s for point in samples.points})
+
+    def write(self, path: Path) -> None:
+        """Write the launches as one file of samples, without their repetitions."""
+        from lanewise.files.whole import write_whole
+        from lanewise.imports.load import record_line
+        from lanewise.results.records import Context, End, Point
+
+        if not self.samples:
+            return
+        context = replace(self.first.context, launches=len(self.samples))
+        points = [
+            replace(point, launch=launch, samples_s=())
+            for launch, samples in enumerate(self.samples, start=1)
+            for point in samples.launch_points
+        ]
+        records: list[Context | Point | End] = [context, *points]
+        records.append(End(len(points), sum(one.elapsed_s for one in points)))
+        write_whole(path, "".join(f"{record_line(one)}\n" for one in records))
+
+
+def starter_of(
+    side: Side, values: Mapping[str, Any], native: NativeOptions, folder: Path
+) -> Starter:
+    """Return what starts a side; RequestError where it names nothing to measure, or both."""
+    if side.command:
+        if values["operations"]:
+            raise RequestError(
+                f"{values['operations'][0]} is measured by Lanewise and the {side.title} is a "
+                "command; leave one out"
+            )
+        return CommandStarter(side, folder, int(values["ranks"] or 0))
+    if not values["operations"]:
+        raise RequestError("no operation to measure; name one, such as bcast, or two commands")
+    environment = {**os.environ, **side.of_launcher}
+    choice = launching.chosen(values, environment)
+    require_launcher(choice)
+    ranks = launching.rank_count(choice, values)
+    arguments = [*native.arguments(values), f"--time-limit={values['time_limit']}"]
+    arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
+    job = launching.job_running(choice, values, folder, (MEASURE, *arguments), ranks)
+    plan(choice.launcher, job)
+    asked = launching.conditions_of(values)
+    conditions = replace(
+        asked,
+        variables={**asked.variables, **side.variables},
+        environment={**asked.environment, **side.of_launcher},
+    )
+    return MeasureStarter(side, choice, job, conditions)
+
+
+@dataclass(frozen=True)
+class MeasureStarter:
+    """Launches of lanewise-measure."""
+
+    side: Side
+    choice: Choice
+    job: Job
+    conditions: Conditions
+
+    def line(self) -> str:
+        """Return the launch line, with the variables of the side in front."""
+        return shown(self.side, line_of(self.choice, self.job, self.conditions))
+
+    def start(self) -> Samples:
+        """Launch the ranks once."""
+        from lanewise.results.read import load
+
+        path = self.job.folder / "launch.jsonl"
+        path.unlink(missing_ok=True)
+        program = (*self.job.program, "--events", f"--output={path}")
+        ended: list[bool] = []
+        launching.launch(
+            "gate", self.choice, replace(self.job, program=program),
+            lambda event: ended.append(True) if event["event"] == "end" else None,
+            done=lambda: bool(ended), kept=lambda: f"in a launch of the {self.side.title}",
+            conditions=self.conditions,
+        )  # fmt: skip
+        return load(path)
+
+
+@dataclass(frozen=True)
+class CommandStarter:
+    """Launches of a command that measures by itself; `ranks` is for texts that do not say."""
+
+    side: Side
+    folder: Path
+    ranks: int
+
+    def line(self) -> str:
+        """Return the command, with the variables of the side in front."""
+        assignments = [f"{name}={shlex.quote(one)}" for name, one in self.side.variables.items()]
+        return " ".join([*assignments, shlex.join(self.side.command)])
+
+    def start(self) -> Samples:
+        """Run the command once and read what it wrote, else what it printed."""
+        from lanewise.imports.load import load
+
+        path = self.folder / "launch.txt"
+        path.unlink(missing_ok=True)
+        environment = {**os.environ, **self.side.variables}
+        words = self.side.writing_to(path)
+        try:
+            done = subprocess.run(
+                words, env=environment, capture_output=True, text=True, check=False,
+                errors="replace",
+            )  # fmt: skip
+        except OSError as error:
+            raise RequestError(
+                f"{words[0]} could not be started: {error.strerror}; check the {self.side.title}"
+            ) from None
+        if done.returncode != 0:
+            raise RunError(
+                f"the {self.side.title} ended with status {done.returncode}: {self.line()}",
+                (done.stdout + done.stderr).splitlines()[-LINES_SHOWN:],
+            )
+        if not self.side.names_output:
+            path.write_text(done.stdout, encoding="utf-8")
+        elif not path.is_file():
+            raise RunError(f"the {self.side.title} wrote no {{output}}: {self.line()}")
+        return load(path, self.ranks)

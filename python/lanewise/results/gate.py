@@ -1,0 +1,413 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gate: tell whether the candidate is slower than the base, with a known rate of false alarms.
+
+The unit is the launch: of each launch every point gives one number, its median.  All points are
+tested together by exchanging whole launches between base and candidate, so that whatever makes the
+points of a launch alike stays as it is (single-step max-T: P. H. Westfall and S. S. Young,
+"Resampling-Based Multiple Testing", Wiley 1993).  Where launches took turns in blocks of random
+order they are exchanged within their block, which makes the test exact on a machine that drifts.
+
+The statistic of a point is the sum of the candidate's ranks among all launches (Wilcoxon), that of
+an operation the sum over its sizes; both are in units of their standard deviation under exchange.
+Ranks lose little where launches are normal and stay sharp where they are not: launches often have
+two levels or a long tail.  A slowdown is estimated by the median of the differences between
+launches of the two sides (J. L. Hodges and E. L. Lehmann, 1963).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from lanewise.errors import RequestError
+
+METHOD = "max-T permutation of launches, Westfall and Young 1993"
+FALSE_ALARMS = 0.01
+POWER = 0.99
+# As many ways to exchange launches are looked at; all of them where there are no more.
+EXCHANGES_MAX = 20_000
+# Exchanged sets of launches that the least visible slowdown is found from, and its upper bound.
+REPLAYS = 400
+REPLAYS_MAX_ELEMENTS = 4_000_000
+BISECTIONS = 14
+LOG_SLOWDOWN_MAX = math.log(8)
+
+Matrix = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, order=True)
+class PointName:
+    """What was measured: an operation at one size; `ranks` names a pair, as in 0-1."""
+
+    operation: str
+    message_bytes: int
+    ranks: str = ""
+
+
+@dataclass(frozen=True)
+class Launches:
+    """Launches of both sides: a row a launch and a column a point.
+
+    `candidate` marks the rows of the side that is judged.  Launches of one block took turns, in
+    random order; launches that were not interleaved are one block.
+    """
+
+    points: tuple[PointName, ...]
+    times_s: Matrix
+    candidate: Matrix
+    blocks: Matrix
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Return how many launches base and candidate have."""
+        judged = int(self.candidate.sum())
+        return len(self.candidate) - judged, judged
+
+    @property
+    def shape(self) -> tuple[tuple[int, int], ...]:
+        """Return the launches of each block: all of them, and those of the candidate."""
+        return tuple(
+            (int((self.blocks == one).sum()), int(self.candidate[self.blocks == one].sum()))
+            for one in np.unique(self.blocks)
+        )
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What raises an alarm: `gate` is the slowdown that is let pass (0.05 is 5 %).
+
+    `false_alarms` is the rate over all points and over all `looks` together, `power` the rate at
+    which a slowdown of the least visible size is found.
+    """
+
+    gate: float
+    false_alarms: float = FALSE_ALARMS
+    power: float = POWER
+    looks: int = 1
+    seed: int = 1
+
+    @property
+    def level(self) -> float:
+        """Return the rate of false alarms of one look: all looks share alike (Bonferroni)."""
+        return self.false_alarms / self.looks
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One point, or an operation over all of its sizes (`message_bytes` is None).
+
+    `slowdown` is the estimate, 0.05 for 5 % slower; `p_value` is adjusted for all points.
+    """
+
+    operation: str
+    message_bytes: int | None
+    ranks: str
+    base_s: float
+    candidate_s: float
+    slowdown: float
+    p_value: float
+    alarm: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the gate found; `least_visible` has a slowdown for each operation."""
+
+    rule: Rule
+    counts: tuple[int, int]
+    interleaved: bool
+    findings: list[Finding]
+    least_visible: dict[str, float]
+    exchanges: int
+    look: int = 1
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def alarms(self) -> list[Finding]:
+        """Return what is slower."""
+        return [finding for finding in self.findings if finding.alarm]
+
+    @property
+    def operations(self) -> list[str]:
+        """Return the operations in their order."""
+        return list(dict.fromkeys(finding.operation for finding in self.findings))
+
+    @property
+    def least_visible_anywhere(self) -> float:
+        """Return the slowdown that would have been found in any operation."""
+        return max(self.least_visible.values())
+
+
+def judge(launches: Launches, rule: Rule, *, reach: bool = True) -> Verdict:
+    """Judge the candidate; RequestError for launches that are too few to ever raise an alarm.
+
+    Without `reach` the least visible slowdown, which takes longest, is not looked for.
+    """
+    require_enough(launches, rule)
+    logs = np.log(launches.times_s)
+    operations = list(dict.fromkeys(point.operation for point in launches.points))
+    members = [
+        [place for place, point in enumerate(launches.points) if point.operation == name]
+        for name in operations
+    ]
+    exchanged = exchanges(launches.shape, rule.seed)[:, places_of(launches)]
+    scores = hypotheses(ranks_of(logs), launches, members)
+    observed = launches.candidate.astype(float) @ scores
+    highest = (exchanged @ scores).max(axis=1)
+    p_values = adjusted(observed, highest, complete=len(exchanged) == ways(launches.shape))
+    critical = critical_value(highest, rule.level)
+    estimates, spreads = differences(logs, launches)
+    means, weights = over_sizes(estimates, spreads, members)
+    slowdowns = np.expm1(np.concatenate([estimates, means]))
+    alarms = (p_values <= rule.level) & (slowdowns > rule.gate)
+    return Verdict(
+        rule=rule,
+        counts=launches.counts,
+        interleaved=len(launches.shape) > 1,
+        findings=findings_of(launches, operations, members, (slowdowns, p_values, alarms)),
+        least_visible={
+            name: least_visible(logs, launches, rule, critical, (own, weights[place], estimates))
+            for place, (name, own) in enumerate(zip(operations, members, strict=True))
+            if reach
+        },
+        exchanges=len(exchanged),
+    )
+
+
+def require_enough(launches: Launches, rule: Rule) -> None:
+    """Raise RequestError, with the number needed, where the level can never be reached."""
+    base, candidate = launches.counts
+    if min(base, candidate) < 1 or ways(launches.shape) * rule.level < 1:
+        raise RequestError(
+            f"{base} and {candidate} launches are too few for a rate of false alarms of "
+            f"{rule.level:.2g}; measure {launches_needed(rule.level)} or more of each side, "
+            "with --launches"
+        )
+
+
+def ways(shape: Sequence[tuple[int, int]]) -> int:
+    """Return in how many ways launches can be exchanged within their blocks."""
+    return math.prod(math.comb(size, judged) for size, judged in shape)
+
+
+def launches_needed(level: float) -> int:
+    """Return the least number of launches a side, in one block, for which `level` is reached."""
+    return next(count for count in itertools.count(1) if math.comb(2 * count, count) * level >= 1)
+
+
+def places_of(launches: Launches) -> Matrix:
+    """Return for each launch its place in the order of the blocks."""
+    order = np.argsort(launches.blocks, kind="stable")
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return places
+
+
+@lru_cache(maxsize=8)
+def exchanges(shape: tuple[tuple[int, int], ...], seed: int) -> Matrix:
+    """Return which launches are the candidate's in each exchange, a row an exchange.
+
+    All exchanges where there are at most EXCHANGES_MAX, else so many at random.  Launches are in
+    the order of their blocks.
+    """
+    if ways(shape) <= EXCHANGES_MAX:
+        found = np.array(list(every_exchange(shape)), dtype=np.float64)
+    else:
+        found = random_exchanges(shape, EXCHANGES_MAX, np.random.default_rng(seed))
+    found.setflags(write=False)
+    return found
+
+
+def every_exchange(shape: Sequence[tuple[int, int]]) -> Iterator[list[float]]:
+    """Yield every way to exchange launches within their blocks."""
+    choices = [
+        [[float(place in judged) for place in range(size)] for judged in chosen]
+        for size, count in shape
+        for chosen in [[set(one) for one in itertools.combinations(range(size), count)]]
+    ]
+    for parts in itertools.product(*choices):
+        yield [mark for part in parts for mark in part]
+
+
+def random_exchanges(
+    shape: Sequence[tuple[int, int]], count: int, source: np.random.Generator
+) -> Matrix:
+    """Return `count` exchanges at random."""
+    parts = []
+    for size, judged in shape:
+        keys = source.random((count, size))
+        parts.append((keys.argsort(axis=1).argsort(axis=1) < judged).astype(np.float64))
+    return np.concatenate(parts, axis=1)
+
+
+def ranks_of(logs: Matrix) -> Matrix:
+    """Return the rank of each launch at each point, launches along the axis before the last."""
+    ranks: Matrix = stats.rankdata(logs, axis=-2)
+    return ranks
+
+
+def hypotheses(ranks: Matrix, launches: Launches, members: Sequence[Sequence[int]]) -> Matrix:
+    """Return a column for each point and each operation, of which the candidate's sum is tested.
+
+    A sum over the candidate's launches has mean 0 and variance 1 under exchange.
+    """
+    points = unit_columns(ranks, launches)
+    sums = np.stack([points[..., own].sum(axis=-1) for own in members], axis=-1)
+    return np.concatenate([points, unit_columns(sums, launches)], axis=-1)
+
+
+def unit_columns(values: Matrix, launches: Launches) -> Matrix:
+    """Centre values in their blocks and scale each column to unit variance under exchange."""
+    centred = values - 0.0
+    variance = np.zeros((*values.shape[:-2], 1, values.shape[-1]))
+    for block, (size, judged) in zip(np.unique(launches.blocks), launches.shape, strict=True):
+        rows = np.flatnonzero(launches.blocks == block)
+        part = values[..., rows, :]
+        part = part - part.mean(axis=-2, keepdims=True)
+        centred[..., rows, :] = part
+        if size > 1:
+            share = judged * (size - judged) / (size * (size - 1))
+            variance += share * (part**2).sum(axis=-2, keepdims=True)
+    return np.divide(centred, np.sqrt(variance), out=np.zeros_like(centred), where=variance > 0)
+
+
+# Sums of the same terms in another order differ by rounding; they count as equal.
+ROUNDING = 1e-9
+
+
+def adjusted(observed: Matrix, highest: Matrix, *, complete: bool) -> Matrix:
+    """Return for each statistic the share of exchanges with a statistic as high anywhere.
+
+    Exchanges at random do not hold the launches as they were, which therefore count as one more
+    (B. Phipson and G. K. Smyth 2010).
+    """
+    ordered = np.sort(highest)
+    as_high = len(ordered) - np.searchsorted(ordered, observed - ROUNDING)
+    more = 0 if complete else 1
+    shares: Matrix = (as_high + more) / (len(ordered) + more)
+    return shares
+
+
+def critical_value(highest: Matrix, level: float) -> float:
+    """Return the statistic above which an alarm is raised."""
+    ordered = np.sort(highest)[::-1]
+    return float(ordered[max(0, math.floor(level * len(ordered)) - 1)]) - ROUNDING
+
+
+def pairs_of(launches: Launches) -> tuple[Matrix, Matrix]:
+    """Return all pairs of a base's and a candidate's launch in one block, as two lists of rows."""
+    same = launches.blocks[:, None] == launches.blocks[None, :]
+    base, candidate = np.nonzero(same & ~launches.candidate[:, None] & launches.candidate[None, :])
+    return base, candidate
+
+
+def differences(logs: Matrix, launches: Launches) -> tuple[Matrix, Matrix]:
+    """Return of each point the median difference of the logarithms, and how far pairs are off."""
+    base, candidate = pairs_of(launches)
+    found = logs[candidate] - logs[base]
+    centre = np.median(found, axis=0)
+    return centre, np.median(abs(found - centre), axis=0)
+
+
+def over_sizes(
+    estimates: Matrix, spreads: Matrix, members: Sequence[Sequence[int]]
+) -> tuple[Matrix, list[Matrix]]:
+    """Return each operation's mean of the estimates, and the weights: a noisy size counts less."""
+    weights = []
+    for own in members:
+        squares = spreads[own] ** 2
+        least = max(float(squares.max()) * 1e-6, 1e-12)
+        inverse = 1 / np.maximum(squares, least)
+        weights.append(inverse / inverse.sum())
+    means = [float(estimates[own] @ weight) for own, weight in zip(members, weights, strict=True)]
+    return np.array(means), weights
+
+
+def least_visible(
+    logs: Matrix,
+    launches: Launches,
+    rule: Rule,
+    critical: float,
+    of_operation: tuple[Sequence[int], Matrix, Matrix],
+) -> float:
+    """Return the slowdown at all sizes of one operation that is found with probability `power`.
+
+    The launches are exchanged again and again, a slowdown is added to those that are then the
+    candidate's, and the least one that raises an alarm is found by bisection.
+    """
+    own, weight, estimates = of_operation
+    level = logs[:, own] - np.outer(launches.candidate, estimates[own])
+    count = min(REPLAYS, max(50, REPLAYS_MAX_ELEMENTS // level.size))
+    source = np.random.default_rng(rule.seed + 1)
+    marks = random_exchanges(launches.shape, count, source)[:, places_of(launches)]
+    replayed = replays(level, launches, marks)
+    estimated = estimates_of(replayed, launches)
+    estimated = np.concatenate([estimated, (estimated @ weight)[:, None]], axis=1)
+    low, high = np.zeros(count), np.full(count, LOG_SLOWDOWN_MAX)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        shifted = replayed + middle[:, None, None] * launches.candidate[:, None]
+        columns = hypotheses(ranks_of(shifted), launches, [range(len(own))])
+        statistics = columns[:, launches.candidate, :].sum(axis=1)
+        slower = estimated + middle[:, None] > math.log1p(rule.gate)
+        seen = ((statistics >= critical) & slower).any(axis=1)
+        high, low = np.where(seen, middle, high), np.where(seen, low, middle)
+    return math.expm1(float(np.quantile(high, rule.power, method="higher")))
+
+
+def replays(level: Matrix, launches: Launches, marks: Matrix) -> Matrix:
+    """Return the launches once for each row of `marks`, so ordered that the marked are judged."""
+    rows = np.arange(len(level))
+    here = np.lexsort((rows, launches.candidate, launches.blocks))
+    blocks = np.broadcast_to(launches.blocks, marks.shape)
+    there = np.lexsort((np.broadcast_to(rows, marks.shape), marks, blocks), axis=-1)
+    order = np.empty_like(there)
+    order[:, here] = there
+    taken: Matrix = level[order]
+    return taken
+
+
+def estimates_of(replayed: Matrix, launches: Launches) -> Matrix:
+    """Return the estimates of each replay."""
+    base, candidate = pairs_of(launches)
+    found = [np.median(one[candidate] - one[base], axis=0) for one in replayed]
+    return np.array(found)
+
+
+def findings_of(
+    launches: Launches,
+    operations: Sequence[str],
+    members: Sequence[Sequence[int]],
+    judged: tuple[Matrix, Matrix, Matrix],
+) -> list[Finding]:
+    """Return the points of each operation, and the operation over all of its sizes after them."""
+    logs = np.log(launches.times_s)
+    base_s = np.exp(np.median(logs[~launches.candidate], axis=0))
+    candidate_s = np.exp(np.median(logs[launches.candidate], axis=0))
+    slowdowns, p_values, alarms = judged
+    found = []
+    for number, (name, own) in enumerate(zip(operations, members, strict=True)):
+        for place in own:
+            point = launches.points[place]
+            found.append(
+                Finding(
+                    name, point.message_bytes, point.ranks, float(base_s[place]),
+                    float(candidate_s[place]), float(slowdowns[place]), float(p_values[place]),
+                    bool(alarms[place]),
+                )
+            )  # fmt: skip
+        place = len(launches.points) + number
+        found.append(
+            Finding(
+                name, None, "", math.nan, math.nan, float(slowdowns[place]),
+                float(p_values[place]), bool(alarms[place]),
+            )
+        )  # fmt: skip
+    return found

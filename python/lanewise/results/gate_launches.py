@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the gate takes from files of samples: one time for each point of each launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from lanewise.errors import RequestError
+from lanewise.results.gate import Launches, PointName
+from lanewise.results.read import Samples
+from lanewise.results.records import Point
+
+# The times of one launch.
+Times = Mapping[PointName, float]
+
+
+def name_of(point: Point) -> PointName:
+    """Return what a point is of, in any launch."""
+    ranks = "" if point.peer is None else f"{point.root}-{point.peer}"
+    if point.second_peer is not None:
+        ranks += f",{point.second_peer}"
+    definition = f" as {point.definition}" if point.definition else ""
+    return PointName(f"{point.operation}{definition}", point.message_bytes, ranks)
+
+
+def times_of(samples: Samples) -> list[dict[PointName, float]]:
+    """Return the times of each launch of a file, in the order of the launches."""
+    found: dict[int, dict[PointName, float]] = {}
+    means = samples.context.stopping.get("rule") == "student"
+    for point in samples.launch_points:
+        time_s = point.mean_s if means else point.centre_s
+        found.setdefault(point.launch, {})[name_of(point)] = time_s
+    return [found[launch] for launch in sorted(found)]
+
+
+def several(samples: Samples) -> list[dict[PointName, float]]:
+    """Return the times of each launch; RequestError for a file of a single one."""
+    times = times_of(samples)
+    if len(times) < 2:
+        raise RequestError(
+            f"{samples.path} has {len(times)} launch of its ranks, which says nothing of the "
+            "next; measure again with --launches 10, or let lanewise gate launch both"
+        )
+    return times
+
+
+def of_files(base: Samples, candidate: Samples) -> tuple[Launches, list[str]]:
+    """Return the launches of two files, and what to know of them.
+
+    Raises RequestError for a file of one launch, or where no point is in all launches.
+    """
+    sides = [several(samples) for samples in (base, candidate)]
+    ranks = [samples.context.ranks for samples in (base, candidate)]
+    if all(ranks) and ranks[0] != ranks[1]:
+        raise RequestError(
+            f"{base.path} is of {ranks[0]} ranks and {candidate.path} of {ranks[1]}; "
+            "measure both on the same number"
+        )
+    launches, notes = joined(sides[0], sides[1])
+    return launches, [*notes, *strangers(base, candidate)]
+
+
+def joined(
+    base: Sequence[Times], candidate: Sequence[Times], blocks: Sequence[int] = ()
+) -> tuple[Launches, list[str]]:
+    """Return both sides' launches with the points that all of them have.
+
+    `blocks` has the block of each launch, those of the base first; without it all are one block.
+    """
+    every = [*base, *candidate]
+    common = [name for name in every[0] if all(name in times for times in every)]
+    if not common:
+        raise RequestError(
+            "base and candidate have no point in common (same operation, ranks and size); "
+            "measure the same operations and sizes"
+        )
+    bad = next((name for name in common for times in every if not times[name] > 0), None)
+    if bad is not None:
+        raise RequestError(
+            f"{bad.operation} {bad.message_bytes} B has a time that is not above 0; "
+            "measure it with --method max, or leave that size out"
+        )
+    left_out = sorted({name for times in every for name in times} - set(common))
+    launches = Launches(
+        points=tuple(in_order(common)),
+        times_s=np.array([[times[name] for name in in_order(common)] for times in every]),
+        candidate=np.array([False] * len(base) + [True] * len(candidate)),
+        blocks=np.array(blocks or [0] * len(every)),
+    )
+    return launches, [left_out_note(left_out)] if left_out else []
+
+
+def in_order(names: Iterable[PointName]) -> list[PointName]:
+    """Return points by operation, in the order in which these come, then by size."""
+    names = list(names)
+    operations = list(dict.fromkeys(name.operation for name in names))
+    return sorted(names, key=lambda name: (operations.index(name.operation), name))
+
+
+def left_out_note(names: Sequence[PointName]) -> str:
+    """Return the note for points that some launch does not have."""
+    shown = ", ".join(f"{name.operation} {name.message_bytes} B" for name in names[:3])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"left out, since not every launch has it: {shown}{more}"
+
+
+def strangers(base: Samples, candidate: Samples) -> list[str]:
+    """Return notes on conditions that differ between two files and may be all that is found."""
+    left, right = base.context, candidate.context
+    hosts = [
+        ", ".join(sorted({str(place.get("host")) for place in context.placement})) or "unknown"
+        for context in (left, right)
+    ]
+    told = {
+        "hosts": (hosts[0], hosts[1]),
+        "kernel": (left.kernel, right.kernel),
+        "cores": (str(left.cores), str(right.cores)),
+        "method": (left.method, right.method),
+    }
+    return [
+        f"{name} differ: {one} and {other}; the alarm may be about that"
+        for name, (one, other) in told.items()
+        if one != other
+    ]

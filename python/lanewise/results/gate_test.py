@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The gate: alarms are false as seldom as it says, and a slowdown that it claims to see it sees."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lanewise.errors import RequestError
+from lanewise.results import gate
+from lanewise.results.gate import Launches, PointName, Rule, judge
+
+OPERATIONS = ("pingpong", "bcast", "allreduce")
+SIZES_BYTES = (8, 1024, 65536)
+POINTS = tuple(PointName(name, size) for name in OPERATIONS for size in SIZES_BYTES)
+# A level that many false alarms are expected at, so that too many show in few comparisons.
+ALARMS = 0.1
+COMPARISONS = 400
+
+Source = np.random.Generator
+Logs = Callable[[Source, int], gate.Matrix]
+
+
+def normal(source: Source, count: int) -> gate.Matrix:
+    return source.normal(0, 0.03, (count, len(POINTS)))
+
+
+def heavy_tailed(source: Source, count: int) -> gate.Matrix:
+    return 0.03 * source.standard_t(1.5, (count, len(POINTS)))
+
+
+def two_levels(source: Source, count: int) -> gate.Matrix:
+    levels = 1.2 * (source.random((count, len(POINTS))) < 0.4)
+    return levels + normal(source, count)
+
+
+def alike_in_a_launch(source: Source, count: int) -> gate.Matrix:
+    return source.normal(0, 0.2, (count, 1)) + 0.1 * normal(source, count)
+
+
+def of_few_values(source: Source, count: int) -> gate.Matrix:
+    return np.round(normal(source, count), 2)
+
+
+def drifting(source: Source, count: int) -> gate.Matrix:
+    return np.linspace(0, 1, count)[:, None] + normal(source, count)
+
+
+LAWS = (normal, heavy_tailed, two_levels, alike_in_a_launch, of_few_values)
+
+
+def launches_of(logs: gate.Matrix, source: Source, block: int = 0) -> Launches:
+    """Deal launches to both sides, in blocks of random order where `block` is their size."""
+    count = len(logs)
+    blocks = np.arange(count) // (block or count)
+    candidate = np.zeros(count, dtype=bool)
+    for number in np.unique(blocks):
+        rows = np.flatnonzero(blocks == number)
+        candidate[source.permutation(rows)[: len(rows) // 2]] = True
+    return Launches(POINTS, 1e-6 * np.exp(logs), candidate, blocks)
+
+
+def slowed(launches: Launches, factor: float, points: slice = slice(None)) -> Launches:
+    times_s = launches.times_s.copy()
+    times_s[launches.candidate, points] *= factor
+    return Launches(launches.points, times_s, launches.candidate, launches.blocks)
+
+
+@pytest.fixture
+def few_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at fewer exchanges than usual and at no least visible slowdown, to be quick."""
+    monkeypatch.setattr(gate, "EXCHANGES_MAX", 999)
+    monkeypatch.setattr(gate, "least_visible", lambda *_: 0.0)
+    gate.exchanges.cache_clear()
+
+
+def false_alarms(law: Logs, block: int, seed: int) -> int:
+    """Return how many comparisons of identical launches find any point slower, by anything."""
+    source = np.random.default_rng(seed)
+    rule = Rule(gate=0.0, false_alarms=ALARMS)
+    found = (judge(launches_of(law(source, 16), source, block), rule) for _ in range(COMPARISONS))
+    return sum(bool(verdict.alarms) for verdict in found)
+
+
+@pytest.mark.usefixtures("few_exchanges")
+@pytest.mark.parametrize("block", [0, 4], ids=["in one block", "in blocks of four"])
+@pytest.mark.parametrize("law", LAWS)
+def test_alarms_are_false_no_more_often_than_stated(law: Logs, block: int) -> None:
+    alarms = false_alarms(law, block, seed=7)
+
+    assert alarms <= stats.binom.ppf(0.9995, COMPARISONS, ALARMS)
+
+
+@pytest.mark.usefixtures("few_exchanges")
+def test_alarms_are_not_far_rarer_than_stated_either() -> None:
+    alarms = false_alarms(normal, 0, seed=7)
+
+    assert alarms >= stats.binom.ppf(0.0005, COMPARISONS, ALARMS)
+
+
+@pytest.mark.usefixtures("few_exchanges")
+def test_launches_in_turns_raise_no_false_alarms_on_a_machine_that_drifts() -> None:
+    alarms = false_alarms(drifting, 4, seed=8)
+
+    assert alarms <= stats.binom.ppf(0.9995, COMPARISONS, ALARMS)
+
+
+@pytest.mark.parametrize("law", [normal, two_levels])
+def test_the_least_visible_slowdown_is_found_and_a_third_of_it_mostly_not(law: Logs) -> None:
+    source = np.random.default_rng(3)
+    rule = Rule(gate=0.0)
+    found = {1.0: 0, 1 / 3: 0}
+    for _ in range(12):
+        even = launches_of(law(source, 40), source, 4)
+        least = judge(even, rule).least_visible["pingpong"]
+        again = launches_of(law(source, 40), source, 4)
+        for share in found:
+            slower = slowed(again, 1 + share * least, slice(0, 3))
+            found[share] += bool(judge(slower, rule).alarms)
+
+    assert found[1.0] == 12
+    assert found[1 / 3] < 12
+
+
+def test_an_operation_that_is_slower_at_all_sizes_alarms_alone() -> None:
+    source = np.random.default_rng(5)
+    even = launches_of(normal(source, 40), source, 4)
+
+    verdict = judge(slowed(even, 1.15, slice(3, 6)), Rule(gate=0.05))
+
+    assert {one.operation for one in verdict.alarms} == {"bcast"}
+    over_sizes = next(one for one in verdict.alarms if one.message_bytes is None)
+    assert over_sizes.slowdown == pytest.approx(0.15, abs=0.04)
+
+
+def test_one_point_with_two_levels_does_not_hide_its_operation() -> None:
+    source = np.random.default_rng(6)
+    logs = normal(source, 40)
+    logs[:, 0] += 1.2 * (source.random(40) < 0.5)
+    even = launches_of(logs, source, 4)
+
+    verdict = judge(slowed(even, 1.12, slice(0, 3)), Rule(gate=0.05))
+
+    assert "pingpong" in {one.operation for one in verdict.alarms}
+
+
+def test_a_slowdown_below_the_gate_passes_though_it_is_certain() -> None:
+    source = np.random.default_rng(9)
+    even = launches_of(0.1 * normal(source, 40), source, 4)
+
+    verdict = judge(slowed(even, 1.03), Rule(gate=0.05))
+
+    assert min(one.p_value for one in verdict.findings) < 0.001
+    assert not verdict.alarms
+
+
+def test_a_faster_candidate_passes() -> None:
+    source = np.random.default_rng(10)
+    even = launches_of(normal(source, 40), source, 4)
+
+    assert not judge(slowed(even, 0.5), Rule(gate=0.05)).alarms
+
+
+@pytest.mark.parametrize(("level", "needed"), [(0.05, 3), (0.01, 5), (0.01 / 3, 6), (0.001, 7)])
+def test_the_launches_needed_are_the_least_that_can_reach_the_level(
+    level: float, needed: int
+) -> None:
+    assert gate.launches_needed(level) == needed
+
+
+def test_the_launches_needed_do_raise_an_alarm_and_one_fewer_are_refused() -> None:
+    source = np.random.default_rng(11)
+    enough = slowed(launches_of(normal(source, 10), source), 3.0)
+    too_few = slowed(launches_of(normal(source, 8), source), 3.0)
+
+    assert judge(enough, Rule(gate=0.05)).alarms
+    with pytest.raises(RequestError, match="measure 5 or more of each side"):
+        judge(too_few, Rule(gate=0.05))
+
+
+def test_looks_share_the_false_alarms() -> None:
+    assert Rule(gate=0.05, false_alarms=0.03, looks=3).level == pytest.approx(0.01)
+
+
+def test_all_exchanges_are_looked_at_where_they_are_few() -> None:
+    found = gate.exchanges(((4, 2), (4, 2)), seed=1)
+
+    assert found.shape == (36, 8)
+    assert len({tuple(row) for row in found}) == 36
+    assert (found[:, :4].sum(axis=1) == 2).all()
+
+
+def test_exchanges_at_random_stay_in_their_block_and_follow_the_seed() -> None:
+    shape = ((4, 2),) * 10
+    found = gate.exchanges(shape, seed=1)
+
+    assert found.shape == (gate.EXCHANGES_MAX, 40)
+    assert (found.reshape(-1, 10, 4).sum(axis=2) == 2).all()
+    assert (gate.random_exchanges(shape, 5, np.random.default_rng(1)) == found[:5]).sum() < 200

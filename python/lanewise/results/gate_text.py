@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A verdict of the gate as a table, as data, as Markdown and as JUnit XML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from xml.etree import ElementTree
+
+from lanewise.results.gate import METHOD, Finding, Verdict
+from lanewise.results.quantity import size_text
+from lanewise.results.table import line, microseconds
+
+CLASS = "lanewise.gate"
+
+
+def share_text(share: float) -> str:
+    """Write a slowdown with one decimal, `7.1 %`, so that 4.9 % does not appear as 5 %."""
+    return f"{100 * share:.1f} %"
+
+
+def change_text(share: float) -> str:
+    """Write a change with its sign, `+7.1 %`."""
+    return f"{100 * share:+.1f} %"
+
+
+def name_of(finding: Finding) -> str:
+    """Name what was tested, `bcast 8 B`, or `bcast` over all of its sizes."""
+    size = "" if finding.message_bytes is None else size_text(finding.message_bytes)
+    return " ".join(filter(None, (finding.operation, finding.ranks, size)))
+
+
+def rate_text(share: float) -> str:
+    """Write a share that was chosen, `5 %`."""
+    return f"{100 * share:.3g} %"
+
+
+def rule_text(verdict: Verdict) -> str:
+    """Say what raises an alarm, and how often one is false."""
+    rule = verdict.rule
+    gate, rate = rate_text(rule.gate), rate_text(rule.false_alarms)
+    return f"gate {gate}; false alarms {rate} over all points together ({METHOD})"
+
+
+def looks_text(verdict: Verdict) -> str:
+    """Say which look this is, and what is left of the false alarms for it; empty for one look."""
+    rule = verdict.rule
+    if rule.looks == 1:
+        return ""
+    each = rate_text(rule.level)
+    return f"look {verdict.look} of {rule.looks}, false alarms of each {each} (Bonferroni)"
+
+
+def launches_text(verdict: Verdict) -> str:
+    """Say how many launches were compared, and whether they took turns."""
+    base, candidate = verdict.counts
+    turns = "in blocks of random order" if verdict.interleaved else "not interleaved"
+    told = [f"{base} and {candidate} launches", turns, looks_text(verdict)]
+    return ", ".join(filter(None, told))
+
+
+def reach_text(verdict: Verdict, operation: str = "") -> str:
+    """Say which slowdown would not have been missed."""
+    power = rate_text(verdict.rule.power)
+    if operation:
+        least = verdict.least_visible[operation]
+        return f"could not have seen less than {share_text(least)} (found in {power} of cases)"
+    return (
+        f"could not have seen less than {share_text(verdict.least_visible_anywhere)} "
+        f"(slower at all sizes of one operation; found in {power} of cases)"
+    )
+
+
+def sentence(verdict: Verdict) -> str:
+    """Return the verdict as one sentence."""
+    gate = rate_text(verdict.rule.gate)
+    if verdict.alarms:
+        worst = sorted(verdict.alarms, key=lambda one: -one.slowdown)
+        names = ", ".join(f"{name_of(one)} {change_text(one.slowdown)}" for one in worst[:3])
+        more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
+        return f"slower by more than {gate}: {names}{more}"
+    return f"passed: nothing is slower by more than {gate}; {reach_text(verdict)}"
+
+
+def lines_of(verdict: Verdict) -> list[str]:
+    """Return the table for a terminal."""
+    lines = [f"# {launches_text(verdict)}", f"# {rule_text(verdict)}"]
+    for operation in verdict.operations:
+        found = [one for one in verdict.findings if one.operation == operation]
+        lines += ["", f"# {operation}", heading(found), *(row(one) for one in found[:-1])]
+        lines += [summary(found[-1]), f"# {reach_text(verdict, operation)}"]
+    if verdict.notes:
+        lines += ["", *(f"! {note}" for note in verdict.notes)]
+    return [*lines, "", sentence(verdict)]
+
+
+def heading(found: Sequence[Finding]) -> str:
+    """Return the heading of one operation's table."""
+    columns = ["A median(us)", "B median(us)", "B slower by", "p (adjusted)", "Alarm"]
+    return line("# Pair", ["Size", *columns]) if found[0].ranks else line("# Size", columns)
+
+
+def row(one: Finding) -> str:
+    """Return the row of one point."""
+    columns = [microseconds(one.base_s), microseconds(one.candidate_s), *judged(one)]
+    size = str(one.message_bytes)
+    return line(one.ranks, [size, *columns]) if one.ranks else line(size, columns)
+
+
+def summary(one: Finding) -> str:
+    """Return the row of an operation over its sizes."""
+    return line("# all", ["", "", *judged(one)])
+
+
+def judged(one: Finding) -> list[str]:
+    """Return the columns that say what was found."""
+    return [change_text(one.slowdown), f"{one.p_value:.2g}", "SLOWER" if one.alarm else "-"]
+
+
+def as_object(verdict: Verdict) -> dict[str, object]:
+    """Return a verdict as plain data; a number that does not exist becomes null."""
+    values = {
+        "verdict": "slower" if verdict.alarms else "passed",
+        "sentence": sentence(verdict),
+        "method": METHOD,
+        **asdict(verdict),
+        "least_visible_anywhere": verdict.least_visible_anywhere,
+    }
+    values["rule"]["level"] = verdict.rule.level
+    plain: dict[str, object] = json.loads(json.dumps(values), parse_constant=lambda _: None)
+    return plain
+
+
+def markdown(verdict: Verdict) -> str:
+    """Return a summary for a pull request."""
+    title = "slower" if verdict.alarms else "passed"
+    lines = [
+        f"### Communication: {title}", "", f"{capitalised(sentence(verdict))}.", "",
+        "| operation | slower by | p (adjusted) | could not have seen less than | |",
+        "|---|---:|---:|---:|---|",
+    ]  # fmt: skip
+    for operation in verdict.operations:
+        found = [one for one in verdict.findings if one.operation == operation]
+        least = share_text(verdict.least_visible[operation])
+        shown = [one for one in found[:-1] if one.alarm]
+        lines.append(markdown_row(found[-1], least))
+        lines += [markdown_row(one, "") for one in shown]
+    lines += ["", f"<sub>{launches_text(verdict)}; {rule_text(verdict)}.</sub>"]
+    lines += [f"<br><sub>{capitalised(note)}.</sub>" for note in verdict.notes]
+    return "\n".join(lines) + "\n"
+
+
+def markdown_row(one: Finding, least: str) -> str:
+    """Return one row of the summary."""
+    mark = "**slower**" if one.alarm else ""
+    change = change_text(one.slowdown)
+    return f"| {name_of(one)} | {change} | {one.p_value:.2g} | {least} | {mark} |"
+
+
+def capitalised(text: str) -> str:
+    """Return text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
+def junit(verdict: Verdict) -> str:
+    """Return JUnit XML with a test case for each operation."""
+    cases = []
+    for operation in verdict.operations:
+        found = [one for one in verdict.findings if one.operation == operation]
+        case = ElementTree.Element("testcase", classname=CLASS, name=operation)
+        alarms = [one for one in found if one.alarm]
+        if alarms:
+            told = ", ".join(f"{name_of(one)} {change_text(one.slowdown)}" for one in alarms)
+            failure = ElementTree.SubElement(case, "failure", type="slower", message=told)
+            failure.text = "\n".join([heading(found), *(row(one) for one in found[:-1])])
+        output = ElementTree.SubElement(case, "system-out")
+        output.text = f"{reach_text(verdict, operation)}\n{rule_text(verdict)}"
+        cases.append(case)
+    failed = sum(case.find("failure") is not None for case in cases)
+    suite = ElementTree.Element(
+        "testsuite", name=CLASS, tests=str(len(cases)), failures=str(failed), errors="0",
+        skipped="0",
+    )  # fmt: skip
+    suite.extend(cases)
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
