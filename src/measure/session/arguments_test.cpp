@@ -273,7 +273,7 @@ TEST(SizesOf, AnOperationOnBytesAreAllThatWereAsked) {
     const auto arguments = accepted({"bcast", "--sizes", "1,2,4,7"});
     std::string note;
 
-    EXPECT_THAT(sizes_of(arguments, "bcast", note), ElementsAre(1, 2, 4, 7));
+    EXPECT_THAT(sizes_of(arguments, "bcast", 2, note), ElementsAre(1, 2, 4, 7));
     EXPECT_THAT(note, IsEmpty());
 }
 
@@ -281,23 +281,48 @@ TEST(SizesOf, AReductionAreTheMultiplesOfFourAndANoteNamesTheRest) {
     const auto arguments = accepted({"allreduce", "--sizes", "0,1,2,4,7,1K"});
     std::string note;
 
-    EXPECT_THAT(sizes_of(arguments, "allreduce", note), ElementsAre(0, 4, 1024));
+    EXPECT_THAT(sizes_of(arguments, "allreduce", 2, note), ElementsAre(0, 4, 1024));
     EXPECT_THAT(note, HasSubstr("1, 2, 7"));
+}
+
+TEST(SizesOf, AreBlocksWhereTheOtherToolCountsTheVectorOfAllRanks) {
+    const auto osu = accepted({"reduce_scatter", "--as", "osu", "--sizes", "8,12,32"});
+    const auto imb = accepted({"reduce_scatter", "--as", "imb", "--sizes", "8,12,32"});
+    std::string note;
+
+    EXPECT_EQ(sizes_of(osu, "reduce_scatter", 4, note), (std::vector<std::uint64_t>{8}));
+    EXPECT_EQ(note, "reduce_scatter adds floats; left out the sizes that are no multiple of 16: "
+                    "8, 12");
+    EXPECT_EQ(sizes_of(imb, "reduce_scatter", 4, note), (std::vector<std::uint64_t>{8, 12, 32}));
+}
+
+TEST(Definition, BringsItsOwnWindowUnlessOneIsGiven) {
+    EXPECT_EQ(accepted({"streaming", "--as", "osu"}).window, 64);
+    EXPECT_EQ(accepted({"streaming", "--as", "imb"}).window, 256);
+    EXPECT_EQ(accepted({"streaming", "--as", "osu", "--window", "8"}).window, 8);
+}
+
+TEST(Definition, IsRefusedForWhatItsLoopsAreNotOf) {
+    EXPECT_THAT(refused({"scan", "--as", "osu"}),
+                HasSubstr("OSU 7.4 has no benchmark of \"scan\"; leave it out"));
+    EXPECT_THAT(refused({"pairs", "--as", "osu"}), HasSubstr("--as osu is for operations"));
+    EXPECT_THAT(refused({"bcast", "--as", "osu", "--pipeline", "10"}),
+                HasSubstr("leave them out with --as osu"));
 }
 
 TEST(SizesOf, ABarrierAreNone) {
     const auto arguments = accepted({"barrier"});
     std::string note;
 
-    EXPECT_THAT(sizes_of(arguments, "barrier", note), ElementsAre(0));
-    EXPECT_THAT(sizes_of(arguments, "ibarrier", note), ElementsAre(0));
+    EXPECT_THAT(sizes_of(arguments, "barrier", 2, note), ElementsAre(0));
+    EXPECT_THAT(sizes_of(arguments, "ibarrier", 2, note), ElementsAre(0));
 }
 
 TEST(SizesOf, AUserOperationAreAllThatWereAsked) {
     const auto arguments = accepted({"bcast", "--sizes", "1,3"});
     std::string note;
 
-    EXPECT_THAT(sizes_of(arguments, "mine", note), ElementsAre(1, 3));
+    EXPECT_THAT(sizes_of(arguments, "mine", 2, note), ElementsAre(1, 3));
 }
 
 }  // namespace

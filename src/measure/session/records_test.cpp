@@ -3,6 +3,7 @@
 // Going on with an interrupted file: what of it is kept, and which files are
 // refused.
 
+#include "measure/definitions/definition.hpp"
 #include "measure/session/records.hpp"
 #include "measure/session/buffer_words.hpp"
 
@@ -236,6 +237,22 @@ TEST(PointRecord, HoldsNullWhereThereIsNoNumber) {
     EXPECT_EQ(record["launch"], 3);
     EXPECT_FALSE(record.contains("peer"));
     EXPECT_EQ(Json::parse(record.dump()), record);
+}
+
+TEST(PointRecord, SaysWhoseLoopItIsAndWhatTheRanksTook) {
+    measure::Measured measured;
+    measured.point.peer = measured.point.second_peer = -1;
+    measured.calls = 1000;
+    measured.least_s = {1e-6, 3e-6, 2e-6};
+    measured.most_s = {5e-6, 4e-6, 6e-6};
+
+    const auto record = point_record("bcast", 1, measured, measure::definitions().back());
+
+    EXPECT_EQ(record["definition"], "osu");
+    EXPECT_EQ(record["calls"], 1000);
+    EXPECT_EQ(record["min_s"], 2e-6);
+    EXPECT_EQ(record["max_s"], 5e-6);
+    EXPECT_FALSE(point_record("bcast", 1, measured).contains("definition"));
 }
 
 TEST(PointRecord, NamesBothPeersOfATriplet) {
