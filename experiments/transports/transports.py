@@ -17,7 +17,7 @@ from pathlib import Path
 from experiments.experiment import Experiment, Outcome, Row
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import Bar, draw_bars
-from lanewise.results.intervals import median_interval, ratio_interval
+from lanewise.results.intervals import median_interval
 from lanewise.results.quantity import rate_text, time_text
 from lanewise.results.read import Samples
 from lanewise.suite import figures, page, processor, state, transport
@@ -155,8 +155,7 @@ def differences(points: Pool, names: Sequence[str]) -> dict[str, float]:
             continue
         best = min(pooled.values(), key=lambda one: one.median_s)
         for name, one in pooled.items():
-            low, high = ratio_interval(best.samples_s, one.samples_s)
-            found[f"{name}_{key}_over_best"] = one.median_s / best.median_s
+            found[f"{name}_{key}_over_best"], low, high = one.ratio_to(best)
             found[f"{name}_{key}_over_best_low"] = low
             found[f"{name}_{key}_over_best_high"] = high
     return found

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from lanewise.suite.benchmarks import Effort, Group
 
-ROUNDS: Mapping[Effort, int] = {"quick": 2, "standard": 3, "full": 5}
+ROUNDS: Mapping[Effort, int] = {"quick": 3, "standard": 4, "full": 6}
 BUDGET_S: Mapping[Effort, float] = {"quick": 240.0, "standard": 1200.0, "full": 7200.0}
 # A point gets no less than this, however little time there is, and no more than it can use.
 POINT_MIN_S = 0.01

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pool: all samples of a point, from all rounds, and what they say together."""
+"""Pool: all samples of a point, from all rounds, and what they say together.
+
+A round is a launch of the ranks, and the launch is the observation: see results/intervals.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
-from lanewise.results.intervals import median_interval
+from lanewise.results.intervals import (
+    LAUNCHES_MIN,
+    launch_interval,
+    launch_ratio,
+    median_interval,
+    ratio_interval,
+)
 from lanewise.results.read import Samples, load
 from lanewise.suite.state import SAMPLES
 
@@ -32,12 +39,21 @@ class Pooled:
 
     @property
     def median_s(self) -> float:
-        """Return the median of all samples."""
-        return float(np.median(self.samples_s))
+        """Return the geometric mean of the medians of the rounds."""
+        return launch_interval(self.round_medians_s)[0]
 
     def interval_s(self) -> tuple[float, float]:
-        """Return the interval of the median between two order statistics; NaN below six."""
-        return median_interval(self.samples_s)
+        """Return the interval over rounds; of one round the interval of the median within it."""
+        if len(self.round_medians_s) < LAUNCHES_MIN:
+            return median_interval(self.samples_s)
+        return launch_interval(self.round_medians_s)[1:]
+
+    def ratio_to(self, other: Pooled) -> tuple[float, float, float]:
+        """Return how many times as long this takes as `other`, with the interval."""
+        if min(len(self.round_medians_s), len(other.round_medians_s)) < LAUNCHES_MIN:
+            low, high = ratio_interval(other.samples_s, self.samples_s)
+            return self.median_s / other.median_s, low, high
+        return launch_ratio(other.round_medians_s, self.round_medians_s)[:3]
 
 
 Pool = Mapping[Key, Pooled]

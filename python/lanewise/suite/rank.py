@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rank the transports in one quantity, and say where the difference is significant.
 
-Two transports differ where the interval of the ratio of their medians leaves one out (Price and
-Bonett, 2002) and every round of one lies on the same side of every round of the other: samples of
-one launch are alike, so the launches must agree as well.  Transports that do not differ from the
-best of a place share it.
+Two transports differ where the interval of the ratio of their times over rounds leaves one out.
+Transports that do not differ from the best of a place share it.
 """
 
 from __future__ import annotations
@@ -12,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lanewise.results.intervals import ratio_interval
 from lanewise.suite.pool import Pooled
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """A transport in a ranking: `slower` is its median time over the best's, with its interval."""
+    """A transport in a ranking: `slower` is its time over the best's, with its interval."""
 
     place: int
     transport: str
@@ -32,9 +29,8 @@ class Ranked:
 
 def differ(faster: Pooled, slower: Pooled) -> bool:
     """Say whether the second is significantly slower than the first."""
-    low, _ = ratio_interval(faster.samples_s, slower.samples_s)
-    apart = max(faster.round_medians_s) < min(slower.round_medians_s)
-    return low > 1 and apart
+    _, low, _ = slower.ratio_to(faster)
+    return low > 1
 
 
 def ranking(points: Mapping[str, Pooled]) -> list[Ranked]:
@@ -52,8 +48,8 @@ def ranking(points: Mapping[str, Pooled]) -> list[Ranked]:
 def entry(points: Mapping[str, Pooled], order: Sequence[str], name: str, place: int) -> Ranked:
     """Return the line of one transport."""
     best, here = points[order[0]], points[name]
-    low, high = ratio_interval(best.samples_s, here.samples_s)
+    slower, low, high = here.ratio_to(best)
     return Ranked(
         place, name, here.median_s, *here.interval_s(),
-        slower=here.median_s / best.median_s, slower_low=low, slower_high=high,
+        slower=slower, slower_low=low, slower_high=high,
     )  # fmt: skip
