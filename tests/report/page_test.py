@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from lanewise.profile import specimen as profile_specimen
+from lanewise.report.write import write_report
 from lanewise.results import specimen
 
 WritePage = Callable[..., Path]
@@ -91,6 +93,28 @@ def test_a_click_on_a_row_shows_its_samples(browser: Any, write_page: WritePage)
     elements = browser.open(write_page(samples=run_records("scatter")), script=click).by_id
 
     assert elements["curves-0-scatter-distribution"]["data-point"] == "0:2"
+
+
+def test_a_profile_alone_becomes_a_page_with_bars(browser: Any, tmp_path: Path) -> None:
+    profile = profile_specimen.write(tmp_path / "profile.json")
+
+    page = write_report([profile], tmp_path / "report.html")
+    elements = browser.open(page.path).by_id
+
+    assert page.figures == 1
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    assert elements["html"]["data-bars"] == "2"
+    assert "rank 1 100 % (500 ms late)" in page.path.read_text(encoding="utf-8")
+
+
+def test_a_profile_stands_beside_samples(browser: Any, tmp_path: Path) -> None:
+    profile = profile_specimen.write(tmp_path / "profile.json")
+    samples = specimen.write(tmp_path / "samples.jsonl", run_records("scatter"))
+
+    elements = browser.open(write_report([samples, profile], tmp_path / "report.html").path).by_id
+
+    assert elements["html"]["data-errors"] == "0", elements["html"].get("data-error-text")
+    assert (elements["html"]["data-figures"], elements["html"]["data-bars"]) == ("2", "2")
 
 
 def test_a_failing_script_is_noticed(browser: Any, write_page: WritePage) -> None:

@@ -25,7 +25,7 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE",
-        help="Files that measure, model fit and tune have written, or text of other benchmarks.",
+        help="Files of measure, model fit, tune and run, or text of other benchmarks.",
     ),
 ]
 Output = Annotated[

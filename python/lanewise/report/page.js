@@ -2,14 +2,18 @@
 //
 // Page: draws every figure from the JSON that the page carries, redraws them when
 // the colours change, and writes into the root element what it drew
-// (data-figures, data-curves, data-cells), so that a test can ask the page.
+// (data-figures, data-curves, data-cells, data-bars), so that a test can ask the page.
 "use strict";
 
 const report = JSON.parse(document.getElementById("report-data").textContent);
-const shown = { figures: 0, curves: 0, cells: 0 };
+const shown = { figures: 0, curves: 0, cells: 0, bars: 0 };
 
 function draw(figure) {
   const place = document.getElementById(`${figure.id}-plot`);
+  if (figure.kind === "lateness") {
+    drawLateness(place, figure);
+    return;
+  }
   if (figure.kind === "heat") drawHeat(place, figure);
   if (figure.kind === "curves") drawCurves(place, figure);
   showPoint(figure, ...(figure.at ?? figure.first));

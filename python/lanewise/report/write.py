@@ -21,16 +21,24 @@ from plotly.offline import get_plotlyjs
 from lanewise import __version__
 from lanewise.errors import RequestError
 from lanewise.files.whole import write_whole
+from lanewise.profile.content import Profile
+from lanewise.profile.read import SCHEMA as PROFILE_SCHEMA
 from lanewise.report.cautions import page_cautions
 from lanewise.report.decisions import NO_DECISIONS, Decisions, decisions_of, schema_of
 from lanewise.report.figures import Json, figures_of
+from lanewise.report.lateness import (
+    command_of_profile,
+    profiles_in,
+    sections_of,
+    title_of_profiles,
+)
 from lanewise.report.tables import clock_rows, command_of, context_rows, glance_of, point_rows
 from lanewise.report.verdict import title_of, verdict_of
 from lanewise.results import read
 from lanewise.results.read import Samples
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("axes.js", "distribution.js", "curves.js", "heat.js", "page.js")
+_SCRIPTS = ("axes.js", "distribution.js", "curves.js", "heat.js", "lateness.js", "page.js")
 
 
 @dataclass(frozen=True)
@@ -51,19 +59,25 @@ def write_report(
     """
     concluded = [path for path in paths if schema_of(path)]
     runs = [load(path) for path in paths if path not in concluded]
-    if not runs:
+    profiles = profiles_in(concluded)
+    decided = [path for path in concluded if schema_of(path) != PROFILE_SCHEMA]
+    if not runs and (decided or not profiles):
         raise RequestError("a report needs samples; name a file of `lanewise measure` too")
     figures = figures_of(runs)
-    write_whole(output, render_page(runs, figures, decisions_of(concluded)))
+    write_whole(output, render_page(runs, figures, decisions_of(decided), profiles))
     curves = sum(len(figure["curves"]) for figure in figures if figure["kind"] == "curves")
-    return Page(output, len(figures), curves)
+    return Page(output, len(figures) + len(profiles), curves)
 
 
 def render_page(
-    runs: Sequence[Samples], figures: Sequence[Json], decisions: Decisions = NO_DECISIONS
+    runs: Sequence[Samples],
+    figures: Sequence[Json],
+    decisions: Decisions = NO_DECISIONS,
+    profiles: Sequence[Profile] = (),
 ) -> str:
     """Return the page as text."""
     cautions = page_cautions(runs)
+    lateness = sections_of(profiles)
     environment = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,
@@ -72,18 +86,26 @@ def render_page(
         lstrip_blocks=True,
     )
     return environment.get_template("page.html.j2").render(
-        title=title_of(runs),
-        verdict=" ".join(verdict_of(runs, len(cautions))),
+        title=title_of(runs) if runs else title_of_profiles(profiles),
+        verdict=" ".join(verdict_of(runs, len(cautions))) if runs else lateness[0].summary,
         cautions=cautions,
         glance=glance_of(figures),
         decisions=decisions,
+        lateness=lateness,
         figures=[(figure, point_rows(figure)) for figure in figures],
         clocks=clock_rows(runs),
         files=[run.path.name for run in runs],
-        all_files=[*(run.path.name for run in runs), *decisions.files],
+        all_files=[
+            *(run.path.name for run in runs),
+            *decisions.files,
+            *(profile.path.name for profile in profiles),
+        ],
         context=context_rows(runs),
-        commands=[command_of(run) for run in runs],
-        data=_embedded({"figures": figures}),
+        commands=[
+            *(command_of(run) for run in runs),
+            *(command_of_profile(profile) for profile in profiles),
+        ],
+        data=_embedded({"figures": [*figures, *(one.figure for one in lateness)]}),
         style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
         scripts=[Markup((_HERE / name).read_text(encoding="utf-8")) for name in _SCRIPTS],
         plotly=Markup(get_plotlyjs()),
