@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The gate launches both sides for real, in turns, and other systems can call it."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lanewise.cli import run
+from lanewise.launch.choose import executable_of
+from lanewise.launch.registry import LAUNCHERS
+from lanewise.results import specimen
+
+ROOT = Path(__file__).parents[2]
+PACKAGING = ROOT / "packaging"
+Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
+
+# Prints what osu_bcast prints: its own time is the first argument, and another level each launch.
+OSU = """\
+import random, sys
+slower = float(sys.argv[1]) * random.lognormvariate(0, 0.01)
+print("# OSU MPI Broadcast Latency Test v7.4\\n# Size       Avg Latency(us)")
+print(f"8 {10 * slower:20.2f}\\n1024 {20 * slower:20.2f}")
+"""
+
+
+def side(folder: Path, factor: float) -> list[str]:
+    program = folder / "osu.py"
+    program.write_text(OSU, encoding="utf-8")
+    return [sys.executable, str(program), str(factor)]
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, 0), (1.2, 1)])
+def test_two_programs_that_print_text_are_compared(
+    factor: float, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--", *side(tmp_path, 1.0), "--", *side(tmp_path, factor)]
+
+    assert run(["gate", "-n", "2", "--launches", "8", "--json", *words]) == status
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == ("slower" if status else "passed")
+    assert found["counts"] == [8, 8]
+    assert found["interleaved"]
+
+
+def test_launches_are_kept_as_a_baseline_for_later(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    even = ["--", *side(tmp_path, 1.0)]
+    kept = tmp_path / "kept"
+    base = str(kept / "base.jsonl")
+    options = ["gate", "-n", "2", "--launches", "8"]
+
+    assert run([*options, "--folder", str(kept), *even, *even]) == 0
+    assert run([*options, "--baseline", base, *even]) == 0
+    assert run([*options, "--baseline", base, "--", *side(tmp_path, 1.3)]) == 1
+
+    assert "8 and 8 launches, not interleaved" in capsys.readouterr().out
+    assert (kept / "candidate.jsonl").is_file()
+
+
+def test_a_command_writes_samples_to_output(tmp_path: Path) -> None:
+    samples = specimen.write(tmp_path / "samples.jsonl", specimen.records(sizes_bytes=[8]))
+    words = ["--", "cp", str(samples), "{output}"]
+
+    assert run(["gate", "--launches", "8", *words, *words]) == 0
+
+
+def test_a_command_that_fails_ends_the_gate_with_its_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing = ["--", "sh", "-c", "echo broken; exit 3"]
+
+    assert run(["gate", "--launches", "8", "--", *side(tmp_path, 1.0), *failing]) == 1
+
+    said = capsys.readouterr().err
+    assert "the candidate ended with status 3" in said
+    assert "broken" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (["bcast", "--", "A=1"], "name base and candidate after --"),
+        (["--", "--"], "no operation to measure"),
+        (["bcast", "--", "true", "--", "true"], "leave one out"),
+        (["bcast", "--launches", "4", "--", "--"], "use --launches 6:24 or more"),
+        (["bcast", "--launches", "many", "--", "--"], "write 20 or 10:40"),
+    ],
+)
+def test_a_gate_that_cannot_be_served_is_refused_before_a_launch(
+    words: list[str], remedy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["gate", *words]) == 2
+
+    assert remedy in capsys.readouterr().err
+
+
+@pytest.fixture
+def open_mpi() -> None:
+    if executable_of(LAUNCHERS["openmpi"], os.environ) is None:
+        pytest.skip("openmpi is not installed")
+
+
+@pytest.mark.usefixtures("open_mpi")
+def test_ranks_are_launched_with_the_environment_of_their_side(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["bcast", "-n", "2", "--sizes", "8", "--launches", "8", "--launcher", "openmpi"]
+    slower = "OMPI_MCA_btl=tcp,self"
+
+    status = run(["gate", *words, "--", "OMPI_MCA_btl=vader,self", "--", slower, "-q"])
+
+    assert status == 1
+    assert "bcast 8 B" in capsys.readouterr().err
+
+
+def test_the_reframe_check_compiles_and_calls_the_gate_with_options_that_it_has() -> None:
+    text = (PACKAGING / "reframe" / "lanewise_gate.py").read_text(encoding="utf-8")
+    compile(text, "lanewise_gate.py", "exec")
+
+    assert_known(option for option in text.replace('"', " ").split() if option.startswith("--"))
+
+
+def test_the_action_calls_the_gate_with_options_that_it_has() -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    action = loaded(yaml, "action.yml")
+    workflow = loaded(yaml, "example-workflow.yml")
+    (step,) = action["runs"]["steps"]
+    used = next(
+        one for one in workflow["jobs"]["gate"]["steps"] if "github-action" in one.get("uses", "")
+    )
+
+    assert set(used["with"]) <= set(action["inputs"])
+    assert_known(word for word in step["run"].split() if word.startswith("--") and word != "--")
+
+
+def test_the_action_ends_with_the_status_of_the_gate(tmp_path: Path) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    action = loaded(yaml, "action.yml")
+    lanewise = tmp_path / "lanewise"
+    lanewise.write_text(f'#!/bin/sh\nexec {sys.executable} -m lanewise "$@"\n', encoding="utf-8")
+    lanewise.chmod(0o755)
+    base, slower = (shlex.join(side(tmp_path, factor)) for factor in (1.0, 1.3))
+    environment = {
+        **os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "MEASURE": "-n 2",
+        "BASE": base, "CANDIDATE": slower, "BASELINE": "", "GATE": "5%", "FALSE_ALARMS": "1%",
+        "LAUNCHES": "8", "JUNIT": "gate.xml", "SUMMARY": "gate.md",
+        "GITHUB_STEP_SUMMARY": "summary.md",
+    }  # fmt: skip
+
+    done = subprocess.run(
+        ["bash", "-c", action["runs"]["steps"][0]["run"]], cwd=tmp_path, env=environment,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 1, done.stderr
+    assert "### Communication: slower" in (tmp_path / "summary.md").read_text()
+
+
+def loaded(yaml: Any, name: str) -> Any:
+    return yaml.safe_load((PACKAGING / "github-action" / name).read_text(encoding="utf-8"))
+
+
+def assert_known(options: Any) -> None:
+    page = (ROOT / "docs" / "reference" / "lanewise-gate.md").read_text(encoding="utf-8")
+    for option in options:
+        assert f"`{option} " in page or f"`{option}`" in page, option
