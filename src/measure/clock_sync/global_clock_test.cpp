@@ -1,84 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Synchronisation of clocks that are wrong on purpose. All ranks share one
-// host, so the truth is known: what rank 0's skewed clock reads at a true time
-// is arithmetic. Drifts are a hundred times those of real clocks, so that
-// tolerances can stand far above what crowded processors add, and far below
-// the seconds and tens of milliseconds that a wrong model leaves.
+// Synchronisation of clocks on real ranks, which wait for processors at any moment. What holds
+// whatever else the machine does is tested here: what share of an error is removed, and that the
+// error is no larger than the one that is told. simulated_clock_test.cpp holds it to microseconds.
 
 #include "measure/clock_sync/global_clock.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "measure/clock_sync/testing/skewed.hpp"
 #include "testing/measuring.hpp"
 
 namespace lanewise::measure {
 namespace {
 
+// A hundred times that of real clocks, to stand out from what crowded processors add.
 constexpr double drift = 5e-3;
 constexpr SyncOptions brief{.fit_points = 40, .exchanges = 10, .span_s = 0.1};
 
-double sign_of(int rank) {
-    return rank % 2 == 0 ? 1.0 : -1.0;
-}
-
-Clock clock_of(const Harness& harness) {
-    const int rank = harness.rank();
-    return skewed_clock(1.5 * rank, drift * sign_of(rank));
-}
-
-double reading(const Clock& clock, double true_s) {
-    return true_s + (clock.offset_s + clock.drift * (true_s - clock.origin_s));
-}
-
-/* What rank 0's clock reads, on every rank. */
-Clock reference_of(const Harness& harness, const Clock& mine) {
-    struct Skew {
-        double offset_s, drift, origin_s;
-    } skew{mine.offset_s, mine.drift, mine.origin_s};
-    harness.broadcast_value(skew);
-    auto reference = mine;
-    reference.offset_s = skew.offset_s;
-    reference.drift = skew.drift;
-    reference.origin_s = skew.origin_s;
-    return reference;
-}
-
-/* How wrong the global clock is `later_s` after now, on the worst rank. */
-double error_s(const Harness& harness, const Clock& clock, const GlobalClock& global,
-               double later_s) {
-    const auto reference = reference_of(harness, clock);
-    const double true_s = clock.true_s() + later_s;
-    double error = std::abs(global.at_s(reading(clock, true_s)) - reading(reference, true_s));
-    harness.maximum({&error, 1});
-    return error;
-}
-
 // Defect 4 of the original: the sign of the offset was wrong, so the error was doubled.
-TEST(GlobalClock, RemovesOffsetsOfSeconds) {
+TEST(GlobalClock, RemovesAlmostAllOfOffsetsOfSeconds) {
     const Harness harness(MPI_COMM_WORLD);
-    const auto clock = clock_of(harness);
+    if (harness.size() < 2) GTEST_SKIP() << "one rank agrees with itself";
+    const auto clock = testing::clock_of(harness, drift);
 
     const auto global = GlobalClock::synchronise(harness, clock, brief);
 
-    EXPECT_LT(error_s(harness, clock, global, 0.0), 1e-3);
-}
-
-TEST(GlobalClock, RemovesDriftSoThatItHoldsASecondLater) {
-    const Harness harness(MPI_COMM_WORLD);
-    const auto clock = clock_of(harness);
-
-    const auto global = GlobalClock::synchronise(harness, clock, brief);
-
-    // Left alone, neighbours would be 10 ms apart by then.
-    EXPECT_LT(error_s(harness, clock, global, 1.0), 3e-3);
+    EXPECT_LT(testing::error_s(harness, clock, global, 0.0) / testing::apart_s, 0.01);
 }
 
 TEST(GlobalClock, IsRankZerosClock) {
     const Harness harness(MPI_COMM_WORLD);
-    const auto clock = clock_of(harness);
+    const auto clock = testing::clock_of(harness, drift);
 
     const auto global = GlobalClock::synchronise(harness, clock, brief);
 
@@ -121,13 +77,23 @@ TEST(GlobalClock, GrowsOld) {
     EXPECT_GE(first_s, 0.0);
 }
 
-TEST(Residual, IsSmallAfterSynchronisation) {
+// A bracket holds the truth whatever delays its exchanges, except for what the clocks drift apart
+// meanwhile, which is known here.
+TEST(Residual, IsTheTrueErrorWithinItsUncertainty) {
     const Harness harness(MPI_COMM_WORLD);
-    const auto global = GlobalClock::synchronise(harness, clock_of(harness), brief);
+    const auto clock = testing::clock_of(harness, drift);
+    const auto reference = testing::reference_of(harness, clock);
+    const auto global = GlobalClock::synchronise(harness, clock, brief);
 
+    const double before_s = testing::ahead_s(clock, reference, global, clock.true_s());
     const auto residual = measure_residual(harness, global);
+    const double after_s = testing::ahead_s(clock, reference, global, clock.true_s());
 
-    EXPECT_LT(residual.residual_s, 3e-3);
+    double worst[2] = {std::max(std::abs(before_s), std::abs(after_s)),
+                       std::abs(after_s - before_s)};
+    harness.maximum(worst);
+    const double rounding_s = 1e-9;
+    EXPECT_NEAR(residual.residual_s, worst[0], residual.uncertainty_s + worst[1] + rounding_s);
     EXPECT_GE(residual.uncertainty_s, 0.0);
 }
 
