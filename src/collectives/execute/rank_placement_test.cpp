@@ -109,6 +109,7 @@ TEST(RankPlacement, GatherOverLanesCollectsEachBlock) {
             const Call call = in_blocks(Collective::gather, send, receive, 0);
             bool served = false;
             ASSERT_EQ(execute(call, over_lanes(Collective::gather, name, lanes), served), 0);
+            ASSERT_EQ(served, ranks > 1);
             if (!served || rank_here() != 0) continue;
             std::vector<int> expected(receive.size());
             std::iota(expected.begin(), expected.end(), 0);
