@@ -142,6 +142,12 @@ def packets(raised: Bed, interface: str) -> int:
     raise RunError(f"{CALLER} has no interface {interface}")
 
 
+def cuts_seen(raised: Bed, host: str, interface: str) -> int:
+    """Return how often the kernel saw an interface of a host lose its carrier."""
+    show = raised.line(host, ["cat", f"/sys/class/net/{interface}/carrier_down_count"])
+    return int(subprocess.run(show, capture_output=True, text=True, check=True).stdout)
+
+
 def await_packets(raised: Bed, interface: str, count: int, limit_s: float = 60.0) -> None:
     """Wait until the caller has sent so many packets through an interface."""
     until_s = time.monotonic() + limit_s
