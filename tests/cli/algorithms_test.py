@@ -50,8 +50,11 @@ def listed() -> list[dict[str, Any]]:
 def test_each_algorithm_says_what_it_is_from_and_what_it_costs(lanewise: Lanewise) -> None:
     _, told, _ = lanewise("model", "algorithms")
 
-    for one in listed():
-        assert f"# {one['collective']}\n" in told
+    algorithms = listed()
+    headings = re.findall(r"^# (\w+)$", told, re.MULTILINE)
+    assert sorted(headings) == sorted({one["collective"] for one in algorithms})
+    assert {"scatter", "allreduce", "barrier"} <= set(headings)
+    for one in algorithms:
         assert re.search(rf"^{one['name']} .*{re.escape(one['cost'])}", told, re.MULTILINE)
         assert one["source"]
 

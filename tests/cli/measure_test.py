@@ -42,8 +42,10 @@ def test_what_is_written_follows_the_schema(
 
     assert done.returncode == 0, done.stderr
     validator = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
-    for line in (tmp_path / "s.jsonl").read_text(encoding="utf-8").splitlines():
-        validator.validate(json.loads(line))
+    records = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text("utf-8").splitlines()]
+    assert {"context", "point", "end"} <= {record["record"] for record in records}
+    for record in records:
+        validator.validate(record)
 
 
 def test_pairs_and_triplets_and_clock_follow_the_schema(lanewise: Lanewise, tmp_path: Path) -> None:
@@ -53,8 +55,11 @@ def test_pairs_and_triplets_and_clock_follow_the_schema(lanewise: Lanewise, tmp_
         done = lanewise("measure", subject, "-n", 3, *sizes, "-o", f"{subject}.jsonl")
 
         assert done.returncode == 0, done.stderr
-        for line in (tmp_path / f"{subject}.jsonl").read_text(encoding="utf-8").splitlines():
-            validator.validate(json.loads(line))
+        text = (tmp_path / f"{subject}.jsonl").read_text(encoding="utf-8")
+        records = [json.loads(line) for line in text.splitlines()]
+        assert len(records) > 2, records
+        for record in records:
+            validator.validate(record)
 
 
 def test_a_fixed_count_keeps_just_so_many_samples(

@@ -122,9 +122,13 @@ def test_ranks_that_are_killed_go_on_to_the_same_bits(whole: Path, tile_columns:
         running = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(0.2 + chance.random())
         children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        sent = False
         if running.poll() is None and (found := children.read_text().split()):
             os.kill(int(chance.choice(found)), signal.SIGKILL)
-        killed += running.wait() != 0
+            sent = True
+        status = running.wait()
+        assert sent or status == 0, "a run that nobody killed failed"
+        killed += status != 0
 
     line = on_ranks(folder, ranks, *next_words(parts))
     done = subprocess.run(line, capture_output=True, check=False)
@@ -235,9 +239,13 @@ def test_a_run_with_a_tolerance_that_is_killed_rests_where_one_program_does(
         running = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(0.2 + chance.random() / 2)
         children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        sent = False
         if running.poll() is None and (found := children.read_text().split()):
             os.kill(int(chance.choice(found)), signal.SIGKILL)
-        killed += running.wait() != 0
+            sent = True
+        status = running.wait()
+        assert sent or status == 0, "a run that nobody killed failed"
+        killed += status != 0
 
     line = on_ranks(tmp_path, ranks, *(next_words(parts) if noted(parts) else run))
     done = subprocess.run(line, capture_output=True, check=False)

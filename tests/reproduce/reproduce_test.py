@@ -19,6 +19,7 @@ import pytest
 from lanewise.launch.choose import executable_of
 from lanewise.launch.native import build_for, find_builds
 from lanewise.launch.registry import LAUNCHERS
+from lanewise.results.read import load
 
 
 def require(launcher: str) -> None:
@@ -72,7 +73,16 @@ def test_a_series_is_measured_beside_isolated_repetitions(tmp_path: Path) -> Non
     printed = reproduce("pipeline-effect", tmp_path)
 
     assert printed["paper"] == "000 Fig. 1"
-    assert printed["figures"]["isolated_over_pipelined_8B"] > 0
+    medians_s = []
+    for name, series in (("scatter-isolated", 1), ("scatter-pipelined", 100)):
+        (path,) = tmp_path.rglob(f"{name}.jsonl")
+        samples = load(path)
+        assert samples.context.pipeline_length == series
+        medians_s += [point.median_s for point in samples.points if point.message_bytes == 8]
+    isolated_s, pipelined_s = medians_s
+    assert printed["figures"]["isolated_over_pipelined_8B"] == pytest.approx(
+        isolated_s / pipelined_s
+    )
     assert {Path(path).suffix for path in printed["files"]} == {".png", ".svg"}
 
 

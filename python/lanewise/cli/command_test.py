@@ -194,13 +194,23 @@ def test_a_report_is_json_with_an_object_for_each_point(samples: Path, capsys: C
     assert [point["message_bytes"] for point in points][:2] == [8, 16]
 
 
-@pytest.mark.parametrize("name", ["out.txt", "out.csv", "out.json", "out.parquet", "out.html"])
+FIRST_BYTES = {
+    "out.txt": rb"\S+ +\S+ +\S",
+    "out.csv": rb"[a-z_]+,[a-z_]+,",
+    "out.json": rb"[\[{]\s*[\[{\"]",
+    "out.parquet": rb"PAR1",
+    "out.html": rb"(?i)<!doctype html>",
+}
+
+
+@pytest.mark.parametrize("name", FIRST_BYTES)
 def test_the_suffix_of_a_report_says_its_format(
     name: str, samples: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     assert run(["report", str(samples), "-o", str(tmp_path / name)]) == 0
 
-    assert (tmp_path / name).stat().st_size > 0
+    written = (tmp_path / name).read_bytes()
+    assert [kind for kind, start in FIRST_BYTES.items() if re.match(start, written)] == [name]
 
 
 def test_a_suffix_that_says_nothing_is_refused(samples: Path, capsys: Capture) -> None:
