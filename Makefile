@@ -52,6 +52,10 @@ test: packages-test tests ## Run every suite of every day
 test-all: packages-test packages-extra tests ## Also newer MPIs, Clang, threads, a kernel's RDMA
 	$(python) tests/run.py --all
 
+# .venv/bin/python tests/mutants --help lists the options, such as --jobs.
+mutants: packages-test .venv/installed-dev ## Change sources a little, and see whether tests notice
+	$(python) tests/mutants $(MUTANTS)
+
 experiments: build ## Build the programs of `lanewise reproduce` as well
 	for tree in $(or $(filter-out mpich,$(trees)),$(trees)); do \
 	  cmake --preset $$tree -DLANEWISE_EXPERIMENTS=ON >build/$$tree.log && \
@@ -122,7 +126,8 @@ tests: .venv/installed-dev $(trees_known:%=tests-%)
 	$(python) -m pip install -q --disable-pip-version-check -e '.[dev]'
 	touch $@ .venv/installed
 
-.PHONY: help build experiments demo announce-demo test test-all bench format reference clean tests \
+.PHONY: help build experiments demo announce-demo test test-all mutants bench \
+  format reference clean tests \
   $(trees_known:%=programs-%) $(trees_known:%=tests-%) \
   packages-build packages-demo packages-test packages-extra packages-bench
 .NOTPARALLEL:

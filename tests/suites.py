@@ -78,7 +78,7 @@ _PYTHON_FOLDERS = ("python", "experiments", "examples", "tests")
 def everyday() -> list[Suite]:
     """Return the suites of make test, those that fail fastest first."""
     return [
-        pytest("house", "tests/house", f"--ignore={PLACES}"),
+        pytest("house", "tests/house", "tests/mutants", f"--ignore={PLACES}"),
         Suite("ruff", [sys.executable, "-m", "ruff", "check", "-q", *_PYTHON_FOLDERS]),
         Suite("mypy", [sys.executable, "-m", "mypy"]),
         ctest("Open MPI", "build/release", *QUICK),

@@ -59,6 +59,19 @@ TEST_F(WriteFile, FollowsALink) {
     EXPECT_EQ(*read_file(folder_ + "/first"), "text");
 }
 
+TEST_F(WriteFile, FollowsAsManyLinksAsTheSystem) {
+    constexpr int system_links_max = 40;
+    for (int i = 0; i < system_links_max; ++i) {
+        const auto target = i == 0 ? "first" : "link" + std::to_string(i - 1);
+        std::filesystem::create_symlink(target, folder_ + "/link" + std::to_string(i));
+    }
+
+    ASSERT_TRUE(write_file(folder_ + "/link39", "text"));
+
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ + "/link0"));
+    EXPECT_EQ(*read_file(folder_ + "/first"), "text");
+}
+
 TEST_F(WriteFile, WritesToAPipeAndLeavesItAPipe) {
     const auto pipe = folder_ + "/pipe";
     ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

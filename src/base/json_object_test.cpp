@@ -38,6 +38,16 @@ TEST(JsonObject, ReadsValuesByTheirTypes) {
     EXPECT_EQ(*read, 4);
 }
 
+TEST(JsonObject, TakesTheEndsOfARange) {
+    const auto read = [](JsonObject& top) {
+        EXPECT_EQ(top.number("low", 1.0, 2.0), 1.0);
+        EXPECT_EQ(top.number("high", 1.0, 2.0), 2.0);
+        EXPECT_EQ(top.count("none"), 0);
+    };
+
+    EXPECT_EQ(refusal_of(R"({"low": 1, "high": 2, "none": 0})", read), "");
+}
+
 TEST(JsonObject, NamesAMissingKeyAndWhereItBelongs) {
     const auto read = [](JsonObject& top) {
         top.object("mpi", [](JsonObject& mpi) { mpi.string("family"); });

@@ -14,6 +14,8 @@ TEST(NearestTest, FindsTheNameThatASlipMeant) {
 
 TEST(NearestTest, FindsNothingWhereNoNameIsClose) {
     EXPECT_EQ(nearest_name("xyzzy", {"gather", "scatter"}), "");
+    EXPECT_EQ(nearest_name("ter", {"scatter"}), "") << "what is missing before counts, too";
+    EXPECT_EQ(nearest_name("scat", {"scatter"}), "") << "what is missing behind counts, too";
 }
 
 }  // namespace

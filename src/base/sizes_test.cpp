@@ -44,6 +44,31 @@ TEST(Sizes, EveryFormattedSizeIsReadBack) {
     }
 }
 
+TEST(Sizes, ARangeFromASizeToItselfIsThatSize) {
+    EXPECT_THAT(*parse_sizes("8:8"), ElementsAre(8));
+    EXPECT_THAT(*parse_sizes("8:8:4"), ElementsAre(8));
+}
+
+TEST(Sizes, AUnitMayBeWrittenOutInFull) {
+    for (const auto text : {"3K", "3k", "3KB", "3KiB"}) EXPECT_EQ(*parse_size(text), 3072u) << text;
+    EXPECT_EQ(*parse_size("3B"), 3u);
+}
+
+TEST(Sizes, ASizeEndsWhereItsTextEnds) {
+    EXPECT_EQ(*parse_size(std::string_view("123456", 3)), 123u);
+}
+
+TEST(Sizes, AreFormattedInTheLargestUnitThatDividesThem) {
+    EXPECT_EQ(format_size(0), "0");
+    EXPECT_EQ(format_size(1023), "1023");
+    EXPECT_EQ(format_size(1024), "1K");
+    EXPECT_EQ(format_size(1025), "1025");
+    EXPECT_EQ(format_size(1536 << 10), "1536K");
+    EXPECT_EQ(format_size(3 << 20), "3M");
+    EXPECT_EQ(format_size(std::uint64_t{5} << 30), "5G");
+    EXPECT_EQ(format_size(std::uint64_t{7} << 40), "7T");
+}
+
 // Under the sanitizers this is a fuzzer with a fixed seed.
 TEST(Sizes, AnyTextIsReadOrRefusedAndWhatIsReadIsSortedWithoutRepeats) {
     std::mt19937_64 random(11);

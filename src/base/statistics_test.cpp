@@ -107,6 +107,7 @@ TEST(Outliers, AreCountedAndNothingElseIs) {
     std::iota(values.begin(), values.end(), 0.0);
     EXPECT_EQ(outlier_count(values), 0u);
 
+    EXPECT_EQ(outlier_count(std::vector(9, 1.0)), 0u);
     values.push_back(1e6);
     values.push_back(-1e6);
 

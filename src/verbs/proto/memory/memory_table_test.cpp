@@ -33,6 +33,30 @@ TEST(MemoryTable, FindsEveryRangeInsideARegionAndNoOther) {
     }
 }
 
+TEST(MemoryTable, TellsTheKeysOfSeveralRegionsApart) {
+    static std::array<std::byte, 256> other;
+    MemoryTable table;
+    auto second = region(remote_read);
+    second.start = other.data();
+    const std::uint32_t keys[] = {table.add(region(remote_read)), table.add(second)};
+
+    EXPECT_NE(keys[0], keys[1]);
+    EXPECT_EQ(table.find(keys[0], 3, 0x1000, 1, remote_read), memory.data());
+    EXPECT_EQ(table.find(keys[1], 3, 0x1000, 1, remote_read), other.data());
+}
+
+TEST(MemoryTable, UsesAPlaceThatWasGivenBackAgain) {
+    MemoryTable table;
+    const std::uint32_t first = table.add(region(remote_read));
+    table.add(region(remote_read));
+    ASSERT_TRUE(table.remove(first));
+
+    const std::uint32_t again = table.add(region(remote_read));
+
+    EXPECT_NE(again, first);
+    EXPECT_LT(again, std::uint32_t{2} << 8) << "a third place was taken";
+}
+
 TEST(MemoryTable, IsNotFooledByRangesThatWrap) {
     MemoryTable table;
     const std::uint32_t key = table.add(region(remote_write));

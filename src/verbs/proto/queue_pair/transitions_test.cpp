@@ -151,6 +151,26 @@ TEST(ModifyValues, AreReturnedByAQuery) {
     EXPECT_EQ(attributes.retry_count, 7);
 }
 
+TEST(ModifyValues, ThatExceedTheirBitsAreRefusedOnTheWayToSend) {
+    using Spoil = void (*)(Attributes&);
+    const std::vector<Spoil> spoils{
+        [](Attributes& a) { a.primary.timeout = 32; },
+        [](Attributes& a) { a.retry_count = 8; },
+        [](Attributes& a) { a.rnr_retry = 8; },
+        [](Attributes& a) { a.read_atomic_max = 17; },
+    };
+    for (const Spoil spoil : spoils) {
+        Wire wire({}, 1);
+        Peer peer = peer_in(wire, Transport::rc, State::ready_to_receive);
+        Attributes wanted = peer.attributes();
+        wanted.state = State::ready_to_send;
+        spoil(wanted);
+
+        EXPECT_EQ(peer.queue_pair->modify(wanted, rc_send_mask), EINVAL);
+        EXPECT_EQ(peer.queue_pair->state(), State::ready_to_receive);
+    }
+}
+
 TEST(ModifyValues, WithAWrongCurrentStateAreRefused) {
     Pair pair;
     Attributes wanted;
