@@ -6,7 +6,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from experiments.model_accuracy.experiment import Found, figures_of, parameters, relative
+from experiments.model_accuracy.experiment import (
+    Found,
+    figures_here,
+    figures_of,
+    parameters,
+    relative,
+)
 from experiments.model_accuracy.known_clusters import KnownCluster, heterogeneous, homogeneous
 
 
@@ -59,4 +65,14 @@ def test_figures_are_the_worst_over_the_clusters_and_of_what_each_calls_best() -
         "prediction_error_loggp": 0.5,
         "prediction_error_lmo": 0.9,
         "prediction_error_worst_of_best": 0.05,
+    }
+
+
+def test_the_figure_of_this_host_is_that_of_the_best_model() -> None:
+    figures = figures_here({"piecewise": 0.06, "hockney": 0.4})
+
+    assert figures == {
+        "error_held_out_percent": 6.0,
+        "error_held_out_percent_piecewise": 6.0,
+        "error_held_out_percent_hockney": 40.0,
     }

@@ -12,7 +12,7 @@ namespace lanewise::collectives {
 std::vector<model::ScheduleOf> likely_algorithms(const model::Observation& seen, int ranks) {
     const auto collective = collective_named(seen.operation);
     std::vector<model::ScheduleOf> schedules;
-    for (const auto *name : {"linear", "binomial"}) {
+    for (const auto *name : {"linear", "linear_nb", "binomial"}) {
         if (!collective) break;
         const auto *algorithm = find_algorithm(*collective, name);
         if (!algorithm || algorithm->needs.platform || algorithm->needs.all_counts) continue;

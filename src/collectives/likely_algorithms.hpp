@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Algorithms that an MPI is likely to use for a collective: linear and binomial.
+// Algorithms that an MPI is likely to use for a collective: linear, with one receive posted after
+// another or all at once, and binomial.
 
 #pragma once
 

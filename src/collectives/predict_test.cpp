@@ -15,6 +15,7 @@
 #include "model/models/lmo.hpp"
 #include "model/models/loggp.hpp"
 #include "model/models/plogp.hpp"
+#include "model/platform/lane_network.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -44,6 +45,35 @@ model::Hockney hockney_model() {
     model::Hockney model{model::Links<model::HockneyLink>(2)};
     model.links.at(0, 1) = {Parameter(3e-5), Parameter(2e-9)};
     return model;
+}
+
+/* What `lanewise measure lanes` found on the testbed two-site. */
+model::Platform two_sites_measured() {
+    model::Platform platform;
+    platform.ranks = 8;
+    for (int rank = 0; rank < 8; ++rank) {
+        platform.hosts.push_back("h" + std::to_string(rank));
+        platform.sites.emplace_back(rank < 4 ? "a" : "b");
+    }
+    platform.lanes = {{"a", "b", 5.42e-3, {26.5e6, 57.4e6, 80.8e6, 104.2e6}},
+                      {"b", "a", 6.00e-3, {26.7e6, 55.1e6, 83.4e6, 111.7e6}}};
+    platform.lans = {{"a", 550e-6, 764.7e6}, {"b", 1.93e-3, 533.7e6}};
+    return platform;
+}
+
+double over_lanes_s(Collective collective, const char *algorithm, int lanes) {
+    const auto platform = two_sites_measured();
+    const auto network = model::lane_network(platform, platform.ranks);
+    const auto places = places_of(platform, platform.ranks);
+    const auto priced = predict(*find_algorithm(collective, algorithm),
+                                {.collective = collective,
+                                 .ranks = platform.ranks,
+                                 .message_bytes = 16 << 20,
+                                 .lanes = lanes,
+                                 .hosts = places.hosts,
+                                 .sites = places.sites},
+                                *network);
+    return priced ? priced->total_s : -1.0;
 }
 
 /* Processors and links that differ by up to `spread` from one another. */
@@ -273,6 +303,21 @@ TEST(Predict, AScheduleThatWouldTakeTooLongIsRefusedWithTheRemedy) {
     ASSERT_FALSE(priced);
     EXPECT_THAT(priced.failure().sentence, HasSubstr("100 million steps"));
     EXPECT_THAT(priced.failure().sentence, HasSubstr("fewer ranks"));
+}
+
+TEST(PredictOverLanes, FindsFourLanesFasterThanATreeThatKnowsNoSites) {
+    for (const auto collective : {Collective::scatter, Collective::gather}) {
+        const double lanes_s = over_lanes_s(collective, "multilane", 4);
+        EXPECT_GT(lanes_s, 0.0);
+        EXPECT_LT(lanes_s, over_lanes_s(collective, "lmo_binomial", 1));
+        EXPECT_LE(lanes_s, 1.001 * over_lanes_s(collective, "three_step", 4));
+    }
+}
+
+TEST(PredictOverLanes, GainsWhatTheLanesCarryTogether) {
+    const double one_s = over_lanes_s(Collective::scatter, "multilane", 1);
+    const double four_s = over_lanes_s(Collective::scatter, "multilane", 4);
+    EXPECT_NEAR(one_s / four_s, 104.2 / 26.5, 0.1);
 }
 
 }  // namespace

@@ -136,13 +136,14 @@ TEST_F(ModelApi, DescribesEachModelAndSaysWhatTheOthersLack) {
     lw_model_description model{};
 
     EXPECT_EQ(lw_model_ranks(platform), measured_ranks);
-    ASSERT_EQ(lw_model_count(platform), 1u);
+    ASSERT_EQ(lw_model_count(platform), 2u);
     ASSERT_EQ(lw_model_describe(platform, 0, &model), LW_OK);
     EXPECT_STREQ(model.name, "hockney");
-    EXPECT_TRUE(model.best);
     EXPECT_GT(model.held_out_points, 0u);
     EXPECT_LT(model.held_out_error, 1e-6);
-    EXPECT_EQ(lw_model_describe(platform, 1, &model), LW_ERR_NOT_FOUND);
+    ASSERT_EQ(lw_model_describe(platform, 1, &model), LW_OK);
+    EXPECT_STREQ(model.name, "piecewise");
+    EXPECT_EQ(lw_model_describe(platform, 2, &model), LW_ERR_NOT_FOUND);
     EXPECT_THAT(heard.sentences, ::testing::Contains(HasSubstr("not fitted: lmo: no triplets")));
 }
 
@@ -264,7 +265,8 @@ TEST_F(ModelApi, RefusesACallThatCannotBePredicted) {
     call.struct_size = 1;
     EXPECT_THAT(refusal_of(call, LW_ERR_ARGUMENT), HasSubstr("LW_MODEL_CALL"));
     options.model = "lmo";
-    EXPECT_THAT(refusal_of(scatter("linear"), LW_ERR_NOT_FOUND), HasSubstr("it has hockney"));
+    EXPECT_THAT(refusal_of(scatter("linear"), LW_ERR_NOT_FOUND),
+                HasSubstr("it has hockney, piecewise"));
     options.model = nullptr;
     options.copy_s_per_byte = std::nan("");
     EXPECT_THAT(refusal_of(scatter("linear"), LW_ERR_ARGUMENT), HasSubstr("below 0"));

@@ -89,6 +89,40 @@ std::string described(const model::Lmo& model) {
     return text + link_rows(model.links);
 }
 
+std::string described(const model::Piecewise& model) {
+    auto text = row("# bytes", "  gap (us)", "  gap a byte (ns)");
+    const auto table = [&](const char *what, const auto& time_of) {
+        for (std::size_t i = 0; i < model.protocols.size(); ++i) {
+            const auto from = static_cast<std::uint64_t>(model.protocols[i].from_bytes);
+            const auto& time = time_of(i);
+            text += row(std::string(what) + format_size(from), microseconds(time.fixed_s),
+                        nanoseconds(time.s_per_byte));
+        }
+    };
+    const auto of = [&](auto part) {
+        return [&model, part](std::size_t i) -> const model::PiecewiseTime& {
+            return model.protocols[i].*part;
+        };
+    };
+    table(">= ", of(&model::Protocol::gap));
+    text += row("# bytes", "  send (us)", "  send a byte (ns)");
+    table(">= ", of(&model::Protocol::send));
+    text += row("# bytes", "  receive (us)", "  receive a byte (ns)");
+    table(">= ", of(&model::Protocol::receive));
+    if (model.waits_from_bytes) {
+        text += fmt::format("from {} bytes on a message waits for its receive\n",
+                            format_size(static_cast<std::uint64_t>(*model.waits_from_bytes)));
+    }
+    int shown = 0;
+    model.links.each([&](int i, int j, const std::vector<model::PiecewiseTime>& times) {
+        if (++shown > links_shown) return;
+        text += row(fmt::format("# link {}-{}", i, j), "  message (us)", "  message a byte (ns)");
+        table(
+            ">= ", [&](std::size_t which) -> const model::PiecewiseTime& { return times[which]; });
+    });
+    return text;
+}
+
 std::string summary_row(const Platform& platform, const std::string& name) {
     const auto& verdict = platform.verdicts.at(name);
     double worst = 0.0;
@@ -170,6 +204,7 @@ std::string shown(const model::Fit& fit, const model::Observations& observations
     describe("loggp", platform.loggp);
     describe("plogp", platform.plogp);
     describe("lmo", platform.lmo);
+    describe("piecewise", platform.piecewise);
     if (platform.gather) text += described_gather(*platform.gather);
     for (const auto& note : fit.notes) text += fmt::format("note: {}\n", note);
     return text;

@@ -138,8 +138,9 @@ Result<std::variant<PredictArguments, PredictLeave>> parse_predict(int argc, cha
               "Collective, such as scatter or allreduce")
         .required();
     options.text("--platform", "FILE", arguments.platform, "Platform file of lanewise model fit");
-    options.text("--model", "MODEL", arguments.model,
-                 "Model: hockney, loggp, plogp, lmo or lanes (default: the one that fits best)");
+    options.text(
+        "--model", "MODEL", arguments.model,
+        "Model: hockney, loggp, plogp, lmo, piecewise or lanes (default: the one that fits best)");
     const auto& ranks = options
                             .number("--ranks", "N", arguments.ranks,
                                     "Number of ranks (default: as many as the platform has)")

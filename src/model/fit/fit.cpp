@@ -81,6 +81,10 @@ Network network_of(const Lmo& model, int ranks, const std::optional<GatherRegion
     return network(model, ranks, region);
 }
 
+Network network_of(const Piecewise& model, int ranks, const std::optional<GatherRegion>&) {
+    return network(model, ranks);
+}
+
 template <typename Model>
 void give_intervals(Model& model, FitModel<Model> fit_model, const Observations& observations,
                     const FitOptions& options) {
@@ -197,6 +201,7 @@ Result<Fit> fit(const Observations& observations, const FitOptions& options) {
     add_model<LogGP>(task, "loggp", fit_loggp, platform.loggp);
     add_model<PLogP>(task, "plogp", fit_plogp, platform.plogp);
     add_model<Lmo>(task, "lmo", fit_lmo, platform.lmo);
+    add_model<Piecewise>(task, "piecewise", fit_piecewise, platform.piecewise);
     platform.best = best_of(platform);
     if (platform.best.empty()) return Failure{LW_ERR_NOT_FOUND, done.lacks.front()};
     return done;

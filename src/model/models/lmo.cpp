@@ -121,20 +121,25 @@ Links<Line> whole_ways(const RoundTrips& trips) {
     return ways;
 }
 
-// A link gets what its processors leave of the way. Where they leave less than nothing, it gets
-// nothing and they are made smaller alike, so that the way stays as long as it was measured.
+// A link gets what its processors leave of the way. Where they leave less than nothing, both are
+// made smaller by the same factor, so that no way is longer than it was measured. A processor gets
+// the least factor of its links, which does not depend on their order.
 void share_out(Lmo& model, const Links<Line>& ways, double Line::*whole,
                Parameter LmoProcessor::*part, Parameter LmoLink::*rest, const std::string& what,
                std::vector<std::string>& notes) {
+    std::vector<double> shares(model.processors.size(), 1.0);
     ways.each([&](int i, int j, const Line& way) {
-        auto& a = (model.processors[static_cast<std::size_t>(i)].*part).value;
-        auto& b = (model.processors[static_cast<std::size_t>(j)].*part).value;
+        const double a = (model.processors[static_cast<std::size_t>(i)].*part).value;
+        const double b = (model.processors[static_cast<std::size_t>(j)].*part).value;
         if (a + b <= way.*whole) return;
         note_cut(notes, "lmo: " + what + " of " + link_name(i, j), way.*whole - a - b);
-        const double share = way.*whole / (a + b);
-        a *= share;
-        b *= share;
+        for (const int rank : {i, j}) {
+            auto& share = shares[static_cast<std::size_t>(rank)];
+            share = std::min(share, way.*whole / (a + b));
+        }
     });
+    for (std::size_t rank = 0; rank < shares.size(); ++rank)
+        (model.processors[rank].*part).value *= shares[rank];
     model.links.each([&](int i, int j, LmoLink& link) {
         const double a = (model.processors[static_cast<std::size_t>(i)].*part).value;
         const double b = (model.processors[static_cast<std::size_t>(j)].*part).value;

@@ -137,6 +137,22 @@ TEST(LmoTest, LeavesLinksNothingRatherThanLessAndKeepsTheRoundTripWhole) {
     }
 }
 
+TEST(LmoTest, MakesAlikeProcessorsSmallerByTheSame) {
+    // Forks that take longer than any C explains: as if a processor were busy for the whole way.
+    const auto way = uniform_network(4, {.send_s = 4e-5}, {.send_s = 1e-9});
+    const auto seen =
+        Synthetic(way).pairs(all_sizes()).triplets({0, 1024, 32768}).observations();
+    const auto fitted = fit_lmo(seen);
+    ASSERT_TRUE(fitted) << fitted.failure().sentence;
+
+    const auto& first = fitted->model.processors[0];
+    for (const auto& processor : fitted->model.processors) {
+        EXPECT_NEAR(processor.fixed_s.value, first.fixed_s.value, 1e-12);
+        EXPECT_NEAR(processor.s_per_byte.value, first.s_per_byte.value, 1e-15);
+        EXPECT_NEAR(processor.fixed_s.value, 2e-5, 1e-7);
+    }
+}
+
 TEST(LmoTest, GivesRanksBeyondTheMeasuredTheMeans) {
     const auto truth = random_lmo(4, 2);
     const auto many = network(truth, 100, {});

@@ -22,7 +22,7 @@ BySize medians(const Gathered& gathered) {
 
 }  // namespace
 
-Result<TrainTimes> train_times(const Observations& observations) {
+TrainTimes measured_train_times(const Observations& observations) {
     const RoundTrips trips(observations);
     Gathered intervals;
     Gathered sends;
@@ -38,22 +38,28 @@ Result<TrainTimes> train_times(const Observations& observations) {
         const auto one = trips.time_s(seen.root, seen.peer, bytes, 0);
         if (one) intervals[bytes].push_back((seen.time_s - *one) / (train_length - 1));
     }
-    if (round_trips.empty()) return lacking("round trips", "pairs", observations);
-    if (intervals.size() < 2)
+    return {medians(intervals), medians(sends), medians(receives), medians(round_trips)};
+}
+
+Result<TrainTimes> train_times(const Observations& observations) {
+    auto times = measured_train_times(observations);
+    if (times.round_trip_s.empty()) return lacking("round trips", "pairs", observations);
+    if (times.interval_s.size() < 2)
         return lacking("trains at two sizes, with pairs at these and 0,", "trains", observations);
-    if (sends.empty()) return lacking("sends", "sends", observations);
-    if (receives.empty()) return lacking("receives", "receives", observations);
-    return TrainTimes{medians(intervals), medians(sends), medians(receives), medians(round_trips)};
+    if (times.send_s.empty()) return lacking("sends", "sends", observations);
+    if (times.receive_s.empty()) return lacking("receives", "receives", observations);
+    return times;
 }
 
 MessageCost spaced_message(double message_s, double interval_s, double send_s, double receive_s) {
     const double interface_s = std::clamp(interval_s, 0.0, message_s);
     MessageCost cost{.egress_s = interface_s, .ingress_s = interface_s};
     double left_s = message_s - interface_s;
-    cost.receive_s = std::min(receive_s, left_s);
+    cost.receive_s = std::min({receive_s, interval_s, left_s});
     left_s -= cost.receive_s;
-    cost.send_s = std::min(send_s, left_s);
+    cost.send_s = std::min({send_s, interval_s, left_s});
     cost.latency_s = left_s - cost.send_s;
+    cost.rest_s = std::max(interval_s - message_s, 0.0);
     return cost;
 }
 

@@ -100,7 +100,8 @@ Result<Network> lane_network(const Platform& platform, int ranks) {
         return MessageCost{.egress_s = wire_s,
                            .latency_s = way.latency_s,
                            .ingress_s = wire_s,
-                           .shared_link = way.shared_link};
+                           .shared_link = way.shared_link,
+                           .interface = way.shared_link >= 0 ? 1 : 0};
     };
     return network;
 }

@@ -2,9 +2,9 @@
 //
 // Lane network: what a message costs between ranks at several sites, according to the lane curves
 // of a platform. Inside a site it has the LAN's latency and bandwidth. Between sites it has the
-// latency of that pair, the interfaces of both hosts at b(1), and its part of a link that P
-// messages share at b(P). A host is assumed to have one interface for both, which is slower than
-// two.
+// latency of that pair, b(1) at both hosts, and its part of a link that P messages share at b(P).
+// What leaves a host for another site does not hold up what it sends inside its own: b(1) is the
+// rate of a connection or of an interface between sites, and the LAN is several times as fast.
 
 #pragma once
 

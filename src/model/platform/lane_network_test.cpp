@@ -66,6 +66,21 @@ TEST(LaneNetwork, SharesWhatLanesCarryTogether) {
     EXPECT_NEAR(price(*network, 4, schedule_of, 1).total_s, delay_s + 2.0, 1e-6);
 }
 
+TEST(LaneNetwork, DoesNotHoldUpTheLanWithWhatGoesToAnotherSite) {
+    const auto network = lane_network(two_site_platform(), 4);
+    ASSERT_TRUE(network);
+    const auto schedule_of = [&](int rank) {
+        Builder steps;
+        if (rank == 0) steps.send(2, {Place::send, 0}, 25'000'000);
+        if (rank == 0) steps.send(1, {Place::send, 0}, 1'000'000);
+        if (rank == 1 || rank == 2)
+            steps.receive(0, {Place::receive, 0}, rank == 1 ? 1'000'000 : 25'000'000);
+        return steps.finish();
+    };
+
+    EXPECT_NEAR(price(*network, 4, schedule_of, 1).rank_s[1], 0.001, 1e-9);
+}
+
 TEST(LaneNetwork, IsRefusedWhereACurveIsMissing) {
     auto platform = two_site_platform();
     platform.lanes.pop_back();

@@ -8,13 +8,14 @@
 
 namespace lanewise::model {
 const std::vector<std::string>& model_names() {
-    static const std::vector<std::string> names{"hockney", "loggp", "plogp", "lmo"};
+    static const std::vector<std::string> names{"hockney", "loggp", "plogp", "lmo", "piecewise"};
     return names;
 }
 
 bool has_model(const Platform& platform, const std::string& name) {
     return (name == "hockney" && platform.hockney) || (name == "loggp" && platform.loggp) ||
            (name == "plogp" && platform.plogp) || (name == "lmo" && platform.lmo) ||
+           (name == "piecewise" && platform.piecewise) ||
            (name == "lanes" && knows_lanes(platform));
 }
 
@@ -34,6 +35,7 @@ Result<Network> network(const Platform& platform, const std::string& name, int r
     if (wanted == "hockney") return network(*platform.hockney, ranks);
     if (wanted == "loggp") return network(*platform.loggp, ranks);
     if (wanted == "plogp") return network(*platform.plogp, ranks);
+    if (wanted == "piecewise") return network(*platform.piecewise, ranks);
     if (wanted == "lanes") return lane_network(platform, ranks);
     return network(*platform.lmo, ranks, platform.gather);
 }

@@ -18,6 +18,7 @@
 #include "model/models/hockney.hpp"
 #include "model/models/lmo.hpp"
 #include "model/models/loggp.hpp"
+#include "model/models/piecewise.hpp"
 #include "model/models/plogp.hpp"
 #include "model/simulation/network.hpp"
 
@@ -87,6 +88,7 @@ struct Platform {
     std::optional<LogGP> loggp;
     std::optional<PLogP> plogp;
     std::optional<Lmo> lmo;
+    std::optional<Piecewise> piecewise;
     std::map<std::string, Verdict> verdicts; /* by model */
     std::optional<GatherRegion> gather;
     std::vector<LaneCurve> lanes;
@@ -94,7 +96,7 @@ struct Platform {
     std::vector<DiskRate> disks;
 };
 
-/* "hockney", "loggp", "plogp", "lmo": those that are fitted. "lanes" needs no fit. */
+/* "hockney", "loggp", "plogp", "lmo", "piecewise": those that are fitted. "lanes" needs no fit. */
 const std::vector<std::string>& model_names();
 bool has_model(const Platform& platform, const std::string& name);
 

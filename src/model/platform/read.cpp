@@ -38,8 +38,10 @@ int rank_in(int ranks, int rank, const JsonObject& item, const char *key) {
     return rank;
 }
 
-template <typename Link>
-Links<Link> read_links(JsonObject& model, int ranks, const std::string& measure_with) {
+/* `read` makes a link of an item. */
+template <typename Link, typename Read>
+Links<Link> read_links(JsonObject& model, int ranks, const std::string& measure_with,
+                       const Read& read) {
     Links<Link> links(ranks);
     std::set<std::pair<int, int>> there;
     model.each("links", [&](JsonObject& item) {
@@ -48,7 +50,7 @@ Links<Link> read_links(JsonObject& model, int ranks, const std::string& measure_
         const int a = rank_in(ranks, pair[0], item, "ranks");
         const int b = rank_in(ranks, pair[1], item, "ranks");
         if (a == b) item.refuse("ranks", "are the same");
-        links.at(a, b) = {read_parameter(item, "latency_s"), read_parameter(item, "s_per_byte")};
+        links.at(a, b) = read(item);
         if (!there.insert({std::min(a, b), std::max(a, b)}).second)
             throw JsonRefusal{"has " + link_name(a, b) + " twice", {}};
     });
@@ -57,6 +59,13 @@ Links<Link> read_links(JsonObject& model, int ranks, const std::string& measure_
         throw JsonRefusal{"has no " + link_name(i, j) + ": measure it with " + measure_with, {}};
     });
     return links;
+}
+
+template <typename Link>
+Links<Link> read_links(JsonObject& model, int ranks, const std::string& measure_with) {
+    return read_links<Link>(model, ranks, measure_with, [](JsonObject& item) {
+        return Link{read_parameter(item, "latency_s"), read_parameter(item, "s_per_byte")};
+    });
 }
 
 LogGP read_loggp(JsonObject& model) {
@@ -94,6 +103,33 @@ Lmo read_lmo(JsonObject& model, int ranks, const std::string& measure_with) {
     return read;
 }
 
+PiecewiseTime read_time(JsonObject& from) {
+    return {read_parameter(from, "fixed_s"), read_parameter(from, "s_per_byte")};
+}
+
+Piecewise read_piecewise(JsonObject& model, int ranks, const std::string& measure_with) {
+    Piecewise read;
+    model.each("protocols", [&](JsonObject& item) {
+        const auto from_bytes = item.count("from_bytes");
+        auto& protocols = read.protocols;
+        if (protocols.empty() ? from_bytes != 0 : protocols.back().from_bytes >= from_bytes)
+            item.refuse("from_bytes", "does not rise from 0");
+        protocols.push_back({from_bytes, item.object("gap", read_time),
+                             item.object("send", read_time), item.object("receive", read_time)});
+    });
+    if (read.protocols.empty()) model.refuse("protocols", "are none");
+    if (model.has("waits_from_bytes")) read.waits_from_bytes = model.count("waits_from_bytes");
+    using Times = std::vector<PiecewiseTime>;
+    read.links = read_links<Times>(model, ranks, measure_with, [&](JsonObject& item) {
+        Times times;
+        item.each("messages", [&](JsonObject& time) { times.push_back(read_time(time)); });
+        if (times.size() != read.protocols.size())
+            item.refuse("messages", "are not one for each protocol");
+        return times;
+    });
+    return read;
+}
+
 Verdict read_verdict(JsonObject& model, const Keys& keys) {
     Verdict verdict;
     model.object(keys.held_out, [&](JsonObject& held_out) {
@@ -120,6 +156,8 @@ void read_models(JsonObject& models, const Keys& keys, Platform& platform) {
             if (name == "loggp") platform.loggp = read_loggp(model);
             if (name == "plogp") platform.plogp = read_plogp(model);
             if (name == "lmo") platform.lmo = read_lmo(model, platform.ranks, pairs);
+            if (name == "piecewise")
+                platform.piecewise = read_piecewise(model, platform.ranks, pairs);
             platform.verdicts[name] = read_verdict(model, keys);
         });
     }

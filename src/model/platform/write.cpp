@@ -57,6 +57,29 @@ Json written(const Lmo& model) {
     return {{"processors", processors}, {"links", written_links(model.links)}};
 }
 
+Json written(const PiecewiseTime& time) {
+    return {{"fixed_s", written(time.fixed_s)}, {"s_per_byte", written(time.s_per_byte)}};
+}
+
+Json written(const Piecewise& model) {
+    Json protocols = Json::array();
+    for (const auto& protocol : model.protocols) {
+        protocols.push_back({{"from_bytes", protocol.from_bytes},
+                             {"gap", written(protocol.gap)},
+                             {"send", written(protocol.send)},
+                             {"receive", written(protocol.receive)}});
+    }
+    Json links = Json::array();
+    model.links.each([&](int i, int j, const std::vector<PiecewiseTime>& times) {
+        Json messages = Json::array();
+        for (const auto& time : times) messages.push_back(written(time));
+        links.push_back({{"ranks", {i, j}}, {"messages", std::move(messages)}});
+    });
+    Json json = {{"protocols", protocols}, {"links", links}};
+    if (model.waits_from_bytes) json["waits_from_bytes"] = *model.waits_from_bytes;
+    return json;
+}
+
 template <typename Model>
 void write_model(const Platform& platform, const char *name, const std::optional<Model>& model,
                  Json& models) {
@@ -99,6 +122,7 @@ Json to_json(const Platform& platform) {
     write_model(platform, "loggp", platform.loggp, models);
     write_model(platform, "plogp", platform.plogp, models);
     write_model(platform, "lmo", platform.lmo, models);
+    write_model(platform, "piecewise", platform.piecewise, models);
     Json json = {
         {"schema", "lanewise-platform"},
         {"version", platform_version},

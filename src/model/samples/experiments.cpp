@@ -19,12 +19,12 @@ constexpr int any = std::numeric_limits<int>::max();
 // With many peers, some answer later than others that are served before them. This separates the
 // time per byte of a processor from that of its links. With few peers only long answers do.
 constexpr std::array runs = {
-    Run{"pairs", "pairs", "--sizes 0,1,16:1M:x2", 2, any},
+    Run{"pairs", "pairs", "--sizes 0,1,16:1M:x2,24:96K:x2", 2, any},
     Run{"triplets", "triplets", "--sizes 0,1K,8K,32K --reply 0", 3, any},
     Run{"triplets-same", "triplets", "--sizes 1K,32K --reply same", 3, 5},
-    Run{"trains", "trains", "--sizes 0,1,16:1M:x4", 2, any},
-    Run{"sends", "sends", "--sizes 0,1,16:1M:x4", 2, any},
-    Run{"receives", "receives", "--sizes 0,1,16:1M:x4", 2, any},
+    Run{"trains", "trains", "--sizes 0,1,16:1M:x2", 2, any},
+    Run{"sends", "sends", "--sizes 0,1,16:1M:x2", 2, any},
+    Run{"receives", "receives", "--sizes 0,1,16:1M:x2", 2, any},
     Run{"gather", "gather", "--sizes 1:256K:x2 --repetitions 20:100", 3, any},
 };
 

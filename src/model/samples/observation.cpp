@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "base/json_lines.hpp"
 #include "base/statistics.hpp"
@@ -124,6 +126,31 @@ Result<Observation> observation_of(const Json& record, const Conditions& conditi
     return seen;
 }
 
+/* One observation for each point that was repeated, in another launch or another file, with the
+   samples of all. */
+std::vector<Observation> merged(std::vector<Observation> all) {
+    std::map<std::tuple<std::string, int, int, int, std::int64_t, std::int64_t>, std::size_t>
+        places;
+    std::vector<Observation> merged;
+    for (auto& seen : all) {
+        const auto [place, first] =
+            places.try_emplace({seen.operation, seen.root, seen.peer, seen.second_peer,
+                                seen.message_bytes, seen.reply_bytes},
+                               merged.size());
+        if (first) {
+            merged.push_back(std::move(seen));
+            continue;
+        }
+        auto& samples = merged[place->second].sorted_s;
+        samples.insert(samples.end(), seen.sorted_s.begin(), seen.sorted_s.end());
+    }
+    for (auto& seen : merged) {
+        std::sort(seen.sorted_s.begin(), seen.sorted_s.end());
+        seen.time_s = quantile(seen.sorted_s, 0.5);
+    }
+    return merged;
+}
+
 }  // namespace
 
 bool Observations::has(Experiment experiment) const {
@@ -146,7 +173,11 @@ Result<Observations> observations_of(std::span<const Json> records, const std::s
         if (records[i].contains("definition")) continue; /* a loop of another tool */
         auto seen = observation_of(records[i], *conditions, name, i + 1);
         if (!seen) return seen.failure();
-        if (seen->sorted_s.empty() || !(seen->time_s > 0.0)) continue;
+        const bool busy =
+            seen->experiment == Experiment::send || seen->experiment == Experiment::receive;
+        // A simulated processor may be busy for no time at all; nothing else takes none.
+        const bool takes_time = seen->time_s > 0.0 || (busy && seen->time_s == 0.0);
+        if (seen->sorted_s.empty() || !takes_time) continue;
         if (pipelined && seen->experiment == Experiment::collective) continue;
         observations.all.push_back(std::move(*seen));
     }
@@ -169,6 +200,7 @@ Result<Observations> read_observations(std::span<const std::string> paths) {
         std::move(observations->all.begin(), observations->all.end(),
                   std::back_inserter(together.all));
     }
+    together.all = merged(std::move(together.all));
     if (together.all.empty())
         return Failure{LW_ERR_ARGUMENT,
                        "no points in the samples; measure some: lanewise measure pairs -n 4 "

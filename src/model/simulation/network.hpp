@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace lanewise::model {
@@ -22,7 +23,10 @@ struct MessageCost {
     double ingress_s = 0.0; /* the receiving host's interface is busy; it may overlap egress_s */
     double receive_s = 0.0; /* the receiving rank's processor is busy, after the interface */
     int shared_link = -1;   /* index into Network::shared_links, or none */
+    double rest_s = 0.0; /* the sending host's interface is not free again before, after egress_s */
+    int interface = 0;   /* which of the hosts' interfaces, below interfaces_max */
 };
+inline constexpr int interfaces_max = 2;
 
 /* A link that many messages may be on at once: b(1), b(2), ... bytes a second in all. */
 struct SharedLink {
@@ -34,7 +38,9 @@ struct Network {
     std::vector<int> host; /* of each rank; empty: each rank has a host of its own */
     std::function<MessageCost(int from, int to, std::int64_t bytes)> cost;
     std::vector<SharedLink> shared_links;
-    std::int64_t eager_bytes = 0; /* a larger message waits for its receive; 0: none waits */
+    /* A larger message waits for its receive; none: no message waits; -1: even an empty one does.
+     */
+    std::optional<std::int64_t> eager_bytes;
     double copy_s_per_byte = 0.0;
     double reduce_s_per_byte = 0.0;
 };

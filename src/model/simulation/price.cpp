@@ -83,8 +83,8 @@ class Simulation {
         : network_(network), unit_bytes_(unit_bytes), watch_(watch), ranks_(index(ranks)) {
         int hosts = ranks;
         for (const int host : network.host) hosts = std::max(hosts, host + 1);
-        egress_free_s_.resize(index(hosts), 0.0);
-        ingress_free_s_.resize(index(hosts), 0.0);
+        egress_free_s_.resize(index(hosts) * index(interfaces_max), 0.0);
+        ingress_free_s_.resize(egress_free_s_.size(), 0.0);
         for (const auto& link : network.shared_links) links_.emplace_back(link);
     }
 
@@ -92,8 +92,10 @@ class Simulation {
 
   private:
     static std::size_t index(int number) { return static_cast<std::size_t>(number); }
-    std::size_t host_of(int rank) const {
-        return index(network_.host.empty() ? rank : network_.host[index(rank)]);
+    /* The interface of the host of `rank` that a message takes. */
+    std::size_t interface_of(int rank, const MessageCost& cost) const {
+        const int host = network_.host.empty() ? rank : network_.host[index(rank)];
+        return index(host) * index(interfaces_max) + index(cost.interface);
     }
 
     void at(double at_s, Happens what, std::uint32_t who, std::uint32_t which = 0) {
@@ -312,11 +314,11 @@ std::string Simulation::who_waits() const {
 Message Simulation::cost_of(int rank, std::uint32_t id) {
     const Task& task = ranks_[index(rank)].tasks[id];
     auto cost = network_.cost(rank, task.peer, task.bytes);
-    for (auto *part :
-         {&cost.send_s, &cost.egress_s, &cost.latency_s, &cost.ingress_s, &cost.receive_s}) {
+    for (auto *part : {&cost.send_s, &cost.egress_s, &cost.latency_s, &cost.ingress_s,
+                       &cost.receive_s, &cost.rest_s}) {
         *part = at_least_0(*part);
     }
-    const bool eager = network_.eager_bytes == 0 || task.bytes <= network_.eager_bytes;
+    const bool eager = !network_.eager_bytes || task.bytes <= *network_.eager_bytes;
     return {.from = rank,
             .to = task.peer,
             .send = id,
@@ -355,10 +357,11 @@ void Simulation::send_out(std::uint32_t id) {
     const auto& cost = message.cost;
     double begin_s = now_s_;
     double end_s = now_s_;
-    if (cost.egress_s > 0.0) {
-        auto& free_s = egress_free_s_[host_of(message.from)];
+    if (cost.egress_s > 0.0 || cost.rest_s > 0.0) {
+        auto& free_s = egress_free_s_[interface_of(message.from, cost)];
         begin_s = std::max(free_s, now_s_);
-        free_s = end_s = begin_s + cost.egress_s;
+        end_s = begin_s + cost.egress_s;
+        free_s = end_s + cost.rest_s;
         report(Busy::egress, message.from, message.to, begin_s, end_s, message.bytes);
     }
     message.first_s = begin_s + cost.latency_s;
@@ -409,7 +412,7 @@ void Simulation::forward(std::uint32_t id) {
 
 void Simulation::receive_at_interface(std::uint32_t id) {
     const auto& message = messages_[id];
-    auto& free_s = ingress_free_s_[host_of(message.to)];
+    auto& free_s = ingress_free_s_[interface_of(message.to, message.cost)];
     const double begin_s = std::max(free_s, message.first_s);
     free_s = std::max(begin_s + message.cost.ingress_s, message.last_s);
     report(Busy::ingress, message.to, message.from, begin_s, free_s, message.bytes);

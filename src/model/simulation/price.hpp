@@ -6,9 +6,10 @@
 // it names have completed; its processor serves requests first come, first served. A message takes,
 // one after the other:
 //   send_s     on the sender's processor
-//   egress_s   on the interface of the sender's host, which its ranks share
+//   egress_s   on an interface of the sender's host, which its ranks share; it is free for the next
+//              message rest_s later
 //   latency_s  on the way
-//   ingress_s  on the interface of the receiver's host, for the last ingress_s of the message's
+//   ingress_s  on that interface of the receiver's host, for the last ingress_s of the message's
 //              arrival: a message is received as it arrives
 //   receive_s  on the receiver's processor, once the receive is posted
 // A resource whose time is 0 is not waited for: two ranks of one host exchange messages without its

@@ -61,7 +61,7 @@ Network random_network(std::mt19937& random, double unit_s) {
                            .shared_link = pair() % 3 == 0 ? 0 : -1};
     };
     network.shared_links.push_back({{0.1 / unit_s, 0.15 / unit_s}});
-    network.eager_bytes = random() % 2 == 0 ? 0 : 50;
+    if (random() % 2 != 0) network.eager_bytes = 50;
     network.copy_s_per_byte = unit_s * 3;
     network.reduce_s_per_byte = unit_s * 5;
     return network;

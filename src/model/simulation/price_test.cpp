@@ -137,6 +137,32 @@ TEST(Price, AMessageWithoutEgressAndIngressPassesABusyInterface) {
     EXPECT_THAT(play.on(network).rank_s, ElementsAre(0, 51, 1));
 }
 
+TEST(Price, AnInterfaceRestsBeforeItSendsTheNextMessage) {
+    Play play(2);
+    play[0].send(1, here, 1);
+    play[0].send(1, here, 1);
+    play[1].receive(0, here, 1);
+    play[1].receive(0, here, 1);
+
+    auto network = uniform_network(2, {}, {});
+    network.cost = [](int, int, std::int64_t) { return MessageCost{.egress_s = 2, .rest_s = 5}; };
+    EXPECT_EQ(play.on(network).total_s, 9.0);
+}
+
+TEST(Price, AnInterfaceDoesNotHoldUpWhatTakesTheOther) {
+    Play play(3);
+    play[0].send(1, here, 1);
+    play[0].send(2, here, 1);
+    play[1].receive(0, here, 1);
+    play[2].receive(0, here, 1);
+
+    auto network = uniform_network(3, {}, {});
+    network.cost = [](int, int to, std::int64_t) {
+        return MessageCost{.egress_s = to == 1 ? 10.0 : 1.0, .interface = to == 1 ? 1 : 0};
+    };
+    EXPECT_THAT(play.on(network).rank_s, ElementsAre(0, 10, 1));
+}
+
 TEST(Price, AStepWaitsForThoseItNames) {
     Play play(2);
     const auto first = play[0].receive(1, here, 1);
