@@ -120,15 +120,17 @@ def _osu() -> Iterator[Parity]:
                  looped=False)  # fmt: skip
     yield Parity("OSU", "osu_put_bw", "put_streaming", Formula(moved=1))
     yield Parity("OSU", "osu_get_bw", "get_streaming", Formula(moved=1))
-    yield Parity("OSU", "osu_put_bibw", "put_streaming_both", Formula(moved=2))
+    yield Parity("OSU", "osu_put_bibw", "put_streaming_both", Formula(moved=2),
+                 "flushes; there post, start, complete and wait", looped=False)  # fmt: skip
     yield Parity("OSU", "osu_bw", "streaming", Formula(moved=1))
     yield Parity("OSU", "osu_bibw", "bidirectional", Formula(moved=2))
     yield Parity("OSU", "osu_mbw_mr", "pairs_rate", Formula(moved=1, messages=True))
     yield Parity("OSU", "osu_multi_lat", "pairs", Formula(0.5), "all pairs in disjoint rounds",
                  looped=False)  # fmt: skip
-    for ours, theirs in {"put": "put", "get": "get", "accumulate": "acc",
-                         "fetch_op": "get_acc"}.items():  # fmt: skip
+    for ours, theirs in {"put": "put", "get": "get", "accumulate": "acc"}.items():
         yield Parity("OSU", f"osu_{theirs}_latency", f"{ours}_flush", Formula())
+    yield Parity("OSU", "osu_get_acc_latency", "fetch_op_flush", Formula(),
+                 "flushes; there a lock for each", looped=False)  # fmt: skip
     yield Parity(
         "OSU", "osu_fop_latency", "fetch_op_flush", Formula(), "floats; there 8-byte integers"
     )

@@ -47,11 +47,14 @@ struct Window {
     }
 };
 
-/* Makes `blocks` messages at `base` a window of all ranks, kept in `e.state`. */
+/* Makes `blocks` messages at `base` a window of all ranks, kept in `e.state`; or as many in memory
+   of the MPI, which on one host may be shared. */
 int create_window(Exchange& e, std::byte *base, int blocks) {
     auto state = std::make_shared<Window>();
     const auto bytes = static_cast<MPI_Aint>(e.message_bytes) * blocks;
-    const int code = MPI_Win_create(base, bytes, 1, MPI_INFO_NULL, e.comm, &state->window);
+    const int code = e.allocates
+                         ? MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, e.comm, &base, &state->window)
+                         : MPI_Win_create(base, bytes, 1, MPI_INFO_NULL, e.comm, &state->window);
     e.state = std::move(state);
     return code;
 }

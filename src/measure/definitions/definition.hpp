@@ -29,8 +29,9 @@ struct Calls {
 };
 
 enum class Clocked {
-    around_all, /* read before the first and after the last call */
-    around_each /* read before and after each call; the times are added */
+    around_all,  /* read before the first and after the last call */
+    around_each, /* read before and after each call; the times are added */
+    around_both  /* as around_all, with the readings around each call within the time */
 };
 
 enum class Across {

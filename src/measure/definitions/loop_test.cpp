@@ -77,6 +77,10 @@ TEST(Loop, OfOsuLatencyReadsTheClockAroundEachRoundTripWithoutMeeting) {
     EXPECT_EQ(calls_of("osu", "pingpong"), "botottot");
 }
 
+TEST(Loop, OfOsuPutReadsTheClockAroundEachCallWithinTheTimeOfAll) {
+    EXPECT_EQ(calls_of("osu", "put_flush"), "bottottott");
+}
+
 TEST(Loop, OfImbPingPongReadsTheClockAroundAllRoundTrips) {
     EXPECT_EQ(calls_of("imb", "pingpong"), "botoot");
 }
@@ -124,10 +128,12 @@ TEST(Loop, IsThereForOperationsOfTheToolOnly) {
     EXPECT_EQ(definitions().back()->loop_of("persistent_sendrecv"), nullptr);
 }
 
-TEST(Loop, OfOsuAddsCharsAndReceivesAWindowInOnePlace) {
+TEST(Loop, OfOsuAddsCharsReceivesAWindowInOnePlaceAndLetsTheMpiAllocate) {
     EXPECT_TRUE(loop_of("osu", "allreduce").manner.adds_chars);
     EXPECT_FALSE(loop_of("imb", "allreduce").manner.adds_chars);
     EXPECT_TRUE(loop_of("osu", "streaming").manner.one_place);
+    EXPECT_TRUE(loop_of("osu", "put_flush").manner.allocates);
+    EXPECT_FALSE(loop_of("imb", "put_flush").manner.allocates);
 }
 
 TEST(Loop, InOnePlaceReceivesEveryMessageOfAWindowThere) {

@@ -24,6 +24,14 @@ constexpr auto each = Clocked::around_each;
 constexpr Loop latency{.clocked = each, .across = Across::first, .calls = many};
 constexpr Loop bandwidth{
     .clocked = each, .across = Across::first, .calls = windows, .manner = {.one_place = true}};
+constexpr Loop one_sided{.clocked = Clocked::around_both,
+                         .across = Across::first,
+                         .calls = many,
+                         .manner = {.allocates = true}};
+constexpr Loop one_sided_bandwidth{.clocked = Clocked::around_both,
+                                   .across = Across::first,
+                                   .calls = windows,
+                                   .manner = {.allocates = true}};
 constexpr Loop message_rate{
     .clocked = each, .across = Across::senders, .calls = windows, .manner = {.one_place = true}};
 constexpr Loop collective{.clocked = each, .meets = true, .calls = some};
@@ -39,12 +47,13 @@ constexpr Loop barrier{.clocked = each, .calls = some};
 constexpr Loop nonblocking_barrier{.clocked = each, .calls = by_size<10, 100, 1>};
 
 constexpr Family families[] = {
-    {&latency,
-     {"pingpong", "thread_pairs", "put_flush", "get_flush", "accumulate_flush", "fetch_op_flush",
-      "compare_swap_flush"}},
+    {&latency, {"pingpong", "thread_pairs"}},
+    {&one_sided,
+     {"put_flush", "get_flush", "accumulate_flush", "fetch_op_flush", "compare_swap_flush"}},
     {&bandwidth,
      {"streaming", "bidirectional", "persistent_streaming", "persistent_bidirectional",
-      "put_streaming", "get_streaming", "put_streaming_both", "fan_in_rate", "fan_out_rate"}},
+      "fan_in_rate", "fan_out_rate"}},
+    {&one_sided_bandwidth, {"put_streaming", "get_streaming"}},
     {&message_rate, {"pairs_rate"}},
     {&reduction, {"allreduce", "reduce"}},
     {&reduction_to_blocks, {"reduce_scatter", "reduce_scatter_block"}},

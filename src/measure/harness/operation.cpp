@@ -224,6 +224,7 @@ Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, in
     exchange.message_bytes = bytes;
     exchange.window = operation.window;
     exchange.one_place = manner.one_place;
+    exchange.allocates = manner.allocates;
     MPI_Comm_rank(comm, &exchange.rank);
     MPI_Comm_size(comm, &exchange.size);
     if (!operation.entry) {

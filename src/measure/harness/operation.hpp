@@ -54,6 +54,7 @@ struct Exchange {
     std::uint64_t message_bytes = 0;
     int window = 1;              /* benchmarks that stream: messages in flight */
     bool one_place = false;      /* all of them arrive in the same place */
+    bool allocates = false;      /* one-sided: the MPI allocates the memory of windows */
     std::shared_ptr<void> state; /* what `prepare` of the entry made */
 };
 
@@ -141,6 +142,7 @@ double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
 struct Manner {
     bool one_place = false;  /* all messages of a window arrive in one place */
     bool adds_chars = false; /* reductions add MPI_CHAR, not MPI_FLOAT */
+    bool allocates = false;  /* windows are of memory that the MPI allocates */
 };
 
 class Running {
