@@ -171,6 +171,17 @@ TEST(ModifyValues, ThatExceedTheirBitsAreRefusedOnTheWayToSend) {
     }
 }
 
+TEST(ModifyValues, OfAPathThatTheMaskLacksAreNotTaken) {
+    Pair pair;
+    Attributes wanted = pair.a.queue_pair->query();
+    const auto before = wanted.alternate.timeout;
+    ++wanted.alternate.timeout;
+
+    ASSERT_EQ(pair.a.queue_pair->modify(wanted, rnr_timer_attribute), 0);
+
+    EXPECT_EQ(pair.a.queue_pair->query().alternate.timeout, before);
+}
+
 TEST(ModifyValues, WithAWrongCurrentStateAreRefused) {
     Pair pair;
     Attributes wanted;

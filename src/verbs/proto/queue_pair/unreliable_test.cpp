@@ -69,6 +69,31 @@ TEST(UnreliableConnection, DropsWhatNoBufferWaitsFor) {
     EXPECT_EQ(pair.b.queue_pair->state(), State::ready_to_send);
 }
 
+TEST(UnreliableConnection, CountsAGapOnceAndDeliversWhatFollows) {
+    Pair pair({.transport = Transport::uc});
+    pair.wire.tap = [sent = 0](std::size_t, std::vector<std::byte>&) mutable {
+        return ++sent != 2;
+    };
+    for (std::uint64_t i = 0; i < 3; ++i) {
+        pair.b.post_receive(i, i * 16, 16);
+        pair.a.post_send(i, i * 16, 16);
+    }
+    pair.wire.run_until(idle);
+
+    EXPECT_EQ(pair.b.receives().size(), 2u);
+    EXPECT_EQ(pair.b.queue_pair->counters().out_of_order, 1u);
+    EXPECT_EQ(pair.b.queue_pair->counters().duplicates, 0u);
+}
+
+TEST(UnreliableConnection, DeliversAMessageWhoseLastPacketHoldsOneByte) {
+    Pair pair({.transport = Transport::uc, .mtu = Mtu::b256});
+    pair.b.post_receive(1, 0, 300);
+    pair.a.post_send(1, 0, 257);
+    pair.wire.run_until(idle);
+
+    ASSERT_EQ(pair.b.receives().size(), 1u);
+}
+
 TEST(UnreliableConnection, HasNoReads) {
     Pair pair({.transport = Transport::uc});
     EXPECT_EQ(pair.a.post(Operation::read, 1, pair.a.slice(0, 10), pair.b, 0), EINVAL);
