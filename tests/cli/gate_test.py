@@ -66,6 +66,16 @@ def test_launches_are_kept_as_a_baseline_for_later(
     assert (kept / "candidate.jsonl").is_file()
 
 
+def test_a_baseline_that_is_too_small_is_refused_before_a_launch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = specimen.write(tmp_path / "base.jsonl", specimen.launched_records(launches=2))
+
+    assert run(["gate", "--baseline", str(base), "--", "false"]) == 2
+
+    assert "2 and 10 launches are too few" in capsys.readouterr().err
+
+
 def test_a_command_writes_samples_to_output(tmp_path: Path) -> None:
     samples = specimen.write(tmp_path / "samples.jsonl", specimen.records(sizes_bytes=[8]))
     words = ["--", "cp", str(samples), "{output}"]

@@ -155,6 +155,7 @@ def gate(
                 typer.echo(starter.line())
             return
         course = Course(found, baseline, folder, looks, (*limits, rate), quiet=values["quiet"])
+        course.require_reachable()
         verdict = course.run(int(NATIVE.value("seed", values) or 1))
     gating.show(verdict, gating.Shown(as_json, junit, markdown), "gate")
 
@@ -215,6 +216,14 @@ class Course:
         finally:
             self.keep()
         return verdict
+
+    def require_reachable(self) -> None:
+        """Raise RequestError where the baseline is too small for the first look to alarm."""
+        from lanewise.results.gate import require_reachable
+
+        if self.baseline is not None:
+            level = self.rate / len(self.looks)
+            require_reachable(len(self.baseline.times), self.looks[0], level)
 
     def launch_until(self, count: int, turns: Iterator[tuple[int, bool]]) -> None:
         """Launch each side until it has `count` launches."""

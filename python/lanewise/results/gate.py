@@ -183,13 +183,22 @@ def judge(launches: Launches, rule: Rule, *, reach: bool = True) -> Verdict:
 
 def require_enough(launches: Launches, rule: Rule) -> None:
     """Raise RequestError, with the number needed, where the level can never be reached."""
-    base, candidate = launches.counts
-    if min(base, candidate) < 1 or ways(launches.shape) * rule.level < 1:
-        raise RequestError(
-            f"{base} and {candidate} launches are too few for a rate of false alarms of "
-            f"{rule.level:.2g}; measure {launches_needed(rule.level)} or more of each side, "
-            "with --launches"
-        )
+    if ways(launches.shape) * rule.level < 1:
+        raise too_few(*launches.counts, rule.level)
+
+
+def require_reachable(base: int, candidate: int, level: float) -> None:
+    """Raise RequestError where so many launches, not interleaved, can never reach the level."""
+    if math.comb(base + candidate, candidate) * level < 1:
+        raise too_few(base, candidate, level)
+
+
+def too_few(base: int, candidate: int, level: float) -> RequestError:
+    """Return the error that says how many launches are needed."""
+    return RequestError(
+        f"{base} and {candidate} launches are too few for a rate of false alarms of {level:.2g}; "
+        f"measure {launches_needed(level)} or more of each side, with --launches"
+    )
 
 
 def ways(shape: Sequence[tuple[int, int]]) -> int:

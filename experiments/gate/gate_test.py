@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The experiment counts what the gate does: alarms, and launches that it needed."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from experiments.gate import experiment
+from lanewise.results.gate import PointName
+from lanewise.results.gate_looks import order
+
+POINTS = [
+    PointName(operation, size)
+    for operation in experiment.OPERATIONS
+    for size in experiment.SIZES_BYTES
+]
+
+
+def turns(slowdown: float, seed: int = 3) -> list[experiment.Turn]:
+    source = np.random.default_rng(seed)
+    found = []
+    for block, slowed in itertools.islice(order(seed), 4 * experiment.BLOCKS):
+        times = {name: 1e-6 * float(source.lognormal(0, 0.02)) for name in POINTS}
+        for name in POINTS if slowed else []:
+            times[name] *= 1 + slowdown * (name.operation == experiment.SLOWED)
+        found.append((block, slowed, times))
+    return found
+
+
+def test_a_slowdown_is_found_after_few_launches_from_any_block() -> None:
+    outcomes = [experiment.one_gate(turns(0.12), first) for first in (0, 30, 59)]
+
+    assert outcomes == [(True, 10)] * 3
+
+
+def test_without_a_slowdown_nothing_is_found() -> None:
+    alarm, _ = experiment.one_gate(turns(0.0), 0)
+
+    assert not alarm
+
+
+def test_identical_launches_that_are_dealt_at_random_raise_no_alarm() -> None:
+    launches = [times for _, _, times in turns(0.0)]
+
+    assert not experiment.false_alarm(launches, random.Random(1))
+
+
+def test_the_record_has_enough_launches_and_all_points_in_each() -> None:
+    launches = experiment.recorded_launches()
+
+    assert len(launches) >= 200
+    assert all(set(times) == set(POINTS) for times in launches)
+
+
+def test_a_mean_of_times_is_geometric() -> None:
+    assert experiment.mean([1e-6, 4e-6]) == pytest.approx(2e-6)
