@@ -20,7 +20,7 @@ POINTS = [
 
 def turns(slowdown: float, seed: int = 3) -> list[experiment.Turn]:
     source = np.random.default_rng(seed)
-    found = []
+    found: list[experiment.Turn] = []
     for block, slowed in itertools.islice(order(seed), 4 * experiment.BLOCKS):
         times = {name: 1e-6 * float(source.lognormal(0, 0.02)) for name in POINTS}
         for name in POINTS if slowed else []:
