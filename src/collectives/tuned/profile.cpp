@@ -5,7 +5,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -18,8 +17,8 @@
 #include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/call_site.hpp"
 #include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/host_clocks.hpp"
 #include "collectives/tuned/profile_file.hpp"
-#include "measure/clock_sync/global_clock.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -29,24 +28,8 @@ using profile::Part;
 using profile::Record;
 using profile::Sums;
 
-// One bracket a pair of hosts: the drift is found from those of the beginning and of the end.
-constexpr measure::SyncOptions one_offset{.fit_points = 1, .exchanges = 30, .span_s = 0.0};
-
-/* What is to be added to this rank's clock, and when that was found. */
-struct Offset {
-    std::int64_t at_ns = 0;
-    std::int64_t offset_ns = 0;
-};
-
-Offset compare_clocks(const Harness& harness) {
-    const auto clock = measure::GlobalClock::synchronise(harness, monotonic_clock(), one_offset);
-    const auto at_ns = monotonic_ns();
-    const auto at_s = 1e-9 * static_cast<double>(at_ns);
-    return {at_ns, std::llround(1e9 * (clock.at_s(at_s) - at_s))};
-}
-
 struct Beginning {
-    Offset clock;
+    ClockOffset clock;
     std::int64_t begin_ns = 0;
 };
 std::optional<Beginning> beginning;
@@ -197,9 +180,8 @@ void finish(const Beginning& begun) {
     recording = false;
     const auto elapsed_ns = monotonic_ns() - begun.begin_ns;
     const Harness harness(MPI_COMM_WORLD);
-    const auto ended = compare_clocks(harness);
-    const profile::ClockLine clock{begun.clock.at_ns, ended.at_ns, begun.clock.offset_ns,
-                                   ended.offset_ns};
+    const auto ended = compare_clocks(harness, monotonic_clock());
+    const auto clock = line_between(begun.clock, ended);
     auto log = take_log();
     // A rank that recorded more than others kept fewer of its calls.
     thin(log, largest(log.halvings));
@@ -254,7 +236,7 @@ void begin_profile() {
     PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
     PMPI_Comm_free_keyval(&key);
     const Harness harness(MPI_COMM_WORLD);
-    beginning = Beginning{compare_clocks(harness), 0};
+    beginning = Beginning{compare_clocks(harness, monotonic_clock()), 0};
     harness.barrier();
     beginning->begin_ns = monotonic_ns();
     recording = true;
