@@ -209,6 +209,30 @@ TEST(Attribution, LeavesOutACallThatIsNotTheSameOnAllRanks) {
     EXPECT_TRUE(found.parts.empty());
 }
 
+TEST(Attribution, LeavesOutACallThatOneRankRecordedTwice) {
+    const auto found = attribute({record(0, 0, 0), record(0, 1, 0), record(0, 1, 5)});
+
+    EXPECT_EQ(found.incomplete_records, 3U);
+    EXPECT_TRUE(found.parts.empty());
+}
+
+TEST(Attribution, LeavesOutACallWithAnotherRootOnAnotherRank) {
+    auto other = record(0, 1, 0);
+    other.root = 1;
+
+    EXPECT_EQ(attribute({record(0, 0, 0), other}).mismatched_records, 2U);
+}
+
+TEST(Attribution, CallsAPlaceByTheSiteOfMostRanks) {
+    std::vector<Record> call{record(0, 0, 0, 3), record(0, 1, 0, 4), record(0, 2, 0, 4)};
+    for (auto& one : call) one.member_count = 3;
+
+    const auto found = attribute(call);
+
+    for (const auto& [part, sums] : found.parts) EXPECT_EQ(part.place.site, 4U);
+    EXPECT_THAT(found.parts, SizeIs(3));
+}
+
 TEST(Attribution, DoesNotDependOnTheOrderOfTheRecords) {
     std::mt19937 random(22);
     std::vector<Record> records;
