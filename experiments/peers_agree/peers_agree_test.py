@@ -3,7 +3,7 @@
 
 import pytest
 
-from experiments.peers_agree.experiment import Agreement, take_turns, trips_for
+from experiments.peers_agree.experiment import Agreement, take_turns
 
 
 def agreement(factor: float, spread: float = 0.01) -> Agreement:
@@ -47,7 +47,3 @@ def test_the_two_go_first_in_turn() -> None:
 
     assert seen == ["theirs", "ours", "ours", "theirs"]
     assert found.ratios == [0.5, 0.5]
-
-
-def test_a_series_of_netpipe_lasts_as_long_as_one_of_ours() -> None:
-    assert trips_for(1e-6) == 50_000

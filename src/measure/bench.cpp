@@ -245,7 +245,9 @@ Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
     const auto warm = warm_up(*running, estimate_s);
     if (warm.failed) return failed;
     if (loop) {
-        const auto probe = run_loop(harness_, *running, Loop{}, {.warm_up = 5, .timed = 20}, 1);
+        // The shortest of several: an interruption must not make the loop itself shorter.
+        const Loop probing{.series = 5};
+        const auto probe = run_loop(harness_, *running, probing, {.warm_up = 5, .timed = 20}, 1);
         if (probe.failed) return failed;
         const double call_s = probe.most_s.front();
         const auto calls = loop->calls(bytes, call_s);
