@@ -94,7 +94,7 @@ Json places_of(const std::map<profile::Part, profile::Sums>& parts) {
 
 }  // namespace
 
-Outcome write_profile(const std::string& path, const ProfileContent& content) {
+lanewise::Outcome write_profile(const std::string& path, const ProfileContent& content) {
     Json sites = Json::array();
     for (const auto& site : content.sites) sites.push_back(site_of(site));
     const Json file = {{"schema", "lanewise-profile"},

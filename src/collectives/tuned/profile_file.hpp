@@ -49,6 +49,6 @@ struct ProfileContent {
     std::uint64_t mismatched_records = 0;
 };
 
-Outcome write_profile(const std::string& path, const ProfileContent& content);
+lanewise::Outcome write_profile(const std::string& path, const ProfileContent& content);
 
 }  // namespace lanewise::tuned
