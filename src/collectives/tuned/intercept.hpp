@@ -75,10 +75,10 @@ template <typename Forward>
     CachedCall unkept;
     CachedCall& decided = known ? *known : decide(call.collective, call, unkept);
     const std::int64_t begin_ns = reports() ? monotonic_ns() : 0;
-    Outcome outcome = is_sample(decided) ? Outcome::sampled : Outcome::forwarded;
+    CallOutcome outcome = is_sample(decided) ? CallOutcome::sampled : CallOutcome::forwarded;
     int code = MPI_SUCCESS;
-    const bool executed = outcome != Outcome::sampled && execute_by_rule(call, decided, code);
-    if (executed) outcome = Outcome::intercepted;
+    const bool executed = outcome != CallOutcome::sampled && execute_by_rule(call, decided, code);
+    if (executed) outcome = CallOutcome::intercepted;
     if (!executed) code = forward();
     if (reports() && decided.valid) {
         record(call.collective, decided.message_bytes, decided.rule, outcome,
@@ -113,7 +113,7 @@ int intercept(const Call& call, MPI_Request *request, const Forward& forward) {
     if (!started) code = forward();
     if (reports() && decided.valid) {
         record(operation, decided.message_bytes, decided.rule,
-               started ? Outcome::intercepted : Outcome::forwarded, 0);
+               started ? CallOutcome::intercepted : CallOutcome::forwarded, 0);
     }
     return code;
 }

@@ -40,7 +40,7 @@ int world_rank() {
     return rank;
 }
 
-int world_size() {
+int ranks_in_world() {
     int size = 1;
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
     return size;
@@ -80,7 +80,7 @@ template <typename Value>
 Gathered<Value> gather(const std::vector<Value>& mine) {
     const Element<Value> element;
     Gathered<Value> all;
-    all.counts.resize(static_cast<std::size_t>(world_size()));
+    all.counts.resize(static_cast<std::size_t>(ranks_in_world()));
     const int count = static_cast<int>(mine.size());
     PMPI_Gather(&count, 1, MPI_INT, all.counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
     const auto places = places_of(all.counts);
@@ -94,7 +94,7 @@ Gathered<Value> gather(const std::vector<Value>& mine) {
 
 /* Each record goes to the rank that its call belongs to. */
 std::vector<Record> exchange(std::vector<Record> records) {
-    const auto size = static_cast<std::uint64_t>(world_size());
+    const auto size = static_cast<std::uint64_t>(ranks_in_world());
     const auto owner = [&](const Record& record) {
         return (record.communicator + record.call) % size;
     };

@@ -141,7 +141,7 @@ __attribute__((destructor)) void finish_without_world() {
 
 constinit bool reporting = false;
 
-void record(Operation operation, std::uint64_t message_bytes, const Rule *rule, Outcome outcome,
+void record(Operation operation, std::uint64_t message_bytes, const Rule *rule, CallOutcome outcome,
             std::int64_t elapsed_ns) {
     const auto row =
         operation.index() * bucket_count + static_cast<std::size_t>(std::bit_width(message_bytes));
@@ -149,15 +149,15 @@ void record(Operation operation, std::uint64_t message_bytes, const Rule *rule, 
     const auto elapsed = static_cast<std::uint64_t>(elapsed_ns);
     if (rule) tally.rule.store(rule, std::memory_order_relaxed);
     switch (outcome) {
-        case Outcome::intercepted:
+        case CallOutcome::intercepted:
             tally.intercepted.fetch_add(1, std::memory_order_relaxed);
             tally.intercepted_ns.fetch_add(elapsed, std::memory_order_relaxed);
             return;
-        case Outcome::sampled:
+        case CallOutcome::sampled:
             tally.sampled.fetch_add(1, std::memory_order_relaxed);
             tally.sampled_ns.fetch_add(elapsed, std::memory_order_relaxed);
             return;
-        case Outcome::forwarded:
+        case CallOutcome::forwarded:
             tally.forwarded.fetch_add(1, std::memory_order_relaxed);
             return;
     }

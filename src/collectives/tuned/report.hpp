@@ -13,7 +13,7 @@
 
 namespace lanewise::tuned {
 
-enum class Outcome {
+enum class CallOutcome {
     intercepted, /* executed by its rule */
     sampled,     /* under a rule, but left to the MPI for comparison */
     forwarded,   /* no rule, or one whose algorithm cannot serve this call */
@@ -26,7 +26,7 @@ inline bool reports() {
 }
 
 void record(collectives::Operation operation, std::uint64_t message_bytes,
-            const collectives::Rule *rule, Outcome outcome, std::int64_t elapsed_ns);
+            const collectives::Rule *rule, CallOutcome outcome, std::int64_t elapsed_ns);
 
 /* Who writes the file. */
 enum class ReportWriter : std::uint8_t { this_process, another };
