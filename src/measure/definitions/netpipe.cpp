@@ -24,7 +24,8 @@ Calls bounces(std::uint64_t, double trip_s) {
             .timed = static_cast<std::uint32_t>(std::clamp(fit, trips_min, trips_max))};
 }
 
-constexpr Loop bounce{.across = Across::first, .series = 3, .calls = bounces};
+constexpr Loop bounce{
+    .across = Across::first, .series = 3, .calls = bounces, .manner = {.one_buffer = true}};
 
 const Loop *loop_of(const std::string& operation) {
     return operation == "pingpong" ? &bounce : nullptr;

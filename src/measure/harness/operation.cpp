@@ -241,6 +241,9 @@ Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, in
     if (!described) return described.failure();
     const auto allocated = running.allocate(bytes, layout);
     if (!allocated) return allocated.failure();
+    for (auto& one : running.exchanges_) {
+        if (manner.one_buffer) one.send = one.receive;
+    }
     return running;
 }
 

@@ -143,6 +143,7 @@ struct Manner {
     bool one_place = false;  /* all messages of a window arrive in one place */
     bool adds_chars = false; /* reductions add MPI_CHAR, not MPI_FLOAT */
     bool allocates = false;  /* windows are of memory that the MPI allocates */
+    bool one_buffer = false; /* what arrives is what is sent next */
 };
 
 class Running {
