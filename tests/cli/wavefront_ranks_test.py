@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,8 @@ Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
 SIDE, ITERATIONS, WAVES, KILLS = 384, 40, 4, 8
 RANKS = (1, 2, 3, 4)
+# Far longer than any of these runs takes.
+MPIRUN_LIMIT_S = 60
 # Two hosts, one at each end of a link: what ranks say to each other crosses it.
 TWO_HOSTS = """[[site]]
 name = "a"
@@ -111,6 +113,29 @@ def in_tiles(store: Path, columns: int) -> Path:
     return cut
 
 
+def is_killed(line: Sequence[str], after_s: float, chance: random.Random) -> bool:
+    """Start ranks, kill one of them `after_s` later, and tell whether that ended the run.
+
+    An mpirun whose rank was killed may wait for ever; it is ended too.
+    """
+    running = subprocess.Popen(
+        line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    time.sleep(after_s)
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+    sent = False
+    if running.poll() is None and (found := children.read_text().split()):
+        os.kill(int(chance.choice(found)), signal.SIGKILL)
+        sent = True
+    try:
+        status = running.wait(timeout=MPIRUN_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(running.pid, signal.SIGKILL)
+        status = running.wait()
+    assert sent or status == 0, "a run that nobody killed failed"
+    return status != 0
+
+
 @pytest.mark.parametrize("tile_columns", [0, 48], ids=["whole rows", "parallelograms"])
 def test_ranks_that_are_killed_go_on_to_the_same_bits(whole: Path, tile_columns: int) -> None:
     ranks, folder, chance = 3, whole.parent, random.Random(5)
@@ -119,16 +144,7 @@ def test_ranks_that_are_killed_go_on_to_the_same_bits(whole: Path, tile_columns:
     killed = 0
     for _ in range(KILLS):
         line = on_ranks(folder, ranks, *next_words(parts))
-        running = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.2 + chance.random())
-        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
-        sent = False
-        if running.poll() is None and (found := children.read_text().split()):
-            os.kill(int(chance.choice(found)), signal.SIGKILL)
-            sent = True
-        status = running.wait()
-        assert sent or status == 0, "a run that nobody killed failed"
-        killed += status != 0
+        killed += is_killed(line, 0.2 + chance.random(), chance)
 
     line = on_ranks(folder, ranks, *next_words(parts))
     done = subprocess.run(line, capture_output=True, check=False)
@@ -236,16 +252,7 @@ def test_a_run_with_a_tolerance_that_is_killed_rests_where_one_program_does(
     killed = 0
     for _ in range(KILLS):
         line = on_ranks(tmp_path, ranks, *(next_words(parts) if noted(parts) else run))
-        running = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.2 + chance.random() / 2)
-        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
-        sent = False
-        if running.poll() is None and (found := children.read_text().split()):
-            os.kill(int(chance.choice(found)), signal.SIGKILL)
-            sent = True
-        status = running.wait()
-        assert sent or status == 0, "a run that nobody killed failed"
-        killed += status != 0
+        killed += is_killed(line, 0.2 + chance.random() / 2, chance)
 
     line = on_ranks(tmp_path, ranks, *(next_words(parts) if noted(parts) else run))
     done = subprocess.run(line, capture_output=True, check=False)
