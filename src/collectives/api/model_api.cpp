@@ -5,6 +5,7 @@
 #include <lanewise/model.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -144,6 +145,14 @@ std::string rank_text(int rank) {
     return "rank " + std::to_string(rank);
 }
 
+/* What a C program stored in an enumeration, which may be none of its values. */
+int number_of(const lw_step_kind& kind) {
+    int number = 0;
+    static_assert(sizeof number == sizeof kind);
+    std::memcpy(&number, &kind, sizeof number);
+    return number;
+}
+
 Outcome check_step(const lw_schedule& schedule, int rank, const lw_step& step) {
     const auto ranks = static_cast<int>(schedule.ranks.size());
     const auto is_there = [ranks](int which) { return which >= 0 && which < ranks; };
@@ -151,8 +160,9 @@ Outcome check_step(const lw_schedule& schedule, int rank, const lw_step& step) {
         return bad_argument(rank_text(rank) + " is none of the " + std::to_string(ranks) +
                             "; ranks count from 0");
     }
-    if (step.kind < LW_STEP_SEND || step.kind > LW_STEP_REDUCE)
-        return bad_argument("kind " + std::to_string(step.kind) + " of a step is unknown");
+    const int kind = number_of(step.kind);
+    if (kind < LW_STEP_SEND || kind > LW_STEP_REDUCE)
+        return bad_argument("kind " + std::to_string(kind) + " of a step is unknown");
     const bool message = step.kind == LW_STEP_SEND || step.kind == LW_STEP_RECEIVE;
     if (message && (!is_there(step.peer) || step.peer == rank)) {
         return bad_argument("a message between " + rank_text(rank) + " and " +

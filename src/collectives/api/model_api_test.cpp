@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -327,7 +328,8 @@ TEST_F(ModelApi, RefusesStepsThatNameWhatIsNotThere) {
     step.after = nullptr;
     EXPECT_THAT(refusal(0, step), HasSubstr("after is NULL"));
     step = LW_STEP;
-    step.kind = static_cast<lw_step_kind>(9);
+    const int unknown = 9;
+    std::memcpy(&step.kind, &unknown, sizeof unknown);
     EXPECT_THAT(refusal(0, step), HasSubstr("kind 9"));
     step.struct_size = 0;
     EXPECT_THAT(refusal(0, step), HasSubstr("LW_STEP"));
