@@ -47,7 +47,7 @@ def test_measures_what_the_models_need_and_goes_on_where_it_was_stopped(
 
     platform = json.loads((tmp_path / "platform.json").read_text())
     Draft202012Validator(SCHEMA).validate(platform)
-    assert set(platform["models"]) == {"hockney", "loggp", "plogp", "lmo"}
+    assert set(platform["models"]) == {"hockney", "loggp", "plogp", "lmo", "piecewise"}
     assert done.stdout.splitlines()[1].startswith("# model")
     assert again.returncode == 0, again.stderr
     assert set(files) >= {"pairs.jsonl", "triplets.jsonl", "trains.jsonl", "sends.jsonl"}

@@ -172,7 +172,7 @@ def test_srun_launches_ranks_that_know_each_other(slurm: dict[str, str], tmp_pat
 
     done = subprocess.run(
         [sys.executable, "-m", "lanewise", "measure", "pingpong", "-n", "2", "--launcher", "srun",
-         "--sizes", "8,1K", "--repetitions", "5", "-o", str(path)],
+         "--sizes", "8,1K", "--repetitions", "5", "--launches", "1", "-o", str(path)],
         env=slurm, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
 
@@ -302,7 +302,8 @@ def test_open_mpi_uses_every_core_of_a_job_with_few_tasks(
     path = tmp_path / "samples.jsonl"
 
     done = in_job(slurm, "-N2 -n2 --exclusive", "measure", "bcast", "-n", "8", "--sizes", "8",
-                  "--launcher", "openmpi", "--repetitions", "5", "-o", str(path))  # fmt: skip
+                  "--launcher", "openmpi", "--repetitions", "5", "--launches", "1",
+                  "-o", str(path))  # fmt: skip
 
     assert done.returncode == 0, done.stderr
     assert load(path).context.ranks == 8
@@ -317,7 +318,7 @@ def test_in_a_testbed_ranks_are_on_its_hosts_and_not_on_those_of_the_job(
 
     done = in_job(slurm, "-N2 -n6", "testbed", "run", "one-switch", "--", sys.executable, "-m",
                   "lanewise", "measure", "bcast", "--sizes", "8", "--repetitions", "5",
-                  "-o", str(path))  # fmt: skip
+                  "--launches", "1", "-o", str(path))  # fmt: skip
 
     if "is refused" in done.stderr:
         pytest.skip(done.stderr)

@@ -86,7 +86,7 @@ def test_reliable_connections_of_the_software_device_are_a_transport(tmp_path: P
     assert done.returncode == 0, done.stderr
     state = json.loads((out / "suite.json").read_text())
     assert state["transports"]["openmpi-ucx-rc"]["why"] == ""
-    assert len(state["launches"]) == 6
+    assert len(state["launches"]) == 9
     assert all(why == "" for why in state["launches"].values())
 
 

@@ -97,6 +97,7 @@ def measure_operations(choice: Choice, values: Mapping[str, Any], folder: Path) 
     if values["print_command"]:
         for launch in range(1, launches + 1):
             launching.show_command(choice, launch_job(job, launch, launches, values), values)
+            job = replace(job, notice="")
         return
     require_launcher(choice)
     measure_planned(choice, job, values, Seen(points=planned.points, launches=launches))
@@ -182,6 +183,7 @@ def measure_planned(choice: Choice, job: Job, values: Mapping[str, Any], seen: S
                 done=lambda: seen.ended, kept=lambda: kept(seen, values),
                 conditions=launching.conditions_of(values),
             )  # fmt: skip
+            job = replace(job, notice="")
     if values["as_json"]:
         typer.echo(json.dumps({"records": records}))
     if values["output"]:
