@@ -51,7 +51,9 @@ def test_what_is_written_follows_the_schema(
 def test_pairs_and_triplets_and_clock_follow_the_schema(lanewise: Lanewise, tmp_path: Path) -> None:
     validator = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
     for subject in ("pairs", "triplets", "clock"):
-        sizes = () if subject == "clock" else ("--sizes", "8", "--repetitions", "10")
+        sizes = (
+            () if subject == "clock" else ("--sizes", "8", "--repetitions", "10", "--launches", "1")
+        )
         done = lanewise("measure", subject, "-n", 3, *sizes, "-o", f"{subject}.jsonl")
 
         assert done.returncode == 0, done.stderr
@@ -221,6 +223,7 @@ def in_buffers(lanewise: Lanewise, launcher: str, names: list[str], buffers: str
     done = lanewise(
         "measure", *names, "-n", 2, "--launcher", launcher, "--sizes", "4K", "--repetitions", 2,
         "--warmup", 1, "--window", 4, "--validate", "-o", "s.jsonl", "--buffers", buffers,
+        "--launches", 1,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 

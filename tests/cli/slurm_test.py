@@ -257,7 +257,7 @@ def test_mpirun_in_a_batch_script_takes_hosts_and_ranks_from_the_job(
     script = tmp_path / "measure.sh"
     script.write_text(
         f"#!/bin/bash\n{sys.executable} -m lanewise measure bcast --sizes 8 --repetitions 5 "
-        "--launcher openmpi -o samples.jsonl\n"
+        "--launcher openmpi --launches 1 -o samples.jsonl\n"
     )
 
     log = in_batch(slurm, script, "--nodes=2", "--ntasks-per-node=3")

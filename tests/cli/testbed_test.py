@@ -216,7 +216,8 @@ def test_messages_of_either_mpi_take_the_way_between_the_sites(
 
     done = lanewise("testbed", "run", small, "--hosts", "a1,b1", "--", sys.executable, "-m",
                     "lanewise", "measure", "pingpong", "-n", 2, "--launcher", real_mpi,
-                    "--sizes", 1, "--repetitions", "5", "-o", output)  # fmt: skip
+                    "--sizes", 1, "--repetitions", "5", "--launches", 1,
+                    "-o", output)  # fmt: skip
 
     assert done.returncode == 0, done.stderr
     assert load(output).points[0].median_s > 0.02
@@ -229,7 +230,7 @@ def test_without_a_number_of_ranks_each_host_has_one(
 
     done = lanewise("testbed", "run", small, "--", sys.executable, "-m", "lanewise", "measure",
                     "bcast", "--launcher", real_mpi, "--sizes", 1, "--repetitions", "5",
-                    "-o", output)  # fmt: skip
+                    "--launches", 1, "-o", output)  # fmt: skip
 
     assert done.returncode == 0, done.stderr
     placement = load(output).context.placement
