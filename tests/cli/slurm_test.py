@@ -233,8 +233,9 @@ def test_the_batch_script_of_the_guide_measures_on_the_tasks_of_all_its_hosts(
     require_build("openmpi")
     script = tmp_path / "lanewise.sh"
     text = GUIDE.read_text().split("```bash\n")[1].split("```")[0]
-    # Six ranks on the few cores of this machine take long to agree on an interval.
-    script.write_text(text.replace("--time-limit 2", "--repetitions 5"))
+    # Six ranks on the few cores of this machine take long to agree on an interval.  There is one
+    # launch: on two nodes that are one machine Open MPI 4.1.4 crashed in a later one now and then.
+    script.write_text(text.replace("--time-limit 2", "--repetitions 5 --launches 1"))
     command = tmp_path / "lanewise/.venv/bin/lanewise"
     command.parent.mkdir(parents=True)
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m lanewise "$@"\n')
