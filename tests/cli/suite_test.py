@@ -63,8 +63,10 @@ def test_two_transports_are_compared_and_one_that_does_not_start_is_a_gap(tmp_pa
     state = json.loads((out / "suite.json").read_text())
     words, _, asked = state["transports"]["broken"]["why"].partition(" (status ")
     assert "no-such-transport" in asked
-    # Open MPI at times loses the help that names it, and then says where it failed.
-    assert "no-such-transport" in words or "mca_bml_base_open() failed" in words
+    # Open MPI 4.1 loses the help that names it in one launch of ten, and then says where it failed
+    # or that it lost it.
+    said = ("no-such-transport", "mca_bml_base_open() failed", "show_help.c")
+    assert any(telling in words for telling in said)
     assert (
         state["transports"]["openmpi-shm"]["why"] == state["transports"]["openmpi-tcp"]["why"] == ""
     )
