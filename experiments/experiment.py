@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Experiment: what a paper shows, and what came out here.
+"""Experiment: what a paper shows, what came out here, and how each number is judged.
 
-An `Experiment` is data and one function `run(workspace) -> Outcome`.  Figures are numbers under
-keys that do not change, so that runs of different days can be compared; a target holds one figure
-to a bound.  An experiment that misses a target did run: its outcome is kept and shown, and the
+An `Experiment` is data and one function `run(workspace) -> Outcome`.  Its figures are declared
+once: under which key, in which unit, by which estimator over how many launches of how many
+measurements, and the target, or the reason why there is none.  Keys do not change, so that runs of
+different days can be compared.
+
+A launch is whatever is started anew for one value of a figure: an MPI job, a pair of programs, a
+round, or a simulation.  An estimate over several launches may meet a target that some of them miss,
+so an outcome has the value that each launch gives by itself, and a run prints how many are within
+the target.  An experiment that misses a target did run: its outcome is kept and shown, and the
 command ends with status 1.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -37,15 +45,67 @@ _RELATIONS: dict[Relation, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class Target:
-    """The bound that the figure `key` should keep."""
+    """The bound that a figure should keep."""
 
-    key: str
     op: Relation
     value: float
 
-    def met_by(self, figures: Mapping[str, float]) -> bool:
-        """Say whether the figure keeps the bound; a missing one does not."""
-        return self.key in figures and _RELATIONS[self.op](figures[self.key], self.value)
+    def met_by(self, value: float | None) -> bool:
+        """Say whether a value keeps the bound; a missing or undefined one does not."""
+        return value is not None and _RELATIONS[self.op](value, self.value)
+
+    def __str__(self) -> str:
+        """Return the bound as people write it: `<= 1.05`."""
+        return f"{self.op} {self.value:.12g}"
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """How a figure comes from measurements: `batch` of them (`of` what) in each launch."""
+
+    text: str
+    launches: int
+    batch: int
+    of: str
+
+    @property
+    def counts(self) -> str:
+        """Return launches and batch as people write them: `7 launches of 60 rounds`."""
+        number = "1 launch" if self.launches == 1 else f"{self.launches} launches"
+        return f"{number} of {self.batch} {self.of}"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number, or a family of numbers whose keys differ in the `{words}` of the name.
+
+    KEY_low and KEY_high are the ends of the interval of a figure, where an outcome has them.
+    """
+
+    name: str
+    unit: str
+    estimator: Estimator
+    judged: Target | str
+    """The target, or the reason why there is none."""
+
+    @property
+    def target(self) -> Target | None:
+        """Return the target, None where there is a reason instead."""
+        return self.judged if isinstance(self.judged, Target) else None
+
+    @property
+    def why_none(self) -> str:
+        """Return the reason why there is no target; empty where there is one."""
+        return "" if isinstance(self.judged, Target) else self.judged
+
+    def has(self, key: str) -> bool:
+        """Say whether `key` is this figure, one of its family, or an end of its interval."""
+        return self._pattern.fullmatch(key) is not None
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        parts = re.split(r"\{\w+\}", self.name)
+        return re.compile(".+".join(map(re.escape, parts)) + "(_low|_high)?")
 
 
 @dataclass(frozen=True)
@@ -59,13 +119,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave: numbers by key, rows for the table, conditions, and the files written."""
+    """What a run gave: numbers by key, rows for the table, conditions, and the files written.
+
+    `launches` has the values that the launches of a figure give by themselves; a figure of one
+    launch needs none.
+    """
 
     figures: dict[str, float]
     rows: list[Row]
     conditions: dict[str, object]
     files: list[Path]
     notes: list[str] = field(default_factory=list)
+    launches: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -79,7 +144,7 @@ class Experiment:
     paper: str
     summary: str
     run: Callable[[Workspace], Outcome]
-    targets: tuple[Target, ...] = ()
+    figures: tuple[Figure, ...]
     old_names: tuple[str, ...] = ()
 
     @property
@@ -87,3 +152,23 @@ class Experiment:
         """Return the paper by its name, and the place: MPIBlib 2008, Table 1."""
         key, _, place = self.paper.partition(" ")
         return f"{PAPERS[key]}, {place}"
+
+    @property
+    def targets(self) -> dict[str, Target]:
+        """Return the targets by figure."""
+        return {figure.name: figure.target for figure in self.figures if figure.target}
+
+    def figure(self, key: str) -> Figure | None:
+        """Return the figure that `key` is, None where no such is declared."""
+        exact = (figure for figure in self.figures if figure.name == key)
+        alike = (figure for figure in self.figures if figure.has(key))
+        return next(exact, next(alike, None))
+
+
+def constant(program: Path, name: str) -> int:
+    """Return a constant of a native program, so that batch sizes stand in one place."""
+    text = program.read_text(encoding="utf-8")
+    found = re.search(rf"constexpr [\w:]+ {name} = ([\d']+);", text)
+    if found is None:
+        raise ValueError(f"{program} defines no number {name}")
+    return int(found[1].replace("'", ""))

@@ -45,6 +45,8 @@ from experiments.experiment import Experiment, Outcome
 
 def run(_workspace):
     return Outcome({}, [], {}, [])
+
+FIGURES = ()
 """
 
 
@@ -52,8 +54,8 @@ def test_a_new_folder_is_found_without_another_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, text in {
-        "one": "EXPERIMENT = Experiment('one', '003 Fig. 1', '', run)",
-        "two": "EXPERIMENTS = tuple(Experiment(n, '000 §1', '', run) for n in ('a', 'b'))",
+        "one": "EXPERIMENT = Experiment('one', '003 Fig. 1', '', run, FIGURES)",
+        "two": "EXPERIMENTS = tuple(Experiment(n, '000 §1', '', run, ()) for n in ('a', 'b'))",
         "none": None,
     }.items():
         folder = tmp_path / "throwaway" / name

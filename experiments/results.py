@@ -12,6 +12,7 @@ import subprocess
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent / "results"
 
@@ -29,6 +30,15 @@ def append(printed: dict[str, object], folder: Path = FOLDER) -> Path | None:
     except OSError:
         return None
     return path
+
+
+def read(name: str, folder: Path = FOLDER) -> list[dict[str, Any]]:
+    """Return the runs of an experiment that are kept, the oldest first."""
+    path = folder / f"{name}.jsonl"
+    if not path.is_file():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return sorted(map(json.loads, lines), key=lambda run: str(run["date"]))
 
 
 def commit() -> str:

@@ -2,18 +2,25 @@
 """A run has a folder of its own, and says what it ran on and whether targets were met."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from experiments.experiment import Experiment, Outcome, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Target
 from experiments.run import Finished, run_experiment
 from experiments.workspace import Workspace
 from lanewise.errors import RequestError, RunError
 
-OUTCOME = Outcome({"speedup": 3.9}, rows=[], conditions={"ranks": 8}, files=[])
-TARGETS = (Target("speedup", ">=", 3.5),)
-EXPERIMENT = Experiment("pairs", "000 §5", "all at once", lambda _workspace: OUTCOME, TARGETS)
+OUTCOME = Outcome(
+    {"speedup": 3.9}, rows=[], conditions={"ranks": 8}, files=[Path("pairs.png")],
+    launches={"speedup": [3.9, 3.4, 4.1]},
+)  # fmt: skip
+FIGURES = (
+    Figure("speedup", "ratio", Estimator("median", 3, 100, "round trips"), Target(">=", 3.5)),
+)
+EXPERIMENT = Experiment("pairs", "000 §5", "all at once", lambda _workspace: OUTCOME, FIGURES)
 
 
 def test_a_run_adds_the_conditions_of_the_machine(tmp_path: Path) -> None:
@@ -55,7 +62,46 @@ def test_a_missing_program_names_the_target_that_builds_it(
 
 
 def test_a_run_that_misses_a_target_says_so() -> None:
-    missed = Outcome({"speedup": 3.4}, rows=[], conditions={}, files=[])
+    missed = replace(OUTCOME, figures={"speedup": 3.4})
 
     assert Finished(EXPERIMENT, OUTCOME).met
     assert not Finished(EXPERIMENT, missed).met
+
+
+def test_a_figure_that_was_not_measured_misses_its_target() -> None:
+    assert not Finished(EXPERIMENT, replace(OUTCOME, figures={}, launches={})).met
+
+
+def test_the_launches_within_a_target_are_counted() -> None:
+    (judged,) = Finished(EXPERIMENT, OUTCOME).judged
+
+    assert (judged.within, len(judged.launches)) == (2, 3)
+
+
+def test_a_figure_of_one_launch_is_its_own_launch() -> None:
+    once = (replace(FIGURES[0], estimator=Estimator("time", 1, 1, "run")),)
+
+    (judged,) = Finished(replace(EXPERIMENT, figures=once), replace(OUTCOME, launches={})).judged
+
+    assert judged.launches == (3.9,)
+
+
+FAULTS = {
+    "does not declare the figure cost_s": {"figures": {"speedup": 3.9, "cost_s": 1.0}},
+    "gives 2 launches of speedup and declares 3": {"launches": {"speedup": [3.9, 4.1]}},
+    "gives 1 launches of speedup and declares 3": {"launches": {}},
+    "draws no plot": {"files": [Path("pairs.svg")]},
+}
+
+
+@pytest.mark.parametrize(("fault", "change"), FAULTS.items(), ids=FAULTS)
+def test_an_outcome_that_is_not_what_was_declared_is_a_fault(
+    fault: str, change: dict[str, Any]
+) -> None:
+    (said,) = Finished(EXPERIMENT, replace(OUTCOME, **change)).faults
+
+    assert fault in said
+
+
+def test_an_outcome_as_declared_has_no_faults() -> None:
+    assert Finished(EXPERIMENT, OUTCOME).faults == []

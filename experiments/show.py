@@ -6,20 +6,32 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Iterable
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from experiments.experiment import Outcome, Target
+from experiments.experiment import Estimator, Experiment, Figure
 from experiments.registry import EXPERIMENTS
-from experiments.run import Finished
+from experiments.run import Finished, Judged
 
 
 def print_list(*, as_json: bool) -> None:
-    """Print name, paper and summary of every experiment; as JSON, one object on one line."""
+    """Print name, paper and summary of every experiment; as JSON, one object on one line.
+
+    The object also has the figures of each, with how they are estimated and judged.
+    """
     if as_json:
-        listed = [{"name": e.name, "paper": e.paper, "summary": e.summary} for e in EXPERIMENTS]
+        listed = [
+            {
+                "name": experiment.name,
+                "paper": experiment.paper,
+                "summary": experiment.summary,
+                "figures": [declared(figure) for figure in experiment.figures],
+            }
+            for experiment in EXPERIMENTS
+        ]
         sys.stdout.write(json.dumps({"experiments": listed}, ensure_ascii=False) + "\n")
         return
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
@@ -28,6 +40,28 @@ def print_list(*, as_json: bool) -> None:
     for experiment in EXPERIMENTS:
         table.add_row(experiment.name, experiment.citation, experiment.summary)
     _console().print(table)
+
+
+def declared(figure: Figure) -> dict[str, object]:
+    """Return what an experiment declares of a figure, as plain data."""
+    target = figure.target
+    return {
+        "name": figure.name,
+        "unit": figure.unit,
+        **_estimated(figure),
+        "target": None if target is None else {"op": target.op, "value": target.value},
+        "why_no_target": figure.why_none or None,
+    }
+
+
+def _estimated(figure: Figure) -> dict[str, object]:
+    estimator = figure.estimator
+    return {
+        "estimator": estimator.text,
+        "launches": estimator.launches,
+        "batch": estimator.batch,
+        "batch_of": estimator.of,
+    }
 
 
 def print_json(finished: Finished) -> None:
@@ -41,25 +75,31 @@ def as_object(finished: Finished) -> dict[str, object]:
     return {
         "name": experiment.name,
         "paper": experiment.paper,
-        "figures": {
-            key: float(f"{value:.6g}") if math.isfinite(value) else None
-            for key, value in outcome.figures.items()
-        },
+        "figures": {key: _rounded(value) for key, value in outcome.figures.items()},
         "targets": {
-            target.key: {
-                "op": target.op,
-                "value": target.value,
-                "met": target.met_by(outcome.figures),
+            judged.figure.name: {
+                "op": judged.target.op,
+                "value": judged.target.value,
+                "met": judged.met,
+                **_estimated(judged.figure),
+                "launches_within": judged.within,
             }
-            for target in experiment.targets
+            for judged in finished.judged
+        },
+        "launches": {
+            key: [_rounded(value) for value in values] for key, values in outcome.launches.items()
         },
         "conditions": outcome.conditions,
         "files": [str(path) for path in outcome.files],
     }
 
 
+def _rounded(value: float) -> float | None:
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
 def print_outcome(finished: Finished) -> None:
-    """Print paper and here side by side, each target, and where the plot is."""
+    """Print paper and here side by side, how each figure is judged, and where the plot is."""
     experiment, outcome = finished.experiment, finished.outcome
     console = _console()
     console.print(f"{experiment.name}: {experiment.summary} ({experiment.citation})\n")
@@ -70,8 +110,10 @@ def print_outcome(finished: Finished) -> None:
     for row in outcome.rows:
         table.add_row(row.what, row.paper, row.here)
     console.print(table)
-    for target in experiment.targets:
-        console.print(target_sentence(target, outcome))
+    for judged in finished.judged:
+        console.print(target_sentence(judged), soft_wrap=True)
+    for sentence in sentences_without_target(experiment, outcome.figures):
+        console.print(sentence, soft_wrap=True)
     for note in outcome.notes:
         console.print(note)
     for path in outcome.files:
@@ -79,12 +121,34 @@ def print_outcome(finished: Finished) -> None:
             console.print(f"plot: {path}", soft_wrap=True)
 
 
-def target_sentence(target: Target, outcome: Outcome) -> str:
-    """Say whether a target was met: `target speedup >= 3.5: met, 6.1`."""
-    verdict = "met" if target.met_by(outcome.figures) else "MISSED"
-    value = outcome.figures.get(target.key)
-    found = "not measured" if value is None else f"{value:.4g}"
-    return f"target {target.key} {target.op} {target.value:g}: {verdict}, {found}"
+def target_sentence(judged: Judged) -> str:
+    """Say whether a target was met, by which estimator, and by how many of the launches.
+
+    `target speedup >= 3.5: met, 6.1; 7 of 7 launches within it (median; 7 launches of 60 rounds)`.
+    """
+    verdict = "met" if judged.met else "MISSED"
+    found = "not measured" if judged.value is None else f"{judged.value:.4g}"
+    number = len(judged.launches)
+    launches = f"{number} launch" if number == 1 else f"{number} launches"
+    estimator = judged.figure.estimator
+    return (
+        f"target {judged.figure.name} {judged.target}: {verdict}, {found}; {judged.within} of "
+        f"{launches} within it ({estimator.text}; {estimator.counts})"
+    )
+
+
+def sentences_without_target(experiment: Experiment, keys: Iterable[str]) -> list[str]:
+    """Say why figures have no target, those with the same reason and estimator together."""
+    found: dict[tuple[str, Estimator], list[str]] = {}
+    for key in keys:
+        figure = experiment.figure(key)
+        if figure is not None and figure.target is None:
+            names = found.setdefault((figure.why_none, figure.estimator), [])
+            names += [] if figure.name in names else [figure.name]
+    return [
+        f"no target for {', '.join(names)}: {why} ({estimator.text}; {estimator.counts})"
+        for (why, estimator), names in found.items()
+    ]
 
 
 def _console() -> Console:

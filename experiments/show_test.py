@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.registry import EXPERIMENTS
 from experiments.run import Finished
 from experiments.show import (
@@ -16,26 +16,37 @@ from experiments.show import (
     print_json,
     print_list,
     print_outcome,
+    sentences_without_target,
     target_sentence,
 )
 
 OUTCOME = Outcome(
-    figures={"speedup": 3.9},
+    figures={"speedup": 3.9, "cost_s": 0.5},
     rows=[Row("speedup", "7.00", "3.90")],
     conditions={"ranks": 8},
     files=[Path("pairs.png"), Path("pairs.svg")],
+    launches={"speedup": [3.9, 3.4, 4.1]},
 )
-TARGETS = (Target("speedup", ">=", 3.5), Target("missing", "<=", 5.0))
-EXPERIMENT = Experiment("pairs", "000 §5", "all at once", lambda _workspace: OUTCOME, TARGETS)
+MEDIAN = Estimator("median", 3, 100, "round trips")
+FIGURES = (
+    Figure("speedup", "ratio", MEDIAN, Target(">=", 3.5)),
+    Figure("missing", "ratio", MEDIAN, Target("<=", 5.0)),
+    Figure("cost_s", "s", Estimator("time", 1, 1, "run"), "it depends on the switch"),
+)
+EXPERIMENT = Experiment("pairs", "000 §5", "all at once", lambda _workspace: OUTCOME, FIGURES)
 
 
 def test_the_object_has_the_keys_of_the_design() -> None:
     printed = as_object(Finished(EXPERIMENT, OUTCOME))
 
-    assert list(printed) == ["name", "paper", "figures", "targets", "conditions", "files"]
+    assert list(printed) == [
+        "name", "paper", "figures", "targets", "launches", "conditions", "files",
+    ]  # fmt: skip
+    assert printed["launches"] == {"speedup": [3.9, 3.4, 4.1]}
+    estimated = {"estimator": "median", "launches": 3, "batch": 100, "batch_of": "round trips"}
     assert printed["targets"] == {
-        "speedup": {"op": ">=", "value": 3.5, "met": True},
-        "missing": {"op": "<=", "value": 5.0, "met": False},
+        "speedup": {"op": ">=", "value": 3.5, "met": True, **estimated, "launches_within": 2},
+        "missing": {"op": "<=", "value": 5.0, "met": False, **estimated, "launches_within": 0},
     }
     assert printed["files"] == ["pairs.png", "pairs.svg"]
 
@@ -46,7 +57,7 @@ def test_the_object_is_one_line_of_strict_json(capsys: pytest.CaptureFixture[str
     lines = capsys.readouterr().out.splitlines()
 
     assert len(lines) == 1
-    assert json.loads(lines[0])["figures"] == {"speedup": 3.9}
+    assert json.loads(lines[0])["figures"] == {"speedup": 3.9, "cost_s": 0.5}
 
 
 def test_a_figure_that_is_undefined_is_null(capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,10 +75,20 @@ def test_the_table_has_paper_and_here_side_by_side(capsys: pytest.CaptureFixture
     assert "plot: pairs.png" in text
 
 
-def test_a_missed_target_is_said_plainly() -> None:
-    assert target_sentence(Target("speedup", ">=", 4.0), OUTCOME) == (
-        "target speedup >= 4: MISSED, 3.9"
+def test_a_target_is_said_with_its_estimator_and_the_launches_within_it() -> None:
+    met, missing = Finished(EXPERIMENT, OUTCOME).judged
+
+    assert target_sentence(met) == (
+        "target speedup >= 3.5: met, 3.9; 2 of 3 launches within it "
+        "(median; 3 launches of 100 round trips)"
     )
+    assert "MISSED, not measured; 0 of 0 launches" in target_sentence(missing)
+
+
+def test_a_figure_without_a_target_is_said_with_the_reason() -> None:
+    assert sentences_without_target(EXPERIMENT, OUTCOME.figures) == [
+        "no target for cost_s: it depends on the switch (time; 1 launch of 1 run)"
+    ]
 
 
 def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,3 +97,19 @@ def test_the_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> 
     listed = json.loads(capsys.readouterr().out)["experiments"]
 
     assert [entry["name"] for entry in listed] == [experiment.name for experiment in EXPERIMENTS]
+
+
+def test_the_list_for_programs_has_what_is_declared_of_each_figure(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_list(as_json=True)
+
+    listed = json.loads(capsys.readouterr().out)["experiments"]
+
+    (pairs,) = [entry for entry in listed if entry["name"] == "parallel-pairs"]
+    speedup = pairs["figures"][0]
+    assert speedup["name"] == "speedup"
+    assert speedup["target"] == {"op": ">=", "value": 3.5}
+    assert (speedup["launches"], speedup["batch"]) == (1, 100)
+    assert speedup["why_no_target"] is None
+    assert pairs["figures"][-1]["why_no_target"] == "the target is for eight ranks"

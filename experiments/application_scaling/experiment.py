@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from experiments.experiment import Experiment, Outcome, Row
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
 from experiments.workspace import Workspace, failing_as_run, rank_count
 from lanewise.errors import RunError
 from lanewise.plots.series import Series, draw_series
@@ -97,4 +97,15 @@ EXPERIMENT = Experiment(
     paper="004 Fig. 11",
     summary="parallel efficiency of LAMMPS with scaled work over every transport",
     run=run,
-)
+    figures=(
+        Figure(
+            "{transport}_efficiency_{ranks}_ranks", "ratio",
+            Estimator(
+                "time of one rank over the median time", REPETITIONS_MAX, 1,
+                "run, fewer where time runs out",
+            ),
+            "the cores of a machine share its memory, so its efficiency is not a matter of the "
+            "transports",
+        ),
+    ),
+)  # fmt: skip

@@ -16,13 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.hca.hosts import ADDRESS, Hosts
 from experiments.hca.lossy import CALLER as LOSSY_CALLER
 from experiments.hca.lossy import DESCRIPTION as LOSSY
 from experiments.hca.lossy import LOSS, REORDER, device_options
 from experiments.hca.probes import PROBES
 from experiments.workspace import Workspace, failing_as_run
+from lanewise.plots import Bar, draw_bars
 from lanewise.testbed import bed, shipped
 from lanewise.testbed.bed import Source
 
@@ -30,6 +31,7 @@ QPERF_PORT, UCX_PORT = 19765, 13337
 EXCHANGE = Path(__file__).with_name("exchange.c")
 _DEVICE = ("-d", "lanewise0")
 _MPI_LIMIT_S = 120
+SUFFIX_LOSSY = ", with loss"
 
 
 @dataclass(frozen=True)
@@ -190,15 +192,14 @@ def clean_results(workspace: Workspace) -> Iterator[tuple[str, str]]:
 
 def lossy_results(workspace: Workspace) -> Iterator[tuple[str, str]]:
     """Run those that tolerate loss over a lossy link; yield the same."""
-    suffix = ", with loss"
     options = device_options(workspace.folder)
     with bed.created(Source(LOSSY, "lossy", "lossy.toml")) as raised:
         hosts = Hosts(raised, options, caller=LOSSY_CALLER)
         bearing = [client for client in CLIENTS if client.bears_loss]
-        yield from _of_clients(workspace, hosts, bearing, suffix)
+        yield from _of_clients(workspace, hosts, bearing, SUFFIX_LOSSY)
     file = workspace.folder / "lossy.toml"
     file.write_text(LOSSY, encoding="utf-8")
-    yield from _of_mpis(workspace, str(file), options, suffix)
+    yield from _of_mpis(workspace, str(file), options, SUFFIX_LOSSY)
 
 
 def _of_clients(
@@ -234,15 +235,32 @@ def run(workspace: Workspace) -> Outcome:
             "reorder": REORDER,
             "clients": {name: why.strip()[-200:] or "pass" for name, why in found.items()},
         },
-        files=[],
+        files=draw(workspace, found),
         notes=[f"{name}: {why.strip().splitlines()[-1]}" for name, why in failed.items()],
     )
 
+
+def draw(workspace: Workspace, found: Mapping[str, str]) -> list[Path]:
+    """Draw how many passed and failed on each network."""
+    panels = []
+    for title, lossy in (("Clean network, two ports", False), ("Link with loss", True)):
+        whys = [why for name, why in found.items() if name.endswith(SUFFIX_LOSSY) == lossy]
+        failed = sum(bool(why) for why in whys)
+        bars = [Bar("passed", len(whys) - failed, "passed"), Bar("failed", failed, "failed")]
+        panels.append((title, bars))
+    return workspace.save(draw_bars(panels, lambda value: f"{value:.0f}"), "hca-clients")
+
+
+_ONCE = Estimator("number of clients", 1, 1, "run of each client")
 
 EXPERIMENT = Experiment(
     name="hca-clients",
     paper="003 §2",
     summary="verbs programs as they are, on the software device of two hosts",
     run=run,
-    targets=(Target("failed", "<=", 0),),
+    figures=(
+        Figure("failed", "clients", _ONCE, Target("<=", 0)),
+        Figure("passed", "clients", _ONCE, "none may fail, so this is the number of clients"),
+        Figure("clients", "clients", _ONCE, "it says how many were tried"),
+    ),
 )

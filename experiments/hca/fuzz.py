@@ -15,9 +15,10 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
+from lanewise.plots import Bar, draw_bars
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src" / "verbs" / "proto" / "fuzz"
@@ -26,6 +27,7 @@ BUILD = ROOT / "build" / "fuzz"
 CORPUS = BUILD / SOURCES.relative_to(ROOT) / "corpus"
 FUZZERS = ("packet", "engine")
 SECONDS = int(os.environ.get("LANEWISE_FUZZ_SECONDS", "240"))
+INPUTS_MIN = 10_000_000.0
 _BYTES_MAX = 400
 # The engine allocates much and frees all of it with each input; a larger quarantine would only
 # evict the caches.
@@ -89,19 +91,42 @@ def run(workspace: Workspace) -> Outcome:
     notes = [f"{name}: {said}" for name, (_, crashed, said) in results.items() if crashed]
     figures = {f"{name}_inputs": float(count) for name, count in counts.items()}
     figures = {"inputs": float(sum(counts.values())), "crashes": float(crashes), **figures}
+    bars = [Bar(name, float(count), "each") for name, count in counts.items()]
+    bars.append(Bar("both together", figures["inputs"], "both"))
     return Outcome(
         figures=figures,
         rows=[Row(name, "-", f"{value:,.0f}") for name, value in figures.items()],
         conditions={"seconds_each": SECONDS, "bytes_max": _BYTES_MAX},
-        files=[],
+        files=workspace.save(
+            draw_bars(
+                [(f"Inputs in {SECONDS} s", bars)], lambda value: f"{value:,.0f}",
+                target=INPUTS_MIN,
+            ),
+            "hca-fuzz",
+        ),
         notes=notes,
-    )
+    )  # fmt: skip
 
+
+_RUN = "run of each fuzzer"
 
 EXPERIMENT = Experiment(
     name="hca-fuzz",
     paper="003 §2",
     summary="hostile packets against the parser and the engine of the software device",
     run=run,
-    targets=(Target("crashes", "<=", 0.0), Target("inputs", ">=", 10_000_000.0)),
-)
+    figures=(
+        Figure(
+            "crashes", "fuzzers", Estimator("fuzzers that ended early", 1, 1, _RUN),
+            Target("<=", 0.0),
+        ),
+        Figure(
+            "inputs", "inputs", Estimator("inputs of both fuzzers together", 1, 1, _RUN),
+            Target(">=", INPUTS_MIN),
+        ),
+        Figure(
+            "{fuzzer}_inputs", "inputs", Estimator("inputs of one fuzzer", 1, 1, _RUN),
+            "the target is for both fuzzers together",
+        ),
+    ),
+)  # fmt: skip

@@ -15,15 +15,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.hca.hosts import ADDRESS, Hosts
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
+from lanewise.plots import Bar, draw_bars
 from lanewise.testbed import bed
 from lanewise.testbed.bed import Source
 
 CALLER = "b1"
 LOSS, REORDER = "1 %", "1 %"
+LINK_GBPS = 1.0
 SECONDS = 5
 DESCRIPTION = f"""
 [[site]]
@@ -36,7 +38,7 @@ hosts = 1
 
 [[link]]
 between = ["a", "b"]
-rate = "1 Gbit/s"
+rate = "{LINK_GBPS:g} Gbit/s"
 delay = "100 us"
 loss = "{LOSS}"
 reorder = "{REORDER}"
@@ -111,15 +113,60 @@ def run(workspace: Workspace) -> Outcome:
     return Outcome(
         figures=figures,
         rows=[Row(name, "-", f"{value:.3g}") for name, value in figures.items()],
-        conditions={"loss": LOSS, "reorder": REORDER, "link": "1 Gbit/s", "counters": counters},
-        files=[],
+        conditions={
+            "loss": LOSS,
+            "reorder": REORDER,
+            "link": f"{LINK_GBPS:g} Gbit/s",
+            "counters": counters,
+        },
+        files=draw(workspace, goodput_gbps, counters),
     )
 
+
+def draw(workspace: Workspace, goodput_gbps: float, counters: dict[str, int]) -> list[Path]:
+    """Draw the goodput beside the rate of the link, and the packets that were sent again."""
+    rates = [Bar("link", LINK_GBPS, "link"), Bar("goodput", goodput_gbps, "goodput")]
+    packets = [
+        Bar(f"packets {name}", counters[f"packets_{name}"], name) for name in ("sent", "resent")
+    ]
+    return [
+        *workspace.save(
+            draw_bars([("Writes of 64 KiB", rates)], lambda value: f"{value:.3g} Gbit/s"),
+            "hca-lossy",
+        ),
+        *workspace.save(
+            draw_bars(
+                [(f"Packets in {0.8 * SECONDS:g} s", packets)], lambda value: f"{value:,.0f}"
+            ),
+            "hca-lossy-packets",
+        ),
+    ]
+
+
+_STREAM = f"stream of {SECONDS} s"
 
 EXPERIMENT = Experiment(
     name="hca-lossy",
     paper="003 §2",
     summary="reliable connections of the software device over a link that loses 1 %",
     run=run,
-    targets=(Target("validated", ">=", 1.0), Target("retries", ">=", 1.0)),
-)
+    figures=(
+        Figure(
+            "validated", "0 or 1",
+            Estimator("whether every byte arrived unchanged", 1, 2, "ping-pongs"),
+            Target(">=", 1.0),
+        ),
+        Figure(
+            "retries", "packets", Estimator("packets sent again", 1, 1, _STREAM),
+            Target(">=", 1.0),
+        ),
+        Figure(
+            "goodput_gbps", "Gbit/s", Estimator("mean rate of the stream", 1, 1, _STREAM),
+            "the window halves with each loss, and no bound for what remains was set",
+        ),
+        Figure(
+            "resent_percent", "%", Estimator("share of packets sent again", 1, 1, _STREAM),
+            "it follows from the loss of the link",
+        ),
+    ),
+)  # fmt: skip

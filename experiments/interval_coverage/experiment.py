@@ -12,7 +12,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.experiment import (
+    Estimator,
+    Experiment,
+    Figure,
+    Outcome,
+    Row,
+    Target,
+    constant,
+)
 from experiments.workspace import Workspace
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
@@ -72,10 +80,21 @@ def _draw(workspace: Workspace, figures: dict[str, float]) -> list[Path]:
     return workspace.save(figure, "interval-coverage")
 
 
+_SHARE = Estimator(
+    "share of intervals that contain the true value",
+    1, constant(Path(__file__).with_name("coverage.cpp"), "trials"), "simulated measurements",
+)  # fmt: skip
+
 EXPERIMENT = Experiment(
     name="interval-coverage",
     paper="000 §3",
     summary="how often the 95 % interval holds the true value, and the paper's rule beside it",
     run=run,
-    targets=tuple(Target(f"coverage_{law}", ">=", WANTED) for law in LAWS),
-)
+    figures=(
+        *(Figure(f"coverage_{law}", "ratio", _SHARE, Target(">=", WANTED)) for law in LAWS),
+        Figure(
+            "coverage_{law}_student", "ratio", _SHARE,
+            "it is the rule of the paper, shown for comparison",
+        ),
+    ),
+)  # fmt: skip

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 
-from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.migration.two_ports import exchange, two_hosts
 from experiments.workspace import Workspace
 from lanewise.plots import Strip, draw_strips
@@ -57,6 +58,9 @@ def run(workspace: Workspace) -> Outcome:
         files=workspace.save(
             draw_strips(title, strips, lambda value: f"{value:g} %"), "migration-cost"
         ),
+        launches={
+            "overhead_without_faults_percent": list(map(max, zip(*losses.values(), strict=True)))
+        },
     )  # fmt: skip
 
 
@@ -66,10 +70,26 @@ def _messages(raised: Bed, window: int, protection: Sequence[str] | None) -> flo
     return float(said.caller[0]["sent"] + said.listener[0]["sent"])
 
 
+_PAIRS = Estimator(
+    "median over pairs of the share of messages that is lost by protection",
+    PAIRS, 1, f"pair of runs of {SECONDS:g} s",
+)  # fmt: skip
+
 EXPERIMENT = Experiment(
     name="migration-cost",
     paper="003 §4.3",
     summary="what protection costs where nothing fails",
     run=run,
-    targets=(Target("overhead_without_faults_percent", "<=", 1.0),),
-)
+    figures=(
+        Figure(
+            "overhead_without_faults_percent", "%",
+            replace(_PAIRS, text=f"the larger of the two figures below: {_PAIRS.text}"),
+            Target("<=", 1.0),
+        ),
+        Figure(
+            "{window}_overhead_percent", "%",
+            replace(_PAIRS, text=f"{_PAIRS.text}, with its quartiles"),
+            "the target is for the larger of latency and rate",
+        ),
+    ),
+)  # fmt: skip

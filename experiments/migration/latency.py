@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.experiment import Experiment, Outcome, Row
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
 from experiments.migration.two_ports import exchange, two_hosts
 from experiments.workspace import Workspace
 from lanewise.plots import Curve, draw_curves
@@ -76,9 +76,15 @@ def _row(what: str, figures: dict[str, float], ending: str) -> Row:
     return Row(what, "flat", here)
 
 
+_MEAN = Estimator(
+    "mean time of a write while all queue pairs are as the name says", 1, ROUNDS, "rounds"
+)
+_FLAT = "the paper finds flat curves without numbers; the plots show whether they are"
+
 EXPERIMENT = Experiment(
     name="migration-latency",
     paper="003 Fig. 7, 8",
     summary="the time of a message while queue pairs are armed and migrate",
     run=run,
+    figures=tuple(Figure(f"{case}_us_{{what}}", "µs", _MEAN, _FLAT) for case, _ in CASES),
 )

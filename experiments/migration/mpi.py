@@ -13,7 +13,7 @@ import statistics
 from dataclasses import dataclass, field
 from functools import partial
 
-from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.migration.mpi_cuts import (
     MPICH,
     PROTECTED,
@@ -41,6 +41,8 @@ LAMMPS_S = 12.0
 HPCC_ORDER = 2000
 CUT_S = 2.0
 LIMIT_S = 150.0
+# Without (A) and with a cut (B).
+SORT_ORDER = "ABBA"
 
 
 @dataclass
@@ -56,13 +58,19 @@ class Pairs:
         """Return by how many percent the median of the runs with a cut is slower."""
         return 100 * (statistics.median(self.cut) / statistics.median(self.whole) - 1)
 
+    @property
+    def each_slowdown_percent(self) -> list[float]:
+        """Return the same of each run with a cut and its neighbour without."""
+        runs = zip(self.cut, self.whole, strict=True)
+        return [100 * (cut_s / whole_s - 1) for cut_s, whole_s in runs]
+
 
 def run(workspace: Workspace) -> Outcome:
     """Run each application in interleaved pairs, and MPICH once with a cut."""
     found: dict[str, Pairs] = {}
     sorting = scaled(workspace, partial(integer_sort, "openmpi", LOG2_KEYS), SORT_TRIAL, SORT_S)
     found["integer_sort"] = interleaved(
-        workspace, PROTECTED, integer_sort("openmpi", LOG2_KEYS, sorting), "ABBA"
+        workspace, PROTECTED, integer_sort("openmpi", LOG2_KEYS, sorting), SORT_ORDER
     )
     notes = []
     if lammps(TRIAL_STEPS).available():
@@ -131,13 +139,39 @@ def outcome(
             draw_bars([("Applications over MPI, protected", bars)], time_text), "migration-mpi"
         ),
         notes=notes,
+        launches={"slowdown_percent": found["integer_sort"].each_slowdown_percent},
     )  # fmt: skip
 
+
+_SORT = Estimator(
+    "median time of the integer sort with a cut over that without",
+    len(SORT_ORDER) // 2, 1, "pair of runs",
+)  # fmt: skip
+_RUN = "pair of runs, two of the integer sort"
+_OTHERS = "the target is for the integer sort; the paper has 5 to 7 % for FT and LU"
 
 EXPERIMENT = Experiment(
     name="migration-mpi",
     paper="003 Fig. 9-12",
     summary="applications over MPI with a cable pulled in mid-run, their results verified",
     run=run,
-    targets=(Target("slowdown_percent", "<=", 2.0), Target("verified", ">=", 1.0)),
-)
+    figures=(
+        Figure("slowdown_percent", "%", _SORT, Target("<=", 2.0)),
+        Figure(
+            "verified", "0 or 1", Estimator("whether every result was right", 1, 1, _RUN),
+            Target(">=", 1.0),
+        ),
+        Figure(
+            "{application}_slowdown_percent", "%",
+            Estimator("median time with a cut over that without", 1, 1, _RUN), _OTHERS,
+        ),
+        Figure(
+            "{application}_s", "s", Estimator("median time", 1, 1, _RUN),
+            "it depends on the machine",
+        ),
+        Figure(
+            "migrations", "migrations", Estimator("migrations in all runs", 1, 1, _RUN),
+            "the experiment fails where no cut falls into an application",
+        ),
+    ),
+)  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.migration.mpi_cuts import (
     MPTCP,
     NONE,
@@ -92,10 +92,21 @@ def fell_into(pull: Pull, ran: Ran) -> bool:
     return ran.ended_s - ran.seconds - ENDING_S < pull.at_s < ran.ended_s
 
 
+_CUT = Estimator("of a run with a cable out", 1, 1, "run")
+_PEER = "what others do is shown and not judged"
+
 EXPERIMENT = Experiment(
     name="migration-peers",
     paper="003 §5",
     summary="which transports of Open MPI survive a pulled cable",
     run=run,
-    targets=(Target("ucx_protected_survives", ">=", 1.0),),
-)
+    figures=(
+        Figure("ucx_protected_survives", "0 or 1", _CUT, Target(">=", 1.0)),
+        Figure("{transport}_survives", "0 or 1", _CUT, _PEER),
+        Figure("{transport}_delay_s", "s", _CUT, "one run says too little to be judged"),
+        Figure(
+            "{transport}_whole_s", "s", Estimator("of a run without a cut", 1, 1, "run"),
+            "it depends on the machine",
+        ),
+    ),
+)  # fmt: skip

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.experiment import Experiment, Outcome, Row
-from experiments.multilane.two_sites import OWN, Comparison, Sites, Times
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
+from experiments.multilane.two_sites import IN_A_ROW, OWN, Comparison, Sites, Times
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import Bar, draw_bars
 from lanewise.results.quantity import time_text
@@ -106,9 +106,18 @@ def _draw(workspace: Workspace, found: Mapping[str, Times]) -> list[Path]:
     return workspace.save(draw_bars(panels, time_text), "multilane-collectives")
 
 
+_MEDIAN = Estimator("of median times", 1, ROUNDS * IN_A_ROW, "executions of each way")
+_BEYOND = "the paper has scatter and gather only; an alltoall has nothing to gain from lanes"
+
 EXPERIMENT = Experiment(
     name="multilane-collectives",
     paper="001 §6",
     summary="broadcast, allgather, allreduce and alltoall between two sites",
     run=run,
+    figures=(
+        Figure("speedup_over_default_{collective}", "ratio", _MEDIAN, _BEYOND),
+        Figure("speedup_over_one_lane_{collective}", "ratio", _MEDIAN, _BEYOND),
+        Figure("default_{collective}_s", "s", _MEDIAN, "it depends on the links"),
+        Figure("best_{collective}_s", "s", _MEDIAN, "it depends on the links"),
+    ),
 )

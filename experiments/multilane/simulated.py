@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.experiment import Experiment, Outcome, Row
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
 from experiments.multilane.simulated_sites import SimulatedSites
 from experiments.workspace import SIMULATED, Workspace
-from lanewise.plots import Curve, draw_curves
+from lanewise.plots import Bar, Curve, draw_bars, draw_curves
 from lanewise.plots.series import Series, draw_series
-from lanewise.results.quantity import time_text
+from lanewise.results.quantity import size_text, time_text
 
 HOSTS, MANY_HOSTS = 32, 512
 DELAYS_MS = (5, 20)
@@ -89,8 +89,18 @@ def run_many(workspace: Workspace) -> Outcome:
             for name in ways
         ],
         conditions=conditions(MANY_HOSTS, MANY_LARGE),
-        files=[],
+        files=workspace.save(
+            draw_bars([_panel_of_many(*each) for each in found.items()], time_text),
+            "multilane-many-hosts",
+        ),
     )
+
+
+def _panel_of_many(collective: str, times_s: Mapping[str, float]) -> tuple[str, list[Bar]]:
+    names = {"single_lane": "single lane"}
+    names |= {way(form, HOSTS): f"{label}, {HOSTS} lanes" for form, label in FORMS.items()}
+    title = f"{collective} of {size_text(MANY_LARGE)}, 2 x {MANY_HOSTS} hosts, simulated"
+    return title, [Bar(label, times_s[name], label) for name, label in names.items()]
 
 
 def conditions(hosts: int, message_bytes: int) -> dict[str, object]:
@@ -242,11 +252,21 @@ def _over_lanes(found: Found) -> list[Series]:
     ]
 
 
+_EXACT = Estimator("simulated time, which repeats exactly", 1, 1, "simulation")
+_PAPER = "the paper's range stands beside it, and the targets are those of multilane-scatter"
+_GAIN = "what is shown is the gain of lanes"
+
 EXPERIMENT = Experiment(
     name="multilane-paper",
     paper="001 Fig. 4, 5, 9 and 10",
     summary="the paper's 2 x 32 nodes, simulated: single lane, three steps and pipelined lanes",
     run=run,
+    figures=(
+        Figure("speedup_{collective}", "ratio", _EXACT, _PAPER),
+        Figure("lanes_{collective}", "lanes", _EXACT, _GAIN),
+        Figure("single_lane_{collective}_s", "s", _EXACT, _GAIN),
+        Figure("default_{collective}_s", "s", _EXACT, _GAIN),
+    ),
 )
 
 MANY = Experiment(
@@ -254,4 +274,5 @@ MANY = Experiment(
     paper="001 §6",
     summary="2 x 512 nodes like the paper's, simulated: single lane, three steps and lanes",
     run=run_many,
+    figures=(Figure("speedup_{collective}", "ratio", _EXACT, "the paper has no such number"),),
 )

@@ -12,8 +12,8 @@ import statistics
 from collections.abc import Mapping
 from pathlib import Path
 
-from experiments.experiment import Experiment, Outcome, Row
-from experiments.multilane.two_sites import Comparison, Sites, Times
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
+from experiments.multilane.two_sites import IN_A_ROW, Comparison, Sites, Times
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import Bar, draw_bars
 from lanewise.results.quantity import time_text
@@ -71,9 +71,17 @@ def _draw(workspace: Workspace, found: Mapping[str, Times]) -> list[Path]:
     return workspace.save(draw_bars(panels, time_text), "multilane-sites")
 
 
+_MEDIAN = Estimator("of median times", 1, ROUNDS * IN_A_ROW, "executions of each way")
+_BEYOND = "the paper has no third site, and the lanes that help depend on where the root is"
+
 EXPERIMENT = Experiment(
     name="multilane-sites",
     paper="001 §6",
     summary="scatter and gather over three unequal sites",
     run=run,
+    figures=(
+        Figure("speedup_{collective}", "ratio", _MEDIAN, _BEYOND),
+        Figure("speedup_over_default_{collective}", "ratio", _MEDIAN, _BEYOND),
+        Figure("lanes_{collective}", "lanes", _MEDIAN, _BEYOND),
+    ),
 )

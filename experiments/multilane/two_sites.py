@@ -20,6 +20,8 @@ from lanewise.launch.choose import Choice, choose, require_launcher
 from lanewise.testbed import running
 from lanewise.testbed.bed import Bed
 
+# How often lanewise-lane-compare carries out a way in each round; once in a simulation.
+IN_A_ROW = 3
 # The segment that the algorithm chooses by itself.
 OWN = "0"
 

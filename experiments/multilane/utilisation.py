@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from experiments.experiment import Experiment, Outcome, Row
-from experiments.multilane.two_sites import Comparison, Sites
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
+from experiments.multilane.two_sites import IN_A_ROW, Comparison, Sites
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import draw_rates
 from lanewise.testbed import bed, fault, shipped
@@ -143,9 +143,17 @@ def _draw(workspace: Workspace, sampled: Mapping[tuple[str, str], Sampled]) -> l
     return workspace.save(draw_rates(panels, LINK_BPS), "multilane-utilisation")
 
 
+_BUSY = Estimator("median rate of the link while it is busy", 1, ROUNDS * IN_A_ROW, "executions")
+
 EXPERIMENT = Experiment(
     name="multilane-utilisation",
     paper="001 Fig. 7 and 8",
     summary="use of the WAN over time, on one lane and on four",
     run=run,
-)
+    figures=(
+        Figure(
+            "{collective}_{lanes}_mbps", "Mbit/s", _BUSY,
+            "it is a picture over time; the targets for times are those of multilane-scatter",
+        ),
+    ),
+)  # fmt: skip

@@ -19,13 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.workspace import SIMULATED, Workspace, rank_count
 from lanewise.errors import RunError
 from lanewise.plots import Curve, draw_curves
 from lanewise.results.quantity import size_text, time_text
 
 PAPER_RANKS = 16
+LAUNCHES = 7
+ROUNDS, ROUNDS_SIMULATED = 24, 6
 GRID_BYTES = [1 << power for power in range(21)]
 BETWEEN_BYTES = [size + size // 2 for size in GRID_BYTES[1:-1]]
 
@@ -57,8 +59,8 @@ class Measured:
 
 def run(workspace: Workspace) -> Outcome:
     """Run Opt_Scatter on this machine's cores, and on sixteen simulated hosts."""
-    here = Setting(ranks=rank_count(PAPER_RANKS), launcher="", rounds=24, launches=7)
-    simulated = Setting(ranks=PAPER_RANKS, launcher=SIMULATED, rounds=6, launches=1)
+    here = Setting(ranks=rank_count(PAPER_RANKS), launcher="", rounds=ROUNDS, launches=LAUNCHES)
+    simulated = Setting(ranks=PAPER_RANKS, launcher=SIMULATED, rounds=ROUNDS_SIMULATED, launches=1)
     points, simulated_points = (_try_out(workspace, setting) for setting in (here, simulated))
     return Outcome(
         figures=figures_of(points, simulated_points),
@@ -75,6 +77,7 @@ def run(workspace: Workspace) -> Outcome:
             workspace,
             {f"{here.ranks} ranks": points, f"{PAPER_RANKS}, simulated": simulated_points},
         ),
+        launches={"worst_ratio_to_best": worst_by_launch(points)},
     )
 
 
@@ -153,12 +156,12 @@ def point_of(judged: Measured, size: int, picked: str) -> Point:
     }
 
 
-def _ratio(launches: Sequence[Times], one: int, other: int) -> dict[str, float]:
-    """Return the median ratio over all rounds, and the least and largest of a launch."""
+def _ratio(launches: Sequence[Times], one: int, other: int) -> dict[str, Any]:
+    """Return the median ratio over all rounds, that of each launch, and the least and largest."""
     by_launch = [times[:, one] / times[:, other] for times in launches]
     medians = [float(np.median(ratios)) for ratios in by_launch]
     center = float(np.median(np.concatenate(by_launch)))
-    return {"ratio": center, "low": min(medians), "high": max(medians)}
+    return {"ratio": center, "low": min(medians), "high": max(medians), "launches": medians}
 
 
 def figures_of(here: list[Point], simulated: list[Point]) -> dict[str, float]:
@@ -169,6 +172,12 @@ def figures_of(here: list[Point], simulated: list[Point]) -> dict[str, float]:
         "worst_ratio_to_best_simulated": _worst(simulated),
         "best_speedup_over_default_simulated": _speedup(simulated),
     }
+
+
+def worst_by_launch(points: list[Point]) -> list[float]:
+    """Return for each launch the ratio at the size where it is farthest from the best."""
+    of_sizes = [point["to_best"]["launches"] for point in points]
+    return [max(ratios) for ratios in zip(*of_sizes, strict=True)]
 
 
 def _worst(points: list[Point]) -> float:
@@ -199,10 +208,25 @@ def _draw(workspace: Workspace, runs: dict[str, list[Point]]) -> list[Path]:
     return workspace.save(draw_curves(panels), "opt-scatter")
 
 
+_RATIO = "largest over sizes of the median ratio over the rounds of all launches"
+_EXACT = Estimator(
+    "the same in simulated time, which repeats exactly", 1, ROUNDS_SIMULATED, "rounds"
+)
+_HERE = Estimator(_RATIO, LAUNCHES, ROUNDS, "rounds at each size")
+_GAIN = "what there is to gain depends on the MPI's default"
+
 EXPERIMENT = Experiment(
     name="opt-scatter",
     paper="000 §4",
     summary="a scatter that picks the fastest of all measured, for each size",
     run=run,
-    targets=(Target("worst_ratio_to_best", "<=", 1.03),),
-)
+    figures=(
+        Figure("worst_ratio_to_best", "ratio", _HERE, Target("<=", 1.03)),
+        Figure("best_speedup_over_default", "ratio", _HERE, _GAIN),
+        Figure(
+            "worst_ratio_to_best_simulated", "ratio", _EXACT,
+            "candidates repeat exactly there, so the best is always found",
+        ),
+        Figure("best_speedup_over_default_simulated", "ratio", _EXACT, _GAIN),
+    ),
+)  # fmt: skip

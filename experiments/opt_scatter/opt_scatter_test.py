@@ -6,7 +6,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.opt_scatter.experiment import Measured, Times, costs, picks, point_of
+from experiments.opt_scatter.experiment import (
+    Measured,
+    Times,
+    costs,
+    picks,
+    point_of,
+    worst_by_launch,
+)
 
 CANDIDATES = ["mpi", "linear", "binomial"]
 
@@ -56,5 +63,13 @@ def test_the_ratio_is_of_all_turns_and_its_interval_of_launches() -> None:
 
     point = point_of(Measured(CANDIDATES, {4: launches}), 4, "linear")
 
+    assert point["to_best"].pop("launches") == pytest.approx([1.1, 1.2, 1.0])
     assert point["to_best"] == pytest.approx({"ratio": 1.1, "low": 1.0, "high": 1.2})
+
     assert point["over_default"]["ratio"] == pytest.approx(4 / 2.2)
+
+
+def test_each_launch_has_the_ratio_of_its_own_worst_size() -> None:
+    points = [{"to_best": {"launches": each}} for each in ([1.1, 1.0], [1.05, 1.2])]
+
+    assert worst_by_launch(points) == [1.1, 1.2]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.workspace import Workspace
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
@@ -97,7 +97,14 @@ def run(workspace: Workspace) -> Outcome:
         rows=[row_of(size, one) for size, one in found.items()],
         conditions={"pairs": PAIRS, "load": os.getloadavg()[0]},
         files=draw(workspace, found),
+        launches={"apart_percent": apart_by_pair(list(found.values()))},
     )
+
+
+def apart_by_pair(found: Sequence[Agreement]) -> list[float]:
+    """Return for each pair of launches how far its ratio is from 1, at the worst size."""
+    pairs = zip(*(one.ratios for one in found), strict=True)
+    return [100 * max(abs(ratio - 1) for ratio in ratios) for ratios in pairs]
 
 
 def compared(workspace: Workspace, message_bytes: int) -> Agreement:
@@ -142,10 +149,25 @@ def draw(workspace: Workspace, found: dict[int, Agreement]) -> list[Path]:
     )
 
 
+_SERIES = "series of round trips at each size"
+
 EXPERIMENT = Experiment(
     name="peers-agree",
     paper="000 §1, beyond",
     summary="the loop of measure --as netpipe against NetPIPE",
     run=run,
-    targets=(Target("apart_percent", "<=", 100 * TOLERANCE),),
-)
+    figures=(
+        Figure(
+            "apart_percent", "%",
+            Estimator(
+                "largest distance from 1 of the interval of the median ratio", PAIRS, 1, _SERIES
+            ),
+            Target("<=", 100 * TOLERANCE),
+        ),
+        Figure(
+            "ratio_{message}_bytes", "ratio",
+            Estimator("median ratio of the pairs of launches", PAIRS, 1, _SERIES),
+            "the target is for the interval",
+        ),
+    ),
+)  # fmt: skip

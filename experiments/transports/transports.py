@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from experiments.experiment import Experiment, Outcome, Row
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import Bar, draw_bars
 from lanewise.results.intervals import median_interval
@@ -24,6 +24,7 @@ from lanewise.suite import figures, page, processor, state, transport
 from lanewise.suite.benchmarks import POLLING
 from lanewise.suite.conduct import Request, conduct
 from lanewise.suite.execute import Step
+from lanewise.suite.plan import ROUNDS
 from lanewise.suite.pool import Key, Pool, files_of, pool
 
 BUDGET_S = 240.0
@@ -209,10 +210,27 @@ def draw(workspace: Workspace, values: Numbers, ends: Numbers) -> list[Path]:
     return files
 
 
+_ROUNDS = ROUNDS["standard"]
+_POOLED = Estimator(
+    "geometric mean over rounds of the median of a round", _ROUNDS, 1, "series of repetitions"
+)
+_KNEE = Estimator(
+    "median at the polling interval with the highest bandwidth", _ROUNDS, 1, "series of repetitions"
+)
+_SHOWN = "transports are compared with each other, and which is best is what is to be found"
+
 EXPERIMENT = Experiment(
     name="transports",
     paper="004 Fig. 1",
     summary="latency, bandwidth, message rate and CPU availability of every transport here",
     run=run,
+    figures=(
+        Figure("transports", "transports", Estimator("those that start", 1, 1, "try"), _SHOWN),
+        Figure("{transport}_latency_8B_us", "µs", _POOLED, _SHOWN),
+        Figure("{transport}_bandwidth_1MiB_MBps", "MB/s", _POOLED, _SHOWN),
+        Figure("{transport}_streaming_8B_msgps", "messages/s", _POOLED, _SHOWN),
+        Figure("{transport}_cpu_availability_100KB", "ratio", _KNEE, _SHOWN),
+        Figure("{transport}_{benchmark}_over_best", "ratio", _POOLED, _SHOWN),
+    ),
     old_names=("fabrics",),
 )

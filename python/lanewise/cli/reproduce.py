@@ -74,12 +74,13 @@ def reproduce(
 
     Run a table or figure of the papers here.
 
-    The paper's numbers are shown beside this machine's.  Without a name, the experiments are
-    listed.  What was measured is appended to experiments/results; a
-    missed target ends with status 1.
+    The paper's numbers are shown beside this machine's, and for each figure its target, how it is
+    estimated, and how many launches are within the target.  Without a name, the experiments are
+    listed.  What was measured is appended to experiments/results, from which docs/experiments.md is
+    written; a missed target ends with status 1.
     """
     load_experiments()
-    from experiments import results, show
+    from experiments import published, results, show
     from experiments.registry import find_experiment
     from experiments.run import run_experiment
 
@@ -88,10 +89,19 @@ def reproduce(
         return
     experiment = find_experiment(name)
     finished = run_experiment(experiment, folder / experiment.name)
-    results.append(show.as_object(finished), results_folder or results.FOLDER)
+    folder_kept = results_folder or results.FOLDER
+    kept = results.append(show.as_object(finished), folder_kept)
     if json_:
         show.print_json(finished)
     else:
         show.print_outcome(finished)
+    if kept is None:
+        raise RunError(
+            f"this run is not kept: {folder_kept} cannot be written; name another with --results"
+        )
+    if results_folder is None:
+        published.write(published.ROOT)
+    if finished.faults:
+        raise RunError(finished.faults[0], finished.faults[1:])
     if not finished.met:
         raise typer.Exit(1)

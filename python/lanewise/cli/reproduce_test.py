@@ -8,7 +8,7 @@ import pytest
 
 import lanewise
 from experiments import registry
-from experiments.experiment import Experiment, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from lanewise.cli import run
 
 
@@ -43,9 +43,12 @@ def test_an_experiment_that_cannot_run_here_has_failed(
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put an experiment in the registry that measures a speedup of 3 and should reach 4."""
-    outcome = Outcome({"speedup": 3.0}, [Row("speedup", "4", "3")], conditions={}, files=[])
-    targets = (Target("speedup", ">=", 4.0),)
-    stub = Experiment("stub", "000 §1", "a stub", lambda _workspace: outcome, targets)
+    outcome = Outcome(
+        {"speedup": 3.0}, [Row("speedup", "4", "3")], conditions={}, files=[Path("stub.png")]
+    )
+    once = Estimator("time", 1, 1, "run")
+    figures = (Figure("speedup", "ratio", once, Target(">=", 4.0)),)
+    stub = Experiment("stub", "000 §1", "a stub", lambda _workspace: outcome, figures)
     monkeypatch.setattr(registry, "EXPERIMENTS", (stub,))
 
 
@@ -62,7 +65,7 @@ def test_a_missed_target_ends_with_status_1_and_is_shown(
     if options:
         assert json.loads(printed)["targets"]["speedup"]["met"] is False
     else:
-        assert "MISSED" in printed
+        assert "MISSED, 3; 0 of 1 launch within it (time; 1 launch of 1 run)" in printed
 
 
 @pytest.mark.usefixtures("stub")
@@ -74,6 +77,18 @@ def test_what_was_measured_is_kept(tmp_path: Path) -> None:
 
     lines = (tmp_path / "results" / "stub.jsonl").read_text().splitlines()
     assert [json.loads(line)["figures"] for line in lines] == [{"speedup": 3.0}] * 2
+
+
+@pytest.mark.usefixtures("stub")
+def test_a_run_that_cannot_be_kept_has_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+
+    folders = ["--folder", str(tmp_path), "--results", str(tmp_path / "file")]
+
+    assert run(["reproduce", "stub", *folders]) == 1
+    assert "this run is not kept" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Published: the pages that quote what experiments measured, written from all kept runs.
+
+    python -m experiments.published
+
+docs/experiments.md has every figure of every experiment.  A guide quotes some figures between two
+comments, and what stands there is replaced:
+
+    <!-- experiments: hca-latency hca-bandwidth: ratio write_64KiB_gbps -->
+    <!-- end of experiments -->
+
+An experiment without figures behind it has all of its figures.  Ranges are over all runs that are
+kept, whatever they gave, so there is nothing to select.  `lanewise reproduce` writes the pages
+again after each run, and a test of the house holds them to the kept runs.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from experiments import results
+from experiments.experiment import Experiment, Figure
+from experiments.registry import EXPERIMENTS, find_experiment
+from lanewise.results.quantity import three_digits
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = Path("docs/experiments.md")
+UNITLESS = ("ratio", "0 or 1")
+END = "<!-- end of experiments -->"
+_BLOCK = re.compile(rf"(<!-- experiments: ([^>]+) -->\n).*?{END}", re.DOTALL)
+
+_INTRODUCTION = """\
+# What the experiments measured
+
+This page has every figure of the [experiments](../experiments/README.md): how it is estimated, its
+target or the reason why it has none, and the range over all runs that are kept in
+`experiments/results`. It is written by `lanewise reproduce`; nobody chooses the runs. To measure
+the same on your machine, run `lanewise reproduce NAME` in a checkout.
+
+A *launch* is whatever is started anew for one value of a figure, such as an MPI job, a pair of
+programs, a round, or a simulation. Each launch makes a *batch* of measurements. The estimate over
+all launches is held to the target, and the run also prints how many of its launches are within it.
+In the last column, *met* counts the runs whose estimate kept the target, and *launches* the
+launches within the target, of all runs that recorded them. The load average is that of the minute
+before a run began.
+"""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All kept runs of an experiment, the oldest first."""
+
+    experiment: Experiment
+    records: Sequence[Mapping[str, Any]]
+
+    @property
+    def keys(self) -> list[str]:
+        """Return the keys that have been measured, in the order in which they are declared."""
+        measured = dict.fromkeys(key for record in self.records for key in record["figures"])
+        places = {figure.name: place for place, figure in enumerate(self.experiment.figures)}
+        return sorted(measured, key=lambda key: places[self.figure(key).name])
+
+    def figure(self, key: str) -> Figure:
+        """Return what is declared of a key; ValueError where nothing is."""
+        figure = self.experiment.figure(key)
+        if figure is None:
+            raise ValueError(f"{self.experiment.name} keeps {key}, which it does not declare")
+        return figure
+
+    def values(self, key: str) -> list[float]:
+        """Return the value of a key in each run that has it."""
+        found = (record["figures"].get(key) for record in self.records)
+        return [value for value in found if value is not None]
+
+    def verdict(self, key: str) -> str:
+        """Say in how many runs the target was met, and by how many of their launches."""
+        target = self.figure(key).target
+        if target is None:
+            return ""
+        values = self.values(key)
+        met = sum(map(target.met_by, values))
+        text = f"met in {met} of {len(values)}"
+        launches = [
+            value for record in self.records for value in record.get("launches", {}).get(key, [])
+        ]
+        within = sum(map(target.met_by, launches))
+        return text + (f", launches {within} of {len(launches)}" if launches else "")
+
+    def conditions(self) -> str:
+        """Say how many runs there are, when and on what they were made."""
+        if not self.records:
+            return "No run is kept."
+        number = "One run" if len(self.records) == 1 else f"{len(self.records)} runs"
+        days = sorted({record["date"][:10] for record in self.records})
+        loads = [
+            record["conditions"]["load_average"]
+            for record in self.records
+            if "load_average" in record["conditions"]
+        ]
+        load = span([f"{end:.1f}" for end in (min(loads), max(loads))]) if loads else "not recorded"
+        machines = sorted({machine_of(record["conditions"]) for record in self.records})
+        return (
+            f"{number}, {span([day_text(days[0]), day_text(days[-1])])}, load average {load}, on "
+            f"{' and '.join(machines)}."
+        )
+
+
+def machine_of(conditions: Mapping[str, Any]) -> str:
+    """Return the processor and the number of cores."""
+    processor = conditions.get("processor", "a processor that was not recorded")
+    return f"{conditions['cores']} cores of {processor}"
+
+
+def day_text(day: str) -> str:
+    """Return 2026-11-23 as people write it."""
+    date = datetime.fromisoformat(day)
+    return f"{date.day} {date:%B %Y}"
+
+
+def span(ends: Sequence[str]) -> str:
+    """Return two ends as a range, as one where they are equal."""
+    low, high = ends
+    return low if low == high else f"{low} to {high}"
+
+
+def range_text(values: Sequence[float]) -> str:
+    """Return the least and the largest value."""
+    return span([number_text(min(values)), number_text(max(values))])
+
+
+def number_text(value: float) -> str:
+    """Return a number with three digits, whole numbers as they are."""
+    if value == int(value) and abs(value) < 1e5:
+        return f"{value:.0f}"
+    return three_digits(value) if 1e-2 <= abs(value) < 1e5 else f"{value:.3g}"
+
+
+def runs_of(experiment: Experiment, folder: Path) -> Runs:
+    """Return the kept runs of an experiment."""
+    return Runs(experiment, results.read(experiment.name, folder))
+
+
+def page(folder: Path) -> str:
+    """Return docs/experiments.md."""
+    return "\n".join([_INTRODUCTION, *(_section(runs_of(one, folder)) for one in EXPERIMENTS)])
+
+
+def _section(runs: Runs) -> str:
+    experiment = runs.experiment
+    lines = [
+        f"## {experiment.name}", "",
+        f"{experiment.summary[0].upper()}{experiment.summary[1:]} ({experiment.citation}). "
+        f"{runs.conditions()}", "",
+        "| figure | estimator | target | all runs |", "|---|---|---|---|",
+    ]  # fmt: skip
+    measured = runs.keys
+    for figure in experiment.figures:
+        keys = [key for key in measured if runs.figure(key) is figure]
+        judged = str(figure.target) if figure.target else f"none: {figure.why_none}"
+        how = f"{figure.estimator.text}; {figure.estimator.counts}"
+        for key in keys or [figure.name]:
+            lines.append(f"| `{key}` | {how} | {judged} | {_found(runs, key)} |")
+            how, judged = ('"', '"') if len(keys) > 1 else (how, judged)
+    return "\n".join([*lines, ""])
+
+
+def _found(runs: Runs, key: str) -> str:
+    values = runs.values(key) if runs.records else []
+    if not values:
+        return "not measured"
+    verdict = runs.verdict(key)
+    unit = runs.figure(key).unit
+    text = range_text(values) + ("" if unit in UNITLESS else f" {unit}")
+    return f"{text}; {verdict}" if verdict else text
+
+
+def block(wanted: str, folder: Path) -> str:
+    """Return what a guide quotes for `NAME` or `NAME: KEY KEY`, several of them in a row."""
+    lines = ["| `lanewise reproduce` | figure | target | all runs |", "|---|---|---|---|"]
+    said = []
+    for name, keys in _quoted(wanted):
+        runs = runs_of(find_experiment(name), folder)
+        said.append(f"`{name}`: {runs.conditions()}")
+        for key in keys or runs.keys or [figure.name for figure in runs.experiment.figures]:
+            target = runs.figure(key).target
+            lines.append(f"| `{name}` | `{key}` | {target or ''} | {_found(runs, key)} |")
+    return "\n".join(["", *lines, "", " ".join(said), ""])
+
+
+def _quoted(wanted: str) -> Iterator[tuple[str, list[str]]]:
+    name, keys = "", list[str]()
+    for word in wanted.split():
+        names = [experiment.name for experiment in EXPERIMENTS]
+        if word.removesuffix(":") in names:
+            if name:
+                yield name, keys
+            name, keys = word.removesuffix(":"), []
+        else:
+            keys.append(word)
+    yield name, keys
+
+
+def pages(root: Path) -> dict[Path, str]:
+    """Return what each page that quotes figures should be, by its path in the repository."""
+    folder = root / results.FOLDER.relative_to(ROOT)
+    found = {PAGE: page(folder)}
+    for path in sorted((root / "docs").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        if path.relative_to(root) != PAGE and _BLOCK.search(text):
+            found[path.relative_to(root)] = _BLOCK.sub(
+                lambda match: match[1] + block(match[2], folder) + "\n" + END, text
+            )
+    return found
+
+
+def stale(root: Path) -> list[Path]:
+    """Return the pages that are not what the kept runs say."""
+    return [
+        path
+        for path, text in pages(root).items()
+        if not (root / path).is_file() or (root / path).read_text(encoding="utf-8") != text
+    ]
+
+
+def write(root: Path) -> list[Path]:
+    """Write the pages that are not current, and return them."""
+    wanted = pages(root)
+    changed = stale(root)
+    for path in changed:
+        (root / path).write_text(wanted[path], encoding="utf-8")
+    return changed
+
+
+if __name__ == "__main__":
+    for changed_page in write(ROOT):
+        sys.stdout.write(f"wrote {changed_page}\n")
