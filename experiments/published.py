@@ -135,10 +135,12 @@ def range_text(values: Sequence[float]) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return a number with three digits, whole numbers as they are."""
-    if value == int(value) and abs(value) < 1e5:
+    """Return a number with three digits, whole numbers below 100000 as they are."""
+    if abs(value) >= 1e5:
+        return f"{float(f'{value:.3g}'):,.0f}"
+    if value == int(value):
         return f"{value:.0f}"
-    return three_digits(value) if 1e-2 <= abs(value) < 1e5 else f"{value:.3g}"
+    return three_digits(value) if abs(value) >= 1e-2 else f"{value:.3g}"
 
 
 def runs_of(experiment: Experiment, folder: Path) -> Runs:

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is published of kept runs: ranges over all of them, and how often the target was met."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments import published
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Target
+
+FIGURES = (
+    Figure("ratio", "ratio", Estimator("median", 3, 60, "rounds"), Target("<=", 1.05)),
+    Figure("{way}_s", "s", Estimator("time", 1, 1, "run"), "it depends on the machine"),
+)
+EXPERIMENT = Experiment("cost", "000 §4", "x", lambda _workspace: Outcome({}, [], {}, []), FIGURES)
+
+
+def record(day: str, load: float, figures: dict[str, float], **more: Any) -> dict[str, Any]:
+    """Return a kept run."""
+    conditions = {"cores": 2, "processor": "EPYC", "load_average": load}
+    return {"date": f"{day}T10:00:00", "figures": figures, "conditions": conditions, **more}
+
+
+RECORDS = [
+    record("2026-11-23", 0.5, {"ours_s": 0.5, "ratio": 1.01}),
+    record("2026-11-24", 9.0, {"ratio": 1.2}, launches={"ratio": [1.0, 1.2, 1.3]}),
+]
+RUNS = published.Runs(EXPERIMENT, RECORDS)
+
+
+def test_a_range_is_over_all_runs_and_counts_those_that_missed() -> None:
+    assert published.range_text(RUNS.values("ratio")) == "1.01 to 1.20"
+    assert RUNS.verdict("ratio") == "met in 1 of 2, launches 1 of 3"
+    assert RUNS.verdict("ours_s") == ""
+
+
+def test_keys_stand_in_the_order_in_which_they_are_declared() -> None:
+    assert RUNS.keys == ["ratio", "ours_s"]
+
+
+def test_the_conditions_are_those_of_all_runs() -> None:
+    assert RUNS.conditions() == (
+        "2 runs, 23 November 2026 to 24 November 2026, load average 0.5 to 9.0, on 2 cores of EPYC."
+    )
+    assert published.Runs(EXPERIMENT, []).conditions() == "No run is kept."
+
+
+def test_a_kept_figure_that_is_not_declared_is_refused() -> None:
+    with pytest.raises(ValueError, match="keeps cost_ns, which it does not declare"):
+        RUNS.figure("cost_ns")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (1.0, "1"), (1.2345, "1.23"), (4e-5, "4e-05"), (188_456.0, "188,000")],
+)
+def test_numbers_have_three_digits(value: float, text: str) -> None:
+    assert published.number_text(value) == text
+
+
+def test_runs_are_read_by_date(tmp_path: Path) -> None:
+    lines = [json.dumps(each) for each in reversed(RECORDS)]
+    (tmp_path / "cost.jsonl").write_text("\n".join(lines) + "\n")
+
+    assert published.runs_of(EXPERIMENT, tmp_path).records == RECORDS
