@@ -98,14 +98,14 @@ def equivalent() -> set[tuple[str, str, str]]:
     return {(entry["file"], entry["line"], entry["becomes"]) for entry in entries}
 
 
-def known(*, again: bool) -> dict[str, str]:
-    """Return the verdicts of former runs."""
+def known(*, again: bool) -> dict[str, tuple[str, float]]:
+    """Return the verdicts of former runs, and how long it took to find each."""
     if not RESULTS.exists():
         return {}
     lines = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
-    verdicts = {entry["key"]: entry["verdict"] for entry in lines}
+    verdicts = {entry["key"]: (entry["verdict"], entry.get("took_s", 0.0)) for entry in lines}
     judged_again = (SURVIVED, LATE) if again else ()
-    return {key: verdict for key, verdict in verdicts.items() if verdict not in judged_again}
+    return {key: found for key, found in verdicts.items() if found[0] not in judged_again}
 
 
 class Run:
@@ -121,6 +121,7 @@ class Run:
         self.pause: Path | None = chosen.pause_while
         self.lock = threading.Lock()
         self.verdicts: dict[str, list[tuple[Change, str]]] = defaultdict(list)
+        self.took_s: Counter[str] = Counter()
 
     def judge(self, tree: Tree, change: Change) -> tuple[str, str]:
         """Make a change, build, and return the verdict with the test that decided."""
@@ -172,10 +173,11 @@ class Run:
         while self.pause is not None and self.pause.exists():
             time.sleep(2)
 
-    def tell(self, change: Change, verdict: str, by: str) -> None:
+    def tell(self, change: Change, verdict: str, by: str, took_s: float) -> None:
         """Keep and print a result."""
+        found = {"verdict": verdict, "by": by, "took_s": round(took_s, 1)}
         with self.lock:
-            entry = {"key": change.key(), "verdict": verdict, "by": by, **asdict(change)}
+            entry = {"key": change.key(), **found, **asdict(change)}
             with RESULTS.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry) + "\n")
             where = f"{change.path}:{change.line}"
@@ -187,10 +189,13 @@ class Run:
         for change in changes:
             if len(judged) == count:
                 break
-            verdict = self.known.get(change.key())
-            if verdict is None:
+            if change.key() not in self.known:
+                began_s = time.monotonic()
                 verdict, by = self.judge(tree, change)
-                self.tell(change, verdict, by)
+                self.known[change.key()] = (verdict, time.monotonic() - began_s)
+                self.tell(change, verdict, by, self.known[change.key()][1])
+            verdict, took_s = self.known[change.key()]
+            self.took_s[part] += round(took_s)
             if verdict not in (STILLBORN, EQUAL):
                 judged.append((change, verdict))
         self.verdicts[part] = judged
@@ -207,8 +212,8 @@ def report(run: Run) -> bool:
         executed = sum(len(run.coverage.lines[name]) for name in names)
         lines = sum(run.coverage.executable[name] for name in names)
         killed = number[KILLED] + number[LATE]
-        print(f"{part}: {killed} of {len(judged)} killed, {number[LATE]} of them by their time; "
-              f"tests execute {executed} of {lines} lines")  # fmt: skip
+        print(f"{part}: {killed} of {len(judged)} killed, {number[LATE]} of them by their time, "
+              f"in {run.took_s[part]} s; tests execute {executed} of {lines} lines")  # fmt: skip
     print("\nSurvived:")
     for judged in run.verdicts.values():
         for change, verdict in judged:
