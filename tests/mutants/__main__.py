@@ -158,14 +158,18 @@ class Run:
         return SURVIVED, ""
 
     def _programs(self, change: Change) -> list[str]:
-        """Return the programs that execute the line, the nearest and quickest first."""
+        """Return the programs that execute the line, the nearest first and of these the quickest.
+
+        Of those equally near, programs of one rank come first: they never wait for a message.
+        """
         folder = Path(change.path).parent.parts
 
-        def distance(target: str) -> tuple[int, float]:
+        def distance(target: str) -> tuple[int, bool, float]:
             runs = [test for test in self.tests if test.target == target]
             there = Path(runs[0].source).parts
             shared = sum(1 for a, b in zip(folder, there, strict=False) if a == b)
-            return -shared, sum(self.coverage.took_s.get(test.name, 0.0) for test in runs)
+            took_s = sum(self.coverage.took_s.get(test.name, 0.0) for test in runs)
+            return -shared, any(test.ranks > 1 for test in runs), took_s
 
         return sorted(self.coverage.lines[change.path][change.line], key=distance)[:PROGRAMS_MAX]
 

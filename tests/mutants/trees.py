@@ -33,8 +33,10 @@ FILE_BYTES = 1 << 30
 # How long a test may run: so many times what it took unchanged, and more where it took little. For
 # what waits for ever, this is time by the clock, which a busy machine makes longer.
 SLOWDOWN = 20
-GRACE_S = 60.0
-# The same for what computes for ever, in processor time of each process, which it does not.
+GRACE_S = 30.0
+# The same for what computes for ever, in processor time of each process, which it does not. Ranks
+# that wait for a message that never comes compute, too.
+COMPUTING_SLOWDOWN = 5
 COMPUTING_S = 10
 # Of the runs of an MPI test on different numbers of ranks: the largest up to this, and the largest.
 FEW_RANKS = 4
@@ -196,7 +198,7 @@ def _few(tests: list[Test]) -> list[Test]:
 
 def execute(test: Test, limit_s: float) -> tuple[int | None, float]:
     """Run a test; return its exit status, None where it was stopped, and how long it took."""
-    computing_s = COMPUTING_S + int(limit_s - GRACE_S)
+    computing_s = COMPUTING_S + int((limit_s - GRACE_S) / SLOWDOWN * COMPUTING_SLOWDOWN)
     limits = [f"--as={MEMORY_BYTES}", f"--fsize={FILE_BYTES}", "--core=0",
               f"--cpu={computing_s}:{computing_s + 5}"]  # fmt: skip
     began_s = time.monotonic()
