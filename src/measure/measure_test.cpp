@@ -9,7 +9,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "testing/measuring.hpp"
@@ -98,6 +100,18 @@ TEST(Measure, GivesAPointASizeInTheOrderGiven) {
     ASSERT_EQ(lw_samples_count(samples.get()), sizes.size());
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         EXPECT_EQ(point_of(samples, i).message_bytes, sizes[i]);
+    }
+}
+
+TEST(Measure, MeasuresEachOfManySizes) {
+    Sizes sizes(20);
+    std::iota(sizes.begin(), sizes.end(), std::uint64_t{0});
+
+    const auto samples = measure(operation_named("bcast").get(), sizes, fixed_repetitions(2));
+
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        EXPECT_EQ(point_of(samples, i).message_bytes, sizes[i]);
+        EXPECT_EQ(point_of(samples, i).repetitions, 2u);
     }
 }
 
@@ -237,6 +251,51 @@ TEST(Measure, RunsEveryStartWithEveryTiming) {
             EXPECT_LE(point.repetitions, 4u);
             EXPECT_GT(point.repetitions + point.late_count, 0u);
         }
+    }
+}
+
+/* A user operation that takes a millisecond or more, and keeps when each execution ended. */
+struct Timed {
+    static constexpr double least_s = 1e-3;
+    std::vector<double> ends_s = {};
+
+    static double now_s() {
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        return std::chrono::duration<double>(now).count();
+    }
+
+    Operation operation() {
+        const auto setup = [](void *self, MPI_Comm, int, std::uint64_t, void **state) {
+            *state = self;
+            return 0;
+        };
+        const auto execute = [](void *self) {
+            const double begin_s = now_s();
+            while (now_s() < begin_s + least_s) {
+            }
+            static_cast<Timed *>(self)->ends_s.push_back(now_s());
+            return 0;
+        };
+        const lw_operation_callbacks callbacks = {
+            sizeof callbacks, "timed", setup, execute, nullptr, this};
+        lw_operation *made = nullptr;
+        EXPECT_EQ(lw_operation_user(&callbacks, &made), LW_OK);
+        return Operation(made);
+    }
+};
+
+// A rank that comes late begins later still, never earlier.
+TEST(Measure, BeginsEachWindowThreeRepetitionsAfterTheOneBefore) {
+    Timed timed;
+    auto options = fixed_repetitions(10);
+    options.start = LW_START_WINDOW;
+
+    measure(timed.operation().get(), {8}, options);
+
+    for (std::size_t repetition = 1; repetition <= 10; ++repetition) {
+        const double since_warm_up_s = timed.ends_s[repetition] - timed.ends_s.front();
+        const auto windows = static_cast<double>(repetition);
+        EXPECT_GT(since_warm_up_s, 3.0 * windows * Timed::least_s);
     }
 }
 

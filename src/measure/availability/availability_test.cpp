@@ -10,6 +10,17 @@
 #include "measure/harness/work.hpp"
 #include "testing/measuring.hpp"
 
+namespace {
+int isends = 0;
+}
+
+// Stands before the MPI's own, and counts.
+extern "C" int MPI_Isend(const void *from, int count, MPI_Datatype type, int to, int tag,
+                         MPI_Comm comm, MPI_Request *request) {
+    ++isends;
+    return PMPI_Isend(from, count, type, to, tag, comm, request);
+}
+
 namespace lanewise::measure {
 namespace {
 
@@ -36,6 +47,22 @@ TEST(Polling, GivesAValueARepetitionAndLosesNoMessage) {
         EXPECT_GT(polled->availability[i], 0.0);
         EXPECT_GE(polled->rate_bytes_per_s[i], 0.0);
     }
+}
+
+// Where the interval is as long as the work, one poll fits. It sends no more than the messages in
+// flight, as the beginning did, and the end sends how many they were.
+TEST(Polling, LooksForMessagesOnlyAfterEachIntervalOfWork) {
+    if (testing::size_of(MPI_COMM_WORLD) < 2) return;
+    Bench bench(MPI_COMM_WORLD, testing::fixed_repetitions(1));
+    const PollingPlan plan{.message_bytes = 64, .interval_s = 2e-3, .work_s = 2e-3,
+                           .depth = 3, .repetitions = 1};
+    const bool takes_part = testing::rank_of(MPI_COMM_WORLD) < 2;
+    const int before = isends;
+
+    const auto polled = measure_polling(bench, plan);
+
+    ASSERT_TRUE(polled);
+    if (takes_part) EXPECT_LE(isends - before, plan.depth + plan.depth + 1);
 }
 
 TEST(PostWorkWait, HasNoWorkFirstAndMoreAndMoreAfterwards) {

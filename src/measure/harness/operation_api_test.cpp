@@ -210,6 +210,16 @@ TEST(Weights, AreFiniteAndNotNegative) {
     EXPECT_EQ(lw_operation_weights(nullptr, &weight, 1), LW_ERR_ARGUMENT);
 }
 
+TEST(Operations, MayFillTheAddressSpaceAndNotAByteMore) {
+    const auto operation = testing::operation_named("alltoall");
+    for (const std::uint64_t ranks : {2, 3, 4}) {
+        const auto most = static_cast<std::uint64_t>(PTRDIFF_MAX) / ranks;
+
+        EXPECT_TRUE(admit(*operation, static_cast<int>(ranks), 0, most));
+        EXPECT_FALSE(admit(*operation, static_cast<int>(ranks), 0, most + 1));
+    }
+}
+
 TEST(Operations, OfNullAreFreed) {
     lw_operation_free(nullptr);
 }

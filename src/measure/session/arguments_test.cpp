@@ -244,23 +244,39 @@ TEST_F(Folder, RefusesAnOutputInAFolderThatIsNotThere) {
     EXPECT_THAT(refused({"bcast", "-o", file("none/a.jsonl")}), HasSubstr("make it first"));
 }
 
-TEST_F(Folder, RefusesAnOutputThatCannotBeWritten) {
-    std::filesystem::permissions(
-        path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
-    // Root may write anywhere, so it asks as somebody else.
+// What somebody is told who is not root, for root may write anywhere.
+std::string refused_without_rights(const Words& words) {
     constexpr uid_t nobody = 65534;
     const uid_t me = getuid();
     if (me == 0) {
-        ASSERT_EQ(setreuid(nobody, static_cast<uid_t>(-1)), 0);
+        EXPECT_EQ(setreuid(nobody, static_cast<uid_t>(-1)), 0);
     }
-
-    const auto told = refused({"bcast", "-o", file("a.jsonl")});
-
+    const auto told = refused(words);
     if (me == 0) {
-        ASSERT_EQ(setreuid(0, static_cast<uid_t>(-1)), 0);
+        EXPECT_EQ(setreuid(0, static_cast<uid_t>(-1)), 0);
     }
-    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
+    return told;
+}
+
+TEST_F(Folder, RefusesAnOutputThatCannotBeWritten) {
+    using std::filesystem::perms;
+    std::filesystem::permissions(path_, perms::owner_read | perms::owner_exec);
+
+    const auto told = refused_without_rights({"bcast", "-o", file("a.jsonl")});
+
+    std::filesystem::permissions(path_, perms::owner_all);
     EXPECT_THAT(told, HasSubstr("cannot be written"));
+}
+
+TEST_F(Folder, RefusesToGoOnWithAFileThatCannotBeWritten) {
+    using std::filesystem::perms;
+    const auto path = existing("a.jsonl");
+    std::filesystem::permissions(path_, perms::owner_all | perms::others_exec);
+    std::filesystem::permissions(path, perms::owner_read | perms::others_read);
+
+    const auto told = refused_without_rights({"bcast", "-o", path, "--resume"});
+
+    EXPECT_THAT(told, HasSubstr(path + " cannot be written; change its permissions"));
 }
 
 // The sizes of a curve depend on the times before, which are not read back.
