@@ -299,6 +299,16 @@ TEST(Measure, BeginsEachWindowThreeRepetitionsAfterTheOneBefore) {
     }
 }
 
+// The slack before a deadline grows by half with every start that was late.
+TEST(Measure, BeginsInTimeByRoundTimeSoonerOrLater) {
+    auto options = fixed_repetitions(40);
+    options.start = LW_START_ROUND_TIME;
+
+    const auto samples = measure(operation_named("bcast").get(), {8}, options);
+
+    EXPECT_GT(point_of(samples, 0).repetitions, 0u);
+}
+
 TEST(Measure, RunsEveryClock) {
     const auto operation = operation_named("bcast");
     for (const auto clock : {LW_CLOCK_AUTO, LW_CLOCK_MONOTONIC, LW_CLOCK_WTIME}) {
@@ -344,6 +354,19 @@ TEST(TaskTiming, MeasuresOperationsMadeOfTasksFromAnyRoot) {
             EXPECT_EQ(point_of(samples, 0).repetitions, 3u) << name;
             EXPECT_TRUE(same_everywhere(values_of(samples, 0))) << name;
         }
+    }
+}
+
+// What is subtracted took part of the measurement, too.
+TEST(TaskTiming, TakesNoMoreThanTheMeasurementTook) {
+    if (size_of(MPI_COMM_WORLD) < 2) GTEST_SKIP() << "tasks need a rank besides the root";
+    auto options = fixed_repetitions(3);
+    options.timing = LW_TIMING_TASKS;
+
+    const auto samples = measure(operation_named("scatter").get(), {8}, options);
+
+    for (const double value_s : values_of(samples, 0)) {
+        EXPECT_LE(std::abs(value_s), point_of(samples, 0).elapsed_s);
     }
 }
 

@@ -263,6 +263,29 @@ TEST(CheckerTest, FindsThatAContributionIsMissingOrThereTwice) {
     }
 }
 
+// Rank 0 adds the halves of what it gets in different orders before it adds all of it at once.
+TEST(CheckerTest, FollowsOperandsWhosePartsCameAboutDifferently) {
+    auto trial = trial_of(Collective::reduce, 4, 3);
+    trial.in_order = false;
+    const Steps gives_its_four = [](Builder& steps) { steps.send(0, sent, 4); };
+    const auto adds = [](std::int64_t of_upper_half) {
+        return [of_upper_half](Builder& steps) {
+            const auto copied = steps.copy(sent, received, 4);
+            const auto one = steps.scratch(4);
+            const auto two = steps.scratch(4);
+            const auto here = steps.receive(1, one, 4);
+            const auto here_too = steps.receive(2, two, 4);
+            const auto lower = steps.reduce(two, received, 2, {copied, here_too});
+            const auto upper = steps.reduce(two.at(2), one.at(2), of_upper_half, {here, here_too});
+            steps.reduce(one, received, 4, {lower, upper, copied, here});
+        };
+    };
+
+    EXPECT_EQ(fault_of(trial, {adds(2), gives_its_four, gives_its_four}), "");
+    EXPECT_THAT(fault_of(trial, {adds(1), gives_its_four, gives_its_four}),
+                HasSubstr("rank 0: element 3 of the result is not from each rank once"));
+}
+
 TEST(CheckerTest, FindsThatDifferentElementsAreCombined) {
     const Steps mixes = [](Builder& steps) {
         const auto other = steps.scratch(2);

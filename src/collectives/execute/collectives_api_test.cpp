@@ -94,6 +94,18 @@ TEST(Collectives, an_unknown_name_is_not_found_and_changes_nothing) {
     EXPECT_EQ(algorithm, nullptr);
 }
 
+TEST(Collectives, an_algorithm_needs_a_collective_a_name_a_place_and_a_segment_that_can_be_counted) {
+    lw_algorithm *algorithm = nullptr;
+    constexpr std::uint64_t too_long = std::uint64_t{INT64_MAX} + 1;
+
+    EXPECT_EQ(lw_algorithm_named(nullptr, "linear", 0, &algorithm), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_algorithm_named("scatter", nullptr, 0, &algorithm), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_algorithm_named("scatter", "linear", 0, nullptr), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_algorithm_named("scatter", "linear", too_long, &algorithm), LW_ERR_ARGUMENT);
+
+    EXPECT_EQ(algorithm, nullptr);
+}
+
 TEST(Collectives, an_algorithm_of_another_collective_is_refused) {
     const auto linear = named("scatter", "linear");
 

@@ -206,6 +206,42 @@ TEST(Tuned, the_size_of_a_call_is_the_same_on_every_rank) {
     EXPECT_EQ(message_bytes(gather, state), std::nullopt);
 }
 
+/* A call that is wrong on this rank has no size, so that the MPI itself is called and complains. */
+TEST(Tuned, a_call_with_blocks_of_different_counts_needs_all_that_tells_where_they_lie) {
+    CommunicatorState state;
+    state.rank = 0;
+    state.ranks = 2;
+    const int counts[] = {3, 4};
+    const int wrong_counts[] = {3, -1};
+    const int places[] = {0, 3};
+    for (const auto collective :
+         {Collective::scatterv, Collective::gatherv, Collective::allgatherv}) {
+        const bool scatters = collective == Collective::scatterv;
+        const Call right{.collective = collective,
+                         .send_count = 3,
+                         .send_type = MPI_INT,
+                         .receive_count = 3,
+                         .receive_type = MPI_INT,
+                         .counts = counts,
+                         .displacements = places,
+                         .root = 0};
+        auto without_counts = right;
+        without_counts.counts = nullptr;
+        auto with_wrong_counts = right;
+        with_wrong_counts.counts = wrong_counts;
+        auto without_places = right;
+        without_places.displacements = nullptr;
+        auto without_type = right;
+        (scatters ? without_type.send_type : without_type.receive_type) = MPI_DATATYPE_NULL;
+
+        EXPECT_EQ(message_bytes(right, state), 0U) << name_of(collective);
+        for (const auto& wrong :
+             {without_counts, with_wrong_counts, without_places, without_type}) {
+            EXPECT_EQ(message_bytes(wrong, state), std::nullopt) << name_of(collective);
+        }
+    }
+}
+
 /* How many decisions `body` takes. */
 template <typename Body>
 std::uint64_t decisions_of(const Body& body) {
