@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "collectives/checker/checker.hpp"
 #include "model/simulation/network.hpp"
@@ -141,6 +143,38 @@ TEST_P(EachAlgorithm, DeliversBetweenSitesHoweverRanksArePlaced) {
             if (random() % 4 == 0) made.network = nullptr;
             const auto schedules = schedules_of(algorithm, made);
             ASSERT_EQ(checker.fault(made, schedules, Sends::rendezvous), "") << told(made);
+        }
+    }
+}
+
+// Two sites of six ranks, whose blocks can be dealt evenly to any of these numbers of lanes.
+TEST_P(EachAlgorithm, CarriesTheSameOverEachOfItsLanes) {
+    if (!algorithm.needs.lanes) return;
+    for (const int lanes : {1, 2, 3, 6}) {
+        auto made = trial(12, 0, 360);
+        made.sites = {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1};
+        std::iota(made.hosts.begin(), made.hosts.end(), 0);
+        made.lanes = lanes;
+        made.network = nullptr;
+
+        const auto schedules = schedules_of(algorithm, made);
+
+        std::map<std::pair<int, int>, std::int64_t> carried[2];
+        for (int rank = 0; rank < made.ranks; ++rank) {
+            for (const auto& step : schedules[static_cast<std::size_t>(rank)].steps) {
+                const bool across = step.peer >= 0 && rank / 6 != step.peer / 6;
+                if (!across || step.kind != model::StepKind::send) continue;
+                carried[rank / 6][{rank, step.peer}] += step.count;
+            }
+        }
+        for (const auto& direction : carried) {
+            if (direction.empty()) continue;
+            EXPECT_EQ(direction.size(), static_cast<std::size_t>(lanes));
+            for (const auto& [lane, units] : direction) {
+                EXPECT_EQ(units, direction.begin()->second)
+                    << "ranks " << lane.first << " and " << lane.second << ", " << lanes
+                    << " lanes";
+            }
         }
     }
 }
