@@ -71,6 +71,26 @@ TEST(Collectives, calls_in_flight_do_not_mix_up_their_messages) {
     EXPECT_EQ(one, nullptr);
 }
 
+TEST(Collectives, a_call_that_has_ended_leaves_its_buffer_alone_however_often_it_is_tested) {
+    const auto linear = named("bcast", "linear");
+    MPI_Datatype every_other = MPI_DATATYPE_NULL;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &every_other);
+    MPI_Type_commit(&every_other);
+    std::vector<int> values = {4, 5, 6};
+    lw_pending *pending = nullptr;
+    lw_ibcast(values.data(), 1, every_other, 0, MPI_COMM_WORLD, linear.get(), &pending);
+    for (int done = 0; !done;) lw_pending_test(pending, &done);
+
+    values = {1, 2, 3};
+    int done = 0;
+    lw_pending_test(pending, &done);
+
+    EXPECT_EQ(done, 1);
+    EXPECT_EQ(values, (std::vector<int>{1, 2, 3}));
+    lw_pending_wait(&pending);
+    MPI_Type_free(&every_other);
+}
+
 TEST(Collectives, state_dies_with_its_communicator_and_a_new_one_starts_afresh) {
     const auto linear = named("scatter", "linear");
     const auto blocks = blocks_of_root();
