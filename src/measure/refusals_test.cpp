@@ -215,6 +215,15 @@ TEST(Refusals, ASizeBeyondTheMemoryIsRefusedBeforeItIsAllocated) {
     expect_refusal(refusal, LW_ERR_LIMIT, "choose a smaller size");
 }
 
+TEST(Refusals, AreToldHowMuchMemoryIsNeeded) {
+    const auto refusal =
+        refuse(fixed_repetitions(2), [](const auto& options, lw_samples **samples) {
+            return measure_bytes("bcast", 0, std::uint64_t{1} << 46, options, samples);
+        });
+
+    expect_refusal(refusal, LW_ERR_LIMIT, "needs 65536 GiB of memory in a rank where ");
+}
+
 TEST(Refusals, ASizeBeyondTheAddressSpaceIsRefused) {
     const auto refusal =
         refuse(fixed_repetitions(2), [](const auto& options, lw_samples **samples) {
