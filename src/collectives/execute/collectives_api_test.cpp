@@ -114,7 +114,7 @@ TEST(Collectives, an_unknown_name_is_not_found_and_changes_nothing) {
     EXPECT_EQ(algorithm, nullptr);
 }
 
-TEST(Collectives, an_algorithm_needs_a_collective_a_name_a_place_and_a_segment_that_can_be_counted) {
+TEST(Collectives, an_algorithm_needs_a_collective_a_name_a_place_and_a_segment_in_range) {
     lw_algorithm *algorithm = nullptr;
     constexpr std::uint64_t too_long = std::uint64_t{INT64_MAX} + 1;
 
