@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs that end early keep their points, say so, and leave no rank behind."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from lanewise.launch.choose import executable_of
+from lanewise.launch.registry import LAUNCHERS
 from lanewise.results.read import load
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -82,3 +85,41 @@ def test_a_launcher_that_cannot_start_the_ranks_is_a_failure_with_its_words(
     assert "nonesuch" in done.stderr
     assert "the ranks did not start" in done.stderr.splitlines()[-1]
     assert list(tmp_path.iterdir()) == []
+
+
+LAUNCHER = """\
+#!/bin/sh
+case $1 in --version) exec {mpirun} --version ;; esac
+echo >> {count}
+test "$(wc -l < {count})" -le 2 || {{ echo no slots are left >&2; exit 1; }}
+exec {mpirun} "$@"
+"""
+
+
+def test_a_later_launch_that_does_not_start_says_what_is_kept_and_how_to_go_on(
+    lanewise: Lanewise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mpirun = executable_of(LAUNCHERS["openmpi"], os.environ)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    launcher = folder / Path(str(mpirun)).name
+    launcher.write_text(LAUNCHER.format(mpirun=mpirun, count=tmp_path / "count"))
+    launcher.chmod(0o755)
+    command = (
+        "measure", "bcast", "-n", 2, "--launcher", "openmpi", "--sizes", "8,64",
+        "--repetitions", "10", "--launches", "4", "-o", "s.jsonl",
+    )  # fmt: skip
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", str(folder), prepend=os.pathsep)
+        stopped = lanewise(*command)
+
+    assert stopped.returncode == 1
+    assert "no slots are left" in stopped.stderr
+    assert stopped.stderr.splitlines()[-1].endswith(
+        "launches 1 to 2 are kept in s.jsonl, and the same command with --resume goes on; "
+        "lanewise doctor may say why"
+    )
+    assert lanewise(*command, "--resume").returncode == 0
+    samples = load(tmp_path / "s.jsonl")
+    assert samples.warnings == []
+    assert [point.launch for point in samples.launch_points] == [1, 1, 2, 2, 3, 3, 4, 4]

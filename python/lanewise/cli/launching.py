@@ -263,12 +263,14 @@ def launch(
     *,
     done: Callable[[], bool],
     kept: Callable[[], str],
+    earlier: str = "",
     conditions: Conditions = PLAIN,
 ) -> None:
     """Launch `job` for a command and wait for its end.
 
     Ends the command with status 130 where it is interrupted, and raises RequestError or RunError
-    where the ranks failed or were not `done`; both say what is `kept`.  The notice of the job comes
+    where the ranks failed or were not `done`; both say what is `kept`, or what `earlier` launches
+    left where this one did not start.  The notice of the job comes
     once ranks are at work: those that refuse their arguments have one line on standard error.
     """
     told: list[Job] = []
@@ -285,4 +287,4 @@ def launch(
         sys.stderr.write(f"lanewise {command}: stopped {kept()}\n")
         raise typer.Exit(130) from None
     if outcome.status != 0 or not done():
-        raise failure_of(choice, outcome, kept())
+        raise failure_of(choice, outcome, kept(), earlier)

@@ -181,6 +181,7 @@ def measure_planned(choice: Choice, job: Job, values: Mapping[str, Any], seen: S
             launching.launch(
                 "measure", choice, replace(one, program=(*one.program, "--events")), on_event,
                 done=lambda: seen.ended, kept=lambda: kept(seen, values),
+                earlier=earlier_launches(launch - 1, values),
                 conditions=launching.conditions_of(values),
             )  # fmt: skip
             job = replace(job, notice="")
@@ -220,6 +221,17 @@ def looped_table(values: Mapping[str, Any], ranks: int, stopping: Mapping[str, A
 
     window = int(values["window"] or 0)
     return LoopedTable(Layout(values["as_"], ranks, window), stopping)
+
+
+def earlier_launches(count: int, values: Mapping[str, Any]) -> str:
+    """Say what the launches before one that does not start left; empty where there were none."""
+    if count == 0:
+        return ""
+    which = "launch 1" if count == 1 else f"launches 1 to {count}"
+    verb = "is" if count == 1 else "are"
+    if not values["output"]:
+        return f"{which} {verb} not kept without -o FILE"
+    return f"{which} {verb} kept in {values['output']}, and the same command with --resume goes on"
 
 
 def kept(seen: Seen, values: Mapping[str, Any]) -> str:

@@ -82,22 +82,27 @@ def require_success(choice: Choice, outcome: Outcome) -> None:
         raise failure_of(choice, outcome)
 
 
-def failure_of(choice: Choice, outcome: Outcome, kept: str | None = None) -> LanewiseError:
+def failure_of(
+    choice: Choice, outcome: Outcome, kept: str | None = None, earlier: str = ""
+) -> LanewiseError:
     """Return the error that a failed launch amounts to, with the last lines of its output.
 
     `kept` says what is kept of the work of a program that prints events; None where it prints none.
+    `earlier` says what launches before this one left, which matters where this one did not start.
     """
     lines = list(outcome.output)
     sentence = sentence_in(lines)
-    if sentence and outcome.status == 2:
+    if sentence and outcome.status == 2 and not earlier:
         return RequestError(sentence)
     if sentence:
-        return RunError(f"{sentence} ({kept})" if kept and outcome.started else sentence)
+        left = kept if outcome.started else earlier
+        return RunError(f"{sentence} ({left})" if left else sentence)
     status = f"{Path(choice.executable).name} ended with status {outcome.status}"
     if kept is not None and outcome.started:
         status = f"a rank died: {status} {kept}".rstrip()
     elif kept is not None:
-        status = f"the ranks did not start: {status}; lanewise doctor may say why"
+        left = f"{earlier}; " if earlier else ""
+        status = f"the ranks did not start: {status}; {left}lanewise doctor may say why"
     return RunError(status, lines[-DETAILS:])
 
 

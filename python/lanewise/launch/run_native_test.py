@@ -55,6 +55,18 @@ def test_without_a_sentence_the_last_lines_come_along(*, started: bool, said: st
     assert failure.details == tuple(lines[-10:])
 
 
+def test_a_launch_that_does_not_start_says_what_earlier_ones_left() -> None:
+    quiet = failure_of(CHOICE, ended(1), "0 points are kept", "launch 1 is kept")
+    refused = failure_of(CHOICE, ended(2, COMPLAINT), "0 points are kept", "launch 1 is kept")
+
+    assert str(quiet) == (
+        "the ranks did not start: mpirun ended with status 1; launch 1 is kept; "
+        "lanewise doctor may say why"
+    )
+    assert isinstance(refused, RunError)
+    assert str(refused) == "no such operation (launch 1 is kept)"
+
+
 def test_a_program_without_events_is_not_said_to_have_started_or_not() -> None:
     require_success(CHOICE, ended(0))
     with pytest.raises(RunError, match=r"^mpirun ended with status 1$"):
