@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of the command share: running it for real, and a library of user operations."""
+"""What the tests of the command share: running it for real, programs, and user operations."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ import pytest
 from lanewise.launch.choose import executable_of
 from lanewise.launch.native import build_for, find_builds
 from lanewise.launch.registry import LAUNCHERS
+from lanewise.launch.tuned import LIBRARY
 
 ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(__file__).with_name("run_programs")
 REAL_LAUNCHERS = ("openmpi", "mpich", "smpi")
 TIMEOUT_S = 120
 PLATFORM_RANKS = 4
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
+Compile = Callable[[str, str, str], Path]
 
 
 def why_not(launcher: str) -> str:
@@ -134,3 +137,33 @@ def user_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=True,
     )
     return library
+
+
+@pytest.fixture(params=("openmpi", "mpich"))
+def mpi(request: pytest.FixtureRequest) -> str:
+    """Give each MPI that has a launcher and a library to load."""
+    family = str(request.param)
+    if executable_of(LAUNCHERS[family], os.environ) is None:
+        pytest.skip(f"{family} has no launcher here; install {LAUNCHERS[family].package}")
+    builds = [build for build in find_builds(os.environ) if build.mpi == family]
+    if not any((build.libraries / LIBRARY).is_file() for build in builds):
+        pytest.skip(f"{family} has no {LIBRARY}; make build")
+    return family
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
+    """Give the function that compiles a program once: by family, language or wrapper, and words."""
+    folder = tmp_path_factory.mktemp("programs")
+
+    def compile_once(family: str, wrapper: str, words: str) -> Path:
+        compiler = shutil.which(f"{wrapper}.{family}") or shutil.which(wrapper)
+        if compiler is None or (wrapper == "mpif90" and shutil.which("gfortran") is None):
+            pytest.skip(f"no {wrapper} of {family}; install its development package and gfortran")
+        program = folder / "".join(c if c.isalnum() else "_" for c in f"{family}{wrapper}{words}")
+        if not program.exists():
+            line = [compiler, *words.split(), "-o", str(program)]
+            subprocess.run(line, cwd=PROGRAMS, check=True)
+        return program
+
+    return compile_once

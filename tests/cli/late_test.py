@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.launch.choose import executable_of
-from lanewise.launch.native import find_builds
 from lanewise.launch.registry import LAUNCHERS
-from lanewise.launch.tuned import LIBRARY
 from lanewise.profile.content import Place, Profile
 from lanewise.profile.read import load
 
@@ -28,33 +25,6 @@ INJECTED_S = 8 * 0.020
 
 Compile = Callable[[str, str, str], Path]
 RunProfiled = Callable[..., Profile]
-
-
-@pytest.fixture(params=("openmpi", "mpich"))
-def mpi(request: pytest.FixtureRequest) -> str:
-    """Give each MPI that has a launcher and a library to load."""
-    family = str(request.param)
-    if executable_of(LAUNCHERS[family], os.environ) is None:
-        pytest.skip(f"{family} has no launcher here; install {LAUNCHERS[family].package}")
-    builds = [build for build in find_builds(os.environ) if build.mpi == family]
-    if not any((build.libraries / LIBRARY).is_file() for build in builds):
-        pytest.skip(f"{family} has no {LIBRARY}; make build")
-    return family
-
-
-@pytest.fixture
-def compile_for(tmp_path: Path) -> Compile:
-    """Give the function that compiles a program: by family, compiler wrapper, and words."""
-
-    def compile_one(family: str, wrapper: str, words: str) -> Path:
-        compiler = shutil.which(f"{wrapper}.{family}") or shutil.which(wrapper)
-        if compiler is None or (wrapper == "mpif90" and shutil.which("gfortran") is None):
-            pytest.skip(f"no {wrapper} of {family}; install its development package and gfortran")
-        program = tmp_path / "program"
-        subprocess.run([compiler, *words.split(), "-o", str(program)], cwd=PROGRAMS, check=True)
-        return program
-
-    return compile_one
 
 
 @pytest.fixture
@@ -93,9 +63,9 @@ def lateness_of(place: Place, rank: int) -> float:
 
 
 def test_each_late_rank_is_found_at_the_call_before_which_it_was_late(
-    mpi: str, compile_for: Compile, profiled: RunProfiled
+    mpi: str, compiled: Compile, profiled: RunProfiled
 ) -> None:
-    program = compile_for(mpi, "mpicc", "-g late.c")
+    program = compiled(mpi, "mpicc", "-g late.c")
 
     profile = profiled(mpi, str(program))
 
@@ -111,9 +81,9 @@ def test_each_late_rank_is_found_at_the_call_before_which_it_was_late(
 
 
 def test_a_rank_is_late_only_for_those_who_wait_for_it(
-    mpi: str, compile_for: Compile, profiled: RunProfiled
+    mpi: str, compiled: Compile, profiled: RunProfiled
 ) -> None:
-    profile = profiled(mpi, str(compile_for(mpi, "mpicc", "-g late.c")))
+    profile = profiled(mpi, str(compiled(mpi, "mpicc", "-g late.c")))
 
     bcast = place_in(profile, "before_bcast", "bcast")
     assert [part.rank for part in bcast.ranks if part.lateness_s > 0] == [0]
@@ -122,9 +92,9 @@ def test_a_rank_is_late_only_for_those_who_wait_for_it(
 
 
 def test_communicators_that_come_and_go_are_told_apart(
-    mpi: str, compile_for: Compile, profiled: RunProfiled
+    mpi: str, compiled: Compile, profiled: RunProfiled
 ) -> None:
-    profile = profiled(mpi, str(compile_for(mpi, "mpicc", "-g late.c")))
+    profile = profiled(mpi, str(compiled(mpi, "mpicc", "-g late.c")))
 
     pairs = place_in(profile, "in_pairs", "barrier")
     late = 3 % RANKS[mpi]
@@ -136,17 +106,17 @@ def test_communicators_that_come_and_go_are_told_apart(
 
 
 def test_nonblocking_calls_are_counted_and_not_attributed(
-    mpi: str, compile_for: Compile, profiled: RunProfiled
+    mpi: str, compiled: Compile, profiled: RunProfiled
 ) -> None:
-    profile = profiled(mpi, str(compile_for(mpi, "mpicc", "late.c")))
+    profile = profiled(mpi, str(compiled(mpi, "mpicc", "late.c")))
 
     assert profile.calls.nonblocking == RANKS[mpi]
 
 
 def test_a_full_log_keeps_the_same_calls_on_all_ranks(
-    mpi: str, compile_for: Compile, profiled: RunProfiled
+    mpi: str, compiled: Compile, profiled: RunProfiled
 ) -> None:
-    program = compile_for(mpi, "mpicc", "late.c")
+    program = compiled(mpi, "mpicc", "late.c")
 
     profile = profiled(mpi, str(program), "1000", LANEWISE_PROFILE_CALLS="100")
 
@@ -159,9 +129,9 @@ def test_a_full_log_keeps_the_same_calls_on_all_ranks(
 
 @pytest.mark.parametrize("how", ["-DWITH_HEADER -w -fallow-argument-mismatch", "-DWITH_F08"])
 def test_calls_of_fortran_are_attributed_to_the_program(
-    how: str, mpi: str, compile_for: Compile, profiled: RunProfiled
+    how: str, mpi: str, compiled: Compile, profiled: RunProfiled
 ) -> None:
-    program = compile_for(mpi, "mpif90", f"-g {how} collectives.F90")
+    program = compiled(mpi, "mpif90", f"-g {how} collectives.F90")
 
     profile = profiled(mpi, str(program))
 

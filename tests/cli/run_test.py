@@ -67,36 +67,6 @@ Compile = Callable[[str, str, str], Path]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture(params=FAMILIES)
-def mpi(request: pytest.FixtureRequest) -> str:
-    """Give each MPI that has a launcher and a library to load."""
-    family = str(request.param)
-    if executable_of(LAUNCHERS[family], os.environ) is None:
-        pytest.skip(f"{family} has no launcher here; install {LAUNCHERS[family].package}")
-    builds = [build for build in find_builds(os.environ) if build.mpi == family]
-    if not any((build.libraries / LIBRARY).is_file() for build in builds):
-        pytest.skip(f"{family} has no {LIBRARY}; make build")
-    return family
-
-
-@pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
-    """Give the function that compiles a program once: by family, language or wrapper, and words."""
-    folder = tmp_path_factory.mktemp("programs")
-
-    def compile_once(family: str, wrapper: str, words: str) -> Path:
-        compiler = shutil.which(f"{wrapper}.{family}") or shutil.which(wrapper)
-        if compiler is None or (wrapper == "mpif90" and shutil.which("gfortran") is None):
-            pytest.skip(f"no {wrapper} of {family}; install its development package and gfortran")
-        program = folder / "".join(c if c.isalnum() else "_" for c in f"{family}{wrapper}{words}")
-        if not program.exists():
-            line = [compiler, *words.split(), "-o", str(program)]
-            subprocess.run(line, cwd=PROGRAMS, check=True)
-        return program
-
-    return compile_once
-
-
 def launcher(family: str) -> list[str]:
     shared = ["--oversubscribe", "--bind-to", "none"] if family == "openmpi" else []
     return [str(executable_of(LAUNCHERS[family], os.environ)), *shared, "-n", str(RANKS)]
