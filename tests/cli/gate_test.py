@@ -152,6 +152,19 @@ def test_the_action_calls_the_gate_with_options_that_it_has() -> None:
     assert_known(word for word in step["run"].split() if word.startswith("--") and word != "--")
 
 
+def test_the_workflow_names_no_repository_that_may_not_exist() -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    steps = loaded(yaml, "example-workflow.yml")["jobs"]["gate"]["steps"]
+
+    named = [step["with"]["repository"] for step in steps if "repository" in step.get("with", {})]
+
+    assert named == ["${{ vars.LANEWISE_REPOSITORY }}"]
+    guide = (PACKAGING.parent / "docs" / "gate.md").read_text(encoding="utf-8")
+    assert "LANEWISE_REPOSITORY" in guide
+    (path,) = [step["uses"] for step in steps if step.get("uses", "").startswith("./lanewise/")]
+    assert (PACKAGING.parent / path.removeprefix("./lanewise/") / "action.yml").is_file()
+
+
 def test_the_action_ends_with_the_status_of_the_gate(tmp_path: Path) -> None:
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
     action = loaded(yaml, "action.yml")
