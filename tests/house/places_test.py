@@ -234,6 +234,37 @@ extern const Algorithm bcast_throwaway{
 """
 
 
+DEFINITION = """\
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "measure/definitions/definition.hpp"
+
+namespace lanewise::measure {
+namespace {
+
+Calls ten(std::uint64_t, double) {
+    return {.warm_up = 1, .timed = 10};
+}
+
+constexpr Loop loop{.calls = ten};
+
+const Loop *loop_of(const std::string& operation) {
+    return operation == "bcast" ? &loop : nullptr;
+}
+
+}  // namespace
+
+extern const Definition throwaway_definition{
+    .name = "throwaway",
+    .tool = "Throwaway 1",
+    .window = 1,
+    .loop_of = loop_of,
+};
+
+}  // namespace lanewise::measure
+"""
+
+
 def two_ranks(*arguments: str) -> Command:
     """Return a measurement on two ranks by the copy's own program, printed as a table."""
     launch = ["mpirun", "--oversubscribe", "-n", "2", "{bin}/lanewise-measure"]
@@ -303,6 +334,21 @@ KINDS = [
         targets=["lanewise-native"],
         shows=two_ranks("throwaway"),
         prints="# throwaway",
+    ),
+    Kind(
+        "loop of another tool",
+        places_max=2,
+        adds={"src/measure/definitions/throwaway.cpp": DEFINITION},
+        inserts=[
+            Insertion(
+                "src/measure/definitions/registry.cpp",
+                after="X(osu_definition)",
+                lines="    X(throwaway_definition) \\",
+            )
+        ],
+        targets=["lanewise-native"],
+        shows=two_ranks("bcast", "--as", "throwaway"),
+        prints="# bcast as throwaway",
     ),
     Kind(
         "wavefront layout",
