@@ -27,6 +27,7 @@ from typing import Any
 from experiments import results
 from experiments.experiment import Experiment, Figure
 from experiments.registry import EXPERIMENTS, find_experiment
+from lanewise.errors import RunError
 from lanewise.results.quantity import three_digits
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,10 +68,12 @@ class Runs:
         return sorted(measured, key=lambda key: places[self.figure(key).name])
 
     def figure(self, key: str) -> Figure:
-        """Return what is declared of a key; ValueError where nothing is."""
+        """Return what is declared of a key; RunError where nothing is."""
         figure = self.experiment.figure(key)
         if figure is None:
-            raise ValueError(f"{self.experiment.name} keeps {key}, which it does not declare")
+            raise RunError(
+                f"{self.experiment.name} declares no figure {key}, which a run or a guide names"
+            )
         return figure
 
     def values(self, key: str) -> list[float]:

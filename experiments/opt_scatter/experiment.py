@@ -4,9 +4,10 @@
 MPIBlib (2008), section 4, gives the code and no figures.  Here the MPI's own scatter and every
 algorithm of Lanewise are timed at powers of two; Opt_Scatter then chooses among them by the size of
 the call, and runs against all of them at those sizes and halfway between.  The target is for its
-worst size.  In one launch of twenty a candidate is some percent slower than its equals for as long
-as the launch runs, so the choice is made in several launches and judged in several others.  The
-same program also runs on the paper's sixteen hosts, simulated, where times repeat exactly.
+worst size.  In some launches a candidate is some percent slower than its equals for as long as the
+launch runs (slow-launches has what is known of it), so the choice is made in several launches and
+judged in several others.  The same program also runs on the paper's sixteen hosts, simulated, where
+times repeat exactly.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
 A schedule is useful only if its execution costs nothing measurable.  Open MPI is forced to use one
 algorithm for a collective, Lanewise executes its schedule of the same algorithm, and batches of
 both alternate on two ranks.  Isolated executions each follow a barrier; pipelined ones follow each
-other.  Now and then a launch is some percent slower than the others for as long as it runs, so
-there are several launches, and each comparison counts with its median ratio.
+other.  Now and then a launch is slower than the others for as long as it runs (slow-launches has
+what is known of it), so there are several launches, and each comparison counts with its median
+ratio.
 """
 
 from __future__ import annotations

@@ -205,13 +205,13 @@ def outcome(workspace: Workspace, found: list[Launch], ways: Sequence[str]) -> O
         **figures_of_layout(groups["together"]),
     }
     strips = [Strip(name, [each.time_s() for each in group]) for name, group in groups.items()]
-    title = f"Scatter of {SIZES[0]} B, processors together or apart, each launch"
+    title = f"Scatter of {SIZES[0]} B, by processors, each launch"
     place = len(SIZES) - 1
     by_way = [
         Strip(way, [each.time_s(place) for each in groups["together"] if each.way == way])
         for way in ways
     ]
-    title_ways = f"Scatter of {SIZES[place]} B, processors together, each launch"
+    title_ways = f"Scatter of {SIZES[place]} B, each launch together"
     return Outcome(
         figures=figures,
         rows=[Row(key.replace("_", " "), "", three_digits(each)) for key, each in figures.items()],
@@ -257,6 +257,11 @@ def figures_of_distance(groups: Mapping[str, list[Launch]], count: int) -> dict[
         "moved_percent": 100 * len(groups["moved"]) / count,
         "slow_percent": 100 * sum(slow.values()) / count,
         "slow_together_percent": 100 * slow["together"] / len(groups["together"]),
+    }
+    figures |= {
+        f"trip_{name}_ns": statistics.median(trip for each in group for trip in each.trips_ns)
+        for name, group in groups.items()
+        if group and name != "moved"
     }
     if groups["apart"]:
         figures["apart_over_together"] = median_s(groups["apart"]) / usual_s
@@ -382,6 +387,12 @@ EXPERIMENT = Experiment(
             "apart_over_together", "ratio",
             Estimator("ratio of median times of the smallest message", 5 * LAUNCHES, ROUNDS,
                       "rounds"),
+            _HOST,
+        ),
+        Figure(
+            "trip_{group}_ns",
+            "ns",
+            Estimator("median round trip of a cache line", 5 * LAUNCHES, 2, "probes"),
             _HOST,
         ),
         Figure("off_percent_{way}", "%", _WAY, _CAUSE),

@@ -42,6 +42,7 @@ def test_slow_launches_are_counted_in_their_groups() -> None:
     assert figures["slow_apart_percent"] == 100
     assert figures["slow_together_percent"] == 0
     assert figures["apart_over_together"] == 3
+    assert (figures["trip_together_ns"], figures["trip_apart_ns"]) == (92.5, 425)
 
 
 def test_a_candidate_is_off_only_if_both_halves_of_the_launch_are() -> None:
