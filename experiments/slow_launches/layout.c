@@ -41,8 +41,8 @@ static unsigned long long stack_begin(void) {
 }
 
 static size_t describe(char *text, size_t room, int rank) {
-    size_t used = (size_t)snprintf(text, room, "{\"rank\":%d,\"stack\":%llu,\"maps\":[", rank,
-                                   stack_begin());
+    size_t used =
+        (size_t)snprintf(text, room, "{\"rank\":%d,\"stack\":%llu,\"maps\":[", rank, stack_begin());
     const int pagemap = open("/proc/self/pagemap", O_RDONLY);
     FILE *maps = fopen("/proc/self/maps", "r");
     char line[1024];
@@ -55,8 +55,8 @@ static size_t describe(char *text, size_t room, int rank) {
         if (sscanf(line, "%llx-%llx %*s %*s %*s %*s %255s", &begin, &end, name) < 3) continue;
         if (strcmp(name, last) == 0 || used > room - 1024) continue;
         strcpy(last, name);
-        used += (size_t)snprintf(text + used, room - used, "%s{\"at\":%llu,\"name\":\"%s\",\"frames\":[",
-                                 comma, begin, name);
+        used += (size_t)snprintf(text + used, room - used,
+                                 "%s{\"at\":%llu,\"name\":\"%s\",\"frames\":[", comma, begin, name);
         for (int page = 0; page < PAGES && begin + (uint64_t)page * PAGE < end; ++page)
             used += (size_t)snprintf(
                 text + used, room - used, "%s%llu", page ? "," : "",
