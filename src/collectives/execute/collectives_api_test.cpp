@@ -91,6 +91,17 @@ TEST(Collectives, a_call_that_has_ended_leaves_its_buffer_alone_however_often_it
     MPI_Type_free(&every_other);
 }
 
+TEST(Collectives, nothing_to_wait_for_is_refused) {
+    lw_pending *none = nullptr;
+    int done = 7;
+
+    EXPECT_EQ(lw_pending_wait(nullptr), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_pending_wait(&none), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_pending_test(nullptr, &done), LW_ERR_ARGUMENT);
+
+    EXPECT_EQ(done, 7);
+}
+
 TEST(Collectives, state_dies_with_its_communicator_and_a_new_one_starts_afresh) {
     const auto linear = named("scatter", "linear");
     const auto blocks = blocks_of_root();

@@ -58,6 +58,32 @@ TEST_P(EveryAlgorithm, gives_the_same_without_waiting) {
     }
 }
 
+// Segments and the memory that a call may use are told in bytes, and schedules count in elements.
+TEST(Reductions, count_in_elements_of_which_each_has_the_bytes_of_its_data) {
+    CommunicatorState state;
+    state.rank = 0;
+    state.ranks = 1;
+    for (const auto type : {MPI_CHAR, MPI_FLOAT, MPI_DOUBLE}) {
+        double sent[3] = {};
+        double received[3] = {};
+        const Call call{.collective = Collective::allreduce,
+                        .send = sent,
+                        .receive = received,
+                        .receive_count = 3,
+                        .receive_type = type,
+                        .op = MPI_SUM,
+                        .comm = MPI_COMM_WORLD};
+        Arrangement arrangement;
+        int type_bytes = 0;
+        MPI_Type_size(type, &type_bytes);
+
+        ASSERT_EQ(arrange(call, state, arrangement), MPI_SUCCESS);
+
+        EXPECT_EQ(arrangement.unit_bytes, type_bytes);
+        EXPECT_EQ(arrangement.count, 3);
+    }
+}
+
 std::string name(const ::testing::TestParamInfo<const Algorithm *>& info) {
     return std::string(name_of(info.param->collective)) + "_" + info.param->name;
 }

@@ -6,6 +6,7 @@
 
 #include <numeric>
 
+#include "collectives/algorithm.hpp"
 #include "collectives/lanes/plan.hpp"
 #include "collectives/lanes/shares.hpp"
 #include "collectives/lanes/sites.hpp"
@@ -127,6 +128,41 @@ TEST(LanePlan, GivesASlowLaneLess) {
 
     EXPECT_EQ(carried(lanes[0]), block);
     EXPECT_EQ(carried(lanes[1]), 3 * block);
+}
+
+// Both lanes end together: the first carries less by what it takes to begin.
+TEST(LanePlan, GivesLessToALaneThatBeginsLater) {
+    const TwoSites two;
+    const double later_s = 2e-9 * static_cast<double>(block);
+    model::Network network;
+    network.cost = [&](int from, int, std::int64_t bytes) {
+        return model::MessageCost{.egress_s = 1e-9 * static_cast<double>(bytes),
+                                  .latency_s = from == 0 ? later_s : 0.0};
+    };
+    auto shape = two.shape(0, 2);
+    shape.network = &network;
+
+    const auto lanes = lanes_of(shape, Dealing::by_bytes);
+
+    EXPECT_NEAR(static_cast<double>(carried(lanes[0])), 1.0 * block, 1.0);
+    EXPECT_NEAR(static_cast<double>(carried(lanes[1])), 3.0 * block, 1.0);
+}
+
+// What crosses from the root itself need not wait until other senders have their parts.
+TEST(ScatterOverLanes, LetsTheRootsOwnLaneBeginAtOnce) {
+    const TwoSites two;
+    auto shape = two.shape(0, 2);
+    shape.segment = 100;
+
+    const auto schedule = find_algorithm(Collective::scatter, "multilane")->build(shape);
+
+    bool inside = false;
+    for (const auto& step : schedule.steps) {
+        if (step.kind != model::StepKind::send) continue;
+        const bool crosses = two.sites[static_cast<std::size_t>(step.peer)] != two.sites[0];
+        EXPECT_FALSE(crosses && inside) << "to rank " << step.peer;
+        inside = inside || !crosses;
+    }
 }
 
 TEST(LanePlan, ServesTheSiteWithMostDataFirst) {

@@ -139,6 +139,18 @@ void add(Hash& hash, const model::Network& network) {
     }
 }
 
+}  // namespace
+
+const Environment& environment() {
+    static const Environment instance = read_environment();
+    return instance;
+}
+
+const Rules& rules() {
+    static const Rules instance = read_rules();
+    return instance;
+}
+
 std::uint64_t fingerprint_of(const Rules& rules) {
     if (!rules.usable) return 0;
     Hash hash;
@@ -159,18 +171,6 @@ std::uint64_t fingerprint_of(const Rules& rules) {
     hash.add(environment().report_path.empty() ? 0U : 1U);
     hash.add(static_cast<std::uint64_t>(collectives::progress_here()));
     return hash.value() | 1U;
-}
-
-}  // namespace
-
-const Environment& environment() {
-    static const Environment instance = read_environment();
-    return instance;
-}
-
-const Rules& rules() {
-    static const Rules instance = read_rules();
-    return instance;
 }
 
 std::uint64_t fingerprint() {

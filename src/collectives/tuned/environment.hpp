@@ -46,6 +46,8 @@ struct Rules {
 const Rules& rules();
 
 /* A number that ranks with the same rules and settings share; 0 where there are no rules. */
+std::uint64_t fingerprint_of(const Rules& rules);
+/* That of `rules()`. */
 std::uint64_t fingerprint();
 
 /* "4.1.4" of the text of MPI_Get_library_version; empty where it holds no such number. */

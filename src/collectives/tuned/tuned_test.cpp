@@ -7,10 +7,12 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "collectives/execute/testing/calls.hpp"
+#include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/testing/prepared.hpp"
 
@@ -240,6 +242,49 @@ TEST(Tuned, a_call_with_blocks_of_different_counts_needs_all_that_tells_where_th
             EXPECT_EQ(message_bytes(wrong, state), std::nullopt) << name_of(collective);
         }
     }
+}
+
+/* Rules that differ in one thing each, in small numbers and in large ones. */
+std::vector<Rules> all_kinds_of_rules() {
+    const auto *ring = find_algorithm(Collective::bcast, "ring");
+    const auto *linear = find_algorithm(Collective::bcast, "linear");
+    Rules first;
+    first.usable = true;
+    first.tuning.layout = {2, 2};
+    first.tuning.rules[0] = {{.from_bytes = 0, .to_bytes = 99, .algorithm = ring}};
+    std::vector<Rules> kinds(9, first);
+    for (std::size_t kind = 1; kind < kinds.size(); ++kind) {
+        auto& tuning = kinds[kind].tuning;
+        auto& rule = tuning.rules[0].front();
+        switch (kind) {
+            case 1: rule.from_bytes = 1; break;
+            case 2: rule.from_bytes = std::uint64_t{1} << 40; break;
+            case 3: rule.to_bytes = 100; break;
+            case 4: rule.algorithm = linear; break;
+            case 5: rule.segment_bytes = 1024; break;
+            case 6: rule.lanes = 2; break;
+            case 7: tuning.layout = {3, 1}; break;
+            case 8: tuning.rules[1].swap(tuning.rules[0]); break;
+        }
+    }
+    return kinds;
+}
+
+TEST(Tuned, rules_that_differ_in_anything_have_different_fingerprints) {
+    std::set<std::uint64_t> seen;
+    for (const auto& rules : all_kinds_of_rules()) {
+        EXPECT_EQ(fingerprint_of(rules), fingerprint_of(Rules(rules)));
+        EXPECT_TRUE(seen.insert(fingerprint_of(rules)).second) << "kind " << seen.size();
+    }
+    EXPECT_FALSE(seen.contains(0));
+    EXPECT_EQ(fingerprint_of(Rules{}), 0u);
+}
+
+TEST(Tuned, the_version_of_an_mpi_is_the_first_number_with_a_point_in_what_it_says_of_itself) {
+    EXPECT_EQ(version_in("Open MPI v4.1.4, package: Debian OpenMPI, May 26, 2022"), "4.1.4");
+    EXPECT_EQ(version_in("MPICH ABI 12 Version:      4.0.2"), "4.0.2");
+    EXPECT_EQ(version_in("an MPI of 2022"), "");
+    EXPECT_EQ(version_in(""), "");
 }
 
 /* How many decisions `body` takes. */
