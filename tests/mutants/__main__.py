@@ -17,9 +17,7 @@ status is 1 where fewer than 85 % were killed.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import queue
 import sys
 import threading
 import time
@@ -121,6 +119,7 @@ class Run:
         self.pause: Path | None = chosen.pause_while
         self.lock = threading.Lock()
         self.verdicts: dict[str, list[tuple[Change, str]]] = defaultdict(list)
+        self.open: Counter[str] = Counter()
         self.took_s: Counter[str] = Counter()
 
     def judge(self, tree: Tree, change: Change) -> tuple[str, str]:
@@ -187,22 +186,29 @@ class Run:
             where = f"{change.path}:{change.line}"
             print(f"{verdict:9} {where}: {change.text}  →  {change.mutated}  {by}", flush=True)
 
+    def take(self, part: str, changes: Iterator[Change], count: int) -> Change | None:
+        """Return the next change of a part, or None where those taken will be `count`."""
+        with self.lock:
+            if len(self.verdicts[part]) + self.open[part] >= count:
+                return None
+            change = next(changes, None)
+            self.open[part] += change is not None
+            return change
+
     def part(self, tree: Tree, part: str, changes: Iterator[Change], count: int) -> None:
-        """Judge changes of one part until there are `count`."""
-        judged: list[tuple[Change, str]] = []
-        for change in changes:
-            if len(judged) == count:
-                break
+        """Judge changes of one part until there are `count`; others may do so at the same time."""
+        while (change := self.take(part, changes, count)) is not None:
             if change.key() not in self.known:
                 began_s = time.monotonic()
                 verdict, by = self.judge(tree, change)
                 self.known[change.key()] = (verdict, time.monotonic() - began_s)
                 self.tell(change, verdict, by, self.known[change.key()][1])
             verdict, took_s = self.known[change.key()]
-            self.took_s[part] += round(took_s)
-            if verdict not in (STILLBORN, EQUAL):
-                judged.append((change, verdict))
-        self.verdicts[part] = judged
+            with self.lock:
+                self.took_s[part] += round(took_s)
+                self.open[part] -= 1
+                if verdict not in (STILLBORN, EQUAL):
+                    self.verdicts[part].append((change, verdict))
 
 
 def report(run: Run) -> bool:
@@ -246,15 +252,10 @@ def main() -> int:
         print(f"{name} fails without a change, and judges nothing", flush=True)
     run = Run(chosen, coverage, tests, trees[0])
     order = drawn(coverage, trees[0].included(), chosen)
-    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-    for part in parts:
-        waiting.put(part)
 
     def work(tree: Tree) -> None:
-        with contextlib.suppress(queue.Empty):
-            while True:
-                part = waiting.get_nowait()
-                run.part(tree, part, order[part], -(-chosen.count // len(PARTS)))
+        for part in parts:
+            run.part(tree, part, order[part], -(-chosen.count // len(PARTS)))
 
     threads = [threading.Thread(target=work, args=(tree,)) for tree in trees]
     for thread in threads:
