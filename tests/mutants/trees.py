@@ -97,6 +97,8 @@ class Tree:
         if not (self.build / "build.ninja").exists():
             words = [f"-D{key}={value}" for key, value in _OPTIONS.items()]
             run(["cmake", "-G", "Ninja", "-S", str(self.source), "-B", str(self.build), *words])
+        # What was added since then is a target, too.
+        run(["ninja", "-C", str(self.build), "build.ninja"])
 
     def write(self, name: str, content: bytes) -> None:
         """Give a file of the copy this content, where it has another."""
