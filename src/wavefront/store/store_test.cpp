@@ -5,9 +5,12 @@
 
 #include "wavefront/store/store.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/json.hpp"
@@ -128,6 +131,16 @@ TEST(StoreTest, OffsetInStripIsWherePackingPutsAnElement) {
     }
 }
 
+TEST(StoreTest, AStripOfASmallMatrixHoldsAllItsRowsInWholeVectors) {
+    for (std::uint64_t rows = 1; rows <= 40; ++rows) {
+        const auto strip_rows = default_strip_rows(shape_of(rows, 3, &layouts::skewed, 0));
+
+        EXPECT_GE(strip_rows, rows);
+        EXPECT_LT(strip_rows, rows + skew_lanes);
+        EXPECT_EQ(strip_rows % skew_lanes, 0u);
+    }
+}
+
 TEST(StoreTest, AFlippedBitIsFoundAndNamed) {
     const Folder folder(Medium::memory);
     auto store =
@@ -223,6 +236,29 @@ TEST(StoreTest, AnUnknownKeyIsRefusedByName) {
 
     ASSERT_FALSE(manifest);
     EXPECT_THAT(manifest.failure().sentence, HasSubstr("unknown key 'colour'"));
+}
+
+TEST(StoreTest, FilesAreOpenedBesideThePageCacheAndClosedInOtherPrograms) {
+    const Folder folder(Medium::disk);
+    auto store =
+        Store::create(folder / "s", shape_of(8, 8, &layouts::row_major, 8), {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    const int direct = ::open((folder / "s/u.a.0").c_str(), O_RDONLY | O_DIRECT);
+    if (direct < 0) GTEST_SKIP() << "this file system has no direct transfers";
+    ::close(direct);
+    const auto files = store->open_current(0);
+    ASSERT_TRUE(files);
+
+    int found = 0;
+    std::error_code gone;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        if (std::filesystem::read_symlink(entry, gone) != folder / "s/u.a.0") continue;
+        const int file = std::stoi(entry.path().filename());
+        EXPECT_NE(::fcntl(file, F_GETFL) & O_DIRECT, 0);
+        EXPECT_NE(::fcntl(file, F_GETFD) & FD_CLOEXEC, 0);
+        ++found;
+    }
+    EXPECT_EQ(found, 1);
 }
 
 TEST(StoreTest, AMissingDiskIsNamed) {
