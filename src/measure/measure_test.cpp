@@ -301,7 +301,7 @@ TEST(Measure, BeginsEachWindowThreeRepetitionsAfterTheOneBefore) {
 
 // The slack before a deadline grows by half with every start that was late.
 TEST(Measure, BeginsInTimeByRoundTimeSoonerOrLater) {
-    auto options = fixed_repetitions(40);
+    auto options = fixed_repetitions(16);
     options.start = LW_START_ROUND_TIME;
 
     const auto samples = measure(operation_named("bcast").get(), {8}, options);
