@@ -125,7 +125,7 @@ def outcome(workspace: Workspace, values: dict[str, list[float]], plot: Plot) ->
         Bar(title, figures[name], title, low=min(values[name]), high=max(values[name]))
         for name, title in plot.titles.items()
     ]
-    panels = [(f"{plot.what}, median and range of {ROUNDS} rounds", bars)]
+    panels = [(f"{plot.what}, {ROUNDS} rounds", bars)]
     return Outcome(
         figures=figures,
         rows=[Row(name, "-", f"{value:.3g}") for name, value in figures.items()],

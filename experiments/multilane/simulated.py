@@ -99,7 +99,7 @@ def run_many(workspace: Workspace) -> Outcome:
 def _panel_of_many(collective: str, times_s: Mapping[str, float]) -> tuple[str, list[Bar]]:
     names = {"single_lane": "single lane"}
     names |= {way(form, HOSTS): f"{label}, {HOSTS} lanes" for form, label in FORMS.items()}
-    title = f"{collective} of {size_text(MANY_LARGE)}, 2 x {MANY_HOSTS} hosts, simulated"
+    title = f"{collective} of {size_text(MANY_LARGE)}, 2 x {MANY_HOSTS} hosts"
     return title, [Bar(label, times_s[name], label) for name, label in names.items()]
 
 
