@@ -84,6 +84,13 @@ def test_every_kept_run_has_declared_figures_and_its_conditions(experiment: Expe
         assert {"cores", "kernel"} <= run["conditions"].keys()
 
 
+@EACH
+def test_no_run_is_kept_twice(experiment: Experiment) -> None:
+    dates = [run["date"] for run in results.read(experiment.name)]
+
+    assert len(set(dates)) == len(dates)
+
+
 def test_every_kept_run_is_of_an_experiment() -> None:
     names = {experiment.name for experiment in EXPERIMENTS}
 
