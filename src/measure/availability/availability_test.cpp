@@ -62,7 +62,9 @@ TEST(Polling, LooksForMessagesOnlyAfterEachIntervalOfWork) {
     const auto polled = measure_polling(bench, plan);
 
     ASSERT_TRUE(polled);
-    if (takes_part) EXPECT_LE(isends - before, plan.depth + plan.depth + 1);
+    if (takes_part) {
+        EXPECT_LE(isends - before, plan.depth + plan.depth + 1);
+    }
 }
 
 TEST(PostWorkWait, HasNoWorkFirstAndMoreAndMoreAfterwards) {

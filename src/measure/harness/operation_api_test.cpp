@@ -212,7 +212,7 @@ TEST(Weights, AreFiniteAndNotNegative) {
 
 TEST(Operations, MayFillTheAddressSpaceAndNotAByteMore) {
     const auto operation = testing::operation_named("alltoall");
-    for (const std::uint64_t ranks : {2, 3, 4}) {
+    for (const std::uint64_t ranks : {2U, 3U, 4U}) {
         const auto most = static_cast<std::uint64_t>(PTRDIFF_MAX) / ranks;
 
         EXPECT_TRUE(admit(*operation, static_cast<int>(ranks), 0, most));

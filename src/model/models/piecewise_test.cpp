@@ -108,7 +108,9 @@ TEST(PiecewiseTest, PredictsTrainsOfBothProtocols) {
 
     for (const auto& one : seen.all) {
         const auto expected = expected_s(made, one);
-        if (expected) EXPECT_NEAR(*expected / one.time_s, 1.0, 0.01) << one.message_bytes;
+        if (expected) {
+            EXPECT_NEAR(*expected / one.time_s, 1.0, 0.01) << one.message_bytes;
+        }
     }
 }
 
