@@ -254,10 +254,13 @@ TEST(Measure, RunsEveryStartWithEveryTiming) {
     }
 }
 
-/* A user operation that takes a millisecond or more, and keeps when each execution ended. */
+/* A user operation that takes a millisecond or more, and keeps when it was executed. */
 struct Timed {
-    static constexpr double least_s = 1e-3;
-    std::vector<double> ends_s = {};
+    struct Execution {
+        double begin_s;
+        double end_s;
+    };
+    std::vector<Execution> executions = {};
 
     static double now_s() {
         const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -271,9 +274,9 @@ struct Timed {
         };
         const auto execute = [](void *self) {
             const double begin_s = now_s();
-            while (now_s() < begin_s + least_s) {
+            while (now_s() < begin_s + 1e-3) {
             }
-            static_cast<Timed *>(self)->ends_s.push_back(now_s());
+            static_cast<Timed *>(self)->executions.push_back({begin_s, now_s()});
             return 0;
         };
         const lw_operation_callbacks callbacks = {
@@ -287,15 +290,16 @@ struct Timed {
 // A rank that comes late begins later still, never earlier.
 TEST(Measure, BeginsEachWindowThreeRepetitionsAfterTheOneBefore) {
     Timed timed;
-    auto options = fixed_repetitions(10);
+    auto options = fixed_repetitions(30);
     options.start = LW_START_WINDOW;
 
     measure(timed.operation().get(), {8}, options);
 
-    for (std::size_t repetition = 1; repetition <= 10; ++repetition) {
-        const double since_warm_up_s = timed.ends_s[repetition] - timed.ends_s.front();
-        const auto windows = static_cast<double>(repetition);
-        EXPECT_GT(since_warm_up_s, 3.0 * windows * Timed::least_s);
+    const auto& warm_up = timed.executions.front();
+    const double window_s = 3.0 * (warm_up.end_s - warm_up.begin_s);
+    for (std::size_t repetition = 1; repetition <= 30; ++repetition) {
+        const double since_warm_up_s = timed.executions[repetition].begin_s - warm_up.end_s;
+        EXPECT_GT(since_warm_up_s, static_cast<double>(repetition) * window_s);
     }
 }
 

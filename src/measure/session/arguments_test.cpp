@@ -271,8 +271,8 @@ TEST_F(Folder, RefusesAnOutputThatCannotBeWritten) {
 TEST_F(Folder, RefusesToGoOnWithAFileThatCannotBeWritten) {
     using std::filesystem::perms;
     const auto path = existing("a.jsonl");
-    std::filesystem::permissions(path_, perms::owner_all | perms::others_exec);
-    std::filesystem::permissions(path, perms::owner_read | perms::others_read);
+    std::filesystem::permissions(path_, perms::owner_all | perms::group_exec | perms::others_exec);
+    std::filesystem::permissions(path, perms::owner_read | perms::group_read | perms::others_read);
 
     const auto told = refused_without_rights({"bcast", "-o", path, "--resume"});
 
