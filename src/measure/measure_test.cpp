@@ -9,7 +9,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -251,55 +250,6 @@ TEST(Measure, RunsEveryStartWithEveryTiming) {
             EXPECT_LE(point.repetitions, 4u);
             EXPECT_GT(point.repetitions + point.late_count, 0u);
         }
-    }
-}
-
-/* A user operation that takes a millisecond or more, and keeps when it was executed. */
-struct Timed {
-    struct Execution {
-        double begin_s;
-        double end_s;
-    };
-    std::vector<Execution> executions = {};
-
-    static double now_s() {
-        const auto now = std::chrono::steady_clock::now().time_since_epoch();
-        return std::chrono::duration<double>(now).count();
-    }
-
-    Operation operation() {
-        const auto setup = [](void *self, MPI_Comm, int, std::uint64_t, void **state) {
-            *state = self;
-            return 0;
-        };
-        const auto execute = [](void *self) {
-            const double begin_s = now_s();
-            while (now_s() < begin_s + 1e-3) {
-            }
-            static_cast<Timed *>(self)->executions.push_back({begin_s, now_s()});
-            return 0;
-        };
-        const lw_operation_callbacks callbacks = {
-            sizeof callbacks, "timed", setup, execute, nullptr, this};
-        lw_operation *made = nullptr;
-        EXPECT_EQ(lw_operation_user(&callbacks, &made), LW_OK);
-        return Operation(made);
-    }
-};
-
-// A rank that comes late begins later still, never earlier.
-TEST(Measure, BeginsEachWindowThreeRepetitionsAfterTheOneBefore) {
-    Timed timed;
-    auto options = fixed_repetitions(30);
-    options.start = LW_START_WINDOW;
-
-    measure(timed.operation().get(), {8}, options);
-
-    const auto& warm_up = timed.executions.front();
-    const double window_s = 3.0 * (warm_up.end_s - warm_up.begin_s);
-    for (std::size_t repetition = 1; repetition <= 30; ++repetition) {
-        const double since_warm_up_s = timed.executions[repetition].begin_s - warm_up.end_s;
-        EXPECT_GT(since_warm_up_s, static_cast<double>(repetition) * window_s);
     }
 }
 
