@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,10 @@ from lanewise.launch.choose import executable_of
 from lanewise.launch.native import build_for, find_builds
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.tuned import LIBRARY
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from tuned_job import FAMILIES, Compile, Run
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).with_name("run_programs")
@@ -139,7 +144,7 @@ def user_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-@pytest.fixture(params=("openmpi", "mpich"))
+@pytest.fixture(params=FAMILIES)
 def mpi(request: pytest.FixtureRequest) -> str:
     """Give each MPI that has a launcher and a library to load."""
     family = str(request.param)
@@ -167,3 +172,28 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
         return program
 
     return compile_once
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Give the function that runs a launch line on a tuning file, with a report."""
+
+    def run_tuned(
+        line: list[str],
+        file: dict[str, Any] | str,
+        *options: str,
+        report: bool = True,
+        **variables: str,
+    ) -> subprocess.CompletedProcess[str]:
+        text = file if isinstance(file, str) else json.dumps(file)
+        (tmp_path / "tuning.json").write_text(text, encoding="utf-8")
+        ours = ["--tuning", "tuning.json", *options]
+        if report:
+            ours += ["--report", "report.json"]
+        return subprocess.run(
+            [sys.executable, "-m", "lanewise", "run", *ours, "--", *line],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+            env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **variables},
+        )  # fmt: skip
+
+    return run_tuned

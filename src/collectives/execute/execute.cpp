@@ -2,6 +2,9 @@
 
 #include "collectives/execute/execute.hpp"
 
+#include <utility>
+
+#include "collectives/execute/kept_memory.hpp"
 #include "collectives/execute/prepare.hpp"
 
 namespace lanewise::collectives {
@@ -12,7 +15,9 @@ int run_arranged(const Program& program, CommunicatorState& state, Arrangement& 
     const int code =
         run_with_scratch(program, arrangement.operands, scratch_bytes(program, arrangement),
                          arrangement.scratch_shift_bytes, state);
-    return code == MPI_SUCCESS ? unpack_result(arrangement, state) : code;
+    if (code == MPI_SUCCESS) return unpack_result(arrangement, state);
+    for (auto& packed : arrangement.packed) keep_for_ever(std::exchange(packed, {}));
+    return code;
 }
 
 /* Gives every rank the byte counts that the root of a scatterv or gatherv knows. */
@@ -89,7 +94,8 @@ int execute_and_prepare(const Call& given, CachedCall& decided, bool& served) {
     return code;
 }
 
-/* A datatype that lives as long as its holder; those that cannot be freed are not copied. */
+/* A datatype that lives as long as its holder; those that cannot be freed are not held. What holds
+   it is one element of it, because a duplicate would run the program's callbacks for attributes. */
 class HeldType {
   public:
     HeldType() = default;
@@ -101,7 +107,8 @@ class HeldType {
 
     int hold(MPI_Datatype& type) {
         if (is_predefined_type(type)) return MPI_SUCCESS;
-        const int code = PMPI_Type_dup(type, &own_);
+        int code = PMPI_Type_contiguous(1, type, &own_);
+        if (code == MPI_SUCCESS) code = PMPI_Type_commit(&own_);
         if (code == MPI_SUCCESS) type = own_;
         return code;
     }
@@ -146,6 +153,18 @@ class Pending {
     std::vector<std::byte> scratch;
     std::size_t next = 0;
     bool finished = false;
+
+    Pending() = default;
+    Pending(const Pending&) = delete;
+    Pending& operator=(const Pending&) = delete;
+
+    /* A call that failed, or that nobody waited for, may have messages under way. */
+    ~Pending() {
+        if (finished || !program) return;
+        abandon(*program, requests);
+        keep_for_ever(std::move(scratch));
+        for (auto& packed : arrangement.packed) keep_for_ever(std::move(packed));
+    }
 
     int hold_types() {
         const int code = element.hold(arrangement.operands.type);

@@ -166,10 +166,16 @@ int copy_input(const Call& call, const CommunicatorState& state, std::int64_t co
         std::memcpy(origin, call.receive, copy.size());
         return MPI_SUCCESS;
     }
-    if (count > INT_MAX) return MPI_ERR_COUNT;
-    const int elements = static_cast<int>(count);
-    return PMPI_Sendrecv(call.receive, elements, call.receive_type, state.rank, 0, origin, elements,
-                         call.receive_type, state.rank, 0, state.duplicate, MPI_STATUS_IGNORE);
+    constexpr std::int64_t most = std::int64_t{1} << 30;
+    for (std::int64_t done = 0; done < count; done += most) {
+        const int elements = static_cast<int>(std::min(most, count - done));
+        const auto offset = done * layout.extent;
+        const int code = PMPI_Sendrecv(bytes(call.receive) + offset, elements, call.receive_type,
+                                       state.rank, 0, origin + offset, elements, call.receive_type,
+                                       state.rank, 0, state.duplicate, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
 }
 
 int arrange_elements(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
@@ -209,15 +215,15 @@ std::shared_ptr<const model::Network>& network() {
 }
 
 CallShape shape_of(const Choice& choice, const Call& call, const CommunicatorState& state,
-               const Arrangement& arrangement) {
+                   const Arrangement& arrangement) {
     CallShape shape{.ranks = state.ranks,
-                .rank = state.rank,
-                .root = call.root,
-                .count = arrangement.count,
-                .counts = arrangement.counts,
-                .offsets = arrangement.offsets,
-                .unit_bytes = arrangement.unit_bytes,
-                .lanes = choice.lanes};
+                    .rank = state.rank,
+                    .root = call.root,
+                    .count = arrangement.count,
+                    .counts = arrangement.counts,
+                    .offsets = arrangement.offsets,
+                    .unit_bytes = arrangement.unit_bytes,
+                    .lanes = choice.lanes};
     const auto unit = std::max<std::int64_t>(1, arrangement.unit_bytes);
     if (choice.segment_bytes > 0)
         shape.segment = std::max<std::int64_t>(1, choice.segment_bytes / unit);

@@ -3,7 +3,10 @@
 #include "collectives/execute/prepared_call.hpp"
 
 #include <span>
+#include <utility>
 #include <vector>
+
+#include "collectives/execute/kept_memory.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -21,6 +24,7 @@ int run_with_scratch(const Program& program, Operands& operands, std::size_t scr
     operands.base[2] = state.scratch.data() + shift_bytes;
     operands.tag = state.tags.next();
     const int code = run(program, operands, std::span(state.requests).first(slots));
+    if (code != MPI_SUCCESS) keep_for_ever(std::exchange(state.scratch, {}));
     if (state.scratch.size() > kept_scratch_bytes) std::vector<std::byte>().swap(state.scratch);
     return code;
 }

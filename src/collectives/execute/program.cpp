@@ -290,8 +290,19 @@ Program compile(const Schedule& schedule, std::int64_t stride_bytes, std::int64_
 
 int run(const Program& program, const Operands& operands, std::span<MPI_Request> requests) {
     const int code = run_all(program, operands, requests);
-    if (code != MPI_SUCCESS) std::ranges::fill(requests, MPI_REQUEST_NULL);
+    if (code != MPI_SUCCESS) abandon(program, requests);
     return code;
+}
+
+void abandon(const Program& program, std::span<MPI_Request> requests) {
+    for (const auto& i : program.instructions) {
+        if (i.opcode != Opcode::send && i.opcode != Opcode::receive) continue;
+        auto& request = requests[static_cast<std::size_t>(i.slot)];
+        if (request == MPI_REQUEST_NULL) continue;
+        if (i.opcode == Opcode::receive) PMPI_Cancel(&request);
+        PMPI_Request_free(&request);
+    }
+    std::ranges::fill(requests, MPI_REQUEST_NULL);
 }
 
 int advance(const Program& program, const Operands& operands, std::span<MPI_Request> requests,

@@ -61,7 +61,11 @@ struct Operands {
     Waiting waiting = Waiting::awake;
 };
 
-/* Runs to the end. `requests` has all slots, which are null before and after. An MPI error code. */
+/*
+ * Runs to the end. `requests` has all slots, which are null before and after. An MPI error code:
+ * then receives are cancelled, but messages may still be under way from and to the memory, which
+ * therefore has to be kept.
+ */
 int run(const Program& program, const Operands& operands, std::span<MPI_Request> requests);
 
 /* Who continues a program: a call of the application, or the MPI's progress. */
@@ -71,6 +75,9 @@ enum class CalledFrom : std::uint8_t { application, progress };
    last one. */
 int advance(const Program& program, const Operands& operands, std::span<MPI_Request> requests,
             std::size_t& next, CalledFrom from);
+
+/* After an error: takes back what was posted and not matched, and lets go of all requests. */
+void abandon(const Program& program, std::span<MPI_Request> requests);
 
 /* Whether every message is started before any is waited for. */
 bool posts_at_once(const Program& program);

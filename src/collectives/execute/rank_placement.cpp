@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/launcher.hpp"
 #include "collectives/placement_file.hpp"
 
 namespace lanewise::collectives {
@@ -36,15 +37,26 @@ std::uint64_t hash(std::string_view text) {
     return std::uint64_t{std::hash<std::string_view>{}(text)} | 1U;
 }
 
+/* This process as its job numbers it. A session has no MPI_COMM_WORLD to be asked. */
+int rank_in_job() {
+    int initialized = 0;
+    PMPI_Initialized(&initialized);
+    int rank = 0;
+    if (initialized != 0) {
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    } else if (const auto launched = launched_as()) {
+        rank = launched->rank;
+    }
+    return rank;
+}
+
 RankLocation own_location() {
     char name[MPI_MAX_PROCESSOR_NAME] = "";
     int length = 0;
     PMPI_Get_processor_name(name, &length);
-    int rank = 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     RankLocation location{hash(name), 0};
     if (!placement()) return location;
-    const auto about = placement()->find(name, rank);
+    const auto about = placement()->find(name, rank_in_job());
     if (about) location = {hash(about->host), hash(about->site)};
     return location;
 }

@@ -43,22 +43,11 @@ int refuse_cancel(void *, int complete) {
     return complete != 0 ? MPI_SUCCESS : MPI_ERR_REQUEST;
 }
 
-/* Messages of a call that failed may still arrive, so its memory is never freed. */
-void leak(PendingCall& pending) {
-    static std::mutex& lock = *new std::mutex;
-    static auto& leaked = *new std::vector<PendingCall>;
-    const std::lock_guard guard(lock);
-    leaked.push_back(std::move(pending));
-}
-
 /* Continues the call; whether it has ended. */
 bool has_ended(CallInFlight& in_flight) {
     bool done = false;
     in_flight.code = test(*in_flight.pending, done, CalledFrom::progress);
-    if (in_flight.code != MPI_SUCCESS) {
-        leak(in_flight.pending);
-        return true;
-    }
+    if (in_flight.code != MPI_SUCCESS) done = true;
     // Not when the request is freed: MPICH calls `release` where no MPI function may be called.
     if (done) in_flight.pending.reset();
     return done;
@@ -156,13 +145,9 @@ int start_request(const Call& call, const Choice& choice, bool& served, MPI_Requ
     if (!can_be_requested(*choice.algorithm) || !is_predefined_op(call.op)) return MPI_SUCCESS;
     auto in_flight = std::make_unique<CallInFlight>();
     const int started = start(call, choice, served, in_flight->pending);
-    if (started != MPI_SUCCESS) leak(in_flight->pending);
     if (started != MPI_SUCCESS || !served) return started;
     const int made = make_request(functions, in_flight.get(), &in_flight->request);
-    if (made != MPI_SUCCESS) {
-        leak(in_flight->pending);
-        return made;
-    }
+    if (made != MPI_SUCCESS) return made;
     *request = in_flight->request;
     CallInFlight& released = *in_flight.release();
     if (has_ended(released)) {

@@ -157,7 +157,6 @@ bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
         code = act(served);
     } catch (const std::bad_alloc&) {
         // Other ranks may be under way already, so this call cannot be forwarded any more.
-        PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
         code = MPI_ERR_NO_MEM;
         return true;
     }
@@ -177,6 +176,11 @@ std::atomic<std::uint64_t> decisions{0};
 
 constinit bool active = false;
 constinit thread_local bool inside = false;
+
+int raise_error(MPI_Comm comm, int code) {
+    PMPI_Comm_call_errhandler(comm, code);
+    return code;
+}
 
 CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
     auto *state = compared_state(operation, call.comm);

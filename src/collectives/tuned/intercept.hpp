@@ -59,6 +59,9 @@ bool execute_by_rule(const Call& call, CachedCall& decided, int& code);
 /* The same, without waiting for its end. */
 bool start_by_rule(const Call& call, CachedCall& decided, MPI_Request *request, int& code);
 
+/* Has the handler that `comm` has now told of an error, and returns its code. */
+int raise_error(MPI_Comm comm, int code);
+
 /* Whether every call of `operation` on `comm` is known to be forwarded: most calls end here. */
 inline bool forwards_all(Operation operation, MPI_Comm comm) {
     if (!active) return true;
@@ -71,20 +74,23 @@ inline bool forwards_all(Operation operation, MPI_Comm comm) {
 template <typename Forward>
 [[gnu::noinline]] int intercept_unprepared(const Call& call, CachedCall *known,
                                            const Forward& forward) {
-    const Inside here;
-    CachedCall unkept;
-    CachedCall& decided = known ? *known : decide(call.collective, call, unkept);
-    const std::int64_t begin_ns = reports() ? monotonic_ns() : 0;
-    CallOutcome outcome = is_sample(decided) ? CallOutcome::sampled : CallOutcome::forwarded;
+    bool executed = false;
     int code = MPI_SUCCESS;
-    const bool executed = outcome != CallOutcome::sampled && execute_by_rule(call, decided, code);
-    if (executed) outcome = CallOutcome::intercepted;
-    if (!executed) code = forward();
-    if (reports() && decided.valid) {
-        record(call.collective, decided.message_bytes, decided.rule, outcome,
-               monotonic_ns() - begin_ns);
+    {
+        const Inside here;
+        CachedCall unkept;
+        CachedCall& decided = known ? *known : decide(call.collective, call, unkept);
+        const std::int64_t begin_ns = reports() ? monotonic_ns() : 0;
+        CallOutcome outcome = is_sample(decided) ? CallOutcome::sampled : CallOutcome::forwarded;
+        executed = outcome != CallOutcome::sampled && execute_by_rule(call, decided, code);
+        if (executed) outcome = CallOutcome::intercepted;
+        if (!executed) code = forward();
+        if (reports() && decided.valid) {
+            record(call.collective, decided.message_bytes, decided.rule, outcome,
+                   monotonic_ns() - begin_ns);
+        }
     }
-    return code;
+    return executed && code != MPI_SUCCESS ? raise_error(call.comm, code) : code;
 }
 
 template <typename Forward>
@@ -94,8 +100,14 @@ int intercept(const Call& call, const Forward& forward) {
     if (!known || !known->prepared || reports()) {
         return intercept_unprepared(copy_of(call), known, forward);
     }
-    const Inside here;
-    return run_prepared(*known->prepared, call.send, call.receive);
+    int code = MPI_SUCCESS;
+    {
+        const Inside here;
+        code = run_prepared(*known->prepared, call.send, call.receive);
+    }
+    if (code != MPI_SUCCESS) [[unlikely]]
+        return raise_error(call.comm, code);
+    return MPI_SUCCESS;
 }
 
 /* A nonblocking call. The time that it takes lies in what the program does meanwhile, so it is only
@@ -105,17 +117,20 @@ int intercept(const Call& call, MPI_Request *request, const Forward& forward) {
     const Operation operation(call.collective, Calling::nonblocking);
     CachedCall *known = collectives::cached_call(operation, call);
     if (inside || (known && known->forwards)) return forward();
-    const Inside here;
-    CachedCall unkept;
-    CachedCall& decided = known ? *known : decide(operation, call, unkept);
+    bool started = false;
     int code = MPI_SUCCESS;
-    const bool started = request && start_by_rule(call, decided, request, code);
-    if (!started) code = forward();
-    if (reports() && decided.valid) {
-        record(operation, decided.message_bytes, decided.rule,
-               started ? CallOutcome::intercepted : CallOutcome::forwarded, 0);
+    {
+        const Inside here;
+        CachedCall unkept;
+        CachedCall& decided = known ? *known : decide(operation, call, unkept);
+        started = request && start_by_rule(call, decided, request, code);
+        if (!started) code = forward();
+        if (reports() && decided.valid) {
+            record(operation, decided.message_bytes, decided.rule,
+                   started ? CallOutcome::intercepted : CallOutcome::forwarded, 0);
+        }
     }
-    return code;
+    return started && code != MPI_SUCCESS ? raise_error(call.comm, code) : code;
 }
 
 }  // namespace lanewise::tuned

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs of `lanewise run` in tests: launch lines, and tuning files with a rule for every size."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from lanewise.launch.choose import executable_of
+from lanewise.launch.native import find_builds
+from lanewise.launch.registry import LAUNCHERS
+from lanewise.launch.tuned import LIBRARY
+
+PROGRAMS = Path(__file__).with_name("run_programs")
+SCHEMA = Path(__file__).parents[2] / "schema/run.schema.json"
+RANKS = 4
+TIMEOUT_S = 120
+RULES = {
+    "barrier": "dissemination",
+    "bcast": "binomial",
+    "scatter": "binomial",
+    "scatterv": "linear",
+    "gather": "binomial",
+    "gatherv": "linear",
+    "allgather": "ring",
+    "allgatherv": "ring",
+    "alltoall": "pairwise",
+    "reduce": "binomial",
+    "allreduce": "recursive_doubling",
+    "reduce_scatter": "ring",
+}
+# MPICH before 4.3 asks only the request that is waited for: no message may wait for another there.
+REQUESTED = {
+    "openmpi": {
+        "ibarrier": "dissemination",
+        "ibcast": "chain",
+        "iscatter": "binomial",
+        "iallgather": "ring",
+        "iallreduce": "recursive_doubling",
+    },
+    "mpich": {"iscatter": "linear_nb", "iallgather": "linear_nb"},
+}
+EVERY_SIZE = {"from_bytes": 0, "to_bytes": 2**64 - 1}
+FAMILIES = ("openmpi", "mpich")
+
+Compile = Callable[[str, str, str], Path]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def launch_line(family: str, ranks: int = RANKS) -> list[str]:
+    """Return a launch line that lacks its program."""
+    shared = ["--oversubscribe", "--bind-to", "none"] if family == "openmpi" else []
+    return [str(executable_of(LAUNCHERS[family], os.environ)), *shared, "-n", str(ranks)]
+
+
+def tuning(family: str, **changes: Any) -> dict[str, Any]:
+    """Return a tuning file with a rule for each operation."""
+    named = {**RULES, **REQUESTED[family]}
+    rules = {c: {"rules": [{**EVERY_SIZE, "algorithm": name}]} for c, name in named.items()}
+    return {
+        "schema": "lanewise-tuning",
+        "version": 1,
+        "lanewise": "0.1.0",
+        "created": "2026-11-21T15:00:00Z",
+        "mpi": {"family": family, "library": ""},
+        "ranks": RANKS,
+        "layout": [RANKS],
+        "margin": 0.03,
+        "confidence": 0.95,
+        "collectives": rules,
+        **changes,
+    }
+
+
+def counted(folder: Path, what: str) -> dict[str, int]:
+    """Return how many calls of each collective the report says were intercepted, or forwarded."""
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    jsonschema.validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    counts: dict[str, int] = {}
+    for entry in report["calls"]:
+        name = entry["collective"]
+        counts[name] = counts.get(name, 0) + entry[what]
+    return counts
+
+
+def library_of(family: str) -> Path:
+    """Return the library that is preloaded into programs of an MPI."""
+    return next(b.libraries / LIBRARY for b in find_builds(os.environ) if b.mpi == family)
