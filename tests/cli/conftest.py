@@ -30,7 +30,6 @@ TIMEOUT_S = 120
 PLATFORM_RANKS = 4
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
-Compile = Callable[[str, str, str], Path]
 
 
 def why_not(launcher: str) -> str:

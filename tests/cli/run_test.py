@@ -11,49 +11,27 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from tuned_job import (
+    EVERY_SIZE,
+    FAMILIES,
+    PROGRAMS,
+    REQUESTED,
+    RULES,
+    TIMEOUT_S,
+    Compile,
+    Run,
+    counted,
+    launch_line,
+    library_of,
+    tuning,
+)
 
-from lanewise.launch.choose import executable_of
-from lanewise.launch.native import find_builds
-from lanewise.launch.registry import LAUNCHERS
-from lanewise.launch.tuned import LIBRARY
 from lanewise.tuning.interleaved import load as load_interleaved
 
-PROGRAMS = Path(__file__).with_name("run_programs")
-SCHEMA = Path(__file__).parents[2] / "schema/run.schema.json"
-RANKS = 4
-TIMEOUT_S = 120
-RULES = {
-    "barrier": "dissemination",
-    "bcast": "binomial",
-    "scatter": "binomial",
-    "scatterv": "linear",
-    "gather": "binomial",
-    "gatherv": "linear",
-    "allgather": "ring",
-    "allgatherv": "ring",
-    "alltoall": "pairwise",
-    "reduce": "binomial",
-    "allreduce": "recursive_doubling",
-    "reduce_scatter": "ring",
-}
-# MPICH before 4.3 asks only the request that is waited for: no message may wait for another there.
-REQUESTED = {
-    "openmpi": {
-        "ibarrier": "dissemination",
-        "ibcast": "chain",
-        "iscatter": "binomial",
-        "iallgather": "ring",
-        "iallreduce": "recursive_doubling",
-    },
-    "mpich": {"iscatter": "linear_nb", "iallgather": "linear_nb"},
-}
-EVERY_SIZE = {"from_bytes": 0, "to_bytes": 2**64 - 1}
 LANGUAGES = {
     "C": ("mpicc", ["collectives.c"]),
     "C++": ("mpicxx", ["-x", "c++", "collectives.c"]),
@@ -61,63 +39,6 @@ LANGUAGES = {
     "use mpi": ("mpif90", ["-DWITH_MODULE", "-w", "-fallow-argument-mismatch", "collectives.F90"]),
     "use mpi_f08": ("mpif90", ["-DWITH_F08", "collectives.F90"]),
 }
-FAMILIES = ("openmpi", "mpich")
-
-Compile = Callable[[str, str, str], Path]
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-def launcher(family: str) -> list[str]:
-    shared = ["--oversubscribe", "--bind-to", "none"] if family == "openmpi" else []
-    return [str(executable_of(LAUNCHERS[family], os.environ)), *shared, "-n", str(RANKS)]
-
-
-def tuning(family: str, **changes: Any) -> dict[str, Any]:
-    named = {**RULES, **REQUESTED[family]}
-    rules = {c: {"rules": [{**EVERY_SIZE, "algorithm": name}]} for c, name in named.items()}
-    return {
-        "schema": "lanewise-tuning",
-        "version": 1,
-        "lanewise": "0.1.0",
-        "created": "2026-11-21T15:00:00Z",
-        "mpi": {"family": family, "library": ""},
-        "ranks": RANKS,
-        "layout": [RANKS],
-        "margin": 0.03,
-        "confidence": 0.95,
-        "collectives": rules,
-        **changes,
-    }
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Give the function that runs a launch line on a tuning file, with a report."""
-
-    def run_tuned(
-        line: list[str], file: dict[str, Any] | str, *options: str, **variables: str
-    ) -> subprocess.CompletedProcess[str]:
-        text = file if isinstance(file, str) else json.dumps(file)
-        (tmp_path / "tuning.json").write_text(text, encoding="utf-8")
-        ours = ["--tuning", "tuning.json", "--report", "report.json", *options]
-        return subprocess.run(
-            [sys.executable, "-m", "lanewise", "run", *ours, "--", *line],
-            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
-            env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **variables},
-        )  # fmt: skip
-
-    return run_tuned
-
-
-def counted(folder: Path, what: str) -> dict[str, int]:
-    """Return how many calls of each collective the report says were intercepted, or forwarded."""
-    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    jsonschema.validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
-    counts: dict[str, int] = {}
-    for entry in report["calls"]:
-        name = entry["collective"]
-        counts[name] = counts.get(name, 0) + entry[what]
-    return counts
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -127,7 +48,7 @@ def test_a_program_in_any_language_follows_the_rules_and_is_right(
     wrapper, words = LANGUAGES[language]
     program = compiled(mpi, wrapper, " ".join(words))
 
-    done = run([*launcher(mpi), str(program)], tuning(mpi))
+    done = run([*launch_line(mpi), str(program)], tuning(mpi))
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == "all right\n"
@@ -150,7 +71,7 @@ def test_a_python_program_follows_the_rules(run: Run, tmp_path: Path) -> None:
         pytest.skip("no mpi4py; install python3-mpi4py")
     mpi = "openmpi"
 
-    done = run([*launcher(mpi), python, str(PROGRAMS / "collectives.py")], tuning(mpi))
+    done = run([*launch_line(mpi), python, str(PROGRAMS / "collectives.py")], tuning(mpi))
 
     assert done.stdout == "all right\n", done.stderr
     assert counted(tmp_path, "intercepted")["scatter"] == 1
@@ -164,7 +85,7 @@ def test_a_session_without_a_world_follows_the_rules(
 ) -> None:
     program = compiled("mpich", "mpicc", "session.c")
 
-    done = run([*launcher("mpich"), str(program)], tuning("mpich"))
+    done = run([*launch_line("mpich"), str(program)], tuning("mpich"))
 
     assert done.stdout == "all right\n", done.stderr
     assert counted(tmp_path, "intercepted") == {"bcast": 1, "scatter": 1}
@@ -177,7 +98,9 @@ def test_another_tool_sees_what_is_forwarded(
     tool = compiled(mpi, "mpicc", "-shared -fPIC tool.c")
     few = {"barrier": tuning(mpi)["collectives"]["barrier"]}
 
-    done = run([*launcher(mpi), str(program)], tuning(mpi, collectives=few), LD_PRELOAD=str(tool))
+    done = run(
+        [*launch_line(mpi), str(program)], tuning(mpi, collectives=few), LD_PRELOAD=str(tool)
+    )
 
     assert done.returncode == 0, done.stderr
     forwarded = counted(tmp_path, "forwarded")
@@ -188,7 +111,7 @@ def test_another_tool_sees_what_is_forwarded(
 
 
 def test_the_status_of_the_program_is_the_status_of_the_command(mpi: str, run: Run) -> None:
-    line = launcher(mpi)
+    line = launch_line(mpi)
     line[-1] = "1"
 
     assert run([*line, "sh", "-c", "exit 7"], tuning(mpi)).returncode == 7
@@ -202,7 +125,7 @@ def test_a_corrupt_file_is_refused_and_the_program_runs_without_it(
 ) -> None:
     program = compiled(mpi, "mpicc", "collectives.c")
 
-    done = run([*launcher(mpi), str(program)], CORRUPT)
+    done = run([*launch_line(mpi), str(program)], CORRUPT)
 
     assert (done.returncode, done.stdout) == (0, "all right\n")
     assert done.stderr.count("\n") == 1
@@ -215,7 +138,7 @@ def test_a_corrupt_file_ends_a_strict_run_before_it_begins(
 ) -> None:
     program = compiled(mpi, "mpicc", "collectives.c")
 
-    done = run([*launcher(mpi), str(program)], CORRUPT, "--strict")
+    done = run([*launch_line(mpi), str(program)], CORRUPT, "--strict")
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
@@ -235,7 +158,7 @@ def test_a_file_for_another_job_brings_one_warning_and_no_rule(
     changes, sentence = OTHERS[other]
     program = compiled("openmpi", "mpicc", "collectives.c")
 
-    done = run([*launcher("openmpi"), str(program)], tuning("openmpi", **changes))
+    done = run([*launch_line("openmpi"), str(program)], tuning("openmpi", **changes))
 
     assert (done.returncode, done.stdout) == (0, "all right\n")
     assert done.stderr.count("\n") == 1, done.stderr
@@ -246,7 +169,7 @@ def test_a_file_for_another_job_brings_one_warning_and_no_rule(
 def test_a_file_for_another_mpi_brings_one_warning(compiled: Compile, run: Run) -> None:
     program = compiled("openmpi", "mpicc", "collectives.c")
 
-    done = run([*launcher("openmpi"), str(program)], tuning("mpich"))
+    done = run([*launch_line("openmpi"), str(program)], tuning("mpich"))
 
     assert (done.returncode, done.stdout) == (0, "all right\n")
     assert done.stderr.count("\n") == 1
@@ -264,7 +187,7 @@ def test_a_rule_that_looks_at_the_platform_follows_the_one_that_is_given(
 ) -> None:
     program = compiled(mpi, "mpicc", "collectives.c")
 
-    done = run([*launcher(mpi), str(program)], by_the_platform(mpi), "--platform", str(platform))
+    done = run([*launch_line(mpi), str(program)], by_the_platform(mpi), "--platform", str(platform))
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "all right\n", "")
     assert counted(tmp_path, "intercepted")["scatter"] > 0
@@ -275,7 +198,7 @@ def test_without_a_platform_its_rule_is_left_to_the_mpi(
 ) -> None:
     program = compiled("openmpi", "mpicc", "collectives.c")
 
-    done = run([*launcher("openmpi"), str(program)], by_the_platform("openmpi"))
+    done = run([*launch_line("openmpi"), str(program)], by_the_platform("openmpi"))
 
     assert (done.returncode, done.stdout) == (0, "all right\n")
     assert done.stderr.count("\n") == 1
@@ -287,7 +210,7 @@ def test_interleaved_runs_compare_plain_and_tuned(
     compiled: Compile, run: Run, tmp_path: Path
 ) -> None:
     program = compiled("openmpi", "mpicc", "collectives.c")
-    line = [*launcher("openmpi"), str(program)]
+    line = [*launch_line("openmpi"), str(program)]
 
     done = run(line, tuning("openmpi"), "--interleaved", "2", "-o", "times.json")
 
@@ -301,7 +224,7 @@ def test_interleaved_runs_compare_plain_and_tuned(
 def test_a_program_and_a_launcher_of_two_mpis_are_refused(compiled: Compile, run: Run) -> None:
     program = compiled("mpich", "mpicc", "collectives.c")
 
-    done = run([*launcher("openmpi"), str(program)], tuning("mpich"))
+    done = run([*launch_line("openmpi"), str(program)], tuning("mpich"))
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "is built for MPICH" in done.stderr
@@ -312,7 +235,7 @@ def test_a_program_and_a_launcher_of_two_mpis_are_refused(compiled: Compile, run
 def test_the_library_of_another_mpi_ends_a_program_before_its_main(
     build: str, program: str, compiled: Compile, tmp_path: Path
 ) -> None:
-    library = next(b.libraries / LIBRARY for b in find_builds(os.environ) if b.mpi == build)
+    library = library_of(build)
     file = tmp_path / "tuning.json"
     file.write_text(json.dumps(tuning(build)), encoding="utf-8")
 
@@ -331,14 +254,12 @@ def test_ranks_with_different_files_keep_to_the_mpi_and_say_so_once(
     compiled: Compile, tmp_path: Path
 ) -> None:
     program = compiled("openmpi", "mpicc", "collectives.c")
-    library = next(b.libraries / LIBRARY for b in find_builds(os.environ) if b.mpi == "openmpi")
+    library = library_of("openmpi")
     files = [tmp_path / "one.json", tmp_path / "other.json"]
     files[0].write_text(json.dumps(tuning("openmpi")), encoding="utf-8")
-    line = [*launcher("openmpi")[:-1]]
-    parts = [
-        ["2", "-x", f"LD_PRELOAD={library}", "-x", f"LANEWISE_TUNING={file}", str(program)]
-        for file in files
-    ]
+    line = [*launch_line("openmpi")[:-1]]
+    variables = ["-x", f"LD_PRELOAD={library}", "-x", "LANEWISE_EVERY_RANK=1"]
+    parts = [["2", *variables, "-x", f"LANEWISE_TUNING={file}", str(program)] for file in files]
 
     done = subprocess.run(
         [*line, *parts[0], ":", "-n", *parts[1]],

@@ -21,7 +21,7 @@ import typer
 
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
-from lanewise.launch import tuned
+from lanewise.launch import roll_call, tuned
 
 Line = Annotated[
     list[str] | None,
@@ -144,9 +144,9 @@ def run_tuned(
     family = mpi or tuned.family_of(words, launcher, os.environ)
     library = tuned.build_of(family, os.environ).library(tuned.LIBRARY)
     variables = tuned.variables_for(library, options, os.environ)
-    command = tuned.launch_line(words, launcher, variables)
     if print_command:
-        typer.echo(shlex.join(command))
+        vouched = {**variables, roll_call.EVERY_RANK: "1"} if launcher else variables
+        typer.echo(shlex.join(tuned.launch_line(words, launcher, vouched)))
         return
     fault = tuned.fault_in(variables, os.environ)
     if fault and strict:
@@ -155,15 +155,19 @@ def run_tuned(
         sys.stderr.write(f"lanewise run: {fault}; the MPI's own algorithms are used\n")
         unruled = replace(options, tuning=None, report=None)
         variables = tuned.variables_for(library, unruled, os.environ)
-        command = tuned.launch_line(words, launcher, variables) if profile else words
     environment = {**os.environ, **tuned.root_variables(launcher)}
-    if options.profile is not None:
-        raise typer.Exit(run_profiled(command, environment, options.profile, shlex.join(words)))
-    if rounds == 0:
-        become(command, environment)
-    if fault:
+    if rounds == 0 and profile is None and (fault or launcher is None):
+        become(words if fault else tuned.launch_line(words, launcher, variables), environment)
+    if fault and rounds:
         raise RequestError("plain and tuned would be the same; mend the tuning file")
-    compare(words, command, rounds, environment, tuning, output, as_json=as_json)
+    with roll_call.RollCall() as ranks:
+        reporting = ranks.variables() if launcher else {}
+        command = tuned.launch_line(words, launcher, {**variables, **reporting})
+        if options.profile is not None:
+            raise typer.Exit(run_profiled(command, environment, options.profile, shlex.join(words)))
+        if rounds == 0:
+            raise typer.Exit(status_of(command, environment))
+        compare(words, command, rounds, environment, tuning, output, as_json=as_json)
 
 
 def refuse_combinations(given: Mapping[str, object], *, ruled: bool) -> None:

@@ -12,6 +12,7 @@
 #include "collectives/execute/execute.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/report.hpp"
+#include "collectives/tuned/roll_call.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -158,7 +159,8 @@ void compare_rules(CommunicatorState& state, MPI_Comm comm) {
     if (between_groups != 0) return;
     begin_once(state);
     if (state.ranks < 2) return;
-    found.follows_rules = agree(state, comm);
+    // Others would take part neither in this nor in anything that follows from it.
+    found.follows_rules = is_everybody_here() && started_together(comm) && agree(state, comm);
     for (std::size_t o = 0; o < found.concerns.size(); ++o) {
         const bool ruled = found.follows_rules && !rules().tuning.rules[o].empty();
         found.concerns[o] = ruled || reports();

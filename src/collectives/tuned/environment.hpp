@@ -7,6 +7,8 @@
 //   LANEWISE_REPORT=FILE         written when the program finalizes MPI
 //   LANEWISE_PROFILE=FILE        who was late; written when the program finalizes MPI
 //   LANEWISE_PROFILE_CALLS=N     calls that a rank has room for, before it keeps one in two of them
+//   LANEWISE_ROLL_CALL=...       where lanewise run listens (tuned/roll_call)
+//   LANEWISE_EVERY_RANK=1        all ranks have this library, so nobody needs to ask
 //   LANEWISE_STRICT=1            end the program if the tuning file cannot be used
 //   LANEWISE_SCRATCH_LIMIT=SIZE  memory that one call may use on a rank, such as "256M"
 

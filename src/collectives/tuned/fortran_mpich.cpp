@@ -15,6 +15,7 @@
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/profile.hpp"
+#include "collectives/tuned/roll_call.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -87,8 +88,9 @@ extern "C" LANEWISE_EXPORT void mpi_init_f08_(MPI_Fint *error) {
     using Function = void (*)(MPI_Fint *);
     static const auto own = reinterpret_cast<Function>(next_fortran("mpi_init_f08_"));
     MPI_Fint code = MPI_SUCCESS;
+    report_presence();
     own(&code);
-    if (code == MPI_SUCCESS) begin_profile();
+    if (code == MPI_SUCCESS) begin_with_world();
     if (error) *error = code;
 }
 
@@ -98,7 +100,8 @@ extern "C" LANEWISE_EXPORT void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fin
     using Function = void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *);
     static const auto own = reinterpret_cast<Function>(next_fortran("mpi_init_thread_f08_"));
     MPI_Fint code = MPI_SUCCESS;
+    report_presence();
     own(required, provided, &code);
-    if (code == MPI_SUCCESS) begin_profile();
+    if (code == MPI_SUCCESS) begin_with_world();
     if (error) *error = code;
 }

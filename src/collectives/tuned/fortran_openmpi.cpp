@@ -17,6 +17,7 @@
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/profile.hpp"
+#include "collectives/tuned/roll_call.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -174,8 +175,9 @@ LANEWISE_FUNCTIONS(LANEWISE_SPELLINGS)
         using Function = void (*)(MPI_Fint *);                                     \
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol)); \
         MPI_Fint code = MPI_SUCCESS;                                               \
+        report_presence();                                                         \
         own(&code);                                                                \
-        if (code == MPI_SUCCESS) begin_profile();                                  \
+        if (code == MPI_SUCCESS) begin_with_world();                               \
         if (error) *error = code;                                                  \
     }
 
@@ -186,8 +188,9 @@ LANEWISE_FUNCTIONS(LANEWISE_SPELLINGS)
         using Function = void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *);             \
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol)); \
         MPI_Fint code = MPI_SUCCESS;                                               \
+        report_presence();                                                         \
         own(required, provided, &code);                                            \
-        if (code == MPI_SUCCESS) begin_profile();                                  \
+        if (code == MPI_SUCCESS) begin_with_world();                               \
         if (error) *error = code;                                                  \
     }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The functions of C that initialize MPI. A profile begins when they return.
+// The functions of C that initialize MPI. A process tells that it has this library before they
+// begin; a profile begins when they return.
 
 #include <dlfcn.h>
 #include <mpi.h>
 
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/profile.hpp"
+#include "collectives/tuned/roll_call.hpp"
 
 namespace {
 
@@ -17,7 +19,7 @@ Function next(const char *name, Function otherwise) {
 }
 
 int begun(int code) {
-    if (code == MPI_SUCCESS) lanewise::tuned::begin_profile();
+    if (code == MPI_SUCCESS) lanewise::tuned::begin_with_world();
     return code;
 }
 
@@ -25,11 +27,28 @@ int begun(int code) {
 
 extern "C" LANEWISE_EXPORT int MPI_Init(int *count, char ***arguments) {
     static const auto own = next("MPI_Init", &PMPI_Init);
+    lanewise::tuned::report_presence();
     return begun(own(count, arguments));
 }
 
 extern "C" LANEWISE_EXPORT int MPI_Init_thread(int *count, char ***arguments, int required,
                                                int *provided) {
     static const auto own = next("MPI_Init_thread", &PMPI_Init_thread);
+    lanewise::tuned::report_presence();
     return begun(own(count, arguments, required, provided));
 }
+
+#if MPI_VERSION >= 4
+extern "C" LANEWISE_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler handler,
+                                                MPI_Session *session) {
+    static const auto own = next("MPI_Session_init", &PMPI_Session_init);
+    lanewise::tuned::report_presence();
+    const int code = own(info, handler, session);
+    if (code != MPI_SUCCESS) return code;
+    MPI_Group world = MPI_GROUP_NULL;
+    if (PMPI_Group_from_session_pset(*session, "mpi://WORLD", &world) == MPI_SUCCESS) {
+        lanewise::tuned::answer_for_all(world);
+    }
+    return code;
+}
+#endif

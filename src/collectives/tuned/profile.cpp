@@ -19,6 +19,7 @@
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/host_clocks.hpp"
 #include "collectives/tuned/profile_file.hpp"
+#include "collectives/tuned/roll_call.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -223,6 +224,7 @@ bool is_spawned() {
 
 void begin_profile() {
     if (environment().profile_path.empty() || beginning || is_spawned()) return;
+    if (!is_everybody_here()) return;
     const bool ready = prepare_log(environment().profile_calls);
     if (largest(ready ? 0 : 1) != 0) {
         if (world_rank() == 0) {
@@ -240,6 +242,11 @@ void begin_profile() {
     harness.barrier();
     beginning->begin_ns = monotonic_ns();
     recording = true;
+}
+
+void begin_with_world() {
+    answer_for_world();
+    begin_profile();
 }
 
 }  // namespace lanewise::tuned

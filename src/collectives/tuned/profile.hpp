@@ -9,7 +9,10 @@
 namespace lanewise::tuned {
 
 /* Collective over the world; to be called once, when MPI is initialized. Does nothing unless the
-   environment asks for a profile. */
+   environment asks for a profile, and all ranks have this library. */
 void begin_profile();
+
+/* What begins when MPI_COMM_WORLD is there: the roll call is answered, and a profile begins. */
+void begin_with_world();
 
 }  // namespace lanewise::tuned

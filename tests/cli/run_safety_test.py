@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise run` breaks no correct program: unusual types, handlers, ranks and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from tuned_job import TIMEOUT_S, Compile, Run, counted, launch_line, library_of, tuning
+
+from lanewise.launch.choose import version_text
+from lanewise.launch.registry import LAUNCHERS
+
+
+def test_types_with_large_counts_follow_the_rules(
+    compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = compiled("mpich", "mpicc", "large_count_types.c")
+
+    done = run([*launch_line("mpich"), str(program)], tuning("mpich"))
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    assert counted(tmp_path, "intercepted")["bcast"] == 1
+    assert counted(tmp_path, "intercepted")["allgather"] == 1
+    assert counted(tmp_path, "intercepted")["iallgather"] == 1
+
+
+@pytest.mark.parametrize("reported", ["", "with a report"])
+def test_errors_reach_the_handler_that_the_communicator_has_now(
+    mpi: str, reported: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = compiled(mpi, "mpicc", "error_handlers.c")
+
+    done = run([*launch_line(mpi), str(program)], tuning(mpi), report=bool(reported))
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    assert not reported or counted(tmp_path, "intercepted")["scatter"] > 0
+
+
+def unloading(folder: Path) -> str:
+    """Return a program that starts another one without the preloaded library."""
+    script = folder / "without"
+    script.write_text('#!/bin/sh\nunset LD_PRELOAD\nexec "$@"\n', encoding="ascii")
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_where_a_rank_lacks_the_library_all_calls_are_left_to_the_mpi(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "collectives.c"))
+    without = [unloading(tmp_path), program]
+
+    done = run([*launch_line(mpi, 3), program, ":", "-n", "1", *without], tuning(mpi))
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "only 3 of 4 ranks have loaded liblanewise_tuned.so" in done.stderr
+    assert set(counted(tmp_path, "intercepted").values()) == {0}
+
+
+def test_where_a_rank_lacks_the_library_there_is_no_profile(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "collectives.c"))
+    without = [unloading(tmp_path), program]
+    line = [*launch_line(mpi, 3), program, ":", "-n", "1", *without]
+
+    done = run(line, tuning(mpi), "--profile", "profile.json", report=False)
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    assert "only 3 of 4 ranks" in done.stderr
+    assert not (tmp_path / "profile.json").exists()
+
+
+@pytest.mark.parametrize("preloaded", ["", "preloaded"])
+def test_spawned_processes_merge_with_those_that_follow_the_rules(
+    mpi: str, preloaded: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "spawn_merge.c"))
+    if mpi == "mpich" and "4.0" in version_text(LAUNCHERS[mpi], launch_line(mpi)[0]):
+        pytest.skip("MPICH 4.0 of Debian refuses MPI_Comm_spawn")
+    variables = {} if preloaded else {"WITHOUT_LIBRARY": "1"}
+
+    done = run([*launch_line(mpi, 2), program], tuning(mpi, ranks=2, layout=[2]), **variables)
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    assert counted(tmp_path, "intercepted")["bcast"] == 1, "in the world, before the merger"
+
+
+def test_without_lanewise_run_nobody_knows_whether_every_rank_has_the_library(
+    mpi: str, compiled: Compile, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "collectives.c"))
+    (tmp_path / "tuning.json").write_text(json.dumps(tuning(mpi)), encoding="utf-8")
+    preloaded = {
+        "LD_PRELOAD": str(library_of(mpi)),
+        "LANEWISE_TUNING": str(tmp_path / "tuning.json"),
+        "LANEWISE_REPORT": str(tmp_path / "report.json"),
+    }
+    for vouched in ({}, {"LANEWISE_EVERY_RANK": "1"}):
+        words = [f"{name}={value}" for name, value in {**preloaded, **vouched}.items()]
+
+        done = subprocess.run(
+            [*launch_line(mpi), "env", *words, program],
+            capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+            env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"},
+        )  # fmt: skip
+
+        assert done.stdout == "all right\n", done.stderr
+        intercepted = counted(tmp_path, "intercepted")["scatter"] > 0
+        assert intercepted == bool(vouched)
+        assert done.stderr.count("set LANEWISE_EVERY_RANK=1") == (0 if vouched else 1)
