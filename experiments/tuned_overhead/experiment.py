@@ -27,7 +27,6 @@ from experiments.experiment import (
 from experiments.workspace import LOCAL, Workspace, failing_as_run
 from lanewise import __version__
 from lanewise.launch import tuned
-from lanewise.launch.roll_call import EVERY_RANK
 from lanewise.plots import Bar, draw_bars
 from lanewise.results.quantity import three_digits, time_text
 
@@ -42,7 +41,7 @@ def run(workspace: Workspace) -> Outcome:
     with failing_as_run():
         library = tuned.build_of(LOCAL, os.environ).library(tuned.LIBRARY)
     variables = tuned.variables_for(library, tuned.Options(tuning.resolve()), {})
-    variables[EVERY_RANK] = "1"
+    variables["LANEWISE_EVERY_RANK"] = "1"
     found = replace(workspace, variables=variables).ask(PROGRAM, RANKS, launcher=LOCAL)
     figures = {
         "ns_per_call": float(found["ns_per_call"]["median"]),

@@ -33,7 +33,6 @@ from experiments.experiment import (
 )
 from experiments.workspace import LOCAL, Workspace, failing_as_run, rank_count
 from lanewise.launch import tuned
-from lanewise.launch.roll_call import EVERY_RANK
 from lanewise.plots import Bar, draw_bars
 from lanewise.profile.content import Profile
 from lanewise.profile.read import load
@@ -56,7 +55,7 @@ def run(workspace: Workspace) -> Outcome:
     with failing_as_run():
         library = tuned.build_of(LOCAL, os.environ).library(tuned.LIBRARY)
     options = tuned.Options(None, profile=path.resolve())
-    variables = {**tuned.variables_for(library, options, {}), EVERY_RANK: "1"}
+    variables = {**tuned.variables_for(library, options, {}), "LANEWISE_EVERY_RANK": "1"}
     recorded = replace(workspace, variables=variables)
     injected: list[Delays] = []
     found: list[Delays] = []
