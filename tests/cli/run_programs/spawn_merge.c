@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Spawned processes, which may have no preloaded library, in one communicator with their parents. */
+/* Spawned processes, which may lack the preloaded library, in a communicator with their parents. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
