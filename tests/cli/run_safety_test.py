@@ -114,3 +114,18 @@ def test_without_lanewise_run_nobody_knows_whether_every_rank_has_the_library(
         intercepted = counted(tmp_path, "intercepted")["scatter"] > 0
         assert intercepted == bool(vouched)
         assert done.stderr.count("set LANEWISE_EVERY_RANK=1") == (0 if vouched else 1)
+
+
+def test_device_memory_on_any_rank_leaves_a_call_to_the_mpi(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "device_memory.c"))
+    driver = str(compiled(mpi, "mpicc", "-shared -fPIC device_driver.c"))
+
+    done = run([*launch_line(mpi), program], tuning(mpi), LD_PRELOAD=driver)
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    assert counted(tmp_path, "intercepted")["bcast"] == 3, "those in memory of the hosts"
+    assert counted(tmp_path, "forwarded")["bcast"] == 6
+    assert counted(tmp_path, "intercepted")["allreduce"] == 0
+    assert counted(tmp_path, "intercepted").get("ibcast", 0) == 0

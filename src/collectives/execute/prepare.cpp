@@ -233,28 +233,37 @@ CallShape shape_of(const Choice& choice, const Call& call, const CommunicatorSta
     return shape;
 }
 
+/* Whether the buffers are one vector on each rank rather than a block for each rank. */
+bool is_one_vector(Collective collective) {
+    return collective == Collective::bcast || collective == Collective::reduce ||
+           collective == Collective::allreduce;
+}
+
 /*
  * Whether no rank's scratch memory exceeds the limit, with the same answer on every rank: where a
  * bound that all of them know does not decide it, the schedules of all ranks are built. In a
  * v-collective in which ranks know only their own count they keep nothing for others.
  */
-bool fits(const Algorithm& algorithm, CallShape shape) {
+bool fits(const Algorithm& algorithm, CallShape shape, std::int64_t stride_bytes) {
     const auto limit = scratch_limit_bytes.load(std::memory_order_relaxed);
     const bool rooted_v =
         algorithm.collective == Collective::scatterv || algorithm.collective == Collective::gatherv;
     if (rooted_v && !algorithm.needs.all_counts) return true;
-    std::int64_t total = shape.count * shape.ranks;
+    // A unit in scratch takes its extent, which may be more than its data.
+    const auto unit_bytes = std::max(shape.unit_bytes, stride_bytes);
+    std::int64_t total =
+        is_one_vector(algorithm.collective) ? shape.count : shape.count * shape.ranks;
     if (!shape.counts.empty()) {
         total = 0;
         for (const auto count : shape.counts) total += count;
     }
-    if (2 * total * shape.unit_bytes <= limit) return true;
+    if (2 * total * unit_bytes <= limit) return true;
     // Where the root's blocks lie is the root's own knowledge.
     shape.offsets = {};
     constexpr int ranks_examined = 1024;
     if (shape.ranks > ranks_examined) return false;
     for (shape.rank = 0; shape.rank < shape.ranks; ++shape.rank) {
-        if (algorithm.build(shape).scratch_units * shape.unit_bytes > limit) return false;
+        if (algorithm.build(shape).scratch_units * unit_bytes > limit) return false;
     }
     return true;
 }
@@ -331,7 +340,7 @@ const KeptProgram& program_for(const Choice& choice, const Call& call, Communica
     if (const auto *kept = state.find(key, arrangement.counts, arrangement.offsets)) return *kept;
     const CallShape shape = shape_of(choice, call, state, arrangement);
     KeptProgram made{key, arrangement.counts, arrangement.offsets, nullptr};
-    if (fits(*choice.algorithm, shape)) {
+    if (fits(*choice.algorithm, shape, key.stride_bytes)) {
         const auto schedule = choice.algorithm->build(shape);
         made.program = std::make_shared<const Program>(
             compile(schedule, key.stride_bytes, std::max<std::int64_t>(1, key.unit_bytes)));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collectives/execute/execute.hpp"
+#include "collectives/tuned/device_memory.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/report.hpp"
 #include "collectives/tuned/roll_call.hpp"
@@ -83,6 +84,7 @@ void say_once(const CommunicatorState& state, const std::string& sentence) {
 struct RankReport {
     std::uint64_t fingerprint;
     std::uint64_t host;
+    std::uint64_t devices; /* 1: a driver of them is loaded */
 };
 
 std::uint64_t host_here() {
@@ -113,11 +115,13 @@ bool have_same_rules(const std::vector<RankReport>& all) {
 }
 
 /* Collective over `comm`. Whether the rules apply to it, with the same answer on all its ranks. */
-bool agree(const CommunicatorState& state, MPI_Comm comm) {
-    const RankReport mine{fingerprint(), host_here()};
+bool agree(CommunicatorState& state, MPI_Comm comm) {
+    const RankReport mine{fingerprint(), host_here(), has_devices() ? 1U : 0U};
     std::vector<RankReport> all(static_cast<std::size_t>(state.ranks));
-    const int code = PMPI_Allgather(&mine, 2, MPI_UINT64_T, all.data(), 2, MPI_UINT64_T, comm);
+    const int code = PMPI_Allgather(&mine, 3, MPI_UINT64_T, all.data(), 3, MPI_UINT64_T, comm);
     if (code != MPI_SUCCESS) return false;
+    state.interception.has_devices =
+        std::ranges::any_of(all, [](const RankReport& one) { return one.devices != 0; });
     const bool agreed = have_same_rules(all);
     if (!agreed) {
         say_once(state,

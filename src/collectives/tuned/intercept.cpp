@@ -8,6 +8,7 @@
 
 #include "collectives/execute/request.hpp"
 #include "collectives/tuned/agreement.hpp"
+#include "collectives/tuned/device_memory.hpp"
 #include "collectives/tuned/environment.hpp"
 
 namespace lanewise::tuned {
@@ -172,6 +173,16 @@ bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
 
 std::atomic<std::uint64_t> decisions{0};
 
+/* Whether a buffer of any rank is device memory, which schedules cannot copy or reduce. Collective:
+   nobody knows where the buffers of the others are. */
+bool uses_devices(const Call& call, CommunicatorState& state) {
+    if (!prepare_to_execute(state, call.comm)) return true;
+    const int mine = is_device_memory(call.send) || is_device_memory(call.receive) ? 1 : 0;
+    int any = 1;
+    PMPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, state.duplicate);
+    return any != 0;
+}
+
 }  // namespace
 
 constinit bool active = false;
@@ -201,6 +212,8 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
         decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};
     }
     decided.forwards = !decided.rule && !reports();
+    // Where buffers may be device memory, each call has to be looked at.
+    if (decided.rule && state->interception.has_devices) return decided;
     return keep(call, decided);
 }
 
@@ -216,11 +229,13 @@ bool is_sample(const CachedCall& decided) {
 
 bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
     if (!decided.choice.algorithm) return false;
+    if (decided.state->interception.has_devices && uses_devices(call, *decided.state)) return false;
     return serve(call, decided, code, [&](bool& served) { return execute(call, decided, served); });
 }
 
 bool start_by_rule(const Call& call, CachedCall& decided, MPI_Request *request, int& code) {
-    if (!decided.choice.algorithm) return false;
+    // To ask the other ranks where their buffers are would be to wait for them.
+    if (!decided.choice.algorithm || decided.state->interception.has_devices) return false;
     return serve(call, decided, code, [&](bool& served) {
         return start_request(call, decided.choice, served, request);
     });

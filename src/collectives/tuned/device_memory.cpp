@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/tuned/device_memory.hpp"
+
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+namespace lanewise::tuned {
+namespace {
+
+/* cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr pointer) */
+using CudaAttribute = int (*)(void *, int, unsigned long long);
+constexpr int cuda_memory_type = 2;
+constexpr unsigned cuda_device = 2;
+
+/* hipPointerGetAttributes(hipPointerAttribute_t *attributes, const void *pointer): the structure
+   begins with the kind of memory, whose numbers begin with those of the host. */
+using HipAttributes = int (*)(void *, const void *);
+constexpr std::size_t hip_attributes_bytes = 1024;
+
+/* A function of a driver that the program has loaded, in whatever scope. */
+void *find_in_driver(const char *function, std::initializer_list<const char *> drivers) {
+    if (void *found = dlsym(RTLD_DEFAULT, function)) return found;
+    for (const char *driver : drivers) {
+        void *loaded = dlopen(driver, RTLD_LAZY | RTLD_NOLOAD);
+        if (!loaded) continue;
+        void *found = dlsym(loaded, function);
+        dlclose(loaded);
+        if (found) return found;
+    }
+    return nullptr;
+}
+
+struct Drivers {
+    CudaAttribute cuda = nullptr;
+    HipAttributes hip = nullptr;
+};
+
+Drivers drivers() {
+    return {
+        reinterpret_cast<CudaAttribute>(find_in_driver("cuPointerGetAttribute", {"libcuda.so.1"})),
+        reinterpret_cast<HipAttributes>(
+            find_in_driver("hipPointerGetAttributes",
+                           {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}))};
+}
+
+bool is_cuda_memory(CudaAttribute attribute, const void *pointer) {
+    unsigned type = 0;
+    return attribute(&type, cuda_memory_type, reinterpret_cast<std::uintptr_t>(pointer)) == 0 &&
+           type == cuda_device;
+}
+
+bool is_hip_memory(HipAttributes attributes, const void *pointer) {
+    alignas(16) std::array<unsigned, hip_attributes_bytes / sizeof(unsigned)> found{};
+    return attributes(found.data(), pointer) == 0 && found[0] != 0;
+}
+
+}  // namespace
+
+bool has_devices() {
+    const auto here = drivers();
+    // The runtime loads the driver when it is first used.
+    return here.cuda || here.hip || dlsym(RTLD_DEFAULT, "cudaPointerGetAttributes");
+}
+
+bool is_device_memory(const void *pointer) {
+    if (!pointer || pointer == MPI_IN_PLACE) return false;
+    const auto here = drivers();
+    return (here.cuda && is_cuda_memory(here.cuda, pointer)) ||
+           (here.hip && is_hip_memory(here.hip, pointer));
+}
+
+}  // namespace lanewise::tuned
