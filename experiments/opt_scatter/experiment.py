@@ -127,14 +127,14 @@ def picks(timed: Measured, sizes: Sequence[int]) -> dict[int, str]:
     ratios = {}
     for size, launches in timed.times_by_size.items():
         cost = costs(launches, len(timed.candidates))
-        ratios[size] = cost / cost.min()
+        ratios[size] = cost / np.min(cost)
     return {size: timed.candidates[_least_bad(ratios, size)] for size in sizes}
 
 
 def _least_bad(ratios: Mapping[int, Times], size: int) -> int:
     below = max((known for known in ratios if known <= size), default=min(ratios))
     above = min((known for known in ratios if known >= size), default=max(ratios))
-    return int(np.maximum(ratios[below], ratios[above]).argmin())
+    return int(np.argmin(np.maximum(ratios[below], ratios[above])))
 
 
 def point_of(judged: Measured, size: int, picked: str) -> Point:
@@ -145,7 +145,7 @@ def point_of(judged: Measured, size: int, picked: str) -> Point:
     launches = judged.times_by_size[size]
     candidates = judged.candidates
     medians_s = np.median(np.concatenate(launches), axis=0)
-    best = int(costs(launches, len(candidates)).argmin())
+    best = int(np.argmin(costs(launches, len(candidates))))
     return {
         "message_bytes": size,
         "picked": picked,
