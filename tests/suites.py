@@ -72,6 +72,10 @@ def ctest(name: str, folder: str, *arguments: str, prepare: list[Command] | None
 # Adds a throw-away thing of each kind to a copy of the tree, and builds it.
 PLACES = "tests/house/places_test.py"
 
+# Compares times with those of another tool: two ranks need two cores to themselves.
+PEERS = "tests/cli/netpipe_test.py"
+
+_COMMAND_FOLDERS = ("tests/cli", "tests/report", "tests/reproduce")
 _PYTHON_FOLDERS = ("python", "experiments", "examples", "tests")
 
 
@@ -86,7 +90,8 @@ def everyday() -> list[Suite]:
         ctest("SMPI", "build/smpi", *QUICK),
         ctest("sanitizers", "build/asan", *QUICK, *FEW_RANKS),
         pytest("python", *AT_ONCE, "python", "experiments", "examples"),
-        pytest("command", *AT_ONCE, "tests/cli", "tests/report", "tests/reproduce"),
+        pytest("command", *AT_ONCE, f"--ignore={PEERS}", *_COMMAND_FOLDERS),
+        pytest("peers", PEERS),
         pytest("device", *AT_ONCE, "tests/hca", "tests/paths", *_THOROUGH_ONLY),
         pytest("docs", *AT_ONCE, "tests/docs"),
         pytest("install", "tests/install"),
