@@ -6,16 +6,44 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <cstdio>
+
+#include "base/launcher.hpp"
+
 #ifdef __SANITIZE_ADDRESS__
 // Open MPI unloads its plugins when it finalizes. What they leaked could then no longer be told
 // by their names from what Lanewise leaked, so under the sanitizer nothing is unloaded.
 extern "C" __attribute__((visibility("default"))) int dlclose(void *) { return 0; }
 #endif
 
+namespace {
+
+constexpr int skipped = 77;
+
+// MPICH 4.2.0 of Ubuntu 24.04: its mpiexec and its library do not speak the same PMI, and every
+// process is the only rank of a job of its own.
+bool is_alone_against_its_launcher() {
+    int ranks = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const auto launched = lanewise::launched_as();
+    if (ranks != 1 || !launched || launched->ranks <= 1) return false;
+    if (launched->rank == 0)
+        std::printf("[  SKIPPED ] MPI has 1 rank where %s promises %d: this mpiexec starts "
+                    "processes that do not find each other\n",
+                    launched->ranks_variable, launched->ranks);
+    return true;
+}
+
+}  // namespace
+
 int main(int argc, char **argv) {
     ::testing::InitGoogleTest(&argc, argv);
     int provided = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    if (is_alone_against_its_launcher()) {
+        MPI_Finalize();
+        return skipped;
+    }
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
