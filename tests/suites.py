@@ -72,9 +72,11 @@ def ctest(name: str, folder: str, *arguments: str, prepare: list[Command] | None
 # Adds a throw-away thing of each kind to a copy of the tree, and builds it.
 PLACES = "tests/house/places_test.py"
 
-# Compares times with those of another tool: two ranks need two cores to themselves.
-PEERS = "tests/cli/netpipe_test.py"
+# What needs the cores to itself: times beside those of another tool, and connections that count
+# on an answer before all retries are used up.
+ALONE = ("tests/cli/netpipe_test.py", "tests/paths/faults_test.py")
 
+_NOT_ALONE = [f"--ignore={test}" for test in ALONE]
 _COMMAND_FOLDERS = ("tests/cli", "tests/report", "tests/reproduce")
 _PYTHON_FOLDERS = ("python", "experiments", "examples", "tests")
 
@@ -90,9 +92,9 @@ def everyday() -> list[Suite]:
         ctest("SMPI", "build/smpi", *QUICK),
         ctest("sanitizers", "build/asan", *QUICK, *FEW_RANKS),
         pytest("python", *AT_ONCE, "python", "experiments", "examples"),
-        pytest("command", *AT_ONCE, f"--ignore={PEERS}", *_COMMAND_FOLDERS),
-        pytest("peers", PEERS),
-        pytest("device", *AT_ONCE, "tests/hca", "tests/paths", *_THOROUGH_ONLY),
+        pytest("command", *AT_ONCE, *_NOT_ALONE, *_COMMAND_FOLDERS),
+        pytest("device", *AT_ONCE, *_NOT_ALONE, "tests/hca", "tests/paths", *_THOROUGH_ONLY),
+        pytest("alone", *ALONE),
         pytest("docs", *AT_ONCE, "tests/docs"),
         pytest("install", "tests/install"),
         pytest("places", PLACES),

@@ -87,7 +87,7 @@ def reported(hosts: Hosts, report: Path, cuts: list[str], *options: str) -> list
 
 def test_a_cut_moves_both_sides_and_they_come_home(hosts: Hosts, tmp_path: Path) -> None:
     reports = reported(hosts, tmp_path / "report", cut(ONE, 0.4, 0.3))
-    assert [(one["migrations"], one["returns"]) for one in reports] == [(2, 1), (2, 1)]
+    assert [(one["migrations"], one["returns"]) for one in reports] == [(2, 1), (2, 1)], reports
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     for report in reports:
         jsonschema.validate(report, schema)
@@ -95,7 +95,7 @@ def test_a_cut_moves_both_sides_and_they_come_home(hosts: Hosts, tmp_path: Path)
 
 def test_traffic_stays_on_the_other_port_where_told_to(hosts: Hosts, tmp_path: Path) -> None:
     reports = reported(hosts, tmp_path / "report", cut(ONE, 0.4, 0.3), "--policy", "stay")
-    assert [one["migrations"] for one in reports] == [1, 1]
+    assert [one["migrations"] for one in reports] == [1, 1], reports
 
 
 def test_a_cut_at_the_side_that_listens_loses_nothing(hosts: Hosts) -> None:
