@@ -37,8 +37,9 @@ if(LANEWISE_SANITIZE)
   set(lw_unhurried -O0)
 endif()
 
-# The files of a part are compiled together in the trees of CMAKE_UNITY_BUILD, which nobody edits
-# in. Files that name functions or macros alike, such as algorithms, are not.
+# The files of a part are compiled together in the trees of CMAKE_UNITY_BUILD, in two thirds of the
+# time; for work on a part there is the preset `debug`. Files that name functions or macros alike,
+# such as algorithms, are compiled apart.
 function(lw_compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

@@ -21,13 +21,14 @@ NATIVE_PARTS: dict[str, set[str]] = {
     "options": {"base"},
     "model": {"base"},
     "measure": {"base", "options"},
-    "collectives": {"base", "measure", "model", "options"},
+    "collectives": {"base", "measure", "model", "options", "sums"},
     "verbs": {"base"},
     "paths": {"base"},
     "wavefront": {"base", "model", "options"},
     "tune": {"base", "options", "model", "measure", "collectives"},
     "testbed": {"base"},
     "testing": {"base"},
+    "sums": {"base"},
 }
 # What tests share; any test may include it.
 NATIVE_TESTING = "testing"
@@ -47,6 +48,7 @@ MPI_FOLDERS = (
     "src/collectives/execute",
     "src/collectives/tuned",
     "src/wavefront/ranks",
+    "src/sums/mpi",
     "src/testing",
     "src/tune",
     "src/tools",
@@ -116,6 +118,7 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
         "execute": {""},
         "tuned": {"", "execute", "profile"},
     },
+    "sums": {"": set(), "mpi": {""}},
     "verbs": {"proto": set(), "port": {"proto"}, "abi": {"port", "proto"}},
     "verbs/proto": {
         "wire": set(),

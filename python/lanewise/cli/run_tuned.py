@@ -32,7 +32,8 @@ Tuning = Annotated[
     typer.Option(
         "--tuning",
         metavar="FILE",
-        help="Tuning file of lanewise tune (default: tuning.json; none with --profile).",
+        help="Tuning file of lanewise tune (default: tuning.json; with --profile or "
+        "--same-bits none).",
     ),
 ]
 Platform = Annotated[
@@ -55,6 +56,14 @@ ProfileFile = Annotated[
         "--profile",
         metavar="FILE",
         help="File to which is written which ranks were late in collective calls (.json).",
+    ),
+]
+SameBits = Annotated[
+    str,
+    typer.Option(
+        "--same-bits",
+        metavar="ranks",
+        help="Add floating-point numbers exactly: results do not depend on the number of ranks.",
     ),
 ]
 Strict = Annotated[
@@ -105,6 +114,7 @@ def run_tuned(
     platform: Platform = None,
     report: Report = None,
     profile: ProfileFile = None,
+    same_bits: SameBits = "",
     strict: Strict = False,
     mpi: Mpi = "",
     interleaved_rounds: Rounds = "",
@@ -114,12 +124,14 @@ def run_tuned(
 ) -> None:
     """$ lanewise run --tuning tuning.json -- mpirun -n 4 ./app
 
-    Run an unmodified program with tuned collectives.
+    Run an unmodified program with tuned collectives, or with exact sums.
 
     Works with programs in C, C++, Fortran and Python.  What the tuning file has no rule for is left
     to the MPI.  The exit status is the program's.  With --interleaved 6 the program runs six times
     plain and six times tuned, and the times are compared.  With --profile a table says how long the
-    ranks waited in collective calls, for which ranks, and where these were called.
+    ranks waited in collective calls, for which ranks, and where these were called.  With
+    --same-bits ranks the sums of MPI_Reduce, MPI_Allreduce and MPI_Reduce_scatter are exact and
+    rounded once.
     """
     words = list(line or [])
     rounds = positive_count("--interleaved", interleaved_rounds) if interleaved_rounds else 0
@@ -131,7 +143,9 @@ def run_tuned(
         {"--interleaved": rounds, "-o": output, "--profile": profile, "--report": report},
         ruled=tuning is not None,
     )
-    if tuning is None and profile is None:
+    if same_bits not in ("", "ranks"):
+        raise RequestError(f"--same-bits {same_bits}: say ranks")
+    if tuning is None and profile is None and not same_bits:
         tuning = Path("tuning.json")
     options = tuned.Options(
         existing(tuning, "tune") if tuning else None,
@@ -139,6 +153,7 @@ def run_tuned(
         strict,
         existing(platform, "model fit") if platform else None,
         new_file("--profile", profile),
+        same_bits,
     )
     launcher = tuned.launcher_of(words[0], os.environ)
     family = mpi or tuned.family_of(words, launcher, os.environ)

@@ -38,6 +38,7 @@ class Options:
     strict: bool = False
     platform: Path | None = None
     profile: Path | None = None
+    same_bits: str = ""
 
 
 def launcher_of(word: str, environment: Mapping[str, str]) -> Launcher | None:
@@ -121,6 +122,8 @@ def variables_for(
         variables["LANEWISE_PROFILE"] = str(options.profile)
     if options.strict:
         variables["LANEWISE_STRICT"] = "1"
+    if options.same_bits:
+        variables["LANEWISE_SAME_BITS"] = options.same_bits
     for name in ("LANEWISE_SCRATCH_LIMIT", "LANEWISE_PROFILE_CALLS"):
         if value := environment.get(name):
             variables[name] = value

@@ -55,6 +55,7 @@ struct Tags {
 struct Interception {
     bool compared = false;
     bool follows_rules = false;
+    bool sums_exactly = false; /* sums of floating-point numbers, whatever the rules say */
     bool has_devices = false; /* on some rank, so buffers may be device memory anywhere */
     std::array<bool, operation_count> concerns{}; /* operations that cannot simply be forwarded */
     std::array<std::atomic<std::uint32_t>, operation_count> ruled_calls{};

@@ -66,9 +66,10 @@ void begin_once(const CommunicatorState& state) {
                                                   : ReportWriter::another);
         collectives::set_network(rules().network);
         if (!writes_messages(state)) return;
+        const bool ruled = !environment().tuning_path.empty();
         auto sentence = rules().complaint;
-        if (!rules().usable) sentence += "; the MPI's own algorithms are used";
-        if (sentence.empty()) sentence = why_some_only(rules().tuning, world_size());
+        if (ruled && !rules().usable) sentence += "; the MPI's own algorithms are used";
+        if (ruled && sentence.empty()) sentence = why_some_only(rules().tuning, world_size());
         if (!sentence.empty()) say(sentence);
     });
 }
@@ -84,7 +85,8 @@ void say_once(const CommunicatorState& state, const std::string& sentence) {
 struct RankReport {
     std::uint64_t fingerprint;
     std::uint64_t host;
-    std::uint64_t devices; /* 1: a driver of them is loaded */
+    std::uint64_t devices;   /* 1: a driver of them is loaded */
+    std::uint64_t same_bits; /* as asked for */
 };
 
 std::uint64_t host_here() {
@@ -114,14 +116,24 @@ bool have_same_rules(const std::vector<RankReport>& all) {
         all, [&](const RankReport& one) { return one.fingerprint == all.front().fingerprint; });
 }
 
+bool want_same_bits(const std::vector<RankReport>& all) {
+    const auto ranks = static_cast<std::uint64_t>(SameBits::ranks);
+    return std::ranges::all_of(all,
+                               [&](const RankReport& one) { return one.same_bits == ranks; });
+}
+
 /* Collective over `comm`. Whether the rules apply to it, with the same answer on all its ranks. */
 bool agree(CommunicatorState& state, MPI_Comm comm) {
-    const RankReport mine{fingerprint(), host_here(), has_devices() ? 1U : 0U};
+    const RankReport mine{fingerprint(), host_here(), has_devices() ? 1U : 0U,
+                          static_cast<std::uint64_t>(environment().same_bits)};
     std::vector<RankReport> all(static_cast<std::size_t>(state.ranks));
-    const int code = PMPI_Allgather(&mine, 3, MPI_UINT64_T, all.data(), 3, MPI_UINT64_T, comm);
+    constexpr int words = sizeof mine / sizeof(std::uint64_t);
+    const int code =
+        PMPI_Allgather(&mine, words, MPI_UINT64_T, all.data(), words, MPI_UINT64_T, comm);
     if (code != MPI_SUCCESS) return false;
     state.interception.has_devices =
         std::ranges::any_of(all, [](const RankReport& one) { return one.devices != 0; });
+    state.interception.sums_exactly = want_same_bits(all);
     const bool agreed = have_same_rules(all);
     if (!agreed) {
         say_once(state,
@@ -162,12 +174,17 @@ void compare_rules(CommunicatorState& state, MPI_Comm comm) {
     PMPI_Comm_test_inter(comm, &between_groups);
     if (between_groups != 0) return;
     begin_once(state);
-    if (state.ranks < 2) return;
+    // What a NaN and a zero become must be the same on one rank.
+    if (state.ranks < 2) found.sums_exactly = environment().same_bits == SameBits::ranks;
     // Others would take part neither in this nor in anything that follows from it.
-    found.follows_rules = is_everybody_here() && started_together(comm) && agree(state, comm);
+    if (state.ranks > 1) {
+        found.follows_rules = is_everybody_here() && started_together(comm) && agree(state, comm);
+    }
     for (std::size_t o = 0; o < found.concerns.size(); ++o) {
         const bool ruled = found.follows_rules && !rules().tuning.rules[o].empty();
-        found.concerns[o] = ruled || reports();
+        const auto collective = static_cast<Collective>(o % collective_count);
+        const bool summed = found.sums_exactly && is_reduction(collective);
+        found.concerns[o] = ruled || summed || (reports() && state.ranks > 1);
     }
     // A nonblocking call could not do it without waiting for the other ranks.
     if (found.follows_rules && has_nonblocking_rules()) prepare_to_execute(state, comm);

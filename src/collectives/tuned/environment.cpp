@@ -32,6 +32,11 @@ Environment read_environment() {
     if (calls > 0) read.profile_calls = calls;
     const auto strict = variable("LANEWISE_STRICT");
     read.strict = !strict.empty() && strict != "0";
+    const auto same_bits = variable("LANEWISE_SAME_BITS");
+    if (same_bits == "ranks") read.same_bits = SameBits::ranks;
+    if (!same_bits.empty() && read.same_bits == SameBits::unasked) {
+        read.fault = "LANEWISE_SAME_BITS=" + same_bits + ": say ranks";
+    }
     const auto limit = variable("LANEWISE_SCRATCH_LIMIT");
     if (limit.empty()) return read;
     const auto bytes = parse_size(limit);
@@ -92,6 +97,10 @@ std::string read_platform_into(Rules& rules) {
 
 Rules read_rules() {
     Rules read;
+    if (environment().tuning_path.empty()) {
+        read.complaint = environment().fault;
+        return read;
+    }
     auto tuning = collectives::read_tuning(environment().tuning_path);
     if (!tuning) {
         read.complaint = tuning.failure().sentence;

@@ -9,6 +9,7 @@
 //   LANEWISE_PROFILE_CALLS=N     calls that a rank has room for, before it keeps one in two of them
 //   LANEWISE_ROLL_CALL=...       where lanewise run listens (tuned/roll_call)
 //   LANEWISE_EVERY_RANK=1        all ranks have this library, so nobody needs to ask
+//   LANEWISE_SAME_BITS=ranks     sums of floating-point numbers are exact (tuned/same_bits)
 //   LANEWISE_STRICT=1            end the program if the tuning file cannot be used
 //   LANEWISE_SCRATCH_LIMIT=SIZE  memory that one call may use on a rank, such as "256M"
 
@@ -23,6 +24,12 @@
 
 namespace lanewise::tuned {
 
+/* What the results of reductions shall not depend on. */
+enum class SameBits : std::uint8_t {
+    unasked,
+    ranks, /* neither on the algorithm, nor on how many ranks there are */
+};
+
 struct Environment {
     std::string tuning_path;
     std::string platform_path;
@@ -30,6 +37,7 @@ struct Environment {
     std::string profile_path;
     std::size_t profile_calls = std::size_t{1} << 19;
     bool strict = false;
+    SameBits same_bits = SameBits::unasked;
     std::int64_t scratch_limit_bytes = std::int64_t{256} << 20;
     std::string fault; /* why a variable was ignored; empty: none was */
 };

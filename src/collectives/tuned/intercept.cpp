@@ -10,6 +10,7 @@
 #include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/device_memory.hpp"
 #include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/same_bits.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -211,9 +212,13 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
     if (const auto *rule = decided.rule) {
         decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};
     }
-    decided.forwards = !decided.rule && !reports();
+    if (state->interception.sums_exactly) {
+        decided.sums_exactly = is_exact_sum(operation, call);
+        if (!decided.sums_exactly) say_what_differs(operation, call, *state);
+    }
+    decided.forwards = !decided.rule && !decided.sums_exactly && !reports();
     // Where buffers may be device memory, each call has to be looked at.
-    if (decided.rule && state->interception.has_devices) return decided;
+    if (!decided.forwards && state->interception.has_devices) return decided;
     return keep(call, decided);
 }
 
@@ -228,8 +233,12 @@ bool is_sample(const CachedCall& decided) {
 }
 
 bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
-    if (!decided.choice.algorithm) return false;
+    if (!decided.choice.algorithm && !decided.sums_exactly) return false;
     if (decided.state->interception.has_devices && uses_devices(call, *decided.state)) return false;
+    if (decided.sums_exactly) {
+        code = sum_exactly(call, *decided.state);
+        return true;
+    }
     return serve(call, decided, code, [&](bool& served) { return execute(call, decided, served); });
 }
 

@@ -62,14 +62,19 @@ void find_next() {
 
 __attribute__((constructor)) void load() {
     const bool ruled = !environment().tuning_path.empty();
-    if (!ruled && environment().profile_path.empty()) return;
+    const bool same_bits = environment().same_bits != SameBits::unasked;
+    if (!ruled && !same_bits && environment().profile_path.empty() &&
+        environment().fault.empty()) {
+        return;
+    }
     if (!is_own_mpi()) {
         end("liblanewise_tuned.so for " LANEWISE_MPI_FAMILY
             " was loaded into a program of another MPI; lanewise run loads the right one");
     }
     find_next();
-    if (!ruled) return;
-    if (environment().strict && !rules().usable) end(rules().complaint);
+    if (!ruled && environment().strict && !environment().fault.empty()) end(environment().fault);
+    if (!ruled && !same_bits) return;
+    if (ruled && environment().strict && !rules().usable) end(rules().complaint);
     collectives::set_scratch_limit(environment().scratch_limit_bytes);
     reporting = !environment().report_path.empty();
     active = true;

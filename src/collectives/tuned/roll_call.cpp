@@ -104,7 +104,7 @@ std::string job_name() {
 }
 
 bool is_wanted() {
-    return !environment().profile_path.empty() ||
+    return !environment().profile_path.empty() || environment().same_bits != SameBits::unasked ||
            (!environment().tuning_path.empty() && rules().usable);
 }
 
@@ -121,9 +121,10 @@ Answer answer;
 MPI_Group together = MPI_GROUP_NULL;
 
 void say_missing(const std::string& reason) {
-    const bool ruled = !environment().tuning_path.empty();
+    const bool changed =
+        !environment().tuning_path.empty() || environment().same_bits != SameBits::unasked;
     say(reason + "; " +
-        (ruled ? "the MPI's own algorithms are used" : "nothing is recorded for the profile"));
+        (changed ? "the MPI's own algorithms are used" : "nothing is recorded for the profile"));
 }
 
 bool everybody_according_to_run(int ranks) {

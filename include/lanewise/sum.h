@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sum: exact sums of floating-point numbers, the same bits however they are added.
+ *
+ *     double total = 0.0;
+ *     lw_sum_f64(values, count, &total);
+ *
+ *     lw_accumulator *energy = NULL;
+ *     lw_accumulator_create(&energy);
+ *     lw_accumulator_add_f64(energy, mine, count);
+ *     lw_accumulator_allreduce(energy, MPI_COMM_WORLD);
+ *     lw_accumulator_f64(energy, &total);
+ *     lw_accumulator_free(energy);
+ *
+ * A sum is rounded once, at its end, to the nearest number (ties to even).  So it depends neither
+ * on the order of its addends nor on how they are dealt among threads and ranks.  A NaN, or
+ * infinities of both signs, give a quiet NaN without payload; infinities of one sign give that
+ * infinity; a sum of nothing but -0 is -0, and every other sum of zero is +0.  A sum that is too
+ * large for the format is infinite.
+ *
+ * lw_exact_allreduce and lw_exact_reduce add vectors over the ranks of a communicator in this way:
+ * MPI_SUM of MPI_DOUBLE, MPI_FLOAT, their complex types, and those of Fortran.
+ */
+#ifndef LANEWISE_SUM_H
+#define LANEWISE_SUM_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+#include <lanewise/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The sum of `count` numbers. */
+LW_API lw_status lw_sum_f64(const double *values, size_t count, double *sum);
+LW_API lw_status lw_sum_f32(const float *values, size_t count, float *sum);
+
+/* A sum that grows.  One thread at a time may use it; threads that have one each merge them. */
+typedef struct lw_accumulator lw_accumulator;
+
+/* Stores a sum of nothing in `*accumulator`; free it with lw_accumulator_free. */
+LW_API lw_status lw_accumulator_create(lw_accumulator **accumulator);
+LW_API void lw_accumulator_free(lw_accumulator *accumulator);
+
+LW_API lw_status lw_accumulator_add_f64(lw_accumulator *accumulator, const double *values,
+                                        size_t count);
+LW_API lw_status lw_accumulator_add_f32(lw_accumulator *accumulator, const float *values,
+                                        size_t count);
+/* Add what `other` has to `accumulator`. */
+LW_API lw_status lw_accumulator_merge(lw_accumulator *accumulator, const lw_accumulator *other);
+/* On every rank, replace the sum by that of all ranks.  Collective over `comm`.  Fails with
+   LW_ERR_MPI where the communicator's error handler returns. */
+LW_API lw_status lw_accumulator_allreduce(lw_accumulator *accumulator, MPI_Comm comm);
+
+/* The sum so far, rounded to a format. */
+LW_API lw_status lw_accumulator_f64(const lw_accumulator *accumulator, double *sum);
+LW_API lw_status lw_accumulator_f32(const lw_accumulator *accumulator, float *sum);
+
+/*
+ * As MPI_Allreduce and MPI_Reduce with MPI_SUM, MPI_IN_PLACE included.  Fails with
+ * LW_ERR_UNSUPPORTED, on every rank alike, for other types.
+ */
+LW_API lw_status lw_exact_allreduce(const void *send, void *receive, int count, MPI_Datatype type,
+                                    MPI_Comm comm);
+LW_API lw_status lw_exact_reduce(const void *send, void *receive, int count, MPI_Datatype type,
+                                 int root, MPI_Comm comm);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LANEWISE_SUM_H */

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/tuned/same_bits.hpp"
+
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "collectives/execute/execute.hpp"
+#include "collectives/tuned/environment.hpp"
+#include "sums/mpi/exact_reduction.hpp"
+
+namespace lanewise::tuned {
+
+using namespace collectives;
+
+namespace {
+
+int scatter_exactly(const Call& call, sums::Numbers numbers, const CommunicatorState& state) {
+    std::vector<std::int64_t> counts;
+    for (int rank = 0; rank < state.ranks; ++rank) {
+        counts.push_back(call.counts ? call.counts[rank] : call.receive_count);
+    }
+    return sums::exact_reduce_scatter(call.send, call.receive, counts, numbers, state.duplicate);
+}
+
+int reduce_exactly(const Call& call, sums::Numbers numbers, const CommunicatorState& state) {
+    if (call.collective == Collective::reduce_scatter) {
+        return scatter_exactly(call, numbers, state);
+    }
+    if (call.collective == Collective::allreduce) {
+        return sums::exact_allreduce(call.send, call.receive, call.receive_count, numbers,
+                                     state.duplicate);
+    }
+    return sums::exact_reduce(call.send, call.receive, call.receive_count, numbers, call.root,
+                              state.duplicate);
+}
+
+/* Whether the order of operands can be seen in the result. */
+bool depends_on_order(const Call& call) {
+    for (const MPI_Op op : {MPI_MAX, MPI_MIN, MPI_MAXLOC, MPI_MINLOC, MPI_LAND, MPI_LOR, MPI_LXOR,
+                            MPI_BAND, MPI_BOR, MPI_BXOR}) {
+        if (call.op == op) return false;
+    }
+    if (call.op != MPI_SUM && call.op != MPI_PROD) return true;
+    return sums::numbers_of(call.receive_type).has_value();
+}
+
+}  // namespace
+
+bool is_exact_sum(Operation operation, const Call& call) {
+    return operation.calling == Calling::blocking && is_reduction(call.collective) &&
+           call.op == MPI_SUM && sums::numbers_of(call.receive_type).has_value();
+}
+
+int sum_exactly(const Call& call, CommunicatorState& state) {
+    if (!prepare_to_execute(state, call.comm)) return MPI_ERR_INTERN;
+    try {
+        return reduce_exactly(call, *sums::numbers_of(call.receive_type), state);
+    } catch (const std::bad_alloc&) {
+        return MPI_ERR_NO_MEM;
+    }
+}
+
+void say_what_differs(Operation operation, const Call& call, const CommunicatorState& state) {
+    if (!is_reduction(call.collective) || !depends_on_order(call) || state.ranks < 2) return;
+    static std::once_flag once;
+    std::call_once(once, [&] {
+        if (state.rank != 0) return;
+        const bool nonblocking = operation.calling == Calling::nonblocking;
+        say("calls of " + name_of(operation) +
+            (nonblocking ? "" : " by other operators than MPI_SUM") + " are left to the MPI: their bits may depend on the number of ranks");
+    });
+}
+
+}  // namespace lanewise::tuned

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lanewise/sum.h>
+#include <mpi.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "sums/exact_sum.hpp"
+
+namespace lanewise::sums {
+namespace {
+
+int rank_here() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+int rank_count() {
+    int ranks = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    return ranks;
+}
+
+// The vector that a rank gives; every rank can say it.
+template <typename Real>
+std::vector<Real> given(int rank, std::size_t count) {
+    std::mt19937_64 random(static_cast<unsigned>(rank + 1));
+    std::normal_distribution<double> normal;
+    std::uniform_int_distribution<int> exponent(-30, 30);
+    std::vector<Real> values(count);
+    for (Real& value : values) {
+        value = static_cast<Real>(std::ldexp(normal(random), exponent(random)));
+    }
+    return values;
+}
+
+template <typename Real>
+std::vector<Real> expected_sum(std::size_t count) {
+    std::vector<ExactSum> sums(count);
+    for (int rank = 0; rank < rank_count(); ++rank) {
+        const auto values = given<Real>(rank, count);
+        for (std::size_t i = 0; i < count; ++i) {
+            sums[i].add(std::span<const Real>(&values[i], 1));
+        }
+    }
+    std::vector<Real> made(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        if constexpr (sizeof(Real) == 8) {
+            made[i] = sums[i].as_double();
+        } else {
+            made[i] = sums[i].as_float();
+        }
+    }
+    return made;
+}
+
+template <typename Real>
+bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0;
+}
+
+TEST(ExactReductionTest, GivesEveryRankTheNearestNumberToTheExactSum) {
+    for (const std::size_t count : {0U, 1U, 255U, 256U, 257U, 1000U}) {
+        const auto values = given<double>(rank_here(), count);
+        std::vector<double> sums(count);
+
+        const auto status = lw_exact_allreduce(values.data(), sums.data(), static_cast<int>(count),
+                                               MPI_DOUBLE, MPI_COMM_WORLD);
+
+        EXPECT_EQ(status, LW_OK);
+        EXPECT_TRUE(same_bits(sums, expected_sum<double>(count))) << count;
+    }
+}
+
+TEST(ExactReductionTest, GivesTheSameForAPartAsForTheWhole) {
+    constexpr std::size_t count = 300000;  // in three chunks
+    const auto values = given<float>(rank_here(), count);
+    std::vector<float> whole(count);
+    std::vector<float> parts(count);
+    lw_exact_allreduce(values.data(), whole.data(), count, MPI_FLOAT, MPI_COMM_WORLD);
+    for (std::size_t begin = 0; begin < count; begin += 77777) {
+        const auto now = static_cast<int>(std::min<std::size_t>(77777, count - begin));
+        lw_exact_allreduce(&values[begin], &parts[begin], now, MPI_FLOAT, MPI_COMM_WORLD);
+    }
+
+    EXPECT_TRUE(same_bits(whole, parts));
+}
+
+TEST(ExactReductionTest, ReducesComplexNumbersInPlaceToOneRank) {
+    constexpr std::size_t count = 600;
+    const int root = rank_count() - 1;
+    const bool is_root = rank_here() == root;
+    auto values = given<double>(rank_here(), count);
+    const auto before = values;
+
+    const auto status =
+        lw_exact_reduce(is_root ? MPI_IN_PLACE : values.data(), is_root ? values.data() : nullptr,
+                        count / 2, MPI_C_DOUBLE_COMPLEX, root, MPI_COMM_WORLD);
+
+    EXPECT_EQ(status, LW_OK);
+    EXPECT_TRUE(same_bits(values, is_root ? expected_sum<double>(count) : before));
+}
+
+TEST(ExactReductionTest, RefusesOtherTypes) {
+    int one = 1;
+    int sum = 0;
+
+    EXPECT_EQ(lw_exact_allreduce(&one, &sum, 1, MPI_INT, MPI_COMM_WORLD), LW_ERR_UNSUPPORTED);
+    EXPECT_EQ(lw_exact_allreduce(&one, &sum, -1, MPI_DOUBLE, MPI_COMM_WORLD), LW_ERR_ARGUMENT);
+}
+
+// A vector of all numbers, dealt among the ranks in one way or another.
+double total(bool cyclic) {
+    constexpr int count = 1000;
+    const auto all = given<double>(0, count);
+    lw_accumulator *sum = nullptr;
+    lw_accumulator_create(&sum);
+    for (int i = 0; i < count; ++i) {
+        const int owner = cyclic ? i % rank_count() : i * rank_count() / count;
+        if (owner == rank_here()) lw_accumulator_add_f64(sum, &all[static_cast<std::size_t>(i)], 1);
+    }
+    double made = 0;
+    EXPECT_EQ(lw_accumulator_allreduce(sum, MPI_COMM_WORLD), LW_OK);
+    EXPECT_EQ(lw_accumulator_f64(sum, &made), LW_OK);
+    lw_accumulator_free(sum);
+    return made;
+}
+
+TEST(ExactReductionTest, AnAccumulatorDoesNotCareHowNumbersAreDealtAmongRanks) {
+    const auto all = given<double>(0, 1000);
+    double alone = 0;
+    lw_sum_f64(all.data(), all.size(), &alone);
+
+    EXPECT_EQ(total(true), alone);
+    EXPECT_EQ(total(false), alone);
+}
+
+}  // namespace
+}  // namespace lanewise::sums

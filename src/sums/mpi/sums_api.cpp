@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The C interface of exact sums: checks, and no exception across it.
+
+#include <lanewise/sum.h>
+
+#include <memory>
+#include <new>
+#include <span>
+
+#include "sums/exact_sum.hpp"
+#include "sums/mpi/exact_reduction.hpp"
+
+struct lw_accumulator {
+    lanewise::sums::ExactSum sum;
+};
+
+namespace {
+
+using lanewise::sums::ExactSum;
+using lanewise::sums::Numbers;
+
+lw_status status_of(int code) {
+    return code == MPI_SUCCESS ? LW_OK : LW_ERR_MPI;
+}
+
+/* Runs `reduce` with what the elements are. */
+template <typename Reduce>
+lw_status with_numbers(int count, MPI_Datatype type, MPI_Comm comm, const Reduce& reduce) {
+    if (count < 0 || comm == MPI_COMM_NULL) return LW_ERR_ARGUMENT;
+    int between_groups = 0;
+    if (PMPI_Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) return LW_ERR_MPI;
+    if (between_groups) return LW_ERR_UNSUPPORTED;
+    const auto numbers = lanewise::sums::numbers_of(type);
+    if (!numbers) return LW_ERR_UNSUPPORTED;
+    try {
+        return status_of(reduce(*numbers));
+    } catch (const std::bad_alloc&) {
+        return LW_ERR_MEMORY;
+    }
+}
+
+}  // namespace
+
+lw_status lw_sum_f64(const double *values, size_t count, double *sum) {
+    if ((!values && count > 0) || !sum) return LW_ERR_ARGUMENT;
+    ExactSum exact;
+    exact.add(std::span(values, count));
+    *sum = exact.as_double();
+    return LW_OK;
+}
+
+lw_status lw_sum_f32(const float *values, size_t count, float *sum) {
+    if ((!values && count > 0) || !sum) return LW_ERR_ARGUMENT;
+    ExactSum exact;
+    exact.add(std::span(values, count));
+    *sum = exact.as_float();
+    return LW_OK;
+}
+
+lw_status lw_accumulator_create(lw_accumulator **accumulator) {
+    if (!accumulator) return LW_ERR_ARGUMENT;
+    auto *made = new (std::nothrow) lw_accumulator;
+    if (!made) return LW_ERR_MEMORY;
+    *accumulator = made;
+    return LW_OK;
+}
+
+void lw_accumulator_free(lw_accumulator *accumulator) {
+    delete accumulator;
+}
+
+lw_status lw_accumulator_add_f64(lw_accumulator *accumulator, const double *values, size_t count) {
+    if (!accumulator || (!values && count > 0)) return LW_ERR_ARGUMENT;
+    accumulator->sum.add(std::span(values, count));
+    return LW_OK;
+}
+
+lw_status lw_accumulator_add_f32(lw_accumulator *accumulator, const float *values, size_t count) {
+    if (!accumulator || (!values && count > 0)) return LW_ERR_ARGUMENT;
+    accumulator->sum.add(std::span(values, count));
+    return LW_OK;
+}
+
+lw_status lw_accumulator_merge(lw_accumulator *accumulator, const lw_accumulator *other) {
+    if (!accumulator || !other) return LW_ERR_ARGUMENT;
+    accumulator->sum.add(other->sum);
+    return LW_OK;
+}
+
+lw_status lw_accumulator_allreduce(lw_accumulator *accumulator, MPI_Comm comm) {
+    if (!accumulator || comm == MPI_COMM_NULL) return LW_ERR_ARGUMENT;
+    return status_of(lanewise::sums::add_over_ranks(accumulator->sum, comm));
+}
+
+lw_status lw_accumulator_f64(const lw_accumulator *accumulator, double *sum) {
+    if (!accumulator || !sum) return LW_ERR_ARGUMENT;
+    *sum = accumulator->sum.as_double();
+    return LW_OK;
+}
+
+lw_status lw_accumulator_f32(const lw_accumulator *accumulator, float *sum) {
+    if (!accumulator || !sum) return LW_ERR_ARGUMENT;
+    *sum = accumulator->sum.as_float();
+    return LW_OK;
+}
+
+lw_status lw_exact_allreduce(const void *send, void *receive, int count, MPI_Datatype type,
+                             MPI_Comm comm) {
+    return with_numbers(count, type, comm, [&](Numbers numbers) {
+        return lanewise::sums::exact_allreduce(send, receive, count, numbers, comm);
+    });
+}
+
+lw_status lw_exact_reduce(const void *send, void *receive, int count, MPI_Datatype type, int root,
+                          MPI_Comm comm) {
+    return with_numbers(count, type, comm, [&](Numbers numbers) {
+        return lanewise::sums::exact_reduce(send, receive, count, numbers, root, comm);
+    });
+}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise run --same-bits ranks`: sums of unmodified programs, exact on any number of ranks."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Lanewise
+from run_safety_test import unloading
+from tuned_job import TIMEOUT_S, Compile, launch_line
+
+CELLS = 12
+COUNT = 2000
+
+
+def number(cell: int, element: int) -> float:
+    """Return what same_bits.c gives as the number of a cell."""
+    bits = cell * 2654435761 + element * 40503 + 12345
+    bits = ((bits * 6364136223846793005 + 1442695040888963407) % 2**64) >> 20
+    return math.ldexp(bits % 33554432 - 16777216, (cell // 2 * 37 + element) % 90 - 45)
+
+
+EXACT = [math.fsum(number(cell, element) for cell in range(CELLS)) for element in range(COUNT)]
+
+
+def printed(line: list[str], *options: str) -> tuple[dict[str, list[float]], str]:
+    """Return the sums that the program prints, by operation, and what stands on standard error."""
+    command = [sys.executable, "-m", "lanewise", "run", *options, "--", *line] if options else line
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=TIMEOUT_S, env=os.environ
+    )
+    sums: dict[str, list[float]] = {}
+    for text in done.stdout.splitlines():
+        words = text.split()
+        if len(words) == 3:
+            sums.setdefault(words[0], []).append(float.fromhex(words[2]))
+    assert "zero 1" in done.stdout
+    return sums, done.stderr
+
+
+@pytest.mark.parametrize("ranks", [6, 12])
+def test_sums_are_the_numbers_nearest_to_the_exact_ones(
+    mpi: str, ranks: int, compiled: Compile
+) -> None:
+    program = str(compiled(mpi, "mpicc", "same_bits.c -lm"))
+
+    sums, complaints = printed([*launch_line(mpi, ranks), program], "--same-bits", "ranks")
+
+    assert complaints == ""
+    assert sums["allreduce"] == EXACT
+    assert sums["reduce"] == EXACT
+    assert sums["reduce_scatter"] == EXACT[: COUNT // CELLS]
+
+
+def test_without_it_sums_are_others(mpi: str, compiled: Compile) -> None:
+    program = str(compiled(mpi, "mpicc", "same_bits.c -lm"))
+
+    sums, _ = printed([*launch_line(mpi, 6), program])
+
+    assert sums["allreduce"] != EXACT
+
+
+def test_where_a_rank_lacks_the_library_one_line_says_that_sums_are_the_mpis(
+    mpi: str, compiled: Compile, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "same_bits.c -lm"))
+    without = [unloading(tmp_path), program]
+
+    sums, complaints = printed(
+        [*launch_line(mpi, 5), program, ":", "-n", "1", *without], "--same-bits", "ranks"
+    )
+
+    assert sums["allreduce"] != EXACT
+    assert complaints.count("\n") == 1
+    assert "the MPI's own algorithms are used" in complaints
+
+
+def test_another_level_is_refused(lanewise: Lanewise) -> None:
+    done = lanewise("run", "--same-bits", "always", "--", "mpirun", "true")
+
+    assert done.returncode == 2
+    assert done.stderr == "lanewise run: --same-bits always: say ranks\n"
