@@ -70,7 +70,8 @@ void say_what_differs(Operation operation, const Call& call, const CommunicatorS
         if (state.rank != 0) return;
         const bool nonblocking = operation.calling == Calling::nonblocking;
         say("calls of " + name_of(operation) +
-            (nonblocking ? "" : " by other operators than MPI_SUM") + " are left to the MPI: their bits may depend on the number of ranks");
+            (nonblocking ? "" : " by other operators than MPI_SUM") +
+            " are left to the MPI: their bits may depend on the number of ranks");
     });
 }
 
