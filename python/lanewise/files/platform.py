@@ -10,7 +10,7 @@ from lanewise.errors import RequestError
 from lanewise.files.schemas import object_in, require
 
 SCHEMA_NAME = "lanewise-platform"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 AGAIN = "fit it again: lanewise model fit"
 
 
@@ -22,6 +22,8 @@ def load(path: str | Path) -> dict[str, Any]:
         raise RequestError(f"{path} is no platform of lanewise model fit; name one")
     if values.get("version") == 1:
         values = as_version_2(values)
+    if values.get("version") == 2:
+        values = {**values, "version": SCHEMA_VERSION}  # which only adds the ranges of LMO
     require(values, "platform", str(path), remedy=AGAIN)
     return values
 
@@ -35,4 +37,4 @@ def as_version_2(values: Any) -> Any:
             return {names.get(key, key): renamed(held) for key, held in inner.items()}
         return [renamed(held) for held in inner] if isinstance(inner, list) else inner
 
-    return {**renamed(values), "version": SCHEMA_VERSION}
+    return {**renamed(values), "version": 2}

@@ -79,6 +79,28 @@ std::string described(const model::PLogP& model) {
     return text;
 }
 
+std::string time_row(std::int64_t from_bytes, const model::PiecewiseTime& time) {
+    return row(">= " + format_size(static_cast<std::uint64_t>(from_bytes)),
+               microseconds(time.fixed_s), nanoseconds(time.s_per_byte));
+}
+
+std::string message_rows(const std::vector<std::int64_t>& from_bytes,
+                         const std::optional<std::int64_t>& waits_from_bytes,
+                         const model::MessageLinks& links) {
+    std::string text;
+    if (waits_from_bytes) {
+        text += fmt::format("from {} bytes on a message waits for its receive\n",
+                            format_size(static_cast<std::uint64_t>(*waits_from_bytes)));
+    }
+    int shown = 0;
+    links.each([&](int i, int j, const std::vector<model::PiecewiseTime>& times) {
+        if (++shown > links_shown) return;
+        text += row(fmt::format("# link {}-{}", i, j), "  message (us)", "  message a byte (ns)");
+        for (std::size_t k = 0; k < times.size(); ++k) text += time_row(from_bytes[k], times[k]);
+    });
+    return text;
+}
+
 std::string described(const model::Lmo& model) {
     auto text = row("# rank", "  C (us)", "  t (ns a byte)");
     for (std::size_t rank = 0; rank < model.processors.size(); ++rank) {
@@ -86,41 +108,25 @@ std::string described(const model::Lmo& model) {
         text += row(std::to_string(rank), microseconds(processor.fixed_s),
                     nanoseconds(processor.s_per_byte));
     }
-    return text + link_rows(model.links);
+    text += link_rows(model.links);
+    if (!model.ranges) return text;
+    const auto& ranges = *model.ranges;
+    return text + message_rows(ranges.from_bytes, ranges.waits_from_bytes, ranges.messages);
 }
 
 std::string described(const model::Piecewise& model) {
-    auto text = row("# bytes", "  gap (us)", "  gap a byte (ns)");
-    const auto table = [&](const char *what, const auto& time_of) {
-        for (std::size_t i = 0; i < model.protocols.size(); ++i) {
-            const auto from = static_cast<std::uint64_t>(model.protocols[i].from_bytes);
-            const auto& time = time_of(i);
-            text += row(std::string(what) + format_size(from), microseconds(time.fixed_s),
-                        nanoseconds(time.s_per_byte));
-        }
+    std::string text;
+    std::vector<std::int64_t> from_bytes;
+    for (const auto& protocol : model.protocols) from_bytes.push_back(protocol.from_bytes);
+    const auto table = [&](const char *fixed, const char *per_byte, auto part) {
+        text += row("# bytes", fixed, per_byte);
+        for (const auto& protocol : model.protocols)
+            text += time_row(protocol.from_bytes, protocol.*part);
     };
-    const auto of = [&](auto part) {
-        return [&model, part](std::size_t i) -> const model::PiecewiseTime& {
-            return model.protocols[i].*part;
-        };
-    };
-    table(">= ", of(&model::Protocol::gap));
-    text += row("# bytes", "  send (us)", "  send a byte (ns)");
-    table(">= ", of(&model::Protocol::send));
-    text += row("# bytes", "  receive (us)", "  receive a byte (ns)");
-    table(">= ", of(&model::Protocol::receive));
-    if (model.waits_from_bytes) {
-        text += fmt::format("from {} bytes on a message waits for its receive\n",
-                            format_size(static_cast<std::uint64_t>(*model.waits_from_bytes)));
-    }
-    int shown = 0;
-    model.links.each([&](int i, int j, const std::vector<model::PiecewiseTime>& times) {
-        if (++shown > links_shown) return;
-        text += row(fmt::format("# link {}-{}", i, j), "  message (us)", "  message a byte (ns)");
-        table(
-            ">= ", [&](std::size_t which) -> const model::PiecewiseTime& { return times[which]; });
-    });
-    return text;
+    table("  gap (us)", "  gap a byte (ns)", &model::Protocol::gap);
+    table("  send (us)", "  send a byte (ns)", &model::Protocol::send);
+    table("  receive (us)", "  receive a byte (ns)", &model::Protocol::receive);
+    return text + message_rows(from_bytes, model.waits_from_bytes, model.links);
 }
 
 std::string summary_row(const Platform& platform, const std::string& name) {

@@ -14,37 +14,80 @@
 namespace lanewise::model {
 namespace {
 
+/* A message there and its answer, with one peer. */
+struct Ways {
+    double there_s = 0.0;
+    double back_s = 0.0;
+
+    double trip_s() const { return there_s + back_s; }
+};
+
 /* One point-to-two experiment, with the round trips it is compared with. */
 struct Fork {
     double there = 0.0; /* bytes */
     double back = 0.0;
     double time_s = 0.0;
-    double first_s = 0.0; /* round trip with j */
-    double second_s = 0.0;
+    Ways first; /* with j */
+    Ways second;
+    bool there_waits = false; /* for its receive */
+    bool back_waits = false;
 };
 
 using Forks = std::vector<std::vector<Fork>>; /* by root */
 
-Forks forks_of(const Observations& observations, const RoundTrips& trips) {
+std::optional<Ways> ways_of(const RoundTrips& trips, int a, int b, const Observation& seen) {
+    const auto trip_s = trips.time_s(a, b, seen.message_bytes, seen.reply_bytes);
+    if (!trip_s) return std::nullopt;
+    const auto there_and_back_s = trips.time_s(a, b, seen.message_bytes, seen.message_bytes);
+    const double there_s = (there_and_back_s ? *there_and_back_s : *trip_s) / 2.0;
+    return Ways{there_s, *trip_s - there_s};
+}
+
+Forks forks_of(const Observations& observations, const RoundTrips& trips,
+               const std::optional<SizeRanges>& ranges) {
+    const auto waits = [&ranges](std::int64_t bytes) {
+        return ranges && ranges->waits_from_bytes && bytes >= *ranges->waits_from_bytes;
+    };
     Forks forks(static_cast<std::size_t>(trips.ranks()));
     for (const auto& seen : observations.all) {
         if (seen.experiment != Experiment::triplet) continue;
-        const auto there = seen.message_bytes;
-        const auto back = seen.reply_bytes;
-        const auto first = trips.time_s(seen.root, seen.peer, there, back);
-        const auto second = trips.time_s(seen.root, seen.second_peer, there, back);
+        const auto first = ways_of(trips, seen.root, seen.peer, seen);
+        const auto second = ways_of(trips, seen.root, seen.second_peer, seen);
         if (!first || !second) continue;
         forks[static_cast<std::size_t>(seen.root)].push_back(
-            {static_cast<double>(there), static_cast<double>(back), seen.time_s, *first, *second});
+            {static_cast<double>(seen.message_bytes), static_cast<double>(seen.reply_bytes),
+             seen.time_s, *first, *second, waits(seen.message_bytes), waits(seen.reply_bytes)});
     }
     return forks;
+}
+
+// Some message waits for its receive. The root posts the receive of the second answer when it has
+// the first.
+double waiting_s(const Fork& fork, double fixed_s, double s_per_byte) {
+    const auto busy_s = [&](const Ways& ways) {
+        return fixed_s + std::min(fork.there * s_per_byte, std::max(ways.there_s - fixed_s, 0.0));
+    };
+    const double second_begins_s = busy_s(fork.first);
+    const double sent_s = second_begins_s + busy_s(fork.second);
+    const double first_there_s = fork.first.there_s;
+    const double second_there_s = second_begins_s + fork.second.there_s;
+    if (!fork.back_waits)
+        return std::max(first_there_s + fork.first.back_s, second_there_s + fork.second.back_s);
+    const double first_back_s = std::max(first_there_s, sent_s) + fork.first.back_s;
+    return std::max(second_there_s, first_back_s) + fork.second.back_s;
+}
+
+double fork_s(const Fork& fork, double fixed_s, double s_per_byte) {
+    if (fork.there_waits || fork.back_waits) return waiting_s(fork, fixed_s, s_per_byte);
+    const double second_s = fork.second.trip_s() + (fork.there - fork.back) * s_per_byte;
+    return fixed_s + fork.back * s_per_byte + std::max(fork.first.trip_s(), second_s);
 }
 
 double fixed_of(const std::vector<Fork>& forks) {
     std::vector<double> found;
     for (const auto& fork : forks) {
         if (fork.there == 0.0 && fork.back == 0.0)
-            found.push_back(fork.time_s - std::max(fork.first_s, fork.second_s));
+            found.push_back(fork.time_s - fork_s(fork, 0.0, 0.0));
     }
     return median(found);
 }
@@ -52,10 +95,7 @@ double fixed_of(const std::vector<Fork>& forks) {
 double squares(const std::vector<Fork>& forks, double fixed_s, double s_per_byte) {
     double sum = 0.0;
     for (const auto& fork : forks) {
-        const double second_s = fork.second_s + (fork.there - fork.back) * s_per_byte;
-        const double predicted_s =
-            fixed_s + fork.back * s_per_byte + std::max(fork.first_s, second_s);
-        const double miss = (predicted_s - fork.time_s) / fork.time_s;
+        const double miss = (fork_s(fork, fixed_s, s_per_byte) - fork.time_s) / fork.time_s;
         sum += miss * miss;
     }
     return sum;
@@ -93,8 +133,8 @@ double per_byte_of(const std::vector<Fork>& forks, double fixed_s) {
 bool tells_per_byte(const std::vector<Fork>& forks, double s_per_byte) {
     constexpr double nearly = 1.0 - 1e-3;
     return std::any_of(forks.begin(), forks.end(), [&](const Fork& fork) {
-        const double second_s = fork.second_s + (fork.there - fork.back) * s_per_byte;
-        return fork.back > 0.0 || (fork.there > 0.0 && second_s > nearly * fork.first_s);
+        const double second_s = fork.second.trip_s() + (fork.there - fork.back) * s_per_byte;
+        return fork.back > 0.0 || (fork.there > 0.0 && second_s > nearly * fork.first.trip_s());
     });
 }
 
@@ -121,21 +161,33 @@ Links<Line> whole_ways(const RoundTrips& trips) {
     return ways;
 }
 
+/* What two processors take of a way: one after the other, or at the same time. */
+using Together = double (*)(double, double);
+
+double one_after_another(double a, double b) {
+    return a + b;
+}
+
+double at_once(double a, double b) {
+    return std::max(a, b);
+}
+
 // A link gets what its processors leave of the way. Where they leave less than nothing, both are
 // made smaller by the same factor, so that no way is longer than it was measured. A processor gets
 // the least factor of its links, which does not depend on their order.
 void share_out(Lmo& model, const Links<Line>& ways, double Line::*whole,
-               Parameter LmoProcessor::*part, Parameter LmoLink::*rest, const std::string& what,
-               std::vector<std::string>& notes) {
+               Parameter LmoProcessor::*part, Parameter LmoLink::*rest, Together together,
+               const std::string& what, std::vector<std::string>& notes) {
     std::vector<double> shares(model.processors.size(), 1.0);
     ways.each([&](int i, int j, const Line& way) {
         const double a = (model.processors[static_cast<std::size_t>(i)].*part).value;
         const double b = (model.processors[static_cast<std::size_t>(j)].*part).value;
-        if (a + b <= way.*whole) return;
-        note_cut(notes, "lmo: " + what + " of " + link_name(i, j), way.*whole - a - b);
+        const double both = together(a, b);
+        if (both <= way.*whole) return;
+        note_cut(notes, "lmo: " + what + " of " + link_name(i, j), way.*whole - both);
         for (const int rank : {i, j}) {
             auto& share = shares[static_cast<std::size_t>(rank)];
-            share = std::min(share, way.*whole / (a + b));
+            share = std::min(share, way.*whole / both);
         }
     });
     for (std::size_t rank = 0; rank < shares.size(); ++rank)
@@ -143,7 +195,7 @@ void share_out(Lmo& model, const Links<Line>& ways, double Line::*whole,
     model.links.each([&](int i, int j, LmoLink& link) {
         const double a = (model.processors[static_cast<std::size_t>(i)].*part).value;
         const double b = (model.processors[static_cast<std::size_t>(j)].*part).value;
-        link.*rest = Parameter(std::max(ways.at(i, j).*whole - a - b, 0.0));
+        link.*rest = Parameter(std::max(ways.at(i, j).*whole - together(a, b), 0.0));
     });
 }
 
@@ -156,7 +208,8 @@ Result<Fitted<Lmo>> fit_lmo(const Observations& observations) {
         return lacking("third rank, which LMO's triplets need,", "triplets", observations);
     if (const auto link = trips.missing(2))
         return lacking(link_name(link->first, link->second), "pairs", observations);
-    const auto forks = forks_of(observations, trips);
+    const auto ranges = find_size_ranges(observations, measured_train_times(observations));
+    const auto forks = forks_of(observations, trips, ranges);
     Fitted<Lmo> fitted;
     auto& model = fitted.model;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -180,10 +233,15 @@ Result<Fitted<Lmo>> fit_lmo(const Observations& observations) {
     }
     model.links = Links<LmoLink>(ranks);
     const auto ways = whole_ways(trips);
-    share_out(model, ways, &Line::intercept, &LmoProcessor::fixed_s, &LmoLink::latency_s, "latency",
-              fitted.notes);
+    const bool waits = ranges && ranges->waits_from_bytes;
+    share_out(model, ways, &Line::intercept, &LmoProcessor::fixed_s, &LmoLink::latency_s,
+              one_after_another, "latency", fitted.notes);
     share_out(model, ways, &Line::slope, &LmoProcessor::s_per_byte, &LmoLink::s_per_byte,
-              "time a byte", fitted.notes);
+              waits ? at_once : one_after_another, "time a byte", fitted.notes);
+    if (waits || (ranges && ranges->count() > 1)) {
+        model.ranges = LmoRanges{ranges->from_bytes, ranges->waits_from_bytes,
+                                 message_links(*ranges, observations)};
+    }
     return fitted;
 }
 
@@ -196,6 +254,13 @@ std::vector<Parameter *> parameters(Lmo& model) {
     model.links.each([&](int, int, LmoLink& link) {
         all.push_back(&link.latency_s);
         all.push_back(&link.s_per_byte);
+    });
+    if (!model.ranges) return all;
+    model.ranges->messages.each([&](int, int, std::vector<PiecewiseTime>& times) {
+        for (auto& time : times) {
+            all.push_back(&time.fixed_s);
+            all.push_back(&time.s_per_byte);
+        }
     });
     return all;
 }
@@ -223,15 +288,78 @@ LmoLink mean_link(const Lmo& model) {
 Lmo resized(const Lmo& model, int ranks) {
     const int known = model.links.ranks();
     Lmo other{std::vector<LmoProcessor>(static_cast<std::size_t>(ranks), mean_processor(model)),
-              Links<LmoLink>(ranks)};
+              Links<LmoLink>(ranks),
+              model.ranges};
     std::copy_n(model.processors.begin(), std::min(ranks, known), other.processors.begin());
     const auto mean = mean_link(model);
     other.links.each(
         [&](int i, int j, LmoLink& link) { link = j < known ? model.links.at(i, j) : mean; });
+    if (!model.ranges) return other;
+    const auto means = mean_messages(model.ranges->messages, model.ranges->from_bytes.size());
+    other.ranges->messages = MessageLinks(ranks);
+    other.ranges->messages.each([&](int i, int j, std::vector<PiecewiseTime>& times) {
+        times = j < known ? model.ranges->messages.at(i, j) : means;
+    });
     return other;
 }
 
+namespace {
+
+/* Of a message that takes `whole_s` in all and waits for its receive. */
+MessageCost waiting_cost(const LmoProcessor& from, const LmoProcessor& to, double whole_s,
+                         double bytes) {
+    const double fixed_s = from.fixed_s.value + to.fixed_s.value;
+    const double share = fixed_s > whole_s ? whole_s / fixed_s : 1.0;
+    const double wire_s = whole_s - share * fixed_s;
+    const double egress_s = std::min(from.s_per_byte.value * bytes, wire_s);
+    const double ingress_s = std::min(to.s_per_byte.value * bytes, wire_s);
+    return {.send_s = share * from.fixed_s.value,
+            .egress_s = egress_s,
+            .latency_s = wire_s - std::max(egress_s, ingress_s),
+            .ingress_s = ingress_s,
+            .receive_s = share * to.fixed_s.value};
+}
+
+/* Of one that does not. */
+MessageCost eager_cost(const LmoProcessor& from, const LmoProcessor& to, double whole_s,
+                       double bytes, bool serial) {
+    const double busy_s = from.time_s(bytes) + to.time_s(bytes);
+    const double share = busy_s > whole_s ? whole_s / busy_s : 1.0;
+    const double wire_s = whole_s - share * busy_s;
+    return {.send_s = share * from.time_s(bytes),
+            .latency_s = serial ? 0.0 : wire_s,
+            .ingress_s = serial ? wire_s : 0.0,
+            .receive_s = share * to.time_s(bytes)};
+}
+
+Network ranged_network(const Lmo& model, int ranks, const std::optional<GatherRegion>& region) {
+    Network network;
+    network.ranks = ranks;
+    const auto waits_from = model.ranges->waits_from_bytes;
+    if (waits_from) network.eager_bytes = *waits_from - 1;
+    network.cost = [model, region, waits_from, processor = mean_processor(model),
+                    means = mean_messages(model.ranges->messages,
+                                          model.ranges->from_bytes.size())](
+                       int from, int to, std::int64_t bytes) {
+        const int known = model.links.ranks();
+        const auto at = [&](int rank) -> const LmoProcessor& {
+            return rank < known ? model.processors[static_cast<std::size_t>(rank)] : processor;
+        };
+        const bool measured = from < known && to < known && from != to;
+        const auto& times = measured ? model.ranges->messages.at(from, to) : means;
+        const double whole_s = times[range_of(model.ranges->from_bytes, bytes)].time_s(bytes);
+        const auto size = static_cast<double>(bytes);
+        if (waits_from && bytes >= *waits_from)
+            return waiting_cost(at(from), at(to), whole_s, size);
+        return eager_cost(at(from), at(to), whole_s, size, region && region->serial(bytes));
+    };
+    return network;
+}
+
+}  // namespace
+
 Network network(const Lmo& model, int ranks, const std::optional<GatherRegion>& region) {
+    if (model.ranges) return ranged_network(model, ranks, region);
     Network network;
     network.ranks = ranks;
     network.cost = [model, region, processor = mean_processor(model), link = mean_link(model)](

@@ -13,6 +13,11 @@
 // is
 //   O_i,jk(M, r) = C_i + r t_i + max(R_ij(M, r), R_ik(M, r) + (M - r) t_i).
 // Solved for C_i at M = r = 0, and for t_i by least squares over all others.
+//
+// Where the time of a message is no line over all sizes, or messages wait for their receive, a
+// message takes a + bM by ranges of sizes (size_ranges.hpp), of which C and t are the processors'
+// parts. A message that waits is sent and received at the same time, so that both processors are
+// busy with its bytes at once, tM each, and the pair of ranks has a + bM in all.
 
 #pragma once
 
@@ -20,6 +25,7 @@
 
 #include "model/models/gather_region.hpp"
 #include "model/models/parameter.hpp"
+#include "model/models/size_ranges.hpp"
 #include "model/samples/observation.hpp"
 #include "model/simulation/network.hpp"
 
@@ -39,9 +45,16 @@ struct LmoLink {
     double time_s(double bytes) const { return latency_s.value + s_per_byte.value * bytes; }
 };
 
+struct LmoRanges {
+    std::vector<std::int64_t> from_bytes;         /* in rising order; the first is 0 */
+    std::optional<std::int64_t> waits_from_bytes; /* for the receive; none: no message waits */
+    MessageLinks messages;                        /* both processors and the link together */
+};
+
 struct Lmo {
     std::vector<LmoProcessor> processors;
-    Links<LmoLink> links;
+    Links<LmoLink> links; /* as one line over all sizes */
+    std::optional<LmoRanges> ranges;
 };
 
 /* Fails where pairs or triplets are lacking, with the experiment to make. */
@@ -55,10 +68,11 @@ LmoLink mean_link(const Lmo& model);
 /* The same platform with `ranks` ranks; those beyond the measured are mean ones. */
 Lmo resized(const Lmo& model, int ranks);
 
-/* Messages above the region's M2 come in one after another at a receiver. */
+/* By ranges where there are some. Messages above the region's M2 come in one after another at a
+   receiver. */
 Network network(const Lmo& model, int ranks, const std::optional<GatherRegion>& region);
 
-/* The papers' closed formulas, for the model's own ranks. */
+/* The papers' closed formulas, for the model's own ranks, without ranges. */
 namespace lmo {
 
 double message_s(const Lmo& model, int from, int to, std::int64_t bytes);

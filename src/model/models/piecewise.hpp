@@ -11,7 +11,7 @@
 //
 // Source: the hybrid model of SimGrid SMPI (Bedaride et al., "Toward better simulation of MPI
 // applications on Ethernet/TCP networks", PMBS 2013) for the lines by protocol; the gap and the
-// overheads as in PLogP (plogp.hpp). The ranges are found in the round trips (segments.hpp).
+// overheads as in PLogP (plogp.hpp). How the ranges are found: size_ranges.hpp.
 
 #pragma once
 
@@ -19,19 +19,11 @@
 #include <vector>
 
 #include "model/models/parameter.hpp"
+#include "model/models/size_ranges.hpp"
 #include "model/samples/observation.hpp"
 #include "model/simulation/network.hpp"
 
 namespace lanewise::model {
-
-struct PiecewiseTime {
-    Parameter fixed_s;
-    Parameter s_per_byte;
-
-    double time_s(std::int64_t bytes) const {
-        return fixed_s.value + s_per_byte.value * static_cast<double>(bytes);
-    }
-};
 
 /* From `from_bytes` on, up to the next protocol. */
 struct Protocol {
@@ -44,7 +36,7 @@ struct Protocol {
 struct Piecewise {
     std::vector<Protocol> protocols;              /* in rising order; the first from 0 */
     std::optional<std::int64_t> waits_from_bytes; /* for the receive; none: no message waits */
-    Links<std::vector<PiecewiseTime>> links;      /* of a message, for each protocol */
+    MessageLinks links;                           /* of a message, for each protocol */
 
     std::size_t protocol_of(std::int64_t bytes) const;
 };

@@ -25,7 +25,7 @@
 namespace lanewise::model {
 
 /* Of the file. */
-constexpr int platform_version = 2;
+constexpr int platform_version = 3;
 
 /* By what a later reader notices that the numbers are stale. */
 struct Fingerprint {

@@ -3,6 +3,7 @@
 // Reading platform.json.
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "base/file.hpp"
@@ -13,7 +14,7 @@
 namespace lanewise::model {
 namespace {
 
-/* Two keys were renamed after version 1. */
+/* Two keys were renamed after version 1. Version 3 adds the ranges of LMO. */
 struct Keys {
     const char *launcher = "launcher";
     const char *held_out = "held_out";
@@ -86,6 +87,32 @@ PLogP read_plogp(JsonObject& model) {
     return read;
 }
 
+PiecewiseTime read_time(JsonObject& from) {
+    return {read_parameter(from, "fixed_s"), read_parameter(from, "s_per_byte")};
+}
+
+MessageLinks read_messages(JsonObject& from, int ranks, const std::string& measure_with,
+                           std::size_t count) {
+    using Times = std::vector<PiecewiseTime>;
+    return read_links<Times>(from, ranks, measure_with, [&](JsonObject& item) {
+        Times times;
+        item.each("messages", [&](JsonObject& time) { times.push_back(read_time(time)); });
+        if (times.size() != count) item.refuse("messages", "are not one for each range of sizes");
+        return times;
+    });
+}
+
+LmoRanges read_ranges(JsonObject& from, int ranks, const std::string& measure_with) {
+    LmoRanges read;
+    read.from_bytes = from.counts<std::int64_t>("from_bytes");
+    const auto& all = read.from_bytes;
+    const bool rises = std::adjacent_find(all.begin(), all.end(), std::greater_equal<>()) == all.end();
+    if (all.empty() || all.front() != 0 || !rises) from.refuse("from_bytes", "do not rise from 0");
+    if (from.has("waits_from_bytes")) read.waits_from_bytes = from.count("waits_from_bytes");
+    read.messages = read_messages(from, ranks, measure_with, all.size());
+    return read;
+}
+
 Lmo read_lmo(JsonObject& model, int ranks, const std::string& measure_with) {
     Lmo read;
     read.processors.resize(static_cast<std::size_t>(ranks));
@@ -100,11 +127,12 @@ Lmo read_lmo(JsonObject& model, int ranks, const std::string& measure_with) {
         if (!there.contains(rank)) model.refuse("processors", "lack rank " + std::to_string(rank));
     }
     read.links = read_links<LmoLink>(model, ranks, measure_with);
+    if (model.has("ranges")) {
+        read.ranges = model.object("ranges", [&](JsonObject& from) {
+            return read_ranges(from, ranks, measure_with);
+        });
+    }
     return read;
-}
-
-PiecewiseTime read_time(JsonObject& from) {
-    return {read_parameter(from, "fixed_s"), read_parameter(from, "s_per_byte")};
 }
 
 Piecewise read_piecewise(JsonObject& model, int ranks, const std::string& measure_with) {
@@ -119,14 +147,7 @@ Piecewise read_piecewise(JsonObject& model, int ranks, const std::string& measur
     });
     if (read.protocols.empty()) model.refuse("protocols", "are none");
     if (model.has("waits_from_bytes")) read.waits_from_bytes = model.count("waits_from_bytes");
-    using Times = std::vector<PiecewiseTime>;
-    read.links = read_links<Times>(model, ranks, measure_with, [&](JsonObject& item) {
-        Times times;
-        item.each("messages", [&](JsonObject& time) { times.push_back(read_time(time)); });
-        if (times.size() != read.protocols.size())
-            item.refuse("messages", "are not one for each protocol");
-        return times;
-    });
+    read.links = read_messages(model, ranks, measure_with, read.protocols.size());
     return read;
 }
 

@@ -46,6 +46,26 @@ Json written(const PLogP& model) {
     return {{"latency_s", written(model.latency_s)}, {"sizes", sizes}};
 }
 
+Json written(const PiecewiseTime& time) {
+    return {{"fixed_s", written(time.fixed_s)}, {"s_per_byte", written(time.s_per_byte)}};
+}
+
+Json written(const MessageLinks& messages) {
+    Json links = Json::array();
+    messages.each([&](int i, int j, const std::vector<PiecewiseTime>& times) {
+        Json list = Json::array();
+        for (const auto& time : times) list.push_back(written(time));
+        links.push_back({{"ranks", {i, j}}, {"messages", std::move(list)}});
+    });
+    return links;
+}
+
+Json written(const LmoRanges& ranges) {
+    Json json = {{"from_bytes", ranges.from_bytes}, {"links", written(ranges.messages)}};
+    if (ranges.waits_from_bytes) json["waits_from_bytes"] = *ranges.waits_from_bytes;
+    return json;
+}
+
 Json written(const Lmo& model) {
     Json processors = Json::array();
     for (std::size_t rank = 0; rank < model.processors.size(); ++rank) {
@@ -54,11 +74,9 @@ Json written(const Lmo& model) {
                               {"fixed_s", written(processor.fixed_s)},
                               {"s_per_byte", written(processor.s_per_byte)}});
     }
-    return {{"processors", processors}, {"links", written_links(model.links)}};
-}
-
-Json written(const PiecewiseTime& time) {
-    return {{"fixed_s", written(time.fixed_s)}, {"s_per_byte", written(time.s_per_byte)}};
+    Json json = {{"processors", processors}, {"links", written_links(model.links)}};
+    if (model.ranges) json["ranges"] = written(*model.ranges);
+    return json;
 }
 
 Json written(const Piecewise& model) {
@@ -69,13 +87,7 @@ Json written(const Piecewise& model) {
                              {"send", written(protocol.send)},
                              {"receive", written(protocol.receive)}});
     }
-    Json links = Json::array();
-    model.links.each([&](int i, int j, const std::vector<PiecewiseTime>& times) {
-        Json messages = Json::array();
-        for (const auto& time : times) messages.push_back(written(time));
-        links.push_back({{"ranks", {i, j}}, {"messages", std::move(messages)}});
-    });
-    Json json = {{"protocols", protocols}, {"links", links}};
+    Json json = {{"protocols", protocols}, {"links", written(model.links)}};
     if (model.waits_from_bytes) json["waits_from_bytes"] = *model.waits_from_bytes;
     return json;
 }
