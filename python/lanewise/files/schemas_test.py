@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,20 @@ def test_version_1_of_a_platform_had_other_names() -> None:
         "fingerprint": {"launcher": "smpi"},
         "models": {"lmo": {"held_out": {}}},
     }
+
+
+def test_version_2_of_a_platform_is_read_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "platform.json"
+    content = {
+        "schema": "lanewise-platform", "version": 2, "lanewise": "0.1.0",
+        "created": "2026-01-01T00:00:00Z", "ranks": 2, "hosts": ["a", "b"],
+        "fingerprint": {
+            "mpi": {"family": "openmpi", "library": "Open MPI v4.1.4"},
+            "launcher": "openmpi", "kernel": "6.1.0", "cpus": ["0", "1"], "settings": {},
+        },
+        "best": "hockney",
+        "models": {},
+    }  # fmt: skip
+    path.write_text(json.dumps(content))
+
+    assert platform.load(path) == {**content, "version": 3}

@@ -153,6 +153,61 @@ TEST(LmoTest, MakesAlikeProcessorsSmallerByTheSame) {
     }
 }
 
+/* Two ranges of sizes; from the size on, if there is one, messages wait for their receive. */
+Lmo ranged_lmo(int ranks, std::optional<std::int64_t> waits_from_bytes) {
+    Lmo model;
+    for (int rank = 0; rank < ranks; ++rank)
+        model.processors.push_back({Parameter(1e-6), Parameter((4.0 + 0.2 * rank) * 1e-9)});
+    model.links = Links<LmoLink>(ranks);
+    model.ranges = LmoRanges{{0, 4096}, waits_from_bytes, MessageLinks(ranks)};
+    model.ranges->messages.each([](int, int, std::vector<PiecewiseTime>& times) {
+        times = {{Parameter(2e-5), Parameter(2.2e-8)}, {Parameter(9e-5), Parameter(1e-8)}};
+    });
+    return model;
+}
+
+TEST(LmoTest, PredictsMessagesThatWaitForTheirReceiveAndAreNoLine) {
+    const int ranks = 6;
+    const auto truth = network(ranged_lmo(ranks, 0), ranks, {});
+    const std::vector<std::int64_t> sizes{0, 1, 64, 512, 1024, 4096, 16384, 65536, 262144};
+    const auto fitted = fit_lmo(Synthetic(truth)
+                                    .pairs(sizes)
+                                    .trains(sizes)
+                                    .triplets({0, 1024, 65536})
+                                    .observations());
+    ASSERT_TRUE(fitted) << fitted.failure().sentence;
+    ASSERT_TRUE(fitted->model.ranges.has_value());
+    EXPECT_EQ(fitted->model.ranges->waits_from_bytes, 0);
+    EXPECT_THAT(fitted->model.ranges->from_bytes, testing::ElementsAre(0, 4096));
+    const auto found = network(fitted->model, ranks, {});
+    const auto others =
+        Synthetic(truth).pairs({300, 9000}).trains({300, 9000}).triplets({300, 9000});
+    for (const auto& seen : others.observations().all)
+        EXPECT_NEAR(*expected_s(found, seen) / seen.time_s, 1.0, 0.05) << seen.operation;
+}
+
+TEST(LmoTest, KeepsToOneLineWhereThatDescribesAllSizes) {
+    const auto truth = random_lmo(4, 2);
+    const auto fitted = fit_lmo(Synthetic(network(truth, 4, {}), 0.02)
+                                    .pairs(all_sizes())
+                                    .trains(all_sizes())
+                                    .triplets({0, 1024, 32768})
+                                    .observations());
+    ASSERT_TRUE(fitted) << fitted.failure().sentence;
+    EXPECT_FALSE(fitted->model.ranges.has_value());
+}
+
+TEST(LmoTest, GivesRanksBeyondTheMeasuredTheMeansOfEachRange) {
+    const auto model = ranged_lmo(3, 4096);
+    const auto cost = network(model, 5, {}).cost(4, 3, 1024);
+    const double whole_s = cost.send_s + cost.latency_s + cost.receive_s;
+    EXPECT_NEAR(whole_s, 2e-5 + 1024 * 2.2e-8, 1e-12);
+    EXPECT_EQ(network(model, 5, {}).eager_bytes, 4095);
+    const auto waiting = network(model, 5, {}).cost(4, 3, 8192);
+    EXPECT_NEAR(waiting.egress_s, 8192 * 4.2e-9, 1e-12);
+    EXPECT_NEAR(waiting.ingress_s, waiting.egress_s, 1e-12);
+}
+
 TEST(LmoTest, GivesRanksBeyondTheMeasuredTheMeans) {
     const auto truth = random_lmo(4, 2);
     const auto many = network(truth, 100, {});

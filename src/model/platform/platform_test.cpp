@@ -85,9 +85,48 @@ TEST(PlatformTest, ReadsAFileOfVersion1AndWritesItWithTheNewKeys) {
     EXPECT_EQ(read->fingerprint.launcher, "openmpi");
     EXPECT_EQ(read->verdicts.at("loggp").held_out_points, 3U);
     const auto again = to_json(*read);
-    EXPECT_EQ(again["version"], 2);
+    EXPECT_EQ(again["version"], 3);
     EXPECT_EQ(again["fingerprint"]["launcher"], "openmpi");
     EXPECT_EQ(again["models"]["loggp"]["held_out"]["relative_rms"], 0.02);
+}
+
+TEST(PlatformTest, ReadsAFileOfVersion2WhoseLmoHasNoRanges) {
+    auto json = some_json();
+    json["version"] = 2;
+    json["models"]["lmo"].erase("ranges");
+    const auto read = platform_from_json(json, "platform.json");
+    ASSERT_TRUE(read) << read.failure().sentence;
+    EXPECT_FALSE(read->lmo->ranges.has_value());
+}
+
+Json with_ranges() {
+    auto platform = some_platform(4);
+    auto& ranges = platform.lmo->ranges;
+    ranges = LmoRanges{{0, 4096}, 4096, MessageLinks(4)};
+    ranges->messages.each([](int, int, std::vector<PiecewiseTime>& times) {
+        times = {{Parameter(2e-5), Parameter(2e-8)}, {Parameter(9e-5), Parameter(1e-8)}};
+    });
+    return to_json(platform);
+}
+
+TEST(PlatformTest, KeepsTheRangesOfLmo) {
+    const auto json = with_ranges();
+    const auto read = platform_from_json(json, "platform.json");
+    ASSERT_TRUE(read) << read.failure().sentence;
+    EXPECT_EQ(to_json(*read), json);
+    EXPECT_EQ(read->lmo->ranges->waits_from_bytes, 4096);
+}
+
+TEST(PlatformTest, RefusesRangesThatDoNotRiseOrLackAMessage) {
+    auto falling = with_ranges();
+    falling["models"]["lmo"]["ranges"]["from_bytes"] = {0, 0};
+    EXPECT_THAT(refusal_of(falling), HasSubstr("do not rise from 0"));
+    auto later = with_ranges();
+    later["models"]["lmo"]["ranges"]["from_bytes"] = {1, 4096};
+    EXPECT_THAT(refusal_of(later), HasSubstr("do not rise from 0"));
+    auto short_of_one = with_ranges();
+    short_of_one["models"]["lmo"]["ranges"]["links"][2]["messages"].erase(1);
+    EXPECT_THAT(refusal_of(short_of_one), HasSubstr("are not one for each range of sizes"));
 }
 
 TEST(PlatformTest, RefusesAKeyThatItDoesNotKnowWhereverItStands) {
@@ -154,7 +193,7 @@ TEST(PlatformTest, RefusesValuesOfTheWrongKind) {
         {"/models/loggp/gap_s/value", -1.0, "gap_s' is below 0"},
         {"/models/plogp/sizes/1/message_bytes", 0, "does not rise"},
         {"/best", "luck", "lacks: luck"},
-        {"/version", 3, "upgrade lanewise"},
+        {"/version", platform_version + 1, "upgrade lanewise"},
         {"/schema", "lanewise-tuning", "not \"lanewise-platform\""},
     };
     for (const auto& [place, value, words] : slips) {
