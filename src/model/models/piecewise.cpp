@@ -58,7 +58,8 @@ Network network(const Piecewise& model, int ranks) {
     Network network;
     network.ranks = ranks;
     if (model.waits_from_bytes) network.eager_bytes = *model.waits_from_bytes - 1;
-    network.cost = [model, means = mean_messages(model.links, model.protocols.size())](int from, int to, std::int64_t bytes) {
+    network.cost = [model, means = mean_messages(model.links, model.protocols.size())](
+                       int from, int to, std::int64_t bytes) {
         const int known = model.links.ranks();
         const bool measured = from < known && to < known && from != to;
         const auto& times = measured ? model.links.at(from, to) : means;

@@ -106,7 +106,8 @@ LmoRanges read_ranges(JsonObject& from, int ranks, const std::string& measure_wi
     LmoRanges read;
     read.from_bytes = from.counts<std::int64_t>("from_bytes");
     const auto& all = read.from_bytes;
-    const bool rises = std::adjacent_find(all.begin(), all.end(), std::greater_equal<>()) == all.end();
+    const bool rises =
+        std::adjacent_find(all.begin(), all.end(), std::greater_equal<>()) == all.end();
     if (all.empty() || all.front() != 0 || !rises) from.refuse("from_bytes", "do not rise from 0");
     if (from.has("waits_from_bytes")) read.waits_from_bytes = from.count("waits_from_bytes");
     read.messages = read_messages(from, ranks, measure_with, all.size());
