@@ -90,6 +90,12 @@ struct Restrictions {
     bool sites = false;      /* ranks must be at two sites or more, and the shape say at which */
 };
 
+/* In which order the contributions of ranks are combined. */
+enum class Bracketing : std::uint8_t {
+    unspecified,    /* it may depend on the size, the segment, the root and the element */
+    from_the_right, /* x0 op (x1 op (... op xn)), in every element of every call */
+};
+
 struct Algorithm {
     Collective collective;
     const char *name;   /* "binomial", in the words of the literature */
@@ -99,6 +105,7 @@ struct Algorithm {
     model::Schedule (*build)(const CallShape& shape);
     /* No message of any rank waits for another: once begun, a call needs nobody to go on. */
     bool posts_at_once = false;
+    Bracketing bracketing = Bracketing::unspecified;
 };
 
 /* The same algorithm for the vector form of its collective, such as scatterv. */

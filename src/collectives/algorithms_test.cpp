@@ -48,6 +48,7 @@ class EachAlgorithm : public testing::TestWithParam<const Algorithm *> {
         auto made = even_trial(algorithm.collective, ranks, root, count);
         made.all_counts = algorithm.needs.all_counts;
         made.in_order = !algorithm.needs.commutative;
+        made.bracketing = algorithm.bracketing;
         made.network = &network;
         if (algorithm.needs.sites) place(made, ranks + root);
         return made;

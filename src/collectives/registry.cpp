@@ -60,15 +60,18 @@
     X(alltoall_linear_nb)               \
     X(alltoall_pairwise)                \
     X(reduce_binomial)                  \
+    X(reduce_direct)                    \
     X(reduce_linear)                    \
     X(reduce_rabenseifner)              \
     X(allreduce_binomial)               \
+    X(allreduce_direct)                 \
     X(allreduce_linear)                 \
     X(allreduce_multilane)              \
     X(allreduce_rabenseifner)           \
     X(allreduce_recursive_doubling)     \
     X(allreduce_ring)                   \
     X(reduce_scatter_binomial)          \
+    X(reduce_scatter_direct)            \
     X(reduce_scatter_linear)            \
     X(reduce_scatter_recursive_halving) \
     X(reduce_scatter_ring)

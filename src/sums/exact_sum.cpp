@@ -11,8 +11,8 @@
 namespace lanewise::sums {
 namespace {
 
-constexpr int digit_bits = 32;
-constexpr int lowest = -1074;
+constexpr int word_digit_bits = 32;
+constexpr int least_exponent = -1074;
 // Each adds less than 2^32 to a digit.
 constexpr std::int64_t additions_max = std::int64_t{1} << 29;
 constexpr int mantissa_bits = 52;
@@ -55,8 +55,8 @@ void ExactSum::add(double value) {
     if (exponent != 0) mantissa |= std::uint64_t{1} << mantissa_bits;
     if (++additions_ > additions_max) make_room();
     const unsigned shift = exponent == 0 ? 0 : static_cast<unsigned>(exponent - 1);
-    const unsigned offset = shift % digit_bits;
-    std::int64_t *digit = &digits_[shift / digit_bits];
+    const unsigned offset = shift % word_digit_bits;
+    std::int64_t *digit = &digits_[shift / word_digit_bits];
     const std::uint64_t low = mantissa << offset;  // what falls off is in `high`
     const std::uint64_t high = offset == 0 ? 0 : mantissa >> (64 - offset);
     const std::int64_t parts[] = {static_cast<std::int64_t>(low & 0xffffffffU),
@@ -82,14 +82,14 @@ void ExactSum::add(const ExactSum& other) {
 }
 
 void ExactSum::make_room() {
-    carry({digits_, digit_bits, lowest});
+    carry({digits_, word_digit_bits, least_exponent});
     additions_ = 1;
 }
 
 double ExactSum::as_double() const {
     if (specials_.decide()) return specials_.value();
     std::array<std::int64_t, digit_count> digits = digits_;
-    const double sum = nearest_double({digits, digit_bits, lowest});
+    const double sum = nearest_double({digits, word_digit_bits, least_exponent});
     return sum == 0 && std::all_of(digits.begin(), digits.end(), [](auto d) { return d == 0; })
                ? specials_.zero()
                : sum;
@@ -98,7 +98,7 @@ double ExactSum::as_double() const {
 float ExactSum::as_float() const {
     if (specials_.decide()) return static_cast<float>(specials_.value());
     std::array<std::int64_t, digit_count> digits = digits_;
-    const float sum = nearest_float({digits, digit_bits, lowest});
+    const float sum = nearest_float({digits, word_digit_bits, least_exponent});
     return sum == 0 && std::all_of(digits.begin(), digits.end(), [](auto d) { return d == 0; })
                ? static_cast<float>(specials_.zero())
                : sum;
@@ -106,7 +106,7 @@ float ExactSum::as_float() const {
 
 ExactSum::Words ExactSum::words() const {
     std::array<std::int64_t, digit_count> digits = digits_;
-    carry({digits, digit_bits, lowest});
+    carry({digits, word_digit_bits, least_exponent});
     Words made{};
     const auto rest = std::copy(digits.begin(), digits.end(), made.begin());
     const std::int64_t counts[] = {specials_.nans, specials_.plus_infinities,

@@ -62,8 +62,8 @@ SameBits = Annotated[
     str,
     typer.Option(
         "--same-bits",
-        metavar="ranks",
-        help="Add floating-point numbers exactly: results do not depend on the number of ranks.",
+        metavar="order|ranks",
+        help="Reduce in one order for any size and algorithm; with ranks, add exactly as well.",
     ),
 ]
 Strict = Annotated[
@@ -130,8 +130,8 @@ def run_tuned(
     to the MPI.  The exit status is the program's.  With --interleaved 6 the program runs six times
     plain and six times tuned, and the times are compared.  With --profile a table says how long the
     ranks waited in collective calls, for which ranks, and where these were called.  With
-    --same-bits ranks the sums of MPI_Reduce, MPI_Allreduce and MPI_Reduce_scatter are exact and
-    rounded once.
+    --same-bits order the results of reductions depend on the number of ranks only, with --same-bits
+    ranks sums do not even on that.
     """
     words = list(line or [])
     rounds = positive_count("--interleaved", interleaved_rounds) if interleaved_rounds else 0
@@ -143,8 +143,8 @@ def run_tuned(
         {"--interleaved": rounds, "-o": output, "--profile": profile, "--report": report},
         ruled=tuning is not None,
     )
-    if same_bits not in ("", "ranks"):
-        raise RequestError(f"--same-bits {same_bits}: say ranks")
+    if same_bits not in ("", *tuned.SAME_BITS):
+        raise RequestError(f"--same-bits {same_bits}: say {' or '.join(tuned.SAME_BITS)}")
     if tuning is None and profile is None and not same_bits:
         tuning = Path("tuning.json")
     options = tuned.Options(

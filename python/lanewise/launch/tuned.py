@@ -25,6 +25,7 @@ from lanewise.launch.registry import LAUNCHERS
 LIBRARY = "liblanewise_tuned.so"
 MPIS = ("openmpi", "mpich")
 EXECUTABLES = ("mpirun", "mpiexec", "orterun", "prterun")
+SAME_BITS = ("order", "ranks")
 REFUSED = 2
 TIMEOUT_S = 60.0
 

@@ -42,6 +42,7 @@ extern constexpr Algorithm allreduce_linear{
     .cost = "(n-1)(2a+2bM+gM)",
     .needs = {},
     .build = build_linear,
+    .bracketing = Bracketing::from_the_right,
 };
 
 extern constexpr Algorithm allreduce_binomial{

@@ -34,6 +34,7 @@ struct Trial {
     bool all_counts = true;                 /* off the root of scatterv and gatherv */
     bool in_place = false;                  /* where MPI_IN_PLACE is allowed, send is receive */
     bool in_order = true;                   /* the operator does not commute */
+    Bracketing bracketing = Bracketing::unspecified; /* that results must have; needs in_order */
     std::int64_t segment = 0;
     int lanes = 1;
     std::vector<int> hosts = {}; /* of each rank, as in CallShape */

@@ -82,6 +82,9 @@ std::string Simulation::wrong_reduction(int rank, const Run& run) {
     if (!terms_.complete(run.term)) {
         return fmt::format("element {} of the result is not from each rank once", run.index);
     }
+    if (trial_->bracketing == Bracketing::from_the_right && run.term != from_the_right()) {
+        return fmt::format("element {} of the result is not bracketed from the right", run.index);
+    }
     if (trial_->collective != Collective::allreduce) return {};
     if (rank == 0) {
         results_.write({run.index, run.index + (run.end - run.begin), run.term, run.index});
@@ -95,6 +98,12 @@ std::string Simulation::wrong_reduction(int rank, const Run& run) {
                            first.index);
     }
     return {};
+}
+
+Term Simulation::from_the_right() {
+    Term folded = trial_->ranks - 1;
+    for (int rank = trial_->ranks - 2; rank >= 0; --rank) folded = terms_.combine(rank, folded);
+    return folded;
 }
 
 // Between the blocks of the receive buffer nothing may be written, and `send` is as it was.

@@ -51,11 +51,18 @@ struct Tags {
     int next() { return static_cast<int>(used++ & 0x7fffU); }
 };
 
+/* What the bits of reductions shall not depend on. */
+enum class SameBits : std::uint8_t {
+    unasked,
+    order, /* on size, algorithm, MPI and run; for one number of ranks */
+    ranks, /* nor, where they are sums, on the number of ranks */
+};
+
 /* What the preloaded library knows of a communicator once its ranks have compared their rules. */
 struct Interception {
     bool compared = false;
     bool follows_rules = false;
-    bool sums_exactly = false; /* sums of floating-point numbers, whatever the rules say */
+    SameBits same_bits = SameBits::unasked;
     bool has_devices = false; /* on some rank, so buffers may be device memory anywhere */
     std::array<bool, operation_count> concerns{}; /* operations that cannot simply be forwarded */
     std::array<std::atomic<std::uint32_t>, operation_count> ruled_calls{};

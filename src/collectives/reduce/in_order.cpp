@@ -158,6 +158,7 @@ extern constexpr Algorithm reduce_linear{
     .cost = "(n-1)(a+bM+gM)",
     .needs = {},
     .build = build_linear,
+    .bracketing = Bracketing::from_the_right,
 };
 
 extern constexpr Algorithm reduce_binomial{

@@ -47,6 +47,7 @@ extern constexpr Algorithm reduce_scatter_linear{
     .cost = "(n-1)(2a + (n+1)bM + ngM)",
     .needs = {},
     .build = build_linear,
+    .bracketing = Bracketing::from_the_right,
 };
 
 extern constexpr Algorithm reduce_scatter_binomial{

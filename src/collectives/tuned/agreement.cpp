@@ -116,10 +116,11 @@ bool have_same_rules(const std::vector<RankReport>& all) {
         all, [&](const RankReport& one) { return one.fingerprint == all.front().fingerprint; });
 }
 
-bool want_same_bits(const std::vector<RankReport>& all) {
-    const auto ranks = static_cast<std::uint64_t>(SameBits::ranks);
-    return std::ranges::all_of(all,
-                               [&](const RankReport& one) { return one.same_bits == ranks; });
+SameBits wanted_by_all(const std::vector<RankReport>& all) {
+    const auto wanted = all.front().same_bits;
+    const bool agreed = std::ranges::all_of(
+        all, [&](const RankReport& one) { return one.same_bits == wanted; });
+    return agreed ? static_cast<SameBits>(wanted) : SameBits::unasked;
 }
 
 /* Collective over `comm`. Whether the rules apply to it, with the same answer on all its ranks. */
@@ -133,7 +134,7 @@ bool agree(CommunicatorState& state, MPI_Comm comm) {
     if (code != MPI_SUCCESS) return false;
     state.interception.has_devices =
         std::ranges::any_of(all, [](const RankReport& one) { return one.devices != 0; });
-    state.interception.sums_exactly = want_same_bits(all);
+    state.interception.same_bits = wanted_by_all(all);
     const bool agreed = have_same_rules(all);
     if (!agreed) {
         say_once(state,
@@ -175,7 +176,9 @@ void compare_rules(CommunicatorState& state, MPI_Comm comm) {
     if (between_groups != 0) return;
     begin_once(state);
     // What a NaN and a zero become must be the same on one rank.
-    if (state.ranks < 2) found.sums_exactly = environment().same_bits == SameBits::ranks;
+    if (state.ranks < 2 && environment().same_bits == SameBits::ranks) {
+        found.same_bits = SameBits::ranks;
+    }
     // Others would take part neither in this nor in anything that follows from it.
     if (state.ranks > 1) {
         found.follows_rules = is_everybody_here() && started_together(comm) && agree(state, comm);
@@ -183,11 +186,12 @@ void compare_rules(CommunicatorState& state, MPI_Comm comm) {
     for (std::size_t o = 0; o < found.concerns.size(); ++o) {
         const bool ruled = found.follows_rules && !rules().tuning.rules[o].empty();
         const auto collective = static_cast<Collective>(o % collective_count);
-        const bool summed = found.sums_exactly && is_reduction(collective);
-        found.concerns[o] = ruled || summed || (reports() && state.ranks > 1);
+        const bool ordered = found.same_bits != SameBits::unasked && is_reduction(collective);
+        found.concerns[o] = ruled || ordered || (reports() && state.ranks > 1);
     }
     // A nonblocking call could not do it without waiting for the other ranks.
-    if (found.follows_rules && has_nonblocking_rules()) prepare_to_execute(state, comm);
+    const bool requested = found.follows_rules && has_nonblocking_rules();
+    if (requested || found.same_bits != SameBits::unasked) prepare_to_execute(state, comm);
 }
 
 bool world_agrees() {

@@ -33,9 +33,10 @@ Environment read_environment() {
     const auto strict = variable("LANEWISE_STRICT");
     read.strict = !strict.empty() && strict != "0";
     const auto same_bits = variable("LANEWISE_SAME_BITS");
+    if (same_bits == "order") read.same_bits = SameBits::order;
     if (same_bits == "ranks") read.same_bits = SameBits::ranks;
     if (!same_bits.empty() && read.same_bits == SameBits::unasked) {
-        read.fault = "LANEWISE_SAME_BITS=" + same_bits + ": say ranks";
+        read.fault = "LANEWISE_SAME_BITS=" + same_bits + ": say order or ranks";
     }
     const auto limit = variable("LANEWISE_SCRATCH_LIMIT");
     if (limit.empty()) return read;

@@ -9,7 +9,8 @@
 //   LANEWISE_PROFILE_CALLS=N     calls that a rank has room for, before it keeps one in two of them
 //   LANEWISE_ROLL_CALL=...       where lanewise run listens (tuned/roll_call)
 //   LANEWISE_EVERY_RANK=1        all ranks have this library, so nobody needs to ask
-//   LANEWISE_SAME_BITS=ranks     sums of floating-point numbers are exact (tuned/same_bits)
+//   LANEWISE_SAME_BITS=order     reductions in one order, whatever the size (tuned/same_bits)
+//   LANEWISE_SAME_BITS=ranks     and exact sums of floating-point numbers
 //   LANEWISE_STRICT=1            end the program if the tuning file cannot be used
 //   LANEWISE_SCRATCH_LIMIT=SIZE  memory that one call may use on a rank, such as "256M"
 
@@ -20,15 +21,12 @@
 #include <string>
 
 #include "collectives/choose.hpp"
+#include "collectives/execute/communicator_state.hpp"
 #include "model/simulation/network.hpp"
 
 namespace lanewise::tuned {
 
-/* What the results of reductions shall not depend on. */
-enum class SameBits : std::uint8_t {
-    unasked,
-    ranks, /* neither on the algorithm, nor on how many ranks there are */
-};
+using collectives::SameBits;
 
 struct Environment {
     std::string tuning_path;

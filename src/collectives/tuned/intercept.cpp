@@ -89,6 +89,12 @@ Bytes reduce_scatter_bytes(const Call& call, const CommunicatorState& state) {
     return bytes_of(call.counts[0], call.receive_type);
 }
 
+/* Whether this is a reduce_scatter of blocks, of one size or of several. */
+bool has_blocks(const Call& call, const CommunicatorState& state) {
+    return call.collective == Collective::reduce_scatter && call.op != MPI_OP_NULL &&
+           call.receive_type != MPI_DATATYPE_NULL && valid_counts(call, state);
+}
+
 /* Says once, by one rank, that a rule needs sites which are not known here. */
 void say_no_sites(const Call& call) {
     static std::once_flag once;
@@ -164,6 +170,9 @@ bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
     }
     if (served || code != MPI_SUCCESS) return true;
     if (decided.choice.algorithm->needs.sites) say_no_sites(call);
+    if (decided.state->interception.same_bits != SameBits::unasked) {
+        say_what_may_differ(decided.operation, call);
+    }
     // The same call would be refused again, unless its operator is freed and the handle reused.
     if (is_predefined_op(call.op)) {
         decided.choice = {};
@@ -196,27 +205,29 @@ int raise_error(MPI_Comm comm, int code) {
 
 CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
     auto *state = compared_state(operation, call.comm);
-    if (!state) return decided;
+    if (!state) {
+        if (environment().same_bits != SameBits::unasked) say_what_may_differ(operation, call);
+        return decided;
+    }
     if (!state->interception.concerns[operation.index()]) {
         if (auto *all = cached_operation(operation, call.comm)) all->forwards = true;
         return decided;
     }
     decisions.fetch_add(1, std::memory_order_relaxed);
+    const auto same_bits = state->interception.same_bits;
     const auto bytes = message_bytes(call, *state);
-    if (!bytes) return decided;
+    const bool uneven = !bytes && same_bits != SameBits::unasked && has_blocks(call, *state);
+    if (!bytes && !uneven) return decided;
     decided.operation = operation;
     decided.state = state;
     decided.valid = true;
-    decided.message_bytes = *bytes;
-    if (state->interception.follows_rules) decided.rule = find(rules().tuning, operation, *bytes);
+    decided.message_bytes = bytes.value_or(0);
+    if (bytes && state->interception.follows_rules) decided.rule = find(rules().tuning, operation, *bytes);
     if (const auto *rule = decided.rule) {
         decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};
     }
-    if (state->interception.sums_exactly) {
-        decided.sums_exactly = is_exact_sum(operation, call);
-        if (!decided.sums_exactly) say_what_differs(operation, call, *state);
-    }
-    decided.forwards = !decided.rule && !decided.sums_exactly && !reports();
+    if (same_bits != SameBits::unasked) keep_bits(decided, call, same_bits);
+    decided.forwards = !decided.choice.algorithm && !decided.sums_exactly && !reports();
     // Where buffers may be device memory, each call has to be looked at.
     if (!decided.forwards && state->interception.has_devices) return decided;
     return keep(call, decided);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/launcher.hpp"
 #include "collectives/execute/execute.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "sums/mpi/exact_reduction.hpp"
@@ -47,11 +48,32 @@ bool depends_on_order(const Call& call) {
     return sums::numbers_of(call.receive_type).has_value();
 }
 
-}  // namespace
+void say_once(const std::string& sentence) {
+    static std::once_flag once;
+    std::call_once(once, [&] {
+        if (is_first_process()) say(sentence);
+    });
+}
 
 bool is_exact_sum(Operation operation, const Call& call) {
-    return operation.calling == Calling::blocking && is_reduction(call.collective) &&
-           call.op == MPI_SUM && sums::numbers_of(call.receive_type).has_value();
+    return operation.calling == Calling::blocking && call.op == MPI_SUM &&
+           sums::numbers_of(call.receive_type).has_value();
+}
+
+}  // namespace
+
+void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
+    if (!is_reduction(call.collective) || !depends_on_order(call)) return;
+    decided.sums_exactly = wanted == SameBits::ranks && is_exact_sum(decided.operation, call);
+    if (decided.sums_exactly || decided.state->ranks < 2) return;
+    if (wanted == SameBits::ranks) {
+        say_once("calls of " + name_of(decided.operation) +
+                 " keep their bits on one number of ranks only");
+    }
+    const auto *chosen = decided.choice.algorithm;
+    if (chosen && chosen->bracketing == Bracketing::from_the_right) return;
+    decided.rule = nullptr;
+    decided.choice = {find_algorithm(call.collective, "direct")};
 }
 
 int sum_exactly(const Call& call, CommunicatorState& state) {
@@ -63,16 +85,9 @@ int sum_exactly(const Call& call, CommunicatorState& state) {
     }
 }
 
-void say_what_differs(Operation operation, const Call& call, const CommunicatorState& state) {
-    if (!is_reduction(call.collective) || !depends_on_order(call) || state.ranks < 2) return;
-    static std::once_flag once;
-    std::call_once(once, [&] {
-        if (state.rank != 0) return;
-        const bool nonblocking = operation.calling == Calling::nonblocking;
-        say("calls of " + name_of(operation) +
-            (nonblocking ? "" : " by other operators than MPI_SUM") +
-            " are left to the MPI: their bits may depend on the number of ranks");
-    });
+void say_what_may_differ(Operation operation, const Call& call) {
+    if (!is_reduction(call.collective) || !depends_on_order(call)) return;
+    say_once("calls of " + name_of(operation) + " are left to the MPI: their bits may differ");
 }
 
 }  // namespace lanewise::tuned

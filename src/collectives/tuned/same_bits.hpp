@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Same bits: sums that depend neither on the algorithm nor on the number of ranks, under a program
-// as it is. MPI_SUM of floating-point numbers becomes an exact sum that is rounded once (src/sums).
-// Integers, MPI_MAX, MPI_MIN and operators on bits are so already.
+// Same bits: reductions of a program as it is whose results do not depend on how they are made.
+//
+// SameBits::order   contributions are combined from the right, x0 op (x1 op (... op xn)), in every
+//                   element, by algorithms that declare it and for which the checker proves it
+// SameBits::ranks   MPI_SUM of floating-point numbers is an exact sum that is rounded once
+//                   (src/sums); everything else as with SameBits::order
+//
+// Sums of integers, MPI_MAX, MPI_MIN and operators on bits have the same bits anyway.
 
 #pragma once
 
-#include "collectives/execute/call.hpp"
-#include "collectives/execute/communicator_state.hpp"
+#include "collectives/execute/cached_call.hpp"
 
 namespace lanewise::tuned {
 
-/* Whether the call adds floating-point numbers and may wait for the other ranks. */
-bool is_exact_sum(collectives::Operation operation, const collectives::Call& call);
+/* Changes a decision where the bits could differ. */
+void keep_bits(collectives::CachedCall& decided, const collectives::Call& call,
+               collectives::SameBits wanted);
 
-/* Executes such a call; an error code of MPI. */
+/* Executes a call whose decision is to sum exactly; an error code of MPI. */
 int sum_exactly(const collectives::Call& call, collectives::CommunicatorState& state);
 
-/* Says once, on one rank, that the bits of some reductions may still differ. */
-void say_what_differs(collectives::Operation operation, const collectives::Call& call,
-                      const collectives::CommunicatorState& state);
+/* Says once that a reduction was left to the MPI, where its bits may differ. */
+void say_what_may_differ(collectives::Operation operation, const collectives::Call& call);
 
 }  // namespace lanewise::tuned

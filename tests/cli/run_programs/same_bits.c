@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sums of 12 cells whose numbers have wild exponents, by MPI_SUM over any number of ranks that
- * divides 6, or over 12.  The sum of the two cells of a pair is exact, and each rank adds up whole
- * pairs (with more than one pair, through the MPI as well).  Rank 0 prints the bits of all sums.
+ * Sums of 12 cells whose numbers have wild exponents, by MPI_SUM over a number of ranks that divides
+ * 12.  On 6 ranks and on 12 each rank's own number is exact.  Rank 0 prints the bits of all sums:
+ * of whole vectors, and of vectors in pieces; with the argument "nonblocking" of requests as well.
  */
 #include <mpi.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 enum { CELLS = 12, COUNT = 2000 };
 
@@ -41,6 +41,19 @@ int main(int argc, char **argv)
     MPI_Allreduce(mine, sums, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) print_bits("allreduce", sums, COUNT);
 
+    for (int i = 0, n = 1; i < COUNT; i += n, n = n * 3 % 101) {
+        if (n > COUNT - i) n = COUNT - i;
+        MPI_Allreduce(mine + i, sums + i, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
+    if (rank == 0) print_bits("pieces", sums, COUNT);
+
+    if (argc > 1 && strcmp(argv[1], "nonblocking") == 0) {
+        MPI_Request request;
+        MPI_Iallreduce(mine, sums, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (rank == 0) print_bits("iallreduce", sums, COUNT);
+    }
+
     for (int i = 0; i < COUNT; ++i) part[i] = mine[i];
     if (rank == 0) MPI_Reduce(MPI_IN_PLACE, part, COUNT, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     else MPI_Reduce(part, NULL, COUNT, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -48,7 +61,12 @@ int main(int argc, char **argv)
 
     const int block = COUNT / CELLS;
     MPI_Reduce_scatter_block(mine, part, block, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0) print_bits("reduce_scatter", part, block);
+    if (rank == 0) print_bits("reduce_scatter_block", part, block);
+
+    int counts[CELLS];
+    for (int r = 0; r < ranks; ++r) counts[r] = r == 0 ? 300 : 10 * r;
+    MPI_Reduce_scatter(mine, part, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0) print_bits("reduce_scatter", part, 300);
 
     double alone[] = {-0.0, NAN};
     MPI_Allreduce(MPI_IN_PLACE, alone, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

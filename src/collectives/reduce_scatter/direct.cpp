@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Direct reduce-scatter: each rank gets its block from all others and combines them.
+// Cost, with g the time to combine a byte and M a block: (n - 1)(a + bM + gM).
+
+#include "collectives/algorithm.hpp"
+#include "collectives/reduce/direct.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+model::Schedule build(const CallShape& shape) {
+    model::Builder steps;
+    const Bounds bounds(shape, {.ranks = shape.ranks});
+    const auto reduced = reduce_directly(steps, shape, bounds);
+    steps.copy(reduced.at, {model::Place::receive, 0}, bounds.size(shape.rank), {reduced.ready});
+    return steps.finish();
+}
+
+}  // namespace
+
+extern constexpr Algorithm reduce_scatter_direct{
+    .collective = Collective::reduce_scatter,
+    .name = "direct",
+    .source = "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, pairwise exchange",
+    .cost = "(n-1)(a+bM+gM)",
+    .needs = {},
+    .build = build,
+    .posts_at_once = true,
+    .bracketing = Bracketing::from_the_right,
+};
+
+}  // namespace lanewise::collectives
