@@ -222,7 +222,9 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
     decided.state = state;
     decided.valid = true;
     decided.message_bytes = bytes.value_or(0);
-    if (bytes && state->interception.follows_rules) decided.rule = find(rules().tuning, operation, *bytes);
+    if (bytes && state->interception.follows_rules) {
+        decided.rule = find(rules().tuning, operation, *bytes);
+    }
     if (const auto *rule = decided.rule) {
         decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};
     }

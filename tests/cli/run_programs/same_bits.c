@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sums of 12 cells whose numbers have wild exponents, by MPI_SUM over a number of ranks that divides
- * 12.  On 6 ranks and on 12 each rank's own number is exact.  Rank 0 prints the bits of all sums:
- * of whole vectors, and of vectors in pieces; with the argument "nonblocking" of requests as well.
+ * Sums of 12 cells whose numbers have wild exponents, by MPI_SUM over a number of ranks that
+ * divides 12.  On 6 ranks and on 12 each rank's own number is exact.  Rank 0 prints the bits of all
+ * sums: of whole vectors, and of vectors in pieces; with the argument "nonblocking" of requests as
+ * well.
  */
 #include <mpi.h>
 #include <math.h>
