@@ -144,6 +144,14 @@ void add_model(const Task& task, const char *name, FitModel<Model> fit_model,
     slot = std::move(fitted->model);
 }
 
+/* The median of n uniform numbers has a Beta distribution with both parameters (n + 1) / 2. */
+double drawn_median(const std::vector<double>& sorted_s, std::mt19937_64& random) {
+    std::gamma_distribution<double> gamma((static_cast<double>(sorted_s.size()) + 1.0) / 2.0);
+    const double below = gamma(random);
+    const double above = gamma(random);
+    return quantile(sorted_s, below / (below + above));
+}
+
 // Of the models that were tried on held-out points, the one with the least error; else the first.
 std::string best_of(const Platform& platform) {
     std::string best;
@@ -169,17 +177,25 @@ bool is_held_out(const std::vector<std::int64_t>& sizes, std::int64_t bytes) {
 
 Observations redrawn(const Observations& observations, std::uint64_t seed) {
     std::mt19937_64 random(seed);
+    std::map<std::size_t, std::vector<std::size_t>> picked; /* launches, by how many there are */
     Observations drawn{observations.conditions, {}};
     drawn.all.reserve(observations.all.size());
     for (const auto& seen : observations.all) {
-        // The median of n uniform numbers has a Beta distribution with both parameters (n+1)/2.
-        std::gamma_distribution<double> gamma((static_cast<double>(seen.sorted_s.size()) + 1.0) /
-                                              2.0);
-        const double below = gamma(random);
-        const double above = gamma(random);
         auto copy = seen;
-        copy.time_s = quantile(seen.sorted_s, below / (below + above));
         copy.sorted_s.clear();
+        copy.launches_s.clear();
+        if (seen.launches_s.empty()) {
+            copy.time_s = drawn_median(seen.sorted_s, random);
+        } else {
+            // The same launches for all points: what differs between launches differs in all.
+            auto& picks = picked[seen.launches_s.size()];
+            std::uniform_int_distribution<std::size_t> any(0, seen.launches_s.size() - 1);
+            while (picks.size() < seen.launches_s.size()) picks.push_back(any(random));
+            std::vector<double> medians_s;
+            for (const auto pick : picks)
+                medians_s.push_back(drawn_median(seen.launches_s[pick], random));
+            copy.time_s = centre_of(medians_s);
+        }
         drawn.all.push_back(std::move(copy));
     }
     return drawn;

@@ -141,17 +141,31 @@ std::vector<Observation> merged(std::vector<Observation> all) {
             merged.push_back(std::move(seen));
             continue;
         }
-        auto& samples = merged[place->second].sorted_s;
-        samples.insert(samples.end(), seen.sorted_s.begin(), seen.sorted_s.end());
+        auto& before = merged[place->second];
+        if (before.launches_s.empty()) before.launches_s.push_back(before.sorted_s);
+        before.sorted_s.insert(before.sorted_s.end(), seen.sorted_s.begin(), seen.sorted_s.end());
+        before.launches_s.push_back(std::move(seen.sorted_s));
     }
     for (auto& seen : merged) {
+        if (seen.launches_s.empty()) continue;
         std::sort(seen.sorted_s.begin(), seen.sorted_s.end());
-        seen.time_s = quantile(seen.sorted_s, 0.5);
+        std::vector<double> medians_s;
+        for (const auto& launch_s : seen.launches_s) medians_s.push_back(quantile(launch_s, 0.5));
+        seen.time_s = centre_of(medians_s);
     }
     return merged;
 }
 
 }  // namespace
+
+double centre_of(std::span<const double> medians_s) {
+    const auto count = static_cast<double>(medians_s.size());
+    const bool all_take_time =
+        std::all_of(medians_s.begin(), medians_s.end(), [](double time_s) { return time_s > 0.0; });
+    double sum = 0.0;
+    for (const double time_s : medians_s) sum += all_take_time ? std::log(time_s) : time_s;
+    return all_take_time ? std::exp(sum / count) : sum / count;
+}
 
 bool Observations::has(Experiment experiment) const {
     return std::any_of(all.begin(), all.end(), [experiment](const Observation& seen) {

@@ -33,9 +33,15 @@ struct Observation {
     int second_peer = -1;
     std::int64_t message_bytes = 0;
     std::int64_t reply_bytes = 0;
-    double time_s = 0.0;          /* the median */
+    double time_s = 0.0;          /* the median; of several launches, centre_of their medians */
     std::vector<double> sorted_s; /* all samples, in order of size */
+    std::vector<std::vector<double>> launches_s = {}; /* by launch, where there are several */
 };
+
+/* The geometric mean, as in every table over launches: where the ranks are differently placed from
+   launch to launch, the median of all samples would jump from size to size between the placements.
+   The mean where one takes no time. */
+double centre_of(std::span<const double> medians_s);
 
 /* Where and with what the samples were measured. */
 struct Conditions {

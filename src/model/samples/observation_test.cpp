@@ -135,6 +135,25 @@ TEST(ObservationTest, RefusesFilesOfDifferentPlatformsByWhatDiffers) {
     std::filesystem::remove_all(folder);
 }
 
+TEST(ObservationTest, TakesTheGeometricMeanOfTheLaunchesMedians) {
+    const auto path = std::filesystem::temp_directory_path() / "lanewise-launches.jsonl";
+    std::ofstream(path) << context(2).dump() << '\n'
+                        << point("pairs", {1e-6, 1e-6, 1e-6}).dump() << '\n'
+                        << point("pairs", {4e-6}).dump() << '\n';
+    const auto seen = read_observations(std::vector<std::string>{path.string()});
+    ASSERT_TRUE(seen) << seen.failure().sentence;
+    ASSERT_EQ(seen->all.size(), 1u);
+    EXPECT_DOUBLE_EQ(seen->all[0].time_s, 2e-6) << "a launch of many samples counts no more";
+    EXPECT_EQ(seen->all[0].launches_s.size(), 2u);
+    EXPECT_EQ(seen->all[0].sorted_s.size(), 4u);
+    std::filesystem::remove(path);
+}
+
+TEST(ObservationTest, TakesTheMeanOfLaunchesWhereOneTakesNoTime) {
+    const double medians_s[] = {0.0, 4e-6};
+    EXPECT_DOUBLE_EQ(centre_of(medians_s), 2e-6);
+}
+
 TEST(ObservationTest, ReadsTheLauncherOfEitherVersion) {
     auto older = context(2);
     older.erase("launcher");
