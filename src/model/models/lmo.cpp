@@ -208,7 +208,8 @@ Result<Fitted<Lmo>> fit_lmo(const Observations& observations) {
         return lacking("third rank, which LMO's triplets need,", "triplets", observations);
     if (const auto link = trips.missing(2))
         return lacking(link_name(link->first, link->second), "pairs", observations);
-    const auto ranges = find_size_ranges(observations, measured_train_times(observations));
+    const auto ranges =
+        find_size_ranges(observations, measured_train_times(observations), RangesOf::messages);
     const auto forks = forks_of(observations, trips, ranges);
     Fitted<Lmo> fitted;
     auto& model = fitted.model;

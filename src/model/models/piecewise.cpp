@@ -22,7 +22,7 @@ Result<Fitted<Piecewise>> fit_piecewise(const Observations& observations) {
     if (const auto link = trips.missing(2))
         return lacking(link_name(link->first, link->second), "pairs", observations);
     const auto measured = measured_train_times(observations);
-    const auto ranges = find_size_ranges(observations, measured);
+    const auto ranges = find_size_ranges(observations, measured, RangesOf::messages_and_gaps);
     if (!ranges) return lacking("round trips at two sizes", "pairs", observations);
     Fitted<Piecewise> fitted;
     auto& model = fitted.model;

@@ -54,6 +54,29 @@ TEST(SegmentsTest, MeetWhereTheirLinesCross) {
     EXPECT_NEAR(switches[1], 50000.0, 1.0);
 }
 
+TEST(SegmentsTest, BeginWhereOnlyTheOtherCurveJumps) {
+    std::vector<Mark> marks;
+    std::vector<Mark> beside;
+    for (double x = 16; x <= 1 << 16; x *= 2) {
+        const double y = 1e-6 + 1e-9 * x;
+        const double other = x < 500 ? 2e-7 + 1e-10 * x : 6e-7 + 1e-10 * x;
+        marks.push_back({x, y, y});
+        beside.push_back({x, other, other});
+    }
+    const auto segments = find_segments(marks, beside);
+    ASSERT_EQ(segments.size(), 2u);
+    EXPECT_DOUBLE_EQ(segments[1].from, 512.0);
+}
+
+TEST(SizeRangesTest, DoNotExtendALineThroughTheBeginningOfARange) {
+    const SizeRanges ranges{{0, 512}, {}, {{1e-6, 1e-9}, {2e-6, 1e-9}}};
+    const auto steep = ranges.line_of({{0, 1e-7}, {1, 2e-7}}, 0, 1.0);
+    EXPECT_LT(steep.time_s(500), 3e-7);
+    const auto whole = ranges.line_of({{0, 1e-7}, {256, 2e-7}}, 0, 1.0);
+    EXPECT_NEAR(whole.time_s(128), 1.5e-7, 1e-12);
+    EXPECT_NEAR(ranges.line_of({{1024, 1e-6}, {2048, 2e-6}}, 1, 1.0).time_s(4096), 4e-6, 1e-12);
+}
+
 /* Eager messages below 4096 bytes, which follow each other late; larger ones wait for their
    receive. */
 Piecewise two_protocols(int ranks) {

@@ -20,9 +20,21 @@ double misses(std::span<const Mark> marks, const Line& line) {
     return sum;
 }
 
+// Those in the range of the marks begin ... end - 1, which goes on to where the next one begins.
+std::span<const Mark> in_range(std::span<const Mark> beside, std::span<const Mark> marks,
+                               std::size_t begin, std::size_t end) {
+    const auto place = [&](std::size_t mark) {
+        if (mark == 0) return beside.begin();
+        if (mark == marks.size()) return beside.end();
+        return std::lower_bound(beside.begin(), beside.end(), marks[mark].x,
+                                [](const Mark& one, double x) { return one.x < x; });
+    };
+    return {place(begin), place(end)};
+}
+
 // Two lines meet where they cross. Where they do not cross between the marks of both, the curve
 // jumps, and the jump is taken to be where the second was seen first: limits of protocols are
-// powers of two, less a header.
+// powers of two, less a header. So is a jump that only the curve beside them has.
 double switch_between(const Segment& before, const Segment& after, std::span<const Mark> marks) {
     const double last = marks[before.end - 1].x;
     const double first = marks[after.begin].x;
@@ -34,7 +46,7 @@ double switch_between(const Segment& before, const Segment& after, std::span<con
 
 }  // namespace
 
-std::vector<Segment> find_segments(std::span<const Mark> marks) {
+std::vector<Segment> find_segments(std::span<const Mark> marks, std::span<const Mark> beside) {
     constexpr double never = std::numeric_limits<double>::infinity();
     const std::size_t count = marks.size();
     struct Best {
@@ -46,7 +58,9 @@ std::vector<Segment> find_segments(std::span<const Mark> marks) {
     for (std::size_t end = 2; end <= count; ++end) {
         for (std::size_t begin = 0; begin + 2 <= end; ++begin) {
             const auto part = marks.subspan(begin, end - begin);
-            const double cost = best[begin].cost + misses(part, fit_line(part)) + price;
+            const auto other = in_range(beside, marks, begin, end);
+            const double cost = best[begin].cost + misses(part, fit_line(part)) +
+                                misses(other, fit_line(other)) + price;
             if (cost < best[end].cost) best[end] = {cost, begin};
         }
     }

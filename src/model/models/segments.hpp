@@ -24,7 +24,10 @@ struct Segment {
     Line line;
 };
 
-/* `marks` in rising order of x, at least two; a segment has at least two of them. */
-std::vector<Segment> find_segments(std::span<const Mark> marks);
+/* `marks` in rising order of x, at least two; a segment has at least two of them. `beside` are
+   those of another curve, in rising order of x as well, which has lines of its own over the same
+   ranges: its errors count as much, so that a range may also begin where only this curve bends. */
+std::vector<Segment> find_segments(std::span<const Mark> marks,
+                                   std::span<const Mark> beside = {});
 
 }  // namespace lanewise::model

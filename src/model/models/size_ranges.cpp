@@ -56,17 +56,18 @@ BySize SizeRanges::part_of(const BySize& times, std::size_t which) const {
 
 PiecewiseTime SizeRanges::line_of(const BySize& times, std::size_t which, double otherwise) const {
     const auto part = part_of(times, which);
-    if (part.size() >= 2) {
+    const bool last = which + 1 == count();
+    if (part.size() >= 2 && (last || 4 * part.rbegin()->first >= from_bytes[which + 1])) {
         const auto line = fit_line(marks_of(part));
         return {Parameter(line.intercept), Parameter(line.slope)};
     }
     const auto& like = lines[which];
-    double height = otherwise;
-    if (!part.empty()) {
-        const auto& [bytes, time_s] = *part.begin();
+    double height = 0.0;
+    for (const auto& [bytes, time_s] : part) {
         const double usual_s = like.at(static_cast<double>(bytes));
-        height = usual_s > 0.0 ? time_s / usual_s : otherwise;
+        height += (usual_s > 0.0 ? time_s / usual_s : otherwise) / static_cast<double>(part.size());
     }
+    if (part.empty()) height = otherwise;
     return {Parameter(like.intercept * height), Parameter(like.slope * height)};
 }
 
@@ -77,11 +78,13 @@ std::size_t range_of(const std::vector<std::int64_t>& from_bytes, std::int64_t b
 }
 
 std::optional<SizeRanges> find_size_ranges(const Observations& observations,
-                                           const TrainTimes& trains) {
+                                           const TrainTimes& trains, RangesOf what) {
     const auto usual = one_way(observations, {});
     if (usual.size() < 2) return std::nullopt;
     SizeRanges ranges;
-    for (const auto& segment : find_segments(marks_of(usual))) {
+    const auto gaps =
+        what == RangesOf::messages ? std::vector<Mark>{} : marks_of(trains.interval_s);
+    for (const auto& segment : find_segments(marks_of(usual), gaps)) {
         ranges.from_bytes.push_back(static_cast<std::int64_t>(std::ceil(segment.from)));
         ranges.lines.push_back(segment.line);
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Size ranges: where an MPI changes how it sends a message (inline, eager, rendezvous), or memory
-// its speed. Within a range a message takes a + bM. The ranges are found in the round trips
-// (segments.hpp). From some size on, a message does not begin before its receive is posted. This
-// shows in trains: the next message follows only when the one before has arrived.
+// its speed. Within a range a message takes a + bM. The ranges are found in the round trips, for
+// piecewise together with the intervals of trains (segments.hpp). From some size on, a message does
+// not begin before its receive is posted. This shows in trains: the next message follows only when
+// the one before has arrived.
 
 #pragma once
 
@@ -38,17 +39,21 @@ struct SizeRanges {
     std::size_t count() const { return from_bytes.size(); }
     /* What `times` has in the range `which`. */
     BySize part_of(const BySize& times, std::size_t which) const;
-    /* The line through that part. From one time alone, or none, the median link's with as many
-       times its height. */
+    /* The line through that part. From less than two times, or where they end below a quarter of
+       the range, so that a line through them would say little of the rest, the median link's line
+       with as many times its height. */
     PiecewiseTime line_of(const BySize& times, std::size_t which, double otherwise) const;
 };
 
 /* The range that `bytes` falls into. */
 std::size_t range_of(const std::vector<std::int64_t>& from_bytes, std::int64_t bytes);
 
+/* What has lines of its own in each range: LMO has no parameter for a gap. */
+enum class RangesOf : std::uint8_t { messages, messages_and_gaps };
+
 /* None where round trips were made at fewer than two sizes. */
 std::optional<SizeRanges> find_size_ranges(const Observations& observations,
-                                           const TrainTimes& trains);
+                                           const TrainTimes& trains, RangesOf what);
 
 MessageLinks message_links(const SizeRanges& ranges, const Observations& observations);
 
