@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Same bits: reductions under `lanewise run --same-bits`, and what they cost.
+
+One program adds numbers of wild exponents by MPI_SUM: at once, in parts, at several sizes, by
+several collectives, on two numbers of ranks, with two MPIs.  What should be equal is compared bit
+by bit, and the exact sums with sums of fractions.  Then the program's own MPI_Allreduce is timed in
+turns with that of the MPI, which lies below the preloaded library.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
+from experiments.workspace import LOCAL, Workspace, failing_as_run, rank_count
+from lanewise.errors import RunError
+from lanewise.launch.choose import choose, require_launcher
+from lanewise.launch.job import Job
+from lanewise.plots import Bar, draw_bars
+from lanewise.results.intervals import launch_interval
+from lanewise.results.quantity import three_digits
+
+HERE = Path(__file__).parent
+MPIS = (LOCAL, "mpich")
+CELLS = 12
+RANKS = (6, 12)
+LAUNCHES = 5
+ROUNDS = 60
+SIZES = {"64KiB": 1 << 16, "4MiB": 1 << 22}
+TIMEOUT_S = 300.0
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Compare the bits of all ways to add, and time them."""
+    programs = {mpi: compiled(mpi, workspace.folder.resolve()) for mpi in MPIS}
+    found = {}
+    for level in ("order", "ranks"):
+        for mpi in MPIS:
+            for ranks in RANKS:
+                workspace.say(f"{level}, {mpi}, {ranks} ranks")
+                found[level, mpi, ranks] = added(programs[mpi], mpi, ranks, level, rounds=0)
+    ratios = {level: timed(workspace, programs[LOCAL], level) for level in ("order", "ranks")}
+    ratio = {
+        "order_cost_64KiB": [one["64KiB"] for one in ratios["order"]],
+        "order_cost_4MiB": [one["4MiB"] for one in ratios["order"]],
+        "ranks_cost_64KiB": [one["64KiB"] for one in ratios["ranks"]],
+        "ranks_cost_4MiB": [one["4MiB"] for one in ratios["ranks"]],
+    }
+    figures = equalities(found)
+    for key, values in ratio.items():
+        figures[key], figures[f"{key}_low"], figures[f"{key}_high"] = launch_interval(values)
+    return Outcome(
+        figures=figures,
+        rows=[Row(key, "", three_digits(value)) for key, value in figures.items()],
+        conditions={"ranks": RANKS, "timed_ranks": rank_count(4), "mpis": MPIS},
+        files=_draw(workspace, figures),
+        launches=ratio,
+    )
+
+
+def compiled(mpi: str, folder: Path) -> Path:
+    """Compile the program for an MPI; RunError where that fails."""
+    compiler = shutil.which(f"mpicc.{mpi}")
+    if compiler is None:
+        raise RunError(f"mpicc.{mpi} is missing; install lib{mpi}-dev")
+    program = folder / f"sums-{mpi}"
+    line = [compiler, "-O2", str(HERE / "sums.c"), "-lm", "-o", str(program)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunError("sums.c could not be compiled", done.stderr.splitlines()[-5:])
+    return program
+
+
+def added(program: Path, mpi: str, ranks: int, level: str, rounds: int) -> dict[str, Any]:
+    """Run the program under a level and return what it printed."""
+    with failing_as_run():
+        choice = choose(mpi, os.environ)
+        require_launcher(choice)
+    words = [str(program), str(CELLS), str(rounds), *(map(str, SIZES.values()) if rounds else ())]
+    job = Job(
+        program=tuple(words), ranks=ranks, executable=choice.executable, mpi=mpi, slots=1, cores=1,
+        user_id=os.getuid(),
+    )  # fmt: skip
+    line = [sys.executable, "-m", "lanewise", "run", "--same-bits", level, "--"]
+    done = subprocess.run(
+        [*line, *choice.launcher.command(job)], capture_output=True, text=True, check=False,
+        timeout=TIMEOUT_S, env={**os.environ, **choice.launcher.environment(job)},
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise RunError(f"sums on {ranks} ranks failed", done.stderr.splitlines()[-5:])
+    printed: dict[str, Any] = json.loads(done.stdout)
+    return printed
+
+
+def timed(workspace: Workspace, program: Path, level: str) -> list[dict[str, float]]:
+    """Return, for each launch, the ratio of the median times by size."""
+    ratios = []
+    for launch in range(1, LAUNCHES + 1):
+        workspace.say(f"{level}, launch {launch} of {LAUNCHES}")
+        # The program deals its cells among ranks that divide their number.
+        printed = added(program, LOCAL, rank_count(4), level, ROUNDS)
+        medians = {}
+        for size_bytes, rows in printed["times"][1:]:
+            through_s, past_s = (statistics.median(column) for column in zip(*rows, strict=True))
+            medians[size_bytes] = through_s / past_s
+        ratios.append({name: medians[size_bytes] for name, size_bytes in SIZES.items()})
+    return ratios
+
+
+def equalities(found: dict[tuple[str, str, int], dict[str, Any]]) -> dict[str, float]:
+    """Return 1 for what was the same in all runs, and the largest error of the exact sums."""
+    runs = found.values()
+    parts = [(one["whole"], one["reduce"], one["reduce_scatter"]) for one in runs]
+    exact = [float.fromhex(text) for text in found["ranks", LOCAL, RANKS[0]]["whole"]]
+    return {
+        "sizes_equal": float(all(one["sizes"] == one["whole"] for one in runs)),
+        "splits_equal": float(all(one["splits"] == one["whole"] for one in runs)),
+        "algorithms_equal": float(
+            all(
+                whole == reduced and whole[: len(scattered)] == scattered
+                for whole, reduced, scattered in parts
+            )
+        ),
+        "mpis_equal": float(
+            all(
+                found[level, MPIS[0], ranks] == found[level, MPIS[1], ranks]
+                for level in ("order", "ranks")
+                for ranks in RANKS
+            )
+        ),
+        "ranks_equal": float(
+            len({tuple(found["ranks", mpi, ranks]["whole"]) for mpi in MPIS for ranks in RANKS})
+            == 1
+        ),
+        "exact_error_ulp_max": max(error_ulp(value, at) for at, value in enumerate(exact)),
+    }
+
+
+def number(cell: int, element: int) -> Fraction:
+    """Return what sums.c gives as the number of a cell."""
+    bits = cell * 2654435761 + element * 40503 + 12345
+    bits = ((bits * 6364136223846793005 + 1442695040888963407) % 2**64) >> 20
+    exponent = (cell // 2 * 37 + element) % 90 - 45
+    return (bits % 33554432 - 16777216) * Fraction(2) ** exponent
+
+
+def error_ulp(value: float, element: int) -> float:
+    """Return how far a sum is from the exact one, in units of its last place."""
+    exact = sum((number(cell, element) for cell in range(CELLS)), Fraction(0))
+    return float(abs(Fraction(value) - exact) / Fraction(math.ulp(value)))
+
+
+def _draw(workspace: Workspace, figures: dict[str, float]) -> list[Path]:
+    panels = [
+        (
+            f"Allreduce of {size}, {rank_count(4)} ranks",
+            [
+                Bar("the MPI's own", 1.0, "past"),
+                Bar("in one order", figures[f"order_cost_{size}"], "through"),
+                Bar("exact", figures[f"ranks_cost_{size}"], "through"),
+            ],
+        )
+        for size in SIZES
+    ]
+    return workspace.save(draw_bars(panels, three_digits), "same-bits")
+
+
+_EQUAL = Estimator("1 where all bits are equal", 1, len(MPIS) * len(RANKS) * 2, "runs")
+_COST = Estimator(
+    "geometric mean over launches of the median time through the library over that past it",
+    LAUNCHES, ROUNDS, "rounds",
+)  # fmt: skip
+
+EXPERIMENT = Experiment(
+    name="same-bits",
+    paper="000 §4, beyond",
+    summary="bits of sums over sizes, splits, algorithms, MPIs and ranks, and what they cost",
+    run=run,
+    figures=(
+        *(
+            Figure(f"{what}_equal", "0 or 1", _EQUAL, Target(">=", 1.0))
+            for what in ("sizes", "splits", "algorithms", "mpis", "ranks")
+        ),
+        Figure(
+            "exact_error_ulp_max", "ulp",
+            Estimator("largest distance from the sum of fractions", 1, 960, "sums"),
+            Target("<=", 0.5),
+        ),
+        Figure("order_cost_64KiB", "ratio", _COST, Target("<=", 1.1)),
+        Figure("order_cost_4MiB", "ratio", _COST, Target("<=", 1.1)),
+        Figure("ranks_cost_4MiB", "ratio", _COST, Target("<=", 2.5)),
+        Figure(
+            "ranks_cost_64KiB", "ratio", _COST,
+            "the target is for messages whose time is that of their bytes",
+        ),
+    ),
+)  # fmt: skip
