@@ -26,7 +26,7 @@ constexpr std::uint8_t came_over_ipv4 = 8 | 2;
 
 // Half of what a peer like this one can take in before it reads.
 std::uint32_t window_bytes(const port::Wire& wire) {
-    return std::clamp(wire.receive_buffer_bytes() / 2, 128U << 10, 512U << 10);
+    return std::clamp(wire.receive_buffer_bytes() / 2, 128U << 10, window_bytes_max);
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ Json counters_of(const QueuePairCounters& from) {
             {"duplicates", from.duplicates},
             {"migrations", from.migrations},
             {"foreign_packets", from.foreign_packets},
+            {"outside_window", from.outside_window},
             {"dropped", from.dropped}};
 }
 

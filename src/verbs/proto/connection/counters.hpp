@@ -26,6 +26,7 @@ struct QueuePairCounters {
     std::uint64_t duplicates = 0;
     std::uint64_t migrations = 0;
     std::uint64_t foreign_packets = 0;  // from an address that is not on a path of the queue pair
+    std::uint64_t outside_window = 0;   // with a sequence number that the peer cannot have reached
     std::uint64_t dropped = 0;          // for any other reason
 };
 

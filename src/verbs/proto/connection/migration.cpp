@@ -27,6 +27,15 @@ void report_error_once(Connection& connection) {
 
 }  // namespace
 
+bool is_from_peer(const Connection& connection, const Arrival& from) {
+    const Attributes& attributes = connection.attributes;
+    const std::optional<Path>& previous = connection.previous_path;
+    return from.source == attributes.primary.address.destination ||
+           (connection.alternate_loaded &&
+            from.source == attributes.alternate.address.destination) ||
+           (previous && from.source == previous->address.destination);
+}
+
 Admission admit(Connection& connection, const Packet& packet, const Arrival& from) {
     Attributes& attributes = connection.attributes;
     if (!connection.connected()) {

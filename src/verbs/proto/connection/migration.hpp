@@ -13,6 +13,9 @@
 
 namespace lanewise::verbs {
 
+// Whether a packet comes from an address that the peer is known to have.
+bool is_from_peer(const Connection& connection, const Arrival& from);
+
 enum class Admission : std::uint8_t {
     on_path,   // on a path of the queue pair
     followed,  // the peer had migrated, and so has the queue pair, just now

@@ -176,6 +176,22 @@ Attributes QueuePair::query() const {
     return attributes;
 }
 
+// Whether the peer can have sent this sequence number now. A request far behind may be a repeated
+// one of a peer that keeps more in flight than this device does; but it moves no path.
+bool QueuePair::is_plausible(const Packet& packet) {
+    const Psn psn = packet.base.psn;
+    if (packet.row.is_response()) {
+        return connection_.sends() && requester_.is_plausible(packet);
+    }
+    if (!connection_.reliable()) {
+        return responder_.finds_near(psn);
+    }
+    const std::int32_t ahead = distance(responder_.expected(), psn);
+    const bool may_move_path = packet.base.migration_request &&
+                               connection_.attributes.migration != Migration::migrated;
+    return ahead < window_packets_max && (ahead > -window_packets_max || !may_move_path);
+}
+
 void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds now) {
     if (!connection_.receives() || packet.transport != connection_.init.transport) {
         ++connection_.counters.dropped;
@@ -184,6 +200,14 @@ void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds
     if (!same_partition(packet.base.pkey, connection_.device.config.pkey)) {
         ++connection_.device.port(from.port).counters.pkey_violations;
         ++connection_.counters.dropped;
+        return;
+    }
+    if (connection_.connected() && !is_from_peer(connection_, from)) {
+        ++connection_.counters.foreign_packets;
+        return;
+    }
+    if (connection_.connected() && !is_plausible(packet)) {
+        ++connection_.counters.outside_window;
         return;
     }
     const Admission admission = admit(connection_, packet, from);

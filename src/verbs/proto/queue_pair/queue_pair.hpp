@@ -61,6 +61,7 @@ class QueuePair {
     void change_migration_state(Migration wanted);
     void enter(State from, State to);
     // Leaves the primary path at once; unacknowledged packets are sent again on the other one.
+    bool is_plausible(const Packet& packet);
     void leave_path();
     void schedule_announcement(Nanoseconds now);
     // Does what follows from the state that the last call left: flushes queues, reports events,

@@ -519,9 +519,16 @@ void Requester::take_credits(const AckHeader& ack) {
     }
 }
 
+// A NAK may be for the packet that comes next: then it only acknowledges those before it.
+bool Requester::is_plausible(const Packet& response) const {
+    const Psn psn = response.base.psn;
+    return distance(unacked_, psn) >= -window_packets_max &&
+           before(psn, highest_ + (is_gap(response) ? 1 : 0));
+}
+
 void Requester::on_response(const Packet& packet, Nanoseconds now) {
     const Psn psn = packet.base.psn;
-    if (before(psn, unacked_ - 1) || !before(psn, highest_)) {
+    if (before(psn, unacked_ - 1)) {
         ++connection_.counters.duplicates;
         return;
     }
@@ -567,7 +574,9 @@ void Requester::on_acknowledge(const Packet& packet, Nanoseconds now) {
 void Requester::on_nak(NakCode code) {
     if (code == NakCode::psn_sequence) {
         ++connection_.counters.sequence_naks_received;
-        retransmit_oldest();
+        if (!idle()) {
+            retransmit_oldest();
+        }
         return;
     }
     ++connection_.counters.error_naks_received;

@@ -72,6 +72,8 @@ class Requester {
     std::optional<NextPacket> peek();
     bool write_next(Batch& batch, Nanoseconds now);
 
+    // Whether the peer can have sent this response now, or not long ago.
+    bool is_plausible(const Packet& response) const;
     void on_response(const Packet& packet, Nanoseconds now);
 
     Nanoseconds deadline() const;

@@ -68,6 +68,7 @@ int Responder::post(const ReceiveRequest& request) {
 void Responder::start(Psn expected) {
     expected_ = expected;
     msn_ = 0;
+    seen_far_away_.reset();
     reset_reassembly();
 }
 
@@ -220,6 +221,21 @@ Responder::Verdict Responder::take_write(const Packet& packet) {
     return Verdict::done;
 }
 
+bool Responder::finds_near(Psn psn) {
+    const std::int32_t ahead = distance(expected_, psn);
+    if (ahead > -window_packets_max && ahead < window_packets_max) {
+        return true;
+    }
+    if (seen_far_away_ != psn - 1) {
+        seen_far_away_ = psn;
+        return false;
+    }
+    seen_far_away_.reset();
+    expected_ = psn;
+    assembly_ = {};
+    return true;
+}
+
 // A number ahead of the expected one means that packets were lost, and with them their message.
 void Responder::on_unreliable(const Packet& packet) {
     const std::int32_t ahead = distance(expected_, packet.base.psn);
@@ -330,15 +346,24 @@ bool Responder::accept(const Packet& packet, Nanoseconds now) {
 }
 
 // Executes the buffered packets that follow the one that has just come, and acknowledges them. If
-// more lie behind another gap, that gap has been open for as long as the first.
+// more lie behind another gap, that gap has been open for as long as the first. If none follows one
+// packet after the other, more of them than are ever lost in a row, what is buffered was not sent by
+// the peer.
 void Responder::accept_buffered(Nanoseconds now) {
+    constexpr unsigned unfilled_max = 64;
     if (reassembly_.empty()) {
         return;
     }
+    ++unfilled_in_a_row_;
     while (const auto next = reassembly_.take(expected_)) {
+        unfilled_in_a_row_ = 0;
         if (!accept(next->packet, now)) {
             return;
         }
+    }
+    if (unfilled_in_a_row_ == unfilled_max) {
+        connection_.counters.outside_window += reassembly_.size();
+        reset_reassembly();
     }
     cancel_ack_delay();
     if (!reassembly_.empty()) {
@@ -377,6 +402,7 @@ void Responder::send_sequence_nak() {
 void Responder::reset_reassembly() {
     sequence_nak_sent_ = false;
     nak_due_at_ = never;
+    unfilled_in_a_row_ = 0;
     reassembly_.clear();
 }
 

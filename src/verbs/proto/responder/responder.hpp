@@ -37,6 +37,9 @@ class Responder {
     // False if the memory has been deregistered since.
     bool write_next(Batch& batch);
 
+    // Whether the peer of an unreliable connection can be at this number. Where two numbers follow
+    // each other far away, it is there now (as in RTP, RFC 3550 A.1).
+    bool finds_near(Psn psn);
     void on_request(const Packet& packet, Nanoseconds now);
     void on_unreliable(const Packet& packet);
     void on_datagram(const Packet& packet, const Arrival& from);
@@ -135,6 +138,8 @@ class Responder {
     bool sequence_nak_sent_ = false;
     Nanoseconds nak_due_at_ = never;  // when a NAK reports a packet that is still missing
     ReassemblyBuffer reassembly_;
+    unsigned unfilled_in_a_row_ = 0;  // packets accepted that no buffered one followed
+    std::optional<Psn> seen_far_away_;  // of an unreliable connection
     Assembly assembly_;
     Ring<RecentRequest> recent_;
     std::vector<Response> responses_;
