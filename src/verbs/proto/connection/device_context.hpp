@@ -21,8 +21,8 @@
 
 namespace lanewise::verbs {
 
-// The largest window of this device, and how many packets it has at most: no peer of this kind sends
-// further ahead, and the kernel's device sends far less.
+// The largest window of this device, and how many packets it has at most: no peer of this kind
+// sends further ahead, and the kernel's device sends far less.
 inline constexpr std::uint32_t window_bytes_max = 512 << 10;
 inline constexpr auto window_packets_max =
     static_cast<std::int32_t>(window_bytes_max / socket_buffer_bytes(0));

@@ -346,9 +346,9 @@ bool Responder::accept(const Packet& packet, Nanoseconds now) {
 }
 
 // Executes the buffered packets that follow the one that has just come, and acknowledges them. If
-// more lie behind another gap, that gap has been open for as long as the first. If none follows one
-// packet after the other, more of them than are ever lost in a row, what is buffered was not sent by
-// the peer.
+// more lie behind another gap, that gap has been open for as long as the first. If packet after
+// packet comes that none follows, more than are ever lost in a row, the peer did not send what is
+// buffered.
 void Responder::accept_buffered(Nanoseconds now) {
     constexpr unsigned unfilled_max = 64;
     if (reassembly_.empty()) {
