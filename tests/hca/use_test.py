@@ -54,16 +54,39 @@ def read_until(watching: subprocess.Popen[str], last: str) -> list[str]:
     return lines
 
 
-def test_wrong_use_gets_the_error_that_the_manual_names(hosts: Hosts, tmp_path: Path) -> None:
+def compiled(name: str, folder: Path) -> str:
+    """Compile a program for the device."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler; install build-essential")
-    program = tmp_path / "hostile"
-    source = str(PROGRAMS / "hostile.c")
-    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-o", str(program), source]
-    subprocess.run([*words, "-libverbs"], check=True)
-    done = hosts.run(LISTENER, [str(program)])
+    program = folder / name
+    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-pthread", "-o", str(program)]
+    subprocess.run([*words, str(PROGRAMS / f"{name}.c"), "-libverbs"], check=True)
+    return str(program)
+
+
+def test_wrong_use_gets_the_error_that_the_manual_names(hosts: Hosts, tmp_path: Path) -> None:
+    done = hosts.run(LISTENER, [compiled("hostile", tmp_path)])
     assert done.returncode == 0, done.stdout
     assert done.stdout.endswith(" 0 wrong\n")
+
+
+PROMISES = {
+    "batch": "requests built by calls are posted together or not at all",
+    "threads": "a thread that builds requests has the queue pair for itself",
+    "changing": "memory that changes while it is read spoils no packet",
+    "readonly": "memory that may not be written is not registered for writing",
+    "written": "a write to memory that is gone is an error",
+    "read": "a read of memory that is gone is an error",
+    "sent": "memory that is gone before it is sent is an error",
+    "filled": "memory that is gone before a read fills it is an error",
+}
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=PROMISES.values())
+def test_what_the_manual_promises_is_kept(hosts: Hosts, tmp_path: Path, promise: str) -> None:
+    over_loopback = Hosts(hosts.bed, ["--ports", "lo"])
+    done = over_loopback.run(LISTENER, [compiled("promises", tmp_path), promise])
+    assert done.returncode == 0, done.stdout
 
 
 def test_addresses_that_come_and_go_are_events_of_the_port(

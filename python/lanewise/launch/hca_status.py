@@ -2,14 +2,17 @@
 """Hca status: ask the software devices of running programs what they are doing.
 
 A process with a device has a mailbox, an abstract unix socket named after the slot of its
-queue-pair numbers (src/verbs/port/slot.hpp).  It answers the letter `status` with a JSON object.
+queue-pair numbers (src/verbs/port/slot.hpp).  It answers the letter `status` of the same user and
+of root with a JSON object.  Answers of other users are believed only by root.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
+import struct
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ _MAILBOX = re.compile(r"@(lanewise-hca/slot/\d+)$", re.MULTILINE)
 _QUESTION = b"status"
 _ANSWER_S = 1.0
 _ANSWER_BYTES_MAX = 1 << 20
+_CREDENTIALS = struct.Struct("iII")  # struct ucred: process, user, group
 
 Status = dict[str, Any]
 
@@ -39,10 +43,23 @@ def ask_one(name: str) -> Status | None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own, suppress(OSError, ValueError):
         own.settimeout(_ANSWER_S)
         own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _ANSWER_BYTES_MAX)
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         own.bind("")
         own.sendto(_QUESTION, f"\0{name}")
-        answer = json.loads(own.recv(_ANSWER_BYTES_MAX))
+        room = socket.CMSG_SPACE(_CREDENTIALS.size)
+        told, said_beside, _, _ = own.recvmsg(_ANSWER_BYTES_MAX, room)
+        if os.getuid() not in {0, sender(said_beside)}:
+            return None
+        answer = json.loads(told)
         return answer if isinstance(answer, dict) else None
+    return None
+
+
+def sender(said_beside: list[tuple[int, int, bytes]]) -> int | None:
+    """Return the user that the kernel names beside a letter."""
+    for level, kind, data in said_beside:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+            return int(_CREDENTIALS.unpack(data[: _CREDENTIALS.size])[1])
     return None
 
 

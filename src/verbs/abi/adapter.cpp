@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "verbs/port/random.hpp"
 #include "verbs/proto/wire/icrc.hpp"
 
 namespace lanewise::verbs::abi {
@@ -59,6 +60,7 @@ Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
       engine_(std::make_unique<Device>(engine_config(),
                                        [this](const AddressVector& to) { return origin_of(to); })),
       outgoing_(port::batch_bytes_max) {
+    engine_->memory().draw_keys_with(port::random_number);
     read_ports();
     while (engine_->poll_event()) {
     }
@@ -170,39 +172,22 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     engine_->on_packet(datagram.packet, arrival, now);
 }
 
-// What the socket had no room for comes first. A capture wants the bytes in one place.
+// What the socket had no room for comes first, and still lies in the buffer.
 std::optional<Transmission> Adapter::take_transmission(Nanoseconds now) {
     if (waiting_) return std::exchange(waiting_, std::nullopt);
-    if (!capture_) {
-        return engine_->poll_transmit(now, outgoing_, port::batch_segments_max, pieces_);
-    }
-    const auto sent = engine_->poll_transmit(now, outgoing_, port::batch_segments_max);
-    pieces_.assign(1, std::span<const std::byte>(outgoing_).first(sent ? sent->bytes : 0));
-    return sent;
-}
-
-// The program may take back its memory before the socket has room.
-void Adapter::keep_for_later() {
-    std::vector<std::byte> kept;
-    for (const auto& piece : pieces_) kept.insert(kept.end(), piece.begin(), piece.end());
-    waiting_bytes_ = std::move(kept);
-    pieces_.assign(1, waiting_bytes_);
+    return engine_->poll_transmit(now, outgoing_, port::batch_segments_max);
 }
 
 void Adapter::send(Nanoseconds now) {
     while (const std::optional<Transmission> next = take_transmission(now)) {
         const Port& port = ports_[next->port - 1U];
-        vectors_.clear();
-        for (const auto& piece : pieces_) {
-            vectors_.push_back({const_cast<std::byte *>(piece.data()), piece.size()});
-        }
+        const iovec piece{outgoing_.data(), next->bytes};
         const port::Departure departure{
             .route = route_of(next->port, next->source, next->destination),
             .origin = next->origin,
             .segment_bytes = next->segments > 1 ? next->segment_bytes : 0,
-            .pieces = vectors_};
+            .pieces = {&piece, 1}};
         if (port.active && wire_.send(departure) == port::Sent::later) {
-            keep_for_later();
             waiting_ = next;
             return;
         }
@@ -222,7 +207,7 @@ void Adapter::capture(std::span<const std::byte> packet, const Arrival& from) {
 
 void Adapter::capture(const Transmission& sent) {
     const auto at = std::chrono::system_clock::now();
-    const std::span<const std::byte> bytes = pieces_.front();
+    const auto bytes = std::span<const std::byte>(outgoing_).first(sent.bytes);
     const std::size_t step = sent.segments > 1 ? sent.segment_bytes : sent.bytes;
     std::uint16_t ip_id = sent.origin.ip_id;
     for (std::size_t from = 0; from < bytes.size(); from += step, ++ip_id) {
@@ -276,9 +261,12 @@ void Adapter::on_addresses_changed(std::uint8_t port, const GidTable& before) {
 }
 
 std::uint32_t Adapter::take_number() {
-    for (std::uint32_t step = 0; step < port::numbers_per_slot; ++step) {
-        last_number_ = (last_number_ + 1) % port::numbers_per_slot;
-        const std::uint32_t number = port::first_number(wire_.slot()) + last_number_;
+    // The low bits count, so that a number is not soon used again; the others are not foretold.
+    constexpr std::uint32_t counted = 64;
+    std::uint32_t within = port::random_number() / counted * counted + ++last_number_ % counted;
+    for (std::uint32_t step = 0; step < port::numbers_per_slot; ++step, ++within) {
+        const std::uint32_t number =
+            port::first_number(wire_.slot()) + within % port::numbers_per_slot;
         if (!engine_->find(number)) return number;
     }
     return 0;

@@ -66,6 +66,8 @@ class Adapter {
 
     // Packets that reached this process by mistake.
     std::uint64_t forwarded() const { return wire_.forwarded(); }
+    // Letters of other users.
+    std::uint64_t letters_refused() const { return wire_.letters_refused(); }
 
     // A queue-pair number that nobody else uses; 0 where all are taken.
     std::uint32_t take_number();
@@ -94,7 +96,6 @@ class Adapter {
     void send(Nanoseconds now);
     std::optional<std::uint8_t> port_at(const Address& address);
     std::optional<Transmission> take_transmission(Nanoseconds now);
-    void keep_for_later();
     void notify_events();
     // The addresses of a port are no longer those of `before`.
     void on_addresses_changed(std::uint8_t port, const GidTable& before);
@@ -110,10 +111,7 @@ class Adapter {
     std::atomic<Nanoseconds> arrived_at_ = 0;
     std::function<void(const Event&)> notify_;
     std::vector<std::byte> outgoing_;
-    Pieces pieces_;                        // of what is sent now
-    std::vector<iovec> vectors_;           // the same for the kernel
-    std::optional<Transmission> waiting_;  // what the socket had no room for
-    std::vector<std::byte> waiting_bytes_;
+    std::optional<Transmission> waiting_;  // what lies there and the socket had no room for
     std::optional<port::Capture> capture_;
     std::uint32_t last_number_ = 0;
 };

@@ -5,23 +5,31 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "verbs/abi/objects.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {
 
+void clear(RequestBatch& batch) {
+    batch.items.clear();
+    batch.slices.clear();
+    batch.bytes.clear();
+    batch.error = 0;
+}
+
 // Requests to a queue pair that was destroyed are collected here, and come to nothing.
-Batch& batch_of(ibv_qp_ex *qp) {
+RequestBatch& batch_of(ibv_qp_ex *qp) {
     if (is_live(&qp->qp_base)) return own(qp).batch;
-    thread_local Batch nothing;
-    nothing = {};
+    thread_local RequestBatch nothing;
+    clear(nothing);
     return nothing;
 }
 
-Batch::Item& add(ibv_qp_ex *qp, Operation operation) {
-    Batch& batch = batch_of(qp);
-    Batch::Item& item = batch.items.emplace_back();
+RequestBatch::Item& add(ibv_qp_ex *qp, Operation operation) {
+    RequestBatch& batch = batch_of(qp);
+    RequestBatch::Item& item = batch.items.emplace_back();
     item.request.id = qp->wr_id;
     item.request.operation = operation;
     item.request.flags = qp->wr_flags;
@@ -39,23 +47,30 @@ SendRequest& add_remote(ibv_qp_ex *qp, Operation operation, std::uint32_t rkey,
 }
 
 // The request that is being built; none where no operation came first.
-Batch::Item *last(ibv_qp_ex *qp) {
-    Batch& batch = batch_of(qp);
+RequestBatch::Item *last(ibv_qp_ex *qp) {
+    RequestBatch& batch = batch_of(qp);
     if (!batch.items.empty()) return &batch.items.back();
     batch.error = EINVAL;
     return nullptr;
 }
 
 void wr_start(ibv_qp_ex *qp) {
-    Batch& batch = batch_of(qp);
-    batch.items.clear();
-    batch.slices.clear();
-    batch.bytes.clear();
-    batch.error = 0;
+    RequestBatch& batch = batch_of(qp);
+    if (is_live(&qp->qp_base)) {
+        batch.building.lock();
+        batch.is_open = true;
+    }
+    clear(batch);
+}
+
+// Lets the next thread build.
+void end(RequestBatch& batch) {
+    clear(batch);
+    if (std::exchange(batch.is_open, false)) batch.building.unlock();
 }
 
 void wr_abort(ibv_qp_ex *qp) {
-    wr_start(qp);
+    end(batch_of(qp));
 }
 
 void wr_rdma_write(ibv_qp_ex *qp, std::uint32_t rkey, std::uint64_t address) {
@@ -114,7 +129,7 @@ void wr_atomic_write(ibv_qp_ex *qp, std::uint32_t, std::uint64_t, const void *) 
 
 void wr_set_ud_addr(ibv_qp_ex *qp, ibv_ah *ah, std::uint32_t remote_qpn,
                     std::uint32_t remote_qkey) {
-    Batch::Item *item = last(qp);
+    RequestBatch::Item *item = last(qp);
     if (!item) return;
     if (!is_live(ah)) {
         batch_of(qp).error = EINVAL;
@@ -126,7 +141,7 @@ void wr_set_ud_addr(ibv_qp_ex *qp, ibv_ah *ah, std::uint32_t remote_qpn,
 }
 
 void wr_set_sge_list(ibv_qp_ex *qp, std::size_t count, const ibv_sge *list) {
-    Batch::Item *item = last(qp);
+    RequestBatch::Item *item = last(qp);
     if (!item) return;
     for (std::size_t index = 0; index < count; ++index) {
         own(qp).batch.slices.push_back({list[index].addr, list[index].length, list[index].lkey});
@@ -140,7 +155,7 @@ void wr_set_sge(ibv_qp_ex *qp, std::uint32_t lkey, std::uint64_t address, std::u
 }
 
 void wr_set_inline_data_list(ibv_qp_ex *qp, std::size_t count, const ibv_data_buf *list) {
-    Batch::Item *item = last(qp);
+    RequestBatch::Item *item = last(qp);
     if (!item) return;
     std::vector<std::byte>& bytes = own(qp).batch.bytes;
     for (std::size_t index = 0; index < count; ++index) {
@@ -156,22 +171,34 @@ void wr_set_inline_data(ibv_qp_ex *qp, void *address, std::size_t length) {
     wr_set_inline_data_list(qp, 1, &piece);
 }
 
+SendRequest request_of(const RequestBatch& batch, const RequestBatch::Item& item,
+                       const std::span<const std::byte>& inline_bytes, ibv_qp_type type) {
+    SendRequest request = item.request;
+    request.slices = std::span(batch.slices).subspan(item.first_slice, item.slice_count);
+    if (request.flags & SendFlag::inline_data) request.inline_bytes = {&inline_bytes, 1};
+    if (type == IBV_QPT_UD) request.address = &item.address;
+    return request;
+}
+
+// All requests are looked at before the first is posted.
 int post(QueuePairObject& object) {
-    const bool datagram = object.shown.qp_base.qp_type == IBV_QPT_UD;
-    Batch& batch = object.batch;
-    for (Batch::Item& item : batch.items) {
-        SendRequest request = item.request;
-        request.slices = std::span(batch.slices).subspan(item.first_slice, item.slice_count);
-        const std::span<const std::byte> bytes =
-            std::span(batch.bytes).subspan(item.first_byte, item.byte_count);
-        if (request.flags & SendFlag::inline_data) request.inline_bytes = {&bytes, 1};
-        if (datagram) request.address = &item.address;
-        if (const int error = object.engine->post_send(request)) return error;
+    const RequestBatch& batch = object.batch;
+    const ibv_qp_type type = object.shown.qp_base.qp_type;
+    for (const bool posts : {false, true}) {
+        for (std::size_t at = 0; at < batch.items.size(); ++at) {
+            const RequestBatch::Item& item = batch.items[at];
+            const std::span<const std::byte> bytes =
+                std::span(batch.bytes).subspan(item.first_byte, item.byte_count);
+            const SendRequest request = request_of(batch, item, bytes, type);
+            const int error = posts ? object.engine->post_send(request)
+                                    : object.engine->check_send(request, at);
+            if (error) return error;
+        }
     }
     return 0;
 }
 
-int wr_complete(ibv_qp_ex *qp) {
+int complete(ibv_qp_ex *qp) {
     if (const int error = refusal(&qp->qp_base)) return error;
     QueuePairObject& object = own(qp);
     Context& context = own(qp->qp_base.context);
@@ -179,6 +206,12 @@ int wr_complete(ibv_qp_ex *qp) {
     const std::lock_guard guard(context.adapter->lock());
     const int error = post(object);
     send_posted(context, *object.engine);
+    return error;
+}
+
+int wr_complete(ibv_qp_ex *qp) {
+    const int error = complete(qp);
+    end(batch_of(qp));
     return error;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/fnv.hpp"
 #include "verbs/abi/objects.hpp"
+#include "verbs/proto/memory/guarded.hpp"
 
 // Not in the header; Open MPI and drivers declare it themselves.
 extern "C" const char *ibv_get_sysfs_path(void);
@@ -199,6 +200,7 @@ __be64 ibv_get_device_guid(ibv_device *device) {
 }
 
 ibv_context *ibv_open_device(ibv_device *device) {
+    lanewise::verbs::guard_memory();
     auto context = HandlePool<Context>::make();
     Context *opened = context.get();
     Result<std::unique_ptr<Adapter>> adapter =

@@ -5,10 +5,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
-#include <vector>
+#include <cinttypes>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <string>
 
 #include "verbs/abi/objects.hpp"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
 
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -29,19 +39,51 @@ int check_access(unsigned access) {
     return remote_writes && !(access & IBV_ACCESS_LOCAL_WRITE) ? EINVAL : 0;
 }
 
-// Whether every page of a range is mapped.
-bool is_mapped(void *address, std::size_t length_bytes) {
+struct Pages {
+    std::uintptr_t start = 0;
+    std::uintptr_t end = 0;
+};
+
+std::optional<Pages> pages_of(const void *address, std::size_t length_bytes) {
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    const auto start = reinterpret_cast<std::uintptr_t>(address) / page * page;
-    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(address) + length_bytes;
-    if (end < start) return false;
-    constexpr std::uintptr_t pages_at_once = 65536;
-    std::vector<unsigned char> resident(std::min((end - start) / page + 1, pages_at_once));
-    for (std::uintptr_t at = start; at < end; at += pages_at_once * page) {
-        const std::uintptr_t bytes = std::min(end - at, pages_at_once * page);
-        if (mincore(reinterpret_cast<void *>(at), bytes, resident.data()) != 0) return false;
+    const auto start = reinterpret_cast<std::uintptr_t>(address);
+    if (start + length_bytes < start || start + length_bytes > UINTPTR_MAX - page) return {};
+    return Pages{start / page * page, (start + length_bytes + page - 1) / page * page};
+}
+
+// Since Linux 5.14.
+bool populates(int how) {
+    return madvise(nullptr, 0, how) == 0;
+}
+
+// Whether the mappings of this process that permit `access`, 'r' or 'w', cover the pages.
+bool is_mapped_for(const Pages& pages, char access) {
+    std::ifstream maps("/proc/self/maps");
+    std::uintptr_t reached = pages.start;
+    for (std::string line; reached < pages.end && std::getline(maps, line);) {
+        std::uintptr_t from = 0;
+        std::uintptr_t to = 0;
+        std::array<char, 5> permitted{};
+        if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s", &from, &to,
+                        permitted.data()) != 3) {
+            return false;
+        }
+        if (to <= reached) continue;
+        const bool fits = from <= reached && permitted[access == 'w' ? 1 : 0] == access;
+        if (!fits) return false;
+        reached = to;
     }
-    return true;
+    return reached >= pages.end;
+}
+
+// Whether every page of a range is there, and may be written if peers or receives will.
+bool is_accessible(const void *address, std::size_t length_bytes, unsigned access) {
+    const std::optional<Pages> pages = pages_of(address, length_bytes);
+    if (!pages) return false;
+    const bool writes = access & IBV_ACCESS_LOCAL_WRITE;
+    const int how = writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+    if (!populates(how)) return is_mapped_for(*pages, writes ? 'w' : 'r');
+    return madvise(reinterpret_cast<void *>(pages->start), pages->end - pages->start, how) == 0;
 }
 
 ibv_mr *register_region(ibv_pd *pd, void *address, std::size_t length_bytes, std::uint64_t iova,
@@ -49,7 +91,9 @@ ibv_mr *register_region(ibv_pd *pd, void *address, std::size_t length_bytes, std
     if (const int error = refusal(pd)) return refuse(error);
     Context& context = own(pd->context);
     if (const int error = check_access(access)) return refuse(error);
-    if (length_bytes > 0 && !is_mapped(address, length_bytes)) return refuse(EFAULT);
+    if (length_bytes > 0 && !is_accessible(address, length_bytes, access)) {
+        return refuse(EFAULT);
+    }
 
     auto region = HandlePool<RegionObject>::make();
     const std::lock_guard guard(context.adapter->lock());
@@ -125,10 +169,10 @@ int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, i
         next.pd = pd;
     }
     if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
-        if (!is_mapped(addr, length)) return IBV_REREG_MR_ERR_INPUT;
         next.addr = addr;
         next.length = length;
     }
+    if (!is_accessible(next.addr, next.length, granted)) return IBV_REREG_MR_ERR_INPUT;
     const std::lock_guard guard(context.adapter->lock());
     const bool replaced = context.adapter->engine().memory().replace(
         mr->lkey, {.domain = own(next.pd).number,

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,8 +57,9 @@ struct SharedReceiveObject {
     std::uint32_t events_taken = 0;
 };
 
-// The requests between ibv_wr_start and ibv_wr_complete.
-struct Batch {
+// The requests between ibv_wr_start and ibv_wr_complete. One thread builds at a time; the next
+// waits in ibv_wr_start (ibv_wr_post(3)).
+struct RequestBatch {
     struct Item {
         SendRequest request;
         std::size_t first_slice = 0;
@@ -70,12 +72,14 @@ struct Batch {
     std::vector<Slice> slices;
     std::vector<std::byte> bytes;  // of inline data
     int error = 0;
+    std::mutex building;
+    bool is_open = false;  // somebody has the mutex
 };
 
 struct QueuePairObject {
     ibv_qp_ex shown{};
     QueuePair *engine = nullptr;
-    Batch batch;
+    RequestBatch batch;
     std::uint32_t events_taken = 0;
 };
 
@@ -86,9 +90,10 @@ struct ChannelObject {
 
 struct Context {
     verbs_context shown{};
+    // Destroyed from the last to the first: the thread ends before what it uses.
+    Notices<ibv_async_event> events;
     std::unique_ptr<Adapter> adapter;
     std::unique_ptr<ProgressThread> progress;
-    Notices<ibv_async_event> events;
     ProtectionDomain last_domain = 0;
     bool forked = false;  // this is a child of the process that opened it
 };

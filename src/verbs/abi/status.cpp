@@ -106,6 +106,7 @@ std::string status_of(Adapter& adapter) {
                 {"link_layer", infiniband ? "infiniband" : "ethernet"},
                 {"regions", adapter.engine().memory().size()},
                 {"packets_forwarded", adapter.forwarded()},
+                {"letters_refused", adapter.letters_refused()},
                 {"ports", ports_of(adapter)},
                 {"queue_pair_count", found.size()},
                 {"queue_pairs", std::move(shown)}}

@@ -53,6 +53,8 @@ Result<Slot> claim_slot(std::uint32_t hint) {
         const std::uint32_t number = first_slot + (hint + step) % count;
         Descriptor mailbox = bound(mailbox_of(number));
         if (mailbox) {
+            const int yes = 1;
+            setsockopt(mailbox.number(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
             setsockopt(mailbox.number(), SOL_SOCKET, SO_RCVBUF, &mailbox_bytes,
                        sizeof mailbox_bytes);
             return Slot{number, std::move(mailbox)};
@@ -70,6 +72,17 @@ bool forward(const Slot& from, std::uint32_t slot, std::span<const std::byte> pa
     const Name name = mailbox_of(slot);
     return sendto(from.mailbox.number(), packet.data(), packet.size(), MSG_DONTWAIT, name.get(),
                   name.bytes) >= 0;
+}
+
+bool is_from(const msghdr& letter, uid_t user) {
+    for (cmsghdr *one = CMSG_FIRSTHDR(&letter); one;
+         one = CMSG_NXTHDR(const_cast<msghdr *>(&letter), one)) {
+        if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_CREDENTIALS) continue;
+        ucred sender{};
+        std::memcpy(&sender, CMSG_DATA(one), sizeof sender);
+        return sender.uid == user;
+    }
+    return false;
 }
 
 Descriptor announce(const Member& member) {

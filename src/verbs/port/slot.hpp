@@ -7,9 +7,12 @@
 // name is the slot: binding is atomic, the name lives in the network namespace
 // as UDP 4791 does, and the kernel frees it when the process dies, however it
 // dies. The socket is also the mailbox into which others forward packets that
-// reached them by mistake (steering.hpp).
+// reached them by mistake (steering.hpp). The kernel writes on each letter which user it is from.
 
 #pragma once
+
+#include <sys/socket.h>
+#include <sys/types.h>
 
 #include <cstdint>
 #include <span>
@@ -49,6 +52,10 @@ Result<Slot> claim_slot(std::uint32_t hint);
 // Hands `packet` to the process that owns `slot`; false where none does, or
 // where its mailbox is full.
 bool forward(const Slot& from, std::uint32_t slot, std::span<const std::byte> packet);
+
+// Whether a letter that was received with these control messages is from `user`. In another user
+// namespace a user that is unknown here counts as none.
+bool is_from(const msghdr& letter, uid_t user);
 
 // A member of the group of sockets on UDP 4791: a slot and its place in the group.
 struct Member {

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "verbs/port/random.hpp"
 #include "verbs/port/socket.hpp"
 #include "verbs/port/steering.hpp"
 
@@ -95,7 +96,7 @@ Wire::Wire(Descriptor socket, Slot slot)
     : socket_(std::move(socket)), slot_(std::move(slot)), buffer_(receive_bytes) {}
 
 Result<Wire> Wire::open() {
-    Result<Slot> slot = claim_slot(static_cast<std::uint32_t>(getpid()));
+    Result<Slot> slot = claim_slot(random_number() % slots_max);
     if (!slot) return slot.failure();
     Result<Descriptor> socket = open_socket();
     if (!socket) return socket.failure();
@@ -257,20 +258,37 @@ void Wire::answer(const sockaddr_un& to, socklen_t bytes) {
 }
 
 bool Wire::receive_forwarded(const std::function<void(const Datagram&)>& take) {
-    Forwarded head{};
     sockaddr_un from{};
-    socklen_t from_bytes = sizeof from;
-    const ssize_t got = recvfrom(mailbox(), buffer_.data(), buffer_.size(), MSG_DONTWAIT,
-                                 reinterpret_cast<sockaddr *>(&from), &from_bytes);
+    Control control{};
+    iovec place{buffer_.data(), buffer_.size()};
+    msghdr message{};
+    message.msg_name = &from;
+    message.msg_namelen = sizeof from;
+    message.msg_iov = &place;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes.data();
+    message.msg_controllen = control.bytes.size();
+    const ssize_t got = recvmsg(mailbox(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0) return false;
     const std::span<const std::byte> letter =
         std::span(buffer_).first(static_cast<std::size_t>(got));
-    if (letter.size() == status_question.size() &&
-        std::memcmp(letter.data(), status_question.data(), letter.size()) == 0) {
-        answer(from, from_bytes);
-        return true;
+    const bool is_question =
+        letter.size() == status_question.size() &&
+        std::memcmp(letter.data(), status_question.data(), letter.size()) == 0;
+    const bool is_own = is_from(message, owner_);
+    if (is_question && (is_own || is_from(message, 0))) {
+        answer(from, message.msg_namelen);
+    } else if (!is_own) {
+        ++letters_refused_;
+    } else if (letter.size() >= sizeof(Forwarded) + destination_offset + 3) {
+        take_letter(letter, take);
     }
-    if (letter.size() < sizeof head + destination_offset + 3) return true;
+    return true;
+}
+
+void Wire::take_letter(std::span<const std::byte> letter,
+                       const std::function<void(const Datagram&)>& take) {
+    Forwarded head{};
     std::memcpy(&head, letter.data(), sizeof head);
     if (steady_clock::now() - asked_ > ask_again_after) ask_place();
     take({.source = head.source,
@@ -279,7 +297,6 @@ bool Wire::receive_forwarded(const std::function<void(const Datagram&)>& take) {
           .interface = head.interface,
           .number = head.number,
           .packet = letter.subspan(sizeof head)});
-    return true;
 }
 
 }  // namespace lanewise::verbs::port

@@ -13,6 +13,7 @@
 
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -54,7 +55,8 @@ struct Datagram {
     std::span<const std::byte> packet;
 };
 
-// A letter to the mailbox that asks for the state of a process (`lanewise rdma status`).
+// A letter to the mailbox that asks for the state of a process (`lanewise rdma status`). The same
+// user and root are answered; packets are taken from the same user only.
 inline constexpr std::string_view status_question = "status";
 
 class Wire {
@@ -85,6 +87,8 @@ class Wire {
     // Where this process stands in the group; for tests.
     std::uint32_t place() const { return place_; }
     std::uint64_t forwarded() const { return forwarded_; }
+    // Letters from other users, which are thrown away.
+    std::uint64_t letters_refused() const { return letters_refused_; }
 
   private:
     Wire(Descriptor socket, Slot slot);
@@ -98,6 +102,8 @@ class Wire {
     void hand_over(const Datagram& batch, std::size_t segment_bytes,
                    const std::function<void(const Datagram&)>& take);
     void forward_to(std::uint32_t owner, const Datagram& arrival);
+    void take_letter(std::span<const std::byte> letter,
+                     const std::function<void(const Datagram&)>& take);
     void answer(const sockaddr_un& to, socklen_t bytes);
 
     Descriptor socket_;
@@ -106,6 +112,8 @@ class Wire {
     Descriptor announcement_;
     std::uint32_t place_ = 0;
     std::uint64_t forwarded_ = 0;
+    std::uint64_t letters_refused_ = 0;
+    uid_t owner_ = getuid();
     std::uint64_t answers_ = 0;
     std::chrono::steady_clock::time_point asked_{};
     std::vector<std::byte> buffer_;

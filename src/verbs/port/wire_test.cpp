@@ -7,8 +7,11 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/wait.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdio>
 #include <optional>
 #include <string>
 
@@ -174,6 +177,43 @@ TEST(WireTest, WhenAMemberLeavesEveryPacketStillArrives) {
     send(*a, packet_for(first_number(c->slot()), 64));
     EXPECT_EQ(collect(*c, others).packets, 1U);
     EXPECT_EQ(a->forwarded() + b->forwarded(), forwarded) << "the table was not mended";
+}
+
+// A letter with a packet for `wire`, sent by a process of `user`.
+void send_letter_as(uid_t user, const Wire& wire, std::size_t bytes) {
+    const pid_t child = fork();
+    if (child == 0) {
+        if (setuid(user) != 0) _exit(1);
+        sockaddr_un to{};
+        to.sun_family = AF_UNIX;
+        const int length = snprintf(to.sun_path + 1, sizeof to.sun_path - 1,
+                                    "lanewise-hca/slot/%u", wire.slot());
+        const int own = socket(AF_UNIX, SOCK_DGRAM, 0);
+        const std::vector<std::byte> letter(bytes);
+        const auto to_bytes = offsetof(sockaddr_un, sun_path) + 1 + static_cast<unsigned>(length);
+        const ssize_t sent = sendto(own, letter.data(), letter.size(), 0,
+                                    reinterpret_cast<const sockaddr *>(&to),
+                                    static_cast<socklen_t>(to_bytes));
+        _exit(sent < 0 ? 2 : 0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0);
+}
+
+TEST(WireTest, LettersOfAnotherUserAreThrownAway) {
+    if (getuid() != 0) GTEST_SKIP() << "only root can send as somebody else";
+    constexpr uid_t nobody = 65534;
+    Result<Wire> a = Wire::open();
+    ASSERT_TRUE(a);
+    send_letter_as(0, *a, 100);
+    EXPECT_EQ(collect(*a).packets, 1U);
+    EXPECT_EQ(a->letters_refused(), 0U);
+
+    send_letter_as(nobody, *a, 100);
+
+    EXPECT_EQ(collect(*a).packets, 0U);
+    EXPECT_EQ(a->letters_refused(), 1U);
 }
 
 TEST(WireTest, PacketsThatAreTooShortAreDropped) {

@@ -148,17 +148,7 @@ void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from,
 
 std::optional<Transmission> Device::poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
                                                   std::size_t segments_max) {
-    return transmit(now, {buffer, nullptr}, segments_max);
-}
-
-std::optional<Transmission> Device::poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
-                                                  std::size_t segments_max, Pieces& pieces) {
-    pieces.clear();
-    return transmit(now, {buffer, &pieces}, segments_max);
-}
-
-std::optional<Transmission> Device::transmit(Nanoseconds now, Batch batch,
-                                             std::size_t segments_max) {
+    Batch batch(buffer);
     while (QueuePair *next = context_.scheduler.take_ready()) {
         if (auto run = next->transmit(batch, segments_max, now)) {
             PortCounters& counters = context_.port(run->port).counters;

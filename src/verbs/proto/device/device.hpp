@@ -61,10 +61,6 @@ class Device {
     // Writes the next datagrams into `buffer`, which has room for one of 4096 + 96 bytes at least.
     std::optional<Transmission> poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
                                               std::size_t segments_max);
-    // The same without copying large payloads: what is to be sent is `pieces`, in the buffer and in
-    // memory of the program.
-    std::optional<Transmission> poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
-                                              std::size_t segments_max, Pieces& pieces);
 
     // Nothing more has arrived, and the program has nothing to send now: delayed acknowledgements
     // become ready.

@@ -2,14 +2,18 @@
 //
 // Registered memory: which keys open which bytes to whom. Nothing in the engine reads or writes the
 // program's memory except through find(), so nothing outside a region can be reached by a packet
-// or by a wrong work request. A key is a slot and a generation, so a key that was given back is
-// refused for the next 255 registrations in its slot. Local and remote key are the same number.
+// or by a wrong work request. A key is drawn at random, so that who was not told it has to guess 32
+// bits, and one that was given back is most unlikely to come again. Local and remote key are the
+// same number.
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <functional>
+#include <random>
+#include <unordered_map>
+#include <utility>
 
 namespace lanewise::verbs {
 
@@ -33,7 +37,11 @@ struct MemoryRegion {
 
 class MemoryTable {
   public:
-    // Returns the key, or 0 where no slot is left.
+    // Where keys come from: nothing that anybody else can foretell. Without it they are the same in
+    // each run.
+    void draw_keys_with(std::function<std::uint32_t()> draw) { draw_ = std::move(draw); }
+
+    // Returns the key, or 0 where there are too many regions.
     std::uint32_t add(const MemoryRegion& region);
     // False where the key is not in use.
     bool remove(std::uint32_t key);
@@ -44,19 +52,11 @@ class MemoryTable {
     std::byte *find(std::uint32_t key, ProtectionDomain domain, std::uint64_t address,
                     std::uint64_t length_bytes, std::uint32_t access) const;
 
-    std::size_t size() const { return size_; }
+    std::size_t size() const { return regions_.size(); }
 
   private:
-    struct Slot {
-        MemoryRegion region;
-        std::uint32_t key = 0;  // 0 while the slot is free
-        std::uint8_t generation = 0;
-    };
-    const Slot *slot(std::uint32_t key) const;
-
-    std::vector<Slot> slots_;
-    std::vector<std::uint32_t> free_;
-    std::size_t size_ = 0;
+    std::unordered_map<std::uint32_t, MemoryRegion> regions_;
+    std::function<std::uint32_t()> draw_ = std::mt19937();
 };
 
 }  // namespace lanewise::verbs

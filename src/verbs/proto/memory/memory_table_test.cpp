@@ -6,6 +6,7 @@
 
 #include <array>
 #include <set>
+#include <vector>
 
 namespace lanewise::verbs {
 namespace {
@@ -45,16 +46,29 @@ TEST(MemoryTable, TellsTheKeysOfSeveralRegionsApart) {
     EXPECT_EQ(table.find(keys[1], 3, 0x1000, 1, remote_read), other.data());
 }
 
-TEST(MemoryTable, UsesAPlaceThatWasGivenBackAgain) {
+TEST(MemoryTable, TakesTheKeysThatAreDrawnButNone0AndNoneTwice) {
     MemoryTable table;
-    const std::uint32_t first = table.add(region(remote_read));
-    table.add(region(remote_read));
-    ASSERT_TRUE(table.remove(first));
+    std::vector<std::uint32_t> drawn{0xabcdef01, 0, 0xabcdef01, 7};
+    table.draw_keys_with([&] {
+        const std::uint32_t key = drawn.front();
+        drawn.erase(drawn.begin());
+        return key;
+    });
 
-    const std::uint32_t again = table.add(region(remote_read));
+    EXPECT_EQ(table.add(region(remote_read)), 0xabcdef01);
+    EXPECT_EQ(table.add(region(remote_read)), 7u);
+}
 
-    EXPECT_NE(again, first);
-    EXPECT_LT(again, std::uint32_t{2} << 8) << "a third place was taken";
+TEST(MemoryTable, AKeyTellsNothingOfTheNext) {
+    MemoryTable table;
+    std::set<std::uint32_t> steps;
+    std::uint32_t last = table.add(region(remote_read));
+    for (int count = 0; count < 100; ++count) {
+        const std::uint32_t key = table.add(region(remote_read));
+        steps.insert(key - last);
+        last = key;
+    }
+    EXPECT_EQ(steps.size(), 100u);
 }
 
 TEST(MemoryTable, IsNotFooledByRangesThatWrap) {

@@ -29,6 +29,10 @@ class QueuePair {
 
     // 0, or EINVAL (state, operation, flags, slices), ENOMEM (queue full).
     int post_send(const SendRequest& request);
+    // What post_send() would return if `before` other requests had been posted first.
+    int check_send(const SendRequest& request, std::size_t before) const {
+        return requester_.check(request, before);
+    }
     int post_receive(const ReceiveRequest& request);
     // Whether posted requests may wait for more to be sent with them: others are in flight, and
     // those that wait do not fill a batch.

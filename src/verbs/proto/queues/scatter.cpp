@@ -3,12 +3,14 @@
 #include "verbs/proto/queues/scatter.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "verbs/proto/memory/guarded.hpp"
 
 namespace lanewise::verbs {
 namespace {
 
-// Calls copy(memory, done, bytes) for each run of the range [offset, offset + size) of the slices.
+// Calls copy(memory, done, bytes) for each run of the range [offset, offset + size) of the slices,
+// until one fails.
 template <typename Copy>
 Copied walk(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
             std::uint64_t offset, std::size_t size, std::uint32_t access, const Copy& copy) {
@@ -27,7 +29,9 @@ Copied walk(const MemoryTable& memory, ProtectionDomain domain, std::span<const 
         if (at == nullptr) {
             return Copied::forbidden;
         }
-        copy(at, done, bytes);
+        if (!copy(at, done, bytes)) {
+            return Copied::forbidden;
+        }
         done += bytes;
         offset = 0;
     }
@@ -39,23 +43,15 @@ Copied walk(const MemoryTable& memory, ProtectionDomain domain, std::span<const 
 Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
               std::uint64_t offset, std::span<std::byte> to) {
     const auto copy = [&](const std::byte *at, std::size_t done, std::size_t bytes) {
-        std::memcpy(to.data() + done, at, bytes);
+        return copy_guarded(to.data() + done, at, bytes);
     };
     return walk(memory, domain, slices, offset, to.size(), 0, copy);
-}
-
-Copied borrow(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
-              std::uint64_t offset, std::size_t size, Batch& batch) {
-    const auto refer = [&](const std::byte *at, std::size_t, std::size_t bytes) {
-        batch.refer({at, bytes});
-    };
-    return walk(memory, domain, slices, offset, size, 0, refer);
 }
 
 Copied scatter(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
                std::uint64_t offset, std::span<const std::byte> from) {
     const auto copy = [&](std::byte *at, std::size_t done, std::size_t bytes) {
-        std::memcpy(at, from.data() + done, bytes);
+        return copy_guarded(at, from.data() + done, bytes);
     };
     return walk(memory, domain, slices, offset, from.size(), local_write, copy);
 }

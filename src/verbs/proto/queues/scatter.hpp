@@ -11,19 +11,15 @@
 
 #include "verbs/proto/memory/memory_table.hpp"
 #include "verbs/proto/queues/work_request.hpp"
-#include "verbs/proto/wire/batch.hpp"
 
 namespace lanewise::verbs {
 
+// `forbidden`: by the keys, or the memory is gone.
 enum class Copied : std::uint8_t { all, too_long, forbidden };
 
 // The slices from `offset` on are one run of bytes: reads `to.size()` of them.
 Copied gather(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
               std::uint64_t offset, std::span<std::byte> to);
-
-// Refers to `size` of those bytes instead.
-Copied borrow(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,
-              std::uint64_t offset, std::size_t size, Batch& batch);
 
 // Writes `from` into them.
 Copied scatter(const MemoryTable& memory, ProtectionDomain domain, std::span<const Slice> slices,

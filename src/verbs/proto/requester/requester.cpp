@@ -45,7 +45,7 @@ std::uint64_t length_of(const SendRequest& request) {
     return sum;
 }
 
-int check(const Connection& connection, const SendRequest& request) {
+int check_request(const Connection& connection, const SendRequest& request) {
     const State state = connection.state();
     if (state < State::ready_to_send || !supports(connection, request.operation)) {
         return EINVAL;
@@ -143,13 +143,18 @@ Status status_of(NakCode code) {
 
 // Posting: what ibv_post_send(3) refuses, and how a request becomes an entry.
 
-int Requester::post(const SendRequest& request) {
-    const int refused = check(connection_, request);
+int Requester::check(const SendRequest& request, std::size_t before) const {
+    const int refused = check_request(connection_, request);
     if (refused != 0) {
         return refused;
     }
-    if (entries_.size() >= connection_.init.send_requests_max) {
-        return ENOMEM;
+    return entries_.size() + before >= connection_.init.send_requests_max ? ENOMEM : 0;
+}
+
+int Requester::post(const SendRequest& request) {
+    const int refused = check(request, 0);
+    if (refused != 0) {
+        return refused;
     }
     SendEntry& entry = entries_.push();
     entry.id = request.id;
@@ -357,13 +362,8 @@ Status Requester::fill(const SendEntry& entry, const Plan& plan, Batch& batch) c
     if (plan.index == 0 && !permitted(memory, domain, entry.slices, access)) {
         return Status::local_protection_error;
     }
-    Copied copied = Copied::all;
-    if (batch.refers(payload.size(), entry.slices.size())) {
-        copied = borrow(memory, domain, entry.slices, offset, payload.size(), batch);
-    } else {
-        copied = gather(memory, domain, entry.slices, offset, payload);
-        batch.wrote(payload.size());
-    }
+    const Copied copied = gather(memory, domain, entry.slices, offset, payload);
+    batch.wrote(payload.size());
     return copied == Copied::all ? Status::success : Status::local_protection_error;
 }
 

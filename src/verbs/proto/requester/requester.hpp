@@ -62,6 +62,8 @@ class Requester {
     explicit Requester(Connection& connection) : connection_(connection) {}
 
     int post(const SendRequest& request);
+    // What post() would return if `before` other requests had been posted first.
+    int check(const SendRequest& request, std::size_t before) const;
     void start(Psn first);
     void reset();
     // Completes what is left as flushed.

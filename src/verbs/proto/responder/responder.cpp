@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "verbs/proto/memory/guarded.hpp"
 #include "verbs/proto/queues/scatter.hpp"
 #include "verbs/proto/wire/bytes.hpp"
 
@@ -211,8 +212,9 @@ Responder::Verdict Responder::take_write(const Packet& packet) {
     if (packet.row.has_immediate() && !obtain_receive()) {
         return Verdict::not_ready;
     }
-    if (!packet.payload.empty()) {
-        std::memcpy(to, packet.payload.data(), packet.payload.size());
+    if (!packet.payload.empty() &&
+        !copy_guarded(to, packet.payload.data(), packet.payload.size())) {
+        return Verdict::access;
     }
     assembly_ = {packet.row.ends() ? PacketKind::unknown : PacketKind::write, end, rdma};
     if (packet.row.has_immediate()) {
@@ -538,10 +540,14 @@ Responder::Verdict Responder::take_atomic(const Packet& packet) {
         atomic.address % sizeof(std::uint64_t) != 0) {
         return Verdict::invalid;
     }
+    auto *word = reinterpret_cast<std::uint64_t *>(at);
+    std::uint64_t touched = 0;
+    if (!copy_guarded(&touched, word, sizeof touched)) {
+        return Verdict::access;
+    }
     if (!remember({.first = expected_})) {
         return Verdict::invalid;
     }
-    auto *word = reinterpret_cast<std::uint64_t *>(at);
     std::uint64_t old = atomic.compare;
     if (packet.row.kind == PacketKind::compare_swap) {
         __atomic_compare_exchange_n(word, &old, atomic.swap_or_add, false, __ATOMIC_SEQ_CST,
@@ -678,21 +684,16 @@ bool Responder::write_next(Batch& batch) {
     return true;
 }
 
-// False if the memory was deregistered after the request had been accepted.
+// False if the memory was deregistered, or unmapped, after the request had been accepted.
 bool Responder::write_data(const Response& response, std::size_t bytes, Batch& batch) const {
     const std::uint64_t address =
         response.rdma.address + std::uint64_t{response.index} * connection_.mtu();
     const std::byte *from = connection_.device.memory.find(
         response.rdma.rkey, connection_.init.domain, address, bytes, remote_read);
-    if (from == nullptr) {
+    if (from == nullptr || !copy_guarded(batch.room().data(), from, bytes)) {
         return false;
     }
-    if (batch.refers(bytes, 1)) {
-        batch.refer({from, bytes});
-    } else {
-        std::memcpy(batch.room().data(), from, bytes);
-        batch.wrote(bytes);
-    }
+    batch.wrote(bytes);
     return true;
 }
 

@@ -154,12 +154,9 @@ void Target::world(Script& script) {
 void Target::drain() {
     static constexpr std::array<std::byte, 12> run{guard, guard, guard, guard, guard, guard,
                                                    guard, guard, guard, guard, guard, guard};
-    Pieces pieces;
-    while (device_.poll_transmit(now_, buffer_, 16, pieces)) {
-        for (const auto& piece : pieces) {
-            leaked_ =
-                leaked_ || memmem(piece.data(), piece.size(), run.data(), run.size()) != nullptr;
-        }
+    while (const auto sent = device_.poll_transmit(now_, buffer_, 16)) {
+        leaked_ =
+            leaked_ || memmem(buffer_.data(), sent->bytes, run.data(), run.size()) != nullptr;
     }
     Completion completions[64];
     while (completions_->poll(completions) > 0) {

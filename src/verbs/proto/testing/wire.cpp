@@ -24,8 +24,7 @@ Wire::Wire(const DeviceConfig& config, std::uint64_t seed)
     : random(seed),
       devices_{Device(config, origin_of(0)), Device(config, origin_of(1))},
       paths_(config.port_count),
-      buffer_(64 * 1024),
-      headers_(64 * 1024) {}
+      buffer_(64 * 1024) {}
 
 OriginOf Wire::origin_of(std::size_t sender) {
     return [this, sender](const AddressVector& to) {
@@ -101,23 +100,9 @@ void Wire::launch(std::size_t sender, const Transmission& run, std::span<const s
     }
 }
 
-// Every other time in pieces, which must come to the same.
-std::optional<Transmission> Wire::take(Device& device) {
-    if (transmissions % 2 == 0) {
-        return device.poll_transmit(now_, buffer_, 64);
-    }
-    Pieces pieces;
-    const auto run = device.poll_transmit(now_, headers_, 64, pieces);
-    auto at = buffer_.begin();
-    for (const auto& piece : pieces) {
-        at = std::copy(piece.begin(), piece.end(), at);
-    }
-    return run;
-}
-
 void Wire::pump() {
     for (std::size_t sender = 0; sender < 2; ++sender) {
-        while (const auto run = take(devices_[sender])) {
+        while (const auto run = devices_[sender].poll_transmit(now_, buffer_, 64)) {
             launch(sender, *run, std::span(buffer_).first(run->bytes));
         }
     }

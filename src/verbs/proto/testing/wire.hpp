@@ -67,7 +67,6 @@ class Wire {
     OriginOf origin_of(std::size_t sender);
     bool chance(double probability);
     void pump();
-    std::optional<Transmission> take(Device& device);
     void launch(std::size_t sender, const Transmission& run, std::span<const std::byte> bytes);
     void fly(const Flight& flight, const Faults& faults);
 
@@ -77,7 +76,6 @@ class Wire {
     std::vector<Faults> paths_;
     std::multimap<Nanoseconds, Flight> flights_;
     std::vector<std::byte> buffer_;
-    std::vector<std::byte> headers_;
     Nanoseconds now_ = 1'000'000;
 };
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Datagrams being written, one behind the other, for one sendmsg(2). Headers, padding and ICRC go
-// into a buffer. Payloads are copied there as well; or, where the border can send from many places
-// at once, they stay in the program's memory and the batch refers to them.
+// Datagrams being written, one behind the other, for one sendmsg(2). Payloads are copied before
+// their checksum is made: the program may write to its memory at any time, and what is sent must
+// have the checksum that was computed.
 
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "verbs/proto/wire/address.hpp"
 #include "verbs/proto/wire/icrc.hpp"
@@ -34,41 +32,25 @@ struct Transmission {
     std::size_t segments = 0;
 };
 
-// Runs of bytes that together are a batch. Those in the program's memory are good until the next
-// call of the engine.
-using Pieces = std::vector<std::span<const std::byte>>;
-
 class Batch {
   public:
-    // Without `pieces` everything is copied.
-    Batch(std::span<std::byte> buffer, Pieces *pieces) : buffer_(buffer), pieces_(pieces) {}
+    explicit Batch(std::span<std::byte> buffer) : buffer_(buffer) {}
 
     std::size_t capacity_bytes() const { return buffer_.size(); }
 
     // A datagram: begin(), what it holds in order, and finish() with its ICRC, which returns its
     // bytes; or drop().
-    void begin();
+    void begin() { begun_at_ = used_; }
     std::span<std::byte> room() const { return buffer_.subspan(used_); }
     void wrote(std::size_t bytes) { used_ += bytes; }
     void pad(std::size_t bytes);
-    // Whether a payload in `runs` runs may stay where it is, and worth it.
-    bool refers(std::size_t payload_bytes, std::size_t runs) const;
-    void refer(std::span<const std::byte> run);
     std::size_t finish(const IcrcAddresses& addresses, std::uint16_t ip_id);
     void drop() { used_ = begun_at_; }
 
   private:
-    static constexpr std::size_t runs_max = 4;
-
-    void close_part();
-
     std::span<std::byte> buffer_;
-    Pieces *pieces_;
     std::size_t used_ = 0;
     std::size_t begun_at_ = 0;  // the datagram
-    std::size_t part_at_ = 0;   // what was written since the last run that is referred to
-    std::array<std::span<const std::byte>, runs_max + 2> parts_;
-    std::size_t part_count_ = 0;
 };
 
 }  // namespace lanewise::verbs

@@ -52,12 +52,9 @@ std::byte *put_ipv6(std::byte *at, const IcrcAddresses& addresses, std::size_t u
     return at + ipv6_bytes;
 }
 
-// The parts of a datagram up to its ICRC; the first holds the base header.
-using Parts = std::span<const std::span<const std::byte>>;
-
-std::uint32_t icrc(Parts parts, std::size_t datagram_bytes, const IcrcAddresses& addresses,
+std::uint32_t icrc(std::span<const std::byte> datagram, const IcrcAddresses& addresses,
                    std::uint16_t ip_id) {
-    const std::size_t udp_length = udp_bytes + datagram_bytes;
+    const std::size_t udp_length = udp_bytes + datagram.size();
     Beginning beginning;
     std::fill_n(beginning.begin(), masked_bytes, std::byte{0xff});
     std::byte *at = beginning.data() + route_bytes;
@@ -67,19 +64,15 @@ std::uint32_t icrc(Parts parts, std::size_t datagram_bytes, const IcrcAddresses&
     store_network(at + 2, roce_udp_port);
     store_network(at + 4, udp_length, 2);
     at += udp_bytes;
-    std::memcpy(at, parts.front().data(), bth_bytes);
+    std::memcpy(at, datagram.data(), bth_bytes);
     at[4] = std::byte{0xff};
     at += bth_bytes;
 
-    const auto behind = parts.front().subspan(bth_bytes);
+    const auto behind = datagram.subspan(bth_bytes, datagram.size() - bth_bytes - icrc_bytes);
     const auto near = behind.first(std::min(behind.size(), headers_bytes_max));
     at = std::copy(near.begin(), near.end(), at);
-    std::uint32_t state = crc32::feed(crc32::initial, {beginning.data(), at});
-    state = crc32::feed(state, behind.subspan(near.size()));
-    for (const auto& part : parts.subspan(1)) {
-        state = crc32::feed(state, part);
-    }
-    return ~state;
+    const std::uint32_t state = crc32::feed(crc32::initial, {beginning.data(), at});
+    return ~crc32::feed(state, behind.subspan(near.size()));
 }
 
 std::uint32_t load_icrc(std::span<const std::byte> datagram) {
@@ -124,32 +117,16 @@ std::uint16_t supposed_ip_id(const Arrival& from) {
 
 // What the ICRC is, exclusive or what it should be.
 std::uint32_t difference_in(std::span<const std::byte> datagram, const Arrival& from) {
-    const auto covered = datagram.first(datagram.size() - icrc_bytes);
     const IcrcAddresses addresses{from.source, from.destination, from.source_udp_port};
-    return icrc({&covered, 1}, datagram.size(), addresses, supposed_ip_id(from)) ^
-           load_icrc(datagram);
+    return icrc(datagram, addresses, supposed_ip_id(from)) ^ load_icrc(datagram);
 }
 
 }  // namespace
 
-std::size_t seal(std::span<std::span<const std::byte>> parts, std::byte *icrc_at,
-                 const IcrcAddresses& addresses, std::uint16_t ip_id) {
-    std::size_t bytes = 0;
-    for (const auto& part : parts) {
-        bytes += part.size();
-    }
-    const auto whole = parts.back();
-    parts.back() = whole.first(whole.size() - icrc_bytes);
-    std::uint32_t value = icrc(parts, bytes, addresses, ip_id);
-    parts.back() = whole;
-    value = std::endian::native == std::endian::little ? value : __builtin_bswap32(value);
-    std::memcpy(icrc_at, &value, icrc_bytes);
-    return bytes;
-}
-
 void seal(std::span<std::byte> datagram, const IcrcAddresses& addresses, std::uint16_t ip_id) {
-    std::span<const std::byte> whole = datagram;
-    seal({&whole, 1}, datagram.last(icrc_bytes).data(), addresses, ip_id);
+    std::uint32_t value = icrc(datagram, addresses, ip_id);
+    value = std::endian::native == std::endian::little ? value : __builtin_bswap32(value);
+    std::memcpy(datagram.last(icrc_bytes).data(), &value, icrc_bytes);
 }
 
 bool intact(std::span<const std::byte> datagram, const Arrival& from) {

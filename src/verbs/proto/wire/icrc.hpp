@@ -25,11 +25,6 @@ struct IcrcAddresses {
 // Writes the ICRC into the last four bytes of `datagram`.
 void seal(std::span<std::byte> datagram, const IcrcAddresses& addresses, std::uint16_t ip_id);
 
-// The same for a datagram in several parts, of which the first holds the base header and the last
-// ends with the four bytes at `icrc_at`. Returns the bytes of all.
-std::size_t seal(std::span<std::span<const std::byte>> parts, std::byte *icrc_at,
-                 const IcrcAddresses& addresses, std::uint16_t ip_id);
-
 // Whether the last four bytes are the ICRC of the rest. Where the identification of the IPv4
 // header is not known, those 16 bits of the ICRC that it can change count as right.
 bool intact(std::span<const std::byte> datagram, const Arrival& from);

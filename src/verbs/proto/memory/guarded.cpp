@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "verbs/proto/memory/guarded.hpp"
+
+#include <atomic>
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <mutex>
+
+namespace lanewise::verbs {
+namespace {
+
+// Where to go on when a copy of this thread faults. Handlers may not allocate, as other models of
+// thread-local storage do.
+[[gnu::tls_model("initial-exec")]] thread_local sigjmp_buf *volatile way_out = nullptr;
+
+struct sigaction of_program_segv;
+struct sigaction of_program_bus;
+
+struct sigaction& of_program(int signal) {
+    return signal == SIGBUS ? of_program_bus : of_program_segv;
+}
+
+void on_fault(int signal, siginfo_t *information, void *context) {
+    if (way_out != nullptr) {
+        siglongjmp(*way_out, 1);
+    }
+    const struct sigaction& before = of_program(signal);
+    if ((before.sa_flags & SA_SIGINFO) != 0) {
+        before.sa_sigaction(signal, information, context);
+        return;
+    }
+    if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+        before.sa_handler(signal);
+        return;
+    }
+    // The instruction is run again and ends the program; a signal that was sent is sent again.
+    sigaction(signal, &before, nullptr);
+    if (information->si_code <= 0) {
+        raise(signal);
+    }
+}
+
+}  // namespace
+
+void guard_memory() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        for (const int signal : {SIGSEGV, SIGBUS}) {
+            struct sigaction ours {};
+            ours.sa_sigaction = on_fault;
+            ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+            sigaction(signal, nullptr, &of_program(signal));
+            sigaction(signal, &ours, nullptr);
+        }
+    });
+}
+
+bool copy_guarded(void *to, const void *from, std::size_t bytes) {
+    if (bytes == 0) {
+        return true;
+    }
+    sigjmp_buf place;
+    if (sigsetjmp(place, 0) != 0) {
+        way_out = nullptr;
+        return false;
+    }
+    way_out = &place;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    std::memcpy(to, from, bytes);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    way_out = nullptr;
+    return true;
+}
+
+}  // namespace lanewise::verbs

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the manual promises of memory and of requests that are built by calls, kept or not: two
+// queue pairs of one process. The word on the command line says what is tried; the status is 0 if
+// it was as the manual says.
+
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { page = 4096 };
+enum { all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ };
+
+static struct ibv_context *context;
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+static struct ibv_qp *a, *b;
+static char *memory;
+static struct ibv_mr *mr;
+
+static void need(int good, const char *what) {
+    if (good) return;
+    perror(what);
+    exit(2);
+}
+
+static struct ibv_qp *make(void) {
+    struct ibv_qp_init_attr_ex wanted = {
+        .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+        .cap = {8, 8, 1, 1, 64},
+        .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, .pd = pd,
+        .send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE};
+    struct ibv_qp *made = ibv_create_qp_ex(context, &wanted);
+    need(made != NULL, "ibv_create_qp_ex");
+    return made;
+}
+
+static void join(struct ibv_qp *qp, unsigned peer) {
+    union ibv_gid gid;
+    need(!ibv_query_gid(context, 1, 0, &gid), "ibv_query_gid");
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = all};
+    need(!ibv_modify_qp(
+             qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+         "to INIT");
+    to.qp_state = IBV_QPS_RTR;
+    to.path_mtu = IBV_MTU_4096;
+    to.dest_qp_num = peer;
+    to.max_dest_rd_atomic = 4;
+    to.min_rnr_timer = 1;
+    to.ah_attr = (struct ibv_ah_attr){.is_global = 1, .port_num = 1, .grh.dgid = gid};
+    need(!ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+                                     IBV_QP_MIN_RNR_TIMER),
+         "to RTR");
+    to.qp_state = IBV_QPS_RTS;
+    to.timeout = 14;
+    to.retry_cnt = to.rnr_retry = 7;
+    to.max_rd_atomic = 4;
+    need(!ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                                     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+         "to RTS");
+}
+
+static struct ibv_wc next(void) {
+    struct ibv_wc done;
+    while (ibv_poll_cq(cq, 1, &done) == 0) {
+    }
+    return done;
+}
+
+// One operation of a on what lies at `remote`; its status.
+static enum ibv_wc_status on(enum ibv_wr_opcode what, char *local, unsigned lkey, char *remote,
+                             unsigned rkey, unsigned bytes) {
+    struct ibv_sge piece = {(uintptr_t)local, bytes, lkey};
+    struct ibv_send_wr *bad;
+    struct ibv_send_wr work = {.sg_list = &piece, .num_sge = 1, .opcode = what,
+                               .wr.rdma = {(uintptr_t)remote, rkey}};
+    need(!ibv_post_send(a, &work, &bad), "ibv_post_send");
+    return next().status;
+}
+
+static long milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// A batch that does not fit is not posted in part.
+static int batch(void) {
+    struct ibv_qp_ex *building = ibv_qp_to_qp_ex(a);
+    ibv_wr_start(building);
+    for (int i = 0; i < 12; ++i) {
+        building->wr_id = (unsigned)i;
+        ibv_wr_send(building);
+        ibv_wr_set_inline_data(building, memory, 8);
+    }
+    const int error = ibv_wr_complete(building);
+    struct ibv_sge piece = {(uintptr_t)memory, 64, mr->lkey};
+    struct ibv_recv_wr *bad, receive = {.sg_list = &piece, .num_sge = 1};
+    for (int i = 0; i < 8; ++i) need(!ibv_post_recv(b, &receive, &bad), "ibv_post_recv");
+    int came = 0;
+    for (const long end = milliseconds() + 300; milliseconds() < end;) {
+        struct ibv_wc done;
+        came += ibv_poll_cq(cq, 1, &done) > 0;
+    }
+    printf("ibv_wr_complete: %s; then came %d completions\n", strerror(error), came);
+    return error != ENOMEM || came != 0;
+}
+
+static void *build(void *mark) {
+    struct ibv_qp_ex *building = ibv_qp_to_qp_ex(a);
+    char mine[16];
+    memset(mine, *(char *)mark, sizeof mine);
+    static long wrong;
+    for (int i = 0; i < 20000; ++i) {
+        ibv_wr_start(building);
+        for (int k = 0; k < 4; ++k) {
+            building->wr_id = (unsigned char)*(char *)mark;
+            ibv_wr_rdma_write(building, mr->rkey, (uintptr_t)memory);
+            ibv_wr_set_inline_data(building, mine, sizeof mine);
+            if (building->wr_id != (unsigned char)*(char *)mark) __sync_add_and_fetch(&wrong, 1);
+        }
+        const int error = ibv_wr_complete(building);
+        if (error && error != ENOMEM) __sync_add_and_fetch(&wrong, 1);
+        struct ibv_wc done[16];
+        ibv_poll_cq(cq, 16, done);
+    }
+    return (void *)wrong;
+}
+
+// From ibv_wr_start to ibv_wr_complete a thread has the queue pair for itself.
+static int threads(void) {
+    pthread_t both[2];
+    char marks[2] = {'x', 'y'};
+    void *wrong = NULL;
+    for (int i = 0; i < 2; ++i) need(!pthread_create(&both[i], NULL, build, &marks[i]), "thread");
+    for (int i = 0; i < 2; ++i) pthread_join(both[i], &wrong);
+    printf("%ld requests were built by two threads at once\n", (long)wrong);
+    return wrong != NULL;
+}
+
+// How many packets this process has dropped since their checksum was wrong, as it says itself.
+static long spoilt(void) {
+    static char answer[1 << 20];
+    const int asking = socket(AF_UNIX, SOCK_DGRAM, 0);
+    struct sockaddr_un own = {.sun_family = AF_UNIX}, to = own;
+    const int length = sprintf(to.sun_path + 1, "lanewise-hca/slot/%u", a->qp_num >> 14);
+    need(!bind(asking, (struct sockaddr *)&own, sizeof own.sun_family), "bind");
+    need(sendto(asking, "status", 6, 0, (struct sockaddr *)&to,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 6,
+         "sendto");
+    need(recv(asking, answer, sizeof answer - 1, 0) > 0, "recv");
+    const char *at = strstr(answer, "\"icrc_errors\":");
+    need(at != NULL, "icrc_errors");
+    return atol(at + 14);
+}
+
+static volatile int scribbles;
+
+static void *scribble(void *unused) {
+    scribbles = 1;
+    for (unsigned long i = 0;; ++i) *(volatile unsigned long *)(memory + 8 * (i % 512)) = i;
+    return unused;
+}
+
+// Memory may change while it is read; what is read then is not defined, that it is read is.
+static int changing(void) {
+    pthread_t thread;
+    need(!pthread_create(&thread, NULL, scribble, NULL), "thread");
+    while (!scribbles) {
+    }
+    const long start = milliseconds();
+    enum ibv_wc_status status = IBV_WC_SUCCESS;
+    int reads = 0;
+    for (; reads < 2000 && status == IBV_WC_SUCCESS; ++reads)
+        status = on(IBV_WR_RDMA_READ, memory + 2 * page, mr->lkey, memory, mr->rkey, page);
+    const long lost = spoilt();
+    printf("%d reads in %ld ms, the last: %s; %ld packets spoilt\n", reads, milliseconds() - start,
+           ibv_wc_status_str(status), lost);
+    return status != IBV_WC_SUCCESS || lost > 0;
+}
+
+// What may not be written cannot be registered for writing.
+static int readonly(void) {
+    char *own = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int wrong = ibv_reg_mr(pd, own, page, all) != NULL || errno != EFAULT;
+    wrong += mprotect(own, page, PROT_READ | PROT_WRITE);
+    wrong += ibv_reg_mr(pd, own, 2 * page, all) != NULL || errno != EFAULT;
+    struct ibv_mr *read_only = ibv_reg_mr(pd, own, 2 * page, IBV_ACCESS_REMOTE_READ);
+    wrong += read_only == NULL;
+    struct ibv_mr *half = ibv_reg_mr(pd, own, page, all);
+    wrong += half == NULL;
+    need(half && read_only, "ibv_reg_mr");
+    wrong += ibv_rereg_mr(half, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, own, 2 * page, 0) == 0;
+    wrong += on(IBV_WR_RDMA_READ, memory, mr->lkey, own, read_only->rkey, page) != IBV_WC_SUCCESS;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+// Memory that is gone is an error of the work request, at the end that lacks it.
+static int vanished(int local, enum ibv_wr_opcode what) {
+    char *own = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct ibv_mr *region = ibv_reg_mr(pd, own, page, all);
+    need(region != NULL, "ibv_reg_mr");
+    need(!munmap(own, page), "munmap");
+    const enum ibv_wc_status status =
+        local ? on(what, own, region->lkey, memory, mr->rkey, page)
+              : on(what, memory, mr->lkey, own, region->rkey, page);
+    printf("%s\n", ibv_wc_status_str(status));
+    return status != (local ? IBV_WC_LOC_PROT_ERR : IBV_WC_REM_ACCESS_ERR);
+}
+
+int main(int count, char **words) {
+    struct ibv_device **list = ibv_get_device_list(NULL);
+    need(count == 2 && list && list[0], "a device, and one word");
+    context = ibv_open_device(list[0]);
+    need(context != NULL, "ibv_open_device");
+    pd = ibv_alloc_pd(context);
+    cq = ibv_create_cq(context, 4096, NULL, NULL, 0);
+    memory = aligned_alloc(page, 4 * page);
+    memset(memory, 1, 4 * page);
+    mr = ibv_reg_mr(pd, memory, 4 * page, all);
+    need(mr != NULL, "ibv_reg_mr");
+    a = make();
+    b = make();
+    join(a, b->qp_num);
+    join(b, a->qp_num);
+    if (!strcmp(words[1], "batch")) return batch();
+    if (!strcmp(words[1], "threads")) return threads();
+    if (!strcmp(words[1], "changing")) return changing();
+    if (!strcmp(words[1], "readonly")) return readonly();
+    if (!strcmp(words[1], "written")) return vanished(0, IBV_WR_RDMA_WRITE);
+    if (!strcmp(words[1], "read")) return vanished(0, IBV_WR_RDMA_READ);
+    if (!strcmp(words[1], "sent")) return vanished(1, IBV_WR_RDMA_WRITE);
+    if (!strcmp(words[1], "filled")) return vanished(1, IBV_WR_RDMA_READ);
+    return 2;
+}
