@@ -126,7 +126,7 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
         "queues": {"wire", "memory"},
         "connection": {"wire", "memory", "queues"},
         "requester": {"wire", "queues", "connection"},
-        "responder": {"wire", "queues", "connection"},
+        "responder": {"wire", "memory", "queues", "connection"},
         "queue_pair": {"wire", "queues", "connection", "requester", "responder"},
         "device": {"wire", "memory", "queues", "connection", "queue_pair"},
     },
