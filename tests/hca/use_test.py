@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,6 +89,29 @@ def test_what_the_manual_promises_is_kept(hosts: Hosts, tmp_path: Path, promise:
     over_loopback = Hosts(hosts.bed, ["--ports", "lo"])
     done = over_loopback.run(LISTENER, [compiled("promises", tmp_path), promise])
     assert done.returncode == 0, done.stdout
+
+
+FULL_SOCKET = """
+ip link set lo up
+ip link add v0 mtu 9000 type veth peer name v1 mtu 9000
+ip addr add 10.9.0.1/24 dev v0
+ip link set v0 up
+ip link set v1 up
+ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v0
+tc qdisc add dev v0 root tbf rate 200mbit burst 70000 limit 100mb || exit 77
+exec "$0" -m lanewise rdma run --ports v0 -- "$1" 10.9.0.2
+"""
+
+
+def test_a_program_that_sleeps_while_the_socket_is_full_is_woken(tmp_path: Path) -> None:
+    if os.geteuid() != 0 or shutil.which("tc") is None:
+        pytest.skip("needs root and tc to make a slow link")
+    words = ["unshare", "-n", "sh", "-c", FULL_SOCKET, sys.executable]
+    line = [*words, compiled("sleeping", tmp_path)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        pytest.skip("this kernel has no token bucket (sch_tbf)")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_addresses_that_come_and_go_are_events_of_the_port(

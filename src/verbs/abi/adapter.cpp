@@ -189,10 +189,11 @@ void Adapter::send(Nanoseconds now) {
             .pieces = {&piece, 1}};
         if (port.active && wire_.send(departure) == port::Sent::later) {
             waiting_ = next;
-            return;
+            break;
         }
         if (capture_) capture(*next);
     }
+    full_socket_.store(waiting_ ? wire_.full_socket() : -1, std::memory_order_relaxed);
 }
 
 void Adapter::capture(std::span<const std::byte> packet, const Arrival& from) {

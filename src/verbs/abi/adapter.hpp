@@ -75,6 +75,9 @@ class Adapter {
     // What the helper thread waits for.
     int socket() const { return wire_.socket(); }
     int mailbox() const { return wire_.mailbox(); }
+    // What has no room for what is to be sent next; -1 if nothing waits for room. To be had without
+    // the lock.
+    int full_socket() const { return full_socket_.load(std::memory_order_relaxed); }
     int watch() const { return watch_.number(); }
     // After fork: closes in the child what belongs to the parent.
     void abandon();
@@ -109,6 +112,7 @@ class Adapter {
     std::uint8_t last_port_ = 0;
     std::unique_ptr<Device> engine_;
     std::atomic<Nanoseconds> arrived_at_ = 0;
+    std::atomic<int> full_socket_ = -1;
     std::function<void(const Event&)> notify_;
     std::vector<std::byte> outgoing_;
     std::optional<Transmission> waiting_;  // what lies there and the socket had no room for

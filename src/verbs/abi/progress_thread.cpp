@@ -77,7 +77,8 @@ ProgressThread::~ProgressThread() {
 }
 
 void ProgressThread::deadline_changed() {
-    if (adapter_.next_deadline() < wakes_at_.load(std::memory_order_relaxed)) {
+    const bool waits_for_room = adapter_.full_socket() != waits_for_room_of_;
+    if (waits_for_room || adapter_.next_deadline() < wakes_at_.load(std::memory_order_relaxed)) {
         eventfd_write(wake_.number(), 1);
     }
 }
@@ -168,11 +169,14 @@ void ProgressThread::stand_aside() {
 }
 
 bool ProgressThread::wait(bool for_packets, Nanoseconds longest) {
-    std::array<pollfd, 4> wanted{
+    waits_for_room_of_ = for_packets ? adapter_.full_socket() : -1;
+    // A negative descriptor is passed over.
+    std::array<pollfd, 5> wanted{
         pollfd{wake_.number(), POLLIN, 0}, pollfd{adapter_.watch(), POLLIN, 0},
-        pollfd{adapter_.mailbox(), POLLIN, 0}, pollfd{adapter_.socket(), POLLIN, 0}};
+        pollfd{adapter_.mailbox(), POLLIN, 0}, pollfd{adapter_.socket(), POLLIN, 0},
+        pollfd{waits_for_room_of_, POLLOUT, 0}};
     const timespec timeout = timespec_of(longest == never ? 0 : longest);
-    const nfds_t count = for_packets ? wanted.size() : wanted.size() - 1;
+    const nfds_t count = for_packets ? wanted.size() : wanted.size() - 2;
     const int ready = ppoll(wanted.data(), count, longest == never ? nullptr : &timeout, nullptr);
     if (ready <= 0) return false;
     if (wanted[0].revents) {

@@ -8,7 +8,8 @@
 //
 //   aside     while the program polls: it looks up once in a while, on nothing
 //             but the clock, the more rarely the longer that goes on;
-//   watching  otherwise: it waits for packets, forwarded packets and deadlines.
+//   watching  otherwise: it waits for packets, forwarded packets and deadlines, and for room in
+//             a socket that was full.
 //
 // It steps aside after waking for packets a few times in a row while the
 // program was polling anyway, and comes back when the program has stopped.
@@ -35,7 +36,8 @@ class ProgressThread {
     // Whether the program polls all the time, so that what waits is not left alone: it comes back
     // within microseconds, and where it does not, the helper looks after it.
     bool program_polls(Nanoseconds now) const;
-    // After work was posted outside of a poll: a deadline may be nearer than the helper thinks.
+    // After work was posted outside of a poll: a deadline may be nearer than the helper thinks, or
+    // a socket be full.
     void deadline_changed();
     // After fork, in the child: there is no thread to join.
     void abandon() { thread_.detach(); }
@@ -60,6 +62,7 @@ class ProgressThread {
     std::atomic<Nanoseconds> polled_at_{0};
     std::atomic<bool> stop_{false};
     std::atomic<Nanoseconds> wakes_at_{0};
+    std::atomic<int> waits_for_room_of_{-1};  // the socket that it waits for to have room
     int useless_ = 0;
     Nanoseconds aside_for_ns_ = 0;  // until it looks again
     std::atomic<bool> aside_{false};

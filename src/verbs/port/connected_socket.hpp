@@ -41,6 +41,7 @@ class ConnectedSocket {
     static std::optional<ConnectedSocket> open(const Route& route);
 
     Origin origin() const { return origin_; }
+    int number() const { return socket_.number(); }
     // Packets of `segment_bytes`, or one where that is 0.
     Sent send(std::span<const iovec> pieces, std::size_t segment_bytes);
 

@@ -16,7 +16,8 @@
 //
 // A process finds its place by asking: the program sends a packet for the
 // queue pair `probe_number(k)` to the socket in place k. Where there is no such
-// place the kernel chooses one, so only the least of the answers is sure.
+// place the kernel chooses one, so only the least of the answers is sure. A question has a random
+// number, so that nobody else can answer it.
 
 #pragma once
 

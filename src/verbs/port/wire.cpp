@@ -30,6 +30,8 @@ struct Probe {
     std::array<std::uint8_t, 5> before{};
     std::array<std::uint8_t, 3> number{};
     std::uint32_t process = 0;
+    std::uint32_t unused = 0;
+    std::uint64_t nonce = 0;
 };
 
 // What stands before a packet that is forwarded.
@@ -124,6 +126,8 @@ std::uint32_t Wire::receive_buffer_bytes() const {
 
 void Wire::ask_place() {
     asked_ = steady_clock::now();
+    nonce_ = std::uint64_t{random_number()} << 32 | random_number();
+    is_confirmed_ = false;
     const std::vector<Member> members = read_members();
     const auto places = static_cast<std::uint32_t>(members.size()) + places_more;
     for (std::uint32_t place = 0; place < places; ++place) {
@@ -132,6 +136,7 @@ void Wire::ask_place() {
         probe.number = {static_cast<std::uint8_t>(number >> 16),
                         static_cast<std::uint8_t>(number >> 8), static_cast<std::uint8_t>(number)};
         probe.process = slot_.number;
+        probe.nonce = nonce_;
         const in_addr loopback{htonl(INADDR_LOOPBACK)};
         const sockaddr_in6 self = socket_address(address_of(loopback), roce_udp_port, 0);
         sendto(socket(), &probe, sizeof probe, MSG_DONTWAIT,
@@ -145,20 +150,27 @@ void Wire::stand_at(std::uint32_t place) {
         announcement_ = {};
         announcement_ = announce({slot_.number, place});
     }
+    ++tables_made_;
     attach_steering(socket(), read_members());
 }
 
-bool Wire::is_answer(std::span<const std::byte> packet) {
-    const std::uint32_t number = destination_of(packet);
+// Anybody may send a probe, so one counts only if it came from this host with the number of the last
+// question, and costs nothing where it tells nothing new.
+bool Wire::is_answer(const Datagram& datagram) {
+    const std::uint32_t number = destination_of(datagram.packet);
     if (!is_probe(number)) return false;
     Probe probe;
-    if (packet.size() != sizeof probe) return true;
-    std::memcpy(&probe, packet.data(), sizeof probe);
-    if (probe.process != slot_.number) return true;
+    const bool is_local = datagram.source == address_of(in_addr{htonl(INADDR_LOOPBACK)});
+    if (!is_local || datagram.packet.size() != sizeof probe) return true;
+    std::memcpy(&probe, datagram.packet.data(), sizeof probe);
+    if (probe.process != slot_.number || probe.nonce != nonce_) return true;
     // A probe for a place behind the last falls to any member, so of several answers the least is
     // true; and a place only ever becomes less, when the last of the group moves up.
     const std::uint32_t place = number - probe_number(0);
-    if (++answers_ == 1 || place <= place_) stand_at(place);
+    const bool is_first = ++answers_ == 1;
+    if (!is_first && (place > place_ || (place == place_ && is_confirmed_))) return true;
+    is_confirmed_ = true;
+    stand_at(place);
     return true;
 }
 
@@ -168,10 +180,16 @@ Origin Wire::origin(const Route& route) {
 }
 
 Sent Wire::send(const Departure& departure) {
-    if (departure.origin.source_udp_port == roce_udp_port) return send_from_any(departure);
+    full_socket_ = -1;
+    if (departure.origin.source_udp_port == roce_udp_port) {
+        const Sent sent = send_from_any(departure);
+        if (sent == Sent::later) full_socket_ = socket();
+        return sent;
+    }
     ConnectedSocket *connected = connected_.find(departure.route);
     if (!connected || connected->origin() != departure.origin) return Sent::lost;
     const Sent sent = connected->send(departure.pieces, departure.segment_bytes);
+    if (sent == Sent::later) full_socket_ = connected->number();
     if (sent == Sent::lost) connected_.close(departure.route);
     return sent;
 }
@@ -229,7 +247,7 @@ void Wire::hand_over(const Datagram& batch, std::size_t segment_bytes,
     Datagram one = batch;
     for (std::size_t at = 0; at < batch.packet.size(); at += step, ++one.number) {
         one.packet = batch.packet.subspan(at, std::min(step, batch.packet.size() - at));
-        if (one.packet.size() < destination_offset + 3 || is_answer(one.packet)) continue;
+        if (one.packet.size() < destination_offset + 3 || is_answer(one)) continue;
         const std::uint32_t owner = slot_of(destination_of(one.packet));
         if (owner == slot_.number || owner < first_slot || owner > last_slot) {
             take(one);

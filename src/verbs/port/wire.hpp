@@ -80,12 +80,16 @@ class Wire {
     void answer_with(std::function<std::string()> status) { status_ = std::move(status); }
 
     std::uint32_t receive_buffer_bytes() const;
+    // The socket that had no room for the last departure; -1 if it was sent.
+    int full_socket() const { return full_socket_; }
 
     int socket() const { return socket_.number(); }
     int mailbox() const { return slot_.mailbox.number(); }
     std::uint32_t slot() const { return slot_.number; }
     // Where this process stands in the group; for tests.
     std::uint32_t place() const { return place_; }
+    // How often it has told the kernel who stands where; for tests.
+    std::uint64_t tables_made() const { return tables_made_; }
     std::uint64_t forwarded() const { return forwarded_; }
     // Letters from other users, which are thrown away.
     std::uint64_t letters_refused() const { return letters_refused_; }
@@ -98,7 +102,7 @@ class Wire {
     // Asks where in the group this process stands; `receive` reads the answer.
     void ask_place();
     void stand_at(std::uint32_t place);
-    bool is_answer(std::span<const std::byte> packet);
+    bool is_answer(const Datagram& datagram);
     void hand_over(const Datagram& batch, std::size_t segment_bytes,
                    const std::function<void(const Datagram&)>& take);
     void forward_to(std::uint32_t owner, const Datagram& arrival);
@@ -111,10 +115,14 @@ class Wire {
     ConnectedSockets connected_;
     Descriptor announcement_;
     std::uint32_t place_ = 0;
+    int full_socket_ = -1;
     std::uint64_t forwarded_ = 0;
     std::uint64_t letters_refused_ = 0;
     uid_t owner_ = getuid();
     std::uint64_t answers_ = 0;
+    std::uint64_t tables_made_ = 0;
+    std::uint64_t nonce_ = 0;    // of the last question
+    bool is_confirmed_ = false;  // that question had an answer
     std::chrono::steady_clock::time_point asked_{};
     std::vector<std::byte> buffer_;
     std::function<std::string()> status_;

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <string>
 
@@ -177,6 +178,21 @@ TEST(WireTest, WhenAMemberLeavesEveryPacketStillArrives) {
     send(*a, packet_for(first_number(c->slot()), 64));
     EXPECT_EQ(collect(*c, others).packets, 1U);
     EXPECT_EQ(a->forwarded() + b->forwarded(), forwarded) << "the table was not mended";
+}
+
+TEST(WireTest, ProbesOfStrangersCostNothing) {
+    Result<Wire> a = Wire::open();
+    ASSERT_TRUE(a);
+    collect(*a);
+    const std::uint64_t before = a->tables_made();
+    for (const std::size_t bytes : {12U, 16U, 24U}) {
+        std::vector<std::byte> probe = packet_for(probe_number(0), bytes);
+        const std::uint32_t slot = a->slot();
+        std::memcpy(probe.data() + 8, &slot, sizeof slot);
+        for (int count = 0; count < 10; ++count) send(*a, probe);
+    }
+    EXPECT_EQ(collect(*a).packets, 0U);
+    EXPECT_EQ(a->tables_made(), before);
 }
 
 // A letter with a packet for `wire`, sent by a process of `user`.
