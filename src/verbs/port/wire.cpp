@@ -154,8 +154,8 @@ void Wire::stand_at(std::uint32_t place) {
     attach_steering(socket(), read_members());
 }
 
-// Anybody may send a probe, so one counts only if it came from this host with the number of the last
-// question, and costs nothing where it tells nothing new.
+// Anybody may send a probe, so one counts only if it came from this host with the number of the
+// last question, and costs nothing where it tells nothing new.
 bool Wire::is_answer(const Datagram& datagram) {
     const std::uint32_t number = destination_of(datagram.packet);
     if (!is_probe(number)) return false;
