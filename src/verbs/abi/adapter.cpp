@@ -26,8 +26,16 @@ constexpr std::uint8_t came_over_ipv6 = 8 | 1;
 constexpr std::uint8_t came_over_ipv4 = 8 | 2;
 
 // Half of what a peer like this one can take in before it reads.
-std::uint32_t window_bytes(const port::Wire& wire) {
-    return std::clamp(wire.receive_buffer_bytes() / 2, 128U << 10, window_bytes_max);
+std::uint32_t window_bytes() {
+    return std::clamp(port::Wire::receive_buffer_bytes() / 2, 128U << 10, window_bytes_max);
+}
+
+std::vector<port::Home> homes_of(std::span<const port::Interface> interfaces) {
+    std::vector<port::Home> homes;
+    for (const port::Interface& one : interfaces) {
+        for (const Address& address : one.addresses) homes.push_back({address, one.index});
+    }
+    return homes;
 }
 
 }  // namespace
@@ -38,7 +46,7 @@ void warn(const std::string& sentence) {
 
 Result<std::unique_ptr<Adapter>> Adapter::open(const Config& config,
                                                std::function<void(const Event&)> notify) {
-    Result<port::Wire> wire = port::Wire::open();
+    Result<port::Wire> wire = port::Wire::open(homes_of(port::read_interfaces(config.interfaces)));
     if (!wire) return wire.failure();
     Result<port::Descriptor> watch = port::watch_interfaces();
     if (!watch) return watch.failure();
@@ -70,7 +78,7 @@ Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
 
 DeviceConfig Adapter::engine_config() const {
     DeviceConfig made;
-    made.window_bytes = window_bytes(wire_);
+    made.window_bytes = window_bytes();
     made.reassembly_bytes = made.window_bytes;
     made.port_count = static_cast<std::uint8_t>(config_.interfaces.size());
     made.ack_delay_ns = ack_delay_ns;
@@ -92,6 +100,11 @@ Origin Adapter::origin_of(const AddressVector& to) {
 bool Adapter::read_batch(Nanoseconds time) {
     const auto taker = [&](const port::Datagram& datagram) { take(datagram, time); };
     return wire_.receive(std::ref(taker));
+}
+
+bool Adapter::read_likely_batch(Nanoseconds time) {
+    const auto taker = [&](const port::Datagram& datagram) { take(datagram, time); };
+    return wire_.receive_likely(std::ref(taker));
 }
 
 void Adapter::finish_round(Nanoseconds time) {
@@ -116,7 +129,7 @@ bool Adapter::progress(Nanoseconds time) {
 bool Adapter::progress_towards(const CompletionQueue& queue, Nanoseconds time) {
     send(time);
     int batches = 0;
-    while (batches < batches_per_round && read_batch(time)) {
+    while (batches < batches_per_round && read_likely_batch(time)) {
         ++batches;
         if (queue.size() > 0) break;
         send(time);
@@ -240,6 +253,7 @@ void Adapter::read_ports() {
     port::drain_watch(watch_);
     last_port_ = 0;
     std::vector<port::Interface> found = port::read_interfaces(config_.interfaces);
+    const std::vector<port::Home> homes = homes_of(found);
     for (std::size_t index = 0; index < found.size(); ++index) {
         const auto number = static_cast<std::uint8_t>(index + 1);
         Port next = updated(ports_[index], std::move(found[index]));
@@ -248,6 +262,8 @@ void Adapter::read_ports() {
         if (engine_->port_state(number) != state) engine_->on_port_state(number, state);
         if (next.gids != ports_[index].gids) on_addresses_changed(number, next.gids);
     }
+    const Outcome listens = wire_.listen(homes);
+    if (!listens) warn(listens.failure().sentence);
     wire_.close_connected();
     if (notify_) transmit(monotonic_ns());
 }
@@ -274,9 +290,7 @@ std::uint32_t Adapter::take_number() {
 }
 
 void Adapter::abandon() {
-    wire_.close_connected();
-    close(wire_.socket());
-    close(wire_.mailbox());
+    wire_.close_in_child();
     close(watch_.number());
 }
 

@@ -95,6 +95,7 @@ class Adapter {
     void end_full_capture();
     void take(const port::Datagram& datagram, Nanoseconds now);
     bool read_batch(Nanoseconds now);
+    bool read_likely_batch(Nanoseconds now);
     void finish_round(Nanoseconds now);
     void send(Nanoseconds now);
     std::optional<std::uint8_t> port_at(const Address& address);

@@ -18,27 +18,6 @@ namespace {
 
 constexpr std::uint16_t discard_udp_port = 9;  // RFC 863
 
-// The address of a socket that speaks one family: a connected one that spoke IPv4 as a part of IPv6
-// would look up its route each time after all.
-struct SocketAddress {
-    union {
-        sockaddr any;
-        sockaddr_in ipv4;
-        sockaddr_in6 ipv6;
-    };
-    socklen_t bytes = sizeof ipv6;
-
-    SocketAddress(const Address& address, std::uint16_t udp_port, unsigned interface)
-        : ipv6(socket_address(address, udp_port, interface)) {
-        if (!is_ipv4(address)) return;
-        ipv4 = {};
-        ipv4.sin_family = AF_INET;
-        ipv4.sin_port = htons(udp_port);
-        std::memcpy(&ipv4.sin_addr, address.data() + 12, sizeof ipv4.sin_addr);
-        bytes = sizeof ipv4;
-    }
-};
-
 // Everything for this route comes to the wire's own socket.
 bool receive_nothing(int socket) {
     sock_filter drop{BPF_RET | BPF_K, 0, 0, 0};

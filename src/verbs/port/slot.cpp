@@ -85,16 +85,18 @@ bool is_from(const msghdr& letter, uid_t user) {
     return false;
 }
 
-Descriptor announce(const Member& member) {
-    return bound(abstract(fmt::format("{}{}/{}", member_prefix + 1, member.slot, member.place)));
+Descriptor announce(const Member& member, const std::string& group) {
+    return bound(abstract(
+        fmt::format("{}{}/{}/{}", member_prefix + 1, member.slot, member.place, group)));
 }
 
-std::vector<Member> read_members() {
+std::vector<Member> read_members(const std::string& group) {
     const Result<std::string> listing = read_file("/proc/net/unix");
-    return members_in(listing ? *listing : "");
+    return members_in(listing ? *listing : "", group);
 }
 
-std::vector<Member> members_in(const std::string& listing) {
+std::vector<Member> members_in(const std::string& listing, const std::string& group) {
+    const std::string end_of_line = "/" + group + "\n";
     std::vector<Member> found;
     std::size_t at = 0;
     while ((at = listing.find(member_prefix, at)) != std::string::npos) {
@@ -103,8 +105,11 @@ std::vector<Member> members_in(const std::string& listing) {
         char *end = nullptr;
         member.slot = static_cast<std::uint32_t>(std::strtoul(listing.c_str() + at, &end, 10));
         if (*end != '/') continue;
-        member.place = static_cast<std::uint32_t>(std::strtoul(end + 1, nullptr, 10));
-        found.push_back(member);
+        member.place = static_cast<std::uint32_t>(std::strtoul(end + 1, &end, 10));
+        const bool is_of_group = std::strncmp(end, end_of_line.c_str(), end_of_line.size()) == 0;
+        if (is_of_group && member.slot <= last_slot && member.place < slots_max) {
+            found.push_back(member);
+        }
     }
     std::sort(found.begin(), found.end(),
               [](const Member& a, const Member& b) { return a.slot < b.slot; });

@@ -57,7 +57,7 @@ bool forward(const Slot& from, std::uint32_t slot, std::span<const std::byte> pa
 // namespace a user that is unknown here counts as none.
 bool is_from(const msghdr& letter, uid_t user);
 
-// A member of the group of sockets on UDP 4791: a slot and its place in the group.
+// A member of the group of sockets on UDP 4791 of an address: a slot and its place in the group.
 struct Member {
     std::uint32_t slot = 0;
     std::uint32_t place = 0;
@@ -66,12 +66,13 @@ struct Member {
 
 // Writes where `slot` is in the group, for `read_members` of other processes;
 // it is true as long as the descriptor is open.
-Descriptor announce(const Member& member);
+Descriptor announce(const Member& member, const std::string& group);
 
-// Whoever is announced in this network namespace, in the order of their slots.
-std::vector<Member> read_members();
+// Whoever is announced for a group in this network namespace, in the order of their slots.
+// Anybody can announce anything: a wrong table costs time, and nothing else (steering.hpp).
+std::vector<Member> read_members(const std::string& group);
 
 // Members in the text of /proc/net/unix.
-std::vector<Member> members_in(const std::string& listing);
+std::vector<Member> members_in(const std::string& listing, const std::string& group);
 
 }  // namespace lanewise::verbs::port

@@ -41,20 +41,22 @@ TEST(SlotTest, ForwardingToASlotThatNobodyOwnsSaysSo) {
 TEST(SlotTest, MembersAreReadFromTheListingOfTheKernel) {
     const std::string listing =
         "Num       RefCount Protocol Flags    Type St Inode Path\n"
-        "0000: 00000002 00000000 00000000 0002 01 1 @lanewise-hca/member/9/1\n"
+        "0000: 00000002 00000000 00000000 0002 01 1 @lanewise-hca/member/9/1/10.0.0.1\n"
         "0000: 00000002 00000000 00000000 0002 01 2 @lanewise-hca/slot/9\n"
         "0000: 00000002 00000000 00000000 0002 01 3 /run/lanewise-hca/member/5/5\n"
-        "0000: 00000002 00000000 00000000 0002 01 4 @lanewise-hca/member/4/0\n";
-    EXPECT_EQ(members_in(listing), (std::vector<Member>{{4, 0}, {9, 1}}));
+        "0000: 00000002 00000000 00000000 0002 01 4 @lanewise-hca/member/4/0/10.0.0.1\n"
+        "0000: 00000002 00000000 00000000 0002 01 5 @lanewise-hca/member/3/0/10.0.0.11\n"
+        "0000: 00000002 00000000 00000000 0002 01 6 @lanewise-hca/member/9999/0/10.0.0.1\n";
+    EXPECT_EQ(members_in(listing, "10.0.0.1"), (std::vector<Member>{{4, 0}, {9, 1}}));
 }
 
 TEST(SlotTest, AnAnnouncementLastsAsLongAsItsDescriptor) {
-    const Member member{slots_max + 5, 3};
+    const Member member{last_slot, 3};
     const auto announced = [&] {
-        const std::vector<Member> members = read_members();
+        const std::vector<Member> members = read_members("10.0.0.1");
         return std::find(members.begin(), members.end(), member) != members.end();
     };
-    Descriptor announcement = announce(member);
+    Descriptor announcement = announce(member, "10.0.0.1");
     EXPECT_TRUE(announced());
     announcement = Descriptor();
     EXPECT_FALSE(announced());

@@ -45,16 +45,32 @@ void add_control(msghdr& message, cmsghdr *& next, int level, int type, const Va
     next = reinterpret_cast<cmsghdr *>(reinterpret_cast<char *>(next) + CMSG_SPACE(sizeof value));
 }
 
-// An address for a socket that speaks IPv6, and IPv4 as a part of it.
-inline sockaddr_in6 socket_address(const Address& address, std::uint16_t udp_port,
-                                   unsigned interface) {
-    sockaddr_in6 made{};
-    made.sin6_family = AF_INET6;
-    made.sin6_port = htons(udp_port);
-    std::memcpy(made.sin6_addr.s6_addr, address.data(), address.size());
-    if (is_link_local(address)) made.sin6_scope_id = interface;
-    return made;
-}
+// The address of a socket that speaks one family. A host may lack IPv6, and a connected socket that
+// spoke IPv4 as a part of IPv6 would look up its route each time.
+struct SocketAddress {
+    union {
+        sockaddr any;
+        sockaddr_in ipv4;
+        sockaddr_in6 ipv6;
+    };
+    socklen_t bytes = sizeof ipv6;
+
+    SocketAddress(const Address& address, std::uint16_t udp_port, unsigned interface)
+        : ipv6{} {
+        if (!is_ipv4(address)) {
+            ipv6.sin6_family = AF_INET6;
+            ipv6.sin6_port = htons(udp_port);
+            std::memcpy(ipv6.sin6_addr.s6_addr, address.data(), address.size());
+            if (is_link_local(address)) ipv6.sin6_scope_id = interface;
+            return;
+        }
+        ipv4 = {};
+        ipv4.sin_family = AF_INET;
+        ipv4.sin_port = htons(udp_port);
+        std::memcpy(&ipv4.sin_addr, address.data() + 12, sizeof ipv4.sin_addr);
+        bytes = sizeof ipv4;
+    }
+};
 
 // Fragments are refused: they would not keep to the identifications that the ICRC covers.
 inline bool forbid_fragments(int socket, int family) {

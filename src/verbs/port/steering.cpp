@@ -21,6 +21,14 @@ constexpr sock_filter jump(int code, std::uint32_t value, std::uint8_t yes, std:
 
 }  // namespace
 
+std::uint32_t destination_of(std::span<const std::byte> packet) {
+    std::uint32_t number = 0;
+    for (std::size_t at = 0; at < 3; ++at) {
+        number = number << 8 | std::to_integer<std::uint32_t>(packet[destination_offset + at]);
+    }
+    return number;
+}
+
 std::vector<sock_filter> steering_program(std::span<const Member> members) {
     // Four bytes from one before the number, less the first: the number itself.
     std::vector<sock_filter> program{

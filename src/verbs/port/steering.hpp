@@ -2,7 +2,8 @@
 //
 // Many processes behind UDP 4791 of one address.
 //
-// All bind the port with SO_REUSEPORT, and a classic BPF program picks the
+// All bind the port with SO_REUSEPORT, which the kernel allows to one user for each address, and a
+// classic BPF program picks the
 // socket of the process that owns the destination queue pair of the packet.
 // The kernel knows the sockets of such a group by their places 0, 1, 2 …, and
 // when one closes, the last is moved into its place. No process is notified. So:
@@ -23,6 +24,7 @@
 
 #include <linux/filter.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -33,6 +35,9 @@ namespace lanewise::verbs::port {
 
 // Where the number of the destination queue pair stands in a packet (IBA 9.2, BTH).
 inline constexpr std::size_t destination_offset = 5;
+
+// The number in a packet that is long enough to have one.
+std::uint32_t destination_of(std::span<const std::byte> packet);
 
 constexpr std::uint32_t probe_number(std::uint32_t place) {
     return first_number(slots_max - 1) + place;

@@ -5,6 +5,7 @@
 
 #include "verbs/port/wire.hpp"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -22,6 +23,12 @@ namespace lanewise::verbs::port {
 namespace {
 
 const Address loopback = address_of(in_addr{htonl(INADDR_LOOPBACK)});
+
+const std::array<Home, 1> homes{Home{loopback, 1}};
+
+Result<Wire> open_wire() {
+    return Wire::open(homes);
+}
 
 std::vector<std::byte> packet_for(std::uint32_t qp_number, std::size_t bytes) {
     std::vector<std::byte> packet(bytes);
@@ -74,8 +81,8 @@ Got collect(Wire& wire, std::span<Wire *const> others = {}) {
 }
 
 TEST(WireTest, APacketReachesTheOwnerOfItsQueuePair) {
-    Result<Wire> a = Wire::open();
-    Result<Wire> b = Wire::open();
+    Result<Wire> a = open_wire();
+    Result<Wire> b = open_wire();
     ASSERT_TRUE(a && b);
     EXPECT_EQ(send(*a, packet_for(first_number(b->slot()) + 7, 100)), Sent::yes);
     const Got got = collect(*b);
@@ -86,8 +93,8 @@ TEST(WireTest, APacketReachesTheOwnerOfItsQueuePair) {
 }
 
 TEST(WireTest, ABatchArrivesAsItsPacketsInOrder) {
-    Result<Wire> a = Wire::open();
-    Result<Wire> b = Wire::open();
+    Result<Wire> a = open_wire();
+    Result<Wire> b = open_wire();
     ASSERT_TRUE(a && b);
     std::vector<std::byte> batch;
     for (const std::size_t bytes : {200U, 200U, 80U}) {
@@ -102,8 +109,8 @@ TEST(WireTest, ABatchArrivesAsItsPacketsInOrder) {
 }
 
 TEST(WireTest, ARouteThatIsUsedOftenGetsALineAndNothingIsLost) {
-    Result<Wire> a = Wire::open();
-    Result<Wire> b = Wire::open();
+    Result<Wire> a = open_wire();
+    Result<Wire> b = open_wire();
     ASSERT_TRUE(a && b);
     for (int count = 1; count <= 2 * ConnectedSockets::uses_before_open; ++count) {
         const Origin origin = a->origin(around);
@@ -119,7 +126,7 @@ TEST(WireTest, ARouteThatIsUsedOftenGetsALineAndNothingIsLost) {
 }
 
 TEST(WireTest, WhatWasSealedForALineThatIsGoneIsLost) {
-    Result<Wire> a = Wire::open();
+    Result<Wire> a = open_wire();
     ASSERT_TRUE(a);
     Origin origin;
     for (int count = 0; count < ConnectedSockets::uses_before_open; ++count)
@@ -134,7 +141,7 @@ TEST(WireTest, WhatWasSealedForALineThatIsGoneIsLost) {
 TEST(WireTest, EachOfManyStandsInItsOwnPlace) {
     std::vector<Wire> wires;
     for (int count = 0; count < 6; ++count) {
-        Result<Wire> wire = Wire::open();
+        Result<Wire> wire = open_wire();
         ASSERT_TRUE(wire);
         wires.push_back(std::move(*wire));
     }
@@ -148,7 +155,7 @@ TEST(WireTest, EachOfManyStandsInItsOwnPlace) {
 TEST(WireTest, WhoHasReadAllAnswersKnowsItsPlace) {
     std::vector<Wire> wires;
     for (int count = 0; count < 3; ++count) {
-        Result<Wire> wire = Wire::open();
+        Result<Wire> wire = open_wire();
         ASSERT_TRUE(wire);
         wires.push_back(std::move(*wire));
     }
@@ -163,10 +170,10 @@ TEST(WireTest, WhoHasReadAllAnswersKnowsItsPlace) {
 }
 
 TEST(WireTest, WhenAMemberLeavesEveryPacketStillArrives) {
-    Result<Wire> a = Wire::open();
-    std::optional<Result<Wire>> leaver = Wire::open();
-    Result<Wire> b = Wire::open();
-    Result<Wire> c = Wire::open();
+    Result<Wire> a = open_wire();
+    std::optional<Result<Wire>> leaver = open_wire();
+    Result<Wire> b = open_wire();
+    Result<Wire> c = open_wire();
     ASSERT_TRUE(a && *leaver && b && c);
     leaver.reset();  // c, the last, is moved into its place
     const std::array<Wire *, 2> others{&*a, &*b};
@@ -180,11 +187,68 @@ TEST(WireTest, WhenAMemberLeavesEveryPacketStillArrives) {
     EXPECT_EQ(a->forwarded() + b->forwarded(), forwarded) << "the table was not mended";
 }
 
+TEST(WireTest, OnlyTheAddressesOfThePortsAreHeard) {
+    Result<Wire> a = open_wire();
+    ASSERT_TRUE(a);
+    const Descriptor stranger(socket(AF_INET, SOCK_DGRAM, 0));
+    const std::vector<std::byte> packet = packet_for(first_number(a->slot()), 64);
+    for (const char *address : {"127.0.0.2", "127.0.0.1"}) {
+        sockaddr_in to{};
+        to.sin_family = AF_INET;
+        to.sin_port = htons(4791);
+        inet_pton(AF_INET, address, &to.sin_addr);
+        sendto(stranger.number(), packet.data(), packet.size(), 0,
+               reinterpret_cast<const sockaddr *>(&to), sizeof to);
+    }
+    EXPECT_EQ(collect(*a).packets, 1U);
+}
+
+TEST(WireTest, AnAddressThatIsGoneIsHeardNoLongerAndANewOneIs) {
+    Result<Wire> a = open_wire();
+    ASSERT_TRUE(a);
+    const Address other = address_of(in_addr{htonl(INADDR_LOOPBACK + 1)});
+    const std::array<Home, 1> moved{Home{other, 1}};
+    ASSERT_TRUE(a->listen(moved));
+    Result<Wire> b = Wire::open(moved);
+    ASSERT_TRUE(b);
+    EXPECT_EQ(send(*b, packet_for(first_number(a->slot()), 64)), Sent::lost);
+    std::vector<std::byte> packet = packet_for(first_number(a->slot()), 64);
+    const iovec piece{packet.data(), packet.size()};
+    const Route route{other, other, 1};
+    EXPECT_EQ(b->send({.route = route, .origin = b->origin(route), .pieces = {&piece, 1}}),
+              Sent::yes);
+    EXPECT_EQ(collect(*a).packets, 1U);
+}
+
+// The status of a process of `user` that opens a wire at `address`.
+int open_as(uid_t user, const Address& address) {
+    const pid_t child = fork();
+    if (child == 0) {
+        if (setuid(user) != 0) _exit(9);
+        const std::array<Home, 1> own{Home{address, 1}};
+        const Result<Wire> wire = Wire::open(own);
+        if (wire) _exit(0);
+        _exit(wire.failure().sentence.find("another user") != std::string::npos ? 1 : 8);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+}
+
+TEST(WireTest, AnotherUserOfTheHostHasTheAddressesThatAreLeft) {
+    if (getuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+    constexpr uid_t nobody = 65534;
+    Result<Wire> a = open_wire();
+    ASSERT_TRUE(a);
+    EXPECT_EQ(open_as(nobody, address_of(in_addr{htonl(INADDR_LOOPBACK + 1)})), 0);
+    EXPECT_EQ(open_as(nobody, loopback), 1);
+}
+
 TEST(WireTest, ProbesOfStrangersCostNothing) {
-    Result<Wire> a = Wire::open();
+    Result<Wire> a = open_wire();
     ASSERT_TRUE(a);
     collect(*a);
-    const std::uint64_t before = a->tables_made();
+    const std::uint64_t before = a->listeners().front().tables_made();
     for (const std::size_t bytes : {12U, 16U, 24U}) {
         std::vector<std::byte> probe = packet_for(probe_number(0), bytes);
         const std::uint32_t slot = a->slot();
@@ -192,7 +256,7 @@ TEST(WireTest, ProbesOfStrangersCostNothing) {
         for (int count = 0; count < 10; ++count) send(*a, probe);
     }
     EXPECT_EQ(collect(*a).packets, 0U);
-    EXPECT_EQ(a->tables_made(), before);
+    EXPECT_EQ(a->listeners().front().tables_made(), before);
 }
 
 // A letter with a packet for `wire`, sent by a process of `user`.
@@ -220,7 +284,7 @@ void send_letter_as(uid_t user, const Wire& wire, std::size_t bytes) {
 TEST(WireTest, LettersOfAnotherUserAreThrownAway) {
     if (getuid() != 0) GTEST_SKIP() << "only root can send as somebody else";
     constexpr uid_t nobody = 65534;
-    Result<Wire> a = Wire::open();
+    Result<Wire> a = open_wire();
     ASSERT_TRUE(a);
     send_letter_as(0, *a, 100);
     EXPECT_EQ(collect(*a).packets, 1U);
@@ -233,7 +297,7 @@ TEST(WireTest, LettersOfAnotherUserAreThrownAway) {
 }
 
 TEST(WireTest, PacketsThatAreTooShortAreDropped) {
-    Result<Wire> a = Wire::open();
+    Result<Wire> a = open_wire();
     ASSERT_TRUE(a);
     send(*a, std::vector<std::byte>(4));
     EXPECT_EQ(collect(*a).packets, 0U);
