@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The UDP sockets through which a process speaks RoCEv2 (InfiniBand annex A17): one for each
-// address of the device's ports (listener.hpp). Routes that are used often have sockets of their own
-// to send from (connected_socket.hpp).
+// address of the device's ports (listener.hpp). Routes that are used often have sockets of their
+// own to send from (connected_socket.hpp).
 
 #pragma once
 
