@@ -21,7 +21,7 @@ from lanewise.launch.tuned import LIBRARY
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from tuned_job import FAMILIES, Compile, Run
+from tuned_job import FAMILIES, Compile, Run, why_apart
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).with_name("run_programs")
@@ -38,7 +38,8 @@ def why_not(launcher: str) -> str:
         return f"{launcher} is not installed; install {LAUNCHERS[launcher].package}"
     if build_for(LAUNCHERS[launcher], find_builds(os.environ)) is None:
         return f"{launcher} has no native build; make build"
-    return ""
+    apart = why_apart(launcher)
+    return f"{launcher}: {apart}" if apart else ""
 
 
 @pytest.fixture(params=REAL_LAUNCHERS)
@@ -152,6 +153,8 @@ def mpi(request: pytest.FixtureRequest) -> str:
     builds = [build for build in find_builds(os.environ) if build.mpi == family]
     if not any((build.libraries / LIBRARY).is_file() for build in builds):
         pytest.skip(f"{family} has no {LIBRARY}; make build")
+    if why_not(family):
+        pytest.skip(why_not(family))
     return family
 
 

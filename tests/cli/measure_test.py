@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import why_not
 from jsonschema import Draft202012Validator
 
 from lanewise.results.read import load
@@ -249,6 +250,8 @@ def test_every_operation_is_validated_in_buffers_of_every_kind(
 
 
 def test_windows_are_validated_in_cold_rotating_buffers(lanewise: Lanewise, tmp_path: Path) -> None:
+    if why_not("mpich"):
+        pytest.skip(why_not("mpich"))
     listed = lanewise("measure", "--list", "--launcher", "mpich").stdout.splitlines()
     names = [name for name in listed if is_one_sided(name)]
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 
-from lanewise.launch.choose import executable_of
+from lanewise.launch.choose import choose, executable_of
 from lanewise.launch.native import find_builds
 from lanewise.launch.registry import LAUNCHERS
+from lanewise.launch.trial import why_ranks_are_apart
 from lanewise.launch.tuned import LIBRARY
 
 PROGRAMS = Path(__file__).with_name("run_programs")
@@ -53,8 +55,15 @@ Compile = Callable[[str, str, str], Path]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+def why_apart(launcher: str) -> str:
+    """Return why the ranks of a launcher that is here do not find each other; empty if they do."""
+    return why_ranks_are_apart(choose(launcher, os.environ))
+
+
 def launch_line(family: str, ranks: int = RANKS) -> list[str]:
-    """Return a launch line that lacks its program."""
+    """Return a launch line that lacks its program; skips the test where ranks are not together."""
+    if apart := why_apart(family):
+        pytest.skip(f"{family}: {apart}")
     shared = ["--oversubscribe", "--bind-to", "none"] if family == "openmpi" else []
     return [str(executable_of(LAUNCHERS[family], os.environ)), *shared, "-n", str(ranks)]
 

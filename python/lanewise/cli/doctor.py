@@ -67,6 +67,8 @@ def launcher_lines(launcher: LauncherFound) -> list[str]:
         program = f"{launcher.executable}  {launcher.version}"
     native = f"native {launcher.native}" if launcher.native else "no native build"
     lines = [f"  {mark}  {launcher.name:<10}{program}; {native}"]
+    if launcher.fault:
+        lines.append(f"      {'':<10}{launcher.fault}")
     return lines + [f"      {'':<10}get it: {remedy}" for remedy in launcher.remedies]
 
 

@@ -15,17 +15,21 @@ from pathlib import Path
 from lanewise.errors import RequestError
 from lanewise.launch import machine
 from lanewise.launch.allocation import Allocation, allocation_in
-from lanewise.launch.choose import choose, executable_of, version_text
+from lanewise.launch.choose import Choice, choose, executable_of, version_text
 from lanewise.launch.job import Launcher
 from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
 from lanewise.launch.registry import LAUNCHERS
+from lanewise.launch.trial import why_ranks_are_apart
 
 DISK_BYTES_MIN = 1_000_000_000
 
 
 @dataclass(frozen=True)
 class LauncherFound:
-    """One launcher on this machine; texts are empty for what is missing, `remedies` install it."""
+    """One launcher on this machine; texts are empty for what is missing, `remedies` install it.
+
+    `fault` is why its ranks cannot be used although all is there; empty where they can.
+    """
 
     name: str
     executable: str
@@ -33,6 +37,7 @@ class LauncherFound:
     native: str
     remedies: tuple[str, ...]
     usable: bool
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,11 @@ def find_launcher(
         remedies.append(remedy(launcher.package))
     if build is None:
         remedies.append(build_command(launcher.mpis[0]))
+    fault = ""
+    if executable and build is not None:
+        fault = why_ranks_are_apart(Choice(launcher, executable, build))
+    if fault:
+        remedies.append(another_version(launcher))
     return LauncherFound(
         name=launcher.name,
         executable=executable,
@@ -128,8 +138,15 @@ def find_launcher(
         else "",
         native=f"{build.folder} ({build.mpi_version}, {build.build_type})" if build else "",
         remedies=tuple(remedies),
-        usable=bool(executable) and build is not None,
+        usable=bool(executable) and build is not None and not fault,
+        fault=fault,
     )
+
+
+def another_version(launcher: Launcher) -> str:
+    """Return what to do where the launcher and the library of an MPI do not fit together."""
+    mpi = launcher.mpis[0]
+    return f"another version of {launcher.title}, such as pip install {mpi}; {build_command(mpi)}"
 
 
 def remedy(package: str) -> str:
