@@ -54,7 +54,7 @@ struct LmoRanges {
 struct Lmo {
     std::vector<LmoProcessor> processors;
     Links<LmoLink> links; /* as one line over all sizes */
-    std::optional<LmoRanges> ranges;
+    std::optional<LmoRanges> ranges = {};
 };
 
 /* Fails where pairs or triplets are lacking, with the experiment to make. */
