@@ -149,6 +149,14 @@ typedef struct lw_wavefront_progress {
     double elapsed_s;
 } lw_wavefront_progress;
 
+/*
+ * End the run under way on `store` within a row block: it fails with LW_ERR_OPERATION and commits
+ * nothing more, so the store holds the data of the last whole pass.  May be called from another
+ * thread, from the kernel, from `progress` and from a signal handler.  A run that begins afterwards
+ * is not ended.
+ */
+LW_API void lw_wavefront_stop(lw_wavefront *store);
+
 /* Called now and then from the thread that runs. */
 typedef void (*lw_wavefront_progress_fn)(void *context, const lw_wavefront_progress *progress);
 
@@ -158,14 +166,14 @@ typedef struct lw_wavefront_run_options {
     uint64_t iterations;
     uint64_t memory_bytes; /* never exceeded; too small a budget is refused with the least one */
     uint64_t waves;        /* iterations per pass; 0: chosen */
-    double tolerance;      /* stop when no cell changes by more; 0: never */
+    double tolerance;      /* stop when no cell changes by more; 0: by anything; -1: never */
     int check_finite;      /* non-zero: end at the first value that is not finite */
     lw_wavefront_progress_fn progress; /* may be NULL */
     void *progress_context;
 } lw_wavefront_run_options;
 
 #define LW_WAVEFRONT_RUN_OPTIONS \
-    { sizeof(lw_wavefront_run_options), 0, 1, 1ull << 30, 0, 0.0, 0, NULL, NULL }
+    { sizeof(lw_wavefront_run_options), 0, 1, 1ull << 30, 0, -1.0, 0, NULL, NULL }
 
 typedef struct lw_wavefront_outcome {
     uint64_t iterations;

@@ -57,7 +57,7 @@ struct error : std::runtime_error {
 struct options {
     std::uint64_t iterations = 1;
     std::uint64_t memory_bytes = std::uint64_t{1} << 30;
-    double tolerance = 0.0;  /* stop when no cell changes by more; 0: never */
+    double tolerance = -1.0; /* stop when no cell changes by more; 0: by anything; -1: never */
     unsigned threads = 0;    /* 0: the processors this program may use */
     std::uint64_t waves = 0; /* iterations per pass; 0: chosen */
 };
@@ -83,17 +83,30 @@ struct around {
 /* How eight rows at once reach the cells that an update reads. */
 enum class reach { near, far, none };
 
-/* Stands for a matrix while the update is asked what it reads. */
+/* Stands for the data while the update is asked what it reads. It gives vectors, as the sweep does:
+ * a choice with ?: evaluates both arms then, so that what either reads is seen. */
 template <typename Real, int radius>
 struct recorder {
+    using vector = typename Lanes<Real>::Vector;
     reach *found;
-    Real operator()(int down, int right) const {
+    vector operator()(int down, int right) const {
         const auto within = [](int offset) { return offset >= -radius && offset <= radius; };
         if (!within(down) || !within(right)) *found = reach::none;
         // Updated before it is read, or not before: see <lanewise/wavefront/skewed.hpp>.
         else if ((down < 0 && down + right >= 0) || (down > 0 && down + right < 0))
             *found = *found == reach::none ? reach::none : reach::far;
-        return Real(1);
+        return vector{} + Real(1);
+    }
+};
+
+/* The same for a coefficient: eight rows at once have that of the cell alone. */
+template <typename Real>
+struct coefficient_recorder {
+    using vector = typename Lanes<Real>::Vector;
+    reach *found;
+    vector operator()(int down, int right) const {
+        if (down != 0 || right != 0) *found = reach::none;
+        return vector{} + Real(1);
     }
 };
 
@@ -192,8 +205,9 @@ struct sweep {
     template <std::size_t... I>
     static reach reach_of(const Update& update, std::index_sequence<I...>) {
         auto found = radius <= near_radius_max ? reach::near : reach::far;
-        const recorder<Real, radius> seen{&found};
-        (void)update(((void)I, seen)...);
+        const recorder<Real, radius> data{&found};
+        const coefficient_recorder<Real> coefficient{&found};
+        (void)update(data, ((void)I, coefficient)...);
         return found;
     }
 
@@ -212,7 +226,7 @@ struct sweep {
         };
     }
     static void set_steps(const Update& update, lw_wavefront_kernel& kernel) {
-        const auto wanted = reach_of(update, std::make_index_sequence<matrices>{});
+        const auto wanted = reach_of(update, std::make_index_sequence<coefficients>{});
         if constexpr (radius <= near_radius_max) {
             if (wanted == reach::near) return set_steps<reach::near>(kernel);
         }

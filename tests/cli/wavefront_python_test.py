@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -118,8 +122,11 @@ def test_progress_ends_at_one(tmp_path: Path) -> None:
     assert shares[-1] == 1.0
 
 
-def test_a_fastmath_kernel_is_refused() -> None:
-    loose = numba.cfunc(wavefront.row_signature(), fastmath=True)(relax._pyfunc)
+@pytest.mark.parametrize(
+    "flag", ["fast", "nsz", "nnan", "ninf", "arcp", "contract", "afn", "reassoc"]
+)
+def test_a_fastmath_kernel_is_refused(flag: str) -> None:
+    loose = numba.cfunc(wavefront.row_signature(), fastmath={flag})(relax._pyfunc)
 
     with pytest.raises(RequestError, match="fastmath"):
         wavefront.run(random_arrays(2), loose, iterations=1)
@@ -158,6 +165,134 @@ def test_a_source_that_raises_leaves_the_matrix_as_it_was(tmp_path: Path) -> Non
             store.write(0, Torn())
 
         np.testing.assert_array_equal(store.read(0), values)
+
+
+def filled(folder: Path, count: int = 2, side: int = 64) -> wavefront.Store:
+    store = wavefront.Store.create(folder, side, side, coefficients=count - 1, strip_rows=8)
+    for matrix, values in enumerate(random_arrays(count, side, side)):
+        store.write(matrix, values)
+    return store
+
+
+def test_an_interrupt_while_rows_are_written_leaves_the_matrix_as_it_was(tmp_path: Path) -> None:
+    class Interrupted:
+        shape, dtype = (64, 64), np.dtype("float64")
+
+        def __getitem__(self, rows: slice) -> np.ndarray:
+            if rows.start == 24:
+                raise KeyboardInterrupt
+            return np.zeros((rows.stop - rows.start, 64))
+
+    with filled(tmp_path / "s") as store:
+        before = store.read(0)
+
+        with pytest.raises(KeyboardInterrupt):
+            store.write(0, Interrupted())
+
+        np.testing.assert_array_equal(store.read(0), before)
+        store.verify()
+
+
+def test_a_kernel_that_raises_ends_the_run_and_commits_nothing(tmp_path: Path) -> None:
+    @numba.cfunc(wavefront.row_signature())
+    def divide(updated, data, coefficients, row, first, end, context):  # noqa: PLR0917
+        for j in range(first, end):
+            updated[0][j] = data[1][j] + 1.0 / coefficients[0][j]
+
+    with filled(tmp_path / "s") as store:
+        divisors = np.ones((64, 64))
+        divisors[62, 5] = 0.0
+        store.write(1, divisors)
+        before = store.read(0)
+
+        with pytest.raises(RunError, match="divide raised ZeroDivisionError") as caught:
+            wavefront.run(store, divide, 1, threads=2)
+
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
+        assert store.iterations == 0
+        np.testing.assert_array_equal(store.read(0), before)
+
+
+def test_what_progress_raises_ends_the_run_and_reaches_the_caller(tmp_path: Path) -> None:
+    class EnoughError(Exception):
+        pass
+
+    def stop(share: float, _elapsed_s: float) -> None:
+        if share > 0.25:
+            raise EnoughError
+
+    with filled(tmp_path / "s") as store:
+        with pytest.raises(EnoughError):
+            wavefront.run(store, "sor", 4, waves=1, on_progress=stop)
+
+        assert store.iterations == 1
+        assert wavefront.resume(store).iterations == 3
+        swept = store.read(0)
+
+    with filled(tmp_path / "t") as whole:
+        wavefront.run(whole, "sor", 4)
+        np.testing.assert_array_equal(swept, whole.read(0))
+
+
+def test_an_interrupt_ends_a_run_within_a_pass(tmp_path: Path) -> None:
+    program = f"""
+import numba, numpy as np
+from lanewise import wavefront
+
+@numba.cfunc(wavefront.row_signature())
+def slow(updated, data, coefficients, row, first, end, context):
+    for j in range(first, end):
+        value = data[1][j]
+        for _ in range(20000):
+            value = 0.5 * value + 1.0
+        updated[0][j] = value
+
+store = wavefront.Store.create({str(tmp_path / "s")!r}, 512, 512)
+store.write(0, np.ones((512, 512)))
+print("begun", flush=True)
+try:
+    wavefront.run(store, slow, 10**6, waves=1)
+except KeyboardInterrupt:
+    store.verify()
+    print("interrupted after", store.iterations)
+"""
+    running = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=os.environ
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline() == "begun\n"
+    time.sleep(1.0)
+    running.send_signal(signal.SIGINT)
+
+    try:
+        said, _ = running.communicate(timeout=60)
+    finally:
+        running.kill()
+
+    assert said.startswith("interrupted after")
+    assert running.returncode == 0
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1e-12])
+def test_cells_that_stay_at_infinity_are_at_rest(tolerance: float) -> None:
+    @numba.cfunc(wavefront.row_signature())
+    def arrive(updated, data, coefficients, row, first, end, context):  # noqa: PLR0917
+        above, here, below = data[0], data[1], data[2]
+        for j in range(first, end):
+            near = min(above[j], below[j], here[j - 1], here[j + 1])
+            updated[0][j] = min(here[j], near + coefficients[0][j])
+
+    times = np.full((40, 40), np.inf)
+    times[20, 20] = 0.0
+    cost = np.ones((40, 40))
+    cost[10] = np.inf
+
+    outcome = wavefront.run([times, cost], arrive, 500, tolerance=tolerance)
+
+    assert outcome.converged
+    assert outcome.iterations < 100
+    assert outcome.last_change == 0.0
+    assert np.isinf(times[5, 20])
 
 
 @pytest.mark.parametrize("name", ["values.h5", "values.h5:other", "values.zarr"])

@@ -67,14 +67,16 @@ inline Columns columns_of_row(const Step& step, const RowBlock& row_block, std::
 using RowBlockFunction = double (*)(const void *cell, const Step& step, const RowBlock& row_block);
 
 /* The largest change so far: a change that is not a number counts as infinite, so that a sweep
- * that lost its numbers never passes for one that came to rest. */
+ * that lost its numbers never passes for one that came to rest. A cell that stays at infinity has
+ * not changed. */
 template <typename Real>
 struct LargestChange {
     Real value = 0;
     void see(Real before, Real after) {
         const Real change = after > before ? after - before : before - after;
         // Only what is no number differs from itself. NOLINTNEXTLINE(misc-redundant-expression)
-        const Real sound = change == change ? change : static_cast<Real>(__builtin_inf());
+        const Real number = change == change ? change : static_cast<Real>(__builtin_inf());
+        const Real sound = before == after ? Real(0) : number;
         if (sound > value) value = sound;
     }
 };

@@ -145,6 +145,8 @@ def _with_signatures(loaded: ctypes.CDLL) -> ctypes.CDLL:
         function.argtypes, function.restype = arguments, c_int
     loaded.lw_wavefront_close.argtypes = (c_void_p,)
     loaded.lw_wavefront_close.restype = None
+    loaded.lw_wavefront_stop.argtypes = (c_void_p,)
+    loaded.lw_wavefront_stop.restype = None
     loaded.lw_status_text.restype = c_char_p
     return loaded
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 import tempfile
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
+from lanewise.wavefront.calls import Call, KernelErrors
 from lanewise.wavefront.kernel import RowKernel
 from lanewise.wavefront.library import (
     Kernel,
@@ -24,6 +26,9 @@ from lanewise.wavefront.library import (
 )
 from lanewise.wavefront.store import Store
 
+OnShare = Callable[[float, float], None]
+
+_NEVER = -1.0
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -59,28 +64,30 @@ def run(  # noqa: PLR0913
     parameters: Sequence[float] = (),
     threads: int = 0,
     waves: int = 0,
-    tolerance: float = 0.0,
+    tolerance: float | None = None,
     check_finite: bool = False,
-    on_progress: Callable[[float, float], None] | None = None,
+    on_progress: OnShare | None = None,
 ) -> Outcome:
     """Iterate with `kernel`: a built-in name, a `RowKernel`, or a Numba cfunc of radius 1.
 
     `store` is a `Store`, its folder, or a list of 2-D arrays of one shape and dtype: the first is
-    updated in place, the others are coefficients.  `on_progress(share, elapsed_s)` is called now
-    and then.  Raises RequestError for what cannot be done, RunError for what failed; a store then
-    holds the data of its last whole pass.
+    updated in place, the others are coefficients.  With a `tolerance` the run ends once no cell
+    changes by more; with 0, once nothing changes.  `on_progress(share, elapsed_s)` is called now
+    and then.  Raises RequestError for what cannot be done, RunError for what failed, a kernel that
+    raised among it; what `on_progress` raises and an interrupt end the run and are raised.  A store
+    then holds the data of its last whole pass, and arrays are as they were.
     """
     options = RunOptions(
         struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=iterations,
-        memory_bytes=size_bytes(memory), waves=waves, tolerance=tolerance,
-        check_finite=int(check_finite), progress=_progress(on_progress),
+        memory_bytes=size_bytes(memory), waves=waves,
+        tolerance=_tolerance(tolerance), check_finite=int(check_finite),
     )  # fmt: skip
     if isinstance(store, Store):
-        return _run(store, kernel, parameters, options)
+        return _run(store, kernel, parameters, options, on_progress)
     if isinstance(store, (str, Path)):
         with Store.open(store) as opened:
-            return _run(opened, kernel, parameters, options)
-    return _run_arrays(list(store), kernel, parameters, options)
+            return _run(opened, kernel, parameters, options, on_progress)
+    return _run_arrays(list(store), kernel, parameters, options, on_progress)
 
 
 def resume(  # noqa: PLR0913
@@ -91,29 +98,27 @@ def resume(  # noqa: PLR0913
     threads: int = 0,
     waves: int = 0,
     check_finite: bool = False,
-    on_progress: Callable[[float, float], None] | None = None,
+    on_progress: OnShare | None = None,
 ) -> Outcome:
     """Go on with a run that was interrupted; one with a kernel of your own needs that kernel."""
     options = RunOptions(
         struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=1,
-        memory_bytes=size_bytes(memory), waves=waves, check_finite=int(check_finite),
-        progress=_progress(on_progress),
+        memory_bytes=size_bytes(memory), waves=waves, tolerance=_NEVER,
+        check_finite=int(check_finite),
     )  # fmt: skip
     if isinstance(store, Store):
-        return _resume(store, kernel, options)
+        return _resume(store, kernel, options, on_progress)
     with Store.open(store) as opened:
-        return _resume(opened, kernel, options)
+        return _resume(opened, kernel, options, on_progress)
 
 
-def _resume(store: Store, kernel: Any, options: RunOptions) -> Outcome:
-    outcome = RunOutcome()
+def _resume(store: Store, kernel: Any, options: RunOptions, on_progress: OnShare | None) -> Outcome:
+    arguments: tuple[Any, ...]
     if kernel is None:
-        status = library().lw_wavefront_resume(store.handle, byref(options), byref(outcome))
+        function, arguments = library().lw_wavefront_resume, ()
     else:
-        status = library().lw_wavefront_resume_kernel(
-            store.handle, byref(_native(kernel)), byref(options), byref(outcome)
-        )
-    return _outcome(store, status, outcome)
+        function, arguments = library().lw_wavefront_resume_kernel, (byref(_native(kernel)),)
+    return _call(store, kernel, function, arguments, options, on_progress)
 
 
 def _native(kernel: Any) -> Kernel:
@@ -125,40 +130,79 @@ def _native(kernel: Any) -> Kernel:
     )  # fmt: skip
 
 
-def _outcome(store: Store, status: int, outcome: RunOutcome) -> Outcome:
+def _call(  # noqa: PLR0913, PLR0917
+    store: Store,
+    kernel: Any,
+    function: Any,
+    arguments: tuple[Any, ...],
+    options: RunOptions,
+    on_progress: OnShare | None,
+) -> Outcome:
+    outcome = RunOutcome()
+    call = Call(lambda: library().lw_wavefront_stop(store.handle))
+    options.progress = _progress(call, on_progress)
+    own = kernel.function if isinstance(kernel, RowKernel) else kernel
+    name = str(getattr(own, "__name__", "kernel"))
+    try:
+        with KernelErrors(call, own, name):
+            status = call.result(
+                lambda: function(store.handle, *arguments, byref(options), byref(outcome))
+            )
+    except BaseException:
+        store.failures.sentences.clear()
+        raise
     store.failures.check(status)
     values_by_name = {name: getattr(outcome, name) for name, _type in RunOutcome._fields_}
     return Outcome(**{**values_by_name, "converged": bool(outcome.converged)})
 
 
-def _progress(on_progress: Callable[[float, float], None] | None) -> Any:
+def _tolerance(tolerance: float | None) -> float:
+    if tolerance is None:
+        return _NEVER
+    if not 0.0 <= tolerance < math.inf:
+        raise RequestError(f"tolerance {tolerance} is not 0 or above; None means never")
+    return tolerance
+
+
+def _progress(call: Call, on_progress: OnShare | None) -> Any:
     if on_progress is None:
         return OnProgress()
 
     def shown(_context: object, progress: Any) -> None:
-        now: Progress = progress.contents
-        passed = now.waves * now.strips_done / now.strip_count
-        on_progress((now.iterations_done + passed) / now.iterations_wanted, now.elapsed_s)
+        try:
+            now: Progress = progress.contents
+            passed = now.waves * now.strips_done / now.strip_count
+            share = (now.iterations_done + passed) / now.iterations_wanted
+            elapsed_s = now.elapsed_s
+            call.on_caller(lambda: on_progress(share, elapsed_s))
+        except BaseException as error:  # may not cross the C border
+            call.fail(error)
 
     return OnProgress(shown)
 
 
-def _run(store: Store, kernel: Any, parameters: Sequence[float], options: RunOptions) -> Outcome:
-    outcome = RunOutcome()
+def _run(
+    store: Store,
+    kernel: Any,
+    parameters: Sequence[float],
+    options: RunOptions,
+    on_progress: OnShare | None,
+) -> Outcome:
+    arguments: tuple[Any, ...]
     if isinstance(kernel, str):
         values = (ctypes.c_double * len(parameters))(*parameters)
-        status = library().lw_wavefront_run(
-            store.handle, kernel.encode(), values, len(parameters), byref(options), byref(outcome)
-        )
+        function, arguments = library().lw_wavefront_run, (kernel.encode(), values, len(values))
     else:
-        status = library().lw_wavefront_run_kernel(
-            store.handle, byref(_native(kernel)), byref(options), byref(outcome)
-        )
-    return _outcome(store, status, outcome)
+        function, arguments = library().lw_wavefront_run_kernel, (byref(_native(kernel)),)
+    return _call(store, kernel, function, arguments, options, on_progress)
 
 
 def _run_arrays(
-    arrays: list[Any], kernel: Any, parameters: Sequence[float], options: RunOptions
+    arrays: list[Any],
+    kernel: Any,
+    parameters: Sequence[float],
+    options: RunOptions,
+    on_progress: OnShare | None,
 ) -> Outcome:
     if not arrays or any(getattr(array, "ndim", 0) != 2 for array in arrays):
         raise RequestError("give a store, its folder, or a list of two-dimensional arrays")
@@ -170,6 +214,6 @@ def _run_arrays(
         ) as store:
             for matrix, array in enumerate(arrays):
                 store.write(matrix, array)
-            outcome = _run(store, kernel, parameters, options)
+            outcome = _run(store, kernel, parameters, options, on_progress)
             data[:] = store.read(0)
     return outcome

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lanewise.errors import RequestError, RunError
+from lanewise.wavefront.calls import Call
 from lanewise.wavefront.library import (
     ELEMENTS,
     Failures,
@@ -123,8 +124,7 @@ class Store:
         def give(first: int, rows: Array) -> None:
             rows[:] = values[first : first + len(rows)]
 
-        callback, raised = self._callback(give)
-        self._finish(library().lw_wavefront_write(self.handle, matrix, callback, None), raised)
+        self._move(library().lw_wavefront_write, matrix, give)
 
     def read(self, matrix: int) -> Array:
         """Return matrix `matrix` as an array in memory."""
@@ -138,31 +138,34 @@ class Store:
 
     def each_strip(self, matrix: int, take: Callable[[int, Array], None]) -> None:
         """Call `take(first_row, rows)` for the strips of a matrix, in order."""
-        callback, raised = self._callback(take)
-        self._finish(library().lw_wavefront_read(self.handle, matrix, callback, None), raised)
+        self._move(library().lw_wavefront_read, matrix, take)
 
     def verify(self) -> None:
         """Check every strip; RunError names those that are damaged."""
         self.failures.check(library().lw_wavefront_verify(self.handle))
 
-    def _callback(self, move: Callable[[int, Array], None]) -> tuple[Any, list[Exception]]:
-        raised: list[Exception] = []
+    def _move(self, function: Any, matrix: int, move: Callable[[int, Array], None]) -> None:
         columns, dtype = self.shape[1], self.dtype
+        call = Call()
 
         def moved(_context: object, first: int, count: int, address: int) -> int:
             size = count * columns * dtype.itemsize
             bytes_ = (ctypes.c_char * size).from_address(address)
             try:
-                move(first, np.frombuffer(memoryview(bytes_), dtype).reshape(count, columns))
-            except Exception as error:  # an exception may not cross the C border
-                raised.append(error)
-                return 1
-            return 0
+                # Fails where the caller was interrupted.
+                if call.raised is None:
+                    move(first, np.frombuffer(memoryview(bytes_), dtype).reshape(count, columns))
+            except BaseException as error:  # may not cross the C border
+                call.fail(error)
+            return int(call.raised is not None)
 
-        return MoveRows(moved), raised
-
-    def _finish(self, status: int, raised: list[Exception]) -> None:
-        if raised:
+        callback = MoveRows(moved)
+        try:
+            status = call.result(lambda: function(self.handle, matrix, callback, None))
+        except Exception as error:
             self.failures.sentences.clear()
-            raise RunError(f"rows could not be moved: {raised[0]}") from raised[0]
+            raise RunError(f"rows could not be moved: {error}") from error
+        except BaseException:
+            self.failures.sentences.clear()
+            raise
         self.failures.check(status)

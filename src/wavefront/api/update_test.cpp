@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "wavefront/testing/trial.hpp"
 
 namespace lanewise::wavefront {
@@ -75,6 +77,36 @@ struct Thickest {
 struct TooThickForVectors {
     static constexpr int radius = 8;
     double operator()(const auto& u) const { return 0.3 * (u(-8, 8) + u(8, -8) + u(0, -8)); }
+};
+
+// What is read updated depends on the arm that a cell takes.
+struct Upwind {
+    static constexpr int radius = 1;
+    static constexpr bool vectors = true;
+    auto operator()(const auto& u, const auto& v) const {
+        return v(0, 0) < 0.1 ? 0.5 * u(0, 0) + 0.5 * u(-1, 1) : 0.5 * u(0, 0) + 0.5 * u(0, -1);
+    }
+};
+
+// Coefficients of neighbours are there row by row only.
+struct Staggered {
+    static constexpr int radius = 1;
+    static constexpr bool vectors = true;
+    auto operator()(const auto& u, const auto& v) const {
+        return 0.5 * u(0, 0) + v(0, -1) * u(0, -1) - v(0, 0) * u(-1, 0);
+    }
+};
+
+// Arrival times: a cell beyond a wall of infinity is never reached.
+struct Arrival {
+    static constexpr int radius = 1;
+    static constexpr bool vectors = true;
+    auto operator()(const auto& u, const auto& cost) const {
+        const auto row = u(0, -1) < u(0, 1) ? u(0, -1) : u(0, 1);
+        const auto column = u(-1, 0) < u(1, 0) ? u(-1, 0) : u(1, 0);
+        const auto best = (row < column ? row : column) + cost(0, 0);
+        return best < u(0, 0) ? best : u(0, 0);
+    }
 };
 
 struct Previous {
@@ -177,6 +209,33 @@ TEST(UpdateTest, GivesTheSameBitsEightRowsAtOnce) {
     }
 }
 
+TEST(UpdateTest, ReadsWhatEitherArmOfAChoiceReads) {
+    expect_the_loop<Upwind>(LW_LAYOUT_ROW_MAJOR, {.iterations = 5, .threads = 2});
+    expect_the_loop<Upwind>(LW_LAYOUT_SKEWED, {.iterations = 5, .threads = 2});
+}
+
+TEST(UpdateTest, ReadsCoefficientsOfNeighboursInTheRowOnAnyLayout) {
+    expect_the_loop<Staggered>(LW_LAYOUT_ROW_MAJOR, {.iterations = 5, .threads = 2});
+    expect_the_loop<Staggered>(LW_LAYOUT_SKEWED, {.iterations = 5, .threads = 2});
+}
+
+TEST(UpdateTest, CellsAtInfinityAreAtRest) {
+    const auto infinite = std::numeric_limits<double>::infinity();
+    for (const auto *layout : {LW_LAYOUT_ROW_MAJOR, LW_LAYOUT_SKEWED}) {
+        const Folder folder(Medium::memory);
+        auto made = fill_store<Arrival>(folder, layout, 40, 40);
+        made.fill<double>(0, [&](auto i, auto j) { return i == 20 && j == 20 ? 0.0 : infinite; });
+        made.fill<double>(1, [&](auto i, auto) { return i == 10 ? infinite : 1.0; });
+
+        const auto outcome = run(made, Arrival{}, {.iterations = 500, .tolerance = 0.0});
+
+        EXPECT_TRUE(outcome.converged) << layout;
+        EXPECT_LT(outcome.iterations, 100u) << layout;
+        EXPECT_EQ(outcome.last_change, 0.0) << layout;
+        EXPECT_EQ(made.read<double>(0)[5 * 40 + 20], infinite) << layout;
+    }
+}
+
 template <typename Update>
 std::uint32_t skew_of() {
     using Real = typename detail::real_of<Update>::type;
@@ -192,6 +251,8 @@ TEST(UpdateTest, RowsLagByAsMuchAsTheUpdateReadsAhead) {
     EXPECT_EQ(skew_of<EightNeighbours>(), 2u);
     EXPECT_EQ(skew_of<ThickAllAround>(), 3u);
     EXPECT_EQ(skew_of<Thickest>(), 8u);
+    EXPECT_EQ(skew_of<Upwind>(), 2u);
+    EXPECT_EQ(skew_of<Staggered>(), 0u);
 }
 
 TEST(UpdateTest, StopsWhereTheLoopComesToRestEightRowsAtOnce) {

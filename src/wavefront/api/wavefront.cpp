@@ -4,6 +4,7 @@
 
 #include <lanewise/wavefront.h>
 
+#include <atomic>
 #include <cstring>
 #include <exception>
 
@@ -14,6 +15,7 @@ struct lw_wavefront {
     lanewise::wavefront::Store store;
     lw_wavefront_report_fn report;
     void *report_context;
+    std::atomic<bool> stop{false};
 };
 
 namespace {
@@ -79,7 +81,8 @@ std::vector<std::string> matrix_names(const MatrixShape& shape) {
     return names;
 }
 
-Result<RunOptions> options_from(const lw_wavefront_run_options *given) {
+Result<RunOptions> options_from(const lw_wavefront& store,
+                                const lw_wavefront_run_options *given) {
     if (!given || given->struct_size != sizeof *given)
         return Failure{LW_ERR_ARGUMENT,
                        "no options, or of another size; use LW_WAVEFRONT_RUN_OPTIONS"};
@@ -88,7 +91,8 @@ Result<RunOptions> options_from(const lw_wavefront_run_options *given) {
     options.memory_bytes = given->memory_bytes;
     options.threads = given->threads;
     options.waves = given->waves;
-    options.tolerance = given->tolerance;
+    options.tolerance = given->tolerance == -1.0 ? no_tolerance : given->tolerance;
+    options.stop = &store.stop;
     options.finite = given->check_finite ? Finite::checked : Finite::assumed;
     if (given->progress)
         options.progress = [given](const RunProgress& progress) {
@@ -137,7 +141,8 @@ lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const 
                       const lw_wavefront_run_options *options, lw_wavefront_outcome *outcome) {
     if (!store || !kernel || kernel->struct_size != sizeof *kernel) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
-        const auto wanted = options_from(options);
+        store->stop = false;
+        const auto wanted = options_from(*store, options);
         if (!wanted) return wanted.failure();
         const auto made = kernel_from(*kernel, store->store.shape());
         if (!made) return made.failure();
@@ -158,7 +163,7 @@ lw_status lw_wavefront_create(const char *folder, const lw_wavefront_shape *shap
         if (!wanted) return wanted.failure();
         auto made = Store::create(folder, *wanted, matrix_names(*wanted), {});
         if (!made) return made.failure();
-        *store = new lw_wavefront{std::move(*made), report, report_context};
+        *store = new lw_wavefront{std::move(*made), report, report_context, {}};
         return lanewise::Done{};
     });
 }
@@ -169,7 +174,7 @@ lw_status lw_wavefront_open(const char *folder, lw_wavefront_report_fn report, v
     return guarded(report, report_context, [&]() -> Outcome {
         auto opened = Store::open(folder, Access::changing);
         if (!opened) return opened.failure();
-        *store = new lw_wavefront{std::move(*opened), report, report_context};
+        *store = new lw_wavefront{std::move(*opened), report, report_context, {}};
         return lanewise::Done{};
     });
 }
@@ -233,12 +238,17 @@ lw_status lw_wavefront_verify(const lw_wavefront *store) {
     });
 }
 
+void lw_wavefront_stop(lw_wavefront *store) {
+    if (store) store->stop.store(true, std::memory_order_release);
+}
+
 lw_status lw_wavefront_run(lw_wavefront *store, const char *name, const double *parameters,
                            size_t count, const lw_wavefront_run_options *options,
                            lw_wavefront_outcome *outcome) {
     if (!store || !name || (count > 0 && !parameters)) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
-        const auto wanted = options_from(options);
+        store->stop = false;
+        const auto wanted = options_from(*store, options);
         if (!wanted) return wanted.failure();
         const auto kernel =
             make_kernel_for(name, {parameters, parameters + count}, store->store.shape());
@@ -263,7 +273,8 @@ lw_status lw_wavefront_resume(lw_wavefront *store, const lw_wavefront_run_option
                               lw_wavefront_outcome *outcome) {
     if (!store) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
-        const auto wanted = options_from(options);
+        store->stop = false;
+        const auto wanted = options_from(*store, options);
         if (!wanted) return wanted.failure();
         return give(resume(store->store, *wanted), outcome);
     });

@@ -117,7 +117,8 @@ void declare_iterations(Options& command, WavefrontArguments& arguments) {
     command.number("--iterations", "N", arguments.options.iterations, "Number of iterations")
         .required();
     command.number("--tolerance", "X", arguments.options.tolerance,
-                   "Stop when no cell changes by more than this; 0 means never");
+                   "Stop when no cell changes by more than this; without it, never")
+        .without_default();
 }
 
 Options& declare_store(Options& command, WavefrontArguments& arguments) {

@@ -62,7 +62,8 @@ double largest_change(const std::byte *before, const std::byte *after, std::uint
         Value is;
         std::memcpy(&was, before + j * sizeof(Value), sizeof(Value));
         std::memcpy(&is, after + j * sizeof(Value), sizeof(Value));
-        largest.see(0.0, static_cast<double>(std::abs(is - was)));
+        // Equal values have not changed, even infinite ones, whose difference is no number.
+        if (is != was) largest.see(0.0, static_cast<double>(std::abs(is - was)));
     }
     return largest.value;
 }

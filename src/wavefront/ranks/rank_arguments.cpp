@@ -15,7 +15,8 @@ void declare(Options& options, RankArguments& arguments) {
         .required();
     options.number("--iterations", "N", run.options.iterations, "Number of iterations");
     options.number("--tolerance", "X", run.options.tolerance,
-                   "Stop when no cell changes by more than this; 0 means never");
+                   "Stop when no cell changes by more than this; without it, never")
+        .without_default();
     options.text(
         "--kernel", "NAME", run.kernel,
         "Kernel, by the name that lanewise wavefront kernels prints (default: the one that the "

@@ -132,6 +132,7 @@ class ParallelogramPass {
 
     Result<PassResult> run() {
         for (parallelogram_ = 0; parallelogram_ < geometry_.parallelograms(); ++parallelogram_) {
+            if (stop_asked(request_.stop)) return Failure{LW_ERR_OPERATION, stopped_sentence};
             const auto done = run_parallelogram();
             if (!done) return done.failure();
             report_progress();
@@ -172,6 +173,7 @@ class ParallelogramPass {
                 .halo_exchange = request_.halo_exchange,
                 .iterations_before = request_.store->manifest().iterations,
                 .measuring = request_.measuring,
+                .stop = request_.stop,
                 .locate = [this](std::uint64_t strip,
                                  std::uint32_t matrix) { return origin(strip, matrix); },
                 .last_wave_done = [](std::uint64_t /*first*/, std::uint64_t /*end*/) {}};
@@ -459,7 +461,7 @@ Result<PassResult> run_parallelogram_pass(const PassRequest& request,
         files.sums.push_back(std::move(*known));
     }
     for (std::uint32_t m = 0; m < store.shape().data_count; ++m) {
-        auto target = store.open_next(m);
+        auto target = store.open_next(m, request.stop);
         if (!target) return target.failure();
         files.targets.push_back(std::move(*target));
     }

@@ -62,6 +62,7 @@ class Pass {
                 .halo_exchange = request_.halo_exchange,
                 .iterations_before = request_.store->manifest().iterations,
                 .measuring = request_.measuring,
+                .stop = request_.stop,
                 .locate = [this](std::uint64_t strip,
                                  std::uint32_t matrix) { return slot(strip, matrix); },
                 // A strip may be written after its last row block, and its buffer be used again
@@ -94,6 +95,7 @@ class Pass {
 
     Outcome move_strips() {
         while (strips_written_ < strips_) {
+            if (stop_asked(request_.stop)) return Failure{LW_ERR_OPERATION, stopped_sentence};
             submit_reads();
             const auto written = submit_writes();
             if (!written) return written;
@@ -233,7 +235,7 @@ Result<PassResult> run_pass(const PassRequest& request) {
         sums.push_back(std::move(*known));
     }
     for (std::uint32_t m = 0; m < store.shape().data_count; ++m) {
-        auto files = store.open_next(m);
+        auto files = store.open_next(m, request.stop);
         if (!files) return files.failure();
         targets.push_back(std::move(*files));
     }

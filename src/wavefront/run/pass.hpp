@@ -11,12 +11,14 @@
 
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <vector>
 
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/plan/plan.hpp"
 #include "wavefront/run/halo_exchange.hpp"
+#include "wavefront/run/stop.hpp"
 #include "wavefront/store/in_flight.hpp"
 #include "wavefront/store/memory.hpp"
 #include "wavefront/store/store.hpp"
@@ -47,6 +49,7 @@ struct PassRequest {
     bool measuring = false;
     Finite finite = Finite::assumed;
     std::function<void(const PassProgress& progress)> progress{}; /* may be empty */
+    const std::atomic<bool> *stop = nullptr; /* once true, the pass fails */
 };
 
 struct PassResult {

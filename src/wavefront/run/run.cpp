@@ -60,6 +60,8 @@ class Run {
         while (report_.iterations < options_.iterations && !report_.converged) {
             const auto done = advance(next_waves());
             if (!done) return done.failure();
+            // A callback of the last pass may have asked for it.
+            if (stop_asked(options_.stop)) return Failure{LW_ERR_OPERATION, stopped_sentence};
         }
         report_.elapsed_s = monotonic_s() - began_s_;
         report_.waves = plan_.waves;
@@ -114,11 +116,12 @@ class Run {
             report_.last_change = changes[waves - 1];
         }
         report_.iterations += waves;
+        if (stop_asked(options_.stop)) return Failure{LW_ERR_OPERATION, stopped_sentence};
         return commit(*result, waves);
     }
 
     bool is_tested(std::uint64_t waves) const {
-        return options_.tolerance > 0.0 &&
+        return has_tolerance(options_.tolerance) &&
                store_.manifest().iterations + waves > options_.tested_from;
     }
 
@@ -138,9 +141,10 @@ class Run {
                             .threads = plan_.threads,
                             .tiling = {},
                             .halo_exchange = options_.halo_exchange,
-                            .measuring = options_.tolerance > 0.0,
+                            .measuring = has_tolerance(options_.tolerance),
                             .finite = options_.finite};
         request.tiling = plan_.tiling;
+        request.stop = options_.stop;
         // A part's waves go one by one, however few a pass has.
         if (options_.halo_exchange) request.tiling.groups = waves;
         if (options_.progress)
@@ -230,7 +234,8 @@ Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOp
 Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options) {
     const auto suits = check_kernel(kernel, store.shape());
     if (!suits) return suits.failure();
-    if (!(options.tolerance >= 0.0) || std::isinf(options.tolerance))
+    const bool sound = options.tolerance >= 0.0 && !std::isinf(options.tolerance);
+    if (!sound && options.tolerance != no_tolerance)
         return Failure{LW_ERR_ARGUMENT,
                        "tolerance " + std::to_string(options.tolerance) + " is not 0 or above"};
     const auto& part = store.manifest().part;

@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <functional>
 
 #include "wavefront/kernel/kernel.hpp"
@@ -30,7 +31,7 @@ struct RunOptions {
     std::uint64_t memory_bytes = std::uint64_t{1} << 30;
     std::uint32_t threads = 0;     /* 0: the processors this program may use */
     std::uint64_t waves = 0;       /* 0: chosen by the plan */
-    double tolerance = 0.0;        /* 0: no test of convergence */
+    double tolerance = no_tolerance;
     std::uint64_t cache_bytes = 0; /* of one processor; 0: what the system says */
     QueueKind queue = QueueKind::automatic;
     /* Wraps the queue, for tests that inject faults; may be empty. */
@@ -43,6 +44,7 @@ struct RunOptions {
     /* Iterations beyond which other parts have continued: no part had converged before them. */
     std::uint64_t tested_from = 0;
     std::function<void(const RunProgress& progress)> progress{}; /* may be empty */
+    const std::atomic<bool> *stop = nullptr; /* once true, the run ends and commits nothing more */
 };
 
 struct RunReport {

@@ -192,6 +192,7 @@ void Waves::advance(WaveGroup& group, Batch& batch) {
             const auto first = begin > shift ? begin - shift : 0;
             const auto end = last > shift ? last - shift : 0;
             if (first < std::min(end, vectors)) round(group, batch, r, first, end);
+            if (stop_asked(set_.stop)) throw KernelFailure(stopped_sentence);
         }
     }
     border_.after(iteration_of(group), batch.first_round,

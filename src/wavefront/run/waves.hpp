@@ -37,6 +37,7 @@
 #include "wavefront/layout/shape.hpp"
 #include "wavefront/plan/parallelograms.hpp"
 #include "wavefront/run/border.hpp"
+#include "wavefront/run/stop.hpp"
 
 namespace lanewise::wavefront {
 
@@ -67,6 +68,7 @@ struct WaveSet {
     HaloExchange *halo_exchange = nullptr; /* of a part, whose groups are single waves */
     std::uint64_t iterations_before = 0;   /* that the part has gone through */
     bool measuring = false;                /* the largest change of each wave is wanted */
+    const std::atomic<bool> *stop = nullptr; /* once true, the waves fail; may be null */
     /* Where strip `strip` of matrix `matrix` lies in memory; the second copies come after all. */
     std::function<std::byte *(std::uint64_t strip, std::uint32_t matrix)> locate;
     /* Called when the last wave has finished row blocks [first, end). */

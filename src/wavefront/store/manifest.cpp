@@ -36,7 +36,7 @@ Json run_json(const RunEntry& run) {
     return {{"kernel", run.kernel},
             {"parameters", run.parameters},
             {"iterations_wanted", run.iterations_wanted},
-            {"tolerance", run.tolerance}};
+            {"tolerance", has_tolerance(run.tolerance) ? Json(run.tolerance) : Json(nullptr)}};
 }
 
 Json part_json(const PartEntry& part) {
@@ -88,7 +88,8 @@ KernelEntry read_kernel(JsonObject& kernel) {
 
 RunEntry read_run(JsonObject& run) {
     return {run.string("kernel"), run.numbers("parameters"),
-            run.count<std::uint64_t>("iterations_wanted"), run.number("tolerance")};
+            run.count<std::uint64_t>("iterations_wanted"),
+            run.is_null("tolerance") ? no_tolerance : run.number("tolerance")};
 }
 
 PartEntry read_part(JsonObject& part) {

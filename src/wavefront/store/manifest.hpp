@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,12 +31,18 @@ struct KernelEntry {
     std::vector<double> parameters; /* empty: none were given */
 };
 
+/* A run ends once no cell changes by more than its tolerance; by anything, where that is 0. */
+inline constexpr double no_tolerance = -std::numeric_limits<double>::infinity();
+inline bool has_tolerance(double tolerance) {
+    return tolerance >= 0.0;
+}
+
 /* The run that `resume` continues. */
 struct RunEntry {
     std::string kernel;
     std::vector<double> parameters;
     std::uint64_t iterations_wanted = 0;
-    double tolerance = 0.0; /* 0: no test of convergence */
+    double tolerance = no_tolerance;
 };
 
 /* Which rows of a whole store this one holds, with some of its neighbours'. */

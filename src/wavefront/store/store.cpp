@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "wavefront/store/checksum.hpp"
 
@@ -39,6 +41,44 @@ Outcome reserve_room(int file, std::uint64_t bytes, const std::string& path) {
     auto failure = system_failure("reserve room for", path);
     if (error == ENOSPC) failure.sentence += "; free " + std::to_string(bytes >> 20) + " MiB there";
     return failure;
+}
+
+// File systems without locks are read and written as they are.
+bool lock_shared(int file) {
+    return ::flock(file, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+void pause_for_others() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
+
+// Waits for those that read the generation which is about to be replaced.
+Outcome lock_alone(int file, const std::atomic<bool> *stop) {
+    while (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR) return Done{};
+        if (stop && stop->load(std::memory_order_acquire))
+            return Failure{LW_ERR_OPERATION, "stopped while others read the store"};
+        pause_for_others();
+    }
+    return Done{};
+}
+
+bool same_generations(const Manifest& one, const Manifest& other) {
+    return std::equal(one.matrices.begin(), one.matrices.end(), other.matrices.begin(),
+                      other.matrices.end(), [](const auto& a, const auto& b) {
+                          return a.generation == b.generation && a.sums == b.sums;
+                      });
+}
+
+Outcome sync_folder(const std::string& path) {
+    const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return system_failure("open", path);
+    const int status = ::fsync(folder);
+    const auto failure = system_failure("sync", path);
+    // Some file systems keep names without being asked, and say so by refusing.
+    const bool synced = status == 0 || errno == EINVAL;
+    ::close(folder);
+    return synced ? Outcome(Done{}) : Outcome(failure);
 }
 
 Result<int> take_lock(const std::string& folder) {
@@ -78,7 +118,7 @@ Outcome make_empty_folder(const std::string& path) {
         return Failure{LW_ERR_ARGUMENT, "cannot make the folder " + path + "; name another"};
     if (!fs::is_empty(path, error))
         return Failure{LW_ERR_ARGUMENT, path + " is not empty; name a new folder"};
-    return Done{};
+    return sync_folder(fs::absolute(path).lexically_normal().parent_path().string());
 }
 
 }  // namespace
@@ -97,17 +137,41 @@ Outcome StripFiles::sync() const {
 Store::Store(Store&& other) noexcept
     : folder_(std::move(other.folder_)),
       manifest_(std::move(other.manifest_)),
-      lock_(std::exchange(other.lock_, -1)) {}
+      lock_(std::exchange(other.lock_, -1)),
+      held_(std::exchange(other.held_, {})) {}
 
 Store& Store::operator=(Store&& other) noexcept {
     std::swap(folder_, other.folder_);
     std::swap(manifest_, other.manifest_);
     std::swap(lock_, other.lock_);
+    held_.swap(other.held_);
     return *this;
 }
 
 Store::~Store() {
+    let_go();
     if (lock_ >= 0) ::close(lock_);
+}
+
+void Store::let_go() {
+    for (const int file : held_) ::close(file);
+    held_.clear();
+}
+
+bool Store::hold_generation() {
+    for (std::uint32_t m = 0; m < manifest_.matrices.size(); ++m) {
+        if (manifest_.matrices[m].sums.empty()) continue;
+        for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {
+            const auto path = strip_path(m, manifest_.matrices[m].generation, disk);
+            const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+            // A file that is missing is reported by whoever wants its strips.
+            if (file < 0) continue;
+            held_.push_back(file);
+            if (!lock_shared(file)) return false;
+        }
+    }
+    const auto now = read_manifest(folder_);
+    return now && same_generations(*now, manifest_);
 }
 
 Result<Store> Store::create(const std::string& folder, const MatrixShape& shape,
@@ -143,7 +207,13 @@ Result<Store> Store::open(const std::string& folder, Access access) {
         if (disk != "." && !fs::is_directory(disk))
             return Failure{LW_ERR_NOT_FOUND, folder + ": disk " + disk + " is missing; mount it"};
     }
-    if (access == Access::reading) return Store(folder, *manifest, -1);
+    while (access == Access::reading) {
+        Store store(folder, *manifest, -1);
+        if (store.hold_generation()) return store;
+        pause_for_others();
+        manifest = read_manifest(folder);
+        if (!manifest) return manifest.failure();
+    }
     const auto lock = take_lock(folder);
     if (!lock) return lock.failure();
     // Read again: another program may have finished between the first look and the lock.
@@ -164,6 +234,10 @@ Result<std::uint32_t> Store::matrix_named(const std::string& name) const {
 
 std::string Store::disk_path(std::size_t disk) const {
     return manifest_.disks[disk] == "." ? folder_ : manifest_.disks[disk];
+}
+
+std::string Store::strip_path(std::uint32_t matrix, char generation, std::size_t disk) const {
+    return disk_path(disk) + "/" + file_stem(matrix, generation) + "." + std::to_string(disk);
 }
 
 std::string Store::file_stem(std::uint32_t matrix, char generation) const {
@@ -193,8 +267,7 @@ Result<StripFiles> Store::open_current(std::uint32_t matrix) const {
                                              " is empty; fill it with lanewise wavefront import"};
     std::vector<int> files;
     for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {
-        const auto path = disk_path(disk) + "/" + file_stem(matrix, entry.generation) + "." +
-                          std::to_string(disk);
+        const auto path = strip_path(matrix, entry.generation, disk);
         const int file = open_direct(path, O_RDONLY);
         if (file < 0) {
             const auto failure = system_failure("open", path);
@@ -206,17 +279,23 @@ Result<StripFiles> Store::open_current(std::uint32_t matrix) const {
     return StripFiles(std::move(files), shape());
 }
 
-Result<StripFiles> Store::open_next(std::uint32_t matrix) const {
+Result<StripFiles> Store::open_next(std::uint32_t matrix, const std::atomic<bool> *stop) const {
     StripFiles opened;
     std::vector<int> files;
     for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {
-        const auto path = disk_path(disk) + "/" + file_stem(matrix, next_generation(matrix)) + "." +
-                          std::to_string(disk);
+        const auto path = strip_path(matrix, next_generation(matrix), disk);
         const int file = open_direct(path, O_RDWR | O_CREAT);
         const auto bytes = tile_bytes(shape()) * shape().tiles_in_strip() *
                            strips_on(shape().strip_count(), disk, manifest_.disks.size());
-        const auto room =
-            file < 0 ? Outcome(system_failure("create", path)) : reserve_room(file, bytes, path);
+        const auto prepare = [&]() -> Outcome {
+            if (file < 0) return system_failure("create", path);
+            const auto alone = lock_alone(file, stop);
+            if (!alone) return alone;
+            const auto room = reserve_room(file, bytes, path);
+            // The name of a new file must outlive a power cut before a manifest names it.
+            return room ? sync_folder(disk_path(disk)) : room;
+        };
+        const auto room = prepare();
         if (file >= 0) files.push_back(file);
         if (!room) {
             StripFiles(std::move(files), shape());
@@ -257,9 +336,15 @@ Result<std::string> Store::write_next_sums(std::uint32_t matrix,
 
 Outcome Store::commit(const Manifest& manifest) {
     const auto written = write_manifest(folder_, manifest);
-    if (!written) return written;
-    manifest_ = manifest;
-    return Done{};
+    if (written) {
+        manifest_ = manifest;
+        return Done{};
+    }
+    // Where the new manifest is in place although it could not be synced, it names what is
+    // committed: the next change must not write over that.
+    const auto now = read_manifest(folder_);
+    if (now) manifest_ = *now;
+    return written;
 }
 
 Outcome Store::keep_former() const {

@@ -7,11 +7,15 @@
 //     demo/u.a.sums             the checksum of each strip
 //     demo/lock                 held while a program changes the store
 //
+// A program that changes the store writes the generation that is not committed. One that reads holds
+// a shared lock on the files of the committed one, and a change waits for it before it writes them.
+//
 // With several disks strip s lies on disk s mod disks. Where rows are too long to be held, a strip
 // is cut into tiles, which are then what is transferred and has a checksum.
 
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,7 +70,8 @@ class Store {
     static Result<Store> create(const std::string& folder, const MatrixShape& shape,
                                 const std::vector<std::string>& names,
                                 const std::vector<std::string>& disks);
-    /* `changing` locks the store; a second program that wants to change it is refused. */
+    /* `changing` locks the store; a second program that wants to change it is refused. `reading`
+     * keeps the generation that is committed now until the store is closed. */
     static Result<Store> open(const std::string& folder, Access access);
 
     Store(Store&& other) noexcept;
@@ -80,8 +85,10 @@ class Store {
 
     /* The committed generation, for reading. */
     Result<StripFiles> open_current(std::uint32_t matrix) const;
-    /* The other generation, for writing, with room reserved on the disk. */
-    Result<StripFiles> open_next(std::uint32_t matrix) const;
+    /* The other generation, for writing, with room reserved on the disk; waits for its readers
+     * until `stop` is true. */
+    Result<StripFiles> open_next(std::uint32_t matrix,
+                                 const std::atomic<bool> *stop = nullptr) const;
     /* A file beside the data whose contents nobody keeps. */
     Result<StripFiles> open_scratch(const std::string& name) const;
     char next_generation(std::uint32_t matrix) const;
@@ -101,12 +108,17 @@ class Store {
   private:
     Store(std::string folder, Manifest manifest, int lock)
         : folder_(std::move(folder)), manifest_(std::move(manifest)), lock_(lock) {}
+    /* Whether the committed generation is held; not where it was replaced meanwhile. */
+    bool hold_generation();
+    void let_go();
     std::string disk_path(std::size_t disk) const;
+    std::string strip_path(std::uint32_t matrix, char generation, std::size_t disk) const;
     std::string file_stem(std::uint32_t matrix, char generation) const;
 
     std::string folder_;
     Manifest manifest_;
     int lock_ = -1;
+    std::vector<int> held_; /* files of the generation that a reader keeps from being replaced */
 };
 
 }  // namespace lanewise::wavefront

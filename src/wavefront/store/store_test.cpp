@@ -10,8 +10,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <thread>
 
 #include "base/json.hpp"
 #include "wavefront/testing/trial.hpp"
@@ -99,6 +103,38 @@ TEST(StoreTest, GivesBackWhatItWasGivenInTilesOfEveryLayout) {
             }
         }
     }
+}
+
+TEST(StoreTest, AReaderKeepsItsGenerationUntilItEnds) {
+    const Folder folder(Medium::memory);
+    const auto shape = shape_of(64, 64, &layouts::row_major, 8);
+    auto store = Store::create(folder / "s", shape, {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    std::optional<Store> reader;
+    {
+        auto opened = Store::open(folder / "s", Access::reading);
+        ASSERT_TRUE(opened);
+        reader.emplace(std::move(*opened));
+    }
+    std::atomic<bool> replaced{false};
+
+    // The first change writes the other generation, the second the one that is read.
+    ASSERT_TRUE(fill_with_demo_values(*store, 2));
+    std::thread writer([&] {
+        EXPECT_TRUE(fill_with_demo_values(*store, 3));
+        replaced = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_FALSE(replaced);
+    const auto damaged = verify(*reader);
+    auto found = testing::load<double>(*reader);
+    reader.reset();
+    writer.join();
+
+    ASSERT_TRUE(damaged);
+    EXPECT_TRUE(damaged->empty());
+    EXPECT_EQ(found.at(0, 3, 5), demo_value(1, 0, 3, 64, 5));
+    EXPECT_TRUE(replaced);
 }
 
 TEST(StoreTest, AFlippedBitInATileIsNamedByItsFirstCell) {
