@@ -310,3 +310,44 @@ def test_zarr_and_hdf5_go_in_and_come_out(tmp_path: Path, name: str) -> None:
 
     with wavefront.Store.open(tmp_path / "t") as opened:
         np.testing.assert_array_equal(opened.read(0), values)
+
+
+def test_a_zarr_group_as_xarray_writes_it_is_imported(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    (values,) = random_arrays(1, 64, 8)
+    group = zarr.open_group(str(tmp_path / "g.zarr"), mode="w")
+    group.create_array("temperature", data=values)
+    group.create_array("y", data=np.arange(64.0))  # coordinates lie beside the variable
+    group.create_array("x", data=np.arange(8.0))
+    program = find_program("lanewise-wavefront", os.environ)
+    wavefront.Store.create(tmp_path / "s", 64, 8).close()
+
+    arrays.import_array(program, str(tmp_path / "s"), "data0", str(tmp_path / "g.zarr"))
+
+    with wavefront.Store.open(tmp_path / "s") as opened:
+        np.testing.assert_array_equal(opened.read(0), values)
+    group.create_array("salinity", data=values)
+    with pytest.raises(RequestError, match=r"salinity, temperature; say which"):
+        arrays.open_array(str(tmp_path / "g.zarr"))
+    group["salinity"].attrs["scale_factor"] = 0.01
+    with pytest.raises(RequestError, match="scale_factor"):
+        arrays.open_array(str(tmp_path / "g.zarr:salinity"))
+
+
+def test_each_chunk_of_an_array_is_read_once(tmp_path: Path) -> None:
+    (values,) = random_arrays(1, 250, 40)
+
+    class Chunked:
+        shape, dtype, chunks = values.shape, values.dtype, (64, 20)
+        reads = np.zeros(4, int)
+
+        def __getitem__(self, rows: slice) -> np.ndarray:
+            self.reads[rows.start // 64 : -(-rows.stop // 64)] += 1
+            return values[rows]
+
+    source = Chunked()
+    with wavefront.Store.create(tmp_path / "s", 250, 40, strip_rows=8) as store:
+        store.write(0, source)
+
+        np.testing.assert_array_equal(store.read(0), values)
+    assert source.reads.tolist() == [1, 1, 1, 1]

@@ -89,9 +89,11 @@ def open_array(name: str) -> Any:
     try:
         if path.endswith(".zarr"):
             opened = _module("zarr").open(path, mode="r")
-            return opened[dataset] if dataset else opened
+            if not hasattr(opened, "dtype"):
+                opened = opened[dataset or _only_dataset(opened, path)]
+            return _unpacked(opened, name)
         file = _module("h5py").File(path, "r")
-        return file[dataset or _only_dataset(file, path)]
+        return _unpacked(file[dataset or _only_dataset(file, path)], name)
     except (OSError, KeyError, ValueError) as error:
         raise RequestError(f"{name} cannot be read: {error}") from None
 
@@ -112,10 +114,25 @@ def create_array(name: str, shape: tuple[int, int], dtype: Any, chunk_rows: int)
 
 
 def _only_dataset(file: Any, path: str) -> str:
-    names = [str(name) for name in file]
+    # The coordinates that xarray writes beside a variable have one dimension.
+    names = sorted(str(name) for name in file if getattr(file[name], "ndim", 0) == 2)
     if len(names) == 1:
         return names[0]
+    if not names:
+        raise RequestError(f"{path} holds no two-dimensional array; name one in a group of it")
     raise RequestError(f"{path} holds {', '.join(names)}; say which, as {path}:{names[0]}")
+
+
+def _unpacked(array: Any, name: str) -> Any:
+    packing = [key for key in ("scale_factor", "add_offset") if key in array.attrs]
+    if not hasattr(array, "dtype"):
+        raise RequestError(f"{name} is a group; name an array in it")
+    if packing:
+        raise RequestError(
+            f"{name} is packed ({', '.join(packing)}); write it with its values first, "
+            "such as by xarray without an encoding"
+        )
+    return array
 
 
 def _module(name: str) -> Any:

@@ -25,6 +25,38 @@ from lanewise.wavefront.library import (
 Array = npt.NDArray[Any]
 
 
+# Rows of a chunked array that are kept in memory at most.
+_AHEAD_BYTES = 256 << 20
+
+
+class _RowsAhead:
+    """Rows of an array by strips, read by the rows of its chunks where those are more."""
+
+    def __init__(self, values: Any, row_bytes: int) -> None:
+        self._values = values
+        chunk_rows = int((getattr(values, "chunks", None) or (1,))[0])
+        self._step = max(1, min(chunk_rows, _AHEAD_BYTES // row_bytes))
+        self._first = 0
+        self._rows: Any = None
+
+    def copy(self, first: int, rows: Array) -> None:
+        """Copy the rows from `first` on; later calls ask for later ones."""
+        done = 0
+        while done < len(rows):
+            row = first + done
+            if self._step <= len(rows):
+                rows[done:] = self._values[row : first + len(rows)]
+                return
+            if self._rows is None or row >= self._first + len(self._rows):
+                self._first = row - row % self._step
+                self._rows = None  # before the next ones are there
+                end = min(self._first + self._step, self._values.shape[0])
+                self._rows = self._values[self._first : end]
+            found = self._rows[row - self._first :][: len(rows) - done]
+            rows[done : done + len(found)] = found
+            done += len(found)
+
+
 class Store:
     """An open store; close it, or use it in a `with` statement.  Others are kept out meanwhile."""
 
@@ -112,7 +144,8 @@ class Store:
     def write(self, matrix: int, values: Any) -> None:
         """Replace matrix `matrix` with the 2-D array `values`, a strip at a time.
 
-        Anything that has `shape`, `dtype` and slices of rows will do: numpy, Zarr, HDF5.  The
+        Anything that has `shape`, `dtype` and slices of rows will do: numpy, Zarr, HDF5.  Where it
+        has `chunks`, their rows are read together, up to 256 MiB, so each is read once.  The
         matrix is as before where this raises.
         """
         if tuple(values.shape) != self.shape or values.dtype != self.dtype:
@@ -121,8 +154,10 @@ class Store:
                 f"{self.shape} {self.dtype}; convert it with .astype or reshape it"
             )
 
+        ahead = _RowsAhead(values, self.shape[1] * self.dtype.itemsize)
+
         def give(first: int, rows: Array) -> None:
-            rows[:] = values[first : first + len(rows)]
+            ahead.copy(first, rows)
 
         self._move(library().lw_wavefront_write, matrix, give)
 
