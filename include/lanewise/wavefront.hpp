@@ -89,7 +89,7 @@ template <typename Real, int radius>
 struct recorder {
     using vector = typename Lanes<Real>::Vector;
     reach *found;
-    vector operator()(int down, int right) const {
+    [[gnu::always_inline]] vector operator()(int down, int right) const {
         const auto within = [](int offset) { return offset >= -radius && offset <= radius; };
         if (!within(down) || !within(right)) *found = reach::none;
         // Updated before it is read, or not before: see <lanewise/wavefront/skewed.hpp>.
@@ -104,7 +104,7 @@ template <typename Real>
 struct coefficient_recorder {
     using vector = typename Lanes<Real>::Vector;
     reach *found;
-    vector operator()(int down, int right) const {
+    [[gnu::always_inline]] vector operator()(int down, int right) const {
         if (down != 0 || right != 0) *found = reach::none;
         return vector{} + Real(1);
     }
