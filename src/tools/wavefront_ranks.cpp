@@ -50,7 +50,12 @@ int wavefront_ranks_main(int argc, char **argv) {
     if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
-    const int status = run_part(arguments);
+    const bool threads = provided >= MPI_THREAD_SERIALIZED;
+    const int status =
+        threads ? run_part(arguments)
+                : complain(program, {LW_ERR_UNSUPPORTED,
+                                     "this MPI serves one thread only, and halos are exchanged by "
+                                     "another; use an MPI with MPI_THREAD_SERIALIZED"});
     MPI_Finalize();
     return status;
 }

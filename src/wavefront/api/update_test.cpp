@@ -117,6 +117,13 @@ struct Previous {
     }
 };
 
+struct AverageOfUpdated {
+    static constexpr int radius = 1;
+    double operator()(const auto& u) const {
+        return 0.25 * (u(-1, 0) + u(0, -1) + u(0, 1) + u(1, 1));
+    }
+};
+
 // What the update takes as matrix `m` in the loop below.
 template <typename Real>
 struct Place {
@@ -291,6 +298,8 @@ TEST(UpdateTest, ARunIsGoneOnWithByTheKernelOfThatNameOnly) {
 
     EXPECT_THROW(resume(made, Previous{}, {}, "another"), error);
     EXPECT_EQ(resume(made, Previous{}, {}, "previous").iterations, 0u);
+    // One of that name that reads other values would end with other bits.
+    EXPECT_THROW(resume(made, AverageOfUpdated{}, {}, "previous"), error);
 }
 
 }  // namespace

@@ -233,6 +233,33 @@ class Stutter {
     std::mt19937_64 random_;
 };
 
+TEST(DiskQueueTest, AStripOfLittleMoreThanAMebibyteIsOneRequest) {
+    const Folder folder(Medium::memory);
+    MatrixShape shape{.rows = 4096, .columns = 4096, .layout = &layouts::skewed};
+    shape.strip_rows = default_strip_rows(shape);
+    const auto bytes = strip_bytes(shape);
+    ASSERT_GT(bytes, std::uint64_t{1} << 20);
+    auto memory = Memory::reserve(bytes);
+    ASSERT_TRUE(memory);
+    std::vector<std::size_t> requests;
+    auto calls = system_calls();
+    calls.write = [&](int, const std::byte *, std::size_t count, std::uint64_t) {
+        requests.push_back(count);
+        return static_cast<ssize_t>(count);
+    };
+    const auto queue = make_thread_queue(calls);
+
+    queue->submit({.direction = Transfer::Direction::write,
+                   .file = 0,
+                   .memory = memory->begin(),
+                   .bytes = bytes});
+    const auto completion = queue->wait();
+
+    ASSERT_TRUE(completion);
+    EXPECT_EQ(completion->error, 0);
+    EXPECT_EQ(requests, std::vector<std::size_t>{bytes});
+}
+
 FileCalls stuttering(std::uint64_t seed) {
     const auto system = system_calls();
     auto stutter = std::make_shared<Stutter>(seed);

@@ -37,7 +37,16 @@ std::uint64_t first_converged(const std::vector<double>& changes, double toleran
 // The name in the manifest: a user's kernel is never mistaken for a built-in one.
 constexpr const char *own_prefix = "own:";
 std::string noted_name(const Kernel& kernel) {
-    return (kernel.origin == Origin::own ? own_prefix : "") + kernel.name;
+    if (kernel.origin == Origin::built_in) return kernel.name;
+    return own_prefix + kernel.name + " of stencil radius " + std::to_string(kernel.radius) +
+           " that reads " + (kernel.reading == Reading::updated ? "updated" : "previous") +
+           " values";
+}
+
+// Runs that were begun by an earlier version name a user's kernel only.
+bool is_noted(const Kernel& kernel, const std::string& noted) {
+    return noted == noted_name(kernel) ||
+           (kernel.origin == Origin::own && noted == own_prefix + kernel.name);
 }
 
 class Run {
@@ -259,7 +268,7 @@ Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& o
         return Failure{LW_ERR_NOT_FOUND,
                        store.folder() + " has no run to go on with; start one with run"};
     const auto entry = *manifest.run;
-    if (entry.kernel != noted_name(kernel))
+    if (!is_noted(kernel, entry.kernel))
         return Failure{LW_ERR_ARGUMENT, "the run in " + store.folder() + " is of " + entry.kernel +
                                             ", not of " + noted_name(kernel) +
                                             "; resume it with its own kernel"};

@@ -68,7 +68,13 @@ FileCalls system_calls();
 Result<std::unique_ptr<DiskQueue>> make_uring_queue();
 std::unique_ptr<DiskQueue> make_thread_queue(FileCalls calls = system_calls());
 
-inline constexpr std::uint64_t piece_bytes_max = 1 << 20;
+inline constexpr std::uint64_t piece_bytes = 1 << 20;
+
+/* Where the piece that begins at `begin` of `bytes` ends. What little is left behind a whole piece,
+ * such as the shifted columns of a skewed strip, goes with it: it is no request of its own. */
+inline std::uint64_t end_of_piece(std::uint64_t begin, std::uint64_t bytes) {
+    return bytes - begin <= piece_bytes + piece_bytes / 8 ? bytes : begin + piece_bytes;
+}
 
 /* How many bytes of a piece are done after `moved` of `wanted`: direct I/O continues at a whole
  * block only, so a partly moved block is moved again. */

@@ -135,13 +135,19 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
     if (!synced) return synced;
     const auto text = store.write_next_sums(matrix, sums);
     if (!text) return text.failure();
+    // Before the commit: new data must not meet halos that were logged for those before them.
+    const auto forgotten = store.forget_former();
+    if (!forgotten) return forgotten;
     auto manifest = store.manifest();
     manifest.matrices[matrix].generation = store.next_generation(matrix);
     manifest.matrices[matrix].sums = *text;
     // New data have gone through no iteration.
     if (matrix < shape.data_count) manifest.iterations = 0;
     manifest.run.reset();
-    return store.commit(manifest);
+    const auto committed = store.commit(manifest);
+    // What a sweep does not write again would keep its former generation for good.
+    if (committed) store.drop_former(matrix);
+    return committed;
 }
 
 namespace {

@@ -347,6 +347,36 @@ Outcome Store::commit(const Manifest& manifest) {
     return written;
 }
 
+void Store::drop_former(std::uint32_t matrix) const {
+    const auto generation = next_generation(matrix);
+    bool dropped = true;
+    for (std::size_t disk = 0; disk < manifest_.disks.size(); ++disk) {
+        const auto path = strip_path(matrix, generation, disk);
+        const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        if (file < 0) continue;
+        const bool alone = ::flock(file, LOCK_EX | LOCK_NB) == 0;
+        if (alone) ::unlink(path.c_str());
+        dropped = dropped && alone;
+        ::close(file);
+    }
+    if (dropped) ::unlink((folder_ + "/" + file_stem(matrix, generation) + ".sums").c_str());
+}
+
+Outcome Store::forget_former() const {
+    bool any = false;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder_, error)) {
+        const auto name = entry.path().filename().string();
+        // The second is their name in stores of earlier versions.
+        const bool halos = name.rfind("halos.", 0) == 0 || name.rfind("frontiers.", 0) == 0;
+        if (!halos && name != former_manifest_name) continue;
+        if (::unlink(entry.path().c_str()) != 0)
+            return system_failure("remove", entry.path().string());
+        any = true;
+    }
+    return any ? sync_folder(folder_) : Outcome(Done{});
+}
+
 Outcome Store::keep_former() const {
     return write_manifest(folder_, manifest_, former_manifest_name);
 }

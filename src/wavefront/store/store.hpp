@@ -100,6 +100,10 @@ class Store {
                                         const std::vector<std::uint64_t>& sums) const;
     /* Replaces the manifest on the disk atomically. */
     Outcome commit(const Manifest& manifest);
+    /* Removes the generation of `matrix` that is not committed, unless others still read it. */
+    void drop_former(std::uint32_t matrix) const;
+    /* Removes what a part keeps of its former state and of the halos that it sent. */
+    Outcome forget_former() const;
     /* Keeps a copy of the committed manifest; its generation stays until the pass after next. */
     Outcome keep_former() const;
     /* Commits that former state again, in which the data had gone through `iterations`. */

@@ -137,6 +137,36 @@ TEST(StoreTest, AReaderKeepsItsGenerationUntilItEnds) {
     EXPECT_TRUE(replaced);
 }
 
+TEST(StoreTest, AMatrixThatIsWrittenAgainKeepsOneGeneration) {
+    const Folder folder(Medium::memory);
+    const auto shape = shape_of(64, 64, &layouts::row_major, 8);
+    auto store = Store::create(folder / "s", shape, {"u", "c"}, {folder / "second"});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    ASSERT_TRUE(fill_with_demo_values(*store, 2));
+
+    for (const std::string& disk : {folder / "s", folder / "second"}) {
+        for (const auto& file : std::filesystem::directory_iterator(disk))
+            EXPECT_EQ(file.path().string().find(".a."), std::string::npos) << file.path();
+    }
+    const auto damaged = verify(*store);
+    ASSERT_TRUE(damaged);
+    EXPECT_TRUE(damaged->empty());
+}
+
+TEST(StoreTest, NewDataForgetTheHalosAndTheFormerStateOfThoseBeforeThem) {
+    const Folder folder(Medium::memory);
+    const auto shape = shape_of(64, 64, &layouts::row_major, 8);
+    auto store = Store::create(folder / "s", shape, {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+    const char *const kept[] = {"halos.0", "frontiers.1", "manifest.former.json"};
+    for (const auto *name : kept) std::ofstream(folder / "s" + "/" + name) << "of other data";
+
+    ASSERT_TRUE(fill_with_demo_values(*store, 2));
+
+    for (const auto *name : kept)
+        EXPECT_FALSE(std::filesystem::exists(folder / "s" + "/" + name)) << name;
+}
+
 TEST(StoreTest, AFlippedBitInATileIsNamedByItsFirstCell) {
     const Folder folder(Medium::memory);
     auto shape = shape_of(64, 64, &layouts::row_major, 8);

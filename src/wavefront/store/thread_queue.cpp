@@ -24,7 +24,7 @@ constexpr unsigned worker_count = 4;
 int transfer_whole(const FileCalls& calls, const Transfer& transfer) {
     std::uint64_t done = 0;
     while (done < transfer.bytes) {
-        const auto bytes = std::min(transfer.bytes - done, piece_bytes_max);
+        const auto bytes = end_of_piece(done, transfer.bytes) - done;
         auto *memory = transfer.memory + done;
         const auto offset = transfer.offset + done;
         const auto moved = transfer.direction == Transfer::Direction::read

@@ -71,10 +71,11 @@ class UringQueue final : public DiskQueue {
 
     void submit(const Transfer& transfer) override {
         auto whole = std::make_unique<Whole>(Whole{transfer, 0, 0});
-        for (std::uint64_t begin = 0; begin < transfer.bytes; begin += piece_bytes_max) {
-            waiting_.push_back(
-                {whole.get(), begin, std::min(begin + piece_bytes_max, transfer.bytes)});
+        for (std::uint64_t begin = 0; begin < transfer.bytes;) {
+            const auto end = end_of_piece(begin, transfer.bytes);
+            waiting_.push_back({whole.get(), begin, end});
             ++whole->pieces_left;
+            begin = end;
         }
         auto *key = whole.get();
         wholes_.emplace(key, std::move(whole));
