@@ -7,8 +7,9 @@
 //     demo/u.a.sums             the checksum of each strip
 //     demo/lock                 held while a program changes the store
 //
-// A program that changes the store writes the generation that is not committed. One that reads holds
-// a shared lock on the files of the committed one, and a change waits for it before it writes them.
+// A program that changes the store writes the generation that is not committed. One that reads
+// holds a shared lock on the files of the committed one, and a change waits for it before it writes
+// them.
 //
 // With several disks strip s lies on disk s mod disks. Where rows are too long to be held, a strip
 // is cut into tiles, which are then what is transferred and has a checksum.
