@@ -206,6 +206,17 @@ def test_without_a_platform_its_rule_is_left_to_the_mpi(
     assert counted(tmp_path, "intercepted")["scatter"] == 0
 
 
+def test_without_a_platform_a_strict_run_is_refused(compiled: Compile, run: Run) -> None:
+    program = compiled("openmpi", "mpicc", "collectives.c")
+
+    done = run([*launch_line("openmpi"), str(program)], by_the_platform("openmpi"), "--strict")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "look at the platform; name it with --platform platform.json" in done.stderr
+    assert "left to the MPI" not in done.stderr
+
+
 def test_interleaved_runs_compare_plain_and_tuned(
     compiled: Compile, run: Run, tmp_path: Path
 ) -> None:

@@ -132,11 +132,14 @@ def variables_for(
 
 
 def fault_in(variables: Mapping[str, str], environment: Mapping[str, str]) -> str:
-    """Load the library into a program that does nothing, and return what it complains of."""
+    """Load the library into a program that does nothing, and return what it complains of.
+
+    For a strict run that is also a rule which cannot be followed.
+    """
     done = subprocess.run(
         [shutil.which("true") or "true"],
         capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
-        env={**ranks_forgotten(environment), **variables, "LANEWISE_STRICT": "1"},
+        env={**ranks_forgotten(environment), "LANEWISE_STRICT": "file", **variables},
     )  # fmt: skip
     sentence = " ".join(done.stderr.split()).removeprefix("lanewise: ")
     if done.returncode == 0 and not sentence:

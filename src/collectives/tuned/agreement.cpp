@@ -67,7 +67,7 @@ void begin_once(const CommunicatorState& state) {
         collectives::set_network(rules().network);
         if (!writes_messages(state)) return;
         const bool ruled = !environment().tuning_path.empty();
-        auto sentence = rules().complaint;
+        auto sentence = rules().complaint + rules().consequence;
         if (ruled && !rules().usable) sentence += "; the MPI's own algorithms are used";
         if (ruled && sentence.empty()) sentence = why_some_only(rules().tuning, world_size());
         if (!sentence.empty()) say(sentence);

@@ -31,7 +31,9 @@ Environment read_environment() {
     const auto calls = std::strtoull(variable("LANEWISE_PROFILE_CALLS").c_str(), nullptr, 10);
     if (calls > 0) read.profile_calls = calls;
     const auto strict = variable("LANEWISE_STRICT");
-    read.strict = !strict.empty() && strict != "0";
+    if (!strict.empty() && strict != "0") {
+        read.strictness = strict == "file" ? Strictness::file : Strictness::rules;
+    }
     const auto same_bits = variable("LANEWISE_SAME_BITS");
     if (same_bits == "order") read.same_bits = SameBits::order;
     if (same_bits == "ranks") read.same_bits = SameBits::ranks;
@@ -83,15 +85,15 @@ std::string first_rule_with_platform(const collectives::Tuning& tuning) {
 std::string read_platform_into(Rules& rules) {
     const auto wanting = first_rule_with_platform(rules.tuning);
     if (wanting.empty()) return "";
-    const auto left = "; " + wanting + " is left to the MPI";
+    rules.consequence = "; " + wanting + " is left to the MPI";
     if (environment().platform_path.empty()) {
         return environment().tuning_path +
                " has rules that look at the platform; name it with "
-               "--platform platform.json" +
-               left;
+               "--platform platform.json";
     }
     auto network = model::read_network(environment().platform_path, rules.tuning.ranks);
-    if (!network) return network.failure().sentence + left;
+    if (!network) return network.failure().sentence;
+    rules.consequence.clear();
     rules.network = std::move(*network);
     return "";
 }

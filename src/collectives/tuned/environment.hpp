@@ -11,7 +11,8 @@
 //   LANEWISE_EVERY_RANK=1        all ranks have this library, so nobody needs to ask
 //   LANEWISE_SAME_BITS=order     reductions in one order, whatever the size (tuned/same_bits)
 //   LANEWISE_SAME_BITS=ranks     and exact sums of floating-point numbers
-//   LANEWISE_STRICT=1            end the program if the tuning file cannot be used
+//   LANEWISE_STRICT=1            end the program if the tuning file, or a rule of it, cannot be used;
+//                                with "file" only if nothing of it can
 //   LANEWISE_SCRATCH_LIMIT=SIZE  memory that one call may use on a rank, such as "256M"
 
 #pragma once
@@ -28,13 +29,17 @@ namespace lanewise::tuned {
 
 using collectives::SameBits;
 
+/* What ends a program before it begins: nothing, a file of which nothing can be used, or one with
+   any rule that cannot be followed. */
+enum class Strictness : std::uint8_t { none, file, rules };
+
 struct Environment {
     std::string tuning_path;
     std::string platform_path;
     std::string report_path;
     std::string profile_path;
     std::size_t profile_calls = std::size_t{1} << 19;
-    bool strict = false;
+    Strictness strictness = Strictness::none;
     SameBits same_bits = SameBits::unasked;
     std::int64_t scratch_limit_bytes = std::int64_t{256} << 20;
     std::string fault; /* why a variable was ignored; empty: none was */
@@ -50,6 +55,7 @@ struct Rules {
         network; /* null: rules that look at it are not followed */
     bool usable = false;
     std::string complaint; /* a sentence for the user, which usable rules may have as well */
+    std::string consequence; /* what happens all the same; goes on from the complaint */
 };
 const Rules& rules();
 

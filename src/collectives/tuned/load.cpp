@@ -60,6 +60,11 @@ void find_next() {
 #endif
 }
 
+bool ends_program(Strictness strictness, const Rules& read) {
+    if (strictness == Strictness::none) return false;
+    return strictness == Strictness::file ? !read.usable : !read.complaint.empty();
+}
+
 __attribute__((constructor)) void load() {
     const bool ruled = !environment().tuning_path.empty();
     const bool same_bits = environment().same_bits != SameBits::unasked;
@@ -72,9 +77,10 @@ __attribute__((constructor)) void load() {
             " was loaded into a program of another MPI; lanewise run loads the right one");
     }
     find_next();
-    if (!ruled && environment().strict && !environment().fault.empty()) end(environment().fault);
+    const bool strict = environment().strictness != Strictness::none;
+    if (!ruled && strict && !environment().fault.empty()) end(environment().fault);
     if (!ruled && !same_bits) return;
-    if (ruled && environment().strict && !rules().usable) end(rules().complaint);
+    if (ruled && ends_program(environment().strictness, rules())) end(rules().complaint);
     collectives::set_scratch_limit(environment().scratch_limit_bytes);
     reporting = !environment().report_path.empty();
     active = true;
