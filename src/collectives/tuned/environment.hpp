@@ -11,8 +11,8 @@
 //   LANEWISE_EVERY_RANK=1        all ranks have this library, so nobody needs to ask
 //   LANEWISE_SAME_BITS=order     reductions in one order, whatever the size (tuned/same_bits)
 //   LANEWISE_SAME_BITS=ranks     and exact sums of floating-point numbers
-//   LANEWISE_STRICT=1            end the program if the tuning file, or a rule of it, cannot be used;
-//                                with "file" only if nothing of it can
+//   LANEWISE_STRICT=1            end the program if the tuning file, or a rule of it, cannot be
+//                                used; with "file" only if nothing of it can
 //   LANEWISE_SCRATCH_LIMIT=SIZE  memory that one call may use on a rank, such as "256M"
 
 #pragma once
