@@ -124,7 +124,7 @@ def run_tuned(
 ) -> None:
     """$ lanewise run --tuning tuning.json -- mpirun -n 4 ./app
 
-    Run an unmodified program with tuned collectives, or with exact sums.
+    Run an unmodified program, tuned or with the same bits.
 
     Works with programs in C, C++, Fortran and Python.  What the tuning file has no rule for is left
     to the MPI.  The exit status is the program's.  With --interleaved 6 the program runs six times
