@@ -60,9 +60,11 @@ void find_next() {
 #endif
 }
 
-bool ends_program(Strictness strictness, const Rules& read) {
-    if (strictness == Strictness::none) return false;
-    return strictness == Strictness::file ? !read.usable : !read.complaint.empty();
+/* Without strictness the file is read at the first call. */
+bool ends_program() {
+    if (environment().strictness == Strictness::none) return false;
+    const auto& read = rules();
+    return environment().strictness == Strictness::file ? !read.usable : !read.complaint.empty();
 }
 
 __attribute__((constructor)) void load() {
@@ -80,7 +82,7 @@ __attribute__((constructor)) void load() {
     const bool strict = environment().strictness != Strictness::none;
     if (!ruled && strict && !environment().fault.empty()) end(environment().fault);
     if (!ruled && !same_bits) return;
-    if (ruled && ends_program(environment().strictness, rules())) end(rules().complaint);
+    if (ruled && ends_program()) end(rules().complaint);
     collectives::set_scratch_limit(environment().scratch_limit_bytes);
     reporting = !environment().report_path.empty();
     active = true;
