@@ -107,7 +107,7 @@ $(trees_known:%=programs-%): programs-%: build/%/build.ninja
 
 $(trees_known:%=tests-%): tests-%: build/%/tests
 	echo "Building $* with its tests"
-	cmake --build build/$* -- --quiet
+	cmake --build build/$* $(if $(filter asan,$*),--target test_programs) -- --quiet
 
 tests: .venv/installed-dev $(trees_known:%=tests-%)
 

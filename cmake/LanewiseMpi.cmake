@@ -4,12 +4,18 @@
 # LANEWISE_MPI_VERSION and the target lanewise::mpi.
 
 if(LANEWISE_MPI STREQUAL "smpi")
-  # The smpi preset compiles with smpicc and smpicxx, which know where everything is.
+  # What the wrappers smpicc and smpicxx add, for the targets that use MPI; the rest is compiled as
+  # for any MPI. Their smpi_helpers.h is left out, since its macros (exit, free, sleep) break other
+  # headers and code that knows nothing of MPI. Simulated time comes from MPI_Wtime.
+  find_path(LANEWISE_SMPI_INCLUDE smpi/mpi.h REQUIRED)
+  find_library(LANEWISE_SIMGRID simgrid REQUIRED)
   add_library(lanewise_mpi INTERFACE)
-  # The wrappers force in smpi_helpers.h, whose macros (exit, free, sleep) break other headers and
-  # code that knows nothing of MPI; its guard keeps it out. Simulated time comes from MPI_Wtime.
-  add_compile_definitions(SMPI_HELPERS_H)
+  target_include_directories(lanewise_mpi INTERFACE ${LANEWISE_SMPI_INCLUDE}/smpi)
   target_compile_definitions(lanewise_mpi INTERFACE LANEWISE_SIMULATED=1)
+  # smpirun loads each program as a library.
+  target_compile_options(lanewise_mpi INTERFACE -fPIC)
+  target_link_options(lanewise_mpi INTERFACE -shared -Wl,-z,defs)
+  target_link_libraries(lanewise_mpi INTERFACE ${LANEWISE_SIMGRID} m)
   find_program(LANEWISE_SMPIRUN smpirun REQUIRED)
   set(LANEWISE_MPI_FAMILY smpi)
   set(LANEWISE_MPI_VERSION "SimGrid SMPI")

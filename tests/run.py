@@ -39,12 +39,14 @@ def environment() -> dict[str, str]:
     """Return the environment of every suite.
 
     Open MPI refuses to start for root, and more ranks than cores, unless told that both are meant;
-    Python's own bin folder comes first so that tests find `lanewise`.
+    its ranks give way while they wait, since several tests share the cores; Python's own bin folder
+    comes first so that tests find `lanewise`.
     """
     told = {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
