@@ -58,6 +58,21 @@ Result<Descriptor> open_socket(const Home& home) {
                                           text(home.address), std::strerror(errno), remedy)};
 }
 
+bool join_group(int number, const Home& home) {
+    if (is_ipv4(home.address)) {
+        ip_mreqn wanted{};
+        std::memcpy(&wanted.imr_multiaddr, home.address.data() + 12, sizeof wanted.imr_multiaddr);
+        wanted.imr_ifindex = static_cast<int>(home.interface);
+        return set(number, SOL_IP, IP_ADD_MEMBERSHIP, wanted) &&
+               set(number, SOL_IP, IP_MULTICAST_ALL, 0);
+    }
+    ipv6_mreq wanted{};
+    std::memcpy(&wanted.ipv6mr_multiaddr, home.address.data(), home.address.size());
+    wanted.ipv6mr_interface = home.interface;
+    return set(number, SOL_IPV6, IPV6_JOIN_GROUP, wanted) &&
+           set(number, SOL_IPV6, IPV6_MULTICAST_ALL, 0);
+}
+
 std::size_t segment_bytes_of(msghdr& message) {
     for (cmsghdr *one = CMSG_FIRSTHDR(&message); one; one = CMSG_NXTHDR(&message, one)) {
         if (one->cmsg_level != SOL_UDP || one->cmsg_type != UDP_GRO) continue;
@@ -90,6 +105,18 @@ Result<Listener> Listener::open(const Home& home, std::uint32_t slot) {
     Listener listener(home, slot, std::move(*socket));
     listener.stand_at(static_cast<std::uint32_t>(read_members(listener.group()).size()));
     listener.ask_place();
+    return listener;
+}
+
+Result<Listener> Listener::join(const Home& home) {
+    Result<Descriptor> socket = open_socket(home);
+    if (!socket) return socket.failure();
+    if (!join_group(socket->number(), home)) {
+        return Failure{LW_ERR_IO, fmt::format("cannot join the multicast group {}: {}",
+                                              text(home.address), std::strerror(errno))};
+    }
+    Listener listener(home, 0, std::move(*socket));
+    listener.answers_ = 1;
     return listener;
 }
 

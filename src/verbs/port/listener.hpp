@@ -55,6 +55,9 @@ class Listener {
   public:
     // Joins the group, for the process that has `slot`.
     static Result<Listener> open(const Home& home, std::uint32_t slot);
+    // Hears what is sent to the multicast address of `home`. Every socket of this host that does so
+    // gets a copy, so there is no place to know.
+    static Result<Listener> join(const Home& home);
 
     const Home& home() const { return home_; }
     int socket() const { return socket_.number(); }

@@ -35,10 +35,6 @@ Name abstract(const std::string& text) {
     return name;
 }
 
-Name mailbox_of(std::uint32_t slot) {
-    return abstract(fmt::format("{}{}", mailbox_prefix, slot));
-}
-
 Descriptor bound(const Name& name) {
     Descriptor made(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (made && bind(made.number(), name.get(), name.bytes) != 0) return {};
@@ -47,14 +43,30 @@ Descriptor bound(const Name& name) {
 
 }  // namespace
 
+std::string mailbox_name(std::uint32_t slot) {
+    return fmt::format("{}{}", mailbox_prefix, slot);
+}
+
+Descriptor claim_name(const std::string& name) {
+    Descriptor mailbox = bound(abstract(name));
+    const int yes = 1;
+    if (mailbox) setsockopt(mailbox.number(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
+    return mailbox;
+}
+
+bool forward_to_name(const Slot& from, const std::string& name,
+                     std::span<const std::byte> letter) {
+    const Name to = abstract(name);
+    return sendto(from.mailbox.number(), letter.data(), letter.size(), MSG_DONTWAIT, to.get(),
+                  to.bytes) >= 0;
+}
+
 Result<Slot> claim_slot(std::uint32_t hint) {
     constexpr std::uint32_t count = last_slot - first_slot + 1;
     for (std::uint32_t step = 0; step < count; ++step) {
         const std::uint32_t number = first_slot + (hint + step) % count;
-        Descriptor mailbox = bound(mailbox_of(number));
+        Descriptor mailbox = claim_name(mailbox_name(number));
         if (mailbox) {
-            const int yes = 1;
-            setsockopt(mailbox.number(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
             setsockopt(mailbox.number(), SOL_SOCKET, SO_RCVBUF, &mailbox_bytes,
                        sizeof mailbox_bytes);
             return Slot{number, std::move(mailbox)};
@@ -66,12 +78,6 @@ Result<Slot> claim_slot(std::uint32_t hint) {
     }
     return Failure{LW_ERR_LIMIT,
                    fmt::format("all {} slots of queue-pair numbers are taken", count)};
-}
-
-bool forward(const Slot& from, std::uint32_t slot, std::span<const std::byte> packet) {
-    const Name name = mailbox_of(slot);
-    return sendto(from.mailbox.number(), packet.data(), packet.size(), MSG_DONTWAIT, name.get(),
-                  name.bytes) >= 0;
 }
 
 bool is_from(const msghdr& letter, uid_t user) {

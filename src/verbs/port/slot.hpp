@@ -46,12 +46,18 @@ struct Slot {
     Descriptor mailbox;
 };
 
+// Takes a name in the abstract namespace; none, with errno set, where somebody has it.
+Descriptor claim_name(const std::string& name);
+
+// Hands `letter` to whoever has the name; false where nobody does.
+bool forward_to_name(const Slot& from, const std::string& name,
+                     std::span<const std::byte> letter);
+
 // Takes a free slot, looking first where `hint` says.
 Result<Slot> claim_slot(std::uint32_t hint);
 
-// Hands `packet` to the process that owns `slot`; false where none does, or
-// where its mailbox is full.
-bool forward(const Slot& from, std::uint32_t slot, std::span<const std::byte> packet);
+// The name of the mailbox of a slot.
+std::string mailbox_name(std::uint32_t slot);
 
 // Whether a letter that was received with these control messages is from `user`. In another user
 // namespace a user that is unknown here counts as none.

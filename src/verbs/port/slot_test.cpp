@@ -35,7 +35,7 @@ TEST(SlotTest, ReservedNumbersBelongToNoSlotThatCanBeTaken) {
 TEST(SlotTest, ForwardingToASlotThatNobodyOwnsSaysSo) {
     Result<Slot> from = claim_slot(900);
     ASSERT_TRUE(from);
-    EXPECT_FALSE(forward(*from, slots_max - 1, {}));
+    EXPECT_FALSE(forward_to_name(*from, mailbox_name(slots_max - 1), {}));
 }
 
 TEST(SlotTest, MembersAreReadFromTheListingOfTheKernel) {

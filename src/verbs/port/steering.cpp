@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "verbs/port/services.hpp"
+
 namespace lanewise::verbs::port {
 namespace {
 
@@ -30,10 +32,16 @@ std::uint32_t destination_of(std::span<const std::byte> packet) {
 }
 
 std::vector<sock_filter> steering_program(std::span<const Member> members) {
-    // Four bytes from one before the number, less the first: the number itself.
+    // Four bytes from one before the number, less the first: the number itself. A message to queue
+    // pair 1 names the slot as the first bits of a connection; a request, which has zeros there,
+    // falls to anybody, and is forwarded.
     std::vector<sock_filter> program{
         statement(BPF_LD | BPF_W | BPF_ABS, destination_offset - 1),
         statement(BPF_ALU | BPF_AND | BPF_K, 0xffffff),
+        jump(BPF_JMP | BPF_JEQ | BPF_K, services_qpn, 0, 3),
+        statement(BPF_LD | BPF_W | BPF_ABS, connection_offset),
+        statement(BPF_ALU | BPF_RSH | BPF_K, connection_bits),
+        jump(BPF_JMP | BPF_JA, 6, 0, 0),
         statement(BPF_MISC | BPF_TAX, 0),
         statement(BPF_ALU | BPF_RSH | BPF_K, number_bits),
         jump(BPF_JMP | BPF_JEQ | BPF_K, slots_max - 1, 0, 3),

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "verbs/port/random.hpp"
 #include "verbs/port/socket.hpp"
@@ -20,6 +21,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t receive_bytes = 1 << 17;
+constexpr int forward_tries = 20;
+constexpr auto forward_pause = std::chrono::microseconds(50);
 constexpr auto answer_wait = std::chrono::milliseconds(20);
 // How often a program that polls looks at the sockets that the last packet did not come to.
 constexpr unsigned polls_between_others = 8;
@@ -57,7 +60,9 @@ Outcome Wire::listen(std::span<const Home> homes) {
     likely_ = 0;
     for (const Home& home : homes) {
         if (find(home.address, home.interface)) continue;
-        Result<Listener> opened = Listener::open(home, slot_.number);
+        Result<Listener> opened = is_multicast(home.address)
+                                      ? Listener::join(home)
+                                      : Listener::open(home, slot_.number);
         if (!opened) return opened.failure();
         epoll_event wanted{};
         wanted.events = EPOLLIN;
@@ -92,6 +97,8 @@ void Wire::close_in_child() {
     for (const Listener& one : listeners_) close(one.socket());
     close(socket());
     close(mailbox());
+    if (services_ready_) close(services());
+    for (const auto& [name, mailbox_of_service] : services_) close(mailbox_of_service.number());
 }
 
 std::uint32_t Wire::receive_buffer_bytes() {
@@ -154,24 +161,79 @@ void Wire::hand_over(Listener& listener, const Listener::Arrived& arrived,
     for (std::size_t at = 0; at < whole.size(); at += step, ++one.number) {
         one.packet = whole.subspan(at, std::min(step, whole.size() - at));
         if (one.packet.size() < destination_offset + 3 || listener.take_answer(one)) continue;
-        const std::uint32_t owner = slot_of(destination_of(one.packet));
+        const std::uint32_t number = destination_of(one.packet);
+        if (number == services_qpn) {
+            hand_to_service(one, take);
+            continue;
+        }
+        const std::uint32_t owner = slot_of(number);
         if (owner == slot_.number || owner < first_slot || owner > last_slot) {
             take(one);
             continue;
         }
-        ++forwarded_;
-        forward_to(owner, one);
+        forward_to(mailbox_name(owner), one);
     }
 }
 
-void Wire::forward_to(std::uint32_t owner, const Datagram& arrival) {
+void Wire::serve_connections() {
+    serves_connections_ = true;
+    services_ready_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+    open_service(any_service_name);  // unless somebody else answers for those already
+}
+
+bool Wire::open_service(const std::string& name) {
+    Descriptor mailbox = claim_name(name);
+    if (!mailbox) return false;
+    epoll_event wanted{};
+    wanted.events = EPOLLIN;
+    epoll_ctl(services_ready_.number(), EPOLL_CTL_ADD, mailbox.number(), &wanted);
+    services_.insert_or_assign(name, std::move(mailbox));
+    return true;
+}
+
+bool Wire::offer(std::uint64_t service, const Address& address) {
+    return open_service(service_name(service, address));
+}
+
+void Wire::withdraw(std::uint64_t service, const Address& address) {
+    services_.erase(service_name(service, address));
+}
+
+// A packet of a connection goes to its process; one for a service to who offers it at the address,
+// at all addresses, or answers for the rest, in this order.
+void Wire::hand_to_service(const Datagram& arrival,
+                           const std::function<void(const Datagram&)>& take) {
+    const std::optional<Addressee> to = addressee_of(arrival.packet);
+    if (!to) return;
+    if (to->slot == slot_.number) return take(arrival);
+    if (to->slot != 0) {
+        if (to->slot <= last_slot) forward_to(mailbox_name(to->slot), arrival);
+        return;
+    }
+    for (const std::string& name :
+         {service_name(to->service, arrival.destination), service_name(to->service, no_address),
+          std::string(any_service_name)}) {
+        if (services_.contains(name)) return take(arrival);
+        // A mailbox holds a few letters only, and is emptied soon by a thread that does just that.
+        for (int tries = 0; tries < forward_tries; ++tries) {
+            if (forward_to(name, arrival)) return;
+            if (errno != EAGAIN) break;
+            std::this_thread::sleep_for(forward_pause);
+        }
+    }
+    if (serves_connections_) take(arrival);
+}
+
+bool Wire::forward_to(const std::string& name, const Datagram& arrival) {
     const Forwarded head{arrival.source, arrival.destination, arrival.number, arrival.interface,
                          arrival.source_port};
     std::vector<std::byte> letter(sizeof head + arrival.packet.size());
     std::memcpy(letter.data(), &head, sizeof head);
     std::copy(arrival.packet.begin(), arrival.packet.end(),
               letter.begin() + static_cast<std::ptrdiff_t>(sizeof head));
-    forward(slot_, owner, letter);
+    const bool forwarded = forward_to_name(slot_, name, letter);
+    if (forwarded) ++forwarded_;
+    return forwarded;
 }
 
 void Wire::answer(const sockaddr_un& to, socklen_t bytes) {
@@ -182,6 +244,13 @@ void Wire::answer(const sockaddr_un& to, socklen_t bytes) {
 }
 
 bool Wire::receive_forwarded(const std::function<void(const Datagram&)>& take) {
+    if (receive_letter(mailbox(), take)) return true;
+    return std::any_of(services_.begin(), services_.end(), [&](const auto& one) {
+        return receive_letter(one.second.number(), take);
+    });
+}
+
+bool Wire::receive_letter(int mailbox, const std::function<void(const Datagram&)>& take) {
     sockaddr_un from{};
     Control control{};
     iovec place{buffer_.data(), buffer_.size()};
@@ -192,7 +261,7 @@ bool Wire::receive_forwarded(const std::function<void(const Datagram&)>& take) {
     message.msg_iovlen = 1;
     message.msg_control = control.bytes.data();
     message.msg_controllen = control.bytes.size();
-    const ssize_t got = recvmsg(mailbox(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const ssize_t got = recvmsg(mailbox, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0) return false;
     const std::span<const std::byte> letter =
         std::span(buffer_).first(static_cast<std::size_t>(got));
@@ -214,14 +283,17 @@ void Wire::take_letter(std::span<const std::byte> letter,
                        const std::function<void(const Datagram&)>& take) {
     Forwarded head{};
     std::memcpy(&head, letter.data(), sizeof head);
+    const std::span<const std::byte> packet = letter.subspan(sizeof head);
     Listener *reached = find(head.destination, head.interface);
-    if (reached && reached->may_ask_again()) reached->ask_place();
+    // A packet to queue pair 1 comes to any of the group, and says nothing of a place in it.
+    const bool is_astray = destination_of(packet) != services_qpn;
+    if (reached && is_astray && reached->may_ask_again()) reached->ask_place();
     take({.source = head.source,
           .destination = head.destination,
           .source_port = head.source_port,
           .interface = head.interface,
           .number = head.number,
-          .packet = letter.subspan(sizeof head)});
+          .packet = packet});
 }
 
 }  // namespace lanewise::verbs::port

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "verbs/port/connected_socket.hpp"
 #include "verbs/port/descriptor.hpp"
 #include "verbs/port/listener.hpp"
+#include "verbs/port/services.hpp"
 #include "verbs/port/slot.hpp"
 #include "verbs/proto/wire/packet.hpp"
 
@@ -67,9 +69,23 @@ class Wire {
     // After fork, in the child.
     void close_in_child();
 
+    // Takes what comes to queue pair 1 for connections of this process, for the services that it
+    // offers, and for those that nobody offers; without this call such packets are handed on or
+    // dropped.
+    void serve_connections();
+    // Offers a service at an address, or at all for no_address; false where somebody else does.
+    bool offer(std::uint64_t service, const Address& address);
+    void withdraw(std::uint64_t service, const Address& address);
+    // Hands a packet to queue pair 1 in again, as if it had just come.
+    void hand_in(const Datagram& arrival, const std::function<void(const Datagram&)>& take) {
+        hand_to_service(arrival, take);
+    }
+
     // Readable where something has arrived at any address.
     int socket() const { return ready_.number(); }
     int mailbox() const { return slot_.mailbox.number(); }
+    // Readable where somebody has forwarded something for a service.
+    int services() const { return services_ready_.number(); }
     std::uint32_t slot() const { return slot_.number; }
     // For tests.
     const std::vector<Listener>& listeners() const { return listeners_; }
@@ -85,7 +101,10 @@ class Wire {
     bool receive_from(std::size_t at, const std::function<void(const Datagram&)>& take);
     void hand_over(Listener& listener, const Listener::Arrived& arrived,
                    const std::function<void(const Datagram&)>& take);
-    void forward_to(std::uint32_t owner, const Datagram& arrival);
+    void hand_to_service(const Datagram& arrival, const std::function<void(const Datagram&)>& take);
+    bool forward_to(const std::string& name, const Datagram& arrival);
+    bool open_service(const std::string& name);
+    bool receive_letter(int mailbox, const std::function<void(const Datagram&)>& take);
     void take_letter(std::span<const std::byte> letter,
                      const std::function<void(const Datagram&)>& take);
     void answer(const sockaddr_un& to, socklen_t bytes);
@@ -100,6 +119,9 @@ class Wire {
     std::uint64_t forwarded_ = 0;
     std::uint64_t letters_refused_ = 0;
     uid_t owner_ = getuid();
+    bool serves_connections_ = false;
+    Descriptor services_ready_;
+    std::map<std::string, Descriptor> services_;
     std::vector<std::byte> buffer_;
     std::function<std::string()> status_;
 };

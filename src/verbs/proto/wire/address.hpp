@@ -23,6 +23,11 @@ constexpr bool is_ipv4(const Address& address) {
     return address[10] == 0xff && address[11] == 0xff;
 }
 
+// A group: 224.0.0.0/4, or an IPv6 address that begins with ff.
+constexpr bool is_multicast(const Address& address) {
+    return is_ipv4(address) ? (address[12] & 0xf0) == 0xe0 : address[0] == 0xff;
+}
+
 // The upper fields are the program's (struct ibv_ah_attr); the engine keeps them to answer queries.
 // The lower ones are resolved by the border, from GIDs or from its map of LIDs; they decide what
 // stands on the wire, and which arriving packets belong to the path.
