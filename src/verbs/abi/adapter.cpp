@@ -2,6 +2,7 @@
 #include "verbs/abi/adapter.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -168,6 +169,48 @@ std::optional<std::uint8_t> Adapter::port_at(const Address& address) {
     return port;
 }
 
+std::optional<std::uint8_t> Adapter::port_of_interface(unsigned interface) const {
+    for (std::size_t index = 0; index < ports_.size(); ++index) {
+        if (ports_[index].interface.index == interface) return static_cast<std::uint8_t>(index + 1);
+    }
+    return std::nullopt;
+}
+
+std::vector<port::Home> Adapter::homes() const {
+    std::vector<port::Home> all;
+    for (const Port& one : ports_) {
+        for (const Address& address : one.interface.addresses) {
+            all.push_back({address, one.interface.index});
+        }
+    }
+    all.insert(all.end(), groups_.begin(), groups_.end());
+    return all;
+}
+
+int Adapter::attach(QueuePair *queue_pair, const Address& group) {
+    const std::uint8_t port = queue_pair->query().port;
+    if (port < 1 || port > ports_.size()) return EINVAL;
+    if (const int error = engine_->attach(queue_pair, group)) return error;
+    const port::Home home{group, ports_[port - 1U].interface.index};
+    if (std::find(groups_.begin(), groups_.end(), home) != groups_.end()) return 0;
+    groups_.push_back(home);
+    if (wire_.listen(homes())) return 0;
+    groups_.pop_back();
+    engine_->detach(queue_pair, group);
+    return EADDRNOTAVAIL;
+}
+
+int Adapter::detach(QueuePair *queue_pair, const Address& group) {
+    if (const int error = engine_->detach(queue_pair, group)) return error;
+    if (engine_->has_members(group)) return 0;
+    std::erase_if(groups_, [&](const port::Home& one) { return one.address == group; });
+    return wire_.listen(homes()) ? 0 : EIO;
+}
+
+void Adapter::leave_groups(QueuePair *queue_pair) {
+    for (const port::Home& one : std::vector(groups_)) detach(queue_pair, one.address);
+}
+
 void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     Arrival arrival;
     arrival.source = datagram.source;
@@ -179,7 +222,9 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     }
     if (capture_) capture(datagram.packet, arrival);
     arrived_at_.store(now, std::memory_order_relaxed);
-    const std::optional<std::uint8_t> port = port_at(datagram.destination);
+    const std::optional<std::uint8_t> port = is_multicast(datagram.destination)
+                                                 ? port_of_interface(datagram.interface)
+                                                 : port_at(datagram.destination);
     if (!port || !ports_[*port - 1U].active) return;
     arrival.port = *port;
     engine_->on_packet(datagram.packet, arrival, now);
@@ -253,7 +298,6 @@ void Adapter::read_ports() {
     port::drain_watch(watch_);
     last_port_ = 0;
     std::vector<port::Interface> found = port::read_interfaces(config_.interfaces);
-    const std::vector<port::Home> homes = homes_of(found);
     for (std::size_t index = 0; index < found.size(); ++index) {
         const auto number = static_cast<std::uint8_t>(index + 1);
         Port next = updated(ports_[index], std::move(found[index]));
@@ -262,7 +306,7 @@ void Adapter::read_ports() {
         if (engine_->port_state(number) != state) engine_->on_port_state(number, state);
         if (next.gids != ports_[index].gids) on_addresses_changed(number, next.gids);
     }
-    const Outcome listens = wire_.listen(homes);
+    const Outcome listens = wire_.listen(homes());
     if (!listens) warn(listens.failure().sentence);
     wire_.close_connected();
     if (notify_) transmit(monotonic_ns());

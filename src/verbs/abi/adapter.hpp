@@ -58,6 +58,11 @@ class Adapter {
     void send_all(Nanoseconds now);
     // Reads what other processes forwarded.
     void take_forwarded();
+    // Datagrams to the group reach a queue pair, or no longer: 0, or an errno.
+    int attach(QueuePair *queue_pair, const Address& group);
+    int detach(QueuePair *queue_pair, const Address& group);
+    // A queue pair is about to be destroyed.
+    void leave_groups(QueuePair *queue_pair);
     // Looks at the interfaces anew; called when the watch is readable.
     void read_ports();
     Nanoseconds next_deadline() { return engine_->next_deadline(); }
@@ -99,6 +104,8 @@ class Adapter {
     void finish_round(Nanoseconds now);
     void send(Nanoseconds now);
     std::optional<std::uint8_t> port_at(const Address& address);
+    std::optional<std::uint8_t> port_of_interface(unsigned interface) const;
+    std::vector<port::Home> homes() const;
     std::optional<Transmission> take_transmission(Nanoseconds now);
     void notify_events();
     // The addresses of a port are no longer those of `before`.
@@ -109,6 +116,7 @@ class Adapter {
     port::Wire wire_;
     port::Descriptor watch_;
     std::vector<Port> ports_;
+    std::vector<port::Home> groups_;  // that queue pairs are attached to
     Address last_address_ = no_address;  // that a packet came to, and its port
     std::uint8_t last_port_ = 0;
     std::unique_ptr<Device> engine_;

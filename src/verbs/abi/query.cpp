@@ -53,6 +53,9 @@ int query_device(ibv_context *context, ibv_device_attr *attributes) {
     attributes->max_srq = objects_max;
     attributes->max_srq_wr = static_cast<int>(config.requests_max);
     attributes->max_srq_sge = static_cast<int>(config.slices_max);
+    attributes->max_mcast_grp = objects_max;
+    attributes->max_mcast_qp_attach = objects_max;
+    attributes->max_total_mcast_qp_attach = objects_max;
     attributes->max_pkeys = 1;
     attributes->phys_port_cnt = config.port_count;
     return 0;

@@ -264,6 +264,7 @@ int ibv_destroy_qp(ibv_qp *qp) {
         const std::lock_guard guard(context.adapter->lock());
         // The peer may be waiting for an acknowledgement of the last message.
         context.adapter->send_all(lanewise::monotonic_ns());
+        context.adapter->leave_groups(object.engine);
         if (const int error = context.adapter->engine().destroy(object.engine)) return error;
         --own(qp->pd).users;
     }

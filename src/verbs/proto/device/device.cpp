@@ -12,6 +12,9 @@
 namespace lanewise::verbs {
 namespace {
 
+// What a datagram to a group names in the place of a queue pair.
+constexpr std::uint32_t multicast_qpn = 0xffffff;
+
 template <typename Object>
 void erase_object(std::vector<std::unique_ptr<Object>>& objects, const Object *object) {
     std::erase_if(objects, [&](const auto& owned) { return owned.get() == object; });
@@ -104,6 +107,7 @@ int Device::destroy(QueuePair *queue_pair) {
     if (init.shared_receive_queue != nullptr) {
         --init.shared_receive_queue->users;
     }
+    std::erase_if(members_, [&](const auto& member) { return member.second == init.number; });
     queue_pairs_.erase(init.number);
     return 0;
 }
@@ -134,6 +138,10 @@ void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from,
         ++counters.malformed;
         return;
     }
+    if (decoded.packet->base.destination_qpn == multicast_qpn) {
+        on_group_packet(*decoded.packet, datagram, from, now);
+        return;
+    }
     QueuePair *queue_pair = find(decoded.packet->base.destination_qpn);
     if (queue_pair == nullptr) {
         ++counters.unknown_queue_pair;
@@ -144,6 +152,39 @@ void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from,
         return;
     }
     queue_pair->on_packet(*decoded.packet, from, now);
+}
+
+// Every member gets a copy, whatever becomes of those of others (IBA 1, 10.5.2.1).
+void Device::on_group_packet(const Packet& packet, std::span<const std::byte> datagram,
+                             const Arrival& from, Nanoseconds now) {
+    PortCounters& counters = context_.port(from.port).counters;
+    if (!has_members(from.destination)) {
+        ++counters.unknown_queue_pair;
+        return;
+    }
+    if (!intact(datagram, from)) {
+        ++counters.icrc_errors;
+        return;
+    }
+    auto member = members_.lower_bound({from.destination, 0});
+    for (; member != members_.end() && member->first == from.destination; ++member) {
+        find(member->second)->on_packet(packet, from, now);
+    }
+}
+
+int Device::attach(QueuePair *queue_pair, const Address& group) {
+    if (queue_pair->init().transport != Transport::ud || !is_multicast(group)) return EINVAL;
+    members_.emplace(group, queue_pair->number());
+    return 0;
+}
+
+int Device::detach(QueuePair *queue_pair, const Address& group) {
+    return members_.erase({group, queue_pair->number()}) == 1 ? 0 : EINVAL;
+}
+
+bool Device::has_members(const Address& group) const {
+    const auto first = members_.lower_bound({group, 0});
+    return first != members_.end() && first->first == group;
 }
 
 std::optional<Transmission> Device::poll_transmit(Nanoseconds now, std::span<std::byte> buffer,

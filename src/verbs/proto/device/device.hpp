@@ -12,8 +12,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "verbs/proto/connection/attributes.hpp"
@@ -52,6 +54,12 @@ class Device {
     int destroy(SharedReceiveQueue *queue);
     int destroy(QueuePair *queue_pair);
     QueuePair *find(std::uint32_t number);
+    // From now on datagrams to the group reach the queue pair as well: 0, or EINVAL where it is not
+    // one for datagrams. Attaching twice is attaching once.
+    int attach(QueuePair *queue_pair, const Address& group);
+    // 0, or EINVAL where it is not attached.
+    int detach(QueuePair *queue_pair, const Address& group);
+    bool has_members(const Address& group) const;
     // In the order of their numbers.
     std::vector<const QueuePair *> queue_pairs() const;
 
@@ -80,12 +88,15 @@ class Device {
     const PortCounters& counters(std::uint8_t port) const;
 
   private:
+    void on_group_packet(const Packet& packet, std::span<const std::byte> datagram,
+                         const Arrival& from, Nanoseconds now);
     std::optional<Transmission> transmit(Nanoseconds now, Batch batch, std::size_t segments_max);
 
     DeviceContext context_;
     std::vector<std::unique_ptr<CompletionQueue>> completion_queues_;
     std::vector<std::unique_ptr<SharedReceiveQueue>> shared_receive_queues_;
     std::unordered_map<std::uint32_t, std::unique_ptr<QueuePair>> queue_pairs_;
+    std::set<std::pair<Address, std::uint32_t>> members_;  // of groups, by their numbers
 };
 
 }  // namespace lanewise::verbs
