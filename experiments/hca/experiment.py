@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The software RDMA device: who runs on it, how fast it is, and what it survives."""
 
-from experiments.hca import clients, fuzz, lossy, speed
+from experiments.hca import clients, connections, fuzz, lossy, speed
 
 EXPERIMENTS = (
     clients.EXPERIMENT,
+    connections.EXPERIMENT,
     speed.LATENCY,
     speed.BANDWIDTH,
     speed.MESSAGE_RATE,

@@ -59,7 +59,13 @@ class Guest:
 
     def listen(self, words: Sequence[str], port: int) -> None:
         """Start a program, and wait until it listens on a TCP port or is over."""
-        listening = f"grep -q ':{port:04X} 0*:0000 0A' /proc/net/tcp /proc/net/tcp6"
+        self._start(words, f"grep -q ':{port:04X} 0*:0000 0A' /proc/net/tcp /proc/net/tcp6")
+
+    def listen_for_connections(self, words: Sequence[str]) -> None:
+        """Start a program, and wait until the connection manager listens for it or it is over."""
+        self._start(words, "rdma resource show cm_id | grep -q LISTEN")
+
+    def _start(self, words: Sequence[str], listening: str) -> None:
         self._write(
             f"{shlex.join(words)} </dev/null >/tmp/said 2>&1 & "
             f"until {listening} || ! kill -0 $! 2>/dev/null; do sleep 0.1; done; echo {_END} 0"

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 INIT = Path(__file__).with_name("programs") / "guest_init.sh"
-MODULES = ("virtio_pci", "virtio_net", "crc32_generic", "ib_uverbs", "rdma_rxe")
+MODULES = ("virtio_pci", "virtio_net", "crc32_generic", "ib_uverbs", "rdma_ucm", "rdma_rxe")
 PROVIDERS = Path("/usr/lib/x86_64-linux-gnu/libibverbs")
 DRIVERS = Path("/etc/libibverbs.d")
 

@@ -18,11 +18,13 @@ import pytest
 from guest import ADDRESS, GUEST_ADDRESS, TAP, Guest, Machine
 from initramfs import MissingError, unpacked_kernel
 
-from experiments.hca.hosts import LISTENER, Hosts
+from experiments.hca.connections import TCP, await_listener, service_sign
+from experiments.hca.hosts import LISTENER, Hosts, stop
 from lanewise.testbed import bed, shipped
 
 CACHE = Path(__file__).parents[2] / "build" / "kernel"
 PORT = 18515
+RPING_PORT = 7174
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,9 @@ CLIENTS = (
     Client(("ib_write_bw", "-F", "-n", "100", "-x"), "#bytes"),
     Client(("ib_read_bw", "-F", "-o", "16", "-n", "100", "-x"), "#bytes"),
 )
-PROGRAMS = ("rdma", "ibv_devinfo", *(client.words[0] for client in CLIENTS))
+RPING = ("rping", "-C", "20", "-S", "2000", "-v", "-V")
+LAST_PING = "ping data: rdma-ping-19"
+PROGRAMS = ("rdma", "ibv_devinfo", "rping", *(client.words[0] for client in CLIENTS))
 
 
 @dataclass(frozen=True)
@@ -91,3 +95,21 @@ def test_the_kernel_calls_ours(neighbours: Neighbours, client: Client) -> None:
     text, _ = listening.communicate()
     assert (listening.returncode, status) == (0, 0), f"{said}\n--- ours\n{text}"
     assert client.shows in said
+
+
+def test_our_connection_manager_calls_the_kernels(neighbours: Neighbours) -> None:
+    neighbours.guest.listen_for_connections([*RPING, "-s", "-a", GUEST_ADDRESS])
+    calling = neighbours.ours.run(LISTENER, [*RPING, "-c", "-a", GUEST_ADDRESS])
+    _, said = neighbours.guest.listened()
+    assert calling.returncode == 0, f"{calling.stdout}\n--- kernel\n{said}"
+    assert LAST_PING in calling.stdout
+
+
+def test_the_kernels_connection_manager_calls_ours(neighbours: Neighbours) -> None:
+    listening = neighbours.ours.start(LISTENER, [*RPING, "-s", "-a", ADDRESS])
+    await_listener(neighbours.ours, listening, service_sign(TCP, RPING_PORT))
+    status, said = neighbours.guest.run([*RPING, "-c", "-a", ADDRESS])
+    stop(listening)
+    text, _ = listening.communicate()
+    assert status == 0, f"{said}\n--- ours\n{text}"
+    assert LAST_PING in said

@@ -119,7 +119,18 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
         "tuned": {"", "execute", "profile"},
     },
     "sums": {"": set(), "mpi": {""}},
-    "verbs": {"proto": set(), "port": {"proto"}, "abi": {"port", "proto"}},
+    "verbs": {
+        "proto": set(),
+        "port": {"proto"},
+        "abi": {"port", "proto"},
+        "cm": {"abi", "port", "proto"},
+    },
+    "verbs/cm": {
+        "message": set(),
+        "machine": {"message"},
+        "abi": {"message", "machine"},
+        "rsocket": set(),
+    },
     "verbs/proto": {
         "wire": set(),
         "memory": set(),

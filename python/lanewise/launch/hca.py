@@ -13,6 +13,7 @@ from lanewise.errors import RequestError
 from lanewise.launch.native import build_command, manifests, preference, read_build
 
 LIBRARY = "liblanewise_verbs.so"
+CONNECTION_MANAGER = "liblanewise_rdmacm.so"
 DEVICE_NODE = "liblanewise_device_node.so"
 LINK_LAYERS = ("ethernet", "infiniband")
 MTUS = (4096, 2048, 1024, 512, 256)
@@ -40,7 +41,8 @@ def environment_for(device: Device, environment: Mapping[str, str]) -> dict[str,
 
 def variables_for(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that are the device, whichever host it is to be on."""
-    libraries = [str(find_library(name, environment)) for name in (LIBRARY, DEVICE_NODE)]
+    names = (LIBRARY, CONNECTION_MANAGER, DEVICE_NODE)
+    libraries = [str(find_library(name, environment)) for name in names]
     before = environment.get("LD_PRELOAD", "").split()
     return {
         "LD_PRELOAD": " ".join([*libraries, *(one for one in before if one not in libraries)]),

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 _MAILBOX = re.compile(r"@(lanewise-hca/slot/\d+)$", re.MULTILINE)
+_MANAGER = "connection_manager"
 _QUESTION = b"status"
 _ANSWER_S = 1.0
 _ANSWER_BYTES_MAX = 1 << 20
@@ -35,7 +36,18 @@ def ask() -> list[Status]:
     """Return the status of every device in this network namespace, in the order of processes."""
     listing = Path("/proc/net/unix").read_text(encoding="ascii", errors="replace")
     found = [status for name in mailboxes(listing) if (status := ask_one(name)) is not None]
-    return sorted(found, key=lambda status: int(status["process"]))
+    return joined(found)
+
+
+def joined(found: list[Status]) -> list[Status]:
+    """Return the devices among the answers, each with the connection manager of its process."""
+    managers = {one["process"]: one[_MANAGER] for one in found if _MANAGER in one}
+    devices = [one for one in found if "ports" in one]
+    for device in sorted(devices, key=lambda status: int(status["process"])):
+        # A process with several devices has one connection manager; it is shown with the first.
+        if (manager := managers.pop(device["process"], None)) is not None:
+            device[_MANAGER] = manager
+    return sorted(devices, key=lambda status: int(status["process"]))
 
 
 def ask_one(name: str) -> Status | None:
@@ -73,6 +85,8 @@ def text(found: list[Status]) -> str:
 def _device(status: Status) -> str:
     head = f"{status['program']} ({status['process']}): {status['queue_pair_count']} queue pairs, "
     head += f"{status['regions']} memory regions\n"
+    if _MANAGER in status:
+        head += f"  connection manager  {_counted(status[_MANAGER])}\n"
     return head + "".join(map(_port, status["ports"])) + "".join(map(_pair, status["queue_pairs"]))
 
 

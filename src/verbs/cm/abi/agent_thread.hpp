@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The connection manager of this process: the machine (machine/agent.hpp), the socket, the
+// interfaces and the clock, joined by one lock, and a thread that reads messages and lets time
+// pass. It has a slot and sockets of its own beside those of devices that the program opens.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.hpp"
+#include "verbs/abi/config.hpp"
+#include "verbs/abi/ports.hpp"
+#include "verbs/cm/machine/agent.hpp"
+#include "verbs/port/descriptor.hpp"
+#include "verbs/port/wire.hpp"
+
+namespace lanewise::verbs::cm {
+
+// Prints one line on standard error.
+void warn(const std::string& sentence);
+
+class Manager {
+  public:
+    // That of this process, opened by the first call; null where there can be none, with a line on
+    // standard error the first time. `deliver` is called for each happening, under the lock.
+    static Manager *get(void (*deliver)(const Happening&));
+
+    std::mutex& lock() { return lock_; }
+    // What follows wants the lock held.
+    Agent& agent() { return agent_; }
+    const std::vector<abi::Port>& ports() const { return ports_; }
+    const abi::Config& config() const { return config_; }
+    port::Wire& wire() { return wire_; }
+    // Sends what the machine has to say and delivers what happened; ends what changes the machine.
+    void settle();
+    // A number that tells listeners apart.
+    std::uint64_t take_cookie() { return ++cookies_; }
+
+  private:
+    Manager(abi::Config config, port::Wire wire, port::Descriptor watch,
+            void (*deliver)(const Happening&));
+
+    static Result<std::unique_ptr<Manager>> open(void (*deliver)(const Happening&));
+    static void leave_to_parent();
+    static void end_connections();
+    std::string status() const;
+    void read_ports();
+    void read_messages();
+    void take(const port::Datagram& datagram, bool may_wait);
+    void hold(const port::Datagram& datagram);
+    void take_held();
+    Nanoseconds next_deadline() const;
+    void post(const Letter& letter);
+    void run();
+
+    abi::Config config_;
+    std::mutex lock_;
+    port::Wire wire_;
+    port::Descriptor watch_;
+    port::Descriptor wake_;
+    std::vector<abi::Port> ports_;
+    Agent agent_;
+    void (*deliver_)(const Happening&);
+    // Requests for services that nobody offers yet.
+    struct Held {
+        Nanoseconds until = 0;
+        port::Datagram datagram;  // of the bytes below
+        Bytes packet;
+    };
+    std::deque<Held> held_;
+    std::uint32_t psn_ = 0;
+    std::uint64_t cookies_ = 0;
+    std::uint64_t malformed_ = 0;
+    Nanoseconds wakes_at_ = never;
+};
+
+}  // namespace lanewise::verbs::cm

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Groups: rdma_join_multicast(3). In RoCEv2 a group is an IP multicast address, mapped into a GID,
+// and its members are those of the IP group (annex A17.4.1); nobody has to be asked.
+
+#include <algorithm>
+
+#include "verbs/cm/abi/objects.hpp"
+
+namespace lanewise::verbs::cm {
+namespace {
+
+constexpr std::uint32_t multicast_qpn = 0xffffff;
+
+ibv_gid gid_of(const Address& address) {
+    ibv_gid gid{};
+    std::copy(address.begin(), address.end(), gid.raw);
+    return gid;
+}
+
+}  // namespace
+
+int join_queue_pair(IdObject& id, const EventObject& event) {
+    if (!id.shown.qp) return 0;
+    return ibv_attach_mcast(id.shown.qp, &event.shown.param.ud.ah_attr.grh.dgid, 0);
+}
+
+}  // namespace lanewise::verbs::cm
+
+using namespace lanewise::verbs::cm;
+using lanewise::verbs::is_multicast;
+
+extern "C" {
+
+int rdma_join_multicast(rdma_cm_id *id, sockaddr *addr, void *context) {
+    if (!is_live(id) || !id->verbs || !is_datagram(own(id))) return refuse(EINVAL);
+    IdObject& object = own(id);
+    const std::optional<Name> group = name_of(addr);
+    if (!group || !is_multicast(group->address)) return refuse(EINVAL);
+    auto event = make_event(object, RDMA_CM_EVENT_MULTICAST_JOIN);
+    rdma_ud_param& shown = event->shown.param.ud;
+    shown.private_data = context;
+    shown.ah_attr = path_of(object);
+    shown.ah_attr.grh.dgid = gid_of(group->address);
+    shown.qp_num = multicast_qpn;
+    shown.qkey = RDMA_UDP_QKEY;
+    add_event(object, std::move(event));
+    return complete(object);
+}
+
+int rdma_join_multicast_ex(rdma_cm_id *id, rdma_cm_join_mc_attr_ex *mc_join_attr, void *context) {
+    if (!(mc_join_attr->comp_mask & RDMA_CM_JOIN_MC_ATTR_ADDRESS)) return refuse(EINVAL);
+    return rdma_join_multicast(id, mc_join_attr->addr, context);
+}
+
+int rdma_leave_multicast(rdma_cm_id *id, sockaddr *addr) {
+    if (!is_live(id)) return refuse(EINVAL);
+    const std::optional<Name> group = name_of(addr);
+    if (!group || !is_multicast(group->address)) return refuse(EINVAL);
+    if (!id->qp) return 0;
+    const ibv_gid gid = gid_of(group->address);
+    return result(ibv_detach_mcast(id->qp, &gid, 0));
+}
+
+}  // extern "C"

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The calls of rsocket(7): those of socket(7) with an r before them, for streams.
+
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <rdma/rsocket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdarg>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "verbs/cm/rsocket/stream.hpp"
+
+namespace lanewise::verbs::cm {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// How long a wait may be wrong about what another thread has taken.
+constexpr int poll_step_ms = 50;
+
+std::mutex streams_lock;
+std::map<int, std::shared_ptr<Stream>>& streams() {
+    static auto *all = new std::map<int, std::shared_ptr<Stream>>;
+    return *all;
+}
+
+std::shared_ptr<Stream> stream_at(int descriptor) {
+    const std::lock_guard guard(streams_lock);
+    const auto found = streams().find(descriptor);
+    if (found != streams().end()) return found->second;
+    errno = EBADF;
+    return nullptr;
+}
+
+int keep(std::shared_ptr<Stream> made) {
+    if (!made) return -1;
+    const int descriptor = made->descriptor();
+    const std::lock_guard guard(streams_lock);
+    streams()[descriptor] = std::move(made);
+    return descriptor;
+}
+
+int fail_call(int error) {
+    errno = error;
+    return -1;
+}
+
+int copy_address(const sockaddr *from, sockaddr *into, socklen_t *bytes) {
+    const socklen_t whole =
+        from->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+    std::memcpy(into, from, std::min(whole, *bytes));
+    *bytes = whole;
+    return 0;
+}
+
+template <typename Move>
+ssize_t over_pieces(const iovec *pieces, std::size_t count, const Move& move) {
+    ssize_t total = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const ssize_t moved = move(pieces[i]);
+        if (moved < 0) return total > 0 ? total : moved;
+        total += moved;
+        if (static_cast<std::size_t>(moved) < pieces[i].iov_len) break;
+    }
+    return total;
+}
+
+std::span<const std::byte> to_send(const void *bytes, std::size_t count) {
+    return {static_cast<const std::byte *>(bytes), count};
+}
+
+std::span<std::byte> to_fill(void *bytes, std::size_t count) {
+    return {static_cast<std::byte *>(bytes), count};
+}
+
+// What is ready now; of descriptors that are no streams, what the kernel says.
+int look(std::span<pollfd> wanted) {
+    int ready = 0;
+    for (pollfd& one : wanted) {
+        one.revents = 0;
+        if (one.fd < 0) continue;
+        if (const auto stream = stream_at(one.fd)) {
+            constexpr int always = POLLHUP | POLLERR;
+            one.revents = static_cast<short>(stream->events() & (one.events | always));
+        } else {
+            poll(&one, 1, 0);
+        }
+        ready += one.revents != 0;
+    }
+    return ready;
+}
+
+void wait_for_news(std::span<const pollfd> wanted, int timeout_ms) {
+    std::vector<pollfd> below;
+    std::vector<std::shared_ptr<Stream>> armed;
+    for (const pollfd& one : wanted) {
+        const auto stream = one.fd >= 0 ? stream_at(one.fd) : nullptr;
+        if (!stream) {
+            below.push_back(one);
+            continue;
+        }
+        for (const int descriptor : stream->arm()) below.push_back({descriptor, POLLIN, 0});
+        armed.push_back(stream);
+    }
+    // What came before it was armed makes no noise.
+    std::vector<pollfd> again(wanted.begin(), wanted.end());
+    if (look(again) == 0) poll(below.data(), below.size(), timeout_ms);
+    for (const auto& stream : armed) stream->disarm();
+}
+
+}  // namespace
+}  // namespace lanewise::verbs::cm
+
+using namespace lanewise::verbs::cm;
+
+extern "C" {
+
+int rsocket(int domain, int type, int protocol) {
+    if (domain != AF_INET && domain != AF_INET6) return fail_call(EAFNOSUPPORT);
+    if ((type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != SOCK_STREAM ||
+        (protocol != 0 && protocol != IPPROTO_TCP)) {
+        return fail_call(EPROTONOSUPPORT);
+    }
+    std::shared_ptr<Stream> made = Stream::make();
+    if (made) made->non_blocking = type & SOCK_NONBLOCK;
+    return keep(std::move(made));
+}
+
+int rbind(int socket, const sockaddr *addr, socklen_t) {
+    const auto stream = stream_at(socket);
+    return stream ? stream->bind(addr) : -1;
+}
+
+int rlisten(int socket, int backlog) {
+    const auto stream = stream_at(socket);
+    return stream ? stream->listen(backlog) : -1;
+}
+
+int raccept(int socket, sockaddr *addr, socklen_t *addrlen) {
+    const auto stream = stream_at(socket);
+    if (!stream) return -1;
+    std::shared_ptr<Stream> made = stream->accept();
+    if (!made) return -1;
+    if (addr && addrlen) copy_address(made->peer_address(), addr, addrlen);
+    return keep(std::move(made));
+}
+
+int rconnect(int socket, const sockaddr *addr, socklen_t) {
+    const auto stream = stream_at(socket);
+    return stream ? stream->connect(addr) : -1;
+}
+
+int rshutdown(int socket, int how) {
+    const auto stream = stream_at(socket);
+    return stream ? stream->shut_down(how) : -1;
+}
+
+int rclose(int socket) {
+    const auto stream = stream_at(socket);
+    if (!stream) return -1;
+    stream->close();
+    const std::lock_guard guard(streams_lock);
+    streams().erase(socket);
+    return 0;
+}
+
+ssize_t rrecv(int socket, void *buf, size_t len, int flags) {
+    const auto stream = stream_at(socket);
+    return stream ? stream->receive(to_fill(buf, len), flags) : -1;
+}
+
+ssize_t rrecvfrom(int socket, void *buf, size_t len, int flags, sockaddr *src_addr,
+                  socklen_t *addrlen) {
+    const ssize_t got = rrecv(socket, buf, len, flags);
+    if (got >= 0 && src_addr && addrlen) rgetpeername(socket, src_addr, addrlen);
+    return got;
+}
+
+ssize_t rrecvmsg(int socket, msghdr *msg, int flags) {
+    if (msg->msg_control && msg->msg_controllen > 0) return fail_call(ENOTSUP);
+    return over_pieces(msg->msg_iov, msg->msg_iovlen, [&](const iovec& piece) {
+        return rrecv(socket, piece.iov_base, piece.iov_len, flags);
+    });
+}
+
+ssize_t rsend(int socket, const void *buf, size_t len, int flags) {
+    const auto stream = stream_at(socket);
+    return stream ? stream->send(to_send(buf, len), flags) : -1;
+}
+
+ssize_t rsendto(int socket, const void *buf, size_t len, int flags, const sockaddr *dest_addr,
+                socklen_t) {
+    if (dest_addr) return fail_call(EISCONN);
+    return rsend(socket, buf, len, flags);
+}
+
+ssize_t rsendmsg(int socket, const msghdr *msg, int flags) {
+    if (msg->msg_control && msg->msg_controllen > 0) return fail_call(ENOTSUP);
+    return over_pieces(msg->msg_iov, msg->msg_iovlen, [&](const iovec& piece) {
+        return rsend(socket, piece.iov_base, piece.iov_len, flags);
+    });
+}
+
+ssize_t rread(int socket, void *buf, size_t count) {
+    return rrecv(socket, buf, count, 0);
+}
+
+ssize_t rreadv(int socket, const iovec *iov, int iovcnt) {
+    return over_pieces(iov, static_cast<std::size_t>(std::max(iovcnt, 0)), [&](const iovec& one) {
+        return rread(socket, one.iov_base, one.iov_len);
+    });
+}
+
+ssize_t rwrite(int socket, const void *buf, size_t count) {
+    return rsend(socket, buf, count, 0);
+}
+
+ssize_t rwritev(int socket, const iovec *iov, int iovcnt) {
+    return over_pieces(iov, static_cast<std::size_t>(std::max(iovcnt, 0)), [&](const iovec& one) {
+        return rwrite(socket, one.iov_base, one.iov_len);
+    });
+}
+
+int rpoll(pollfd *fds, nfds_t nfds, int timeout) {
+    const std::span<pollfd> wanted(fds, nfds);
+    const auto until = steady_clock::now() + milliseconds(std::max(timeout, 0));
+    for (;;) {
+        const int ready = look(wanted);
+        const auto left =
+            std::chrono::duration_cast<milliseconds>(until - steady_clock::now()).count();
+        if (ready > 0 || timeout == 0 || (timeout > 0 && left <= 0)) return ready;
+        const int step =
+            timeout < 0 ? poll_step_ms : static_cast<int>(std::min<long>(left, poll_step_ms));
+        wait_for_news(wanted, step);
+    }
+}
+
+int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds, timeval *timeout) {
+    std::vector<pollfd> wanted;
+    for (int fd = 0; fd < nfds; ++fd) {
+        int events = 0;
+        if (readfds && FD_ISSET(fd, readfds)) events |= POLLIN;
+        if (writefds && FD_ISSET(fd, writefds)) events |= POLLOUT;
+        if (exceptfds && FD_ISSET(fd, exceptfds)) events |= POLLPRI;
+        if (events) wanted.push_back({fd, static_cast<short>(events), 0});
+    }
+    const int wait_ms =
+        timeout ? static_cast<int>(timeout->tv_sec * 1000 + timeout->tv_usec / 1000) : -1;
+    const int polled = rpoll(wanted.data(), wanted.size(), wait_ms);
+    if (polled < 0) return polled;
+    int bits = 0;
+    const auto answer = [&](fd_set *set, const pollfd& one, int asked, int meant) {
+        if (!set || !(one.events & asked)) return;
+        if (one.revents & meant) {
+            ++bits;
+        } else {
+            FD_CLR(one.fd, set);
+        }
+    };
+    for (const pollfd& one : wanted) {
+        answer(readfds, one, POLLIN, POLLIN | POLLHUP | POLLERR);
+        answer(writefds, one, POLLOUT, POLLOUT | POLLERR);
+        answer(exceptfds, one, POLLPRI, POLLPRI);
+    }
+    return bits;
+}
+
+int rgetpeername(int socket, sockaddr *addr, socklen_t *addrlen) {
+    const auto stream = stream_at(socket);
+    if (!stream) return -1;
+    if (stream->peer_address()->sa_family == 0) return fail_call(ENOTCONN);
+    return copy_address(stream->peer_address(), addr, addrlen);
+}
+
+int rgetsockname(int socket, sockaddr *addr, socklen_t *addrlen) {
+    const auto stream = stream_at(socket);
+    return stream ? copy_address(stream->local_address(), addr, addrlen) : -1;
+}
+
+// Sizes and delays are the stream's own; options that ask for others are hints.
+int rsetsockopt(int socket, int level, int, const void *optval, socklen_t) {
+    if (!stream_at(socket)) return -1;
+    if (!optval) return fail_call(EFAULT);
+    const bool known = level == SOL_SOCKET || level == IPPROTO_TCP || level == IPPROTO_IPV6 ||
+                       level == SOL_RDMA;
+    return known ? 0 : fail_call(ENOPROTOOPT);
+}
+
+int rgetsockopt(int socket, int level, int optname, void *optval, socklen_t *optlen) {
+    const auto stream = stream_at(socket);
+    if (!stream) return -1;
+    if (!optval || !optlen || *optlen < sizeof(int)) return fail_call(EINVAL);
+    int value = 0;
+    if (level == SOL_SOCKET && optname == SO_ERROR) {
+        value = stream->take_error();
+    } else if (level == SOL_SOCKET && optname == SO_TYPE) {
+        value = SOCK_STREAM;
+    } else if (level == IPPROTO_TCP && optname == TCP_NODELAY) {
+        value = 1;
+    } else {
+        return fail_call(ENOPROTOOPT);
+    }
+    std::memcpy(optval, &value, sizeof value);
+    *optlen = sizeof value;
+    return 0;
+}
+
+int rfcntl(int socket, int cmd, ...) {
+    const auto stream = stream_at(socket);
+    if (!stream) return -1;
+    va_list arguments;
+    va_start(arguments, cmd);
+    const int flags = cmd == F_SETFL ? va_arg(arguments, int) : 0;
+    va_end(arguments);
+    switch (cmd) {
+        case F_GETFL:
+            return O_RDWR | (stream->non_blocking ? O_NONBLOCK : 0);
+        case F_SETFL:
+            stream->non_blocking = flags & O_NONBLOCK;
+            return 0;
+        default:
+            return fail_call(ENOTSUP);
+    }
+}
+
+off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offset) {
+    const auto stream = stream_at(socket);
+    if (!stream) return -1;
+    if (!buf || len == 0 || (prot & ~(PROT_READ | PROT_WRITE | PROT_NONE)) != 0) {
+        return fail_call(EINVAL);
+    }
+    const bool chosen = flags & MAP_FIXED || offset >= 0;
+    return stream->map(buf, len, prot & PROT_WRITE, chosen ? offset : -1);
+}
+
+int riounmap(int socket, void *buf, size_t len) {
+    const auto stream = stream_at(socket);
+    return stream ? stream->unmap(buf, len) : -1;
+}
+
+size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int) {
+    const auto stream = stream_at(socket);
+    return stream ? stream->write_mapped(to_send(buf, count), offset) : 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A byte stream over a reliable connection: what stands behind a descriptor of rsocket(7). Both
+// ends keep receives posted, and a receive is posted again when its bytes have been read; who sends
+// to a reader that is behind is held up by the device, which tries again until there is room
+// (RNR retry without limit). So the stream needs no credits of its own.
+//
+// Messages carry bytes; one with an immediate datum says something about the stream: that no more
+// bytes come, or where the peer has mapped memory that may be written directly (riomap).
+
+#pragma once
+
+#include <rdma/rdma_cma.h>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace lanewise::verbs::cm {
+
+class Stream {
+  public:
+    // Null with errno.
+    static std::shared_ptr<Stream> make();
+    ~Stream();
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    // The number by which the program knows it.
+    int descriptor() const { return channel_->fd; }
+
+    // These return 0 or -1 with errno, as the calls of socket(7) do.
+    int bind(const sockaddr *address);
+    int listen(int backlog);
+    int connect(const sockaddr *address);
+    std::shared_ptr<Stream> accept();
+    int shut_down(int how);
+    // Sends what is left and ends the connection.
+    void close();
+
+    ssize_t send(std::span<const std::byte> bytes, int flags);
+    ssize_t receive(std::span<std::byte> into, int flags);
+
+    // Memory that the peer may write to, at an offset of the program's choice; -1 with errno.
+    off_t map(void *memory, std::size_t bytes, bool writable, off_t offset);
+    int unmap(const void *memory, std::size_t bytes);
+    // Writes to what the peer has mapped there.
+    std::size_t write_mapped(std::span<const std::byte> bytes, off_t offset);
+
+    // POLLIN, POLLOUT, POLLHUP and POLLERR as they are now.
+    short events();
+    // Makes its descriptors readable when there is news; then says which they are.
+    std::vector<int> arm();
+    // Empties the descriptor of completions.
+    void disarm();
+
+    bool non_blocking = false;
+    const sockaddr *local_address() const { return &id_->route.addr.src_addr; }
+    const sockaddr *peer_address() const { return &id_->route.addr.dst_addr; }
+    bool is_connected();
+    // What went wrong since it was last asked, as SO_ERROR says it.
+    int take_error();
+
+  private:
+    enum class State : std::uint8_t { fresh, listening, connecting, connected, over };
+    struct Arrived {
+        std::uint32_t slot = 0;
+        std::size_t bytes = 0;
+        std::size_t read = 0;
+    };
+    // As it goes over the wire between hosts of one byte order.
+    struct Mapping {
+        std::int64_t offset = 0;
+        std::uint64_t address = 0;
+        std::uint64_t bytes = 0;
+        std::uint32_t rkey = 0;
+        std::uint32_t unused = 0;
+    };
+
+    Stream() = default;
+    bool make_queue_pair();
+    bool post_receive(std::uint32_t slot);
+    bool post(std::uint32_t slot, std::size_t bytes, std::optional<std::uint32_t> about);
+    bool announce(const Mapping& mapping);
+    std::optional<std::uint32_t> free_slot() const;
+    int await_event(rdma_cm_event_type wanted);
+    void progress();
+    void take_events();
+    void take_event(const rdma_cm_event& event);
+    void take_completions();
+    void take_received(const ibv_wc& completion);
+    void fail(int error);
+    // Waits until something may have changed; the lock is free meanwhile.
+    void wait(std::unique_lock<std::mutex>& guard);
+    std::byte *send_slot(std::uint32_t slot) { return memory_.data() + slot * slot_bytes_; }
+    std::byte *receive_slot(std::uint32_t slot);
+    std::size_t copy_out(std::span<std::byte> into, bool keeps);
+    std::optional<ssize_t> refusal_to_send() const;
+
+    static constexpr std::size_t slot_bytes_ = 16384;
+
+    std::mutex lock_;
+    State state_ = State::fresh;
+    rdma_event_channel *channel_ = nullptr;
+    rdma_cm_id *id_ = nullptr;
+    ibv_comp_channel *completions_ = nullptr;
+    ibv_cq *queue_ = nullptr;
+    ibv_mr *region_ = nullptr;
+    std::vector<std::byte> memory_;
+    std::vector<std::uint32_t> free_;
+    std::uint32_t sends_in_flight_ = 0;
+    std::deque<Arrived> arrived_;
+    bool peer_is_done_ = false;
+    bool is_done_ = false;
+    bool reading_is_over_ = false;
+    int error_ = 0;
+    std::map<off_t, Mapping> of_peer_;
+    std::map<const void *, std::pair<Mapping, ibv_mr *>> mapped_;
+};
+
+}  // namespace lanewise::verbs::cm

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that find each other by the connection manager: between two hosts, and on one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.hca.connections import CLIENTS, Client, try_client
+from experiments.hca.hosts import CALLER, LISTENER, Hosts
+from lanewise.launch.hca import CONNECTION_MANAGER, find_library
+
+# One of each kind; lanewise reproduce hca-cm tries all of them.
+EACH_KIND = ("rping", "udaddy", "ucmatose of 20 connections", "rdma_client", "mckey",
+             "ib_send_lat -R", "rstream", "fi_pingpong -p verbs", "UCX by rdmacm")  # fmt: skip
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+IMPORTERS = (
+    (Path("/usr/bin"), ("rping", "ucmatose", "udaddy", "mckey", "cmtime", "rdma_*", "r*stream")),
+    (Path("/usr/bin"), ("rcopy", "ib_*", "qperf")),
+    (LIBRARIES, ("libfabric.so.1", "ucx/libuct_rdmacm.so")),
+    (Path("/usr/lib/python3/dist-packages/pyverbs"), ("**/*.so",)),
+)
+_IMPORTED = re.compile(r"\bU (\w+@RDMACM_[\d.]+)")
+_EXPORTED = re.compile(r"\bT (\w+)@@?(RDMACM_[\d.]+)")
+
+
+@pytest.mark.parametrize(
+    "client", [one for one in CLIENTS if one.name in EACH_KIND], ids=lambda client: client.name
+)
+def test_a_client_finds_its_peer_on_another_host(hosts: Hosts, client: Client) -> None:
+    if client.is_missing:
+        pytest.skip(f"no {client.name} here; install {client.package}")
+    assert try_client(hosts, client) == ""
+
+
+def test_two_processes_of_one_host_find_each_other(hosts: Hosts) -> None:
+    (rping,) = (client for client in CLIENTS if client.name == "rping")
+    if shutil.which("rping") is None:
+        pytest.skip("no rping here; install rdmacm-utils")
+    assert try_client(replace(hosts, caller=LISTENER), rping) == ""
+
+
+def test_where_nobody_listens_the_caller_hears_it_at_once(hosts: Hosts) -> None:
+    if shutil.which("rping") is None:
+        pytest.skip("no rping here; install rdmacm-utils")
+    said = hosts.run(CALLER, ["rping", "-c", "-a", "10.1.0.2", "-C", "1"])
+    assert said.returncode != 0
+    assert "RDMA_CM_EVENT_REJECTED, error 8" in said.stdout
+
+
+def test_an_address_that_no_port_has_is_an_error_of_the_address(hosts: Hosts) -> None:
+    if shutil.which("rping") is None:
+        pytest.skip("no rping here; install rdmacm-utils")
+    said = hosts.run(CALLER, ["rping", "-c", "-a", "10.99.0.1", "-C", "1"])
+    assert said.returncode != 0
+    assert "RDMA_CM_EVENT_ADDR_ERROR, error -19" in said.stdout
+
+
+def symbols(path: Path) -> str:
+    words = ["nm", "-D", str(path)]
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+
+def test_every_symbol_that_a_client_imports_is_there() -> None:
+    if shutil.which("nm") is None:
+        pytest.skip("no nm here; install binutils")
+    library = find_library(CONNECTION_MANAGER, os.environ)
+    exported = {f"{name}@{node}" for name, node in _EXPORTED.findall(symbols(library))}
+    paths = {path for folder, globs in IMPORTERS for glob in globs for path in folder.glob(glob)}
+    wanted = {path: set(_IMPORTED.findall(symbols(path))) for path in paths}
+    assert any(wanted.values()), "no client of librdmacm is installed"
+    missing = {path: sorted(names - exported) for path, names in wanted.items()}
+    assert not {path: names for path, names in missing.items() if names}
