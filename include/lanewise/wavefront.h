@@ -116,6 +116,17 @@ typedef void (*lw_wavefront_row_fn)(void *const *updated, const void *const *dat
                                     int64_t end, void *context);
 
 /*
+ * The same, told which iteration of the run it is, from 0 (a run that is resumed counts on), and in
+ * which direction it goes: where `right` is -1, update the columns from end - 1 down to first;
+ * where `down` is -1, rows come from the last to the first, and those below are new.  Rows in
+ * `data` are topmost first either way.
+ */
+typedef void (*lw_wavefront_directed_row_fn)(void *const *updated, const void *const *data,
+                                             const void *const *coefficients, int64_t row,
+                                             int64_t first, int64_t end, int64_t iteration,
+                                             int64_t down, int64_t right, void *context);
+
+/*
  * What a kernel of a skewed store does: `step` is a lanewise::wavefront::Step of
  * <lanewise/wavefront/row_block.hpp>.  <lanewise/wavefront.hpp> makes such functions from a cell
  * update.
@@ -135,10 +146,11 @@ typedef struct lw_wavefront_kernel {
     lw_wavefront_step_fn advance;             /* NULL: works on row-major stores only */
     lw_wavefront_step_fn advance_and_measure; /* with the change of each wave */
     uint32_t skew; /* of the row blocks that the steps work on, 1 to radius + 1 */
+    lw_wavefront_directed_row_fn update_directed; /* instead of `update`; NULL: goes one way only */
 } lw_wavefront_kernel;
 
 #define LW_WAVEFRONT_KERNEL \
-    { sizeof(lw_wavefront_kernel), 1, LW_READS_UPDATED, 0, NULL, NULL, NULL, NULL, NULL, 1 }
+    { sizeof(lw_wavefront_kernel), 1, LW_READS_UPDATED, 0, NULL, NULL, NULL, NULL, NULL, 1, NULL }
 
 typedef struct lw_wavefront_progress {
     uint64_t iterations_done; /* in whole passes */
@@ -170,10 +182,20 @@ typedef struct lw_wavefront_run_options {
     int check_finite;      /* non-zero: end at the first value that is not finite */
     lw_wavefront_progress_fn progress; /* may be NULL */
     void *progress_context;
+    const char *directions; /* of the iterations; NULL: all go down and right */
 } lw_wavefront_run_options;
 
 #define LW_WAVEFRONT_RUN_OPTIONS \
-    { sizeof(lw_wavefront_run_options), 0, 1, 1ull << 30, 0, -1.0, 0, NULL, NULL }
+    { sizeof(lw_wavefront_run_options), 0, 1, 1ull << 30, 0, -1.0, 0, NULL, NULL, NULL }
+
+/*
+ * Directions, separated by commas: iteration i of a run goes in direction i of them, and after the
+ * last comes the first again.  Each is the corner towards which an iteration goes: "down-right",
+ * "down-left", "up-left" or "up-right".  "symmetric" stands for "down-right,up-left" (symmetric
+ * Gauss-Seidel, SSOR) and "fast-sweeping" for "down-right,down-left,up-left,up-right".  Iterations
+ * share a pass as long as they go down, or up.  With a tolerance the run ends once as many
+ * iterations in a row as there are directions have changed no cell by more.
+ */
 
 typedef struct lw_wavefront_outcome {
     uint64_t iterations;

@@ -21,6 +21,9 @@
 //
 // A store holds doubles, or floats for an update with `using real = float`.
 //
+// With `static constexpr bool knows_place = true` the update gets a `place` as its last argument:
+// the iteration, the row and the column, for red-black orders and weights that change.
+//
 // With `vectors = true` the update also runs on a skewed store, eight rows at once with the
 // instructions that this file is compiled for: it has a stencil radius of 1 to 7, returns `auto`,
 // and chooses with ?: and not with if. The bits are the same. They are those of the sequential loop
@@ -60,6 +63,17 @@ struct options {
     double tolerance = -1.0; /* stop when no cell changes by more; 0: by anything; -1: never */
     unsigned threads = 0;    /* 0: the processors this program may use */
     std::uint64_t waves = 0; /* iterations per pass; 0: chosen */
+    /* Of the iterations in turn, such as "symmetric" or "fast-sweeping", by the names in
+     * <lanewise/wavefront.h>; empty: down and right. */
+    std::string directions{};
+};
+
+/* Which cell of which iteration of the run is updated, all from 0: the last argument of an update
+ * with `static constexpr bool knows_place = true`, which runs row by row. */
+struct place {
+    std::int64_t iteration;
+    std::int64_t row;
+    std::int64_t column;
 };
 
 namespace detail {
@@ -110,9 +124,20 @@ struct coefficient_recorder {
     }
 };
 
+template <typename Update>
+constexpr bool knows_place() {
+    if constexpr (requires { Update::knows_place; }) return Update::knows_place;
+    return false;
+}
+
 template <typename Update, typename Accessor, std::size_t... I>
 constexpr bool takes(std::index_sequence<I...>) {
-    return std::is_invocable_v<const Update&, std::enable_if_t<(I + 1 > 0), const Accessor&>...>;
+    if constexpr (knows_place<Update>())
+        return std::is_invocable_v<const Update&, std::enable_if_t<(I + 1 > 0), const Accessor&>...,
+                                   const place&>;
+    else
+        return std::is_invocable_v<const Update&,
+                                   std::enable_if_t<(I + 1 > 0), const Accessor&>...>;
 }
 
 /* How many matrices the update is called with. */
@@ -157,10 +182,15 @@ struct sweep {
 
     template <std::size_t... I>
     static void row(const Update& update, Real *out, const Real *const *data,
-                    [[maybe_unused]] const Real *const *others, std::int64_t first,
-                    std::int64_t end, std::index_sequence<I...>) {
+                    [[maybe_unused]] const Real *const *others, [[maybe_unused]] place at,
+                    std::int64_t first, std::int64_t end, std::int64_t right,
+                    std::index_sequence<I...>) {
         const auto cell = [&](std::int64_t j) {
-            return update(around<Real>{data, j, radius}, around<Real>{others + I, j, 0}...);
+            if constexpr (knows_place<Update>())
+                return update(around<Real>{data, j, radius}, around<Real>{others + I, j, 0}...,
+                              place{at.iteration, at.row, j});
+            else
+                return update(around<Real>{data, j, radius}, around<Real>{others + I, j, 0}...);
         };
         if constexpr (reads_previous<Update>()) {
             // What is read was kept apart from what is written: several cells may go at once.
@@ -168,19 +198,22 @@ struct sweep {
 #pragma GCC ivdep
 #endif
             for (std::int64_t j = first; j < end; ++j) out[j] = cell(j);
+        } else if (right < 0) {
+            for (std::int64_t j = end; j-- > first;) out[j] = cell(j);
         } else {
             for (std::int64_t j = first; j < end; ++j) out[j] = cell(j);
         }
     }
 
-    /* lw_wavefront_row_fn */
+    /* lw_wavefront_directed_row_fn */
     static void update_row(void *const *updated, const void *const *data, const void *const *others,
-                           std::int64_t /*row*/, std::int64_t first, std::int64_t end,
+                           std::int64_t row_number, std::int64_t first, std::int64_t end,
+                           std::int64_t iteration, std::int64_t /*down*/, std::int64_t right,
                            void *context) {
         row(*static_cast<const Update *>(context), static_cast<Real *>(updated[0]),
             reinterpret_cast<const Real *const *>(data),
-            reinterpret_cast<const Real *const *>(others), first, end,
-            std::make_index_sequence<coefficients>{});
+            reinterpret_cast<const Real *const *>(others), {iteration, row_number, 0}, first, end,
+            right, std::make_index_sequence<coefficients>{});
     }
 
     /* The update as a cell of <lanewise/wavefront/skewed.hpp>. */
@@ -349,10 +382,11 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
     lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
     kernel.radius = static_cast<std::uint32_t>(rows::radius);
     kernel.reads = reads_previous<Update>() ? LW_READS_PREVIOUS : LW_READS_UPDATED;
-    kernel.update = &rows::update_row;
+    kernel.update_directed = &rows::update_row;
     kernel.context = &cell.update;
     kernel.name = name;
     if constexpr (takes_vectors<Update>()) {
+        static_assert(!knows_place<Update>(), "eight rows at once have no single place");
         static_assert(rows::radius <= 7 && !reads_previous<Update>(),
                       "vectors are for updates of stencil radius 1 to 7 that read updated values");
         static_assert(sizeof(typename rows::cell) == sizeof(Update), "one context serves both");
@@ -364,6 +398,7 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
     asked.tolerance = wanted.tolerance;
     asked.threads = wanted.threads;
     asked.waves = wanted.waves;
+    if (!wanted.directions.empty()) asked.directions = wanted.directions.c_str();
     lw_wavefront_outcome outcome{};
     target.check(function(target.handle(), &kernel, &asked, &outcome));
     return outcome;

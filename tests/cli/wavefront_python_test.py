@@ -92,6 +92,50 @@ def test_a_numba_kernel_sweeps_long_rows_in_parallelograms_to_the_same_bits(
     np.testing.assert_array_equal(swept("tiles", "15MiB", 512), swept("whole", "64MiB", 0))
 
 
+@numba.cfunc(wavefront.row_signature(directed=True))
+def weighted(  # noqa: PLR0917
+    updated, data, coefficients, row, first, end, iteration, down, right, context
+):
+    out, above, here, below = updated[0], data[0], data[1], data[2]
+    weight = numba.carray(context, 3, np.float64)[iteration % 3]
+    for n in range(end - first):
+        j = first + n if right > 0 else end - 1 - n
+        out[j] = weight * (above[j] + here[j - 1] + here[j + 1] + below[j]) + row
+
+
+@numba.njit
+def weighted_loop(u, weights, up, left, iteration):
+    rows, columns = u.shape
+    for y in range(1, rows - 1):
+        i = rows - 1 - y if up else y
+        for x in range(1, columns - 1):
+            j = columns - 1 - x if left else x
+            around = u[i - 1, j] + u[i, j - 1] + u[i, j + 1] + u[i + 1, j]
+            u[i, j] = weights[iteration % 3] * around + i
+
+
+@pytest.mark.parametrize("tile_columns", [0, 16])
+def test_a_kernel_is_told_iteration_direction_and_context(
+    tmp_path: Path, tile_columns: int
+) -> None:
+    (u,) = random_arrays(1)
+    weights = np.array([0.25, 0.2, 0.125])
+    kernel = wavefront.RowKernel(weighted, context=weights)
+    with wavefront.Store.create(tmp_path / "s", *u.shape, tile_columns=tile_columns) as store:
+        store.write(0, u)
+
+        wavefront.run(store, kernel, 7, memory="64MiB", directions=["symmetric", "down-left"])
+
+        for k in range(7):
+            weighted_loop(u, weights, k % 3 == 1, k % 3 > 0, k)
+        np.testing.assert_array_equal(store.read(0), u)
+
+
+def test_a_kernel_that_is_not_told_the_direction_goes_one_way() -> None:
+    with pytest.raises(RequestError, match="down and right only"):
+        wavefront.run(random_arrays(2), relax, 2, memory="64MiB", directions="symmetric")
+
+
 def test_a_run_of_ones_own_kernel_goes_on_with_that_kernel(tmp_path: Path) -> None:
     u, f = random_arrays(2)
     f[30, 20] = np.nan

@@ -93,6 +93,46 @@ def test_a_run_over_disk_gives_the_bits_of_numpy(lanewise: Lanewise, tmp_path: P
     np.testing.assert_array_equal(after, livermore(before, coefficients, 9))
 
 
+def travel_times(times: np.ndarray, delays: np.ndarray, *, up: bool, left: bool) -> None:
+    """Update once by Godunov's upwind difference, in one direction."""
+    rows, columns = (range(1, side - 1) for side in times.shape)
+    for i in reversed(rows) if up else rows:
+        for j in reversed(columns) if left else columns:
+            a = min(times[i, j - 1], times[i, j + 1])
+            b = min(times[i - 1, j], times[i + 1, j])
+            f = delays[i, j]
+            arrival = min(a, b) + f
+            if np.isfinite([a, b]).all() and abs(a - b) < f:
+                arrival = 0.5 * ((a + b) + np.sqrt(2 * f * f - (a - b) * (a - b)))
+            times[i, j] = min(times[i, j], arrival)
+
+
+def test_fast_sweeping_comes_to_rest_around_walls_of_infinity(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    times = np.full((40, 31), np.inf)
+    times[35, 25] = 0.0
+    delays = np.ones((40, 31))
+    delays[20, :28] = np.inf
+    np.save(tmp_path / "times.npy", times)
+    np.save(tmp_path / "delays.npy", delays)
+    kernel = ("--kernel", "eikonal", "--empty")
+    lanewise("wavefront", "create", "map", "--rows", 40, "--cols", 31, *kernel)
+    lanewise("wavefront", "import", "map", "data", "times.npy")
+    lanewise("wavefront", "import", "map", "coefficient0", "delays.npy")
+    run = ("--iterations", 100, "--tolerance", 0, "--directions", "fast-sweeping")
+
+    done = lanewise("wavefront", "run", "map", *run)
+
+    assert done.returncode == 0, done.stderr
+    assert "converged" in done.stdout
+    for k in range(100):
+        travel_times(times, delays, up=k % 4 in {2, 3}, left=k % 4 in {1, 2})
+    found = exported(lanewise, tmp_path, "map")
+    np.testing.assert_array_equal(found, times)
+    assert np.isfinite(found[1, 1]) and np.isinf(found[20, 5]) and np.isinf(found[0]).all()
+
+
 def test_what_is_imported_comes_out_again(lanewise: Lanewise, tmp_path: Path) -> None:
     values = np.random.default_rng(1).random((50, 33))
     np.save(tmp_path / "values.npy", values)
@@ -160,15 +200,20 @@ def digest(folder: Path) -> str:
     ).hexdigest()
 
 
-@pytest.mark.parametrize("tile_columns", [0, 128], ids=["whole rows", "parallelograms"])
+@pytest.mark.parametrize(
+    ("tile_columns", "directions"),
+    [(0, "down-right"), (128, "down-right"), (0, "fast-sweeping,up-left"), (128, "symmetric")],
+    ids=["whole rows", "parallelograms", "whole rows that turn", "parallelograms that turn"],
+)
 def test_a_run_killed_at_any_moment_resumes_to_the_same_bits(
-    native: Lanewise, tmp_path: Path, tile_columns: int
+    native: Lanewise, tmp_path: Path, tile_columns: int, directions: str
 ) -> None:
     store, whole = tmp_path / "store", tmp_path / "whole"
     shape = ["--rows", SIDE, "--cols", SIDE, "--strip-rows", 8, "--tile-columns", tile_columns]
     for folder in (store, whole):
         native("create", folder, *shape)
     run = ["run", "--iterations", ITERATIONS, "--waves", 3, "--memory", "32MiB"]
+    run += ["--directions", directions]
     began_s = time.monotonic()
     assert native(run[0], whole, *run[1:]).returncode == 0
     took_s = time.monotonic() - began_s
@@ -406,6 +451,8 @@ BAD = [
     (["run", "s", "--iterations", 4, "--kernel", "sorr"], ["sorr", "sor"]),
     (["run", "s", "--iterations", 4, "--kernel", "sor"], ["sor", "1 coefficient", "5"]),
     (["run", "s", "--iterations", 4, "--tolerance", -1], ["tolerance", "-1"]),
+    (["run", "s", "--iterations", 4, "--directions", "fast-sweping"], ["mean fast-sweeping?"]),
+    (["run", "s", "--iterations", 4, "--directions", "symmetric,west"], ['"west"', "up-left"]),
     (["run", "s", "--iterations", 4, "--io", "carrier"], ["carrier", "io_uring"]),
     (["run", "s"], ["--iterations"]),
     (["resume", "s"], ["s", "no run"]),
@@ -482,14 +529,28 @@ def test_the_manifest_keeps_to_its_schema(native: Lanewise, tmp_path: Path) -> N
 
     jsonschema.validate(json.loads((tmp_path / "full" / "manifest.json").read_text()), schema)
 
+    native("run", tmp_path / "full", "--iterations", 3, "--directions", "symmetric,down-left")
 
-def test_a_plan_predicts_the_bytes_that_a_run_moves(native: Lanewise, tmp_path: Path) -> None:
+    turning = json.loads((tmp_path / "full" / "manifest.json").read_text())
+    jsonschema.validate(turning, schema)
+    assert turning["run"]["course"]["directions"] == "down-right,up-left,down-left"
+    assert turning["run"]["course"]["first_iteration"] == 3
+
+
+@pytest.mark.parametrize(
+    ("directions", "passes"), [("up-right", 1), ("symmetric", 7), ("fast-sweeping", 4)]
+)
+def test_a_plan_predicts_the_bytes_that_a_run_moves(
+    native: Lanewise, tmp_path: Path, directions: str, passes: int
+) -> None:
     store, options = tmp_path / "store", ["--iterations", 7, "--memory", "64MiB", "--json"]
+    options += ["--directions", directions]
     native("create", store, "--rows", 300, "--cols", 200)
 
     plan = json.loads(native("plan", store, *options).stdout)
     end = json.loads(native("run", store, *options).stdout.splitlines()[-1])
 
+    assert plan["passes"] == end["passes"] == passes
     assert plan["read_bytes"] == end["read_bytes"]
     assert plan["written_bytes"] == end["written_bytes"]
 

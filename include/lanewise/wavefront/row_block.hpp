@@ -27,12 +27,20 @@ struct RowBlock {
     std::byte *const *below = nullptr;
     std::byte *scratch =
         nullptr;                 /* of this wave: what a kernel keeps from row block to row block */
-    std::uint64_t row_bytes = 0; /* from row to row, in row blocks that are not skewed */
+    std::int64_t row_bytes = 0; /* from row to row, in row blocks that are not skewed */
     std::uint64_t slant = 0;     /* columns by which each row works further left than that above */
     /* Where data matrix 0 is read and written: another place for it is among the matrices where the
      * iteration before is kept whole. */
     std::uint32_t reads = 0;
     std::uint32_t writes = 0;
+    /* Rows or columns lie from the last to the first, behind so many of padding; `leftwards`:
+     * columns lie in order, but cells are updated from the last to the first. */
+    bool up = false;
+    bool mirrored = false;
+    bool leftwards = false;
+    std::uint64_t rows_before = 0;
+    std::uint64_t columns_before = 0;
+    std::uint64_t iteration = 0; /* of the run, from 0 */
 };
 
 /* What a kernel does at once: waves that follow each other, the first in front, each on its row
@@ -49,6 +57,11 @@ struct Step {
 /* Updates a step. */
 using StepFunction = void (*)(const void *cell, const Step& step);
 
+/* The number in the matrix of the row that lies at `row`. */
+inline std::uint64_t row_of_matrix(const RowBlock& row_block, std::uint64_t row) {
+    return row_block.up ? row_block.rows - 1 - row : row;
+}
+
 /* What a step takes of the interior of one row. */
 struct Columns {
     std::uint64_t first = 0;
@@ -60,7 +73,8 @@ inline Columns columns_of_row(const Step& step, const RowBlock& row_block, std::
     const auto last = row_block.columns > radius ? row_block.columns - radius : 0;
     const auto first = step.first > lag ? step.first - lag : 0;
     const auto end = step.end > lag ? step.end - lag : 0;
-    return {first > radius ? first : radius, end < last ? end : last};
+    const auto least = row_block.columns_before + radius;
+    return {first > least ? first : least, end < last ? end : last};
 }
 
 /* Updates a row block; returns the largest |change| of a cell where it measures, else 0. */

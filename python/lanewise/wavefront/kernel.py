@@ -19,6 +19,8 @@ from lanewise.errors import RequestError
 # Flags of LLVM that let an operation give other bits than IEEE 754 says.
 _LOOSE = re.compile(r"= (?:[a-z]+ )+?(?:fast|reassoc|contract|arcp|afn|nsz|nnan|ninf) ")
 
+_DIRECTED_ARGUMENTS = 10
+
 
 @dataclass(frozen=True)
 class RowKernel:
@@ -26,17 +28,39 @@ class RowKernel:
 
     `reads` says what the neighbours above and to the left are: "updated" (Gauss-Seidel) or
     "previous" (Jacobi).  `watch_writes` catches a function that writes outside its columns.
+    `context` is a NumPy array whose address the function gets as its last argument.  `directed`
+    says that the function has the arguments of `row_signature(directed=True)`; None: look at it.
     """
 
     function: Any
     radius: int = 1
     reads: Literal["updated", "previous"] = "updated"
     watch_writes: bool = False
+    context: Any = None
+    directed: bool | None = None
 
     @property
     def name(self) -> str:
         """Return the function's name, which a run that is gone on with must have again."""
         return str(getattr(self.function, "__name__", "kernel"))
+
+    @property
+    def is_directed(self) -> bool:
+        """Return whether the function is told iteration and direction."""
+        if self.directed is not None:
+            return self.directed
+        arguments = getattr(getattr(self.function, "ctypes", None), "argtypes", None) or ()
+        return len(arguments) == _DIRECTED_ARGUMENTS
+
+    @property
+    def context_address(self) -> int | None:
+        """Return the address of the context; RequestError for what is no array in one piece."""
+        if self.context is None:
+            return None
+        flags = getattr(self.context, "flags", None)
+        if flags is None or not flags.c_contiguous:
+            raise RequestError("the context of a kernel is a C-contiguous NumPy array")
+        return int(self.context.ctypes.data)
 
     @property
     def address(self) -> int:
@@ -64,10 +88,15 @@ def refuse_loose_arithmetic(function: Any) -> None:
         )
 
 
-def row_signature(element: str = "float64") -> Any:
-    """Return the Numba signature of a row function for `element`, such as "float64"."""
+def row_signature(element: str = "float64", *, directed: bool = False) -> Any:
+    """Return the Numba signature of a row function for `element`, such as "float64".
+
+    A `directed` one gets three more integers before its context: the iteration of the run, from 0,
+    and `down` and `right`, which are -1 where rows and columns come from the last to the first.
+    """
     from numba import types  # noqa: PLC0415
 
     rows = types.CPointer(types.CPointer(getattr(types, element)))
     index = types.int64
-    return types.void(rows, rows, rows, index, index, index, types.voidptr)
+    more = (index, index, index) if directed else ()
+    return types.void(rows, rows, rows, index, index, index, *more, types.voidptr)

@@ -63,6 +63,7 @@ class Kernel(Structure):
         ("advance", c_void_p),
         ("advance_and_measure", c_void_p),
         ("skew", c_uint32),
+        ("update_directed", c_void_p),
     )
 
 
@@ -95,6 +96,7 @@ class RunOptions(Structure):
         ("check_finite", c_int),
         ("progress", OnProgress),
         ("progress_context", c_void_p),
+        ("directions", c_char_p),
     )
 
 

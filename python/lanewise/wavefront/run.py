@@ -65,6 +65,7 @@ def run(  # noqa: PLR0913
     threads: int = 0,
     waves: int = 0,
     tolerance: float | None = None,
+    directions: str | Sequence[str] = "down-right",
     check_finite: bool = False,
     on_progress: OnShare | None = None,
 ) -> Outcome:
@@ -72,7 +73,10 @@ def run(  # noqa: PLR0913
 
     `store` is a `Store`, its folder, or a list of 2-D arrays of one shape and dtype: the first is
     updated in place, the others are coefficients.  With a `tolerance` the run ends once no cell
-    changes by more; with 0, once nothing changes.  `on_progress(share, elapsed_s)` is called now
+    changes by more; with 0, once nothing changes.  Iterations go in `directions` in turn:
+    "down-right", "down-left", "up-left", "up-right", "symmetric" or "fast-sweeping", or several of
+    these; the run then ends once as many iterations as there are directions are within the
+    tolerance.  `on_progress(share, elapsed_s)` is called now
     and then.  Raises RequestError for what cannot be done, RunError for what failed, a kernel that
     raised among it; what `on_progress` raises and an interrupt end the run and are raised.  A store
     then holds the data of its last whole pass, and arrays are as they were.
@@ -81,6 +85,7 @@ def run(  # noqa: PLR0913
         struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=iterations,
         memory_bytes=size_bytes(memory), waves=waves,
         tolerance=_tolerance(tolerance), check_finite=int(check_finite),
+        directions=_directions(directions),
     )  # fmt: skip
     if isinstance(store, Store):
         return _run(store, kernel, parameters, options, on_progress)
@@ -126,7 +131,8 @@ def _native(kernel: Any) -> Kernel:
     return Kernel(
         struct_size=ctypes.sizeof(Kernel), radius=row.radius,
         reads=int(row.reads == "previous"), watch_writes=int(row.watch_writes),
-        update=row.address, name=row.name.encode(),
+        context=row.context_address, name=row.name.encode(),
+        **{"update_directed" if row.is_directed else "update": row.address},
     )  # fmt: skip
 
 
@@ -162,6 +168,10 @@ def _tolerance(tolerance: float | None) -> float:
     if not 0.0 <= tolerance < math.inf:
         raise RequestError(f"tolerance {tolerance} is not 0 or above; None means never")
     return tolerance
+
+
+def _directions(directions: str | Sequence[str]) -> bytes:
+    return (directions if isinstance(directions, str) else ",".join(directions)).encode()
 
 
 def _progress(call: Call, on_progress: OnShare | None) -> Any:

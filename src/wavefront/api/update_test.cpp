@@ -284,6 +284,76 @@ TEST(UpdateTest, WorksRowByRowOnAnyLayoutWhereEightRowsAtOnceAreNotPossible) {
     }
 }
 
+// Red cells in even iterations, black ones in odd ones, with a weight that grows.
+struct RedBlack {
+    static constexpr int radius = 1;
+    static constexpr bool knows_place = true;
+    double operator()(const auto& u, const auto& f, const place& at) const {
+        if ((at.row + at.column + at.iteration) % 2 != 0) return u(0, 0);
+        const double omega = 1.0 + 0.01 * static_cast<double>(at.iteration);
+        return (1 - omega) * u(0, 0) +
+               omega / 4 * (u(-1, 0) + u(0, -1) + u(0, 1) + u(1, 0) - f(0, 0));
+    }
+};
+
+TEST(UpdateTest, KnowsItsPlaceAndItsIteration) {
+    const Folder folder(Medium::memory);
+    auto made = fill_store<RedBlack>(folder, LW_LAYOUT_SKEWED, 40, 31);
+    testing::Matrices<double> m{40, 31, {made.read<double>(0), made.read<double>(1)}};
+    const options wanted{.iterations = 8, .threads = 2, .directions = "up-right,down-left"};
+
+    run(made, RedBlack{}, wanted);
+    run(made, RedBlack{}, {.iterations = 3});
+
+    for (std::int64_t n = 0; n < 11; ++n) {
+        const auto iteration = n < 8 ? n : n - 8;
+        const Direction direction{.up = n < 8 && n % 2 == 0, .left = n < 8 && n % 2 == 1};
+        testing::each_cell(m, 1, direction, [&](std::uint64_t i, std::uint64_t j) {
+            const auto at = i * m.columns + j;
+            m.at(0, i, j) = RedBlack{}(Place<double>{&m.values[0], m.columns, at},
+                                       Place<double>{&m.values[1], m.columns, at},
+                                       place{iteration, static_cast<std::int64_t>(i),
+                                             static_cast<std::int64_t>(j)});
+        });
+    }
+    EXPECT_EQ(made.read<double>(0), m.values[0]);
+}
+
+template <typename Update>
+void expect_the_loop_each_way(const char *layout) {
+    using Real = typename detail::real_of<Update>::type;
+    const Folder folder(Medium::memory);
+    auto made = fill_store<Update>(folder, layout, 53, 37);
+    testing::Matrices<Real> expected{53, 37, {}};
+    for (std::uint32_t m = 0; m < detail::sweep<Real, Update>::matrices; ++m)
+        expected.values.push_back(made.template read<Real>(m));
+
+    run(made, Update{}, {.iterations = 6, .threads = 2, .directions = "fast-sweeping"});
+
+    const auto directions = *parse_directions("fast-sweeping");
+    for (std::size_t n = 0; n < 6; ++n) {
+        testing::each_cell(expected, Update::radius, directions[n % 4], [&](auto i, auto j) {
+            const auto at = i * expected.columns + j;
+            const Place<Real> u{&expected.values[0], expected.columns, at};
+            if constexpr (detail::sweep<Real, Update>::matrices == 1)
+                expected.at(0, i, j) = Update{}(u);
+            else
+                expected.at(0, i, j) =
+                    Update{}(u, Place<Real>{&expected.values[1], expected.columns, at});
+        });
+    }
+    EXPECT_EQ(made.template read<Real>(0), expected.values[0]) << layout;
+}
+
+TEST(UpdateTest, GivesTheBitsOfTheLoopInEveryDirection) {
+    for (const auto *layout : {LW_LAYOUT_ROW_MAJOR, LW_LAYOUT_SKEWED, LW_LAYOUT_FRONTIER}) {
+        expect_the_loop_each_way<Average>(layout);
+        expect_the_loop_each_way<EveryNeighbourButNorthEast>(layout);
+        expect_the_loop_each_way<ThickAllAround>(layout);
+        expect_the_loop_each_way<TooThickForVectors>(layout);
+    }
+}
+
 TEST(UpdateTest, RefusesAStoreOfAnotherElement) {
     const Folder folder(Medium::memory);
     auto made = fill_store<EveryNeighbourButNorthEast>(folder, LW_LAYOUT_ROW_MAJOR, 24, 24);

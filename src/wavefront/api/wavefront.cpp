@@ -5,6 +5,7 @@
 #include <lanewise/wavefront.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 
@@ -81,12 +82,29 @@ std::vector<std::string> matrix_names(const MatrixShape& shape) {
     return names;
 }
 
+// What a program gives that was compiled before the last members were there, the rest being the
+// defaults; `first_bytes` is the size of the first version.
+template <typename Given>
+bool take_over(const Given *given, std::size_t first_bytes, Given& taken) {
+    if (!given || (given->struct_size != first_bytes && given->struct_size != sizeof *given))
+        return false;
+    std::memcpy(&taken, given, given->struct_size);
+    return true;
+}
+
 Result<RunOptions> options_from(const lw_wavefront& store,
-                                const lw_wavefront_run_options *given) {
-    if (!given || given->struct_size != sizeof *given)
+                                const lw_wavefront_run_options *wanted) {
+    lw_wavefront_run_options taken = LW_WAVEFRONT_RUN_OPTIONS;
+    if (!take_over(wanted, offsetof(lw_wavefront_run_options, directions), taken))
         return Failure{LW_ERR_ARGUMENT,
                        "no options, or of another size; use LW_WAVEFRONT_RUN_OPTIONS"};
+    const auto *const given = &taken;
     RunOptions options;
+    if (given->directions) {
+        const auto directions = parse_directions(given->directions);
+        if (!directions) return directions.failure();
+        options.directions = *directions;
+    }
     options.iterations = given->iterations;
     options.memory_bytes = given->memory_bytes;
     options.threads = given->threads;
@@ -95,11 +113,12 @@ Result<RunOptions> options_from(const lw_wavefront& store,
     options.stop = &store.stop;
     options.finite = given->check_finite ? Finite::checked : Finite::assumed;
     if (given->progress)
-        options.progress = [given](const RunProgress& progress) {
+        options.progress = [show = given->progress,
+                            context = given->progress_context](const RunProgress& progress) {
             const lw_wavefront_progress shown{progress.iterations_done,  progress.iterations_wanted,
                                               progress.pass.waves,       progress.pass.strips_done,
                                               progress.pass.strip_count, progress.elapsed_s};
-            given->progress(given->progress_context, &shown);
+            show(context, &shown);
         };
     return options;
 }
@@ -114,10 +133,16 @@ Outcome give(const Result<RunReport>& report, lw_wavefront_outcome *outcome) {
     return lanewise::Done{};
 }
 
-Result<Kernel> kernel_from(const lw_wavefront_kernel& given, const MatrixShape& shape) {
+Result<Kernel> kernel_from(const lw_wavefront_kernel& wanted, const MatrixShape& shape) {
+    lw_wavefront_kernel given = LW_WAVEFRONT_KERNEL;
+    if (!take_over(&wanted, offsetof(lw_wavefront_kernel, update_directed), given))
+        return Failure{LW_ERR_ARGUMENT, "a kernel of another size; use LW_WAVEFRONT_KERNEL"};
+    // Its steps know other row blocks.
+    if (given.struct_size != sizeof given) given.advance = nullptr;
     return make_user_kernel(
         {.name = given.name ? given.name : "kernel",
          .update = given.update,
+         .update_directed = given.update_directed,
          .context = given.context,
          .advance = given.advance,
          .advance_and_measure = given.advance_and_measure,
@@ -139,7 +164,7 @@ Outcome check_matrix(const Store& store, std::uint32_t matrix) {
 lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const RunOptions&),
                       lw_wavefront *store, const lw_wavefront_kernel *kernel,
                       const lw_wavefront_run_options *options, lw_wavefront_outcome *outcome) {
-    if (!store || !kernel || kernel->struct_size != sizeof *kernel) return LW_ERR_ARGUMENT;
+    if (!store || !kernel) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {
         store->stop = false;
         const auto wanted = options_from(*store, options);

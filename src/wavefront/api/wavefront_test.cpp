@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <complex>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -145,6 +146,33 @@ TEST_F(WavefrontTest, AKernelWithOtherMatricesIsRefused) {
     EXPECT_EQ(lw_wavefront_run(store_, "livermore23", nullptr, 0, &options, nullptr),
               LW_ERR_ARGUMENT);
     EXPECT_THAT(sentence_, HasSubstr("5 coefficient matrices; the store has 1 and 1"));
+}
+
+// What a program gives that was compiled before directions were there.
+TEST_F(WavefrontTest, OptionsAndKernelsOfTheFirstVersionAreAccepted) {
+    lw_wavefront_run_options older = LW_WAVEFRONT_RUN_OPTIONS;
+    older.struct_size = offsetof(lw_wavefront_run_options, directions);
+    older.directions = "what lies behind";
+    lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
+    kernel.struct_size = offsetof(lw_wavefront_kernel, update_directed);
+    kernel.update_directed = reinterpret_cast<lw_wavefront_directed_row_fn>(&kernel);
+    kernel.radius = 2;
+    kernel.update = distant_mean;
+
+    EXPECT_EQ(lw_wavefront_run_kernel(store_, &kernel, &older, nullptr), LW_OK)
+        << sentence_;
+
+    older.struct_size -= 8;
+    EXPECT_EQ(lw_wavefront_run_kernel(store_, &kernel, &older, nullptr), LW_ERR_ARGUMENT);
+    EXPECT_THAT(sentence_, HasSubstr("LW_WAVEFRONT_RUN_OPTIONS"));
+}
+
+TEST_F(WavefrontTest, ADirectionThatThereIsNotIsRefused) {
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.directions = "fast-sweping";
+
+    EXPECT_EQ(lw_wavefront_run(store_, "sor", nullptr, 0, &options, nullptr), LW_ERR_ARGUMENT);
+    EXPECT_EQ(sentence_, "unknown direction \"fast-sweping\"; did you mean fast-sweeping?");
 }
 
 TEST_F(WavefrontTest, ASecondProgramIsKeptOut) {

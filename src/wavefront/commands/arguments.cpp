@@ -21,6 +21,7 @@ struct Texts {
     std::int64_t data = -1;
     std::int64_t coefficients = -1;
     bool check_finite = false;
+    std::vector<std::string> directions;
 };
 
 struct Queue {
@@ -113,12 +114,17 @@ void declare_run(Options& command, Texts& texts, WavefrontArguments& arguments) 
                  "Stop at the first value that is not finite and print where it is");
 }
 
-void declare_iterations(Options& command, WavefrontArguments& arguments) {
+void declare_iterations(Options& command, Texts& texts, WavefrontArguments& arguments) {
     command.number("--iterations", "N", arguments.options.iterations, "Number of iterations")
         .required();
     command.number("--tolerance", "X", arguments.options.tolerance,
                    "Stop when no cell changes by more than this; without it, never")
         .without_default();
+    command
+        .texts("--directions", "NAME", texts.directions,
+               "Direction of each iteration in turn: down-right, down-left, up-left, up-right, "
+               "symmetric (down-right,up-left) or fast-sweeping (all four) (default: down-right)")
+        .separated_by_commas();
 }
 
 Options& declare_store(Options& command, WavefrontArguments& arguments) {
@@ -159,7 +165,7 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
         declare_store(command("run", "Run a number of iterations", Command::run), arguments);
     declare_kernel(run, texts, arguments, "the one that the store was made for");
     declare_run(run, texts, arguments);
-    declare_iterations(run, arguments);
+    declare_iterations(run, texts, arguments);
     auto& resume = declare_store(
         command("resume", "Continue a run that was interrupted", Command::resume), arguments);
     declare_run(resume, texts, arguments);
@@ -193,7 +199,7 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
     declare_shape(plan, texts, arguments);
     declare_kernel(plan, texts, arguments, "the one that the store was made for");
     declare_run(plan, texts, arguments);
-    declare_iterations(plan, arguments);
+    declare_iterations(plan, texts, arguments);
     return commands;
 }
 
@@ -240,6 +246,13 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
     }
     arguments.kernel = texts.kernel;
     if (texts.check_finite) arguments.options.finite = Finite::checked;
+    if (!texts.directions.empty()) {
+        std::string joined;
+        for (const auto& one : texts.directions) joined += (joined.empty() ? "" : ",") + one;
+        const auto directions = parse_directions(joined);
+        if (!directions) return directions.failure();
+        arguments.options.directions = *directions;
+    }
     const bool needs_shape = arguments.command == Command::create ||
                              (arguments.command == Command::plan && arguments.store.empty());
     const auto rows = arguments.shape.rows;

@@ -107,6 +107,7 @@ Json plan_json(const Plan& plan) {
     return {{"event", "plan"},
             {"waves", plan.waves},
             {"passes", plan.passes},
+            {"chain", plan.chain},
             {"threads", plan.threads},
             {"buffers", plan.buffers},
             {"rows_per_block", plan.rows_per_block},
@@ -128,6 +129,9 @@ void show_plan(const Plan& plan) {
     fmt::print("{} of {} on {}, {} in memory\n", counted(plan.passes, "pass"),
                counted(plan.waves, "wave"), counted(plan.threads, "thread"),
                counted(plan.buffers, "strip"));
+    if (plan.chain)
+        fmt::print("order    {} before the direction turns share a pass, at most\n",
+                   counted(plan.chain, "iteration"));
     if (plan.parallelogram_vectors)
         fmt::print("rows     in {} parallelograms of {} columns\n", plan.parallelograms,
                    plan.parallelogram_vectors);
@@ -154,9 +158,7 @@ Outcome plan(const WavefrontArguments& arguments) {
     }
     const auto kernel = kernel_for(arguments, shape, of_store);
     if (!kernel) return kernel.failure();
-    const auto suits = check_kernel(*kernel, shape);
-    if (!suits) return suits;
-    const auto made = make_plan(request_for(shape, *kernel, arguments.options));
+    const auto made = plan_run(shape, *kernel, arguments.options);
     if (!made) return made.failure();
     if (arguments.json)
         print(plan_json(*made));
@@ -185,8 +187,9 @@ std::function<void(const RunProgress&)> progress_printer(const MatrixShape& shap
     };
 }
 
-const char *instructions(const Kernel& kernel) {
-    return kernel.layout == &layouts::skewed ? skewed_instructions() : "scalar";
+const char *instructions(const Kernel& kernel, const Directions& directions) {
+    const bool skewed = kernel.layout == &layouts::skewed && is_plain(directions);
+    return skewed ? skewed_instructions() : "scalar";
 }
 
 void show_report(const RunReport& report, const Store& store, const char *simd, bool json) {
@@ -236,7 +239,8 @@ Outcome run_command(const WavefrontArguments& arguments) {
     if (arguments.json) print(plan_json(*planned));
     const auto report = run(*store, *kernel, options_with_progress(arguments, store->shape()));
     if (!report) return report.failure();
-    show_report(*report, *store, instructions(*kernel), arguments.json);
+    show_report(*report, *store, instructions(*kernel, arguments.options.directions),
+                arguments.json);
     return Done{};
 }
 
@@ -247,7 +251,8 @@ Outcome resume_command(const WavefrontArguments& arguments) {
     if (!report) return report.failure();
     const auto entry = *store->manifest().run;
     const auto kernel = make_kernel_for(entry.kernel, entry.parameters, store->shape());
-    show_report(*report, *store, kernel ? instructions(*kernel) : "", arguments.json);
+    const auto directions = entry.course ? entry.course->directions : Directions{Direction{}};
+    show_report(*report, *store, kernel ? instructions(*kernel, directions) : "", arguments.json);
     return Done{};
 }
 

@@ -34,6 +34,7 @@ std::shared_ptr<const void> cell_values(const std::string& name, const std::vect
             FourthOrder<Real>{static_cast<Real>(1.0 - p[0]), static_cast<Real>(p[0] / 60)});
     if (name == "smith-waterman")
         return std::make_shared<SmithWaterman<Real>>(SmithWaterman<Real>{real(0)});
+    if (name == "eikonal") return std::make_shared<Eikonal<Real>>();
     return std::make_shared<Jacobi<Real>>();
 }
 
@@ -54,6 +55,7 @@ Functions scalar_functions(const std::string& name) {
     if (name == "sor9") return both(NinePoint<Real>{});
     if (name == "sor-fourth-order") return both(FourthOrder<Real>{});
     if (name == "smith-waterman") return both(SmithWaterman<Real>{});
+    if (name == "eikonal") return both(Eikonal<Real>{});
     return both(Jacobi<Real>{});
 }
 
@@ -119,6 +121,7 @@ const std::vector<KernelInfo>& kernel_infos() {
          1,
          2},
         {"smith-waterman", "table of local alignments (score of each pair)", "gap=2", {2.0}, 1, 1},
+        {"eikonal", "first arrival times by fast sweeping (h times the slowness)", "", {}, 1, 1},
         {"jacobi", "Jacobi's iteration of Poisson's equation (h^2 f)", "", {}, 1, 0},
     };
     return infos;
@@ -196,7 +199,7 @@ void slant(Kernel& kernel) {
 }
 
 MatrixShape working_shape(const Kernel& kernel, const MatrixShape& stored) {
-    auto shape = with_layout(stored, kernel.layout, kernel.skew);
+    auto shape = with_layout(with_facing(stored, kernel.facing), kernel.layout, kernel.skew);
     if (kernel.layout == &layouts::slanted)
         shape.rows_per_block = slanted_rows_per_block(stored, kernel.radius);
     return shape;
@@ -207,8 +210,17 @@ Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double
     const auto info = kernel_info(name);
     if (!info) return info.failure();
     const bool skewed = info->skew > 0 && suits_skewed(shape);
-    const auto by_rows = shape.tile_columns ? &layouts::slanted : &layouts::row_major;
-    return make_kernel(name, parameters, shape.element, skewed ? &layouts::skewed : by_rows);
+    const auto *const by_rows = shape.tile_columns ? &layouts::slanted : &layouts::row_major;
+    auto kernel =
+        make_kernel(name, parameters, shape.element, skewed ? &layouts::skewed : by_rows);
+    if (!kernel) return kernel;
+    kernel->turned = [name, parameters, element = shape.element,
+                      by_rows](const Direction& facing) {
+        auto turned = make_kernel(name, parameters, element, by_rows);
+        if (turned) turned->facing = facing;
+        return turned;
+    };
+    return kernel;
 }
 
 const char *skewed_instructions() {

@@ -113,4 +113,45 @@ struct SmithWaterman {
     }
 };
 
+/* First arrival times: the eikonal equation |grad u| = slowness by Godunov's upwind difference, as
+ * in Zhao, A fast sweeping method for eikonal equations (Math. Comp. 74, 2005), equation 2.3, for
+ * two dimensions; coefficient: h times the slowness. A cell never becomes later. Walls are cells of
+ * infinite slowness; sources are 0, all others infinity at first. */
+template <typename Real>
+struct Eikonal {
+    static constexpr int radius = 1;
+    static constexpr Reads reads = Reads::updated;
+    static constexpr unsigned coefficients = 1;
+    Real half = Real(0.5);
+
+    auto operator()(const auto& u, const auto& c) const {
+        const auto here = u(0, 0);
+        const auto west = u(0, -1);
+        const auto east = u(0, 1);
+        const auto north = u(-1, 0);
+        const auto south = u(1, 0);
+        const auto along = west < east ? west : east;
+        const auto across = north < south ? north : south;
+        const auto delay = c(0);
+        const auto low = along < across ? along : across;
+        const auto high = along < across ? across : along;
+        const auto gap = high - low;
+        // Where both are infinite their difference is no number, and the front comes from nowhere.
+        const auto ahead = (delay + delay) * delay - gap * gap;
+        const auto both = half * ((low + high) + root(ahead));
+        const auto arrival = gap < delay ? both : low + delay;
+        return arrival < here ? arrival : here;
+    }
+
+    [[gnu::always_inline]] static float root(float value) { return __builtin_sqrtf(value); }
+    [[gnu::always_inline]] static double root(double value) { return __builtin_sqrt(value); }
+    template <typename Vector>
+    [[gnu::always_inline]] static Vector root(const Vector& values) {
+        Vector roots = values;
+        for (unsigned lane = 0; lane < sizeof(Vector) / sizeof(Real); ++lane)
+            roots[lane] = root(static_cast<Real>(values[lane]));
+        return roots;
+    }
+};
+
 }  // namespace lanewise::wavefront

@@ -44,6 +44,9 @@ struct Kernel {
     Steps steps = Steps::whole;
     std::function<void(const Step& step)> advance{};
     std::function<void(const Step& step)> advance_and_measure{};
+    Direction facing{}; /* how the matrices lie that it works on */
+    /* The same kernel row by row, on matrices that lie so; empty: it goes down and right only. */
+    std::function<Result<Kernel>(const Direction& facing)> turned{};
 };
 
 /* The matrices of a store as `kernel` works on them. */
@@ -104,12 +107,21 @@ using RowFunction = void (*)(void *const *updated, const void *const *data,
                              const void *const *coefficients, std::int64_t row, std::int64_t first,
                              std::int64_t end, void *context);
 
+/* The same, told in which direction the iteration goes and which one of the run it is, from 0:
+ * cells are updated from the last column to the first where `right` is -1, and what lies below is
+ * new where `down` is -1. */
+using DirectedRowFunction = void (*)(void *const *updated, const void *const *data,
+                                     const void *const *coefficients, std::int64_t row,
+                                     std::int64_t first, std::int64_t end, std::int64_t iteration,
+                                     std::int64_t down, std::int64_t right, void *context);
+
 /* A step of a user's kernel on a skewed store. */
 using UserStep = void (*)(const void *context, const void *step);
 
 struct UserKernel {
     std::string name = "kernel"; /* `resume` asks for the same name */
     RowFunction update = nullptr;
+    DirectedRowFunction update_directed = nullptr; /* where there is one, instead of `update` */
     void *context = nullptr;
     UserStep advance = nullptr; /* none: for row-major stores only */
     UserStep advance_and_measure = nullptr;

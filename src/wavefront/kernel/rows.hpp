@@ -18,13 +18,12 @@ namespace lanewise::wavefront {
 
 /* Row `row` of a matrix, which may lie in the row block above, in this one or in the one below. */
 inline std::byte *row_at(const RowBlock& row_block, std::uint32_t matrix, std::uint64_t row) {
-    if (row < row_block.first_row)
-        return row_block.above[matrix] +
-               (row + row_block.rows_per_block - row_block.first_row) * row_block.row_bytes;
-    const auto offset = row - row_block.first_row;
-    if (offset < row_block.rows_per_block)
-        return row_block.here[matrix] + offset * row_block.row_bytes;
-    return row_block.below[matrix] + (offset - row_block.rows_per_block) * row_block.row_bytes;
+    const auto count = static_cast<std::int64_t>(row_block.rows_per_block);
+    const auto offset =
+        static_cast<std::int64_t>(row) - static_cast<std::int64_t>(row_block.first_row);
+    if (offset < 0) return row_block.above[matrix] + (offset + count) * row_block.row_bytes;
+    if (offset < count) return row_block.here[matrix] + offset * row_block.row_bytes;
+    return row_block.below[matrix] + (offset - count) * row_block.row_bytes;
 }
 
 /* Whether a kernel that reads the previous iteration finds it in its scratch memory only. */
@@ -38,17 +37,27 @@ inline std::byte *kept_row(const RowBlock& row_block, std::uint32_t matrix, std:
 }
 
 inline bool is_interior(const RowBlock& row_block, std::uint64_t row, std::uint64_t radius) {
-    return row >= radius && row + radius < row_block.rows;
+    return row >= row_block.rows_before + radius && row + radius < row_block.rows;
 }
 
-template <typename Real, typename Cell, typename Observer>
+/* Where the row lies that is `down` rows below the one at `row`; a negative number: above. */
+inline std::uint64_t row_below(const RowBlock& row_block, std::uint64_t row, std::int64_t down) {
+    const auto offset = static_cast<std::uint64_t>(down);
+    return row_block.up ? row - offset : row + offset;
+}
+
+/* How the columns of a row lie and in which order they are updated. */
+enum class Way { rightwards, leftwards, mirrored };
+
+template <Way way, typename Real, typename Cell, typename Observer>
 void update_row(const Cell& cell, Real *out, const Real *const *rows,
                 const Real *const *coefficients, Columns columns, Observer& observer) {
     struct Data {
         const Real *const *rows;
         std::uint64_t column;
         Real operator()(int down, int right) const {
-            return rows[down + Cell::radius][static_cast<std::int64_t>(column) + right];
+            const auto ahead = way == Way::mirrored ? -right : right;
+            return rows[down + Cell::radius][static_cast<std::int64_t>(column) + ahead];
         }
     };
     struct Coefficients {
@@ -68,6 +77,8 @@ void update_row(const Cell& cell, Real *out, const Real *const *rows,
 #pragma GCC ivdep
 #endif
         for (std::uint64_t j = columns.first; j < columns.end; ++j) update(j);
+    } else if constexpr (way == Way::leftwards) {
+        for (std::uint64_t j = columns.end; j-- > columns.first;) update(j);
     } else {
         for (std::uint64_t j = columns.first; j < columns.end; ++j) update(j);
     }
@@ -93,14 +104,20 @@ double update_rows(const void *parameters, const Step& step, const RowBlock& row
         if (!is_interior(row_block, row, radius) || columns.first >= columns.end) continue;
         const Real *rows[kept_count];
         for (std::uint64_t i = 0; i < kept_count; ++i) {
-            const auto other = row + i - radius;
-            rows[i] = keeping && i <= radius ? reinterpret_cast<const Real *>(kept_row(
-                                                   row_block, 0, other, row_bytes, kept_count))
-                                             : row_of(row_block.reads, other);
+            const auto down = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(radius);
+            const auto other = row_below(row_block, row, down);
+            rows[i] = keeping && other <= row ? reinterpret_cast<const Real *>(kept_row(
+                                                    row_block, 0, other, row_bytes, kept_count))
+                                              : row_of(row_block.reads, other);
         }
         const Real *coefficients[Cell::coefficients];
         for (unsigned m = 0; m < Cell::coefficients; ++m) coefficients[m] = row_of(1 + m, row);
-        update_row(cell, out, rows, coefficients, columns, observer);
+        if (row_block.mirrored)
+            update_row<Way::mirrored>(cell, out, rows, coefficients, columns, observer);
+        else if (row_block.leftwards)
+            update_row<Way::leftwards>(cell, out, rows, coefficients, columns, observer);
+        else
+            update_row<Way::rightwards>(cell, out, rows, coefficients, columns, observer);
     }
     return static_cast<double>(observer.value);
 }

@@ -28,6 +28,7 @@ inline constexpr SkewedFunctions skewed_kernels[] = {
     skewed_functions<Isa, NinePoint, 2>("sor9"),
     skewed_functions<Isa, FourthOrder>("sor-fourth-order"),
     skewed_functions<Isa, SmithWaterman>("smith-waterman"),
+    skewed_functions<Isa, Eikonal>("eikonal"),
 };
 
 template <typename Isa>

@@ -44,10 +44,11 @@ void point_at(const UserSweep& sweep, const RowBlock& row_block, std::uint64_t r
     for (std::uint32_t m = 0; m < row_block.data_count; ++m) {
         pointers.updated[m] = row_at(row_block, row_block.writes + m, row);
         for (std::uint64_t i = 0; i < kept_count; ++i) {
-            const auto other = row + i - radius;
+            const auto down = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(radius);
+            const auto other = row_below(row_block, row, down);
             pointers.data[m * kept_count + i] =
-                keeping && i <= radius ? kept_row(row_block, m, other, row_bytes, kept_count)
-                                       : row_at(row_block, row_block.reads + m, other);
+                keeping && other <= row ? kept_row(row_block, m, other, row_bytes, kept_count)
+                                        : row_at(row_block, row_block.reads + m, other);
         }
     }
     for (std::uint32_t m = 0; m < row_block.coefficient_count; ++m)
@@ -115,6 +116,95 @@ class Remembered {
     std::vector<std::byte> bytes_;
 };
 
+// Copies of rows whose columns lie from the last to the first, in the order of the matrix: of the
+// columns that a call updates, and as many beside them as it may read.
+class Straightened {
+  public:
+    Straightened(const UserSweep& sweep, const RowBlock& row_block, const Columns& columns)
+        : bytes_(element_bytes(sweep.shape.element)),
+          count_(columns.end - columns.first + 2 * std::uint64_t{sweep.user.radius}),
+          mirrored_first_(columns.first - sweep.user.radius),
+          first_(row_block.columns - mirrored_first_ - count_) {}
+
+    RowPointers copy(const RowPointers& mirrored) {
+        rows_.reserve(mirrored.data.size() + mirrored.updated.size() +
+                      mirrored.coefficients.size());
+        auto straight = mirrored;
+        for (auto& row : straight.data) row = straightened(row);
+        for (auto& row : straight.coefficients) row = straightened(row);
+        for (auto& row : straight.updated) row = straightened(row);
+        return straight;
+    }
+
+    void put_back(const RowPointers& mirrored, const Columns& columns) {
+        for (auto *const row : mirrored.updated) {
+            const auto found = std::find_if(rows_.begin(), rows_.end(),
+                                            [&](const Row& one) { return one.mirrored == row; });
+            for (auto j = columns.first; j < columns.end; ++j)
+                std::memcpy(static_cast<std::byte *>(row) + j * bytes_,
+                            found->values.data() + (mirrored_first_ + count_ - 1 - j) * bytes_,
+                            bytes_);
+        }
+    }
+
+  private:
+    struct Row {
+        const void *mirrored;
+        std::vector<std::byte> values;
+    };
+
+    // Where column 0 would lie; a row that is updated and read is copied once.
+    std::byte *straightened(const void *mirrored) {
+        auto found = std::find_if(rows_.begin(), rows_.end(),
+                                  [&](const Row& one) { return one.mirrored == mirrored; });
+        if (found == rows_.end()) {
+            rows_.push_back({mirrored, std::vector<std::byte>(count_ * bytes_)});
+            found = rows_.end() - 1;
+            const auto *const from = static_cast<const std::byte *>(mirrored);
+            for (std::uint64_t k = 0; k < count_; ++k)
+                std::memcpy(found->values.data() + (count_ - 1 - k) * bytes_,
+                            from + (mirrored_first_ + k) * bytes_, bytes_);
+        }
+        return found->values.data() - first_ * bytes_;
+    }
+
+    std::uint64_t bytes_;
+    std::uint64_t count_;
+    std::uint64_t mirrored_first_; /* the first column of those copied, as they lie */
+    std::uint64_t first_;          /* and as they are numbered */
+    std::vector<Row> rows_;
+};
+
+void call_mirrored(const UserSweep& sweep, const RowBlock& row_block, const RowPointers& pointers,
+                   std::int64_t row, const Columns& columns) {
+    Straightened straightened(sweep, row_block, columns);
+    const auto straight = straightened.copy(pointers);
+    sweep.user.update_directed(straight.updated.data(), straight.data.data(),
+                               straight.coefficients.data(), row,
+                               static_cast<std::int64_t>(row_block.columns - columns.end),
+                               static_cast<std::int64_t>(row_block.columns - columns.first),
+                               static_cast<std::int64_t>(row_block.iteration),
+                               row_block.up ? -1 : 1, -1, sweep.user.context);
+    straightened.put_back(pointers, columns);
+}
+
+void call(const UserSweep& sweep, const RowBlock& row_block, const RowPointers& pointers,
+          std::uint64_t row, const Columns& columns) {
+    const auto& user = sweep.user;
+    const auto number = static_cast<std::int64_t>(row_of_matrix(row_block, row));
+    const auto first = static_cast<std::int64_t>(columns.first);
+    const auto end = static_cast<std::int64_t>(columns.end);
+    if (row_block.mirrored) return call_mirrored(sweep, row_block, pointers, number, columns);
+    if (user.update_directed)
+        user.update_directed(pointers.updated.data(), pointers.data.data(),
+                             pointers.coefficients.data(), number, first, end,
+                             static_cast<std::int64_t>(row_block.iteration), row_block.up ? -1 : 1,
+                             row_block.leftwards ? -1 : 1, user.context);
+    else
+        user.update(pointers.updated.data(), pointers.data.data(), pointers.coefficients.data(),
+                    number, first, end, user.context);
+}
+
 void check_writes(const UserSweep& sweep, const Remembered& before, std::uint64_t row,
                   const RowPointers& pointers) {
     const auto edge = sweep.user.radius * element_bytes(sweep.shape.element);
@@ -150,16 +240,15 @@ double update_row_block(const UserSweep& sweep, const Step& step, const RowBlock
                 std::memcpy(kept_row(row_block, m, row, row_bytes, sweep.kept_count()),
                             row_at(row_block, m, row), row_bytes);
         }
-        const auto [first, end] = columns_of_row(step, row_block, row, radius);
+        const auto columns = columns_of_row(step, row_block, row, radius);
+        const auto [first, end] = columns;
         if (!is_interior(row_block, row, radius) || first >= end) continue;
         point_at(sweep, row_block, row, pointers);
         std::optional<Remembered> before;
         if (watching) before.emplace(pointers, (first - radius) * bytes, (end + radius) * bytes);
-        sweep.user.update(pointers.updated.data(), pointers.data.data(),
-                          pointers.coefficients.data(), static_cast<std::int64_t>(row),
-                          static_cast<std::int64_t>(first), static_cast<std::int64_t>(end),
-                          sweep.user.context);
-        if (sweep.user.writes == WriteCheck::watched) check_writes(sweep, *before, row, pointers);
+        call(sweep, row_block, pointers, row, columns);
+        if (sweep.user.writes == WriteCheck::watched)
+            check_writes(sweep, *before, row_of_matrix(row_block, row), pointers);
         if (measuring == Measuring::no) continue;
         for (std::uint32_t m = 0; m < row_block.data_count; ++m) {
             const auto *after = static_cast<const std::byte *>(pointers.updated[m]) + first * bytes;
@@ -174,12 +263,25 @@ double update_row_block(const UserSweep& sweep, const Step& step, const RowBlock
 
 }  // namespace
 
+namespace {
+
+Result<Kernel> turned(const UserKernel& user, const MatrixShape& shape, const Direction& facing) {
+    auto by_rows = user;
+    by_rows.advance = nullptr;
+    auto kernel = make_user_kernel(by_rows, shape);
+    if (kernel) kernel->facing = facing;
+    return kernel;
+}
+
+}  // namespace
+
 Result<Kernel> make_user_kernel(const UserKernel& user, const MatrixShape& shape) {
     const bool skewed = user.advance && user.advance_and_measure && suits_skewed(shape);
     const auto refuse = [&](const std::string& sentence) {
         return Failure{LW_ERR_ARGUMENT, user.name + ": " + sentence};
     };
-    if (!skewed && !user.update) return refuse("a kernel of your own needs a function");
+    if (!skewed && !user.update && !user.update_directed)
+        return refuse("a kernel of your own needs a function");
     if (user.radius < 1 || user.radius > 8)
         return refuse("stencil radius " + std::to_string(user.radius) + " is not within 1 to 8");
     if (skewed && (user.radius >= skew_lanes || user.reading == Reading::previous))
@@ -196,6 +298,10 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const MatrixShape& shape
                   .data_count = shape.data_count,
                   .coefficient_count = shape.coefficient_count,
                   .reading = user.reading};
+    if (user.update_directed)
+        kernel.turned = [user, shape](const Direction& facing) {
+            return turned(user, shape, facing);
+        };
     if (skewed) {
         const auto advance = [&](UserStep step) {
             return [step, context = user.context](const Step& s) { step(context, &s); };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace lanewise::wavefront {
 namespace {
@@ -85,8 +86,21 @@ MatrixShape with_layout(MatrixShape shape, const Layout *layout, std::uint64_t s
     return shape;
 }
 
+MatrixShape with_facing(MatrixShape stored, const Direction& facing) {
+    stored.facing = facing;
+    const auto rows = stored.strip_count() * stored.strip_rows;
+    if (facing.up) stored.rows_before = rows - std::exchange(stored.rows, rows);
+    const auto columns = stored.tiles_in_strip() * stored.tile_columns;
+    if (facing.left && columns > 0)
+        stored.columns_before = columns - std::exchange(stored.columns, columns);
+    return stored;
+}
+
 bool lie_alike(const MatrixShape& one, const MatrixShape& other) {
-    return one.layout == other.layout && one.skew == other.skew;
+    // Whole rows are gone over from the last to the first where they lie.
+    const bool by_rows = one.layout == &layouts::row_major && one.tile_columns == 0;
+    return one.layout == other.layout && one.skew == other.skew &&
+           (by_rows || one.facing.up == other.facing.up) && one.facing.left == other.facing.left;
 }
 
 std::uint64_t slot_bytes(const MatrixShape& stored, const MatrixShape& worked) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "wavefront/layout/direction.hpp"
 #include "wavefront/layout/layout.hpp"
 
 namespace lanewise::wavefront {
@@ -38,6 +39,11 @@ struct MatrixShape {
     std::uint64_t skew =
         1; /* vectors by which a row lags behind the one above it; on disk always 1 */
     std::uint64_t rows_per_block = skew_lanes; /* of a skewed or slanted row block */
+    /* In memory only: up where the last row lies first, left where the last column does. Strips and
+     * tiles are whole then, so that padding comes before the first of them. */
+    Direction facing{};
+    std::uint64_t rows_before = 0;
+    std::uint64_t columns_before = 0;
 
     std::uint32_t matrix_count() const { return data_count + coefficient_count; }
     std::uint64_t strip_count() const { return (rows + strip_rows - 1) / strip_rows; }
@@ -69,6 +75,8 @@ std::uint64_t tile_bytes(const MatrixShape& shape);
 std::uint64_t slanted_rows_per_block(const MatrixShape& shape, std::uint64_t radius);
 /* The same matrices in another layout. */
 MatrixShape with_layout(MatrixShape shape, const Layout *layout, std::uint64_t skew = 1);
+/* `stored` as it lies in memory for a sweep in direction `facing`. */
+MatrixShape with_facing(MatrixShape stored, const Direction& facing);
 /* Whether strips of both have the same bytes. */
 bool lie_alike(const MatrixShape& one, const MatrixShape& other);
 /* Bytes of memory for a strip that lies on disk as `stored` and is worked on as `worked`. */

@@ -215,9 +215,7 @@ Result<Plan> make_parallelogram_plan(const Request& request) {
         return too_small(request, request.waves ? memory_for_parallelograms(
                                                       request, wanted, request.shape.tile_columns)
                                                 : plan.memory_bytes_min);
-    plan.passes = (request.iterations + best->waves - 1) / best->waves;
-    plan.waves = request.domain == Domain::part ? best->waves
-                                                : waves_in_pass(request.iterations, plan.passes, 0);
+    divide_into_passes(request, best->waves, plan);
     plan.tiling = choose_tiling(request, plan.waves, Order::tiled);
     plan.threads =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.tiling.groups));

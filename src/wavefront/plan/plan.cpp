@@ -30,7 +30,9 @@ std::uint64_t choose_rows_per_block(const Request& request) {
 }
 
 MatrixShape stored(const Request& request) {
-    return with_layout(request.shape, request.disk_layout);
+    auto shape = with_layout(request.shape, request.disk_layout);
+    shape.facing = {};
+    return shape;
 }
 
 // The buffer for a strip's rows while they are converted between layouts.
@@ -112,16 +114,12 @@ Result<Plan> make_plan(const Request& request) {
         return too_small(request, plan.memory_bytes_min);
 
     const auto [fitting, order] = choose_chain(request, plan.rows_per_block);
-    if (request.waves > fitting && request.waves <= request.iterations &&
-        request.waves <= request.shape.rows)
+    if (request.waves > fitting && request.waves <= wanted_waves(request))
         return bad_argument(std::to_string(request.waves) + " waves need --memory " +
                             size_text(round_up_mebibyte(
                                 memory(request.waves, Order::plain, strips_in_transfer_min))) +
                             "; the budget holds " + std::to_string(fitting));
-    plan.passes = (request.iterations + fitting - 1) / fitting;
-    // Parts end their passes at multiples of K, so that all end them at the same iterations.
-    plan.waves = request.domain == Domain::part ? fitting
-                                                : waves_in_pass(request.iterations, plan.passes, 0);
+    divide_into_passes(request, fitting, plan);
     plan.tiling = choose_tiling(request, plan.waves, order);
     plan.threads =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(request.threads, plan.tiling.groups));

@@ -75,10 +75,24 @@ TEST(PlanTest, IsDiskBoundBelowTheBreakEvenAndKernelBoundAbove) {
     EXPECT_FALSE(above->disk_bound);
 }
 
-TEST(PlanTest, SpreadsIterationsEvenlyOverPasses) {
-    EXPECT_EQ(waves_in_pass(64, 3, 0), 22u);
-    EXPECT_EQ(waves_in_pass(64, 3, 1), 21u);
-    EXPECT_EQ(waves_in_pass(64, 3, 2), 21u);
+TEST(PlanTest, SaysWhatTurningCosts) {
+    auto request = livermore(1024, &layouts::row_major);
+    request.waves = 16;
+    const auto one_way = make_plan(request);
+    request.directions = *parse_directions("symmetric");
+    const auto symmetric = make_plan(request);
+    request.directions = *parse_directions("fast-sweeping");
+    const auto fast = make_plan(request);
+
+    ASSERT_TRUE(one_way && symmetric && fast);
+    EXPECT_EQ(one_way->passes, 4u);
+    EXPECT_EQ(one_way->chain, 0u);
+    EXPECT_EQ(symmetric->passes, 64u);
+    EXPECT_EQ(symmetric->chain, 1u);
+    EXPECT_EQ(symmetric->read_bytes, 16 * one_way->read_bytes);
+    EXPECT_EQ(fast->passes, 32u);
+    EXPECT_EQ(fast->chain, 2u);
+    EXPECT_EQ(fast->waves, 2u);
 }
 
 TEST(PlanTest, RefusesARadiusGreaterThanAStrip) {

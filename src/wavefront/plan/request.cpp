@@ -70,7 +70,7 @@ std::uint64_t wanted_waves(const Request& request) {
         : hiding      ? std::max<std::uint64_t>(waves_over_break_even * hiding, request.threads)
                       : waves_without_rates;
     // Waves in excess of the rows would wait for the others without ever working.
-    return std::min({wanted, request.iterations, request.shape.rows});
+    return std::min({wanted, course_of(request).longest_chain(), request.shape.rows});
 }
 
 void estimate_time(const Request& request, Plan& plan) {
@@ -105,8 +105,18 @@ std::uint64_t columns_a_round(const MatrixShape& shape, std::uint64_t radius) {
     return (needed + 7) / 8 * 8;
 }
 
-std::uint64_t waves_in_pass(std::uint64_t iterations, std::uint64_t passes, std::uint64_t index) {
-    return iterations / passes + (index < iterations % passes ? 1 : 0);
+Course course_of(const Request& request) {
+    return {request.directions, request.iterations_done, request.iterations,
+            request.shape.tile_columns ? Rows::tiled : Rows::whole};
+}
+
+void divide_into_passes(const Request& request, std::uint64_t waves, Plan& plan) {
+    const auto course = course_of(request);
+    plan.passes = course.passes(waves);
+    // Parts end their passes at multiples of K, so that all end them at the same iterations.
+    plan.waves = request.domain == Domain::part ? waves : course.waves_of_longest_pass(waves);
+    const auto longest = course.longest_chain();
+    plan.chain = longest < request.iterations ? longest : 0;
 }
 
 std::uint64_t sums_bytes(const MatrixShape& shape) {

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "wavefront/layout/shape.hpp"
+#include "wavefront/plan/course.hpp"
 
 namespace lanewise::wavefront {
 
@@ -53,11 +54,14 @@ struct Request {
     ParallelogramPlace place{};
     std::uint64_t parallelogram_vectors = 0; /* 0: chosen by the plan */
     Rates rates;
+    Directions directions{Direction{}};
+    std::uint64_t iterations_done = 0; /* of the same cycle of directions */
 };
 
 struct Plan {
     std::uint64_t waves = 1; /* K, in the longest pass */
     std::uint64_t passes = 1;
+    std::uint64_t chain = 0; /* iterations that directions let share a pass at most; 0: all */
     std::uint64_t rows_per_block = 8; /* a wave's step, and its distance to the wave before */
     std::uint64_t buffers = 0;        /* strips of every matrix in memory */
     std::uint32_t threads = 1;
@@ -78,8 +82,11 @@ struct Plan {
  * lag in all. */
 std::uint64_t columns_a_round(const MatrixShape& shape, std::uint64_t radius);
 
-/* Waves of pass `index`; iterations are spread evenly, so that no pass is short. */
-std::uint64_t waves_in_pass(std::uint64_t iterations, std::uint64_t passes, std::uint64_t index);
+/* The iterations in passes. */
+Course course_of(const Request& request);
+
+/* Sets the plan's passes and the waves of the longest, `waves` being those that fit. */
+void divide_into_passes(const Request& request, std::uint64_t waves, Plan& plan);
 
 /* Code and rings of the program. */
 inline constexpr std::uint64_t program_bytes = 12 << 20;

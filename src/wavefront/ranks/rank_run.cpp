@@ -156,6 +156,10 @@ Result<RunReport> run_rank(MPI_Comm comm, const RankRun& asked) {
     const auto most = agreed(comm, store->manifest().iterations, MPI_MAX);
     if (asked.resuming && !entry)
         return Failure{LW_ERR_NOT_FOUND, asked.folder + " has no run to go on with"};
+    if (asked.resuming && entry->course)
+        return Failure{LW_ERR_ARGUMENT, "the run in " + asked.folder +
+                                            " goes in several directions; join the parts and "
+                                            "resume it there"};
     if (!asked.resuming && least != most)
         return Failure{LW_ERR_ARGUMENT, "the parts are between " + std::to_string(least) + " and " +
                                             std::to_string(most) +

@@ -22,6 +22,12 @@ using ::testing::HasSubstr;
 using testing::Matrices;
 using testing::Medium;
 
+template <typename Value>
+Value weight(std::int64_t iteration, std::int64_t row) {
+    using Real = decltype(std::abs(Value{}));
+    return Value(Real(1) + Real(0.125) * static_cast<Real>((3 * iteration + row) % 5));
+}
+
 // What the update looks at: as far as it may, in all directions.
 struct Reach {
     std::int64_t radius = 1;
@@ -35,10 +41,11 @@ Value mixed(Value far_above, Value above, Value left, Value right, Value below, 
            Real(0.01) * coefficient;
 }
 
-// Two matrices that look at each other.
+// Two matrices that look at each other; weights depend on the iteration and the row.
 template <typename Value>
 void update(void *const *updated, const void *const *data, const void *const *coefficients,
-            std::int64_t /*row*/, std::int64_t first, std::int64_t end, void *context) {
+            std::int64_t row, std::int64_t first, std::int64_t end, std::int64_t iteration,
+            std::int64_t /*down*/, std::int64_t right, void *context) {
     const auto t = static_cast<const Reach *>(context)->radius;
     const auto count = 2 * t + 1;
     const auto *c = static_cast<const Value *>(coefficients[0]);
@@ -47,29 +54,36 @@ void update(void *const *updated, const void *const *data, const void *const *co
             return static_cast<const Value *>(data[matrix * count + t + down])[j];
         };
         auto *out = static_cast<Value *>(updated[m]);
-        for (std::int64_t j = first; j < end; ++j)
+        for (auto n = first; n < end; ++n) {
+            const auto j = right < 0 ? first + end - 1 - n : n;
             out[j] = mixed(u(m, -t, j + t), u(m, -1, j - t), u(m, 0, j - t), u(m, 0, j + t),
-                           u(m, t, j - t), m == 0 ? u(1, t, j + t) : u(0, -t, j + t), c[j]);
+                           u(m, t, j - t), m == 0 ? u(1, t, j + t) : u(0, -t, j + t),
+                           weight<Value>(iteration, row) * c[j]);
+        }
     }
 }
 
 // A row of one matrix before that of the other, as the function above goes.
 template <typename Value>
-void sweep(Matrices<Value>& now, Reading reading, std::int64_t t) {
+void sweep(Matrices<Value>& now, Reading reading, std::int64_t t, std::int64_t iteration,
+           const Direction& direction) {
     const auto copy = now;
     const auto& before = reading == Reading::previous ? copy : now;
+    const auto rows = static_cast<std::int64_t>(now.rows);
     const auto columns = static_cast<std::int64_t>(now.columns);
     const auto u = [&](std::size_t m, std::int64_t i, std::int64_t j) {
         return before.values[m][static_cast<std::size_t>(i * columns + j)];
     };
-    for (std::int64_t i = t; i + t < static_cast<std::int64_t>(now.rows); ++i) {
+    for (std::int64_t y = t; y + t < rows; ++y) {
+        const auto i = direction.up ? rows - 1 - y : y;
         for (std::size_t m = 0; m < 2; ++m) {
-            for (std::int64_t j = t; j + t < columns; ++j) {
+            for (std::int64_t x = t; x + t < columns; ++x) {
+                const auto j = direction.left ? columns - 1 - x : x;
                 const auto at = static_cast<std::size_t>(i * columns + j);
                 now.values[m][at] =
                     mixed(u(m, i - t, j + t), u(m, i - 1, j - t), u(m, i, j - t), u(m, i, j + t),
                           u(m, i + t, j - t), m == 0 ? u(1, i + t, j + t) : u(0, i - t, j + t),
-                          now.values[2][at]);
+                          weight<Value>(iteration, i) * now.values[2][at]);
             }
         }
     }
@@ -118,6 +132,12 @@ Trial draw(std::uint64_t seed, Element element) {
     trial.options.iterations = between(1, 20);
     trial.options.threads = static_cast<std::uint32_t>(between(1, 3));
     trial.spare_bytes = between(0, 400000);
+    // Half of them turn.
+    if (seed / 2 % 2) {
+        trial.options.directions.resize(between(1, 5));
+        for (auto& one : trial.options.directions)
+            one = {.up = between(0, 1) == 1, .left = between(0, 1) == 1};
+    }
     return trial;
 }
 
@@ -125,7 +145,7 @@ template <typename Value>
 void expect_bits(std::uint64_t seed, Element element, double tolerance) {
     auto trial = draw(seed, element);
     SCOPED_TRACE(seed);
-    trial.kernel.update = &update<Value>;
+    trial.kernel.update_directed = &update<Value>;
     trial.kernel.context = &trial.reach;
     const Folder folder(Medium::memory);
     auto store = Store::create(folder / "store", trial.shape, {"u", "v", "c"}, {});
@@ -139,11 +159,16 @@ void expect_bits(std::uint64_t seed, Element element, double tolerance) {
         plan_run(*store, *kernel, trial.options)->memory_bytes_min + trial.spare_bytes;
     auto expected = testing::load<Value>(*store);
     std::uint64_t iterations = 0;
-    for (double change = 1e9; iterations < trial.options.iterations && change > tolerance;
+    std::uint64_t still_iterations = 0;
+    const auto& directions = trial.options.directions;
+    for (; iterations < trial.options.iterations && still_iterations < directions.size();
          ++iterations) {
         const auto before = expected;
-        sweep(expected, trial.kernel.reading, trial.reach.radius);
-        if (tolerance > 0.0) change = largest_change(before, expected);
+        const auto direction = directions[iterations % directions.size()];
+        sweep(expected, trial.kernel.reading, trial.reach.radius,
+              static_cast<std::int64_t>(iterations), direction);
+        const bool still = tolerance > 0.0 && largest_change(before, expected) <= tolerance;
+        still_iterations = still ? still_iterations + 1 : 0;
     }
 
     const auto report = run(*store, *kernel, trial.options);
@@ -178,7 +203,7 @@ TEST(ParallelogramKernelsTest, StopWhereTheLoopComesToRest) {
 TEST(ParallelogramKernelsTest, AreRefusedWhereAStripIsNoHigherThanTheirRadius) {
     Trial trial = draw(2, Element::f64);
     trial.shape.strip_rows = 3;
-    trial.kernel.update = &update<double>;
+    trial.kernel.update_directed = &update<double>;
     const auto kernel = make_user_kernel(trial.kernel, trial.shape);
 
     const auto suits = check_kernel(*kernel, trial.shape);

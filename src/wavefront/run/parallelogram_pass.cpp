@@ -35,17 +35,26 @@ struct Wide {
     std::uint64_t halves[2];
 };
 
-// Calls act(element of the window, element of the rows) for each that both have.
+// Calls act(element of the window, element of the rows) for each that both have. `tile` and rows of
+// the window are those of the waves; the elements of the rows lie as on the disk.
 template <typename Word, typename Act>
 void each(const MatrixShape& shape, const WindowPlace& window, std::uint64_t tile,
           std::uint64_t row_count, const Act& act) {
-    const auto begin = tile * shape.tile_columns;
-    const auto end = std::min(begin + shape.tile_columns, shape.columns);
+    const auto corner = tile * shape.tile_columns;
+    const auto begin = std::max(corner, shape.columns_before);
+    const auto end = std::min(corner + shape.tile_columns, shape.columns);
     const auto lanes = shape.rows_per_block;
+    const auto first_row = shape.facing.up ? shape.strip_rows - row_count : 0;
+    const auto row_on_disk = [&](std::uint64_t row) {
+        return shape.facing.up ? shape.strip_rows - 1 - row : row;
+    };
+    const auto column_on_disk = [&](std::uint64_t column) {
+        return shape.facing.left ? shape.tile_columns - 1 - (column - corner) : column - corner;
+    };
     const bool by_rows = shape.layout == &layouts::slanted;
     const auto vector_words = by_rows ? 1 : lanes;
     const auto lane_words = by_rows ? window.row_block_bytes / sizeof(Word) / lanes : 1;
-    for (std::uint64_t row = 0; row < row_count; ++row) {
+    for (auto row = first_row; row < first_row + row_count; ++row) {
         const auto lane = row % lanes;
         const auto lag = shape.skew * lane;
         const auto from = std::max(begin, window.first > lag ? window.first - lag : 0);
@@ -54,7 +63,7 @@ void each(const MatrixShape& shape, const WindowPlace& window, std::uint64_t til
             reinterpret_cast<Word *>(window.bytes + row / lanes * window.row_block_bytes);
         for (auto column = from; column < until; ++column)
             act(row_block[(column + lag - window.first) * vector_words + lane * lane_words],
-                row * shape.tile_columns + column - begin);
+                row_on_disk(row) * shape.tile_columns + column_on_disk(column));
     }
 }
 
@@ -98,8 +107,6 @@ void get_tile(const MatrixShape& shape, const WindowPlace& window, std::uint64_t
             return get<Wide>(shape, window, tile, row_count, rows);
     }
 }
-
-using Direction = Transfer::Direction;
 
 // Slots of transfers: two strips being loaded, one being stored.
 constexpr std::uint64_t loads[2] = {0, 1};
@@ -173,6 +180,8 @@ class ParallelogramPass {
                 .halo_exchange = request_.halo_exchange,
                 .iterations_before = request_.store->manifest().iterations,
                 .measuring = request_.measuring,
+                .directions = request_.directions,
+                .first_iteration = request_.first_iteration,
                 .stop = request_.stop,
                 .locate = [this](std::uint64_t strip,
                                  std::uint32_t matrix) { return origin(strip, matrix); },
@@ -248,8 +257,25 @@ class ParallelogramPass {
         return {slot(strip, matrix), geometry_.row_block_bytes(geometry_.window_vectors_max()),
                 window.first, window.end};
     }
+    std::uint64_t strip_on_disk(std::uint64_t strip) const {
+        return shape_.facing.up ? shape_.strip_count() - 1 - strip : strip;
+    }
+    std::uint64_t tile_on_disk(std::uint64_t tile) const {
+        return shape_.facing.left ? shape_.tiles_in_strip() - 1 - tile : tile;
+    }
     std::uint64_t tile_index(std::uint64_t strip, std::uint64_t tile) const {
-        return strip * shape_.tiles_in_strip() + tile;
+        return strip_on_disk(strip) * shape_.tiles_in_strip() + tile_on_disk(tile);
+    }
+    // The one that lies first on the disk.
+    std::uint64_t first_of(const std::uint64_t *tiles) const {
+        return shape_.facing.left ? tiles[1] - 1 : tiles[0];
+    }
+    // Where tile `tile` lies among those of `tiles`, which are staged as they lie on the disk.
+    std::uint64_t staged(const std::uint64_t *tiles, std::uint64_t tile) const {
+        return (shape_.facing.left ? tiles[1] - 1 - tile : tile - tiles[0]) * tile_bytes(disk_);
+    }
+    std::uint64_t rows_on_disk(std::uint64_t strip) const {
+        return rows_in_strip(disk_, strip_on_disk(strip));
     }
 
     bool is_data(std::uint32_t matrix) const { return matrix < shape_.data_count; }
@@ -273,36 +299,38 @@ class ParallelogramPass {
             const auto *tiles = is_data(m) ? window.data_tiles : window.coefficient_tiles;
             const auto bytes = (tiles[1] - tiles[0]) * tile_bytes(disk_);
             if (bytes == 0) continue;
-            const auto index = tile_index(strip, tiles[0]);
-            move(loads[strip % 2], Direction::read, files_.sources[m].place(index), to, bytes,
-                 request_.store->tile_name(m, index));
+            const auto index = tile_index(strip, first_of(tiles));
+            move(loads[strip % 2], Transfer::Direction::read, files_.sources[m].place(index), to,
+                 bytes, request_.store->tile_name(m, index));
             to += bytes;
         }
         const auto bytes = carried_count() * carried_bytes(geometry_, window.carried_in());
         if (bytes > 0)
-            move(loads[strip % 2], Direction::read, carried_place(strip), to, bytes,
+            move(loads[strip % 2], Transfer::Direction::read, carried_place(strip), to, bytes,
                  carried_name(strip));
     }
 
     Outcome unpack(std::uint64_t strip) {
         const auto window = geometry_.window(strip, parallelogram_);
-        const auto rows = rows_in_strip(shape_, strip);
+        const auto rows = rows_on_disk(strip);
         auto *from = staging(strip % 2);
         for (std::uint32_t i = 0; i < carried_count(); ++i) clear(strip, carried_matrix(i), window);
         for (std::uint32_t m = 0; m < shape_.matrix_count(); ++m) {
             const auto *tiles = is_data(m) ? window.data_tiles : window.coefficient_tiles;
             auto to = place(strip, m, window);
             if (is_data(m)) skip_carried(to, window);
-            for (auto t = tiles[0]; t < tiles[1]; ++t, from += tile_bytes(disk_)) {
+            for (auto t = tiles[0]; t < tiles[1]; ++t) {
                 const auto index = tile_index(strip, t);
-                if (checksum(from, tile_bytes(disk_)) != files_.sums[m][index])
+                const auto *const tile = from + staged(tiles, t);
+                if (checksum(tile, tile_bytes(disk_)) != files_.sums[m][index])
                     return Failure{LW_ERR_IO, request_.store->tile_name(m, index) +
                                                   ": the checksum is wrong; restore it from a "
                                                   "copy"};
-                unpack_strip(tile_of(disk_), from, rows, tile_rows_.data());
+                unpack_strip(tile_of(disk_), tile, rows, tile_rows_.data());
                 put_tile(shape_, to, t, rows, tile_rows_.data());
                 if (is_data(m) && second_copies_ > 0) put_second_copy(strip, m, window, t);
             }
+            from += (tiles[1] - tiles[0]) * tile_bytes(disk_);
         }
         if (window.carried_in() == 0) return Done{};
         const auto bytes = carried_bytes(geometry_, window.carried_in());
@@ -330,7 +358,7 @@ class ParallelogramPass {
                          std::uint64_t tile) {
         auto to = place(strip, shape_.matrix_count() + matrix, window);
         skip_carried(to, window);
-        put_tile(shape_, to, tile, rows_in_strip(shape_, strip), tile_rows_.data());
+        put_tile(shape_, to, tile, rows_on_disk(strip), tile_rows_.data());
     }
 
     Outcome store(Waves& waves, std::uint64_t strip) {
@@ -340,24 +368,26 @@ class ParallelogramPass {
         const auto free = in_flight_.wait_for(stores);
         if (!free) return free;
         const auto window = geometry_.window(strip, parallelogram_);
-        const auto rows = rows_in_strip(shape_, strip);
+        const auto rows = rows_on_disk(strip);
         auto *to = staging(2);
         for (std::uint32_t m = 0; m < shape_.data_count; ++m) {
-            auto *const begin = to;
-            for (auto t = window.done_tiles[0]; t < window.done_tiles[1]; ++t) {
+            const auto *const tiles = window.done_tiles;
+            if (tiles[0] >= tiles[1]) continue;
+            for (auto t = tiles[0]; t < tiles[1]; ++t) {
                 std::fill(tile_rows_.begin(), tile_rows_.end(), std::byte{0});
                 get_tile(shape_, place(strip, written_by_last(m), window), t, rows,
                          tile_rows_.data());
                 const auto sound = check_finite(m, strip, t, rows);
                 if (!sound) return sound;
-                pack_strip(tile_of(disk_), tile_rows_.data(), rows, to);
-                result_.sums[m][tile_index(strip, t)] = checksum(to, tile_bytes(disk_));
-                to += tile_bytes(disk_);
+                auto *const tile = to + staged(tiles, t);
+                pack_strip(tile_of(disk_), tile_rows_.data(), rows, tile);
+                result_.sums[m][tile_index(strip, t)] = checksum(tile, tile_bytes(disk_));
             }
-            if (to == begin) continue;
-            const auto index = tile_index(strip, window.done_tiles[0]);
-            move(stores, Direction::write, files_.targets[m].place(index), begin,
-                 static_cast<std::uint64_t>(to - begin), request_.store->tile_name(m, index));
+            const auto index = tile_index(strip, first_of(tiles));
+            const auto bytes = (tiles[1] - tiles[0]) * tile_bytes(disk_);
+            move(stores, Transfer::Direction::write, files_.targets[m].place(index), to, bytes,
+                 request_.store->tile_name(m, index));
+            to += bytes;
         }
         if (window.carried_out() > 0) store_carried(strip, window, to);
         return Done{};
@@ -372,7 +402,8 @@ class ParallelogramPass {
             copy_pieces(slot(strip, carried_matrix(i)) + off, to + i * bytes, window.carried_out(),
                         Way::out);
         carried_sums_[strip] = checksum(to, all);
-        move(stores, Direction::write, carried_place(strip), to, all, carried_name(strip));
+        move(stores, Transfer::Direction::write, carried_place(strip), to, all,
+             carried_name(strip));
     }
 
     Outcome check_finite(std::uint32_t matrix, std::uint64_t strip, std::uint64_t tile,
@@ -382,7 +413,8 @@ class ParallelogramPass {
         cut.layout = &layouts::row_major;
         cut.rows = rows;
         const auto cell = cell_not_finite(
-            cut, {strip * disk_.strip_rows, tile * disk_.tile_columns}, tile_rows_.data());
+            cut, {strip_on_disk(strip) * disk_.strip_rows, tile_on_disk(tile) * disk_.tile_columns},
+            tile_rows_.data());
         if (cell.empty()) return Done{};
         return not_finite(*request_.store, matrix, cell);
     }
@@ -409,9 +441,9 @@ class ParallelogramPass {
                request_.store->folder();
     }
 
-    void move(std::uint64_t slot, Direction direction, const StripFiles::Place& place,
+    void move(std::uint64_t slot, Transfer::Direction direction, const StripFiles::Place& place,
               std::byte *memory, std::uint64_t bytes, const std::string& name) {
-        const bool reads = direction == Direction::read;
+        const bool reads = direction == Transfer::Direction::read;
         (reads ? result_.read_bytes : result_.written_bytes) += bytes;
         in_flight_.submit(slot,
                           {.direction = direction,

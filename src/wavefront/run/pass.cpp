@@ -62,6 +62,9 @@ class Pass {
                 .halo_exchange = request_.halo_exchange,
                 .iterations_before = request_.store->manifest().iterations,
                 .measuring = request_.measuring,
+                .directions = request_.directions,
+                .first_iteration = request_.first_iteration,
+                .rows_upwards = shape_.facing.up && !converting(),
                 .stop = request_.stop,
                 .locate = [this](std::uint64_t strip,
                                  std::uint32_t matrix) { return slot(strip, matrix); },
@@ -85,12 +88,48 @@ class Pass {
 
     bool converting() const { return !converted_rows_.empty(); }
 
-    void convert(const MatrixShape& from, const MatrixShape& to, std::uint64_t strip,
-                 std::byte *bytes) {
+    // The strip on disk that is strip `strip` for the waves.
+    std::uint64_t on_disk(std::uint64_t strip) const {
+        return shape_.facing.up ? strips_ - 1 - strip : strip;
+    }
+
+    void convert_read(std::uint64_t strip, std::byte *bytes) {
         if (!converting()) return;
-        const auto rows = rows_in_strip(shape_, strip);
-        unpack_strip(from, bytes, rows, converted_rows_.data());
-        pack_strip(to, converted_rows_.data(), rows, bytes);
+        const auto rows = rows_in_strip(disk_, on_disk(strip));
+        unpack_strip(disk_, bytes, rows, converted_rows_.data());
+        if (shape_.facing.up) turn_rows(disk_.strip_rows - rows, Turn::for_waves);
+        pack_strip(shape_, converted_rows_.data(), rows_in_strip(shape_, strip), bytes);
+    }
+    void convert_written(std::uint64_t strip, std::byte *bytes) {
+        if (!converting()) return;
+        unpack_strip(shape_, bytes, rows_in_strip(shape_, strip), converted_rows_.data());
+        const auto rows = rows_in_strip(disk_, on_disk(strip));
+        if (shape_.facing.up) turn_rows(disk_.strip_rows - rows, Turn::for_disk);
+        pack_strip(disk_, converted_rows_.data(), rows, bytes);
+    }
+
+    enum class Turn { for_waves, for_disk };
+    // The last row comes first for the waves, after `padding` rows that the matrix does not have.
+    void turn_rows(std::uint64_t padding, Turn turn) {
+        const auto row_bytes = disk_.columns * element_bytes(disk_.element);
+        auto *const rows = converted_rows_.data();
+        const auto row = [&](std::uint64_t index) { return rows + index * row_bytes; };
+        if (turn == Turn::for_waves && padding > 0)
+            std::memset(row(disk_.strip_rows - padding), 0, padding * row_bytes);
+        for (std::uint64_t i = 0; i < disk_.strip_rows / 2; ++i)
+            std::swap_ranges(row(i), row(i + 1), row(disk_.strip_rows - 1 - i));
+    }
+
+    // Where a strip was converted, its rows are those of the disk.
+    Outcome check_finite(std::uint32_t matrix, std::uint64_t strip, const std::byte *bytes) const {
+        if (request_.finite == Finite::assumed) return Done{};
+        auto checked = with_layout(disk_, converting() ? &layouts::row_major : disk_.layout);
+        checked.rows = rows_in_strip(disk_, on_disk(strip));
+        if (converting()) checked.strip_rows = checked.rows;
+        const auto cell = cell_not_finite(checked, {on_disk(strip) * disk_.strip_rows, 0},
+                                          converting() ? converted_rows_.data() : bytes);
+        return cell.empty() ? Outcome(Done{})
+                            : Outcome(not_finite(*request_.store, matrix, cell));
     }
 
     Outcome move_strips() {
@@ -123,7 +162,8 @@ class Pass {
         while (next_read_ < strips_ &&
                (next_read_ < request_.buffers || is_free(next_read_ - request_.buffers))) {
             for (std::uint32_t m = 0; m < shape_.matrix_count(); ++m)
-                submit(Transfer::Direction::read, sources_[m].place(next_read_), next_read_, m);
+                submit(Transfer::Direction::read, sources_[m].place(on_disk(next_read_)),
+                       next_read_, m);
             ++next_read_;
         }
     }
@@ -137,16 +177,12 @@ class Pass {
                             waves_.row_block_count())) {
             for (std::uint32_t m = 0; m < shape_.data_count; ++m) {
                 auto *bytes = slot(next_write_, m);
-                if (request_.finite == Finite::checked) {
-                    auto strip = shape_;
-                    strip.rows = rows_in_strip(shape_, next_write_);
-                    const auto cell =
-                        cell_not_finite(strip, {next_write_ * shape_.strip_rows, 0}, bytes);
-                    if (!cell.empty()) return not_finite(*request_.store, m, cell);
-                }
-                convert(shape_, disk_, next_write_, bytes);
-                result_.sums[m][next_write_] = checksum(bytes, strip_bytes(disk_));
-                submit(Transfer::Direction::write, targets_[m].place(next_write_), next_write_, m);
+                convert_written(next_write_, bytes);
+                const auto sound = check_finite(m, next_write_, bytes);
+                if (!sound) return sound;
+                const auto strip = on_disk(next_write_);
+                result_.sums[m][strip] = checksum(bytes, strip_bytes(disk_));
+                submit(Transfer::Direction::write, targets_[m].place(strip), next_write_, m);
             }
             ++next_write_;
         }
@@ -165,7 +201,7 @@ class Pass {
              .bytes = strip_bytes(disk_),
              .offset = place.offset,
              .tag = (strip * shape_.matrix_count() + matrix) * 2 + (writes ? 1 : 0)},
-            (writes ? "writing " : "reading ") + request_.store->tile_name(matrix, strip));
+            (writes ? "writing " : "reading ") + request_.store->tile_name(matrix, on_disk(strip)));
     }
 
     Outcome take(std::uint64_t tag) {
@@ -176,10 +212,11 @@ class Pass {
 
     Outcome take_read(std::uint64_t strip, std::uint32_t matrix) {
         result_.read_bytes += strip_bytes(disk_);
-        if (checksum(slot(strip, matrix), strip_bytes(disk_)) != expected_sums_[matrix][strip])
-            return Failure{LW_ERR_IO, request_.store->tile_name(matrix, strip) +
+        if (checksum(slot(strip, matrix), strip_bytes(disk_)) !=
+            expected_sums_[matrix][on_disk(strip)])
+            return Failure{LW_ERR_IO, request_.store->tile_name(matrix, on_disk(strip)) +
                                           ": the checksum is wrong; restore it from a copy"};
-        convert(disk_, shape_, strip, slot(strip, matrix));
+        convert_read(strip, slot(strip, matrix));
         --reads_pending_[strip];
         while (strips_loaded_ < strips_ && reads_pending_[strips_loaded_] == 0) {
             const auto per_strip = waves_.row_blocks_per_strip();

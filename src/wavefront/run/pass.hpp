@@ -47,6 +47,8 @@ struct PassRequest {
     Tiling tiling;
     HaloExchange *halo_exchange = nullptr;
     bool measuring = false;
+    std::vector<Direction> directions{}; /* of each wave */
+    std::uint64_t first_iteration = 0;   /* of the run, from 0 */
     Finite finite = Finite::assumed;
     std::function<void(const PassProgress& progress)> progress{}; /* may be empty */
     const std::atomic<bool> *stop = nullptr; /* once true, the pass fails */

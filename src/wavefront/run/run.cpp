@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <optional>
 
 #include "base/clock.hpp"
 #include "wavefront/plan/parallelograms.hpp"
@@ -27,11 +28,41 @@ std::uint64_t peak_memory_bytes() {
     return 0;
 }
 
-// The first wave after which the sequential loop would have stopped; the number of waves: none.
-std::uint64_t first_converged(const std::vector<double>& changes, double tolerance) {
-    const auto found = std::find_if(changes.begin(), changes.end(),
-                                    [&](double change) { return change <= tolerance; });
-    return static_cast<std::uint64_t>(found - changes.begin());
+// The first wave after which the sequential loop would have stopped, `wanted` iterations in a row
+// being within the tolerance; the number of waves: none. `still` are those in a row so far.
+std::uint64_t first_converged(const std::vector<double>& changes, double tolerance,
+                              std::uint64_t wanted, std::uint64_t& still) {
+    for (std::uint64_t wave = 0; wave < changes.size(); ++wave) {
+        still = changes[wave] <= tolerance ? still + 1 : 0;
+        if (still >= wanted) return wave;
+    }
+    return changes.size();
+}
+
+/* As the strips lie in memory for a wave that goes in `direction`: waves turn within their rows,
+ * but not within tiles. */
+Direction facing_for(const Direction& direction, const MatrixShape& stored) {
+    return {.up = direction.up, .left = stored.tile_columns > 0 && direction.left};
+}
+
+Result<Kernel> turn(const Kernel& kernel, const Direction& facing) {
+    if (kernel.turned) return kernel.turned(facing);
+    return Failure{LW_ERR_ARGUMENT,
+                   kernel.name +
+                       " goes down and right only; give its kernel a function update_directed, "
+                       "which is told the direction"};
+}
+
+/* The kernel of a run on the matrices as they take most memory. */
+Result<Kernel> largest_turned(const Kernel& kernel, const MatrixShape& stored,
+                              const Directions& directions) {
+    if (is_plain(directions)) return kernel;
+    Direction most;
+    for (const auto& direction : directions) {
+        const auto facing = facing_for(direction, stored);
+        most = {.up = most.up || facing.up, .left = most.left || facing.left};
+    }
+    return turn(kernel, most);
 }
 
 // The name in the manifest: a user's kernel is never mistaken for a built-in one.
@@ -52,13 +83,21 @@ bool is_noted(const Kernel& kernel, const std::string& noted) {
 class Run {
   public:
     Run(Store& store, const Kernel& kernel, const RunOptions& options, const Plan& plan)
-        : store_(store), kernel_(kernel), options_(options), plan_(plan) {}
+        : store_(store),
+          kernel_(kernel),
+          options_(options),
+          plan_(plan),
+          course_(options.directions, options.iterations_done, options.iterations,
+                  store.shape().tile_columns ? Rows::tiled : Rows::whole),
+          still_(options.still_iterations) {}
 
     Result<RunReport> go() {
         auto queue = make_disk_queue(options_.queue);
         if (!queue) return queue.failure();
         queue_ = options_.wrap_queue ? options_.wrap_queue(std::move(*queue)) : std::move(*queue);
-        auto ring = Memory::reserve(ring_bytes());
+        const auto bytes = ring_bytes();
+        if (!bytes) return bytes.failure();
+        auto ring = Memory::reserve(*bytes);
         if (!ring) return ring.failure();
         ring_ = std::move(*ring);
         queue_->register_memory(ring_);
@@ -82,14 +121,16 @@ class Run {
     }
 
   private:
-    std::uint64_t ring_bytes() const {
+    Result<std::uint64_t> ring_bytes() const {
         const auto& stored = store_.shape();
-        const auto worked = working_shape(kernel_, stored);
+        const auto largest = largest_turned(kernel_, stored, options_.directions);
+        if (!largest) return largest.failure();
+        const auto worked = working_shape(*largest, stored);
         if (!plan_.parallelogram_vectors)
             return plan_.buffers * stored.matrix_count() * slot_bytes(stored, worked);
-        const ParallelogramGeometry geometry(worked, kernel_.radius, plan_.waves,
+        const ParallelogramGeometry geometry(worked, largest->radius, plan_.waves,
                                              plan_.parallelogram_vectors, options_.place);
-        return parallelogram_memory(worked, stored.layout, kernel_.second_copies, geometry)
+        return parallelogram_memory(worked, stored.layout, largest->second_copies, geometry)
             .bytes(plan_.buffers);
     }
 
@@ -98,13 +139,17 @@ class Run {
         auto manifest = store_.manifest();
         manifest.run = RunEntry{noted_name(kernel_), kernel_.parameters,
                                 manifest.iterations + options_.iterations, options_.tolerance};
+        // Own kernels may be told which iteration of the run it is.
+        if (!is_plain(options_.directions) || (kernel_.origin == Origin::own && kernel_.turned))
+            manifest.run->course = CourseEntry{options_.directions,
+                                               manifest.iterations - options_.iterations_done,
+                                               options_.still_iterations};
         return store_.commit(manifest);
     }
 
     // Parts end their passes at the same iterations, even those that have fallen behind.
     std::uint64_t next_waves() {
-        if (!options_.halo_exchange)
-            return waves_in_pass(options_.iterations, plan_.passes, passes_done_++);
+        if (!options_.halo_exchange) return course_.waves_from(report_.iterations, plan_.waves);
         const auto until_whole = options_.waves - store_.manifest().iterations % options_.waves;
         return std::min(until_whole, options_.iterations - report_.iterations);
     }
@@ -114,7 +159,8 @@ class Run {
         if (!result) return result.failure();
         if (is_tested(waves)) {
             const auto changes = changes_everywhere(*result);
-            const auto converged_at = first_converged(changes, options_.tolerance);
+            const auto converged_at = first_converged(changes, options_.tolerance,
+                                                      options_.directions.size(), still_);
             report_.converged = converged_at < waves;
             if (converged_at + 1 < waves) {
                 waves = converged_at + 1;
@@ -139,9 +185,24 @@ class Run {
                                       : result.changes;
     }
 
+    // The kernel of a pass that begins with the next iteration.
+    Result<const Kernel *> kernel_of_pass() {
+        if (is_plain(options_.directions)) return &kernel_;
+        const auto facing = facing_for(course_.direction(report_.iterations), store_.shape());
+        auto& kept = turned_[(facing.up ? 1 : 0) + (facing.left ? 2 : 0)];
+        if (!kept) {
+            auto turned = turn(kernel_, facing);
+            if (!turned) return turned.failure();
+            kept = std::move(*turned);
+        }
+        return &*kept;
+    }
+
     Result<PassResult> stream(std::uint64_t waves) {
+        const auto kernel = kernel_of_pass();
+        if (!kernel) return kernel.failure();
         PassRequest request{.store = &store_,
-                            .kernel = &kernel_,
+                            .kernel = *kernel,
                             .queue = queue_.get(),
                             .ring = &ring_,
                             .buffers = plan_.buffers,
@@ -151,8 +212,12 @@ class Run {
                             .tiling = {},
                             .halo_exchange = options_.halo_exchange,
                             .measuring = has_tolerance(options_.tolerance),
+                            .directions = std::vector<Direction>(waves),
+                            .first_iteration = options_.iterations_done + report_.iterations,
                             .finite = options_.finite};
         request.tiling = plan_.tiling;
+        for (std::uint64_t wave = 0; wave < waves; ++wave)
+            request.directions[wave] = course_.direction(report_.iterations + wave);
         request.stop = options_.stop;
         // A part's waves go one by one, however few a pass has.
         if (options_.halo_exchange) request.tiling.groups = waves;
@@ -183,6 +248,7 @@ class Run {
         manifest.iterations += waves;
         // A sweep that has converged needs no more iterations.
         if (report_.converged) manifest.run->iterations_wanted = manifest.iterations;
+        if (manifest.run->course) manifest.run->course->still_iterations = still_;
         if (!options_.halo_exchange) return store_.commit(manifest);
         const auto kept = options_.halo_exchange->before_commit(manifest.iterations);
         if (!kept) return kept;
@@ -201,8 +267,10 @@ class Run {
     Plan plan_;
     Memory ring_;
     std::unique_ptr<DiskQueue> queue_; /* after the memory that is registered with it */
+    Course course_;
+    std::optional<Kernel> turned_[4]; /* for each way that matrices may face */
+    std::uint64_t still_;             /* iterations in a row that were within the tolerance */
     double began_s_ = 0.0;
-    std::uint64_t passes_done_ = 0;
     RunReport report_;
 };
 
@@ -237,12 +305,22 @@ Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOp
             .domain = options.halo_exchange ? Domain::part : Domain::whole,
             .place = options.place,
             .parallelogram_vectors = options.parallelogram_vectors,
-            .rates = options.rates};
+            .rates = options.rates,
+            .directions = options.directions,
+            .iterations_done = options.iterations_done};
+}
+
+Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options) {
+    const auto suits = check_kernel(kernel, stored);
+    if (!suits) return suits.failure();
+    const auto largest = largest_turned(kernel, stored, options.directions);
+    if (!largest) return largest.failure();
+    const auto turned_suits = check_kernel(*largest, stored);
+    if (!turned_suits) return turned_suits.failure();
+    return make_plan(request_for(stored, *largest, options));
 }
 
 Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options) {
-    const auto suits = check_kernel(kernel, store.shape());
-    if (!suits) return suits.failure();
     const bool sound = options.tolerance >= 0.0 && !std::isinf(options.tolerance);
     if (!sound && options.tolerance != no_tolerance)
         return Failure{LW_ERR_ARGUMENT,
@@ -253,7 +331,9 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
                        store.folder() + " is part " + std::to_string(part->rank) + " of " +
                            std::to_string(part->ranks) + "; run them together: mpirun -n " +
                            std::to_string(part->ranks) + " lanewise-wavefront-ranks"};
-    return make_plan(request_for(store.shape(), kernel, options));
+    if (options.halo_exchange && !is_plain(options.directions))
+        return bad_argument("parts of a store go down and right only; join them first");
+    return plan_run(store.shape(), kernel, options);
 }
 
 Result<RunReport> run(Store& store, const Kernel& kernel, const RunOptions& options) {
@@ -276,6 +356,11 @@ Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& o
     RunOptions rest = options;
     rest.iterations = entry.iterations_wanted - manifest.iterations;
     rest.tolerance = entry.tolerance;
+    if (entry.course) {
+        rest.directions = entry.course->directions;
+        rest.iterations_done = manifest.iterations - entry.course->first_iteration;
+        rest.still_iterations = entry.course->still_iterations;
+    }
     return run(store, kernel, rest);
 }
 

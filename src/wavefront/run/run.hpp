@@ -5,7 +5,8 @@
 // A run that is killed at any moment leaves the data of the last whole pass; `resume`
 // continues from there. With a tolerance the run ends at exactly the iteration at which
 // the sequential loop would: a pass in which an earlier wave converged is discarded and
-// run again with fewer waves.
+// run again with fewer waves. Where iterations go in several directions, as many as there are
+// have to leave every cell within the tolerance: what one brings nowhere another may.
 
 #pragma once
 
@@ -38,6 +39,9 @@ struct RunOptions {
     std::function<std::unique_ptr<DiskQueue>(std::unique_ptr<DiskQueue> queue)> wrap_queue{};
     Finite finite = Finite::assumed;
     Rates rates;
+    Directions directions{Direction{}}; /* of the iterations of the run, from its first one on */
+    std::uint64_t iterations_done = 0;  /* of a run that is resumed */
+    std::uint64_t still_iterations = 0; /* of those, the last ones within the tolerance */
     HaloExchange *halo_exchange = nullptr; /* of a part; its passes end at multiples of `waves` */
     ParallelogramPlace place{};            /* of a part in tiles; its parallelograms are so wide: */
     std::uint64_t parallelogram_vectors = 0;
@@ -65,6 +69,8 @@ struct RunReport {
 /* What is asked of the plan of a run of `kernel` over a store of `stored`. */
 Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options);
 
+/* The plan of a run of `kernel` over a store of `stored`, which it must suit. */
+Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options);
 /* The plan that `run` would follow. */
 Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions& options);
 

@@ -215,9 +215,13 @@ void Waves::locate(const WaveGroup& group, Batch& batch) {
     const auto end_row_block = std::min(batch.end_round + 1, row_blocks_);
     batch.places.clear();
     for (auto row_block = batch.first_row_block; row_block < end_row_block; ++row_block) {
-        for (std::uint32_t m = 0; m < places; ++m)
-            batch.places.push_back(set_.locate(row_block / per_strip, m) +
-                                   row_block % per_strip * row_block_bytes_);
+        for (std::uint32_t m = 0; m < places; ++m) {
+            auto *const strip = set_.locate(row_block / per_strip, m);
+            const auto offset = row_block % per_strip * row_block_bytes_;
+            batch.places.push_back(set_.rows_upwards
+                                       ? strip + (set_.shape.strip_rows - 1) * row_bytes_ - offset
+                                       : strip + offset);
+        }
     }
 }
 
@@ -247,10 +251,18 @@ void Waves::round(const WaveGroup& group, Batch& batch, std::uint64_t round, std
              .here = here,
              .below = row_block + 1 < row_blocks_ ? here + places : here,
              .scratch = scratch_.data() + wave * scratch_bytes_,
-             .row_bytes = row_bytes_ + slant_ * element_bytes(shape.element),
+             .row_bytes = static_cast<std::int64_t>(row_bytes_ +
+                                                    slant_ * element_bytes(shape.element)) *
+                          (set_.rows_upwards ? -1 : 1),
              .slant = slant_,
              .reads = reads(wave),
-             .writes = writes(wave)});
+             .writes = writes(wave),
+             .up = shape.facing.up,
+             .mirrored = shape.facing.left,
+             .leftwards = set_.directions[wave].left && !shape.facing.left,
+             .rows_before = shape.rows_before,
+             .columns_before = shape.columns_before,
+             .iteration = set_.first_iteration + wave});
     }
     const Step step{.row_blocks = batch.row_blocks.data(),
                     .count = static_cast<std::uint32_t>(batch.row_blocks.size()),

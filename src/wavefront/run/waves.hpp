@@ -68,6 +68,9 @@ struct WaveSet {
     HaloExchange *halo_exchange = nullptr; /* of a part, whose groups are single waves */
     std::uint64_t iterations_before = 0;   /* that the part has gone through */
     bool measuring = false;                /* the largest change of each wave is wanted */
+    std::vector<Direction> directions{};   /* of each wave; all go up, or all go down */
+    std::uint64_t first_iteration = 0;     /* of the run, from 0 */
+    bool rows_upwards = false; /* the rows of a strip lie from the last to the first */
     const std::atomic<bool> *stop = nullptr; /* once true, the waves fail; may be null */
     /* Where strip `strip` of matrix `matrix` lies in memory; the second copies come after all. */
     std::function<std::byte *(std::uint64_t strip, std::uint32_t matrix)> locate;

@@ -33,10 +33,17 @@ Outcome sync_path(const std::string& path, int flags) {
 }
 
 Json run_json(const RunEntry& run) {
-    return {{"kernel", run.kernel},
-            {"parameters", run.parameters},
-            {"iterations_wanted", run.iterations_wanted},
-            {"tolerance", has_tolerance(run.tolerance) ? Json(run.tolerance) : Json(nullptr)}};
+    Json json = {
+        {"kernel", run.kernel},
+        {"parameters", run.parameters},
+        {"iterations_wanted", run.iterations_wanted},
+        {"tolerance", has_tolerance(run.tolerance) ? Json(run.tolerance) : Json(nullptr)}};
+    // Only where there is one: readers of before the key was there refuse it.
+    if (run.course)
+        json["course"] = {{"directions", directions_text(run.course->directions)},
+                          {"first_iteration", run.course->first_iteration},
+                          {"still_iterations", run.course->still_iterations}};
+    return json;
 }
 
 Json part_json(const PartEntry& part) {
@@ -86,10 +93,18 @@ KernelEntry read_kernel(JsonObject& kernel) {
     return {kernel.string("name"), kernel.numbers("parameters")};
 }
 
+CourseEntry read_course(JsonObject& course) {
+    return {.directions = accept(course, parse_directions(course.string("directions"))),
+            .first_iteration = course.count<std::uint64_t>("first_iteration"),
+            .still_iterations = course.count<std::uint64_t>("still_iterations")};
+}
+
 RunEntry read_run(JsonObject& run) {
-    return {run.string("kernel"), run.numbers("parameters"),
-            run.count<std::uint64_t>("iterations_wanted"),
-            run.is_null("tolerance") ? no_tolerance : run.number("tolerance")};
+    RunEntry entry{run.string("kernel"), run.numbers("parameters"),
+                   run.count<std::uint64_t>("iterations_wanted"),
+                   run.is_null("tolerance") ? no_tolerance : run.number("tolerance")};
+    if (run.has("course")) entry.course = run.object("course", read_course);
+    return entry;
 }
 
 PartEntry read_part(JsonObject& part) {

@@ -37,12 +37,21 @@ inline bool has_tolerance(double tolerance) {
     return tolerance >= 0.0;
 }
 
+/* Where a run is in its cycle of directions. */
+struct CourseEntry {
+    Directions directions{Direction{}};
+    std::uint64_t first_iteration = 0; /* iterations of the data before the run */
+    std::uint64_t still_iterations =
+        0; /* of the last ones, in which no cell changed by more than the tolerance */
+};
+
 /* The run that `resume` continues. */
 struct RunEntry {
     std::string kernel;
     std::vector<double> parameters;
     std::uint64_t iterations_wanted = 0;
     double tolerance = no_tolerance;
+    std::optional<CourseEntry> course{}; /* none where no iteration differs from another */
 };
 
 /* Which rows of a whole store this one holds, with some of its neighbours'. */

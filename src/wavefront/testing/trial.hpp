@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -70,94 +71,110 @@ Matrices<Real> load(const Store& store) {
     return matrices;
 }
 
+/* Calls act(i, j) for every cell that is `radius` or more from the border, in the order of an
+ * iteration in `direction`. */
+template <typename Real, typename Act>
+void each_cell(const Matrices<Real>& m, std::uint64_t radius, const Direction& direction,
+               const Act& act) {
+    if (m.rows < 2 * radius || m.columns < 2 * radius) return;
+    for (std::uint64_t y = radius; y < m.rows - radius; ++y) {
+        for (std::uint64_t x = radius; x < m.columns - radius; ++x)
+            act(direction.up ? m.rows - 1 - y : y, direction.left ? m.columns - 1 - x : x);
+    }
+}
+
 /* Clauss, Gustedt and Suter (PDP 2008), figure 1. */
 template <typename Real>
-void livermore23(Matrices<Real>& m) {
-    for (std::uint64_t i = 1; i + 1 < m.rows; ++i) {
-        for (std::uint64_t j = 1; j + 1 < m.columns; ++j) {
-            const Real q = m.at(0, i - 1, j) * m.at(1, i, j) + m.at(0, i, j - 1) * m.at(2, i, j) +
-                           m.at(0, i, j + 1) * m.at(3, i, j) + m.at(0, i + 1, j) * m.at(4, i, j) +
-                           m.at(5, i, j) - m.at(0, i, j);
-            m.at(0, i, j) += Real(0.175) * q;
-        }
-    }
+void livermore23(Matrices<Real>& m, const Direction& direction = {}) {
+    each_cell(m, 1, direction, [&](std::uint64_t i, std::uint64_t j) {
+        const Real q = m.at(0, i - 1, j) * m.at(1, i, j) + m.at(0, i, j - 1) * m.at(2, i, j) +
+                       m.at(0, i, j + 1) * m.at(3, i, j) + m.at(0, i + 1, j) * m.at(4, i, j) +
+                       m.at(5, i, j) - m.at(0, i, j);
+        m.at(0, i, j) += Real(0.175) * q;
+    });
 }
 
 template <typename Real>
-void sor(Matrices<Real>& m, double omega) {
+void sor(Matrices<Real>& m, double omega, const Direction& direction) {
     const auto kept = static_cast<Real>(1.0 - omega);
     const auto quarter = static_cast<Real>(omega / 4);
-    for (std::uint64_t i = 1; i + 1 < m.rows; ++i) {
-        for (std::uint64_t j = 1; j + 1 < m.columns; ++j) {
-            const Real sum = m.at(0, i - 1, j) + m.at(0, i, j - 1) + m.at(0, i, j + 1) +
-                             m.at(0, i + 1, j) - m.at(1, i, j);
-            m.at(0, i, j) = kept * m.at(0, i, j) + quarter * sum;
-        }
-    }
+    each_cell(m, 1, direction, [&](std::uint64_t i, std::uint64_t j) {
+        const Real sum = m.at(0, i - 1, j) + m.at(0, i, j - 1) + m.at(0, i, j + 1) +
+                         m.at(0, i + 1, j) - m.at(1, i, j);
+        m.at(0, i, j) = kept * m.at(0, i, j) + quarter * sum;
+    });
 }
 
 template <typename Real>
-void sor9(Matrices<Real>& m, double omega) {
+void sor9(Matrices<Real>& m, double omega, const Direction& direction) {
     const auto kept = static_cast<Real>(1.0 - omega);
     const auto share = static_cast<Real>(omega / 20);
-    for (std::uint64_t i = 1; i + 1 < m.rows; ++i) {
-        for (std::uint64_t j = 1; j + 1 < m.columns; ++j) {
-            const Real edges =
-                m.at(0, i - 1, j) + m.at(0, i, j - 1) + m.at(0, i, j + 1) + m.at(0, i + 1, j);
-            const Real corners = m.at(0, i - 1, j - 1) + m.at(0, i - 1, j + 1) +
-                                 m.at(0, i + 1, j - 1) + m.at(0, i + 1, j + 1);
-            m.at(0, i, j) = kept * m.at(0, i, j) + share * (4 * edges + corners - m.at(1, i, j));
-        }
-    }
+    each_cell(m, 1, direction, [&](std::uint64_t i, std::uint64_t j) {
+        const Real edges =
+            m.at(0, i - 1, j) + m.at(0, i, j - 1) + m.at(0, i, j + 1) + m.at(0, i + 1, j);
+        const Real corners = m.at(0, i - 1, j - 1) + m.at(0, i - 1, j + 1) +
+                             m.at(0, i + 1, j - 1) + m.at(0, i + 1, j + 1);
+        m.at(0, i, j) = kept * m.at(0, i, j) + share * (4 * edges + corners - m.at(1, i, j));
+    });
 }
 
 template <typename Real>
-void sor_fourth_order(Matrices<Real>& m, double omega) {
+void sor_fourth_order(Matrices<Real>& m, double omega, const Direction& direction) {
     const auto kept = static_cast<Real>(1.0 - omega);
     const auto share = static_cast<Real>(omega / 60);
-    for (std::uint64_t i = 2; i + 2 < m.rows; ++i) {
-        for (std::uint64_t j = 2; j + 2 < m.columns; ++j) {
-            const Real near =
-                m.at(0, i - 1, j) + m.at(0, i, j - 1) + m.at(0, i, j + 1) + m.at(0, i + 1, j);
-            const Real far =
-                m.at(0, i - 2, j) + m.at(0, i, j - 2) + m.at(0, i, j + 2) + m.at(0, i + 2, j);
-            m.at(0, i, j) = kept * m.at(0, i, j) + share * (16 * near - far - m.at(1, i, j));
-        }
-    }
+    each_cell(m, 2, direction, [&](std::uint64_t i, std::uint64_t j) {
+        const Real near =
+            m.at(0, i - 1, j) + m.at(0, i, j - 1) + m.at(0, i, j + 1) + m.at(0, i + 1, j);
+        const Real far =
+            m.at(0, i - 2, j) + m.at(0, i, j - 2) + m.at(0, i, j + 2) + m.at(0, i + 2, j);
+        m.at(0, i, j) = kept * m.at(0, i, j) + share * (16 * near - far - m.at(1, i, j));
+    });
 }
 
 template <typename Real>
-void jacobi(Matrices<Real>& m) {
+void jacobi(Matrices<Real>& m, const Direction& direction) {
     const auto before = m.values[0];
     const auto was = [&](std::uint64_t i, std::uint64_t j) { return before[i * m.columns + j]; };
-    for (std::uint64_t i = 1; i + 1 < m.rows; ++i) {
-        for (std::uint64_t j = 1; j + 1 < m.columns; ++j)
-            m.at(0, i, j) = Real(0.25) * (was(i - 1, j) + was(i, j - 1) + was(i, j + 1) +
-                                          was(i + 1, j) - m.at(1, i, j));
-    }
+    each_cell(m, 1, direction, [&](std::uint64_t i, std::uint64_t j) {
+        m.at(0, i, j) = Real(0.25) * (was(i - 1, j) + was(i, j - 1) + was(i, j + 1) +
+                                      was(i + 1, j) - m.at(1, i, j));
+    });
 }
 
 template <typename Real>
-void smith_waterman(Matrices<Real>& m, Real gap) {
-    for (std::uint64_t i = 1; i + 1 < m.rows; ++i) {
-        for (std::uint64_t j = 1; j + 1 < m.columns; ++j) {
-            Real best = m.at(0, i - 1, j - 1) + m.at(1, i, j);
-            if (m.at(0, i - 1, j) - gap > best) best = m.at(0, i - 1, j) - gap;
-            if (m.at(0, i, j - 1) - gap > best) best = m.at(0, i, j - 1) - gap;
-            m.at(0, i, j) = best > 0 ? best : 0;
-        }
-    }
+void smith_waterman(Matrices<Real>& m, Real gap, const Direction& direction) {
+    each_cell(m, 1, direction, [&](std::uint64_t i, std::uint64_t j) {
+        Real best = m.at(0, i - 1, j - 1) + m.at(1, i, j);
+        if (m.at(0, i - 1, j) - gap > best) best = m.at(0, i - 1, j) - gap;
+        if (m.at(0, i, j - 1) - gap > best) best = m.at(0, i, j - 1) - gap;
+        m.at(0, i, j) = best > 0 ? best : 0;
+    });
+}
+
+/* Zhao, A fast sweeping method for eikonal equations (2005), equation 2.3. */
+template <typename Real>
+void eikonal(Matrices<Real>& m, const Direction& direction) {
+    each_cell(m, 1, direction, [&](std::uint64_t i, std::uint64_t j) {
+        const Real a = std::fmin(m.at(0, i, j - 1), m.at(0, i, j + 1));
+        const Real b = std::fmin(m.at(0, i - 1, j), m.at(0, i + 1, j));
+        const Real f = m.at(1, i, j);
+        Real arrival = std::fmin(a, b) + f;
+        if (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) < f)
+            arrival = (a + b + std::sqrt(2 * f * f - (a - b) * (a - b))) / 2;
+        if (arrival < m.at(0, i, j)) m.at(0, i, j) = arrival;
+    });
 }
 
 /* One iteration of the built-in kernel `name`, with its defaults. */
 template <typename Real>
-void sweep(const std::string& name, Matrices<Real>& matrices) {
-    if (name == "livermore23") livermore23(matrices);
-    if (name == "sor") sor(matrices, 1.5);
-    if (name == "sor9") sor9(matrices, 1.5);
-    if (name == "sor-fourth-order") sor_fourth_order(matrices, 1.5);
-    if (name == "smith-waterman") smith_waterman(matrices, Real(2));
-    if (name == "jacobi") jacobi(matrices);
+void sweep(const std::string& name, Matrices<Real>& matrices, const Direction& direction = {}) {
+    if (name == "livermore23") livermore23(matrices, direction);
+    if (name == "sor") sor(matrices, 1.5, direction);
+    if (name == "sor9") sor9(matrices, 1.5, direction);
+    if (name == "sor-fourth-order") sor_fourth_order(matrices, 1.5, direction);
+    if (name == "smith-waterman") smith_waterman(matrices, Real(2), direction);
+    if (name == "eikonal") eikonal(matrices, direction);
+    if (name == "jacobi") jacobi(matrices, direction);
 }
 
 }  // namespace lanewise::wavefront::testing

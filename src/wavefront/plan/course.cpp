@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See course.hpp.
+
+#include "wavefront/plan/course.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lanewise::wavefront {
+
+Course::Course(Directions directions, std::uint64_t done, std::uint64_t iterations, Rows rows)
+    : directions_(std::move(directions)),
+      done_(done % directions_.size()),
+      iterations_(iterations),
+      rows_(rows) {}
+
+Direction Course::direction(std::uint64_t iteration) const {
+    return directions_[(done_ + iteration) % directions_.size()];
+}
+
+bool Course::chains(const Direction& one, const Direction& other) const {
+    return rows_ == Rows::tiled ? one == other : one.up == other.up;
+}
+
+std::uint64_t Course::chain(std::uint64_t iteration) const {
+    const auto first = direction(iteration);
+    const auto rest = iterations_ - iteration;
+    for (std::uint64_t length = 1; length < directions_.size(); ++length) {
+        if (!chains(first, direction(iteration + length))) return std::min(length, rest);
+    }
+    return rest;
+}
+
+// After one cycle from the end of a chain on, the chains are the same again.
+template <typename Act>
+void Course::each_chain(const Act& act) const {
+    const auto cycle = directions_.size();
+    std::uint64_t at = chain(0);
+    if (at > 0) act(at, std::uint64_t{1});
+    const auto whole_cycles = (iterations_ - at) / cycle;
+    const auto end_of_cycle = at + (whole_cycles > 0 ? cycle : 0);
+    while (at < end_of_cycle) {
+        const auto length = chain(at);
+        act(length, whole_cycles);
+        at += length;
+    }
+    if (whole_cycles > 1) at += (whole_cycles - 1) * cycle;
+    while (at < iterations_) {
+        const auto length = chain(at);
+        act(length, std::uint64_t{1});
+        at += length;
+    }
+}
+
+std::uint64_t Course::longest_chain() const {
+    std::uint64_t longest = 0;
+    each_chain([&](std::uint64_t length, std::uint64_t /*times*/) {
+        longest = std::max(longest, length);
+    });
+    return longest;
+}
+
+std::uint64_t Course::waves_from(std::uint64_t iteration, std::uint64_t waves) const {
+    const auto length = chain(iteration);
+    const auto passes = (length + waves - 1) / waves;
+    return (length + passes - 1) / passes;
+}
+
+std::uint64_t Course::passes(std::uint64_t waves) const {
+    std::uint64_t count = 0;
+    each_chain([&](std::uint64_t length, std::uint64_t times) {
+        count += times * ((length + waves - 1) / waves);
+    });
+    return count;
+}
+
+std::uint64_t Course::waves_of_longest_pass(std::uint64_t waves) const {
+    std::uint64_t most = 0;
+    each_chain([&](std::uint64_t length, std::uint64_t /*times*/) {
+        const auto passes = (length + waves - 1) / waves;
+        most = std::max(most, (length + passes - 1) / passes);
+    });
+    return most;
+}
+
+}  // namespace lanewise::wavefront
