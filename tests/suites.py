@@ -116,6 +116,7 @@ def thorough() -> list[Suite]:
         ctest("threads", "build/tsan", "-L", "unit", prepare=_preset("tsan")),
         _many_kills(),
         _many_cuts(),
+        _mpi_cuts(),
         _kernel(),
         _fuzz(),
         Suite("clang-tidy", [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS]),
@@ -167,6 +168,12 @@ def _many_cuts() -> Suite:
     """Pull cables at 500 random moments under protected programs."""
     once = pytest("cuts", "tests/paths/faults_test.py", "-k", "random_moments")
     return Suite(once.name, ["env", "LANEWISE_TEST_CUTS=500", *once.run])
+
+
+def _mpi_cuts() -> Suite:
+    """Pull cables at every moment of MPI jobs."""
+    once = pytest("mpi-cuts", "tests/paths/mpi_test.py")
+    return Suite(once.name, ["env", "LANEWISE_TEST_MPI_CUTS=3", *once.run])
 
 
 def _fuzz() -> Suite:

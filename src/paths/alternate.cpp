@@ -68,18 +68,6 @@ std::optional<Route> on_port(const Route& primary, const Port& home, const Port&
 
 }  // namespace
 
-std::optional<Gid> counterpart(const Gid& source, const Gid& other, const Gid& destination) {
-    if (destination == source) return other;  // to oneself
-    Gid made = destination;
-    for (std::size_t i = 0; i < made.size(); ++i) {
-        if (source[i] == other[i]) continue;
-        if (destination[i] != source[i]) return std::nullopt;
-        made[i] = other[i];
-    }
-    if (made == other) return std::nullopt;
-    return made;
-}
-
 std::optional<std::uint16_t> counterpart(std::uint16_t source, std::uint16_t other,
                                          std::uint16_t destination) {
     if (destination == source) return other;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 
+#include "base/counterpart.hpp"
 #include "base/result.hpp"
 #include "paths/directory.hpp"
 #include "paths/route.hpp"
@@ -21,8 +22,8 @@
 namespace lanewise::paths {
 
 // The peer's end of the route that starts at `other`, where one starts at `source` and ends at
-// `destination`.
-std::optional<Gid> counterpart(const Gid& source, const Gid& other, const Gid& destination);
+// `destination`: for GIDs, and for LIDs.
+using lanewise::counterpart;
 std::optional<std::uint16_t> counterpart(std::uint16_t source, std::uint16_t other,
                                          std::uint16_t destination);
 

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int gids_max = 64;
 constexpr Gid no_gid{};
+// The physical state of a port without a carrier, which our own device may show as active.
+constexpr std::uint8_t disabled = 3;
 
 unsigned bytes_of(ibv_mtu mtu) {
     return 128U << static_cast<unsigned>(mtu);
@@ -50,7 +52,8 @@ std::vector<Port> read_ports(ibv_context *context, const Calls& calls) {
         if (!query_port(context, number, attributes)) continue;
         Port port;
         port.number = number;
-        port.active = attributes.state == IBV_PORT_ACTIVE;
+        port.active =
+            attributes.state == IBV_PORT_ACTIVE && attributes.phys_state != disabled;
         port.mtu_bytes = bytes_of(attributes.active_mtu);
         port.lid = attributes.lid;
         port.lid_mask_bits = attributes.lmc;

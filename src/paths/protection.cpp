@@ -130,6 +130,16 @@ Outcome Protection::changed(ibv_qp *queue_pair) {
     return outcome;
 }
 
+void Protection::look(ibv_qp *queue_pair) {
+    {
+        const std::lock_guard guard(lock_);
+        Watched *watched = find(queue_pair);
+        if (!watched || watched->machine.path() != PathState::rearm) return;
+        observe(queue_pair, *watched, monotonic_ns());
+    }
+    deliver_notices();
+}
+
 void Protection::forget(ibv_qp *queue_pair) {
     const std::lock_guard guard(lock_);
     const Watched *watched = find(queue_pair);
@@ -192,7 +202,7 @@ void Protection::observe(ibv_qp *queue_pair, Watched& watched, Nanoseconds now) 
     const PathState before = watched.machine.path();
     watched.machine.on_observed(status ? status->path : before, now);
     plan(queue_pair, watched);
-    if (watched.machine.path() != before) {
+    if (watched.machine.path() == PathState::armed && before != PathState::armed) {
         note(NoticeKind::armed, queue_pair, watched.machine.port());
     }
 }

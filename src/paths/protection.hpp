@@ -69,6 +69,8 @@ class Protection {
     // The program has changed the state of a queue pair, which is watched from then on. A failure
     // where an alternate was due and could not be loaded.
     Outcome changed(ibv_qp *queue_pair);
+    // Looks whether it is armed by now, and gives notice.
+    void look(ibv_qp *queue_pair);
     // Before it is destroyed, or where the program migrates by itself. Its counters stay in the
     // sum.
     void forget(ibv_qp *queue_pair);

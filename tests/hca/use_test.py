@@ -22,6 +22,7 @@ mtu = 512
 "10.1.1.1" = 64
 "10.1.1.2" = 66
 """
+NOT_LOOKED = "no program that was started here looked for an RDMA device"
 PROGRAMS = Path(__file__).with_name("programs")
 PORT = "lan1"
 
@@ -37,6 +38,25 @@ def watching(hosts: Hosts) -> Iterator[subprocess.Popen[str]]:
     yield started
     stop(started)
     started.communicate()
+
+
+def test_a_line_at_the_end_says_that_no_program_looked_for_the_device(hosts: Hosts) -> None:
+    assert NOT_LOOKED in hosts.run(CALLER, ["true"]).stdout
+
+
+def test_no_such_line_comes_after_a_tool_that_did(hosts: Hosts) -> None:
+    if shutil.which("ibv_devices") is None:
+        pytest.skip("no ibv_devices here; install ibverbs-utils")
+    said = hosts.run(CALLER, ["bash", "-c", "ibv_devices; exec true"]).stdout
+    assert "lanewise0" in said
+    assert NOT_LOOKED not in said
+
+
+def test_a_rank_without_a_queue_pair_says_that_messages_took_another_way(hosts: Hosts) -> None:
+    if shutil.which("ibv_devices") is None:
+        pytest.skip("no ibv_devices here; install ibverbs-utils")
+    said = hosts.run(CALLER, ["env", "PMIX_RANK=0", "ibv_devices"]).stdout
+    assert "no queue pair was made on lanewise0" in said
 
 
 def configure(hosts: Hosts, *words: str, host: str = CALLER) -> str:

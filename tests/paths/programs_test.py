@@ -140,20 +140,63 @@ def test_a_second_port_with_smaller_packets_leaves_it_unprotected(hosts: Hosts) 
     assert "(0, 0)" in said
 
 
+def test_datagrams_are_covered_by_both_ports(hosts: Hosts) -> None:
+    needed("ibv_ud_pingpong", "ibverbs-utils")
+    words = [*PROTECT, "--strict", "--", "ibv_ud_pingpong", "-n", "100", "-g", "0"]
+    said = str(hosts.pair(words, [*words, ADDRESS]))
+    assert said.count("1 queue pair protected (1 over both ports), 0 migrations") == 2, said
+    assert "(0, 0)" in said
+
+
 def test_a_type_without_paths_runs_unprotected_and_says_so(hosts: Hosts) -> None:
     needed("ibv_ud_pingpong", "ibverbs-utils")
+    one_port = replace(hosts, options=["--ports", "lan0"])
     words = [*PROTECT, "--", "ibv_ud_pingpong", "-n", "100", "-g", "0"]
-    said = str(hosts.pair(words, [*words, ADDRESS]))
+    said = str(one_port.pair(words, [*words, ADDRESS]))
     assert said.count("only queue pairs of type RC and UC have paths that can migrate") == 2, said
+    assert said.count("on lanewise0 waits while a port is out") == 2, said
     assert "(0, 0)" in said
 
 
 def test_strict_refuses_a_type_without_paths(hosts: Hosts) -> None:
     needed("ibv_ud_pingpong", "ibverbs-utils")
+    one_port = replace(hosts, options=["--ports", "lan0"])
     words = [*PROTECT, "--strict", "--", "ibv_ud_pingpong", "-n", "100", "-g", "0"]
-    said = str(hosts.pair(words, [*words, ADDRESS]))
+    said = str(one_port.pair(words, [*words, ADDRESS]))
     assert "--strict refuses the queue pair" in said
     assert "(0, 0)" not in said
+
+
+def test_a_path_on_which_the_peer_does_not_answer_is_not_armed(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    needed("ibv_rc_pingpong", "ibverbs-utils")
+    # The caller is not found in it either, so only the listener loads an alternate.
+    wrong = path_file(tmp_path, [["::ffff:10.1.0.1", "::ffff:10.1.1.1"],
+                                 ["::ffff:10.1.0.2", "::ffff:10.1.1.77"]])  # fmt: skip
+    said = pingpong(hosts, ["--paths", wrong])
+    assert said.count("0 queue pairs protected, 1 loaded and never armed") == 1, said
+    assert "(0, 0)" in said
+
+
+NOTHING_USED = "no program that was started here used a queue pair, so nothing was protected"
+
+
+def test_a_line_at_the_end_says_that_nothing_was_protected(hosts: Hosts) -> None:
+    assert NOTHING_USED in hosts.run(CALLER, [*PROTECT, "--", "true"]).stdout
+
+
+def test_no_such_line_comes_where_a_program_of_the_program_used_a_queue_pair(hosts: Hosts) -> None:
+    needed("ibv_rc_pingpong", "ibverbs-utils")
+    shell = "ibv_rc_pingpong -g 0 -n 100 {}; exec true"
+    said = str(
+        hosts.pair(
+            [*PROTECT, "--", "bash", "-c", shell.format("")],
+            [*PROTECT, "--", "bash", "-c", shell.format(ADDRESS)],
+        )
+    )
+    assert "(0, 0)" in said
+    assert NOTHING_USED not in said
 
 
 def test_discovered_files_of_both_hosts_lead_to_the_peer(hosts: Hosts, tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ def variables_for(protection: Protection, environment: Mapping[str, str]) -> dic
         "LANEWISE_PROTECT_POLICY": protection.policy,
         "LANEWISE_PROTECT_FAILBACK_DELAY_MS": str(protection.failback_delay_ms),
         "LANEWISE_HCA_RETRY_WINDOW_MS": str(protection.retry_window_ms),
+        "LANEWISE_HCA_PROTECTED": "1" if protection.retry_window_ms else "0",
     }
     if protection.path_file is not None:
         variables["LANEWISE_PROTECT_PATHS"] = str(protection.path_file)

@@ -18,11 +18,15 @@ class Nic:
 
 @dataclass(frozen=True)
 class Lan:
-    """A switch of a site; each host has an interface on it.  `latency_ns` is from host to host."""
+    """A switch of a site; each host has an interface on it.  `latency_ns` is from host to host.
+
+    One for management carries what launchers say to their daemons, and no messages.
+    """
 
     subnet: ipaddress.IPv4Network
     nic: Nic = Nic()
     latency_ns: float = 0.0
+    management: bool = False
 
 
 @dataclass(frozen=True)

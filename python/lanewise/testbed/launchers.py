@@ -106,12 +106,12 @@ def hydra_hosts(company: Company) -> str:
 
 
 def shared_interfaces(plan: Plan) -> list[str]:
-    """Return the interfaces with an address that every host has."""
+    """Return the interfaces with an address that every host has, but the one for management."""
     devices = [
         {each.end.device for each in plan.addresses if each.end.namespace == host.name}
         for host in plan.hosts
     ]
-    return sorted(set.intersection(*devices))
+    return sorted(set.intersection(*devices) - ({plan.launcher_device} if plan.managed else set()))
 
 
 def environment(
@@ -133,7 +133,7 @@ def environment(
         "orte_tmpdir_base": str(folder),
         "hwloc_base_binding_policy": "none",
         "rmaps_base_oversubscribe": "1",
-        "oob_tcp_if_include": "lan0",
+        "oob_tcp_if_include": plan.launcher_device,
         "pml": "ob1",
         "btl": "self,vader,tcp",
         "btl_tcp_if_include": interfaces,
@@ -153,7 +153,7 @@ def environment(
         "HYDRA_LAUNCHER": "ssh",
         "HYDRA_LAUNCHER_EXEC": str(agent),
         "HYDRA_HOST_FILE": str(folder / "hydra.hosts"),
-        "HYDRA_IFACE": "lan0",
+        "HYDRA_IFACE": plan.launcher_device,
         "FI_PROVIDER": "tcp",
         "FI_TCP_IFACE": "lan0",
         "UCX_NET_DEVICES": interfaces,

@@ -94,6 +94,7 @@ def test_every_launcher_is_told_agent_hosts_and_interfaces() -> None:
 
     assert told["OMPI_MCA_plm_rsh_agent"] == "/s/agent"
     assert told["OMPI_MCA_btl_tcp_if_include"] == "lan0,lan1"
+    assert told["OMPI_MCA_oob_tcp_if_include"] == told["HYDRA_IFACE"] == "lan2"
     assert told["OMPI_MCA_mpi_yield_when_idle"] == "1"
     assert told["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] == "1"
     assert told["PRTE_MCA_plm_ssh_agent"] == "/s/agent"

@@ -36,6 +36,7 @@ def make_plan(testbed: Testbed) -> Plan:
     hosts = [(site, i, host) for site in testbed.sites for i, host in enumerate(site.hosts)]
     lines = [_lan_line(site, k) for site in testbed.sites for k in range(len(site.lans))]
     lines += [_link_line(link) for link in testbed.links]
+    management = [k for k, lan in enumerate(testbed.sites[0].lans) if lan.management]
     shapes = [shape for site, i, host in hosts for shape in _host_shapes(site, i, host)]
     return Plan(
         hosts=tuple(Placed(host.name, site.name, _address(site, 0, i)) for site, i, host in hosts),
@@ -50,6 +51,8 @@ def make_plan(testbed: Testbed) -> Plan:
         addresses=(*_host_addresses(testbed), *_router_addresses(testbed)),
         shapes=tuple(shapes),
         routes=(*_lan_routes(testbed), *_host_routes(testbed), *_router_routes(testbed)),
+        launcher_device=f"lan{management[0] if management else 0}",
+        managed=bool(management),
     )
 
 

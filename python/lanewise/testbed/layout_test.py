@@ -143,7 +143,8 @@ def test_two_port_gives_a_host_two_addresses_on_two_switches() -> None:
     plan = shipped_plan("two-port")
 
     own = {each.end.device: each.address for each in plan.addresses if each.end.namespace == "a1"}
-    assert own == {"lan0": "10.1.0.1/24", "lan1": "10.1.1.1/24"}
+    assert own == {"lan0": "10.1.0.1/24", "lan1": "10.1.1.1/24", "lan2": "10.1.2.1/24"}
+    assert plan.launcher_device == "lan2"
     assert plan.delay_lines == ()
 
 

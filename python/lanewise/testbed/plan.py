@@ -104,3 +104,6 @@ class Plan:
     addresses: tuple[Address, ...]
     shapes: tuple[Shape, ...]
     routes: tuple[Route, ...]
+    # The interface over which launchers speak to their daemons, and whether nothing else does.
+    launcher_device: str = "lan0"
+    managed: bool = False

@@ -43,6 +43,7 @@ class _Reader(Tables):
         self.distinct(pairs, "link", lambda i: ("link", i, "between"))
         self.check_hosts(sites)
         self.check_subnets(sites)
+        self.check_management(sites)
         self.check_reach(sites, links)
         return Testbed(name, tuple(sites), tuple(links), self.tcp(self.values.get("tcp", {})))
 
@@ -76,14 +77,20 @@ class _Reader(Tables):
         return [self.checked_name(each, (*path, i), "hosts") for i, each in enumerate(value)]
 
     def lan(self, table: Any, path: Path, site: int, index: int) -> Lan:
-        self.known(table, path, ("rate", "latency", "queue", "subnet"))
+        self.known(table, path, ("rate", "latency", "queue", "subnet", "management"))
         text = table.get("subnet", f"10.{site}.{index}.0/24")
         try:
             subnet = ipaddress.IPv4Network(text)
         except (ValueError, TypeError) as error:
             raise self.refuse((*path, "subnet"), f"subnet = {text!r}: {error}") from None
+        management = table.get("management", False)
+        if not isinstance(management, bool):
+            raise self.refuse((*path, "management"), "management is neither true nor false")
         return Lan(
-            subnet, self.nic_values(table, path), self.quantity(table, path, "latency", TIME)
+            subnet,
+            self.nic_values(table, path),
+            self.quantity(table, path, "latency", TIME),
+            management,
         )
 
     def nic(self, table: Any, path: Path) -> Nic:
@@ -178,6 +185,17 @@ class _Reader(Tables):
                         f"hosts: sites {other} and {site.name} both have a host '{host.name}'",
                     )
                 owners[host.name] = site.name
+
+    def check_management(self, sites: list[Site]) -> None:
+        """Launchers are told one interface, and messages need another."""
+        ways = [[lan.management for lan in site.lans] for site in sites]
+        for i, way in enumerate(ways):
+            if sum(way) > 1 or all(way) or (any(map(any, ways)) and way != ways[0]):
+                raise self.refuse(
+                    ("site", i),
+                    f"management: site {sites[i].name} has {sum(way)} such of {len(way)} LANs; "
+                    "give every site one at the same place, and a LAN for messages",
+                )
 
     def check_subnets(self, sites: list[Site]) -> None:
         seen: list[tuple[str, ipaddress.IPv4Network]] = []

@@ -59,6 +59,12 @@ def test_a_site_may_have_several_lans() -> None:
     assert len(testbed.sites[0].hosts[0].lan_nics) == 2
 
 
+def test_a_lan_may_be_for_management() -> None:
+    testbed = described('[[site]]\nname = "a"\nhosts = 2\nlan = [{}, { management = true }]\n')
+
+    assert [lan.management for lan in testbed.sites[0].lans] == [False, True]
+
+
 @pytest.mark.parametrize("name", shipped.names())
 def test_what_is_shipped_can_be_read(name: str) -> None:
     source = shipped.find(name)
@@ -90,6 +96,8 @@ WRONG = [
     ('rate = "10 Gbit/s"', 'speed = "10 Gbit/s"', 4, ["speed"]),
     ('rate = "10 Gbit/s"', 'subnet = "10.2.0.0/16"', 7, ["10.2.0.0/24", "overlaps", "site a"]),
     ('rate = "10 Gbit/s"', 'subnet = "10.1.0.1/24"', 4, ["subnet", "host bits"]),
+    ('rate = "10 Gbit/s"', "management = 1", 4, ["management", "true"]),
+    ('rate = "10 Gbit/s"', "management = true", 1, ["management", "site a", "1 such of 1"]),
     ('rate = "250 Mbit/s"', 'rate = "1 bit/s"', 5, ["rate", "too small"]),
     ('between = ["a", "b"]', 'between = ["a", "c"]', 12, ["between", "'c'"]),
     ('between = ["a", "b"]', 'between = ["a"]', 12, ["between"]),

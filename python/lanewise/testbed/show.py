@@ -22,7 +22,8 @@ def description(testbed: Testbed) -> str:
         lines.append(f"site {site.name}")
         for k, lan in enumerate(site.lans):
             latency = f", {time_text(lan.latency_ns)}" if lan.latency_ns else ""
-            lines.append(f"  lan{k}  {lan.subnet}  {_nic(lan.nic)}{latency}")
+            use = ", management" if lan.management else ""
+            lines.append(f"  lan{k}  {lan.subnet}  {_nic(lan.nic)}{latency}{use}")
         for host in site.hosts:
             wan = f"  wan {_nic(host.wan_nic)}" if host.wan_nic else ""
             lans = ", ".join(map(_nic, host.lan_nics))

@@ -16,7 +16,10 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
+#include <string_view>
 
+#include "base/use_mark.hpp"
 #include "paths/preload/event_queue.hpp"
 #include "paths/preload/report.hpp"
 #include "paths/preload/settings.hpp"
@@ -88,7 +91,8 @@ struct Process {
     ProtectSettings settings;
     bool usable = false;
     std::map<ibv_context *, std::shared_ptr<ProtectedDevice>> devices;
-    std::set<const ibv_qp *> protected_queue_pairs;
+    std::set<const ibv_qp *> loaded_queue_pairs;
+    std::set<const ibv_qp *> armed_queue_pairs;
     std::set<const ibv_qp *> unmanaged;
     std::set<std::string> warned;
     ProcessReport report;
@@ -111,20 +115,52 @@ Process& process() {
     return *the;
 }
 
+// What processes of the command have done (base/use_mark.hpp).
+constexpr unsigned use_connected = 0;
+
+const UseMark& use_mark() {
+    static const UseMark mark("LANEWISE_PROTECT_USE_MARK");
+    return mark;
+}
+
 void warn_once(const std::string& sentence) {
     if (process().warned.insert(sentence).second) warn(sentence);
 }
 
-void count_protected(const ibv_qp *queue_pair) {
-    if (process().protected_queue_pairs.insert(queue_pair).second)
-        ++process().report.protected_count;
+void count_loaded(const ibv_qp *queue_pair) {
+    if (process().loaded_queue_pairs.insert(queue_pair).second) ++process().report.loaded_count;
+}
+
+void count_armed(const ibv_qp *queue_pair) {
+    count_loaded(queue_pair);
+    if (process().armed_queue_pairs.insert(queue_pair).second) ++process().report.armed_count;
+}
+
+// Our own device sends datagrams over both of its ports (verbs/abi/config.hpp).
+bool covers_datagrams(ibv_context *context) {
+    const char *wanted = std::getenv("LANEWISE_HCA_PROTECTED");
+    ibv_device_attr device{};
+    return wanted && std::string_view(wanted) == "1" &&
+           std::string_view(context->device->name) == "lanewise0" &&
+           next().calls.query_device(context, &device) == 0 && device.phys_port_cnt == 2;
+}
+
+// A queue pair of a type that has no paths, before it sends.
+Outcome check_covered(const ibv_qp& queue_pair) {
+    if (queue_pair.qp_type == IBV_QPT_UD && covers_datagrams(queue_pair.context)) return Done{};
+    const std::string device = queue_pair.context->device->name;
+    return Failure{LW_ERR_UNSUPPORTED,
+                   "only queue pairs of type RC and UC have paths that can migrate; what the "
+                   "program sends over others on " + device +
+                       " waits while a port is out, as UCX does when it sets up and ends"};
 }
 
 void record(const Notice& notice) {
     const bool shown = notice.kind == NoticeKind::migrated || notice.kind == NoticeKind::error ||
                        notice.kind == NoticeKind::port_down || notice.kind == NoticeKind::port_up;
     const std::lock_guard guard(process().lock);
-    if (notice.kind == NoticeKind::loaded) count_protected(notice.queue_pair);
+    if (notice.kind == NoticeKind::loaded) count_loaded(notice.queue_pair);
+    if (notice.kind == NoticeKind::armed) count_armed(notice.queue_pair);
     if (shown && process().report.notices.size() < notices_max) {
         process().report.notices.push_back(notice);
     }
@@ -163,6 +199,7 @@ void protect_device(ibv_context *context) {
 int on_modified(ibv_qp *queue_pair, unsigned mask, ibv_qp_state state) {
     const std::shared_ptr<ProtectedDevice> device = protected_device(queue_pair->context);
     if (!device) return 0;
+    if (mask & IBV_QP_STATE && state == IBV_QPS_RTR) use_mark().set(use_connected);
     const bool program_migrates = (mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE)) != 0;
     {
         const std::lock_guard guard(process().lock);
@@ -176,45 +213,61 @@ int on_modified(ibv_qp *queue_pair, unsigned mask, ibv_qp_state state) {
                                    state != IBV_QPS_RESET && state != IBV_QPS_ERR)) {
         return 0;
     }
-    const Outcome outcome = device->protection->changed(queue_pair);
+    const bool has_paths = static_cast<bool>(check_type(*queue_pair));
+    const Outcome outcome =
+        has_paths ? device->protection->changed(queue_pair) : check_covered(*queue_pair);
     if (state != IBV_QPS_RTS) return 0;
     const std::lock_guard guard(process().lock);
     ProcessReport& report = process().report;
     if (outcome) {
-        count_protected(queue_pair);
+        if (has_paths) {
+            count_loaded(queue_pair);
+        } else {
+            ++report.doubled_count;
+        }
         return 0;
     }
-    if (check_type(*queue_pair)) {
-        ++report.unprotected_count;
-    } else {
-        ++report.pathless_count;
-    }
+    ++(has_paths ? report.unprotected_count : report.pathless_count);
     warn_once(outcome.failure().sentence + (process().settings.strict
                                                 ? "; --strict refuses the queue pair"
                                                 : "; the queue pair runs unprotected"));
     return process().settings.strict ? EOPNOTSUPP : 0;
 }
 
-// A child of fork has no thread, and nothing to report.
-void abandon_in_child() {
-    for (auto& [context, device] : process().devices) device->protection->abandon();
-    process().usable = false;
+// A child of fork has no thread, and nothing to report of the devices of its parent. It may open
+// its own, as servers do that fork for each client.
+void begin_in_child() {
+    Process& all = process();
+    for (auto& [context, device] : all.devices) {
+        device->protection->abandon();
+        new std::shared_ptr(device);  // it must not be destroyed
+    }
+    all.devices.clear();
+    all.loaded_queue_pairs.clear();
+    all.armed_queue_pairs.clear();
+    all.unmanaged.clear();
+    all.report = {};
+    all.number = getpid();
+    all.lock.unlock();
 }
 
 [[gnu::constructor]] void begin() {
-    pthread_atfork(nullptr, nullptr, abandon_in_child);
+    pthread_atfork([] { process().lock.lock(); }, [] { process().lock.unlock(); }, begin_in_child);
 }
 
 [[gnu::destructor]] void end() {
     Process& all = process();
     if (!all.usable || all.number != getpid()) return;
+    if (use_mark().is_first() && !use_mark().is_set(use_connected)) {
+        warn("no program that was started here used a queue pair, so nothing was protected");
+        return;
+    }
     const std::unique_lock guard(all.lock, std::try_to_lock);
     if (!guard) return;
     for (const auto& [context, device] : all.devices) {
         all.report.counters = all.report.counters + device->protection->sum();
     }
-    if (all.report.protected_count + all.report.unprotected_count + all.report.pathless_count == 0)
-        return;
+    if (is_empty(all.report)) return;
     if (all.settings.report.empty()) {
         warn(sentence_of(all.report));
     } else {
@@ -268,9 +321,11 @@ SHOWN int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
 
 SHOWN int ibv_destroy_qp(ibv_qp *qp) {
     if (const std::shared_ptr<ProtectedDevice> device = protected_device(qp->context)) {
+        device->protection->look(qp);
         device->protection->forget(qp);
         const std::lock_guard guard(process().lock);
-        process().protected_queue_pairs.erase(qp);
+        process().loaded_queue_pairs.erase(qp);
+        process().armed_queue_pairs.erase(qp);
         process().unmanaged.erase(qp);
     }
     return destroy(qp, qp->context, next().destroy_qp);

@@ -33,8 +33,19 @@ const char *word_of(NoticeKind kind) {
 
 }  // namespace
 
+bool is_empty(const ProcessReport& report) {
+    return report.loaded_count + report.doubled_count + report.unprotected_count +
+               report.pathless_count ==
+           0;
+}
+
 std::string sentence_of(const ProcessReport& report) {
-    std::string made = counted(report.protected_count, "queue pair") + " protected";
+    const std::size_t sound = report.armed_count + report.doubled_count;
+    std::string made = counted(sound, "queue pair") + " protected";
+    if (report.doubled_count) made += fmt::format(" ({} over both ports)", report.doubled_count);
+    if (const std::size_t idle = report.loaded_count - report.armed_count) {
+        made += fmt::format(", {} loaded and never armed", idle);
+    }
     const std::size_t unprotected = report.unprotected_count + report.pathless_count;
     if (unprotected) made += fmt::format(", {} unprotected", unprotected);
     made += ", " + counted(report.counters.migrations, "migration");
@@ -53,10 +64,12 @@ std::string line_of(const ProcessReport& report) {
     }
     return fmt::format(
         R"({{"schema": "lanewise-protect", "version": 1, "process": {}, "protected": {}, )"
-        R"("unprotected": {}, "pathless": {}, "loads": {}, "loads_refused": {}, "armed": {}, )"
+        R"("doubled": {}, "unarmed": {}, "unprotected": {}, "pathless": {}, )"
+        R"("loads": {}, "loads_refused": {}, "armed": {}, )"
         R"("migrations": {}, "commanded": {}, "returns": {}, "errors": {}, "events": [{}]}})"
         "\n",
-        getpid(), report.protected_count, report.unprotected_count, report.pathless_count,
+        getpid(), report.armed_count + report.doubled_count, report.doubled_count,
+        report.loaded_count - report.armed_count, report.unprotected_count, report.pathless_count,
         all.loads, all.loads_refused, all.armed, all.migrations, all.commanded, all.returns,
         all.errors, events);
 }

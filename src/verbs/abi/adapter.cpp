@@ -70,6 +70,10 @@ Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
                                        [this](const AddressVector& to) { return origin_of(to); })),
       outgoing_(port::batch_bytes_max) {
     engine_->memory().draw_keys_with(port::random_number);
+    if (config_.is_protected && ports_.size() == 2) {
+        engine_->send_datagrams_also(
+            [this](const AddressVector& to) { return other_way(ports_, to); });
+    }
     read_ports();
     while (engine_->poll_event()) {
     }
@@ -85,6 +89,7 @@ DeviceConfig Adapter::engine_config() const {
     made.ack_delay_ns = ack_delay_ns;
     made.reorder_ns = reorder_ns;
     made.probe_ns = probe_ns;
+    made.confirm_alternates = config_.is_protected;
     made.retry_window_ns = Nanoseconds{config_.retry_window_ms} * 1'000'000;
     return made;
 }

@@ -115,6 +115,8 @@ Result<Config> read_config(const ConfigVariables& variables) {
     if (!window.empty() && (read.ec != std::errc{} || read.ptr != window.end())) {
         return refusal("LANEWISE_HCA_RETRY_WINDOW_MS", window, "is not a number of milliseconds");
     }
+    const std::string_view is_protected = variables.is_protected ? variables.is_protected : "";
+    config.is_protected = is_protected == "1";
     return config;
 }
 
@@ -126,7 +128,8 @@ Result<Config> read_config() {
          .lids = std::getenv("LANEWISE_HCA_LIDS"),
          .mtu = std::getenv("LANEWISE_HCA_MTU"),
          .pcap = std::getenv("LANEWISE_HCA_PCAP"),
-         .retry_window_ms = variable("LANEWISE_HCA_RETRY_WINDOW_MS", "LANEWISE_HCA_GRACE_MS")});
+         .retry_window_ms = variable("LANEWISE_HCA_RETRY_WINDOW_MS", "LANEWISE_HCA_GRACE_MS"),
+         .is_protected = std::getenv("LANEWISE_HCA_PROTECTED")});
 }
 
 }  // namespace lanewise::verbs::abi

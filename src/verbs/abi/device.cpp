@@ -6,12 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <set>
 
 #include "base/fnv.hpp"
+#include "base/use_mark.hpp"
 #include "verbs/abi/objects.hpp"
 #include "verbs/proto/memory/guarded.hpp"
 
@@ -109,6 +113,29 @@ void leave_to_parent() {
     open_contexts().clear();
 }
 
+const UseMark& use_mark() {
+    static const UseMark mark("LANEWISE_HCA_USE_MARK");
+    return mark;
+}
+
+// Programs of MPI run over TCP without a word where their transports are chosen wrongly; tools that
+// only look at the device need not be told that they did.
+[[gnu::destructor]] void tell_if_unused() {
+    if (!use_mark().is_first()) return;
+    if (!use_mark().is_set(use_listed)) {
+        warn("no program that was started here looked for an RDMA device");
+        return;
+    }
+    constexpr std::array ranks{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+    const bool is_rank = std::any_of(ranks.begin(), ranks.end(),
+                                     [](const char *name) { return std::getenv(name); });
+    if (is_rank && !use_mark().is_set(use_connected)) {
+        warn(std::string("no queue pair was made on ") + device_name +
+             ", so the messages took another way; choose the transports of the MPI, such as "
+             "UCX_TLS=rc_verbs,ud_verbs,self and UCX_NET_DEVICES=lanewise0:1");
+    }
+}
+
 // A program may end without closing anything, and its peers wait for acknowledgements.
 void say_the_last() {
     for (Context *context : open_contexts()) {
@@ -158,6 +185,12 @@ void fill(Context& context, ibv_device *device) {
 
 }  // namespace
 
+void mark_use(unsigned use) {
+    static std::atomic<unsigned> marked{0};
+    if (marked.fetch_or(1U << use) & (1U << use)) return;
+    use_mark().set(use);
+}
+
 bool refused_in_child(const Context& context) {
     if (!context.forked) return false;
     static const bool warned = [] {
@@ -178,6 +211,7 @@ ibv_device **(ibv_get_device_list)(int *num_devices) {
     DeviceObject *device = the_device();
     auto **list = static_cast<ibv_device **>(std::calloc(2, sizeof(ibv_device *)));
     if (!list) return nullptr;
+    mark_use(use_listed);
     if (device) list[0] = &device->shown;
     if (num_devices) *num_devices = device ? 1 : 0;
     return list;

@@ -157,6 +157,11 @@ inline void send_posted(Context& context, const QueuePair& queue_pair) {
     context.progress->deadline_changed();
 }
 
+// What processes of a command have done with the device (base/use_mark.hpp).
+inline constexpr unsigned use_listed = 0;
+inline constexpr unsigned use_connected = 1;  // made a queue pair
+void mark_use(unsigned use);
+
 // True, once with a line on standard error, in a child of the process that opened the device.
 bool refused_in_child(const Context& context);
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counterpart.hpp"
+
 namespace lanewise::verbs::abi {
 namespace {
 
@@ -59,6 +61,24 @@ std::optional<std::uint8_t> port_of(std::span<const Port> ports, const Address& 
         if (std::find(gids.begin(), gids.end(), address) != gids.end()) {
             return static_cast<std::uint8_t>(index + 1);
         }
+    }
+    return std::nullopt;
+}
+
+std::optional<AddressVector> other_way(std::span<const Port> ports, const AddressVector& way) {
+    if (ports.size() != 2) return std::nullopt;
+    AddressVector made = way;
+    made.port = way.port == 1 ? 2 : 1;
+    for (const Address& gid : ports[made.port - 1U].gids) {
+        if (gid == no_address || is_ipv4(gid) != is_ipv4(way.source) ||
+            port::is_link_local(gid) != port::is_link_local(way.source)) {
+            continue;
+        }
+        const auto destination = counterpart(way.source, gid, way.destination);
+        if (!destination) continue;
+        made.source = gid;
+        made.destination = *destination;
+        return made;
     }
     return std::nullopt;
 }

@@ -42,6 +42,10 @@ Mtu active_mtu(const Port& port, const Config& config);
 // The number of the port that has `address`, from 1.
 std::optional<std::uint8_t> port_of(std::span<const Port> ports, const Address& address);
 
+// The way to the same peer over the other of two ports, if the addresses of the peer differ as ours
+// do (base/counterpart.hpp).
+std::optional<AddressVector> other_way(std::span<const Port> ports, const AddressVector& way);
+
 // LIDs, for programs that speak InfiniBand. The LID of an address is what is left of it below the
 // network mask of /16, shifted by the mask bits (LMC), so every peer derives the same map with
 // nothing written down; or the plan gives it. All 2^LMC LIDs of a port lead to the same address.

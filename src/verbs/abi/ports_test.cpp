@@ -110,6 +110,30 @@ TEST(MtuTest, APortMayBeHeldToLess) {
     EXPECT_EQ(active_mtu(port, config), Mtu::b512);
 }
 
+TEST(OtherWayTest, LeadsToTheAddressOfThePeerThatGoesWithTheOtherPort) {
+    const std::vector<Port> ports{port_with("10.1.0.1"), port_with("10.1.1.1")};
+    AddressVector way;
+    way.source = ipv4("10.1.0.1");
+    way.destination = ipv4("10.1.0.2");
+    const auto other = other_way(ports, way);
+    ASSERT_TRUE(other);
+    EXPECT_EQ(other->port, 2);
+    EXPECT_EQ(other->source, ipv4("10.1.1.1"));
+    EXPECT_EQ(other->destination, ipv4("10.1.1.2"));
+    const auto back = other_way(ports, *other);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->destination, way.destination);
+}
+
+TEST(OtherWayTest, IsNotGuessedWhereAddressesFollowNoConvention) {
+    const std::vector<Port> ports{port_with("10.1.0.1"), port_with("10.9.1.7")};
+    AddressVector way;
+    way.source = ipv4("10.1.0.1");
+    way.destination = ipv4("10.1.0.2");
+    EXPECT_EQ(other_way(ports, way), std::nullopt);
+    EXPECT_EQ(other_way(std::span(ports).first(1), way), std::nullopt);
+}
+
 TEST(LidTest, APortWithoutAddressHasNone) {
     EXPECT_EQ(lid_of(Port{}, {}), 0);
     EXPECT_EQ(address_of_lid(Port{}, 5, {}), std::nullopt);

@@ -73,12 +73,23 @@ int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *,
     return error;
 }
 
+// Under protection a port without a carrier is usable while the other one can stand in for it.
+// Programs such as UCX open no port that is down. The physical state tells how it really is.
+bool is_usable(const Adapter& adapter, const Port& port) {
+    const std::vector<Port>& ports = adapter.ports();
+    const auto is_active = [](const Port& one) { return one.active; };
+    return port.active || (adapter.config().is_protected &&
+                           std::any_of(ports.begin(), ports.end(), is_active));
+}
+
 ibv_port_attr port_attributes(const Adapter& adapter, const DeviceConfig& config,
                               const Port& port) {
     const bool infiniband = adapter.config().link_layer == LinkLayer::infiniband;
     ibv_port_attr made{};
-    made.state = port.active ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
-    made.phys_state = port.interface.carrier ? linked_up : disabled;
+    made.state = is_usable(adapter, port) ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+    const bool is_linked =
+        port.active || (port.interface.carrier && !adapter.config().is_protected);
+    made.phys_state = is_linked ? linked_up : disabled;
     made.max_mtu = IBV_MTU_4096;
     made.active_mtu = static_cast<ibv_mtu>(active_mtu(port, adapter.config()));
     made.gid_tbl_len = static_cast<int>(gid_table_length);

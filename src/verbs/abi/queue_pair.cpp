@@ -92,6 +92,7 @@ ibv_qp *make_queue_pair(ibv_pd *pd, ibv_qp_init_attr& init) {
     pthread_mutex_init(&qp.mutex, nullptr);
     pthread_cond_init(&qp.cond, nullptr);
     set_work_operations(object->shown);
+    mark_use(use_connected);
     ++own(pd).users;
     return shown(*object.release());
 }

@@ -16,6 +16,7 @@ from lanewise.errors import RequestError
 from lanewise.launch import paths
 from lanewise.launch.packages import not_found
 from lanewise.launch.protect import Protection, check, variables_for
+from lanewise.launch.use_mark import use_mark
 
 Program = Annotated[
     list[str] | None,
@@ -103,7 +104,12 @@ def protect(
     check(protection)
     if report and not report.resolve().parent.is_dir():
         raise RequestError(f"--report {report} cannot be written; name a file in a folder that is")
-    environment = {**os.environ, **variables_for(protection, os.environ)}
+    environment = {
+        **os.environ,
+        **variables_for(protection, os.environ),
+        "LANEWISE_PROTECT_USE_MARK": use_mark(),
+    }
+    environment.pop("LANEWISE_HCA_USE_MARK", None)  # one line at the end is enough
     found = shutil.which(program[0], path=environment.get("PATH"))
     if found is None:
         raise RequestError(not_found(program[0]))

@@ -21,6 +21,7 @@ from lanewise.errors import RequestError
 from lanewise.launch.hca import LINK_LAYERS, Device, environment_for
 from lanewise.launch.hca_config import read_file
 from lanewise.launch.packages import not_found
+from lanewise.launch.use_mark import use_mark
 
 Program = Annotated[
     list[str] | None,
@@ -81,7 +82,10 @@ def run_on_device(
         device = replace(device, lid_mask_bits=lmc)
     if pcap is not None:
         device = replace(device, pcap=pcap)
-    environment = environment_for(device, os.environ)
+    environment = {
+        **environment_for(device, os.environ),
+        "LANEWISE_HCA_USE_MARK": use_mark(),
+    }
     found = shutil.which(program[0], path=environment.get("PATH"))
     if found is None:
         raise RequestError(not_found(program[0]))

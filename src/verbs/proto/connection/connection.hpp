@@ -33,6 +33,7 @@ struct Connection {
     Attributes attributes;
     QueuePairCounters counters;
     bool alternate_loaded = false;
+    bool alternate_confirmed = false;  // the peer has been heard on it since it was loaded
     bool migration_error_reported = false;
     bool established_reported = false;
     // The path before the last migration. Packets that were in flight on it are still accepted.

@@ -5,9 +5,11 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "verbs/proto/connection/attributes.hpp"
@@ -56,11 +58,24 @@ struct DeviceConfig {
     // it fails. It then also migrates to an alternate path that is loaded and not yet armed.
     // 0: never.
     Nanoseconds retry_window_ns = 0;
+    // Beyond the standard: a queue pair is armed only when its peer has answered on the alternate
+    // path, and asks for that answer.
+    bool confirm_alternates = false;
 };
 
 // Returns the origin of the next datagram to an address. It is called once for each run of
 // datagrams, before they are sealed.
 using OriginOf = std::function<Origin(const AddressVector& to)>;
+
+// Returns the way to the same peer over the other port; none if there is none.
+using OtherWay = std::function<std::optional<AddressVector>(const AddressVector& to)>;
+
+// Datagrams that have been sent, and are to be sent to another address as well.
+struct Copies {
+    AddressVector to;
+    std::vector<std::byte> bytes;
+    std::size_t segment_bytes = 0;
+};
 
 enum class PortState : std::uint8_t { down, active };
 
@@ -72,10 +87,14 @@ struct DevicePort {
 struct DeviceContext {
     DeviceConfig config;
     OriginOf given_origin_of;
+    // Beyond the standard, which lets a datagram be lost with the port: if this is given, each
+    // leaves on both ports, and the receiver drops the second copy (connection/copy_filter.hpp).
+    OtherWay other_way;
     MemoryTable memory;
     std::vector<DevicePort> ports;  // the port numbered n is ports[n - 1]
     std::deque<Event> events;
     Scheduler scheduler;
+    std::deque<Copies> copies;
 
     bool has_port(std::uint8_t number) const { return number >= 1 && number <= ports.size(); }
     DevicePort& port(std::uint8_t number) { return ports[number - 1u]; }

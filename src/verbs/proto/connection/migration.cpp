@@ -18,6 +18,13 @@ bool has_usable_alternate(const Connection& connection) {
     return migration == Migration::armed || (loaded_is_enough && migration == Migration::rearm);
 }
 
+// The peer has loaded this path as well, and its packets arrive there.
+bool confirms(const Connection& connection, const Arrival& from) {
+    const Attributes& attributes = connection.attributes;
+    return connection.device.config.confirm_alternates && connection.alternate_loaded &&
+           attributes.migration != Migration::migrated && on_path(attributes.alternate, from);
+}
+
 void report_error_once(Connection& connection) {
     if (!connection.migration_error_reported) {
         connection.migration_error_reported = true;
@@ -38,10 +45,12 @@ bool is_from_peer(const Connection& connection, const Arrival& from) {
 
 Admission admit(Connection& connection, const Packet& packet, const Arrival& from) {
     Attributes& attributes = connection.attributes;
-    if (!connection.connected()) {
-        return attributes.port == from.port ? Admission::on_path : Admission::foreign;
-    }
     const bool peer_migrated = packet.base.migration_request;
+    if (!peer_migrated && confirms(connection, from)) {
+        connection.alternate_confirmed = true;
+        attributes.migration = Migration::armed;
+        return Admission::on_path;
+    }
     if (peer_migrated && has_usable_alternate(connection) && on_path(attributes.alternate, from)) {
         migrate(connection);
         return Admission::followed;
@@ -51,7 +60,10 @@ Admission admit(Connection& connection, const Packet& packet, const Arrival& fro
         return Admission::foreign;
     }
     if (on_path(attributes.primary, from)) {
-        if (attributes.migration == Migration::rearm && !peer_migrated) {
+        const bool asks =
+            connection.device.config.confirm_alternates && connection.reliable();
+        const bool may_arm = connection.alternate_confirmed || !asks;
+        if (attributes.migration == Migration::rearm && !peer_migrated && may_arm) {
             attributes.migration = Migration::armed;
         }
         return Admission::on_path;
@@ -66,6 +78,7 @@ void migrate(Connection& connection) {
     attributes.primary = attributes.alternate;
     attributes.port = attributes.primary.address.port;
     attributes.migration = Migration::migrated;
+    connection.alternate_confirmed = false;
     ++connection.counters.migrations;
     connection.report(EventKind::path_migrated);
 }
@@ -75,6 +88,11 @@ bool may_migrate(const Connection& connection) {
     const bool strict = connection.device.config.retry_window_ns == 0;
     return has_usable_alternate(connection) &&
            (strict || connection.device.port(other).state == PortState::active);
+}
+
+bool leaves_silent_path(const Connection& connection) {
+    return connection.device.config.retry_window_ns != 0 && connection.alternate_confirmed &&
+           may_migrate(connection);
 }
 
 bool must_leave_port(Connection& connection, std::uint8_t port) {
@@ -89,6 +107,26 @@ bool must_leave_port(Connection& connection, std::uint8_t port) {
         return false;
     }
     return true;
+}
+
+bool starts_on_dead_port(const Connection& connection) {
+    const Attributes& attributes = connection.attributes;
+    const std::uint8_t primary = attributes.primary.address.port;
+    const std::uint8_t other = attributes.alternate.address.port;
+    return connection.device.config.retry_window_ns != 0 && connection.receives() &&
+           connection.device.port(primary).state == PortState::down &&
+           connection.device.port(other).state == PortState::active;
+}
+
+bool awaits_confirmation(const Connection& connection) {
+    return connection.device.config.confirm_alternates && connection.reliable() &&
+           connection.receives() && connection.attributes.migration == Migration::rearm &&
+           !connection.alternate_confirmed;
+}
+
+bool is_path_probe(const Connection& connection, const Packet& packet) {
+    return connection.device.config.confirm_alternates &&
+           packet.row.kind == PacketKind::acknowledge && packet.base.solicited;
 }
 
 int check_migration(const Connection& connection, Migration wanted, State next,

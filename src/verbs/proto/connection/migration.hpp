@@ -32,9 +32,23 @@ void migrate(Connection& connection);
 // (DeviceConfig) it is enough that the alternate is loaded, but its port must have a carrier.
 bool may_migrate(const Connection& connection);
 
+// Whether a queue pair leaves a path on which the peer has not answered for a long time, before its
+// retries are exhausted: with a retry window, and if the peer has answered on the alternate path.
+bool leaves_silent_path(const Connection& connection);
+
 // Whether a queue pair migrates away from a port that lost its carrier: only an armed one can, and
 // only to a port that has a carrier.
 bool must_leave_port(Connection& connection, std::uint8_t port);
+
+// Whether a queue pair whose alternate has just been loaded has a primary path that starts at a
+// dead port, and an alternate that does not. It leaves at once if there is a retry window.
+bool starts_on_dead_port(const Connection& connection);
+
+// Whether the peer is still to answer on the alternate path before the queue pair is armed
+// (DeviceConfig::confirm_alternates). The question is an acknowledgement with the bit of solicited
+// events, which no other acknowledgement has, and asks for an answer by AckReq.
+bool awaits_confirmation(const Connection& connection);
+bool is_path_probe(const Connection& connection, const Packet& packet);
 
 // 0 if ibv_modify_qp(3) may ask for `wanted`, else EINVAL.
 int check_migration(const Connection& connection, Migration wanted, State next,

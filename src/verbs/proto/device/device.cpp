@@ -36,10 +36,12 @@ bool makes_sense(const DeviceConfig& config, const QueuePairInit& init) {
 Device::Device(const DeviceConfig& config, OriginOf origin_of)
     : context_{.config = config,
                .given_origin_of = std::move(origin_of),
+               .other_way = {},
                .memory = {},
                .ports = std::vector<DevicePort>(config.port_count),
                .events = {},
-               .scheduler = {}} {}
+               .scheduler = {},
+               .copies = {}} {}
 
 CompletionQueue *Device::create_completion_queue(std::uint32_t capacity, void *cookie) {
     auto& queues = completion_queues_;
@@ -189,16 +191,49 @@ bool Device::has_members(const Address& group) const {
 
 std::optional<Transmission> Device::poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
                                                   std::size_t segments_max) {
+    if (!context_.copies.empty()) {
+        const Copies copies = std::move(context_.copies.front());
+        context_.copies.pop_front();
+        const Transmission run = transmit(copies, buffer);
+        count(run);
+        return run;
+    }
     Batch batch(buffer);
     while (QueuePair *next = context_.scheduler.take_ready()) {
         if (auto run = next->transmit(batch, segments_max, now)) {
-            PortCounters& counters = context_.port(run->port).counters;
-            counters.packets_sent += run->segments;
-            counters.bytes_sent += run->bytes;
+            count(*run);
             return run;
         }
     }
     return std::nullopt;
+}
+
+void Device::count(const Transmission& run) {
+    PortCounters& counters = context_.port(run.port).counters;
+    counters.packets_sent += run.segments;
+    counters.bytes_sent += run.bytes;
+}
+
+// Only the ICRC differs, since it covers the addresses. They were written to a buffer of this size.
+Transmission Device::transmit(const Copies& copies, std::span<std::byte> buffer) {
+    const std::size_t bytes = copies.bytes.size();
+    const std::size_t step = copies.segment_bytes;
+    Transmission run{.port = copies.to.port,
+                     .source = copies.to.source,
+                     .destination = copies.to.destination,
+                     .origin = context_.origin_of(copies.to),
+                     .traffic_class = copies.to.traffic_class,
+                     .hop_limit = copies.to.hop_limit,
+                     .flow_label = copies.to.flow_label,
+                     .bytes = bytes,
+                     .segment_bytes = step};
+    std::copy(copies.bytes.begin(), copies.bytes.end(), buffer.begin());
+    for (std::size_t at = 0; at < bytes; at += step, ++run.segments) {
+        const auto ip_id = static_cast<std::uint16_t>(run.origin.ip_id + run.segments);
+        seal(buffer.subspan(at, std::min(step, bytes - at)),
+             {run.source, run.destination, run.origin.source_udp_port}, ip_id);
+    }
+    return run;
 }
 
 void Device::send_delayed_acks() {

@@ -74,6 +74,9 @@ class Device {
     // become ready.
     void send_delayed_acks();
 
+    // Sends each datagram over both ports from now on (DeviceContext::other_way).
+    void send_datagrams_also(OtherWay other_way) { context_.other_way = std::move(other_way); }
+
     // When on_deadline() is to be called; `never` if nothing waits for time.
     Nanoseconds next_deadline();
     void on_deadline(Nanoseconds now);
@@ -90,7 +93,8 @@ class Device {
   private:
     void on_group_packet(const Packet& packet, std::span<const std::byte> datagram,
                          const Arrival& from, Nanoseconds now);
-    std::optional<Transmission> transmit(Nanoseconds now, Batch batch, std::size_t segments_max);
+    Transmission transmit(const Copies& copies, std::span<std::byte> buffer);
+    void count(const Transmission& run);
 
     DeviceContext context_;
     std::vector<std::unique_ptr<CompletionQueue>> completion_queues_;

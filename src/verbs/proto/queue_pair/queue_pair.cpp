@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint16_t pkey_base = 0x7fff;
 constexpr std::uint16_t pkey_full_member = 0x8000;
 constexpr unsigned announcements_max = 8;
+constexpr unsigned doublings_max = 11;  // of the pauses between announcements, or questions
 
 // Two limited members of a partition may not talk to each other.
 bool same_partition(std::uint16_t a, std::uint16_t b) {
@@ -110,15 +111,25 @@ void QueuePair::reset() {
     connection_.alternate_loaded = false;
     connection_.established_reported = false;
     connection_.previous_path.reset();
+    connection_.alternate_confirmed = false;
+    copy_filter_.clear();
     flushed_ = false;
-    announcements_left_ = 0;
-    announce_at_ = never;
+    announces_ = false;
+    announce_at_ = ask_at_ = never;
 }
 
 void QueuePair::change_migration_state(Migration wanted) {
     if (wanted == Migration::rearm) {
         connection_.attributes.migration = Migration::rearm;
         connection_.migration_error_reported = false;
+        connection_.alternate_confirmed = false;
+        if (starts_on_dead_port(connection_)) {
+            leave_path();
+        } else if (connection_.reliable() && connection_.device.config.confirm_alternates) {
+            asked_ = 0;
+            ask_at_ = never;
+            responder_.probe_alternate(true);
+        }
         return;
     }
     if (connection_.attributes.migration == Migration::armed) {
@@ -181,7 +192,8 @@ Attributes QueuePair::query() const {
 bool QueuePair::is_plausible(const Packet& packet) {
     const Psn psn = packet.base.psn;
     if (packet.row.is_response()) {
-        return connection_.sends() && requester_.is_plausible(packet);
+        return connection_.sends() ? requester_.is_plausible(packet)
+                                   : is_path_probe(connection_, packet);
     }
     if (!connection_.reliable()) {
         return responder_.finds_near(psn);
@@ -210,6 +222,10 @@ void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds
         ++connection_.counters.outside_window;
         return;
     }
+    if (!connection_.connected()) {
+        take_datagram(packet, from);
+        return;
+    }
     const Admission admission = admit(connection_, packet, from);
     if (admission == Admission::foreign) {
         ++connection_.counters.foreign_packets;
@@ -219,18 +235,15 @@ void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds
         requester_.go_back();
     }
     if (packet.base.migration_request) {  // it has followed, or was there before
-        announcements_left_ = 0;
+        announces_ = false;
         announce_at_ = never;
     }
-    ++connection_.counters.packets_received;
-    connection_.counters.bytes_received += packet.payload.size();
-    if (connection_.state() == State::ready_to_receive && !connection_.established_reported) {
-        connection_.established_reported = true;
-        connection_.report(EventKind::communication_established);
+    if (is_path_probe(connection_, packet)) {
+        on_path_probe(packet);
+        return;
     }
-    if (!connection_.connected()) {
-        responder_.on_datagram(packet, from);
-    } else if (!connection_.reliable()) {
+    count_received(packet);
+    if (!connection_.reliable()) {
         responder_.on_unreliable(packet);
     } else if (!packet.row.is_response()) {
         responder_.on_request(packet, now);
@@ -240,11 +253,71 @@ void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds
     settle();
 }
 
+void QueuePair::count_received(const Packet& packet) {
+    ++connection_.counters.packets_received;
+    connection_.counters.bytes_received += packet.payload.size();
+    if (connection_.state() == State::ready_to_receive && !connection_.established_reported) {
+        connection_.established_reported = true;
+        connection_.report(EventKind::communication_established);
+    }
+}
+
+std::optional<Arrival> QueuePair::at_own_port(const Arrival& from) const {
+    const OtherWay& other_way = connection_.device.other_way;
+    const std::uint8_t own = connection_.attributes.port;
+    if (from.port == own) {
+        return from;
+    }
+    AddressVector back{.port = from.port};
+    back.source = from.destination;
+    back.destination = from.source;
+    const auto other = other_way ? other_way(back) : std::nullopt;
+    if (!other || other->port != own) {
+        return std::nullopt;
+    }
+    Arrival moved = from;
+    moved.port = own;
+    moved.source = other->destination;
+    moved.destination = other->source;
+    return moved;
+}
+
+void QueuePair::take_datagram(const Packet& packet, const Arrival& from) {
+    const std::optional<Arrival> arrival = at_own_port(from);
+    if (!arrival) {
+        ++connection_.counters.foreign_packets;
+        return;
+    }
+    if (connection_.device.other_way &&
+        packet.datagram.qkey == connection_.attributes.qkey &&
+        copy_filter_.is_copy(arrival->source, packet.datagram.source_qpn, packet.base.psn,
+                             from.port)) {
+        ++connection_.counters.duplicates;
+        return;
+    }
+    count_received(packet);
+    responder_.on_datagram(packet, *arrival);
+    settle();
+}
+
+void QueuePair::on_path_probe(const Packet& packet) {
+    if (packet.base.ack_request && connection_.alternate_loaded) {
+        responder_.probe_alternate(false);
+    }
+    settle();
+}
+
 void QueuePair::on_deadline(Nanoseconds now) {
     if (announce_at_ <= now) {
         announce_at_ = never;
-        --announcements_left_;
+        ++announced_;
         responder_.announce();
+    }
+    if (ask_at_ <= now) {
+        ask_at_ = never;
+        if (awaits_confirmation(connection_)) {
+            responder_.probe_alternate(true);
+        }
     }
     requester_.on_deadline(now);
     responder_.on_deadline(now);
@@ -277,17 +350,41 @@ void QueuePair::leave_path() {
     if (connection_.reliable()) {
         requester_.go_back();
         responder_.announce();
-        announcements_left_ = announcements_max;
+        announces_ = true;
+        announced_ = 0;
+        announce_at_ = never;
     }
 }
 
 // Announcements are repeated, at growing intervals, because one may be lost, and a peer that only
-// sends would otherwise notice the migration no earlier than its ack timeout.
+// sends would otherwise notice the migration no earlier than its ack timeout. With a retry window
+// they go on: a peer that is just being set up may have no alternate path yet.
 void QueuePair::schedule_announcement(Nanoseconds now) {
-    const Nanoseconds pause = connection_.device.config.probe_ns;
-    if (announcements_left_ > 0 && announce_at_ == never && pause > 0) {
-        announce_at_ = now + (pause << (announcements_max - announcements_left_));
+    const DeviceConfig& config = connection_.device.config;
+    const bool goes_on = announced_ < announcements_max || config.retry_window_ns != 0;
+    if (announces_ && goes_on && announce_at_ == never && config.probe_ns > 0) {
+        announce_at_ = now + (config.probe_ns << std::min(announced_, doublings_max));
     }
+}
+
+void QueuePair::schedule_question(Nanoseconds now) {
+    const DeviceConfig& config = connection_.device.config;
+    if (awaits_confirmation(connection_) && ask_at_ == never && config.probe_ns > 0) {
+        ask_at_ = now + (config.probe_ns << std::min(asked_++, doublings_max));
+    }
+}
+
+void QueuePair::send_copies(const AddressVector& to, const Transmission& run, const Batch& batch) {
+    DeviceContext& device = connection_.device;
+    if (connection_.connected() || !device.other_way) {
+        return;
+    }
+    const auto other = device.other_way(to);
+    if (!other || device.port(other->port).state != PortState::active) {
+        return;
+    }
+    const std::span<const std::byte> sent = batch.written();
+    device.copies.push_back({*other, {sent.begin(), sent.end()}, run.segment_bytes});
 }
 
 void QueuePair::settle() {
@@ -307,9 +404,9 @@ void QueuePair::settle() {
             connection_.report(EventKind::send_queue_drained);
         }
     }
-    const Nanoseconds deadline = std::min(requester_.deadline(), announce_at_);
+    const Nanoseconds sender = connection_.sends() ? requester_.deadline() : never;
     connection_.device.scheduler.set_deadline(
-        slot_, std::min(connection_.sends() ? deadline : never, responder_.deadline()));
+        slot_, std::min({sender, responder_.deadline(), announce_at_, ask_at_}));
     if (responder_.delays_ack()) {
         connection_.device.scheduler.add_delayed_ack(slot_);
     }
@@ -362,6 +459,8 @@ std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segmen
         connection_.counters.packets_sent += run->segments;
         connection_.counters.bytes_sent += run->bytes;
         schedule_announcement(now);
+        schedule_question(now);
+        send_copies(to, *run, batch);
         settle();
     }
     return run;

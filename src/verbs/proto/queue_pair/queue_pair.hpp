@@ -12,6 +12,7 @@
 
 #include "verbs/proto/connection/attributes.hpp"
 #include "verbs/proto/connection/connection.hpp"
+#include "verbs/proto/connection/copy_filter.hpp"
 #include "verbs/proto/connection/counters.hpp"
 #include "verbs/proto/connection/scheduler.hpp"
 #include "verbs/proto/queues/work_request.hpp"
@@ -64,10 +65,17 @@ class QueuePair {
     void reset();
     void change_migration_state(Migration wanted);
     void enter(State from, State to);
-    // Leaves the primary path at once; unacknowledged packets are sent again on the other one.
     bool is_plausible(const Packet& packet);
+    // For datagrams, which may come over the other port: the arrival as it would be on the own one.
+    std::optional<Arrival> at_own_port(const Arrival& from) const;
+    void take_datagram(const Packet& packet, const Arrival& from);
+    void count_received(const Packet& packet);
+    void send_copies(const AddressVector& to, const Transmission& run, const Batch& batch);
+    // Leaves the primary path at once; unacknowledged packets are sent again on the other one.
     void leave_path();
     void schedule_announcement(Nanoseconds now);
+    void schedule_question(Nanoseconds now);
+    void on_path_probe(const Packet& packet);
     // Does what follows from the state that the last call left: flushes queues, reports events,
     // updates the scheduler. Every call that changes something ends with it.
     void settle();
@@ -78,9 +86,14 @@ class QueuePair {
     ScheduleSlot slot_;
     bool flushed_ = false;
     bool drained_reported_ = false;
-    // After a migration, how many more times it is announced to the peer, until that has followed.
-    unsigned announcements_left_ = 0;
+    CopyFilter copy_filter_;
+    // After a migration it is announced to the peer, again and again, until that has followed.
+    bool announces_ = false;
+    unsigned announced_ = 0;
     Nanoseconds announce_at_ = never;
+    // How often the peer has been asked on the alternate path, and when it is asked again.
+    unsigned asked_ = 0;
+    Nanoseconds ask_at_ = never;
 };
 
 }  // namespace lanewise::verbs

@@ -419,6 +419,9 @@ void Requester::sent(const Plan& plan, Nanoseconds now) {
         reads_.push() = cursor_ + (plan.packets - 1);
     }
     connection_.counters.packets_resent += before(cursor_, highest_) ? 1u : 0u;
+    if (unacked_ == cursor_ && cursor_ == highest_) {  // nothing was in flight
+        heard_at_ = now;
+    }
     cursor_ = cursor_ + plan.packets;
     highest_ = before(highest_, cursor_) ? cursor_ : highest_;
     const bool ends = plan.index + plan.packets == entry.packets;
@@ -532,6 +535,7 @@ void Requester::on_response(const Packet& packet, Nanoseconds now) {
         ++connection_.counters.duplicates;
         return;
     }
+    heard_at_ = now;
     const bool answered_probe = probes_ > 0 && !is_gap(packet);
     switch (packet.row.kind) {
         case PacketKind::read_response:
@@ -693,6 +697,12 @@ Nanoseconds Requester::deadline() const {
 void Requester::on_deadline(Nanoseconds now) {
     if (rnr_until_ <= now) {
         rnr_until_ = never;
+    }
+    constexpr Nanoseconds silence_max_ns = 250'000'000;
+    const bool waits = std::min(timeout_at_, probe_at_) <= now;
+    if (waits && now - heard_at_ >= silence_max_ns && leaves_silent_path(connection_)) {
+        on_retries_exhausted(Status::retry_exceeded);
+        return;
     }
     if (timeout_at_ <= now) {
         ++connection_.counters.timeouts;

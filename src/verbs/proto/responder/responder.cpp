@@ -475,6 +475,15 @@ void Responder::announce() {
     acknowledge(expected_ - 1);
 }
 
+// It goes first, and what waits behind it is as it was.
+void Responder::probe_alternate(bool asks) {
+    std::erase_if(responses_, [](const Response& one) { return one.probes; });
+    responses_.insert(responses_.begin(), {.psn = expected_ - 1,
+                                           .msn = msn_,
+                                           .probes = true,
+                                           .asks = asks});
+}
+
 std::uint32_t Responder::read_packets(std::uint64_t length_bytes) const {
     const std::uint64_t mtu = connection_.mtu();
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (length_bytes + mtu - 1) / mtu));
@@ -656,8 +665,9 @@ std::optional<NextPacket> Responder::peek() const {
     }
     const Response& response = responses_.front();
     const OpcodeRow& row = connection_.row(response.kind, part_of(response), false);
-    return NextPacket{datagram_bytes(row, payload_bytes(response)),
-                      &connection_.attributes.primary.address};
+    const Attributes& attributes = connection_.attributes;
+    const Path& path = response.probes ? attributes.alternate : attributes.primary;
+    return NextPacket{datagram_bytes(row, payload_bytes(response)), &path.address};
 }
 
 bool Responder::write_next(Batch& batch) {
@@ -668,6 +678,13 @@ bool Responder::write_next(Batch& batch) {
     packet.base.pad_bytes = static_cast<std::uint8_t>(-bytes & 3u);
     packet.ack = {response.syndrome != 0 ? response.syndrome : positive_syndrome(), response.msn};
     packet.atomic_result = response.result;
+    if (response.probes) {
+        packet.base.solicited = true;
+        packet.base.ack_request = response.asks;
+        batch.wrote(encode_headers(packet, batch.room()));
+        responses_.erase(responses_.begin());
+        return true;
+    }
     batch.wrote(encode_headers(packet, batch.room()));
     if (bytes > 0 && !write_data(response, bytes, batch)) {
         const Psn psn = packet.base.psn;

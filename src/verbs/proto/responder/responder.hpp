@@ -55,6 +55,8 @@ class Responder {
 
     // Sends an unsolicited acknowledgement, from which the peer learns that the path has changed.
     void announce();
+    // Sends an acknowledgement on the alternate path, which asks for an answer there, or is one.
+    void probe_alternate(bool asks);
     // The sequence number of the next new request.
     Psn expected() const { return expected_; }
 
@@ -79,6 +81,8 @@ class Responder {
         std::uint32_t msn = 0;
         std::uint8_t syndrome = 0;  // of a NAK; 0 for an acknowledgement
         bool repeated = false;
+        bool probes = false;  // goes to the alternate path
+        bool asks = false;
         RdmaHeader rdma = {};  // of a read
         std::uint32_t index = 0;
         std::uint32_t packets = 1;
@@ -106,7 +110,8 @@ class Responder {
     // reliable connections
     void refuse(Verdict verdict, Psn psn);
     static bool is_plain(const Response& response) {
-        return response.kind == PacketKind::acknowledge && response.syndrome == 0;
+        return response.kind == PacketKind::acknowledge && response.syndrome == 0 &&
+               !response.probes;
     }
     void acknowledge(Psn psn);
     void acknowledge_delayed(Psn psn, Nanoseconds now);

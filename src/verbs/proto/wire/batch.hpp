@@ -46,6 +46,8 @@ class Batch {
     void pad(std::size_t bytes);
     std::size_t finish(const IcrcAddresses& addresses, std::uint16_t ip_id);
     void drop() { used_ = begun_at_; }
+    // All datagrams so far.
+    std::span<const std::byte> written() const { return buffer_.first(used_); }
 
   private:
     std::span<std::byte> buffer_;
