@@ -47,7 +47,7 @@ Message request_of(IdObject& id, const rdma_conn_param& given) {
     made.adapter_guid = be64toh(ibv_get_device_guid(id.shown.verbs->device));
     made.qpn = id.shown.qp ? id.shown.qp->qp_num : given.qp_num;
     made.srq = id.shown.qp ? id.shown.qp->srq != nullptr : given.srq;
-    made.psn = id.terms.send_psn;
+    made.psn = id.terms.receive_psn;
     made.responder_resources = id.terms.responder_resources;
     made.initiator_depth = id.terms.initiator_depth;
     made.flow_control = given.flow_control;
@@ -68,7 +68,7 @@ Message reply_of(IdObject& id, const rdma_conn_param& given) {
         return made;
     }
     made.adapter_guid = be64toh(ibv_get_device_guid(id.shown.verbs->device));
-    made.psn = id.terms.send_psn;
+    made.psn = id.terms.receive_psn;
     made.responder_resources = id.terms.responder_resources;
     made.initiator_depth = id.terms.initiator_depth;
     made.flow_control = given.flow_control;
@@ -84,7 +84,7 @@ std::uint8_t granted(std::uint8_t asked, std::uint8_t offered) {
 }
 
 int start(IdObject& id, const rdma_conn_param& given) {
-    id.terms.send_psn = port::random_number() & 0xffffff;
+    id.terms.receive_psn = port::random_number() & 0xffffff;
     id.terms.responder_resources = granted(given.responder_resources, RDMA_MAX_RESP_RES);
     id.terms.initiator_depth = granted(given.initiator_depth, RDMA_MAX_INIT_DEPTH);
     id.terms.retry_count = std::min(given.retry_count, retries_most);
@@ -141,7 +141,7 @@ int rdma_accept(rdma_cm_id *id, rdma_conn_param *conn_param) {
     const rdma_conn_param given = conn_param ? *conn_param : usual_parameters();
     if (is_datagram(object)) return accept_datagrams(object, given);
     Terms& terms = object.terms;
-    terms.send_psn = lanewise::verbs::port::random_number() & 0xffffff;
+    terms.receive_psn = lanewise::verbs::port::random_number() & 0xffffff;
     terms.responder_resources = granted(given.responder_resources, terms.responder_resources);
     terms.initiator_depth = granted(given.initiator_depth, terms.initiator_depth);
     if (object.ack_timeout != 0) terms.ack_timeout = object.ack_timeout;

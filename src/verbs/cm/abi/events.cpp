@@ -24,7 +24,7 @@ Terms terms_of(const Message& from, std::uint8_t path_mtu) {
     Terms terms;
     terms.remote_qpn = from.qpn;
     terms.remote_qkey = from.qkey;
-    terms.receive_psn = from.psn;
+    terms.send_psn = from.psn;
     terms.path_mtu = path_mtu;
     terms.responder_resources = from.initiator_depth;
     terms.initiator_depth = from.responder_resources;
@@ -88,7 +88,7 @@ void deliver_request(const Happening& happening, Manager& shared) {
 
 void deliver_response(IdObject& id, const Happening& happening) {
     Terms terms = terms_of(happening.message, id.terms.path_mtu);
-    terms.send_psn = id.terms.send_psn;
+    terms.receive_psn = id.terms.receive_psn;
     terms.retry_count = id.terms.retry_count;
     terms.ack_timeout = id.terms.ack_timeout;
     // The peer may grant less than was asked for, never more.

@@ -69,7 +69,7 @@ struct Message {
     std::uint64_t adapter_guid = 0;
     std::uint32_t qpn = 0;
     std::uint32_t qkey = 0;
-    std::uint32_t psn = 0;
+    std::uint32_t psn = 0;  // with which the receiver of the message shall begin to send
     std::uint8_t responder_resources = 0;
     std::uint8_t initiator_depth = 0;
     std::uint8_t flow_control = 0;
