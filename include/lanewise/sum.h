@@ -18,6 +18,9 @@
  * infinity; a sum of nothing but -0 is -0, and every other sum of zero is +0.  A sum that is too
  * large for the format is infinite.
  *
+ * C++ has <lanewise/sum.hpp>, Fortran the module lanewise_sum in <lanewise/sum.f90>, and Python
+ * lanewise.sum.
+ *
  * lw_exact_allreduce and lw_exact_reduce add vectors over the ranks of a communicator in this way:
  * MPI_SUM of MPI_DOUBLE, MPI_FLOAT, their complex types, and those of Fortran.
  */
@@ -26,6 +29,7 @@
 
 #include <mpi.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <lanewise/status.h>
 
@@ -36,6 +40,9 @@ extern "C" {
 /* The sum of `count` numbers. */
 LW_API lw_status lw_sum_f64(const double *values, size_t count, double *sum);
 LW_API lw_status lw_sum_f32(const float *values, size_t count, float *sum);
+/* Of `count` complex numbers, as pairs of real and imaginary parts; `sum` has both parts. */
+LW_API lw_status lw_sum_c128(const double *values, size_t count, double *sum);
+LW_API lw_status lw_sum_c64(const float *values, size_t count, float *sum);
 
 /* A sum that grows.  One thread at a time may use it; threads that have one each merge them. */
 typedef struct lw_accumulator lw_accumulator;
@@ -53,6 +60,18 @@ LW_API lw_status lw_accumulator_merge(lw_accumulator *accumulator, const lw_accu
 /* On every rank, replace the sum by that of all ranks.  Collective over `comm`.  Fails with
    LW_ERR_MPI where the communicator's error handler returns. */
 LW_API lw_status lw_accumulator_allreduce(lw_accumulator *accumulator, MPI_Comm comm);
+
+/* The same for a communicator of Fortran. */
+LW_API lw_status lw_accumulator_allreduce_fortran(lw_accumulator *accumulator, MPI_Fint comm);
+
+/*
+ * A sum as integers, for whoever moves sums by other means than MPI.  Word by word, those of up to
+ * 2^30 accumulators may be added up, in any order: they are then the words of the sum of all.
+ */
+#define LW_ACCUMULATOR_WORDS 75
+LW_API lw_status lw_accumulator_words(const lw_accumulator *accumulator, int64_t *words);
+/* Replaces the sum by the one that the words are of. */
+LW_API lw_status lw_accumulator_set_words(lw_accumulator *accumulator, const int64_t *words);
 
 /* The sum so far, rounded to a format. */
 LW_API lw_status lw_accumulator_f64(const lw_accumulator *accumulator, double *sum);

@@ -90,10 +90,11 @@ struct Restrictions {
     bool sites = false;      /* ranks must be at two sites or more, and the shape say at which */
 };
 
-/* In which order the contributions of ranks are combined. */
+/* In which order the contributions of ranks are combined, in every element of every call. */
 enum class Bracketing : std::uint8_t {
     unspecified,    /* it may depend on the size, the segment, the root and the element */
-    from_the_right, /* x0 op (x1 op (... op xn)), in every element of every call */
+    from_the_right, /* x0 op (x1 op (... op xn)) */
+    balanced,       /* (x0 op x1) op (x2 op x3); for any number of ranks see bracketing.hpp */
 };
 
 struct Algorithm {

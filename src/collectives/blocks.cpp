@@ -18,6 +18,12 @@ Bounds::Bounds(const CallShape& shape, const RankOrder& order) : least_(shape.co
     }
 }
 
+std::int64_t largest_block(const CallShape& shape, const Bounds& bounds) {
+    std::int64_t largest = 0;
+    for (int rank = 0; rank < shape.ranks; ++rank) largest = std::max(largest, bounds.size(rank));
+    return largest;
+}
+
 std::vector<Stretch> stretches_of(const CallShape& shape, const RankOrder& order, int begin,
                                   int end) {
     std::vector<Stretch> found;

@@ -37,6 +37,9 @@ class Bounds {
     std::vector<std::int64_t> begins_;
 };
 
+/* The units of the largest of the blocks of all ranks. */
+std::int64_t largest_block(const CallShape& shape, const Bounds& bounds);
+
 /* Units that lie together in the caller's buffer, and where they stand in the row. */
 struct Stretch {
     std::int64_t in_row = 0;

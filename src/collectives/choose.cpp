@@ -135,6 +135,10 @@ Tuning read_whole(JsonObject& top) {
         tuning.mpi_library = mpi.string("library");
     });
     read_ranks(top, tuning);
+    if (top.has("same_bits")) {
+        if (top.string("same_bits") != "order") top.refuse("same_bits", "must be order");
+        tuning.in_one_order = true;
+    }
     top.each_named("collectives", [&](const std::string& name, JsonObject& content) {
         const auto operation = operation_named(name);
         if (!operation) throw JsonRefusal{"collectives: unknown collective '" + name + "'", {}};

@@ -31,6 +31,7 @@ struct Tuning {
     std::string mpi_family;  /* "openmpi" */
     std::string mpi_library; /* what MPI_Get_library_version said */
     int ranks = 0;
+    bool in_one_order = false; /* rules are faster among algorithms of one bracketing only */
     std::vector<int> layout; /* ranks on each host; hosts in the order of their first ranks */
     std::array<std::vector<Rule>, operation_count> rules; /* each ascending */
 

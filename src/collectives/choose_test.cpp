@@ -142,6 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"/rnaks", 4, "unknown key 'rnaks'"}, Wrong{"/schema", "lanewise-samples", "schema"},
         Wrong{"/version", 2, "version 2 is newer"}, Wrong{"/ranks", 0, "'ranks' is 0"},
         Wrong{"/ranks", -4, "'ranks' is -4"}, Wrong{"/ranks", 4.5, "'ranks' is 4.5"},
+        Wrong{"/same_bits", "ranks", "must be order"},
         Wrong{"/layout", {2, 3}, "places 5 ranks of 4"},
         Wrong{"/layout", {4, 0}, "'layout[1]' is 0"},
         Wrong{"/layout", Json::array({Json::array({4})}), "layout"},

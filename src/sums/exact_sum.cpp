@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "sums/plain_arithmetic.hpp"
 #include "sums/rounding.hpp"
 
 namespace lanewise::sums {
@@ -87,6 +88,7 @@ void ExactSum::make_room() {
 }
 
 double ExactSum::as_double() const {
+    const PlainArithmetic here;
     if (specials_.decide()) return specials_.value();
     std::array<std::int64_t, digit_count> digits = digits_;
     const double sum = nearest_double({digits, word_digit_bits, least_exponent});
@@ -96,6 +98,7 @@ double ExactSum::as_double() const {
 }
 
 float ExactSum::as_float() const {
+    const PlainArithmetic here;
     if (specials_.decide()) return static_cast<float>(specials_.value());
     std::array<std::int64_t, digit_count> digits = digits_;
     const float sum = nearest_float({digits, word_digit_bits, least_exponent});

@@ -8,6 +8,24 @@
 #include "tune/collectives_named.hpp"
 
 namespace lanewise::tune {
+namespace {
+
+/* Only reductions have an order. */
+Outcome admit_same_bits(const std::string& same_bits, std::vector<std::string>& names) {
+    if (same_bits.empty()) return Done{};
+    if (same_bits != "order") {
+        return bad_argument("--same-bits " + same_bits + ": say order; exact sums have no choice");
+    }
+    if (names.empty()) names = {"reduce", "allreduce", "reduce_scatter"};
+    for (const auto& name : names) {
+        const auto operation = collectives::operation_named(name);
+        if (!operation || is_reduction(operation->collective)) continue;
+        return bad_argument(name + " adds nothing; --same-bits order is for reductions");
+    }
+    return Done{};
+}
+
+}  // namespace
 
 Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, char **argv) {
     TuneArguments arguments;
@@ -27,6 +45,8 @@ Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, 
             "(default: all)")
         .separated_by_commas()
         .one_value_per_use();
+    options.text("--same-bits", "order", arguments.session.same_bits,
+                 "Choose among algorithms that add in one order, for lanewise run --same-bits");
     options.text(
         "--platform", "FILE", arguments.platform,
         "Platform file; candidates that it predicts to be far slower are measured only briefly");
@@ -37,6 +57,8 @@ Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, 
     const auto parsed = options.parse(argc, argv);
     if (!parsed) return parsed.failure();
     if (*parsed) return {**parsed};
+    const auto ordered = admit_same_bits(arguments.session.same_bits, names);
+    if (!ordered) return ordered.failure();
     const auto named = operations_named(names);
     if (!named) return named.failure();
     arguments.operations = *named;

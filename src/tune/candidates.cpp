@@ -77,6 +77,14 @@ void keep_named(std::vector<Candidate>& candidates, const std::vector<std::strin
     });
 }
 
+void keep_balanced(std::vector<Candidate>& candidates, const collectives::Algorithm *unless) {
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+        const auto *algorithm = candidate.lanewise;
+        if (!algorithm || algorithm->bracketing != collectives::Bracketing::balanced) return true;
+        return algorithm == unless && candidate.segment_bytes == 0;
+    });
+}
+
 void prune(std::vector<Candidate>& candidates, double dominated_ratio) {
     double best_s = std::numeric_limits<double>::infinity();
     for (const auto& candidate : candidates) {

@@ -39,6 +39,10 @@ std::vector<Candidate> candidates(collectives::Collective collective, std::uint6
 /* Keeps those with one of these names; all where there are none. */
 void keep_named(std::vector<Candidate>& candidates, const std::vector<std::string>& names);
 
+/* Keeps those that reduce in the balanced bracketing, without `unless`, which others are compared
+   with. */
+void keep_balanced(std::vector<Candidate>& candidates, const collectives::Algorithm *unless);
+
 /* Marks those predicted to take more than `dominated_ratio` times the best prediction. */
 void prune(std::vector<Candidate>& candidates, double dominated_ratio);
 

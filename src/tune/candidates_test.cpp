@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace lanewise::tune {
 namespace {
 
@@ -53,6 +55,24 @@ TEST(Candidates, HaveNoLanesWhereSitesAreUnknown) {
     for (const auto& candidate : candidates(Collective::scatter, 65536, {.ranks = 12}, {})) {
         EXPECT_FALSE(candidate.lanewise->needs.sites) << candidate.algorithm;
     }
+}
+
+TEST(Candidates, InOneOrderAreThoseOfTheBracketingWithoutTheReference) {
+    const std::vector<MpiAlgorithm> own = {{"ring", 3, true}};
+    const auto *direct = collectives::find_algorithm(Collective::allreduce, "direct");
+    auto list = candidates(Collective::allreduce, 65536, {.ranks = 4}, own);
+
+    keep_balanced(list, direct);
+
+    std::set<std::string> names;
+    for (const auto& candidate : list) {
+        ASSERT_NE(candidate.lanewise, nullptr);
+        EXPECT_EQ(candidate.lanewise->bracketing, collectives::Bracketing::balanced);
+        EXPECT_TRUE(candidate.lanewise != direct || candidate.segment_bytes > 0);
+        names.insert(candidate.algorithm);
+    }
+    EXPECT_EQ(names, (std::set<std::string>{"binomial", "direct", "rabenseifner",
+                                            "recursive_doubling"}));
 }
 
 TEST(Candidates, AreOnlyThoseWhoseNamesWereAskedFor) {

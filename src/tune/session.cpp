@@ -30,7 +30,7 @@ void print_event(const char *name, Json event) {
 Json context_record(const measure::Bench& bench, const SessionOptions& settings,
                     const std::string& subject) {
     const auto host = this_host();
-    return {{"record", "context"},
+    Json record = {{"record", "context"},
             {"schema", "lanewise-evidence"},
             {"version", schema_version},
             {"subject", subject},
@@ -47,6 +47,8 @@ Json context_record(const measure::Bench& bench, const SessionOptions& settings,
             {"seed", settings.seed},
             {"started", utc_now()},
             {"arguments", settings.words}};
+    if (!settings.same_bits.empty()) record["same_bits"] = settings.same_bits;
+    return record;
 }
 
 /* Version 1 called the launcher fabric. */
@@ -75,6 +77,10 @@ Result<Before> read_before(const std::string& path, const Json& context) {
         return Failure{LW_ERR_ARGUMENT, path + " was measured with " + key + " " + was + ", not " +
                                             context[key].dump() +
                                             "; name another file or the same conditions"};
+    }
+    if (first.value("same_bits", "") != context.value("same_bits", "")) {
+        return Failure{LW_ERR_ARGUMENT, path + " was measured with another --same-bits; name "
+                                               "another file or the same conditions"};
     }
     before.keep_bytes = lines->ends.front();
     for (std::size_t i = 1; i < lines->records.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "collectives/balanced_choice.hpp"
 #include "collectives/execute/execute.hpp"
 #include "collectives/execute/rank_placement.hpp"
 #include "collectives/execute/request.hpp"
@@ -63,11 +64,16 @@ Json point_record(Operation operation, std::uint64_t message_bytes,
     return record;
 }
 
+/* `reference` takes the place of the MPI's default, where there is one. */
 std::vector<Contender> blocking_contenders(collectives::Collective collective,
                                            const std::vector<Candidate>& candidates,
+                                           const collectives::Algorithm *reference,
                                            MpiAlgorithms& own) {
     std::vector<Contender> contenders;
-    contenders.push_back({"default", default_implementation(name_of(collective)), 0, false});
+    contenders.push_back({"default",
+                          reference ? algorithm_implementation(*reference, 0, 1)
+                                    : default_implementation(name_of(collective)),
+                          0, false});
     for (const auto& candidate : candidates) {
         const auto segment = candidate.segment_bytes;
         const auto implementation =
@@ -82,9 +88,13 @@ std::vector<Contender> blocking_contenders(collectives::Collective collective,
 
 /* Each waits at once in the comparison; in the confirmation there is work to be done before. */
 std::vector<Contender> nonblocking_contenders(Operation operation,
-                                              const std::vector<Candidate>& candidates) {
+                                              const std::vector<Candidate>& candidates,
+                                              const collectives::Algorithm *reference) {
     const auto name = name_of(operation);
-    const auto own = [name](double work_s) { return default_request(name, work_s); };
+    const auto own = [name, reference](double work_s) {
+        return reference ? algorithm_request(*reference, 0, 1, work_s)
+                         : default_request(name, work_s);
+    };
     std::vector<Contender> contenders;
     contenders.push_back({"default", own(0.0), 0, false, own});
     for (const auto& candidate : candidates) {
@@ -118,6 +128,7 @@ std::vector<Candidate> candidates_of(Operation operation, std::uint64_t message_
 struct Field {
     int ranks = 1;
     std::vector<std::string> algorithms;
+    bool in_one_order = false;
     collectives::RankPlacement located;
     std::shared_ptr<const model::Network> network;
 
@@ -141,13 +152,18 @@ Task task_of(Operation operation, std::uint64_t message_bytes, MpiAlgorithms& ow
                 [=, &own] {
                     *list = candidates_of(operation, message_bytes, field->call(), own);
                     keep_named(*list, field->algorithms);
+                    const auto *reference =
+                        field->in_one_order
+                            ? collectives::balanced_choice(operation, field->ranks, message_bytes)
+                            : nullptr;
+                    if (reference) keep_balanced(*list, reference);
                     if (field->network) {
                         predict(*list, collective, message_bytes, field->located, *field->network);
                     }
                     prune(*list, dominated_prediction_ratio);
                     return operation.calling == Calling::blocking
-                               ? blocking_contenders(collective, *list, own)
-                               : nonblocking_contenders(operation, *list);
+                               ? blocking_contenders(collective, *list, reference, own)
+                               : nonblocking_contenders(operation, *list, reference);
                 },
             .record =
                 [=](const Verdict& verdict) {
@@ -191,6 +207,7 @@ Outcome tune(const TuneArguments& arguments) {
     auto field = std::make_shared<Field>();
     field->ranks = bench.harness().size();
     field->algorithms = arguments.algorithms;
+    field->in_one_order = !settings.same_bits.empty();
     // The platform may say sites as well; a placement that is set says them first.
     if (!arguments.platform.empty()) {
         setenv("LANEWISE_PLATFORM", arguments.platform.c_str(), 1);  // NOLINT: no thread yet

@@ -7,7 +7,6 @@ import math
 import os
 import subprocess
 import sys
-from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from run_safety_test import unloading
 from tuned_job import TIMEOUT_S, Compile, launch_line
 
 CELLS = 12
-COUNT = 2000
+COUNT = 6000
 
 
 def number(cell: int, element: int) -> float:
@@ -51,6 +50,16 @@ def assert_all_are(expected: list[float], sums: dict[str, list[float]]) -> None:
         assert printed_sums == expected[: len(printed_sums)], operation
 
 
+def balanced(parts: list[float]) -> float:
+    """Add the parts of ranks as src/collectives/bracketing.hpp says."""
+    pairs = len(parts) - 2 ** (len(parts).bit_length() - 1)
+    while len(parts) > 1:
+        sums = [parts[2 * i] + parts[2 * i + 1] for i in range(pairs)]
+        parts = sums + parts[2 * pairs :]
+        pairs = len(parts) // 2
+    return parts[0]
+
+
 @pytest.mark.parametrize("ranks", [6, 12])
 def test_sums_are_the_numbers_nearest_to_the_exact_ones(
     mpi: str, ranks: int, compiled: Compile
@@ -64,7 +73,7 @@ def test_sums_are_the_numbers_nearest_to_the_exact_ones(
 
 
 @pytest.mark.parametrize("ranks", [3, 6])
-def test_contributions_are_added_from_the_right_whatever_is_called(
+def test_contributions_are_added_in_one_bracketing_whatever_is_called(
     mpi: str, ranks: int, compiled: Compile
 ) -> None:
     program = [str(compiled(mpi, "mpicc", "same_bits.c -lm"))]
@@ -75,7 +84,7 @@ def test_contributions_are_added_from_the_right_whatever_is_called(
         [sum((number(rank * own + c, element) for c in range(own)), 0.0) for rank in range(ranks)]
         for element in range(COUNT)
     ]
-    folded = [reduce(lambda right, left: left + right, reversed(row)) for row in parts]
+    folded = [balanced(row) for row in parts]
 
     sums, complaints = printed([*launch_line(mpi, ranks), *program], "--same-bits", "order")
 

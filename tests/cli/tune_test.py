@@ -47,6 +47,32 @@ def test_tuning_writes_the_evidence_and_the_rules_that_follow_from_it(
     assert [left.name for left in tmp_path.iterdir()] == ["t.json"]
 
 
+def test_in_one_order_only_algorithms_that_have_it_are_compared(
+    lanewise: Lanewise, real_mpi: str, tmp_path: Path
+) -> None:
+    words = ("allreduce", "--same-bits", "order", "--sizes", "8", "--launcher", real_mpi, *QUICK)
+    done = lanewise("tune", *words)
+
+    assert done.returncode == 0, done.stderr
+    found = load(tmp_path / "t.json")
+    assert found.same_bits == "order"
+    names = {c.choice.algorithm for c in found.collectives["allreduce"].points[0].candidates}
+    # What run --same-bits takes by itself is what they are compared with.
+    assert names == {"binomial", "direct", "rabenseifner"}
+    run_line = ("--tuning", "t.json", "--strict", "--", f"mpirun.{real_mpi}", "-n", "2", "true")
+    refused = lanewise("run", "--mpi", real_mpi, *run_line)
+    assert refused.returncode == 2
+    assert "chooses among algorithms of one order; add --same-bits order" in refused.stderr
+    assert lanewise("run", "--same-bits", "order", "--mpi", real_mpi, *run_line).returncode == 0
+
+
+def test_only_reductions_have_an_order(lanewise: Lanewise, real_mpi: str) -> None:
+    done = lanewise("tune", "bcast", "--same-bits", "order", "--launcher", real_mpi, *QUICK)
+
+    assert done.returncode == 2
+    assert done.stderr.endswith("bcast adds nothing; --same-bits order is for reductions\n")
+
+
 def test_nonblocking_collectives_have_evidence_of_their_own(
     lanewise: Lanewise, real_mpi: str, tmp_path: Path
 ) -> None:

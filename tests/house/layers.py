@@ -65,6 +65,8 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "tuning": {"errors", "files", "launch", "results"},
     "plots": {"errors", "files", "results"},
     "profile": {"errors", "files", "results"},
+    "bits": {"errors"},
+    "sums": {"errors", "launch"},
     "report": {"errors", "files", "profile", "results", "plots", "tuning"},
     "testbed": {"errors", "toml", "launch"},
     "suite": {"errors", "files", "toml", "results", "launch", "report", "testbed"},

@@ -105,3 +105,4 @@ class Tuning:
     margin: float
     confidence: float
     collectives: Mapping[str, CollectiveTuning] = field(default_factory=dict)
+    same_bits: str = ""

@@ -60,6 +60,7 @@ def tuning_from(context: Mapping[str, Any], records: Iterable[Mapping[str, Any]]
         collectives={
             name: decide(name, points[name], margin) for name in COLLECTIVES if name in points
         },
+        same_bits=context.get("same_bits", ""),
     )
 
 

@@ -64,6 +64,7 @@ def tuning_of(values: Mapping[str, Any]) -> Tuning:
             name: collective_of(content, f"collectives.{name}")
             for name, content in values["collectives"].items()
         },
+        same_bits=values.get("same_bits", ""),
     )
 
 

@@ -36,6 +36,7 @@ def values_of(tuning: Tuning) -> dict[str, Any]:
         "mpi": {"family": tuning.mpi_family, "library": tuning.mpi_library},
         "ranks": tuning.ranks,
         "layout": list(tuning.layout),
+        **({"same_bits": tuning.same_bits} if tuning.same_bits else {}),
         "margin": tuning.margin,
         "confidence": tuning.confidence,
         "collectives": {

@@ -11,22 +11,35 @@ namespace {
 
 using model::Place;
 
-model::Schedule build(const CallShape& shape) {
-    model::Builder steps;
+void spread(model::Builder& steps, const CallShape& shape, const Bounds& bounds,
+            DirectReduction& reduction, int piece) {
     const int n = shape.ranks;
     const int me = shape.rank;
-    const Bounds bounds(shape.count, n);
-    const auto reduced = reduce_directly(steps, shape, bounds);
+    const auto begin = reduction.begin(piece);
+    const model::Slice wanted{Place::receive, bounds[me] + begin};
+    const auto result = reduction.combine(piece, wanted);
+    const auto ready = steps.copy(result.at, wanted, result.count, {result.ready});
+    reduction.leave(piece, ready);
+    for (int distance = 1; distance < n; ++distance) {
+        steps.send((me + distance) % n, wanted, result.count, {ready});
+    }
     for (int distance = 1; distance < n; ++distance) {
         const int from = (me - distance + n) % n;
-        // In place, the own block that lies there must have left.
-        steps.receive(from, {Place::receive, bounds[from]}, bounds.size(from),
-                      {reduced.sent[static_cast<std::size_t>(from)]});
+        // In place, the own part that lies there must have left.
+        steps.receive(from, {Place::receive, bounds[from] + begin}, reduction.size(piece, from),
+                      {reduction.sent(piece, from)});
     }
-    for (int distance = 1; distance < n; ++distance) {
-        steps.send((me + distance) % n, reduced.at, bounds.size(me), {reduced.ready});
+}
+
+model::Schedule build(const CallShape& shape) {
+    model::Builder steps;
+    const Bounds bounds(shape.count, shape.ranks);
+    DirectReduction reduction(steps, shape, bounds, direct_piece(shape, bounds));
+    if (reduction.pieces() > 0) reduction.exchange(0);
+    for (int piece = 0; piece < reduction.pieces(); ++piece) {
+        if (piece + 1 < reduction.pieces()) reduction.exchange(piece + 1);
+        spread(steps, shape, bounds, reduction, piece);
     }
-    steps.copy(reduced.at, {Place::receive, bounds[me]}, bounds.size(me), {reduced.ready});
     return steps.finish();
 }
 
@@ -37,9 +50,9 @@ extern constexpr Algorithm allreduce_direct{
     .name = "direct",
     .source = "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, pairwise exchange",
     .cost = "2na + (n-1)/n (2b+g)M",
-    .needs = {},
+    .needs = {.segmented = true},
     .build = build,
-    .bracketing = Bracketing::from_the_right,
+    .bracketing = Bracketing::balanced,
 };
 
 }  // namespace lanewise::collectives

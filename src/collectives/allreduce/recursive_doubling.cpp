@@ -46,6 +46,7 @@ extern const Algorithm allreduce_recursive_doubling{
     .cost = "log2(n)(a+bM+gM)",
     .needs = {},
     .build = build,
+    .bracketing = Bracketing::balanced,
 };
 
 }  // namespace lanewise::collectives

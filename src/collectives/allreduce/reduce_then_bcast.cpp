@@ -52,6 +52,7 @@ extern constexpr Algorithm allreduce_binomial{
     .cost = "log2(n)(2a+2bM+gM)",
     .needs = {},
     .build = build_binomial,
+    .bracketing = Bracketing::balanced,
 };
 
 }  // namespace lanewise::collectives

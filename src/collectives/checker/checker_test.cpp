@@ -319,6 +319,39 @@ TEST(CheckerTest, FindsThatRanksWouldDisagreeInTheLastBit) {
                 HasSubstr("element 0 of the result is bracketed otherwise than on rank 0"));
 }
 
+TEST(CheckerTest, FindsAResultThatIsNotInTheBracketingThatWasDeclared) {
+    // ((0 1) 2) is balanced, and (0 (1 2)) is from the right.
+    auto trial = trial_of(Collective::reduce, 1, 3);
+    const Steps balanced = [](Builder& steps) {
+        const auto others = steps.scratch(2);
+        const auto first = steps.receive(1, others, 1);
+        const auto second = steps.receive(2, others.at(1), 1);
+        const auto once = steps.reduce(sent, others, 1, {first});
+        const auto twice = steps.reduce(others, others.at(1), 1, {once, second});
+        steps.copy(others.at(1), received, 1, {twice});
+    };
+    const std::vector<Steps> ranks = {balanced, gives_its_vector, gives_its_vector};
+
+    trial.bracketing = Bracketing::balanced;
+    EXPECT_EQ(fault_of(trial, ranks), "");
+    trial.bracketing = Bracketing::from_the_right;
+    EXPECT_THAT(fault_of(trial, ranks), HasSubstr("element 0 of the result is not bracketed from"));
+    trial.ranks = 4;
+    trial.bracketing = Bracketing::balanced;
+    const Steps in_turn = [](Builder& steps) {
+        const auto others = steps.scratch(3);
+        model::StepId ready = model::no_step;
+        for (int rank = 1; rank < 4; ++rank) {
+            const auto part = others.at(rank - 1);
+            const auto here = steps.receive(rank, part, 1);
+            ready = steps.reduce(rank == 1 ? sent : others.at(rank - 2), part, 1, {ready, here});
+        }
+        steps.copy(others.at(2), received, 1, {ready});
+    };
+    EXPECT_THAT(fault_of(trial, {in_turn, gives_its_vector, gives_its_vector, gives_its_vector}),
+                HasSubstr("element 0 of the result is not in the balanced bracketing"));
+}
+
 TEST(CheckerTest, FindsABarrierThatDoesNotHoldEverybody) {
     const auto trial = trial_of(Collective::barrier, 0, 3);
     const auto tells_the_next = [](int me) {

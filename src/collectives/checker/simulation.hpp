@@ -68,6 +68,7 @@ class Simulation {
     std::string wrong_part(int rank, const Expected& expected);
     std::string wrong_reduction(int rank, const Run& run);
     Term from_the_right();
+    Term balanced();
     std::string stray_write(int rank) const;
     std::string unsynchronised();
 

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
+#include "collectives/bracketing.hpp"
 #include "collectives/checker/order.hpp"
 #include "collectives/checker/simulation.hpp"
 
@@ -85,6 +88,9 @@ std::string Simulation::wrong_reduction(int rank, const Run& run) {
     if (trial_->bracketing == Bracketing::from_the_right && run.term != from_the_right()) {
         return fmt::format("element {} of the result is not bracketed from the right", run.index);
     }
+    if (trial_->bracketing == Bracketing::balanced && run.term != balanced()) {
+        return fmt::format("element {} of the result is not in the balanced bracketing", run.index);
+    }
     if (trial_->collective != Collective::allreduce) return {};
     if (rank == 0) {
         results_.write({run.index, run.index + (run.end - run.begin), run.term, run.index});
@@ -104,6 +110,13 @@ Term Simulation::from_the_right() {
     Term folded = trial_->ranks - 1;
     for (int rank = trial_->ranks - 2; rank >= 0; --rank) folded = terms_.combine(rank, folded);
     return folded;
+}
+
+Term Simulation::balanced() {
+    std::vector<Term> ranks(index(trial_->ranks));
+    std::iota(ranks.begin(), ranks.end(), Term{0});
+    return fold_balanced(std::move(ranks),
+                         [&](Term left, Term right) { return terms_.combine(left, right); });
 }
 
 // Between the blocks of the receive buffer nothing may be written, and `send` is as it was.

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "collectives/execute/execute.hpp"
+#include "sums/mpi/exact_reduction.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -183,6 +184,9 @@ int arrange_elements(const Call& call, const CommunicatorState& state, Arrangeme
     auto& operands = arrangement.operands;
     operands.type = call.receive_type;
     operands.op = call.op;
+    if (state.interception.same_bits != SameBits::unasked) {
+        operands.combine = sums::combine_of(call.op, call.receive_type);
+    }
     operands.plain = layout.plain;
     operands.stride_bytes = layout.extent;
     arrangement.unit_bytes = layout.size;

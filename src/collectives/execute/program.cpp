@@ -187,6 +187,10 @@ int copy_inside_progress(const Instruction& i, const Operands& operands) {
 }
 
 int reduce(const Instruction& i, const Operands& operands) {
+    if (operands.combine) {
+        operands.combine(source(i, operands), target(i, operands), i.units);
+        return MPI_SUCCESS;
+    }
     return in_pieces(i, operands, [&](std::byte *one, std::byte *other, int count) {
         return PMPI_Reduce_local(one, other, count, operands.type, operands.op);
     });

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "model/schedule/schedule.hpp"
+#include "sums/combine.hpp"
 
 namespace lanewise::collectives {
 
@@ -55,6 +56,7 @@ struct Operands {
     bool plain = true;                    /* units are copied byte by byte */
     std::int64_t stride_bytes = 1;
     MPI_Op op = MPI_OP_NULL;
+    sums::Combine combine = nullptr; /* in place of `op`, where bits shall be the same */
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
     int tag = 0;

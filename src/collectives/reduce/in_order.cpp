@@ -4,8 +4,8 @@
 //
 // Cost, with g the time to combine a byte:
 // linear: the root receives from one rank after the other, the highest first. (n - 1)(a + bM + gM).
-// binomial: the ranks from the root on form one binomial tree and those before it another, which
-//   the root combines last. (log2(n) + 1)(a + bM + gM).
+// binomial: neighbours are combined, then their results, and so on (bracketing.hpp); each pair at
+//   the rank that is nearer to the root in the tree. log2(n) (a + bM + gM).
 
 #include "collectives/reduce/in_order.hpp"
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "collectives/algorithm.hpp"
-#include "collectives/tree.hpp"
+#include "collectives/reduce/partial.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -57,45 +57,99 @@ Reduced collect_linearly(Builder& steps, const CallShape& shape, std::int64_t co
     return {result, ready};
 }
 
-struct InOrderNode {
+// Whom a node takes from, in the order of the rounds, and whom it gives to in the last. In the
+// round of distance d neighbouring groups of d nodes are combined; a group is represented by the
+// node that has the place in it that the root has in its own.
+struct TreeNode {
     int parent = -1;
-    std::vector<int> children; /* of higher rank, ascending */
-    bool has_left = false;     /* rank 0 hands the root all before it */
+    std::vector<int> children;
 };
 
-InOrderNode in_order_node(int rank, int root, int ranks) {
-    const int base = rank >= root ? root : 0;
-    const auto tree = binomial_tree(rank - base, rank >= root ? ranks - root : root);
-    InOrderNode node;
-    node.has_left = rank == root && root > 0;
-    if (tree.parent >= 0) node.parent = base + tree.parent;
-    if (tree.parent < 0 && rank != root) node.parent = root;
-    for (const auto& child : tree.children) node.children.push_back(base + child.rank);
-    std::reverse(node.children.begin(), node.children.end());
+TreeNode tree_node(const Folding& folding, int rank, int root) {
+    TreeNode node;
+    if (folding.in_pair(rank)) node.children.push_back(folding.partner(rank));
+    const int own_number = folding.node_of(rank);
+    const int differs = own_number ^ folding.node_of(root);
+    for (int bit = 1; bit < folding.nodes; bit *= 2) {
+        const int peer = folding.rank_at(own_number ^ bit);
+        if ((differs & bit) != 0) {
+            node.parent = peer;
+            return node;
+        }
+        node.children.push_back(peer);
+    }
     return node;
 }
 
-// What is here is the left operand of what comes, so the result moves on to where that came in.
-// Of three buffers one has the result and two are open for the next.
-Reduced combine_children(Builder& steps, const std::vector<int>& children, std::int64_t count) {
-    Reduced reduced;
-    const auto number = std::min<std::size_t>(children.size(), 3);
-    std::vector<Slice> buffers(number);
-    for (auto& buffer : buffers) buffer = steps.scratch(count);
-    std::vector<StepId> received;
-    const auto begin_receive = [&](std::size_t i, StepId free) {
-        received.push_back(steps.receive(children[i], buffers[i % number], count, {free}));
-    };
-    for (std::size_t i = 0; i < number; ++i) begin_receive(i, model::no_step);
-    for (std::size_t i = 0; i < children.size(); ++i) {
-        const auto to = buffers[i % number];
-        reduced.ready = steps.reduce(reduced.at, to, count, {reduced.ready, received[i]});
-        reduced.at = to;
-        const auto next = received.size();
-        if (i > 0 && next < children.size()) begin_receive(next, reduced.ready);
+struct Buffer {
+    Slice at;
+    StepId free = model::no_step; /* when it may be written to */
+};
+
+// Where what comes is the right operand, the result moves on to where that came in. Of three
+// buffers one has the result and two are open for the next.
+class Collected {
+  public:
+    Collected(Builder& steps, int rank, const std::vector<int>& children, std::int64_t count)
+        : steps_(steps), rank_(rank), children_(children), count_(count) {
+        for (std::size_t i = 0; i < std::min<std::size_t>(children.size(), 3); ++i) {
+            open_.push_back({steps.scratch(count)});
+        }
+        begin_receives();
     }
-    return reduced;
-}
+
+    Reduced combine_all() {
+        for (std::size_t i = 0; i < children_.size(); ++i) {
+            if (rank_ < children_[i]) {
+                take_right(coming_[i]);
+            } else {
+                take_left(coming_[i]);
+            }
+            begin_receives();
+        }
+        return reduced_;
+    }
+
+  private:
+    struct Coming {
+        Slice at;
+        StepId here = model::no_step;
+    };
+
+    void begin_receives() {
+        while (coming_.size() < children_.size() && !open_.empty()) {
+            const auto buffer = open_.back();
+            open_.pop_back();
+            const auto here =
+                steps_.receive(children_[coming_.size()], buffer.at, count_, {buffer.free});
+            coming_.push_back({buffer.at, here});
+        }
+    }
+
+    void take_right(const Coming& right) {
+        const auto before = reduced_.at;
+        reduced_.ready = steps_.reduce(before, right.at, count_, {reduced_.ready, right.here});
+        reduced_.at = right.at;
+        if (before.place == Place::scratch) open_.push_back({before, reduced_.ready});
+    }
+
+    void take_left(const Coming& left) {
+        if (reduced_.at.place == Place::send) {
+            reduced_.at = steps_.scratch(count_);
+            reduced_.ready = steps_.copy(own, reduced_.at, count_);
+        }
+        reduced_.ready = steps_.reduce(left.at, reduced_.at, count_, {reduced_.ready, left.here});
+        open_.push_back({left.at, reduced_.ready});
+    }
+
+    Builder& steps_;
+    int rank_;
+    const std::vector<int>& children_;
+    std::int64_t count_;
+    std::vector<Buffer> open_;
+    std::vector<Coming> coming_; /* by child */
+    Reduced reduced_;
+};
 
 }  // namespace
 
@@ -106,21 +160,12 @@ Reduced reduce_linearly(Builder& steps, const CallShape& shape, int root, std::i
 }
 
 Reduced reduce_over_tree(Builder& steps, const CallShape& shape, int root, std::int64_t count) {
-    const auto node = in_order_node(shape.rank, root, shape.ranks);
-    Slice left;
-    StepId left_here = model::no_step;
-    if (node.has_left) {
-        left = steps.scratch(count);
-        left_here = steps.receive(0, left, count);
+    const Folding folding(shape.ranks, root);
+    if (!folding.is_node(shape.rank)) {
+        return {own, steps.send(folding.partner(shape.rank), own, count)};
     }
-    auto reduced = combine_children(steps, node.children, count);
-    if (node.has_left) {
-        if (node.children.empty()) {
-            reduced.at = steps.scratch(count);
-            reduced.ready = steps.copy(own, reduced.at, count);
-        }
-        reduced.ready = steps.reduce(left, reduced.at, count, {reduced.ready, left_here});
-    }
+    const auto node = tree_node(folding, shape.rank, root);
+    auto reduced = Collected(steps, shape.rank, node.children, count).combine_all();
     if (node.parent >= 0) {
         reduced.ready = steps.send(node.parent, reduced.at, count, {reduced.ready});
     }
@@ -165,9 +210,10 @@ extern constexpr Algorithm reduce_binomial{
     .collective = Collective::reduce,
     .name = "binomial",
     .source = "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005",
-    .cost = "(log2(n)+1)(a+bM+gM)",
+    .cost = "log2(n)(a+bM+gM)",
     .needs = {},
     .build = build_binomial,
+    .bracketing = Bracketing::balanced,
 };
 
 }  // namespace lanewise::collectives

@@ -22,10 +22,7 @@ struct Reduced {
 Reduced reduce_linearly(model::Builder& steps, const CallShape& shape, int root,
                         std::int64_t count);
 
-/*
- * Two binomial trees, one over the ranks from the root on, one over those before
- * it, whose top is the root's leftmost child: every subtree is a stretch of ranks.
- */
+/* A binomial tree in the balanced bracketing, with the root at its top. */
 Reduced reduce_over_tree(model::Builder& steps, const CallShape& shape, int root,
                          std::int64_t count);
 

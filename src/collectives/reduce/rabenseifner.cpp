@@ -58,6 +58,7 @@ extern const Algorithm reduce_rabenseifner{
     .cost = "2 log2(n) a + (n-1)/n (2b+g)M",
     .needs = {},
     .build = build,
+    .bracketing = Bracketing::balanced,
 };
 
 }  // namespace lanewise::collectives

@@ -12,8 +12,13 @@ namespace {
 model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     const Bounds bounds(shape, {.ranks = shape.ranks});
-    const auto reduced = reduce_directly(steps, shape, bounds);
-    steps.copy(reduced.at, {model::Place::receive, 0}, bounds.size(shape.rank), {reduced.ready});
+    // In one piece, so that no message waits for another.
+    DirectReduction reduction(steps, shape, bounds, whole(largest_block(shape, bounds)).piece);
+    if (reduction.pieces() == 0) return steps.finish();
+    reduction.exchange(0);
+    const model::Slice wanted{model::Place::receive, 0};
+    const auto result = reduction.combine(0, wanted);
+    steps.copy(result.at, wanted, result.count, {result.ready});
     return steps.finish();
 }
 
@@ -27,7 +32,7 @@ extern constexpr Algorithm reduce_scatter_direct{
     .needs = {},
     .build = build,
     .posts_at_once = true,
-    .bracketing = Bracketing::from_the_right,
+    .bracketing = Bracketing::balanced,
 };
 
 }  // namespace lanewise::collectives

@@ -57,6 +57,7 @@ extern constexpr Algorithm reduce_scatter_binomial{
     .cost = "log2(n)(2a + nbM + ngM) + (n-1)bM",
     .needs = {},
     .build = build_binomial,
+    .bracketing = Bracketing::balanced,
 };
 
 }  // namespace lanewise::collectives

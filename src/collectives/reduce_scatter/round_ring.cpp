@@ -24,12 +24,6 @@ struct Room {
     std::vector<StepId> read_by;
 };
 
-std::int64_t largest_block(const CallShape& shape, const Bounds& bounds) {
-    std::int64_t largest = 0;
-    for (int r = 0; r < shape.ranks; ++r) largest = std::max(largest, bounds.size(r));
-    return largest;
-}
-
 Travelling take_in(model::Builder& steps, const CallShape& shape, const Room& room, Pieces pieces) {
     Travelling coming{room.at, pieces, {}};
     const int left = (shape.rank - 1 + shape.ranks) % shape.ranks;

@@ -70,7 +70,7 @@
     extern "C" LANEWISE_EXPORT int MPI_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),     \
                                               MPI_Request *request) {                             \
         if (recording) [[unlikely]]                                                               \
-            count_nonblocking();                                                                  \
+            count_nonblocking(Collective::followed);                                              \
         if (forwards_all({Collective::followed, Calling::nonblocking}, comm)) {                   \
             return next_mpi.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);         \
         }                                                                                         \

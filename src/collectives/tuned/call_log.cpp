@@ -142,7 +142,7 @@ void thin(CallLog& log, int halvings) {
 
 void log_call(const collectives::Call& call, const void *site, std::int64_t entry_ns,
               std::int64_t exit_ns) {
-    if (call.comm == MPI_COMM_NULL) return;
+    if (call.comm == MPI_COMM_NULL || recorder().capacity == 0) return;
     auto *state = collectives::state_for(call.collective, call.comm);
     if (!state) return;
     const auto bytes = message_bytes(call, *state);
@@ -158,8 +158,9 @@ void log_call(const collectives::Call& call, const void *site, std::int64_t entr
         to);
 }
 
-void count_nonblocking() {
+void count_nonblocking(collectives::Collective collective) {
     if (inside_recorded) return;
+    if (noting_results) count_unseen_result(collective);
     auto& to = recorder();
     const std::scoped_lock lock(to.mutex);
     ++to.log.unrecorded.nonblocking;

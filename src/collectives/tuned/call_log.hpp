@@ -15,10 +15,12 @@
 #include "base/clock.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/execute/call.hpp"
+#include "collectives/tuned/results.hpp"
 
 namespace lanewise::tuned {
 
-/* Whether calls are recorded: from the end of MPI_Init to the beginning of MPI_Finalize. */
+/* Whether calls are recorded, for a profile or for their results: from the end of MPI_Init to the
+   beginning of MPI_Finalize. */
 extern constinit bool recording;
 
 struct LoggedCall {
@@ -65,7 +67,7 @@ void thin(CallLog& log, int halvings);
 
 void log_call(const collectives::Call& call, const void *site, std::int64_t entry_ns,
               std::int64_t exit_ns);
-void count_nonblocking();
+void count_nonblocking(collectives::Collective collective);
 
 /* Whether this thread is inside a recorded call: what an MPI calls meanwhile is part of it. */
 extern constinit thread_local bool inside_recorded;
@@ -80,7 +82,9 @@ int recorded(const collectives::Call& call, const void *site, const Go& go) {
     inside_recorded = true;
     const auto entry_ns = monotonic_ns();
     const int code = go();
-    log_call(call, outer_site ? outer_site : site, entry_ns, monotonic_ns());
+    const void *called_from = outer_site ? outer_site : site;
+    log_call(call, called_from, entry_ns, monotonic_ns());
+    if (noting_results && code == MPI_SUCCESS) note_result(call, called_from);
     inside_recorded = false;
     return code;
 }

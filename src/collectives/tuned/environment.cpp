@@ -28,6 +28,7 @@ Environment read_environment() {
     read.platform_path = variable("LANEWISE_PLATFORM");
     read.report_path = variable("LANEWISE_REPORT");
     read.profile_path = variable("LANEWISE_PROFILE");
+    read.results_folder = variable("LANEWISE_RESULTS");
     const auto calls = std::strtoull(variable("LANEWISE_PROFILE_CALLS").c_str(), nullptr, 10);
     if (calls > 0) read.profile_calls = calls;
     const auto strict = variable("LANEWISE_STRICT");
@@ -111,6 +112,11 @@ Rules read_rules() {
     }
     read.tuning = std::move(*tuning);
     read.complaint = why_foreign(read.tuning);
+    if (read.complaint.empty() && read.tuning.in_one_order &&
+        environment().same_bits == SameBits::unasked) {
+        read.complaint = environment().tuning_path +
+                         " chooses among algorithms of one order; add --same-bits order";
+    }
     read.usable = read.complaint.empty();
     if (read.usable) read.complaint = read_platform_into(read);
     if (read.complaint.empty()) read.complaint = environment().fault;

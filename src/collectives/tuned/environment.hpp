@@ -7,6 +7,7 @@
 //   LANEWISE_REPORT=FILE         written when the program finalizes MPI
 //   LANEWISE_PROFILE=FILE        who was late; written when the program finalizes MPI
 //   LANEWISE_PROFILE_CALLS=N     calls that a rank has room for, before it keeps one in two of them
+//   LANEWISE_RESULTS=FOLDER      hashes of what reductions gave (tuned/results)
 //   LANEWISE_ROLL_CALL=...       where lanewise run listens (tuned/roll_call)
 //   LANEWISE_EVERY_RANK=1        all ranks have this library, so nobody needs to ask
 //   LANEWISE_SAME_BITS=order     reductions in one order, whatever the size (tuned/same_bits)
@@ -38,6 +39,7 @@ struct Environment {
     std::string platform_path;
     std::string report_path;
     std::string profile_path;
+    std::string results_folder;
     std::size_t profile_calls = std::size_t{1} << 19;
     Strictness strictness = Strictness::none;
     SameBits same_bits = SameBits::unasked;

@@ -138,7 +138,7 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are
             void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *, MPI_Fint *); \
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));          \
         const Operation operation(Collective::followed, Calling::nonblocking);              \
-        if (recording) count_nonblocking();                                                 \
+        if (recording) count_nonblocking(Collective::followed);                             \
         if (is_forwarded(operation, comm)) {                                                \
             return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, error);      \
         }                                                                                   \

@@ -70,10 +70,9 @@ bool ends_program() {
 __attribute__((constructor)) void load() {
     const bool ruled = !environment().tuning_path.empty();
     const bool same_bits = environment().same_bits != SameBits::unasked;
-    if (!ruled && !same_bits && environment().profile_path.empty() &&
-        environment().fault.empty()) {
-        return;
-    }
+    const bool recorded =
+        !environment().profile_path.empty() || !environment().results_folder.empty();
+    if (!ruled && !same_bits && !recorded && environment().fault.empty()) return;
     if (!is_own_mpi()) {
         end("liblanewise_tuned.so for " LANEWISE_MPI_FAMILY
             " was loaded into a program of another MPI; lanewise run loads the right one");

@@ -19,6 +19,7 @@
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/host_clocks.hpp"
 #include "collectives/tuned/profile_file.hpp"
+#include "collectives/tuned/results.hpp"
 #include "collectives/tuned/roll_call.hpp"
 
 namespace lanewise::tuned {
@@ -247,6 +248,7 @@ void begin_profile() {
 void begin_with_world() {
     answer_for_world();
     begin_profile();
+    begin_results();
 }
 
 }  // namespace lanewise::tuned

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/launcher.hpp"
+#include "collectives/balanced_choice.hpp"
 #include "collectives/execute/execute.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "sums/mpi/exact_reduction.hpp"
@@ -55,25 +56,28 @@ void say_once(const std::string& sentence) {
     });
 }
 
-bool is_exact_sum(Operation operation, const Call& call) {
-    return operation.calling == Calling::blocking && call.op == MPI_SUM &&
-           sums::numbers_of(call.receive_type).has_value();
+bool is_sum(const Call& call) {
+    return call.op == MPI_SUM && sums::numbers_of(call.receive_type).has_value();
 }
 
 }  // namespace
 
 void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
     if (!is_reduction(call.collective) || !depends_on_order(call)) return;
-    decided.sums_exactly = wanted == SameBits::ranks && is_exact_sum(decided.operation, call);
-    if (decided.sums_exactly || decided.state->ranks < 2) return;
-    if (wanted == SameBits::ranks) {
+    const int ranks = decided.state->ranks;
+    // One addition is rounded once: the sum over two ranks is exact by itself.
+    const bool exact = wanted == SameBits::ranks && is_sum(call);
+    decided.sums_exactly =
+        exact && ranks != 2 && decided.operation.calling == Calling::blocking;
+    if (decided.sums_exactly || ranks < 2) return;
+    if (wanted == SameBits::ranks && !(exact && ranks == 2)) {
         say_once("calls of " + name_of(decided.operation) +
                  " keep their bits on one number of ranks only");
     }
     const auto *chosen = decided.choice.algorithm;
-    if (chosen && chosen->bracketing == Bracketing::from_the_right) return;
+    if (chosen && chosen->bracketing == Bracketing::balanced) return;
     decided.rule = nullptr;
-    decided.choice = {find_algorithm(call.collective, "direct")};
+    decided.choice = {balanced_choice(decided.operation, ranks, decided.message_bytes)};
 }
 
 int sum_exactly(const Call& call, CommunicatorState& state) {

@@ -2,8 +2,9 @@
 //
 // Same bits: reductions of a program as it is whose results do not depend on how they are made.
 //
-// SameBits::order   contributions are combined from the right, x0 op (x1 op (... op xn)), in every
-//                   element, by algorithms that declare it and for which the checker proves it
+// SameBits::order   contributions are combined in the balanced bracketing in every element, by
+//                   algorithms that declare it and for which the checker proves it; sums and
+//                   products of floating-point numbers are computed in one way (sums/combine)
 // SameBits::ranks   MPI_SUM of floating-point numbers is an exact sum that is rounded once
 //                   (src/sums); everything else as with SameBits::order
 //

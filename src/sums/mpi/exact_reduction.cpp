@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "sums/nearest_sums.hpp"
+#include "sums/plain_arithmetic.hpp"
 #include "sums/window.hpp"
 
 namespace lanewise::sums {
@@ -16,6 +18,15 @@ namespace {
 
 // Numbers that are under way at once: each chunk costs three collective calls.
 constexpr std::size_t chunk_count = std::size_t{1} << 18;
+
+// Among up to so many ranks, the numbers themselves travel, and each message is short enough.
+int few_ranks = 64;
+
+// Up to so many bytes of all ranks, each rank adds all of them.
+constexpr std::size_t gathered_bytes_max = std::size_t{1} << 14;
+
+// Numbers that travel at once otherwise: they and their sums stay in a cache.
+constexpr std::size_t exchanged_count = std::size_t{1} << 16;
 
 // From so many numbers on, the ranks of an allreduce share the rounding, each of some blocks, and
 // send each other numbers, which are shorter than words.
@@ -141,14 +152,87 @@ int reduce_chunk(std::span<const Real> values, Real *result, const Job& job, Wor
 }
 
 template <typename Real>
+MPI_Datatype type_of() {
+    return sizeof(Real) == sizeof(double) ? MPI_DOUBLE : MPI_FLOAT;
+}
+
+template <typename Real>
+Real *make_room(Words& memory, std::size_t count) {
+    const std::size_t bytes = count * sizeof(Real);
+    return reinterpret_cast<Real *>(memory.make_room((bytes + 7) / sizeof(std::int64_t)));
+}
+
+/* Every rank that gets the result gets the numbers of all. */
+template <typename Real>
+int reduce_gathered(std::span<const Real> values, Real *result, const Job& job, Words& memory) {
+    const auto ranks = static_cast<std::size_t>(job.ranks);
+    const int count = static_cast<int>(values.size());
+    const auto type = type_of<Real>();
+    Real *all = make_room<Real>(memory, job.gets_result() ? ranks * values.size() : 1);
+    const int code = job.is_reduce() ? PMPI_Gather(values.data(), count, type, all, count, type,
+                                                   job.root, job.comm)
+                                     : PMPI_Allgather(values.data(), count, type, all, count, type,
+                                                      job.comm);
+    if (code != MPI_SUCCESS || !job.gets_result()) return code;
+    std::vector<const Real *> vectors;
+    for (std::size_t rank = 0; rank < ranks; ++rank) vectors.push_back(all + rank * values.size());
+    add_to_nearest(std::span<const Real *const>(vectors), values.size(), result);
+    return MPI_SUCCESS;
+}
+
+/* Each rank gets a share of the numbers of all others, adds it, and passes on what it comes to. */
+template <typename Real>
+int reduce_exchanged(std::span<const Real> values, Real *result, const Job& job, Words& memory) {
+    const auto ranks = static_cast<std::size_t>(job.ranks);
+    const auto me = static_cast<std::size_t>(job.rank);
+    const auto type = type_of<Real>();
+    std::vector<int> firsts(ranks + 1);
+    std::vector<int> counts(ranks);
+    for (std::size_t r = 0; r <= ranks; ++r) {
+        firsts[r] = static_cast<int>(r * values.size() / ranks);
+        if (r > 0) counts[r - 1] = firsts[r] - firsts[r - 1];
+    }
+    const auto own = static_cast<std::size_t>(counts[me]);
+    Real *parts = make_room<Real>(memory, ranks * own);
+    std::vector<int> sent = counts;
+    std::vector<int> received(ranks, counts[me]);
+    sent[me] = received[me] = 0;
+    std::vector<int> places(ranks);
+    std::vector<const Real *> vectors(ranks);
+    for (std::size_t r = 0; r < ranks; ++r) {
+        places[r] = static_cast<int>(r * own);
+        vectors[r] = parts + r * own;
+    }
+    vectors[me] = values.data() + firsts[me];
+    int code = PMPI_Alltoallv(values.data(), sent.data(), firsts.data(), type, parts,
+                              received.data(), places.data(), type, job.comm);
+    if (code != MPI_SUCCESS) return code;
+    Real *sums = job.gets_result() ? result + firsts[me] : parts + me * own;
+    add_to_nearest(std::span<const Real *const>(vectors), own, sums);
+    if (!job.is_reduce()) {
+        return PMPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, result, counts.data(),
+                               firsts.data(), type, job.comm);
+    }
+    return PMPI_Gatherv(job.gets_result() ? MPI_IN_PLACE : sums, counts[me], type, result,
+                        counts.data(), firsts.data(), type, job.root, job.comm);
+}
+
+template <typename Real>
 int reduce_all(const void *send, void *receive, std::size_t count, const Job& job) {
     const auto *values = static_cast<const Real *>(send);
     auto *result = static_cast<Real *>(receive);
     thread_local Words memory;
-    for (std::size_t done = 0; done < count; done += chunk_count) {
-        const std::size_t now = std::min(chunk_count, count - done);
+    const bool few = job.ranks <= few_ranks;
+    const bool gathered =
+        few && count * sizeof(Real) * static_cast<std::size_t>(job.ranks) <= gathered_bytes_max;
+    const auto reduce_some = gathered ? reduce_gathered<Real>
+                             : few    ? reduce_exchanged<Real>
+                                      : reduce_chunk<Real>;
+    const std::size_t most = few ? exchanged_count : chunk_count;
+    for (std::size_t done = 0; done < count; done += most) {
+        const std::size_t now = std::min(most, count - done);
         Real *into = job.gets_result() ? result + done : nullptr;
-        const int code = reduce_chunk(std::span<const Real>(values + done, now), into, job, memory);
+        const int code = reduce_some(std::span<const Real>(values + done, now), into, job, memory);
         if (code != MPI_SUCCESS) return code;
     }
     return MPI_SUCCESS;
@@ -158,6 +242,7 @@ int reduce(const void *send, void *receive, std::int64_t count, Numbers numbers,
     int code = PMPI_Comm_size(job.comm, &job.ranks);
     if (code == MPI_SUCCESS) code = PMPI_Comm_rank(job.comm, &job.rank);
     if (code != MPI_SUCCESS) return code;
+    const PlainArithmetic here;
     const void *values = send == MPI_IN_PLACE ? receive : send;
     const auto all = static_cast<std::size_t>(count * numbers.per_element);
     return numbers.are_doubles ? reduce_all<double>(values, receive, all, job)
@@ -191,6 +276,17 @@ std::optional<Numbers> numbers_of(MPI_Datatype type) {
         if (one.type == type) return one.numbers;
     }
     return std::nullopt;
+}
+
+Combine combine_of(MPI_Op op, MPI_Datatype type) {
+    if (op != MPI_SUM && op != MPI_PROD) return nullptr;
+    const auto numbers = numbers_of(type);
+    if (!numbers) return nullptr;
+    return combine_by(op == MPI_SUM ? Combining::sum : Combining::product, *numbers);
+}
+
+void set_few_ranks(int ranks) {
+    few_ranks = ranks;
 }
 
 int exact_allreduce(const void *send, void *receive, std::int64_t count, Numbers numbers,

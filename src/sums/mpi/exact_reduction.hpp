@@ -3,8 +3,12 @@
 // Reductions by exact sums: what a rank gets depends neither on the order in which the MPI adds,
 // nor on the number of ranks that the addends are dealt among.
 //
-// First the ranks agree on windows (window.hpp), by a reduction of the largest of small integers;
-// then integers are added by the MPI's own reduction, and rounded.
+// Up to some tens of ranks the numbers themselves travel: to everybody where they are few, else
+// each rank gets a share of the vector from all others, and what it makes of it goes to all. It
+// adds with add_to_nearest. Among more ranks, they first agree on windows (window.hpp), by a
+// reduction of the largest of small integers; then integers are added by the MPI's own reduction,
+// and rounded. Both give the number nearest to the exact sum, so it does not matter which way is
+// taken.
 
 #pragma once
 
@@ -14,15 +18,10 @@
 #include <optional>
 #include <span>
 
+#include "sums/combine.hpp"
 #include "sums/exact_sum.hpp"
 
 namespace lanewise::sums {
-
-/* The numbers of a vector: `per_element` in an element, two where they are complex. */
-struct Numbers {
-    bool are_doubles = true; /* else floats */
-    int per_element = 1;
-};
 
 /* What a predefined type of C or Fortran holds; none where it is no number of these formats. */
 std::optional<Numbers> numbers_of(MPI_Datatype type);
@@ -37,6 +36,12 @@ int exact_reduce(const void *send, void *receive, std::int64_t count, Numbers nu
 /* As MPI_Reduce_scatter: the own one of blocks of counts[0], counts[1], ... elements. */
 int exact_reduce_scatter(const void *send, void *receive, std::span<const std::int64_t> counts,
                          Numbers numbers, MPI_Comm comm);
+
+/* How the own sums and products of these types are computed; null: by the MPI. */
+Combine combine_of(MPI_Op op, MPI_Datatype type);
+
+/* Among how many ranks numbers travel; for tests, which the others follow. */
+void set_few_ranks(int ranks);
 
 /* Replaces the sum of each rank by that of all ranks. */
 int add_over_ranks(ExactSum& sum, MPI_Comm comm);

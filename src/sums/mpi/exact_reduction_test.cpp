@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sums/exact_sum.hpp"
+#include "sums/mpi/exact_reduction.hpp"
 
 namespace lanewise::sums {
 namespace {
@@ -65,8 +66,19 @@ bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
     return a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0;
 }
 
-TEST(ExactReductionTest, GivesEveryRankTheNearestNumberToTheExactSum) {
-    for (const std::size_t count : {0U, 1U, 255U, 256U, 257U, 1000U}) {
+// Numbers travel, or integers made of them.
+class ExactReductionTest : public testing::TestWithParam<int> {
+  protected:
+    void SetUp() override { set_few_ranks(GetParam()); }
+};
+
+INSTANTIATE_TEST_SUITE_P(BothWays, ExactReductionTest, testing::Values(64, 0),
+                         [](const auto& tested) {
+                             return tested.param > 0 ? "AsNumbers" : "AsIntegers";
+                         });
+
+TEST_P(ExactReductionTest, GivesEveryRankTheNearestNumberToTheExactSum) {
+    for (const std::size_t count : {0U, 1U, 255U, 256U, 257U, 1000U, 70000U}) {
         const auto values = given<double>(rank_here(), count);
         std::vector<double> sums(count);
 
@@ -78,7 +90,7 @@ TEST(ExactReductionTest, GivesEveryRankTheNearestNumberToTheExactSum) {
     }
 }
 
-TEST(ExactReductionTest, GivesTheSameForAPartAsForTheWhole) {
+TEST_P(ExactReductionTest, GivesTheSameForAPartAsForTheWhole) {
     constexpr std::size_t count = 300000;  // in three chunks
     const auto values = given<float>(rank_here(), count);
     std::vector<float> whole(count);
@@ -92,7 +104,7 @@ TEST(ExactReductionTest, GivesTheSameForAPartAsForTheWhole) {
     EXPECT_TRUE(same_bits(whole, parts));
 }
 
-TEST(ExactReductionTest, ReducesComplexNumbersInPlaceToOneRank) {
+TEST_P(ExactReductionTest, ReducesComplexNumbersInPlaceToOneRank) {
     constexpr std::size_t count = 600;
     const int root = rank_count() - 1;
     const bool is_root = rank_here() == root;
@@ -107,7 +119,7 @@ TEST(ExactReductionTest, ReducesComplexNumbersInPlaceToOneRank) {
     EXPECT_TRUE(same_bits(values, is_root ? expected_sum<double>(count) : before));
 }
 
-TEST(ExactReductionTest, RefusesOtherTypes) {
+TEST_P(ExactReductionTest, RefusesOtherTypes) {
     int one = 1;
     int sum = 0;
 
@@ -132,7 +144,7 @@ double total(bool cyclic) {
     return made;
 }
 
-TEST(ExactReductionTest, AnAccumulatorDoesNotCareHowNumbersAreDealtAmongRanks) {
+TEST_P(ExactReductionTest, AnAccumulatorDoesNotCareHowNumbersAreDealtAmongRanks) {
     const auto all = given<double>(0, 1000);
     double alone = 0;
     lw_sum_f64(all.data(), all.size(), &alone);

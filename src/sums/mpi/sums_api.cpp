@@ -4,6 +4,7 @@
 
 #include <lanewise/sum.h>
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <span>
@@ -40,13 +41,35 @@ lw_status with_numbers(int count, MPI_Datatype type, MPI_Comm comm, const Reduce
     }
 }
 
+void round_to(double& sum, const ExactSum& exact) {
+    sum = exact.as_double();
+}
+
+void round_to(float& sum, const ExactSum& exact) {
+    sum = exact.as_float();
+}
+
+/* The sums of real and of imaginary parts. */
+template <typename Real>
+lw_status sum_parts(const Real *values, size_t count, Real *sum) {
+    if ((!values && count > 0) || !sum) return LW_ERR_ARGUMENT;
+    for (std::size_t part = 0; part < 2; ++part) {
+        ExactSum exact;
+        for (std::size_t i = 0; i < count; ++i) {
+            exact.add(static_cast<double>(values[2 * i + part]));
+        }
+        round_to(sum[part], exact);
+    }
+    return LW_OK;
+}
+
 }  // namespace
 
 lw_status lw_sum_f64(const double *values, size_t count, double *sum) {
     if ((!values && count > 0) || !sum) return LW_ERR_ARGUMENT;
     ExactSum exact;
     exact.add(std::span(values, count));
-    *sum = exact.as_double();
+    round_to(*sum, exact);
     return LW_OK;
 }
 
@@ -54,8 +77,16 @@ lw_status lw_sum_f32(const float *values, size_t count, float *sum) {
     if ((!values && count > 0) || !sum) return LW_ERR_ARGUMENT;
     ExactSum exact;
     exact.add(std::span(values, count));
-    *sum = exact.as_float();
+    round_to(*sum, exact);
     return LW_OK;
+}
+
+lw_status lw_sum_c128(const double *values, size_t count, double *sum) {
+    return sum_parts(values, count, sum);
+}
+
+lw_status lw_sum_c64(const float *values, size_t count, float *sum) {
+    return sum_parts(values, count, sum);
 }
 
 lw_status lw_accumulator_create(lw_accumulator **accumulator) {
@@ -91,6 +122,26 @@ lw_status lw_accumulator_merge(lw_accumulator *accumulator, const lw_accumulator
 lw_status lw_accumulator_allreduce(lw_accumulator *accumulator, MPI_Comm comm) {
     if (!accumulator || comm == MPI_COMM_NULL) return LW_ERR_ARGUMENT;
     return status_of(lanewise::sums::add_over_ranks(accumulator->sum, comm));
+}
+
+lw_status lw_accumulator_allreduce_fortran(lw_accumulator *accumulator, MPI_Fint comm) {
+    return lw_accumulator_allreduce(accumulator, PMPI_Comm_f2c(comm));
+}
+
+lw_status lw_accumulator_words(const lw_accumulator *accumulator, int64_t *words) {
+    static_assert(ExactSum::word_count == LW_ACCUMULATOR_WORDS);
+    if (!accumulator || !words) return LW_ERR_ARGUMENT;
+    const auto made = accumulator->sum.words();
+    std::copy(made.begin(), made.end(), words);
+    return LW_OK;
+}
+
+lw_status lw_accumulator_set_words(lw_accumulator *accumulator, const int64_t *words) {
+    if (!accumulator || !words) return LW_ERR_ARGUMENT;
+    ExactSum::Words given{};
+    std::copy_n(words, given.size(), given.begin());
+    accumulator->sum = ExactSum::from(given);
+    return LW_OK;
 }
 
 lw_status lw_accumulator_f64(const lw_accumulator *accumulator, double *sum) {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CELLS = 12, COUNT = 2000 };
+enum { CELLS = 12, COUNT = 6000 };
 
 /* As the test computes it, too. */
 static double number(int cell, int element)

@@ -1,0 +1,205 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!
+! Exact sums for Fortran: what <lanewise/sum.h> says. Compile this file with the compiler of your
+! program, since modules of different compilers do not fit, and link with -llanewise.
+!
+!     use lanewise_sum
+!     total = lw_sum(values)
+!
+!     type(lw_accumulator) :: energy
+!     call energy%add(mine)
+!     call energy%allreduce(MPI_COMM_WORLD)
+!     total = energy%value()
+!
+! With the module mpi_f08 a communicator is passed as MPI_COMM_WORLD%MPI_VAL. A function that fails
+! stops the program with a line that names it.
+
+module lanewise_sum
+    use, intrinsic :: iso_c_binding, only: c_double, c_float, c_double_complex, c_float_complex, &
+        c_int, c_size_t, c_ptr, c_null_ptr, c_associated
+    implicit none
+    private
+    public :: lw_sum, lw_accumulator
+
+    interface
+        function c_sum_f64(values, count, total) bind(c, name="lw_sum_f64") result(status)
+            import :: c_double, c_size_t, c_int
+            real(c_double), intent(in) :: values(*)
+            integer(c_size_t), value :: count
+            real(c_double), intent(out) :: total
+            integer(c_int) :: status
+        end function
+        function c_sum_f32(values, count, total) bind(c, name="lw_sum_f32") result(status)
+            import :: c_float, c_size_t, c_int
+            real(c_float), intent(in) :: values(*)
+            integer(c_size_t), value :: count
+            real(c_float), intent(out) :: total
+            integer(c_int) :: status
+        end function
+        function c_sum_c128(values, count, total) bind(c, name="lw_sum_c128") result(status)
+            import :: c_double_complex, c_size_t, c_int
+            complex(c_double_complex), intent(in) :: values(*)
+            integer(c_size_t), value :: count
+            complex(c_double_complex), intent(out) :: total
+            integer(c_int) :: status
+        end function
+        function c_sum_c64(values, count, total) bind(c, name="lw_sum_c64") result(status)
+            import :: c_float_complex, c_size_t, c_int
+            complex(c_float_complex), intent(in) :: values(*)
+            integer(c_size_t), value :: count
+            complex(c_float_complex), intent(out) :: total
+            integer(c_int) :: status
+        end function
+        function c_create(sum) bind(c, name="lw_accumulator_create") result(status)
+            import :: c_ptr, c_int
+            type(c_ptr), intent(out) :: sum
+            integer(c_int) :: status
+        end function
+        subroutine c_free(sum) bind(c, name="lw_accumulator_free")
+            import :: c_ptr
+            type(c_ptr), value :: sum
+        end subroutine
+        function c_add_f64(sum, values, count) bind(c, name="lw_accumulator_add_f64") &
+                result(status)
+            import :: c_ptr, c_double, c_size_t, c_int
+            type(c_ptr), value :: sum
+            real(c_double), intent(in) :: values(*)
+            integer(c_size_t), value :: count
+            integer(c_int) :: status
+        end function
+        function c_add_f32(sum, values, count) bind(c, name="lw_accumulator_add_f32") &
+                result(status)
+            import :: c_ptr, c_float, c_size_t, c_int
+            type(c_ptr), value :: sum
+            real(c_float), intent(in) :: values(*)
+            integer(c_size_t), value :: count
+            integer(c_int) :: status
+        end function
+        function c_merge(sum, other) bind(c, name="lw_accumulator_merge") result(status)
+            import :: c_ptr, c_int
+            type(c_ptr), value :: sum, other
+            integer(c_int) :: status
+        end function
+        function c_allreduce(sum, comm) bind(c, name="lw_accumulator_allreduce_fortran") &
+                result(status)
+            import :: c_ptr, c_int
+            type(c_ptr), value :: sum
+            integer(c_int), value :: comm
+            integer(c_int) :: status
+        end function
+        function c_value(sum, total) bind(c, name="lw_accumulator_f64") result(status)
+            import :: c_ptr, c_double, c_int
+            type(c_ptr), value :: sum
+            real(c_double), intent(out) :: total
+            integer(c_int) :: status
+        end function
+    end interface
+
+    interface lw_sum
+        module procedure sum_f64, sum_f32, sum_c128, sum_c64
+    end interface
+
+    ! A sum that grows. It is not to be assigned to another one; merge adds one to another.
+    type :: lw_accumulator
+        private
+        type(c_ptr) :: handle = c_null_ptr
+    contains
+        procedure, private :: add_f64
+        procedure, private :: add_f32
+        procedure, private :: add_one
+        generic :: add => add_f64, add_f32, add_one
+        procedure :: merge => merge_with
+        procedure :: allreduce
+        procedure :: value
+        final :: destroy
+    end type
+
+contains
+
+    subroutine check(status, what)
+        integer(c_int), intent(in) :: status
+        character(*), intent(in) :: what
+        if (status == 0) return
+        print "(a, i0)", "lanewise: " // what // " failed with status ", status
+        error stop 1
+    end subroutine
+
+    function sum_f64(values) result(total)
+        real(c_double), intent(in), contiguous :: values(:)
+        real(c_double) :: total
+        call check(c_sum_f64(values, size(values, kind=c_size_t), total), "lw_sum")
+    end function
+
+    function sum_f32(values) result(total)
+        real(c_float), intent(in), contiguous :: values(:)
+        real(c_float) :: total
+        call check(c_sum_f32(values, size(values, kind=c_size_t), total), "lw_sum")
+    end function
+
+    function sum_c128(values) result(total)
+        complex(c_double_complex), intent(in), contiguous :: values(:)
+        complex(c_double_complex) :: total
+        call check(c_sum_c128(values, size(values, kind=c_size_t), total), "lw_sum")
+    end function
+
+    function sum_c64(values) result(total)
+        complex(c_float_complex), intent(in), contiguous :: values(:)
+        complex(c_float_complex) :: total
+        call check(c_sum_c64(values, size(values, kind=c_size_t), total), "lw_sum")
+    end function
+
+    subroutine prepare(self)
+        class(lw_accumulator), intent(inout) :: self
+        if (c_associated(self%handle)) return
+        call check(c_create(self%handle), "lw_accumulator")
+    end subroutine
+
+    subroutine add_f64(self, values)
+        class(lw_accumulator), intent(inout) :: self
+        real(c_double), intent(in), contiguous :: values(:)
+        call prepare(self)
+        call check(c_add_f64(self%handle, values, size(values, kind=c_size_t)), "add")
+    end subroutine
+
+    subroutine add_f32(self, values)
+        class(lw_accumulator), intent(inout) :: self
+        real(c_float), intent(in), contiguous :: values(:)
+        call prepare(self)
+        call check(c_add_f32(self%handle, values, size(values, kind=c_size_t)), "add")
+    end subroutine
+
+    subroutine add_one(self, number)
+        class(lw_accumulator), intent(inout) :: self
+        real(c_double), intent(in) :: number
+        call self%add_f64([number])
+    end subroutine
+
+    subroutine merge_with(self, other)
+        class(lw_accumulator), intent(inout) :: self
+        class(lw_accumulator), intent(inout) :: other
+        call prepare(self)
+        call prepare(other)
+        call check(c_merge(self%handle, other%handle), "merge")
+    end subroutine
+
+    subroutine allreduce(self, comm)
+        class(lw_accumulator), intent(inout) :: self
+        integer, intent(in) :: comm
+        call prepare(self)
+        call check(c_allreduce(self%handle, int(comm, c_int)), "allreduce")
+    end subroutine
+
+    function value(self) result(total)
+        class(lw_accumulator), intent(inout) :: self
+        real(c_double) :: total
+        call prepare(self)
+        call check(c_value(self%handle, total), "value")
+    end function
+
+    subroutine destroy(self)
+        type(lw_accumulator), intent(inout) :: self
+        if (c_associated(self%handle)) call c_free(self%handle)
+        self%handle = c_null_ptr
+    end subroutine
+
+end module

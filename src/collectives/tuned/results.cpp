@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/tuned/results.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/fnv.hpp"
+#include "base/json_lines.hpp"
+#include "collectives/execute/datatype.hpp"
+#include "collectives/tuned/call_log.hpp"
+#include "collectives/tuned/call_site.hpp"
+#include "collectives/tuned/environment.hpp"
+
+namespace lanewise::tuned {
+
+constinit bool noting_results = false;
+
+namespace {
+
+using collectives::Call;
+using collectives::Collective;
+
+struct Notes {
+    std::mutex mutex;
+    std::optional<JsonLinesWriter> file;
+    std::unordered_map<const void *, std::size_t> sites;
+    std::uint64_t unseen = 0; /* nonblocking reductions */
+};
+
+Notes& notes() {
+    static Notes instance;
+    return instance;
+}
+
+void write(Notes& to, const Json& record) {
+    if (!to.file) return;
+    const auto written = to.file->write(record);
+    if (written) return;
+    say(written.failure().sentence + "; results are noted no longer");
+    to.file.reset();
+}
+
+std::string name_of_type(MPI_Datatype type) {
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    int length = 0;
+    PMPI_Type_get_name(type, name, &length);
+    return length > 0 ? name : "a type of the program";
+}
+
+std::string name_of_op(MPI_Op op) {
+    struct Known {
+        MPI_Op op;
+        const char *name;
+    };
+    const Known known[] = {
+        {MPI_SUM, "MPI_SUM"},   {MPI_PROD, "MPI_PROD"},     {MPI_MAX, "MPI_MAX"},
+        {MPI_MIN, "MPI_MIN"},   {MPI_MAXLOC, "MPI_MAXLOC"}, {MPI_MINLOC, "MPI_MINLOC"},
+        {MPI_LAND, "MPI_LAND"}, {MPI_LOR, "MPI_LOR"},       {MPI_LXOR, "MPI_LXOR"},
+        {MPI_BAND, "MPI_BAND"}, {MPI_BOR, "MPI_BOR"},       {MPI_BXOR, "MPI_BXOR"},
+    };
+    for (const auto& one : known) {
+        if (one.op == op) return one.name;
+    }
+    return "an operator of the program";
+}
+
+std::uint64_t hash_of(const std::byte *bytes, std::size_t size) {
+    std::uint64_t hash = fnv1a_basis;
+    for (std::size_t done = 0; done < size; done += sizeof hash) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes + done, std::min(sizeof word, size - done));
+        // A product alone never carries the upper bits of a word to the lower ones.
+        hash = std::rotl(fnv1a(hash, word), 29);
+    }
+    return hash;
+}
+
+/* Of the data in the elements, without what lies between them. */
+std::string hash_of_result(const Call& call, std::int64_t count) {
+    const auto layout = collectives::layout_of(call.receive_type);
+    const auto bytes = static_cast<std::size_t>(count * layout.size);
+    std::vector<std::byte> packed;
+    const auto *data = static_cast<const std::byte *>(call.receive);
+    if (!layout.plain) {
+        packed.resize(bytes);
+        if (collectives::pack(call.receive, count, call.receive_type, layout, packed.data(),
+                              call.comm) != MPI_SUCCESS) {
+            return "";
+        }
+        data = packed.data();
+    }
+    std::array<char, 17> text{};
+    std::snprintf(text.data(), text.size(), "%016" PRIx64, hash_of(data, bytes));
+    return text.data();
+}
+
+/* Where a call came from, told once and then by its number. */
+std::size_t number_of(const void *address, Notes& to) {
+    const auto [known, unseen] = to.sites.try_emplace(address, to.sites.size());
+    if (!unseen) return known->second;
+    const auto site = call_site(address);
+    write(to, {{"site", known->second},
+               {"object", site.object.data()},
+               {"offset", site.offset},
+               {"symbol", site.symbol.data()}});
+    return known->second;
+}
+
+/* Elements of the result on this rank; none where another rank has it. */
+std::optional<std::int64_t> count_here(const Call& call) {
+    int rank = 0;
+    PMPI_Comm_rank(call.comm, &rank);
+    if (call.collective == Collective::reduce && rank != call.root) return std::nullopt;
+    return call.counts ? std::int64_t{call.counts[rank]} : std::int64_t{call.receive_count};
+}
+
+int finish_at_end(MPI_Comm, int, void *, void *) {
+    noting_results = false;
+    auto& to = notes();
+    const std::scoped_lock lock(to.mutex);
+    write(to, {{"end", true}, {"unseen", to.unseen}});
+    to.file.reset();
+    return MPI_SUCCESS;
+}
+
+bool is_spawned() {
+    MPI_Comm parent = MPI_COMM_NULL;
+    PMPI_Comm_get_parent(&parent);
+    return parent != MPI_COMM_NULL;
+}
+
+}  // namespace
+
+void begin_results() {
+    if (environment().results_folder.empty() || noting_results || is_spawned()) return;
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const auto path =
+        environment().results_folder + "/rank-" + std::to_string(rank) + ".jsonl";
+    auto made = JsonLinesWriter::create(path);
+    if (!made) {
+        say(made.failure().sentence + "; results of rank " + std::to_string(rank) +
+            " are not noted");
+        return;
+    }
+    notes().file.emplace(std::move(*made));
+    int key = MPI_KEYVAL_INVALID;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finish_at_end, &key, nullptr);
+    PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+    PMPI_Comm_free_keyval(&key);
+    noting_results = true;
+    recording = true;
+}
+
+void note_result(const Call& call, const void *site) {
+    if (!is_reduction(call.collective)) return;
+    int between_groups = 0;
+    PMPI_Comm_test_inter(call.comm, &between_groups);
+    if (between_groups != 0) return;
+    int ranks = 1;
+    PMPI_Comm_size(call.comm, &ranks);
+    const auto count = count_here(call);
+    auto& to = notes();
+    const std::scoped_lock lock(to.mutex);
+    const auto number = number_of(site, to);
+    write(to, {{"operation", name_of(call.collective)},
+               {"count", count.value_or(0)},
+               {"type", name_of_type(call.receive_type)},
+               {"op", name_of_op(call.op)},
+               {"ranks", ranks},
+               {"hash", count ? hash_of_result(call, *count) : ""},
+               {"from", number}});
+}
+
+void count_unseen_result(Collective collective) {
+    if (!is_reduction(collective)) return;
+    auto& to = notes();
+    const std::scoped_lock lock(to.mutex);
+    ++to.unseen;
+}
+
+}  // namespace lanewise::tuned

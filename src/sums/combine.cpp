@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sums/combine.hpp"
+
+#include "sums/plain_arithmetic.hpp"
+
+namespace lanewise::sums {
+namespace {
+
+template <typename Real, int per_element>
+void add_vector(const std::byte *left, std::byte *right, std::int64_t count) {
+    const PlainArithmetic here;
+    const auto *a = reinterpret_cast<const Real *>(left);
+    auto *b = reinterpret_cast<Real *>(right);
+    for (std::int64_t i = 0; i < count * per_element; ++i) b[i] = without_payload(a[i] + b[i]);
+}
+
+template <typename Real>
+void multiply_vector(const std::byte *left, std::byte *right, std::int64_t count) {
+    const PlainArithmetic here;
+    const auto *a = reinterpret_cast<const Real *>(left);
+    auto *b = reinterpret_cast<Real *>(right);
+    for (std::int64_t i = 0; i < count; ++i) b[i] = without_payload(a[i] * b[i]);
+}
+
+template <typename Real>
+void multiply_complex(const std::byte *left, std::byte *right, std::int64_t count) {
+    const PlainArithmetic here;
+    const auto *a = reinterpret_cast<const Real *>(left);
+    auto *b = reinterpret_cast<Real *>(right);
+    for (std::int64_t i = 0; i < 2 * count; i += 2) {
+        const Real real = a[i] * b[i] - a[i + 1] * b[i + 1];
+        const Real imaginary = a[i] * b[i + 1] + a[i + 1] * b[i];
+        b[i] = without_payload(real);
+        b[i + 1] = without_payload(imaginary);
+    }
+}
+
+template <typename Real>
+Combine combine_reals(Combining combining, int per_element) {
+    if (combining == Combining::sum) {
+        return per_element == 2 ? add_vector<Real, 2> : add_vector<Real, 1>;
+    }
+    return per_element == 2 ? multiply_complex<Real> : multiply_vector<Real>;
+}
+
+}  // namespace
+
+Combine combine_by(Combining combining, Numbers numbers) {
+    return numbers.are_doubles ? combine_reals<double>(combining, numbers.per_element)
+                               : combine_reals<float>(combining, numbers.per_element);
+}
+
+}  // namespace lanewise::sums

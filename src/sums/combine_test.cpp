@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sums/combine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace lanewise::sums {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<std::uint64_t> bits(const std::vector<double>& values) {
+    std::vector<std::uint64_t> found;
+    for (const double value : values) found.push_back(std::bit_cast<std::uint64_t>(value));
+    return found;
+}
+
+template <typename Real>
+std::vector<Real> combined(Combining combining, int per_element, const std::vector<Real>& left,
+                           std::vector<Real> right) {
+    const auto combine = combine_by(combining, {sizeof(Real) == 8, per_element});
+    combine(reinterpret_cast<const std::byte *>(left.data()),
+            reinterpret_cast<std::byte *>(right.data()),
+            static_cast<std::int64_t>(left.size()) / per_element);
+    return right;
+}
+
+TEST(CombineTest, AddsAndMultipliesElementByElement) {
+    EXPECT_EQ(combined<double>(Combining::sum, 1, {1, 2, 0.1}, {10, 20, 0.2}),
+              (std::vector{11.0, 22.0, 0.1 + 0.2}));
+    EXPECT_EQ(combined<float>(Combining::product, 1, {2, 3, 5}, {7, 11, 13}),
+              (std::vector{14.0F, 33.0F, 65.0F}));
+    EXPECT_EQ(combined<float>(Combining::sum, 2, {1, 2}, {3, 4}), (std::vector{4.0F, 6.0F}));
+    EXPECT_EQ(combined<double>(Combining::product, 2, {1, 2, 0, 1}, {3, 4, 0, 1}),
+              (std::vector{-5.0, 10.0, -1.0, 0.0}));
+}
+
+TEST(CombineTest, ANaNHasNeitherSignNorPayloadWhicheverOperandItCameFrom) {
+    const double odd = std::bit_cast<double>(0xfff8000000001234U);
+    const double other = std::bit_cast<double>(0x7ff8000000005678U);
+
+    const std::vector left = {odd, 1.0, odd, infinity, 1.0};
+    const auto sums = combined<double>(Combining::sum, 1, left, {2, other, other, -infinity, 1});
+    const auto products = combined<double>(Combining::product, 1, left, {2, other, other, 0, 1});
+
+    EXPECT_EQ(bits(sums), bits({nan, nan, nan, nan, 2}));
+    EXPECT_EQ(bits(products), bits({nan, nan, nan, nan, 1}));
+}
+
+TEST(CombineTest, KeepsTheSignsOfZerosAndOverflowsToInfinity) {
+    const double largest = std::numeric_limits<double>::max();
+
+    const auto sums =
+        combined<double>(Combining::sum, 1, {-0.0, -0.0, 1, largest}, {-0.0, 0.0, -1, largest});
+    const auto products =
+        combined<double>(Combining::product, 1, {-0.0, -1, largest}, {1, 0.0, -largest});
+
+    EXPECT_EQ(bits(sums), bits({-0.0, 0.0, 0.0, infinity}));
+    EXPECT_EQ(bits(products), bits({-0.0, -0.0, -infinity}));
+}
+
+// A product and a sum in one rounding would leave the error of the product.
+TEST(CombineTest, RoundsEachPartOfAComplexProductByItself) {
+    const double a = 1 + 0x1p-52;
+
+    const auto square = combined<double>(Combining::product, 2, {a, a}, {a, a});
+
+    EXPECT_EQ(bits({square[0]}), bits({0.0}));
+}
+
+TEST(CombineTest, DoesNotMendAComplexProductOfInfinities) {
+    const auto product = combined<double>(Combining::product, 2, {infinity, infinity}, {1, 0});
+
+    EXPECT_EQ(bits(product), bits({nan, nan}));
+}
+
+#if defined(__x86_64__)
+TEST(CombineTest, CountsSubnormalNumbersWhereTheProgramFlushesThem) {
+    const auto before = _mm_getcsr();
+    _mm_setcsr(before | 0x8040);
+    const auto sum = combined<double>(Combining::sum, 1, {0x1p-1074}, {0x1p-1074});
+    const auto product = combined<double>(Combining::product, 1, {0x1p-1000}, {0x1p-60});
+    _mm_setcsr(before);
+
+    EXPECT_EQ(sum[0], 0x1p-1073);
+    EXPECT_EQ(product[0], 0x1p-1060);
+}
+#endif
+
+}  // namespace
+}  // namespace lanewise::sums
