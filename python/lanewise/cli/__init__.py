@@ -47,7 +47,10 @@ FOR_DEVELOPERS: dict[str, str] = {"reproduce": "reproduce"}
 # Commands that the help omits; what they do, report and compare do by themselves.
 HIDDEN: dict[str, str] = {"import": "import_text"}
 # A command below one that takes arguments of its own; it is found by its two words.
-BELOW: dict[str, str] = {"tune export": "tune_export"}
+BELOW: dict[str, str] = {
+    "tune export": "tune_export",
+    "check same-bits": "check_same_bits",
+}
 
 # What typer says of words that nobody asked for.
 UNEXPECTED = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", re.DOTALL)

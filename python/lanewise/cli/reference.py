@@ -41,6 +41,13 @@ def pages() -> dict[str, str]:
             described = describe([str(find_program(WAVEFRONT, os.environ))])
             lines += (line for one in described.subcommands for line in native_lines(one))
         texts[f"lanewise-{name}.md"] = "\n".join(lines) + "\n"
+    for below in BELOW:
+        above, name = below.split()
+        if above in (*COMMANDS, *HIDDEN):
+            continue
+        alone: Any = typer.main.get_command(make_app_below(below))
+        lines = [*command_lines(f"lanewise {below}", alone.commands[name], "#")]
+        texts[f"lanewise-{below.replace(' ', '-')}.md"] = "\n".join(lines) + "\n"
     return texts
 
 

@@ -20,6 +20,8 @@ RENAMED: dict[str, str] = {
     "paths": "rdma discover",
 }
 EXPORT = "export"
+# Begins like an old name, and is none.
+STILL_THERE = ("check", "same-bits")
 
 # Options that have another name now.
 OPTIONS: dict[str, str] = {
@@ -43,6 +45,8 @@ def translate(arguments: Sequence[str]) -> tuple[list[list[str]], str]:
         return lines, f"'{EXPORT}' is now '{' '.join(['lanewise', *lines[0]])}'"
     for old, new in RENAMED.items():
         words = old.split()
+        if tuple(arguments[:2]) == STILL_THERE:
+            break
         if list(arguments[: len(words)]) == words:
             return [[*new.split(), *arguments[len(words) :]]], f"'{old}' is now 'lanewise {new}'"
     return [list(arguments)], ""

@@ -34,7 +34,7 @@ def test_an_export_of_two_files_becomes_two_reports() -> None:
     assert "lanewise report --format csv -o a.csv a.jsonl" in advice
 
 
-@pytest.mark.parametrize("words", [[], ["--version"], ["measure", "show"], ["model", "fit"]])
+@pytest.mark.parametrize("words", [[], ["--version"], ["measure", "show"], ["check", "same-bits"]])
 def test_a_command_line_of_today_is_left_alone(words: list[str]) -> None:
     assert renamed.translate(words) == ([words], "")
 

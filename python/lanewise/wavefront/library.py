@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any
 
 from lanewise.errors import LanewiseError, RequestError, RunError
-from lanewise.launch.native import build_command, find_builds
+from lanewise.launch.native import find_library
 
 NAME = "liblanewise.so"
 USAGE_STATUSES = (1, 2, 6, 7)  # argument, limit, not found, unsupported
@@ -133,12 +133,7 @@ ARGUMENTS = {
 @cache
 def library() -> Any:
     """Load the library of the native build that wins; RequestError where there is none."""
-    for build in find_builds(os.environ):
-        above = (build.folder, *build.folder.parents[1:3])
-        for path in [folder / lib / NAME for folder in above for lib in ("lib", "lib64")]:
-            if path.is_file():
-                return _with_signatures(ctypes.CDLL(str(path)))
-    raise RequestError(f"{NAME} is not built; build it with: {build_command()}")
+    return _with_signatures(ctypes.CDLL(str(find_library(NAME, os.environ))))
 
 
 def _with_signatures(loaded: ctypes.CDLL) -> ctypes.CDLL:

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compare two runs of one program by their output and by each reduction.  Pure.
+
+Runs on the same number of ranks are compared on every rank.  Of runs on different numbers only rank
+0 is, and what a rank gets of a reduce_scatter, which is another part then, is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lanewise.bits.records import RankResults, Reduction
+
+SCATTERED = "reduce_scatter"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: how it was made, and what it gave."""
+
+    name: str
+    ranks: int
+    output: str
+    results: Mapping[int, RankResults]
+
+    def unseen(self) -> int:
+        """Return how many nonblocking reductions rank 0 made."""
+        return self.results[0].unseen
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first reduction that differs, or the first that only one of two runs made."""
+
+    rank: int
+    index: int
+    here: Reduction | None
+    there: Reduction | None
+
+    @property
+    def is_of_bits(self) -> bool:
+        """Tell whether both runs made the same call, and got different results."""
+        return (
+            self.here is not None
+            and self.there is not None
+            and self.here.call() == self.there.call()
+        )
+
+
+def first_difference(reference: Run, other: Run) -> Difference | None:
+    """Return the first reduction in which `other` differs, the earliest over all ranks."""
+    same_ranks = reference.ranks == other.ranks
+    ranks = sorted(reference.results.keys() & other.results.keys()) if same_ranks else [0]
+    found = [
+        difference
+        for rank in ranks
+        if (difference := difference_on(rank, reference, other, same_ranks=same_ranks))
+    ]
+    return min(found, key=lambda one: (one.index, one.rank), default=None)
+
+
+def difference_on(rank: int, reference: Run, other: Run, *, same_ranks: bool) -> Difference | None:
+    """Return the first reduction in which a rank of `other` differs from that of `reference`."""
+    there = reference.results[rank].reductions
+    here = other.results[rank].reductions
+    for index, (one, two) in enumerate(zip(there, here, strict=False)):
+        if one.call() != two.call():
+            return Difference(rank, index, two, one)
+        comparable = same_ranks or (one.operation != SCATTERED and one.hash and two.hash)
+        if comparable and (one.hash, one.count) != (two.hash, two.count):
+            return Difference(rank, index, two, one)
+    index = min(len(there), len(here))
+    if len(there) == len(here):
+        return None
+    one_more = here[index] if len(here) > index else None
+    missing = there[index] if len(there) > index else None
+    return Difference(rank, index, one_more, missing)
+
+
+def told(difference: Difference, source: str) -> str:
+    """Say in a sentence what differs; `source` is where the call is, empty if nobody knows."""
+    where = f"{f' at {source}' if source else ''}, on rank {difference.rank}"
+    number = difference.index + 1
+    here, there = difference.here, difference.there
+    if here is None:
+        return f"reduction {number} is missing: {there.what() if there else ''}{where}"
+    if there is None:
+        return f"reduction {number} is one more: {here.what()}{where}"
+    if difference.is_of_bits:
+        return f"reduction {number} differs: {here.what()}{where}"
+    return f"reduction {number} is {here.what()} in place of {there.what()}{where}"

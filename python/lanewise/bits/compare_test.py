@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The first reduction that differs is found, among ranks and across numbers of ranks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lanewise.bits.compare import Run, first_difference, told
+from lanewise.bits.records import RankResults, Reduction, Site, parsed
+
+SITE = Site("app", 64, "main")
+SUM = Reduction("allreduce", 1, "MPI_DOUBLE", "MPI_SUM", 2, "aa", SITE)
+OTHER = replace(SUM, hash="bb")
+BLOCKS = replace(SUM, operation="reduce_scatter")
+
+
+def run_of(*ranks: list[Reduction]) -> Run:
+    """Return a run whose ranks made these reductions."""
+    results = {rank: RankResults(tuple(each)) for rank, each in enumerate(ranks)}
+    return Run("run", len(ranks), "", results)
+
+
+def found(reference: Run, other: Run) -> tuple[int, int, str] | None:
+    """Return the rank, the index and the sentence of the first difference."""
+    difference = first_difference(reference, other)
+    if difference is None:
+        return None
+    return difference.rank, difference.index, told(difference, "app.c:7")
+
+
+def test_runs_that_gave_the_same_do_not_differ() -> None:
+    assert found(run_of([SUM, SUM], [SUM, SUM]), run_of([SUM, SUM], [SUM, SUM])) is None
+
+
+def test_the_earliest_difference_over_all_ranks_is_told() -> None:
+    one = run_of([SUM, SUM, SUM], [SUM, SUM, SUM])
+    two = run_of([SUM, SUM, OTHER], [SUM, OTHER, SUM])
+
+    assert found(one, two) == (
+        1, 1, "reduction 2 differs: MPI_Allreduce of 1 MPI_DOUBLE by MPI_SUM at app.c:7, on rank 1",
+    )  # fmt: skip
+
+
+def test_on_another_number_of_ranks_rank_0_is_compared_but_for_its_blocks() -> None:
+    block = replace(BLOCKS, hash="cc", count=5)
+
+    assert found(run_of([SUM, BLOCKS], [OTHER, BLOCKS]), run_of([SUM, block])) is None
+    assert found(run_of([SUM, BLOCKS]), run_of([OTHER, block], [SUM, block])) is not None
+
+
+def test_a_result_that_another_rank_has_is_not_compared_across_numbers_of_ranks() -> None:
+    elsewhere = replace(SUM, hash="", count=0)
+
+    assert found(run_of([elsewhere]), run_of([SUM], [SUM])) is None
+
+
+@pytest.mark.parametrize(
+    ("reference", "other", "sentence"),
+    [
+        ([SUM], [SUM, OTHER], "reduction 2 is one more: MPI_Allreduce of 1"),
+        ([SUM, OTHER], [SUM], "reduction 2 is missing: MPI_Allreduce of 1"),
+        ([SUM], [BLOCKS], "reduction 1 is MPI_Reduce_scatter of 1"),
+    ],
+)
+def test_calls_that_are_not_the_same_are_told(
+    reference: list[Reduction], other: list[Reduction], sentence: str
+) -> None:
+    told_of = found(run_of(reference), run_of(other))
+
+    assert told_of is not None
+    assert sentence in told_of[2]
+
+
+def test_records_of_a_file_become_reductions() -> None:
+    call: dict[str, Any] = {
+        "operation": "allreduce", "count": 1, "type": "MPI_DOUBLE", "op": "MPI_SUM", "ranks": 2,
+        "hash": "aa", "from": 0,
+    }  # fmt: skip
+    records: list[dict[str, Any]] = [
+        {"site": 0, "object": "app", "offset": 64, "symbol": "main"},
+        call,
+        {"end": True, "unseen": 3},
+    ]
+
+    assert parsed(records) == RankResults((SUM,), unseen=3)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What each rank of a run wrote about its reductions, as src/collectives/tuned/results.hpp says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lanewise.errors import RunError
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a call returns to: a file, and an offset in it."""
+
+    object: str
+    offset: int
+    symbol: str
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """One blocking reduction; `hash` is empty on ranks that do not get the result."""
+
+    operation: str
+    count: int
+    type: str
+    op: str
+    ranks: int
+    hash: str
+    site: Site
+
+    def what(self) -> str:
+        """Return the call in words."""
+        name = f"MPI_{self.operation.capitalize()}"
+        return f"{name} of {self.count} {self.type} by {self.op}"
+
+    def call(self) -> tuple[str, str, str]:
+        """Return what must be the same for two reductions to be compared."""
+        return self.operation, self.type, self.op
+
+
+@dataclass(frozen=True)
+class RankResults:
+    """The reductions of one rank in their order, and how many nonblocking ones were not seen."""
+
+    reductions: tuple[Reduction, ...]
+    unseen: int = 0
+
+
+def results_in(folder: Path, ranks: int) -> dict[int, RankResults]:
+    """Return what the ranks wrote to a folder; RunError where rank 0 wrote nothing."""
+    if not (folder / "rank-0.jsonl").is_file():
+        raise RunError(
+            "no result was noted; the program must call MPI_Init, and its ranks must be able to "
+            f"write to {folder.parent}"
+        )
+    paths = {rank: folder / f"rank-{rank}.jsonl" for rank in range(ranks)}
+    return {rank: read(path) for rank, path in paths.items() if path.is_file()}
+
+
+def read(path: Path) -> RankResults:
+    """Return what one rank wrote; a line that is cut off is left out."""
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    return parsed([json.loads(line) for line in lines])
+
+
+def parsed(records: Sequence[Mapping[str, Any]]) -> RankResults:
+    """Return the results that the records of a file hold."""
+    sites: dict[int, Site] = {}
+    reductions: list[Reduction] = []
+    unseen = 0
+    for record in records:
+        if "site" in record:
+            sites[record["site"]] = Site(record["object"], record["offset"], record["symbol"])
+        elif "hash" in record:
+            fields = {key: value for key, value in record.items() if key != "from"}
+            reductions.append(Reduction(**fields, site=sites[record["from"]]))
+        else:
+            unseen = record["unseen"]
+    return RankResults(tuple(reductions), unseen)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A sum that grows, and that can be added to those of others."""
+
+from __future__ import annotations
+
+from ctypes import byref, c_double, c_float, c_int64, c_void_p
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lanewise.sums.library import WORDS, call, library
+
+ADD = {
+    np.dtype(np.float64): "lw_accumulator_add_f64",
+    np.dtype(np.float32): "lw_accumulator_add_f32",
+}
+
+
+class Accumulator:
+    """The exact sum of the real numbers that were added so far."""
+
+    def __init__(self) -> None:
+        """Begin with a sum of nothing."""
+        self._handle = c_void_p()
+        call("lw_accumulator_create", byref(self._handle))
+
+    def __del__(self) -> None:
+        """Free the memory of the sum."""
+        if getattr(self, "_handle", None):
+            library().lw_accumulator_free(self._handle)
+
+    def add(self, values: ArrayLike) -> Accumulator:
+        """Add numbers, and return the accumulator; TypeError where they are of another format."""
+        array = np.ascontiguousarray(values)
+        if array.dtype not in ADD:
+            raise TypeError(f"{array.dtype} is neither float64 nor float32; convert it first")
+        call(ADD[array.dtype], self._handle, c_void_p(array.ctypes.data), array.size)
+        return self
+
+    def merge(self, other: Accumulator) -> Accumulator:
+        """Add what another accumulator has, and return this one."""
+        call("lw_accumulator_merge", self._handle, other._handle)
+        return self
+
+    @property
+    def words(self) -> NDArray[np.int64]:
+        """The sum as integers: those of several sums may be added word by word, in any order."""
+        words = (c_int64 * WORDS)()
+        call("lw_accumulator_words", self._handle, words)
+        return np.array(words, dtype=np.int64)
+
+    @words.setter
+    def words(self, words: ArrayLike) -> None:
+        given = np.asarray(words, dtype=np.int64)
+        if given.shape != (WORDS,):
+            raise ValueError(f"{given.size} words; those of a sum are {WORDS}")
+        call("lw_accumulator_set_words", self._handle, (c_int64 * WORDS)(*given.tolist()))
+
+    def allreduce(self, comm: Any) -> Accumulator:
+        """Replace the sum by that of all ranks of an mpi4py communicator, and return this one."""
+        self.words = comm.allreduce(self.words)
+        return self
+
+    def __float__(self) -> float:
+        """Return the sum, rounded to the nearest float64."""
+        return float(self.value())
+
+    def value(self, dtype: Any = np.float64) -> Any:
+        """Return the sum, rounded to float64 or float32."""
+        wanted = np.dtype(dtype)
+        if wanted == np.float64:
+            wide = c_double()
+            call("lw_accumulator_f64", self._handle, byref(wide))
+            return np.float64(wide.value)
+        if wanted == np.float32:
+            narrow = c_float()
+            call("lw_accumulator_f32", self._handle, byref(narrow))
+            return np.float32(narrow.value)
+        raise TypeError(f"{wanted} is neither float64 nor float32")

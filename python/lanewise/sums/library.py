@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The functions of <lanewise/sum.h> through ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_void_p
+from functools import cache
+from typing import Any
+
+from lanewise.errors import RunError
+from lanewise.launch.native import find_library
+
+NAME = "liblanewise.so"
+WORDS = 75
+
+ARGUMENTS = {
+    "lw_sum_f64": (c_void_p, c_size_t, c_void_p),
+    "lw_sum_f32": (c_void_p, c_size_t, c_void_p),
+    "lw_sum_c128": (c_void_p, c_size_t, c_void_p),
+    "lw_sum_c64": (c_void_p, c_size_t, c_void_p),
+    "lw_accumulator_create": (POINTER(c_void_p),),
+    "lw_accumulator_add_f64": (c_void_p, c_void_p, c_size_t),
+    "lw_accumulator_add_f32": (c_void_p, c_void_p, c_size_t),
+    "lw_accumulator_merge": (c_void_p, c_void_p),
+    "lw_accumulator_words": (c_void_p, POINTER(c_int64)),
+    "lw_accumulator_set_words": (c_void_p, POINTER(c_int64)),
+    "lw_accumulator_f64": (c_void_p, POINTER(c_double)),
+    "lw_accumulator_f32": (c_void_p, POINTER(c_float)),
+}
+
+
+@cache
+def library() -> Any:
+    """Load the library of the native build that wins; RequestError where there is none."""
+    loaded = ctypes.CDLL(str(find_library(NAME, os.environ)))
+    for name, arguments in ARGUMENTS.items():
+        function = getattr(loaded, name)
+        function.argtypes, function.restype = arguments, c_int
+    loaded.lw_accumulator_free.argtypes = (c_void_p,)
+    loaded.lw_accumulator_free.restype = None
+    loaded.lw_status_text.restype = c_char_p
+    return loaded
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Call a function; RunError with the library's words where it fails."""
+    status = getattr(library(), name)(*arguments)
+    if status != 0:
+        raise RunError(f"{name}: {library().lw_status_text(status).decode()}")

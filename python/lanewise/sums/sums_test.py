@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exact sums of numpy arrays, against fractions."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lanewise
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def nearest(exact: Fraction) -> float:
+    """Round a fraction to a float64; infinite beyond it."""
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.lists(FINITE, max_size=60))
+def test_a_sum_is_the_number_nearest_to_the_exact_one(values: list[float]) -> None:
+    exact = sum((Fraction(value) for value in values), Fraction(0))
+
+    assert lanewise.sum(np.array(values, dtype=np.float64)) == nearest(exact)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), max_size=60))
+def test_a_sum_of_float32_is_rounded_once(values: list[float]) -> None:
+    total = lanewise.sum(np.array(values, dtype=np.float32))
+    exact = sum((Fraction(value) for value in values), Fraction(0))
+
+    assert total.dtype == np.float32
+    if math.isinf(total):
+        assert abs(exact) > Fraction(float(np.finfo(np.float32).max))
+        return
+    near = [np.nextafter(total, np.float32(side)) for side in (-np.inf, np.inf)]
+    own = abs(Fraction(float(total)) - exact)
+    assert all(math.isinf(other) or abs(Fraction(float(other)) - exact) >= own for other in near)
+
+
+def test_neither_order_nor_parts_matter() -> None:
+    numbers = random.Random(25)
+    values = [math.ldexp(numbers.uniform(-1, 1), numbers.randrange(-900, 900)) for _ in range(500)]
+    total = lanewise.sum(values)
+    numbers.shuffle(values)
+    parts = lanewise.Accumulator().add(values[:77])
+    parts.merge(lanewise.Accumulator().add(values[77:]))
+
+    assert lanewise.sum(values) == total
+    assert float(parts) == total
+
+
+class Ranks:
+    """Stands for a communicator: what its ranks give is there already."""
+
+    def __init__(self, others: list[Any]) -> None:
+        self.others = others
+
+    def allreduce(self, words: Any) -> Any:
+        return sum(self.others, words)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 16, 64])
+def test_numbers_may_be_dealt_among_ranks_in_any_way(ranks: int) -> None:
+    numbers = random.Random(ranks)
+    values = np.array([numbers.gauss(0, 1) * 10.0 ** numbers.randrange(30) for _ in range(640)])
+    owners = np.array([numbers.randrange(ranks) for _ in values])
+    others = [lanewise.Accumulator().add(values[owners == r]).words for r in range(1, ranks)]
+
+    total = lanewise.sum(values[owners == 0], comm=Ranks(others))
+
+    assert total == float(sum(map(Fraction, values.tolist())))
+
+
+def test_complex_numbers_and_axes_are_added_by_parts() -> None:
+    values = np.array([[1e16 + 1e16j, 1 + 2j], [-1e16, 3], [1, -1e16j]])
+
+    assert lanewise.sum(values) == 5 + 2j
+    assert lanewise.sum(values[:, 0]) == 1 + 1e16j
+    assert lanewise.sum(values, axis=0).tolist() == [1 + 1e16j, 4 + (2 - 1e16) * 1j]
+    assert lanewise.sum(values, comm=Ranks([])) == 5 + 2j
+    assert lanewise.sum(np.ones((3, 4), dtype=np.float32), axis=1).tolist() == [4, 4, 4]
+
+
+def test_what_is_no_number_and_what_is_zero_is_defined() -> None:
+    assert math.isnan(lanewise.sum([math.inf, -math.inf]))
+    assert lanewise.sum([1e308, 1e308, -1e308]) == 1e308
+    assert math.copysign(1, lanewise.sum([-0.0, -0.0])) == -1
+    assert math.copysign(1, lanewise.sum([-0.0, 0.0])) == 1
+    assert lanewise.sum([]) == 0.0
+    assert lanewise.sum([5e-324, 5e-324]) == 1e-323
+
+
+def test_other_formats_are_refused() -> None:
+    with pytest.raises(TypeError, match="has no exact sum"):
+        lanewise.sum(np.ones(3, dtype=np.longdouble))
+    with pytest.raises(TypeError, match="neither float64 nor float32"):
+        lanewise.Accumulator().add(np.ones(3, dtype=np.int64))
+    with pytest.raises(ValueError, match="those of a sum are 75"):
+        lanewise.Accumulator().words = [1, 2]
+    assert lanewise.sum([1, 2, 3]) == 6

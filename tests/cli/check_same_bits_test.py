@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise check same-bits`: the reduction that differs first, of real programs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from conftest import Lanewise
+from tuned_job import Compile, launch_line
+
+
+def line_of(mpi: str, program: str) -> list[str]:
+    """Return a launch line with N for the number of ranks."""
+    line = launch_line(mpi, 2)
+    return [*line[:-1], "N", program]
+
+
+def found(lanewise: Lanewise, *words: str) -> tuple[int, dict[str, Any]]:
+    """Run the check and return its status and what it found."""
+    done = lanewise("check", "same-bits", "--json", *words)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.fixture
+def program(mpi: str, compiled: Compile) -> str:
+    return str(compiled(mpi, "mpicc", "first_sum_differs.c"))
+
+
+def test_the_sum_that_depends_on_the_number_of_ranks_is_named(
+    mpi: str, program: str, lanewise: Lanewise
+) -> None:
+    status, told = found(lanewise, "--ranks", "2,3", "--", *line_of(mpi, program))
+
+    assert status == 1
+    assert not told["same"]
+    runs = {run["name"]: run for run in told["runs"]}
+    assert runs["the same again"]["first_difference"] is None
+    difference = runs["3 ranks"]["first_difference"]
+    # The maximum and the minimum before it are the same.
+    assert difference["index"] == 2
+    assert difference["bits"]
+    assert difference["call"] == "MPI_Allreduce of 1 MPI_DOUBLE by MPI_SUM"
+    assert "main" in difference["source"] or "first_sum_differs.c" in difference["source"]
+    assert runs["3 ranks"]["output_differs"]
+
+
+def test_exact_sums_are_the_same_on_any_number_of_ranks(
+    mpi: str, program: str, lanewise: Lanewise
+) -> None:
+    line = line_of(mpi, program)
+
+    status, told = found(lanewise, "--ranks", "2,3", "--same-bits", "ranks", "--", *line)
+
+    assert told["same"], told
+    assert status == 0
+
+
+def test_in_one_order_runs_on_as_many_ranks_are_compared(
+    mpi: str, program: str, lanewise: Lanewise
+) -> None:
+    line = line_of(mpi, program)
+
+    status, told = found(lanewise, "--ranks", "3,4", "--same-bits", "order", "--", *line)
+
+    assert told["same"], told
+    assert status == 0
+    assert {run["compared_with"] for run in told["runs"]} == {"3 ranks", "4 ranks"}
+
+
+def test_builds_for_two_mpis_are_compared(compiled: Compile, lanewise: Lanewise) -> None:
+    lines = {
+        mpi: line_of(mpi, str(compiled(mpi, "mpicc", "first_sum_differs.c")))
+        for mpi in ("openmpi", "mpich")
+    }
+
+    status, told = found(
+        lanewise, "--ranks", "4", "--same-bits", "order", "--also", " ".join(lines["mpich"]), "--",
+        *lines["openmpi"],
+    )  # fmt: skip
+
+    assert told["same"], told
+    assert status == 0
+    assert len(told["runs"]) == 7
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--ranks", "0", "--", "true"], "--ranks 0: write numbers above 0, such as 2,3,4"),
+        (["--same-bits", "all", "--", "true"], "--same-bits all: say order or ranks"),
+        ([], "no program; name a launcher and a program: -- mpirun -n N ./app"),
+        (
+            ["--", "mpirun.openmpi", "-n", "2", "true"],
+            "nothing in mpirun.openmpi -n 2 true is N; write N for the number of ranks: "
+            "mpirun.openmpi -n N ./app",
+        ),
+    ],
+)
+def test_what_cannot_be_run_is_refused(words: list[str], sentence: str, lanewise: Lanewise) -> None:
+    done = lanewise("check", "same-bits", *words)
+
+    assert done.returncode == 2
+    assert done.stderr == f"lanewise check same-bits: {sentence}\n"
+
+
+def test_a_program_that_fails_ends_the_check(lanewise: Lanewise) -> None:
+    done = lanewise("check", "same-bits", "--ranks", "1", "--", *line_of("openmpi", "false"))
+
+    assert done.returncode == 1
+    assert "ended with status 1; what it says is above" in done.stderr

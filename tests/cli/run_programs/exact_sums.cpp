@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Sums by <lanewise/sum.hpp>: of an array on every rank, and of what all ranks have.
+#include <lanewise/sum.hpp>
+
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+static std::uint64_t bits(double value) {
+    std::uint64_t made = 0;
+    std::memcpy(&made, &value, sizeof made);
+    return made;
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    int rank = 0, ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    std::vector<double> values;
+    std::vector<float> floats;
+    std::vector<std::complex<double>> pairs;
+    lanewise::accumulator halves[2];
+    for (int i = 1; i <= 1000; ++i) {
+        values.push_back(std::ldexp(i * 7919 % 1009 - 504, i * 37 % 120 - 60));
+        floats.push_back(static_cast<float>(values.back()));
+        pairs.emplace_back(values.back(), -values.back());
+        if (i % ranks == rank) halves[i % 2] += values.back();
+    }
+    lanewise::accumulator total = halves[0];
+    total += halves[1];
+    total.allreduce(MPI_COMM_WORLD);
+    if (rank == 0) {
+        float narrow = lanewise::sum(floats);
+        std::uint32_t narrow_bits = 0;
+        std::memcpy(&narrow_bits, &narrow, sizeof narrow);
+        const auto pair = lanewise::sum(pairs);
+        std::printf("%016" PRIX64 "\n%016" PRIX64 "\n%08" PRIX32 "\n%016" PRIX64 "%016" PRIX64 "\n",
+                    bits(lanewise::sum(values)), bits(total.value()), narrow_bits,
+                    bits(pair.real()), bits(pair.imag()));
+    }
+    MPI_Finalize();
+}

@@ -1,0 +1,32 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!
+! Sums by the module lanewise_sum: of an array on every rank, and of what all ranks have.
+program exact_sums
+    use mpi
+    use lanewise_sum
+    implicit none
+    integer, parameter :: count = 1000
+    real(8) :: values(count)
+    type(lw_accumulator) :: total, halves(2)
+    integer :: rank, ranks, i, error
+
+    call MPI_Init(error)
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+    do i = 1, count
+        values(i) = (mod(i * 7919, 1009) - 504) * 2.0d0**(mod(i * 37, 120) - 60)
+    end do
+    do i = 1, count
+        if (mod(i, ranks) == rank) call halves(1 + mod(i, 2))%add(values(i:i))
+    end do
+    call total%merge(halves(1))
+    call total%merge(halves(2))
+    call total%allreduce(MPI_COMM_WORLD)
+    if (rank == 0) then
+        print "(z16.16)", lw_sum(values)
+        print "(z16.16)", total%value()
+        print "(z8.8)", lw_sum(real(values, 4))
+        print "(2z16.16)", lw_sum(cmplx(values, -values, 8))
+    end if
+    call MPI_Finalize(error)
+end program

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exact sums in C++ and Fortran programs, on several numbers of ranks, against fractions."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from tuned_job import TIMEOUT_S, Compile, launch_line
+
+from lanewise.launch.native import find_builds
+
+ROOT = Path(__file__).parents[2]
+VALUES = [(i * 7919 % 1009 - 504) * Fraction(2) ** (i * 37 % 120 - 60) for i in range(1, 1001)]
+PROGRAMS = {
+    "mpicxx": "-std=c++20 exact_sums.cpp",
+    "mpif90": f"{ROOT}/include/lanewise/sum.f90 exact_sums.f90",
+}
+
+
+def expected() -> list[str]:
+    """Return what the programs print, from exact arithmetic."""
+    exact = float(sum(VALUES))
+    narrow = sum(Fraction(struct.unpack("f", struct.pack("f", float(v)))[0]) for v in VALUES)
+    wide = struct.pack(">d", exact).hex().upper()
+    negative = struct.pack(">d", -exact).hex().upper()
+    return [wide, wide, struct.pack(">f", nearest_float(narrow)).hex().upper(), wide + negative]
+
+
+def nearest_float(exact: Fraction) -> float:
+    """Round to the nearest float32 by looking at the neighbours of a rounded double."""
+    (bits,) = struct.unpack(">I", struct.pack(">f", float(exact)))
+    near = [struct.unpack(">f", struct.pack(">I", bits + step))[0] for step in (-1, 0, 1)]
+    return min(near, key=lambda value: abs(Fraction(value) - exact))
+
+
+@pytest.mark.parametrize("wrapper", PROGRAMS)
+def test_programs_get_the_exact_sum_on_any_number_of_ranks(
+    wrapper: str, compiled: Compile, tmp_path: Path
+) -> None:
+    build = next(one for one in find_builds(os.environ) if one.mpi == "openmpi")
+    folder = build.libraries
+    words = f"-I{ROOT}/include {PROGRAMS[wrapper]} -L{folder} -llanewise -Wl,-rpath,{folder}"
+    module = f" -J{tmp_path}" if wrapper == "mpif90" else ""
+    program = str(compiled("openmpi", wrapper, words + module))
+
+    for ranks in (1, 2, 5):
+        done = subprocess.run(
+            [*launch_line("openmpi", ranks), program],
+            capture_output=True, text=True, check=True, timeout=TIMEOUT_S,
+        )  # fmt: skip
+        assert done.stdout.split() == expected(), f"on {ranks} ranks"
