@@ -4,7 +4,8 @@
 One program adds numbers of wild exponents by MPI_SUM: at once, in parts, at several sizes, by
 several collectives, on two numbers of ranks, with two MPIs.  What should be equal is compared bit
 by bit, and the exact sums with sums of fractions.  Then the program's own MPI_Allreduce is timed in
-turns with that of the MPI, which lies below the preloaded library.
+turns with what tuning chooses among all algorithms, the MPI's own ones included.  Last, a gas runs
+on several numbers of ranks, with its energies added in the usual way and exactly.
 """
 
 from __future__ import annotations
@@ -16,18 +17,22 @@ import shutil
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
+from experiments.same_bits import gas
 from experiments.workspace import LOCAL, Workspace, failing_as_run, rank_count
 from lanewise.errors import RunError
 from lanewise.launch.choose import choose, require_launcher
 from lanewise.launch.job import Job
+from lanewise.launch.tuned import build_of
 from lanewise.plots import Bar, draw_bars
 from lanewise.results.intervals import launch_interval
 from lanewise.results.quantity import three_digits
+from lanewise.tuning.read import load
 
 HERE = Path(__file__).parent
 MPIS = (LOCAL, "mpich")
@@ -37,6 +42,7 @@ LAUNCHES = 5
 ROUNDS = 60
 SIZES = {"64KiB": 1 << 16, "4MiB": 1 << 22}
 TIMEOUT_S = 300.0
+BUDGET = "30s"
 
 
 def run(workspace: Workspace) -> Outcome:
@@ -47,22 +53,30 @@ def run(workspace: Workspace) -> Outcome:
         for mpi in MPIS:
             for ranks in RANKS:
                 workspace.say(f"{level}, {mpi}, {ranks} ranks")
-                found[level, mpi, ranks] = added(programs[mpi], mpi, ranks, level, rounds=0)
-    ratios = {level: timed(workspace, programs[LOCAL], level) for level in ("order", "ranks")}
+                found[level, mpi, ranks] = added(programs[mpi], mpi, ranks, level)
+    ordered = tuned(workspace, "ordered", "--same-bits", "order")
+    free = tuned(workspace, "free")
+    choices = [free_choice(free, size_bytes) for size_bytes in SIZES.values()]
+    ratios = {
+        level: timed(workspace, programs[LOCAL], level, ordered, choices)
+        for level in ("order", "ranks")
+    }
     ratio = {
         "order_cost_64KiB": [one["64KiB"] for one in ratios["order"]],
         "order_cost_4MiB": [one["4MiB"] for one in ratios["order"]],
         "ranks_cost_64KiB": [one["64KiB"] for one in ratios["ranks"]],
         "ranks_cost_4MiB": [one["4MiB"] for one in ratios["ranks"]],
     }
+    moved = gas.energies(workspace)
     figures = equalities(found)
+    figures |= energy_figures(moved)
     for key, values in ratio.items():
         figures[key], figures[f"{key}_low"], figures[f"{key}_high"] = launch_interval(values)
     return Outcome(
         figures=figures,
         rows=[Row(key, "", three_digits(value)) for key, value in figures.items()],
         conditions={"ranks": RANKS, "timed_ranks": rank_count(4), "mpis": MPIS},
-        files=_draw(workspace, figures),
+        files=[*_draw(workspace, figures), *workspace.save(gas.draw(moved), "same-bits-energies")],
         launches=ratio,
     )
 
@@ -72,25 +86,56 @@ def compiled(mpi: str, folder: Path) -> Path:
     compiler = shutil.which(f"mpicc.{mpi}")
     if compiler is None:
         raise RunError(f"mpicc.{mpi} is missing; install lib{mpi}-dev")
+    with failing_as_run():
+        library = build_of(mpi, os.environ).libraries
     program = folder / f"sums-{mpi}"
-    line = [compiler, "-O2", str(HERE / "sums.c"), "-lm", "-o", str(program)]
+    links = [f"-L{library}", f"-Wl,-rpath,{library}", "-llanewise", "-lm"]
+    line = [compiler, "-O2", f"-I{gas.ROOT / 'include'}", str(HERE / "sums.c"), *links]
+    line += ["-o", str(program)]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RunError("sums.c could not be compiled", done.stderr.splitlines()[-5:])
     return program
 
 
-def added(program: Path, mpi: str, ranks: int, level: str, rounds: int) -> dict[str, Any]:
+def tuned(workspace: Workspace, name: str, *options: str) -> Path:
+    """Tune allreduce at the sizes that are timed, and return the tuning file."""
+    path = workspace.folder.resolve() / f"{name}.json"
+    path.unlink(missing_ok=True)
+    workspace.say(f"tuning, {name}")
+    words = ["allreduce", "-n", str(rank_count(4)), "--budget", BUDGET, "-o", str(path), *options]
+    sizes = ",".join(map(str, SIZES.values()))
+    done = subprocess.run(
+        [sys.executable, "-m", "lanewise", "tune", *words, "--sizes", sizes, "--quiet"],
+        capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise RunError("allreduce could not be tuned", done.stderr.splitlines()[-5:])
+    return path
+
+
+def free_choice(path: Path, size_bytes: int) -> str:
+    """Return a size with the algorithm that a tuning file names for it, if it names one."""
+    rules = load(path).collectives["allreduce"].rules
+    for rule in rules:
+        if rule.from_bytes <= size_bytes <= rule.to_bytes:
+            return f"{size_bytes}:{rule.algorithm}:{rule.segment_bytes}"
+    return str(size_bytes)
+
+
+def added(
+    program: Path, mpi: str, ranks: int, level: str, timed: Sequence[str] = (), *options: str
+) -> dict[str, Any]:
     """Run the program under a level and return what it printed."""
     with failing_as_run():
         choice = choose(mpi, os.environ)
         require_launcher(choice)
-    words = [str(program), str(CELLS), str(rounds), *(map(str, SIZES.values()) if rounds else ())]
+    words = [str(program), str(CELLS), str(ROUNDS), *timed]
     job = Job(
         program=tuple(words), ranks=ranks, executable=choice.executable, mpi=mpi, slots=1, cores=1,
         user_id=os.getuid(),
     )  # fmt: skip
-    line = [sys.executable, "-m", "lanewise", "run", "--same-bits", level, "--"]
+    line = [sys.executable, "-m", "lanewise", "run", "--same-bits", level, *options, "--"]
     done = subprocess.run(
         [*line, *choice.launcher.command(job)], capture_output=True, text=True, check=False,
         timeout=TIMEOUT_S, env={**os.environ, **choice.launcher.environment(job)},
@@ -101,13 +146,20 @@ def added(program: Path, mpi: str, ranks: int, level: str, rounds: int) -> dict[
     return printed
 
 
-def timed(workspace: Workspace, program: Path, level: str) -> list[dict[str, float]]:
-    """Return, for each launch, the ratio of the median times by size."""
+def timed(
+    workspace: Workspace, program: Path, level: str, ordered: Path, choices: Sequence[str]
+) -> list[dict[str, float]]:
+    """Return, for each launch, the ratio of the median times by size.
+
+    The yardstick is what tuning chooses among all algorithms.  In one order, what it chooses among
+    those that have it is timed.
+    """
+    workspace.say(f"beside {', '.join(choices)}")
     ratios = []
     for launch in range(1, LAUNCHES + 1):
         workspace.say(f"{level}, launch {launch} of {LAUNCHES}")
         # The program deals its cells among ranks that divide their number.
-        printed = added(program, LOCAL, rank_count(4), level, ROUNDS)
+        printed = added(program, LOCAL, rank_count(4), level, choices, "--tuning", str(ordered))
         medians = {}
         for size_bytes, rows in printed["times"][1:]:
             through_s, past_s = (statistics.median(column) for column in zip(*rows, strict=True))
@@ -145,6 +197,16 @@ def equalities(found: dict[tuple[str, str, int], dict[str, Any]]) -> dict[str, f
     }
 
 
+def energy_figures(moved: dict[bool, dict[int, gas.Energies]]) -> dict[str, float]:
+    """Return whether the exact energies are the same, and how far apart the others are at most."""
+    first = gas.RANKS[0]
+    apart = [moved[False][ranks].apart(moved[False][first]) for ranks in gas.RANKS[1:]]
+    return {
+        "energies_equal": float(len(set(moved[True].values())) == 1),
+        "plain_energies_apart": max(map(max, apart)),
+    }
+
+
 def number(cell: int, element: int) -> Fraction:
     """Return what sums.c gives as the number of a cell."""
     bits = cell * 2654435761 + element * 40503 + 12345
@@ -176,9 +238,13 @@ def _draw(workspace: Workspace, figures: dict[str, float]) -> list[Path]:
 
 _EQUAL = Estimator("1 where all bits are equal", 1, len(MPIS) * len(RANKS) * 2, "runs")
 _COST = Estimator(
-    "geometric mean over launches of the median time through the library over that past it",
+    "geometric mean over launches of the median time over that of the tuned free choice",
     LAUNCHES, ROUNDS, "rounds",
 )  # fmt: skip
+
+_ENERGIES = Estimator(
+    "over all steps that were printed, on each number of ranks", len(gas.RANKS), gas.STEPS, "steps"
+)
 
 EXPERIMENT = Experiment(
     name="same-bits",
@@ -194,6 +260,11 @@ EXPERIMENT = Experiment(
             "exact_error_ulp_max", "ulp",
             Estimator("largest distance from the sum of fractions", 1, 960, "sums"),
             Target("<=", 0.5),
+        ),
+        Figure("energies_equal", "0 or 1", _ENERGIES, Target(">=", 1.0)),
+        Figure(
+            "plain_energies_apart", "ratio", _ENERGIES,
+            "it says what energies added as usual come to, which has no best value",
         ),
         Figure("order_cost_64KiB", "ratio", _COST, Target("<=", 1.1)),
         Figure("order_cost_4MiB", "ratio", _COST, Target("<=", 1.1)),

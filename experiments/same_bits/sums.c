@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program that adds numbers of wild exponents over its ranks by MPI_SUM, in several ways.  Rank 0
- * prints the bits of the sums, and the times of an allreduce as the program calls it and of the
- * MPI's own, in turns.
+ * prints the bits of the sums, and the times of an allreduce as the program calls it and of another
+ * one, in turns: of an algorithm of Lanewise, or without a name of the MPI's own.
  *
- *     sums CELLS ROUNDS BYTES...
+ *     sums CELLS ROUNDS BYTES[:ALGORITHM:SEGMENT]...
  *
  * The numbers are those of CELLS cells, of which each rank owns as many; they do not depend on the
  * number of ranks.  The numbers of a pair of cells add up without rounding.
  */
+#include <lanewise/collectives.h>
 #include <mpi.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { COUNT = 960 };
 
@@ -61,20 +63,49 @@ static void add_up(int cells)
 
 typedef int (*Allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
 
+static lw_algorithm *named = NULL;
+
+static int by_named(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                    MPI_Comm comm)
+{
+    return lw_allreduce(send, receive, count, type, op, comm, named) == LW_OK ? MPI_SUCCESS
+                                                                              : MPI_ERR_OTHER;
+}
+
+/* The allreduce to compare with. */
+static Allreduce other_of(const char *choice)
+{
+    char name[64] = "";
+    unsigned long segment = 0;
+    const char *colon = strchr(choice, ':');
+    lw_algorithm_free(named);
+    named = NULL;
+    if (!colon) return PMPI_Allreduce;
+    if (sscanf(colon, ":%63[^:]:%lu", name, &segment) != 2) MPI_Abort(MPI_COMM_WORLD, 2);
+    if (lw_algorithm_named("allreduce", name, segment, &named) != LW_OK) {
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    return by_named;
+}
+
 static double time_s(Allreduce call, const double *send, double *receive, int count)
 {
     double elapsed_s = 0.0;
     double longest_s = 0.0;
     PMPI_Barrier(MPI_COMM_WORLD);
     const double begin_s = MPI_Wtime();
-    call(send, receive, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (call(send, receive, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD) != MPI_SUCCESS) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     elapsed_s = MPI_Wtime() - begin_s;
     PMPI_Allreduce(&elapsed_s, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return longest_s;
 }
 
-static void take_times(int bytes, int rounds)
+static void take_times(const char *choice, int rounds)
 {
+    const int bytes = atoi(choice);
+    const Allreduce other = other_of(choice);
     const int count = bytes / (int)sizeof(double);
     double *send = malloc((size_t)bytes);
     double *receive = malloc((size_t)bytes);
@@ -86,7 +117,7 @@ static void take_times(int bytes, int rounds)
     if (rank == 0) printf(", [%d, [", bytes);
     for (int i = 0; i < rounds; ++i) {
         const double through_s = time_s(MPI_Allreduce, send, receive, count);
-        const double past_s = time_s(PMPI_Allreduce, send, receive, count);
+        const double past_s = time_s(other, send, receive, count);
         if (rank == 0) printf("%s[%.9g, %.9g]", i ? ", " : "", through_s, past_s);
     }
     if (rank == 0) printf("]]");
@@ -103,7 +134,7 @@ int main(int argc, char **argv)
     if (rank == 0) printf("{");
     add_up(atoi(argv[1]));
     if (rank == 0) printf("\"times\": [null");
-    for (int i = 3; i < argc; ++i) take_times(atoi(argv[i]), atoi(argv[2]));
+    for (int i = 3; i < argc; ++i) take_times(argv[i], atoi(argv[2]));
     if (rank == 0) printf("]}\n");
     MPI_Finalize();
     return 0;
