@@ -88,8 +88,8 @@ void expect_nearest(const Vectors<Real>& vectors, int spread) {
 
 TEST(NearestSumsTest, AreTheNearestDoublesForAnyNumberOfVectorsAndElements) {
     std::mt19937_64 random(25);
-    for (const std::size_t number : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 16U, 64U}) {
-        for (const std::size_t count : {1U, 255U, 256U, 257U, 700U}) {
+    for (const std::size_t number : {1U, 2U, 3U, 4U, 5U, 7U, 16U, 64U}) {
+        for (const std::size_t count : {1U, 256U, 257U}) {
             for (const int spread : {0, 1, 27, 53, 60, 110, 400, 1000, 1074}) {
                 ASSERT_NO_FATAL_FAILURE(
                     expect_nearest(wild<double>(random, number, count, spread), spread));
@@ -103,7 +103,7 @@ TEST(NearestSumsTest, AreTheNearestFloats) {
     for (const std::size_t number : {1U, 2U, 3U, 4U, 7U, 16U, 64U}) {
         for (const int spread : {0, 1, 12, 24, 50, 100, 127, 148}) {
             ASSERT_NO_FATAL_FAILURE(
-                expect_nearest(wild<float>(random, number, 600, spread), spread));
+                expect_nearest(wild<float>(random, number, 300, spread), spread));
         }
     }
 }

@@ -10,6 +10,8 @@ import pytest
 from conftest import Lanewise
 from tuned_job import Compile, launch_line
 
+PROGRAM = "first_sum_differs.c"
+
 
 def line_of(mpi: str, program: str) -> list[str]:
     """Return a launch line with N for the number of ranks."""
@@ -24,15 +26,12 @@ def found(lanewise: Lanewise, *words: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, json.loads(done.stdout)
 
 
-@pytest.fixture
-def program(mpi: str, compiled: Compile) -> str:
-    return str(compiled(mpi, "mpicc", "first_sum_differs.c"))
-
-
 def test_the_sum_that_depends_on_the_number_of_ranks_is_named(
-    mpi: str, program: str, lanewise: Lanewise
+    mpi: str, compiled: Compile, lanewise: Lanewise
 ) -> None:
-    status, told = found(lanewise, "--ranks", "2,3", "--", *line_of(mpi, program))
+    line = line_of(mpi, str(compiled(mpi, "mpicc", PROGRAM)))
+
+    status, told = found(lanewise, "--ranks", "2,3", "--", *line)
 
     assert status == 1
     assert not told["same"]
@@ -48,9 +47,9 @@ def test_the_sum_that_depends_on_the_number_of_ranks_is_named(
 
 
 def test_exact_sums_are_the_same_on_any_number_of_ranks(
-    mpi: str, program: str, lanewise: Lanewise
+    compiled: Compile, lanewise: Lanewise
 ) -> None:
-    line = line_of(mpi, program)
+    line = line_of("openmpi", str(compiled("openmpi", "mpicc", PROGRAM)))
 
     status, told = found(lanewise, "--ranks", "2,3", "--same-bits", "ranks", "--", *line)
 
@@ -59,9 +58,9 @@ def test_exact_sums_are_the_same_on_any_number_of_ranks(
 
 
 def test_in_one_order_runs_on_as_many_ranks_are_compared(
-    mpi: str, program: str, lanewise: Lanewise
+    compiled: Compile, lanewise: Lanewise
 ) -> None:
-    line = line_of(mpi, program)
+    line = line_of("openmpi", str(compiled("openmpi", "mpicc", PROGRAM)))
 
     status, told = found(lanewise, "--ranks", "3,4", "--same-bits", "order", "--", *line)
 
@@ -72,8 +71,7 @@ def test_in_one_order_runs_on_as_many_ranks_are_compared(
 
 def test_builds_for_two_mpis_are_compared(compiled: Compile, lanewise: Lanewise) -> None:
     lines = {
-        mpi: line_of(mpi, str(compiled(mpi, "mpicc", "first_sum_differs.c")))
-        for mpi in ("openmpi", "mpich")
+        mpi: line_of(mpi, str(compiled(mpi, "mpicc", PROGRAM))) for mpi in ("openmpi", "mpich")
     }
 
     status, told = found(
