@@ -1,17 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sums/combine.hpp"
 
+#include "sums/combine_loops.hpp"
 #include "sums/plain_arithmetic.hpp"
 
 namespace lanewise::sums {
 namespace {
+
+const AddLoops& add_loops() {
+    static constexpr AddLoops portable{add_numbers<double>, add_numbers<float>};
+#if defined(__x86_64__)
+    static const bool wide = __builtin_cpu_supports("avx2") != 0;
+    if (wide) return add_loops_avx2;
+#endif
+    return portable;
+}
 
 template <typename Real, int per_element>
 void add_vector(const std::byte *left, std::byte *right, std::int64_t count) {
     const PlainArithmetic here;
     const auto *a = reinterpret_cast<const Real *>(left);
     auto *b = reinterpret_cast<Real *>(right);
-    for (std::int64_t i = 0; i < count * per_element; ++i) b[i] = without_payload(a[i] + b[i]);
+    if constexpr (sizeof(Real) == sizeof(double)) {
+        add_loops().doubles(a, b, count * per_element);
+    } else {
+        add_loops().floats(a, b, count * per_element);
+    }
 }
 
 template <typename Real>

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sums/combine_loops.hpp"
+
+namespace lanewise::sums {
+
+constinit const AddLoops add_loops_avx2{add_numbers<double>, add_numbers<float>};
+
+}  // namespace lanewise::sums
