@@ -243,8 +243,9 @@ _COST = Estimator(
 )  # fmt: skip
 
 _ENERGIES = Estimator(
-    "over all steps that were printed, on each number of ranks", len(gas.RANKS), gas.STEPS, "steps"
-)
+    "over all steps that were printed, on each number of ranks", 1, len(gas.RANKS) * gas.STEPS,
+    "steps",
+)  # fmt: skip
 
 EXPERIMENT = Experiment(
     name="same-bits",
