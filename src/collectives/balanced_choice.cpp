@@ -24,7 +24,9 @@ const char *name_of_choice(Operation operation, int ranks, std::uint64_t message
 }  // namespace
 
 const Algorithm *balanced_choice(Operation operation, int ranks, std::uint64_t message_bytes) {
-    return find_algorithm(operation.collective, name_of_choice(operation, ranks, message_bytes));
+    const auto *found =
+        find_algorithm(operation.collective, name_of_choice(operation, ranks, message_bytes));
+    return found && found->bracketing == Bracketing::balanced ? found : nullptr;
 }
 
 }  // namespace lanewise::collectives

@@ -10,7 +10,7 @@
 
 namespace lanewise::collectives {
 
-/* For a reduction; the size is as rules count it, 0 where it is unknown. */
+/* For a reduction; the size is as rules count it, 0 where it is unknown. Null: none is. */
 const Algorithm *balanced_choice(Operation operation, int ranks, std::uint64_t message_bytes);
 
 }  // namespace lanewise::collectives

@@ -56,8 +56,12 @@ void say_once(const std::string& sentence) {
     });
 }
 
+/* Of all ranks, by an operation that reduce_exactly knows. */
 bool is_sum(const Call& call) {
-    return call.op == MPI_SUM && sums::numbers_of(call.receive_type).has_value();
+    const bool known = call.collective == Collective::reduce ||
+                       call.collective == Collective::allreduce ||
+                       call.collective == Collective::reduce_scatter;
+    return known && call.op == MPI_SUM && sums::numbers_of(call.receive_type).has_value();
 }
 
 }  // namespace
@@ -78,6 +82,7 @@ void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
     if (chosen && chosen->bracketing == Bracketing::balanced) return;
     decided.rule = nullptr;
     decided.choice = {balanced_choice(decided.operation, ranks, decided.message_bytes)};
+    if (!decided.choice.algorithm) say_what_may_differ(decided.operation, call);
 }
 
 int sum_exactly(const Call& call, CommunicatorState& state) {
