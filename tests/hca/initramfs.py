@@ -22,6 +22,8 @@ from pathlib import Path
 INIT = Path(__file__).with_name("programs") / "guest_init.sh"
 MODULES = ("virtio_pci", "virtio_net", "crc32_generic", "ib_uverbs", "rdma_ucm", "rdma_rxe")
 PROVIDERS = Path("/usr/lib/x86_64-linux-gnu/libibverbs")
+# The C library loads it where a thread is cancelled, as rping does.
+UNWINDER = Path("/usr/lib/x86_64-linux-gnu/libgcc_s.so.1")
 DRIVERS = Path("/etc/libibverbs.d")
 
 
@@ -170,6 +172,7 @@ def initramfs(kernel: Kernel, programs: Iterable[str]) -> bytes:
         archive.file(program, program.read_bytes())
         for library in libraries(program):
             archive.file(library, library.read_bytes())
+    archive.file(UNWINDER, UNWINDER.read_bytes())
     driver = DRIVERS / "rxe.driver"
     archive.file(driver, driver.read_bytes(), 0o644)
     return archive.to_bytes()
