@@ -124,8 +124,9 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
     "verbs": {
         "proto": set(),
         "port": {"proto"},
-        "abi": {"port", "proto"},
-        "cm": {"abi", "port", "proto"},
+        "faults": {"port"},
+        "abi": {"faults", "port", "proto"},
+        "cm": {"abi", "faults", "port", "proto"},
     },
     "verbs/cm": {
         "message": set(),

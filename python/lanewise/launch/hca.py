@@ -31,6 +31,8 @@ class Device:
     pcap: str = ""
     mtu_bytes: int = MTUS[0]  # the longest path MTU
     lids: tuple[tuple[str, int], ...] = ()  # of addresses; none: derived from the addresses
+    faults: str = ""  # a script (hca_faults.py); empty: nothing goes wrong
+    fault_log: str = ""
 
 
 def environment_for(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
@@ -52,7 +54,15 @@ def variables_for(device: Device, environment: Mapping[str, str]) -> dict[str, s
         "LANEWISE_HCA_MTU": str(device.mtu_bytes),
         "LANEWISE_HCA_LIDS": ",".join(f"{address}={lid}" for address, lid in device.lids),
         **({"LANEWISE_HCA_PCAP": str(Path(device.pcap).absolute())} if device.pcap else {}),
+        **_fault_variables(device),
     }
+
+
+def _fault_variables(device: Device) -> dict[str, str]:
+    if not device.faults:
+        return {}
+    log = str(Path(device.fault_log).absolute()) if device.fault_log else ""
+    return {"LANEWISE_HCA_FAULTS": device.faults, "LANEWISE_HCA_FAULT_LOG": log}
 
 
 def check(device: Device, interfaces: list[str]) -> None:
@@ -72,6 +82,11 @@ def check(device: Device, interfaces: list[str]) -> None:
     folder = Path(device.pcap).absolute().parent
     if device.pcap and not os.access(folder, os.W_OK):
         raise RequestError(f"--pcap {device.pcap}: {folder} cannot be written; name another file")
+    folder = Path(device.fault_log).absolute().parent
+    if device.fault_log and not os.access(folder, os.W_OK):
+        raise RequestError(
+            f"--fault-log {device.fault_log}: {folder} cannot be written; name another file"
+        )
 
 
 def find_library(name: str, environment: Mapping[str, str]) -> Path:

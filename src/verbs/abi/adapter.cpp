@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <utility>
 
+#include "verbs/faults/injector.hpp"
 #include "verbs/port/random.hpp"
 #include "verbs/proto/wire/icrc.hpp"
+#include "verbs/proto/wire/opcode.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {
@@ -25,6 +27,29 @@ constexpr Nanoseconds probe_ns = 500'000;
 // IPv4.
 constexpr std::uint8_t came_over_ipv6 = 8 | 1;
 constexpr std::uint8_t came_over_ipv4 = 8 | 2;
+
+// The name by which a fault means a packet.
+std::string_view kind_of_packet(std::span<const std::byte> packet) {
+    if (packet.empty()) return "unknown";
+    switch (opcode_row(std::to_integer<std::uint8_t>(packet.front())).kind) {
+        case PacketKind::send:
+            return "send";
+        case PacketKind::write:
+            return "write";
+        case PacketKind::read_request:
+            return "read_request";
+        case PacketKind::read_response:
+            return "read_response";
+        case PacketKind::acknowledge:
+        case PacketKind::atomic_acknowledge:
+            return "acknowledge";
+        case PacketKind::compare_swap:
+        case PacketKind::fetch_add:
+            return "atomic";
+        default:
+            return "unknown";
+    }
+}
 
 // Half of what a peer like this one can take in before it reads.
 std::uint32_t window_bytes() {
@@ -114,6 +139,7 @@ bool Adapter::read_likely_batch(Nanoseconds time) {
 }
 
 void Adapter::finish_round(Nanoseconds time) {
+    take_late(time);
     if (engine_->next_deadline() <= time) engine_->on_deadline(time);
     send(time);
     notify_events();
@@ -232,7 +258,39 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
                                                  : port_at(datagram.destination);
     if (!port || !ports_[*port - 1U].active) return;
     arrival.port = *port;
-    engine_->on_packet(datagram.packet, arrival, now);
+    if (faults::Injector::get()) {
+        take_with_faults(datagram.packet, arrival, now);
+    } else {
+        engine_->on_packet(datagram.packet, arrival, now);
+    }
+}
+
+void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival& arrival,
+                               Nanoseconds now) {
+    const auto fault =
+        faults::Injector::get()->decide(faults::Place::packet, kind_of_packet(packet));
+    if (!fault) return engine_->on_packet(packet, arrival, now);
+    if (fault->what == "lose") return;
+    if (fault->what == "delay") {
+        constexpr Nanoseconds microsecond = 1'000;
+        late_.emplace(now + Nanoseconds{fault->value} * microsecond,
+                      Late{{packet.begin(), packet.end()}, arrival});
+        return;
+    }
+    if (fault->what == "corrupt") {
+        std::vector<std::byte> changed(packet.begin(), packet.end());
+        changed.back() ^= std::byte{1};
+        return engine_->on_packet(changed, arrival, now);
+    }
+    engine_->on_packet(packet, arrival, now);
+    engine_->on_packet(packet, arrival, now);
+}
+
+void Adapter::take_late(Nanoseconds now) {
+    while (!late_.empty() && late_.begin()->first <= now) {
+        const Late one = std::move(late_.extract(late_.begin()).mapped());
+        engine_->on_packet(one.packet, one.arrival, now);
+    }
 }
 
 // What the socket had no room for comes first, and still lies in the buffer.

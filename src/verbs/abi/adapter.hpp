@@ -9,9 +9,11 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -65,7 +67,10 @@ class Adapter {
     void leave_groups(QueuePair *queue_pair);
     // Looks at the interfaces anew; called when the watch is readable.
     void read_ports();
-    Nanoseconds next_deadline() { return engine_->next_deadline(); }
+    Nanoseconds next_deadline() {
+        const Nanoseconds late = late_.empty() ? never : late_.begin()->first;
+        return std::min(engine_->next_deadline(), late);
+    }
     // When the last packet came; to be had without the lock.
     Nanoseconds arrived_at() const { return arrived_at_.load(std::memory_order_relaxed); }
 
@@ -99,6 +104,9 @@ class Adapter {
     void capture(const Transmission& sent);
     void end_full_capture();
     void take(const port::Datagram& datagram, Nanoseconds now);
+    void take_with_faults(std::span<const std::byte> packet, const Arrival& arrival,
+                          Nanoseconds now);
+    void take_late(Nanoseconds now);
     bool read_batch(Nanoseconds now);
     bool read_likely_batch(Nanoseconds now);
     void finish_round(Nanoseconds now);
@@ -126,6 +134,11 @@ class Adapter {
     std::vector<std::byte> outgoing_;
     std::optional<Transmission> waiting_;  // what lies there and the socket had no room for
     std::optional<port::Capture> capture_;
+    struct Late {
+        std::vector<std::byte> packet;
+        Arrival arrival;
+    };
+    std::multimap<Nanoseconds, Late> late_;  // packets that a fault delays, by when they arrive
     std::uint32_t last_number_ = 0;
 };
 

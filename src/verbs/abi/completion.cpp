@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 #include "verbs/abi/objects.hpp"
 
@@ -25,6 +26,36 @@ constexpr Nanoseconds spin_ns = 25'000;
 // lost and comes later: a queue of exactly one would overrun.
 constexpr std::uint32_t completions_least = 64;
 
+constexpr std::string_view name_of(CompletedWork work) {
+    switch (work) {
+        case CompletedWork::send:
+            return "send";
+        case CompletedWork::rdma_write:
+            return "write";
+        case CompletedWork::rdma_read:
+            return "read";
+        case CompletedWork::compare_swap:
+            return "compare_swap";
+        case CompletedWork::fetch_add:
+            return "fetch_add";
+        default:
+            return "receive";
+    }
+}
+
+// A completion that is to have an error, and a queue pair that is broken by it as by a true one.
+void spoil(Context& owner, Completion& completion, faults::Injector& injector) {
+    if (completion.status != Status::success) return;
+    const auto fault = injector.decide(faults::Place::completion, name_of(completion.work));
+    if (!fault) return;
+    completion.status = static_cast<Status>(fault->value);
+    QueuePair *queue_pair = owner.adapter->engine().find(completion.qpn);
+    if (!queue_pair || queue_pair->init().transport == Transport::ud) return;
+    Attributes broken;
+    broken.state = State::error;
+    queue_pair->modify(broken, state_attribute);
+}
+
 std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Completion> into,
                      Nanoseconds now) {
     const std::lock_guard guard(owner.adapter->lock());
@@ -37,7 +68,11 @@ std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Complet
     }
     // Counted from its end: a round that moved much took long.
     owner.progress->polled(has_read ? monotonic_ns() : now);
-    return object.engine->poll(into);
+    const std::size_t got = object.engine->poll(into);
+    if (faults::Injector *injector = faults::Injector::get()) {
+        for (Completion& one : into.first(got)) spoil(owner, one, *injector);
+    }
+    return got;
 }
 
 }  // namespace
@@ -45,6 +80,7 @@ std::size_t try_poll(Context& owner, CompletionObject& object, std::span<Complet
 CompletionObject *make_completion_queue(ibv_context *context, std::uint32_t entries,
                                         void *cq_context, ibv_comp_channel *channel,
                                         int comp_vector) {
+    if (const int error = planned_error("ibv_create_cq")) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     Context& owner = own(context);
     if (channel && !is_live(channel)) return refuse(EINVAL);
@@ -104,6 +140,7 @@ using lanewise::verbs::Completion;
 extern "C" {
 
 ibv_comp_channel *ibv_create_comp_channel(ibv_context *context) {
+    if (const int error = planned_error("ibv_create_comp_channel")) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     auto object = HandlePool<ChannelObject>::make();
     object->shown = {context, object->notices.descriptor(), 0};

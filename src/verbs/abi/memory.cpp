@@ -88,6 +88,7 @@ bool is_accessible(const void *address, std::size_t length_bytes, unsigned acces
 
 ibv_mr *register_region(ibv_pd *pd, void *address, std::size_t length_bytes, std::uint64_t iova,
                         unsigned access) {
+    if (const int error = planned_error("ibv_reg_mr")) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     Context& context = own(pd->context);
     if (const int error = check_access(access)) return refuse(error);
@@ -124,6 +125,7 @@ using namespace lanewise::verbs::abi;
 extern "C" {
 
 ibv_pd *ibv_alloc_pd(ibv_context *context) {
+    if (const int error = planned_error("ibv_alloc_pd")) return refuse(error);
     if (const int error = refusal(context)) return refuse(error);
     Context& owner = own(context);
     auto domain = HandlePool<DomainObject>::make();

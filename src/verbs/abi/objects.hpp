@@ -21,8 +21,11 @@
 #include "verbs/abi/handle_pool.hpp"
 #include "verbs/abi/notices.hpp"
 #include "verbs/abi/progress_thread.hpp"
+#include "verbs/faults/injector.hpp"
 
 namespace lanewise::verbs::abi {
+
+using faults::planned_error;
 
 inline constexpr int completions_max = (1 << 22) - 1;  // that one queue can hold
 

@@ -62,6 +62,7 @@ QueuePairInit engine_init(const ibv_qp_init_attr& from, Transport transport,
 }
 
 ibv_qp *make_queue_pair(ibv_pd *pd, ibv_qp_init_attr& init) {
+    if (const int error = planned_error("ibv_create_qp")) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     if (!is_live(init.send_cq) || !is_live(init.recv_cq)) return refuse(EINVAL);
     if (init.srq && !is_live(init.srq)) return refuse(EINVAL);
@@ -218,6 +219,7 @@ ibv_qp_ex *ibv_qp_to_qp_ex(ibv_qp *qp) {
 }
 
 int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask) {
+    if (const int error = planned_error("ibv_modify_qp")) return error;
     if (const int error = refusal(qp)) return error;
     Context& context = own(qp->context);
     const auto mask = static_cast<unsigned>(attr_mask);

@@ -11,6 +11,7 @@ using namespace lanewise::verbs::abi;
 extern "C" {
 
 ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *srq_init_attr) {
+    if (const int error = planned_error("ibv_create_srq")) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
     Context& context = own(pd->context);
     const ibv_srq_attr& wanted = srq_init_attr->attr;

@@ -49,6 +49,7 @@ SendRequest request_of(const ibv_send_wr& from, bool datagram) {
 }
 
 int post_one(QueuePairObject& object, const ibv_send_wr& work) {
+    if (const int error = planned_error("ibv_post_send")) return error;
     if (work.opcode > IBV_WR_ATOMIC_FETCH_AND_ADD) return EOPNOTSUPP;
     const bool datagram = object.shown.qp_base.qp_type == IBV_QPT_UD;
     if (datagram && !is_live(work.wr.ud.ah)) return EINVAL;
@@ -80,7 +81,9 @@ int post_recv(ibv_qp *qp, ibv_recv_wr *work, ibv_recv_wr **bad) {
     const std::lock_guard guard(context.adapter->lock());
     for (; work; work = work->next) {
         const ReceiveRequest request{work->wr_id, slices_of(work->sg_list, work->num_sge)};
-        if (const int error = own(qp).engine->post_receive(request)) {
+        int error = planned_error("ibv_post_recv");
+        if (error == 0) error = own(qp).engine->post_receive(request);
+        if (error != 0) {
             *bad = work;
             return error;
         }
@@ -97,7 +100,9 @@ int post_srq_recv(ibv_srq *srq, ibv_recv_wr *work, ibv_recv_wr **bad) {
     const std::lock_guard guard(context.adapter->lock());
     for (; work; work = work->next) {
         const ReceiveRequest request{work->wr_id, slices_of(work->sg_list, work->num_sge)};
-        if (const int error = own(srq).engine->post(request)) {
+        int error = planned_error("ibv_post_srq_recv");
+        if (error == 0) error = own(srq).engine->post(request);
+        if (error != 0) {
             *bad = work;
             return error;
         }

@@ -20,6 +20,8 @@ import typer
 from lanewise.errors import RequestError
 from lanewise.launch.hca import LINK_LAYERS, Device, environment_for
 from lanewise.launch.hca_config import read_file
+from lanewise.launch.hca_faults import read_file as read_faults
+from lanewise.launch.hca_faults import script
 from lanewise.launch.packages import not_found
 from lanewise.launch.use_mark import use_mark
 
@@ -63,6 +65,17 @@ def run_on_device(
         metavar="FILE",
         help="Description of the device in TOML; options on the command line override it.",
     ),
+    faults: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="What is to go wrong, in TOML: calls, completions, packets, connections.",
+    ),
+    seed: int = typer.Option(
+        1, metavar="N", min=0, help="Which faults of a given probability happen."
+    ),
+    fault_log: str = typer.Option(
+        "", metavar="FILE", help="Add a line of JSON to this file for each fault."
+    ),
 ) -> None:
     """$ lanewise rdma run --ports eth0,eth1 -- ib_send_lat -d lanewise0
 
@@ -82,6 +95,11 @@ def run_on_device(
         device = replace(device, lid_mask_bits=lmc)
     if pcap is not None:
         device = replace(device, pcap=pcap)
+    if faults is not None:
+        text = script(read_faults(faults), seed)
+        device = replace(device, faults=text, fault_log=fault_log)
+    elif fault_log:
+        raise RequestError("--fault-log goes with --faults FILE")
     environment = {
         **environment_for(device, os.environ),
         "LANEWISE_HCA_USE_MARK": use_mark(),

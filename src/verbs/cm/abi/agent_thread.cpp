@@ -16,6 +16,7 @@
 
 #include "base/clock.hpp"
 #include "base/json.hpp"
+#include "verbs/faults/injector.hpp"
 #include "verbs/port/interface.hpp"
 #include "verbs/port/random.hpp"
 
@@ -30,6 +31,14 @@ std::mutex the_manager_lock;
 // Never destroyed: its thread runs until the process ends.
 Manager *the_manager = nullptr;
 bool was_refused = false;
+
+// The name by which a fault means a message.
+std::string_view name_of(Kind kind) {
+    constexpr std::array<std::string_view, 9> names{
+        "request",    "receipt",      "rejection",        "reply",         "ready",
+        "disconnect", "disconnected", "datagram_request", "datagram_reply"};
+    return names[static_cast<std::size_t>(kind) - static_cast<std::size_t>(Kind::request)];
+}
 
 std::vector<port::Home> homes_at(std::span<const abi::Port> ports) {
     std::vector<port::Home> homes;
@@ -202,12 +211,18 @@ void Manager::take(const port::Datagram& datagram, bool may_wait) {
         ++malformed_;
         return;
     }
+    const Endpoints ends{datagram.source, datagram.destination};
+    if (faults::Injector *injector = faults::Injector::get(); injector && may_wait) {
+        const auto fault = injector->decide(faults::Place::connection, name_of(message->kind));
+        if (fault && fault->what == "reject") agent_.turn_away(*message, ends);
+        if (fault) return;
+    }
     const bool asks = message->kind == Kind::request || message->kind == Kind::datagram_request;
     if (may_wait && asks && held_.size() < held_max &&
         !agent_.knows(message->service, datagram.destination)) {
         return hold(datagram);
     }
-    agent_.on_message(*message, {datagram.source, datagram.destination}, monotonic_ns());
+    agent_.on_message(*message, ends, monotonic_ns());
 }
 
 void Manager::read_ports() {

@@ -102,6 +102,8 @@ class Agent {
     void forget_all(Nanoseconds now);
 
     void on_message(const Message& message, const Endpoints& from, Nanoseconds now);
+    // Answers a request as if nobody listened.
+    void turn_away(const Message& message, const Endpoints& from) { refuse(message, from); }
     Nanoseconds next_deadline() const;
     void on_deadline(Nanoseconds now);
 

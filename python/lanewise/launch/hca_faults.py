@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hca faults: what is to go wrong on a software device, as a TOML file.
+
+    [[fault]]
+    call = "ibv_reg_mr"         # a verb fails
+    error = "ENOMEM"
+    after = 2                   # the first two go well
+    times = 1
+
+    [[fault]]
+    completion = "send"         # a completion has an error
+    status = "IBV_WC_RETRY_EXC_ERR"
+    every = 100
+
+    [[fault]]
+    packet = "write"            # a packet that arrives is lost, doubled, corrupted or late
+    action = "delay"
+    delay = "5 ms"
+    probability = "1 %"
+
+    [[fault]]
+    connection = "request"      # a message of the connection manager is ignored, or rejected
+    action = "reject"
+
+What is unknown or cannot be is refused with file, line and key.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lanewise.errors import RequestError
+from lanewise.toml.quantities import SHARE, TIME
+from lanewise.toml.tables import Tables, hint
+
+# Verbs, and the errors that their manuals name; the first is the one that is meant where none is.
+CALLS: dict[str, tuple[str, ...]] = {
+    "ibv_open_device": ("EIO", "ENOMEM"),
+    "ibv_alloc_pd": ("ENOMEM",),
+    "ibv_reg_mr": ("ENOMEM", "EINVAL"),
+    "ibv_create_comp_channel": ("EMFILE", "ENOMEM"),
+    "ibv_create_cq": ("ENOMEM", "EINVAL"),
+    "ibv_create_srq": ("ENOMEM", "EINVAL"),
+    "ibv_create_qp": ("ENOMEM", "EINVAL", "EPERM"),
+    "ibv_modify_qp": ("EINVAL", "ENOMEM", "ETIMEDOUT"),
+    "ibv_create_ah": ("ENOMEM", "EINVAL"),
+    "ibv_post_send": ("ENOMEM", "EINVAL", "EFAULT"),
+    "ibv_post_recv": ("ENOMEM", "EINVAL", "EFAULT"),
+    "ibv_post_srq_recv": ("ENOMEM", "EINVAL", "EFAULT"),
+}
+COMPLETIONS = ("any", "send", "write", "read", "compare_swap", "fetch_add", "receive")
+# enum ibv_wc_status, without success.
+STATUSES = (
+    "IBV_WC_LOC_LEN_ERR", "IBV_WC_LOC_QP_OP_ERR", "IBV_WC_LOC_EEC_OP_ERR", "IBV_WC_LOC_PROT_ERR",
+    "IBV_WC_WR_FLUSH_ERR", "IBV_WC_MW_BIND_ERR", "IBV_WC_BAD_RESP_ERR", "IBV_WC_LOC_ACCESS_ERR",
+    "IBV_WC_REM_INV_REQ_ERR", "IBV_WC_REM_ACCESS_ERR", "IBV_WC_REM_OP_ERR",
+    "IBV_WC_RETRY_EXC_ERR", "IBV_WC_RNR_RETRY_EXC_ERR", "IBV_WC_LOC_RDD_VIOL_ERR",
+    "IBV_WC_REM_INV_RD_REQ_ERR", "IBV_WC_REM_ABORT_ERR", "IBV_WC_INV_EECN_ERR",
+    "IBV_WC_INV_EEC_STATE_ERR", "IBV_WC_FATAL_ERR", "IBV_WC_RESP_TIMEOUT_ERR",
+    "IBV_WC_GENERAL_ERR",
+)  # fmt: skip
+PACKETS = ("any", "send", "write", "read_request", "read_response", "acknowledge", "atomic")
+PACKET_ACTIONS = ("lose", "double", "corrupt", "delay")
+MESSAGES = ("any", "request", "reply", "ready", "disconnect", "datagram_request")
+MESSAGE_ACTIONS = ("ignore", "reject")
+_WHEN = ("after", "every", "probability", "times")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One rule, in the words that the device reads (src/verbs/faults/plan.hpp)."""
+
+    place: str
+    name: str
+    what: str
+    value: int = 0
+    after: int = 0
+    every: int = 1
+    probability: float = 1.0
+    times: int | None = None
+
+    def line(self) -> str:
+        """Return the rule as a line of LANEWISE_HCA_FAULTS."""
+        words = [f"place={self.place}", f"what={self.what}", f"value={self.value}"]
+        words += [f"after={self.after}", f"every={self.every}"]
+        words += [f"probability={self.probability!r}"]
+        words += [f"name={self.name}"] * (self.name != "any")
+        words += [f"times={self.times}"] * (self.times is not None)
+        return " ".join(words)
+
+
+def read_file(path: Path) -> tuple[Fault, ...]:
+    """Read the faults of a file; RequestError where that cannot be."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequestError(f"{path} cannot be read: {error}") from None
+    return read(text, str(path))
+
+
+def read(text: str, where: str) -> tuple[Fault, ...]:
+    """Read faults from the text of a file that is called `where`."""
+    return _Reader(text, where).faults()
+
+
+def script(faults: tuple[Fault, ...], seed: int) -> str:
+    """Return what the device is told."""
+    return "\n".join([f"seed={seed}", *(fault.line() for fault in faults)])
+
+
+class _Reader(Tables):
+    """Reads the rules one by one."""
+
+    def faults(self) -> tuple[Fault, ...]:
+        self.known(self.values, (), ("fault",))
+        found = tuple(self.fault(table, path) for table, path in self.listed("fault"))
+        if not found:
+            raise self.refuse((), "there is no [[fault]]; see docs/rdma-lab.md")
+        return found
+
+    def fault(self, table: dict[str, Any], path: tuple[str | int, ...]) -> Fault:
+        places = [key for key in ("call", "completion", "packet", "connection") if key in table]
+        if len(places) != 1:
+            raise self.refuse(path, "name one of call, completion, packet and connection")
+        (place,) = places
+        if place == "call":
+            name = self.one_of(table, path, "call", tuple(CALLS))
+            what = self.one_of(table, path, "error", CALLS[name], CALLS[name][0])
+            value = int(getattr(errno, what))
+            keys: tuple[str, ...] = ("error",)
+        elif place == "completion":
+            name = self.one_of(table, path, "completion", COMPLETIONS)
+            what = self.one_of(table, path, "status", STATUSES)
+            value, keys = STATUSES.index(what) + 1, ("status",)
+        elif place == "packet":
+            name = self.one_of(table, path, "packet", PACKETS)
+            what = self.one_of(table, path, "action", PACKET_ACTIONS)
+            value, keys = self.delay_us(table, path, what), ("action", "delay")
+        else:
+            name = self.one_of(table, path, "connection", MESSAGES)
+            what = self.one_of(table, path, "action", MESSAGE_ACTIONS)
+            if what == "reject" and name != "request":
+                raise self.refuse((*path, "action"), "only a request can be rejected; use ignore")
+            value, keys = 0, ("action",)
+        self.known(table, path, (place, *keys, *_WHEN))
+        return Fault(place, name, what, value, **self.when(table, path))
+
+    def delay_us(self, table: dict[str, Any], path: tuple[str | int, ...], what: str) -> int:
+        if (what == "delay") != ("delay" in table):
+            raise self.refuse(path, 'delay = "5 ms" goes with action = "delay"')
+        return round(self.quantity(table, path, "delay", TIME) / 1000)
+
+    def when(self, table: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
+        found: dict[str, Any] = {"after": self.whole(table, path, "after", 0)}
+        found["every"] = self.whole(table, path, "every", 1)
+        if found["every"] < 1:
+            raise self.refuse((*path, "every"), "every = 0: use 1 for each, or more")
+        if "probability" in table:
+            found["probability"] = self.quantity(table, path, "probability", SHARE)
+        if "times" in table:
+            found["times"] = self.whole(table, path, "times", 0)
+        return found
+
+    def one_of(
+        self, table: dict[str, Any], path: tuple[str | int, ...], key: str,
+        known: tuple[str, ...], default: str | None = None,
+    ) -> str:  # fmt: skip
+        value = table.get(key, default)
+        if value is None:
+            raise self.refuse(path, f"{key} is missing: use one of {', '.join(known)}")
+        if value not in known:
+            remedy = hint(str(value), list(known))
+            raise self.refuse((*path, key), f"{key} = {value!r}: {remedy}")
+        return str(value)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Faults as a TOML file: what is read, and what is refused with its line."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.launch.hca_faults import CALLS, STATUSES, Fault, read, script
+
+WHOLE = """
+[[fault]]
+call = "ibv_reg_mr"
+after = 2
+times = 1
+
+[[fault]]
+completion = "send"
+status = "IBV_WC_RETRY_EXC_ERR"
+every = 100
+
+[[fault]]
+packet = "any"
+action = "delay"
+delay = "5 ms"
+probability = "1 %"
+
+[[fault]]
+connection = "request"
+action = "reject"
+"""
+
+
+def test_everything_is_read() -> None:
+    assert read(WHOLE, "a.toml") == (
+        Fault("call", "ibv_reg_mr", "ENOMEM", errno.ENOMEM, after=2, times=1),
+        Fault("completion", "send", "IBV_WC_RETRY_EXC_ERR", 12, every=100),
+        Fault("packet", "any", "delay", 5000, probability=0.01),
+        Fault("connection", "request", "reject"),
+    )
+
+
+def test_the_device_is_told_a_line_for_each() -> None:
+    lines = script(read(WHOLE, "a.toml"), 7).splitlines()
+    assert lines[0] == "seed=7"
+    assert lines[1] == (
+        "place=call what=ENOMEM value=12 after=2 every=1 probability=1.0 name=ibv_reg_mr times=1"
+    )
+    assert "name=" not in lines[3]
+
+
+def test_every_error_has_a_number_and_every_status_its_place_in_the_header() -> None:
+    assert all(hasattr(errno, name) for names in CALLS.values() for name in names)
+    assert len(STATUSES) == len(set(STATUSES)) == 21
+    assert STATUSES.index("IBV_WC_GENERAL_ERR") + 1 == 21
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "there is no"),
+        ("[[faults]]\n", "unknown key 'faults'"),
+        ('[[fault]]\ncall = "ibv_reg_mrs"', "a.toml:2: .*did you mean ibv_reg_mr?"),
+        ('[[fault]]\ncall = "ibv_reg_mr"\nerror = "EIO"', "a.toml:3: error = 'EIO'"),
+        ('[[fault]]\ncompletion = "send"', "a.toml:1: status is missing"),
+        ('[[fault]]\npacket = "send"\naction = "delay"', "delay = .* goes with"),
+        ('[[fault]]\npacket = "send"\naction = "lose"\nevery = 0', "a.toml:4: every = 0"),
+        ('[[fault]]\npacket = "send"\naction = "lose"\nprobability = 2', "no unit"),
+        ('[[fault]]\nconnection = "reply"\naction = "reject"', "only a request"),
+        ('[[fault]]\ncall = "ibv_reg_mr"\npacket = "any"', "name one of"),
+        ('[[fault]]\ncall = "ibv_reg_mr"\nstatus = "x"', "unknown key 'status'"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_line(text: str, says: str) -> None:
+    with pytest.raises(RequestError, match=says):
+        read(text, "a.toml")

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "verbs/faults/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <utility>
+
+namespace lanewise::verbs::faults {
+namespace {
+
+// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a number from the place in a sequence.
+std::uint64_t mixed(std::uint64_t at) {
+    at += 0x9e3779b97f4a7c15;
+    at = (at ^ (at >> 30)) * 0xbf58476d1ce4e5b9;
+    at = (at ^ (at >> 27)) * 0x94d049bb133111eb;
+    return at ^ (at >> 31);
+}
+
+double share(std::uint64_t seed, std::uint64_t rule, std::uint64_t occurrence) {
+    const std::uint64_t number = mixed(mixed(mixed(seed) ^ rule) ^ occurrence);
+    return static_cast<double>(number >> 11) * 0x1p-53;
+}
+
+using Words = std::map<std::string, std::string, std::less<>>;
+
+Words words_of(std::string_view line) {
+    Words words;
+    while (!line.empty()) {
+        const std::size_t end = std::min(line.find(' '), line.size());
+        const std::string_view word = line.substr(0, end);
+        const std::size_t at = word.find('=');
+        if (at != std::string_view::npos) words.emplace(word.substr(0, at), word.substr(at + 1));
+        line.remove_prefix(std::min(end + 1, line.size()));
+    }
+    return words;
+}
+
+template <typename Number>
+bool take(const Words& words, std::string_view key, Number& into) {
+    const auto found = words.find(key);
+    if (found == words.end()) return true;
+    const char *end = found->second.data() + found->second.size();
+    const auto [last, error] = std::from_chars(found->second.data(), end, into);
+    return error == std::errc{} && last == end;
+}
+
+std::optional<Place> place_named(std::string_view name) {
+    if (name == "call") return Place::call;
+    if (name == "completion") return Place::completion;
+    if (name == "packet") return Place::packet;
+    if (name == "connection") return Place::connection;
+    return std::nullopt;
+}
+
+std::optional<Rule> rule_of(const Words& words) {
+    const auto place = words.find("place");
+    const auto what = words.find("what");
+    if (place == words.end() || what == words.end() || !place_named(place->second)) {
+        return std::nullopt;
+    }
+    Rule rule;
+    rule.place = *place_named(place->second);
+    rule.what = what->second;
+    if (const auto name = words.find("name"); name != words.end()) rule.name = name->second;
+    const bool good = take(words, "value", rule.value) && take(words, "after", rule.after) &&
+                      take(words, "every", rule.every) && rule.every > 0 &&
+                      take(words, "probability", rule.probability) &&
+                      take(words, "times", rule.times);
+    return good ? std::optional(rule) : std::nullopt;
+}
+
+}  // namespace
+
+Result<Script> read_script(std::string_view text) {
+    Script script;
+    std::size_t number = 0;
+    while (!text.empty()) {
+        ++number;
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (line.empty()) continue;
+        const Words words = words_of(line);
+        const std::optional<Rule> rule = rule_of(words);
+        if (words.contains("seed") && take(words, "seed", script.seed)) continue;
+        if (!rule) {
+            return bad_argument(fmt::format(
+                "LANEWISE_HCA_FAULTS, line {}: '{}' is no fault; let lanewise rdma run --faults "
+                "write it", number, line));
+        }
+        script.rules.push_back(*rule);
+    }
+    return script;
+}
+
+Plan::Plan(Script script) : script_(std::move(script)), seen_(script_.rules.size()) {}
+
+bool Plan::concerns(Place place) const {
+    return std::any_of(script_.rules.begin(), script_.rules.end(),
+                       [&](const Rule& rule) { return rule.place == place; });
+}
+
+bool Plan::fires(std::size_t index) {
+    const Rule& rule = script_.rules[index];
+    Seen& seen = seen_[index];
+    const std::uint64_t occurrence = ++seen.matched;
+    if (occurrence <= rule.after || seen.fired >= rule.times) return false;
+    if ((occurrence - rule.after) % rule.every != 0) return false;
+    if (rule.probability < 1 && share(script_.seed, index, occurrence) >= rule.probability) {
+        return false;
+    }
+    return true;
+}
+
+std::optional<Decision> Plan::decide(Place place, std::string_view name) {
+    std::optional<Decision> decision;
+    for (std::size_t index = 0; index < script_.rules.size(); ++index) {
+        const Rule& rule = script_.rules[index];
+        if (rule.place != place || (!rule.name.empty() && rule.name != name)) continue;
+        if (!fires(index) || decision) continue;
+        ++seen_[index].fired;
+        decision = Decision{index, seen_[index].matched, &rule};
+    }
+    return decision;
+}
+
+}  // namespace lanewise::verbs::faults

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Faults by script: which verbs call fails, which completion carries an error, which packet is
+// lost. A plan is a list of rules and a seed. It decides about the n-th occurrence that a rule
+// matches by the seed, the rule and n alone, so the same program, which makes the same calls, meets
+// the same faults, whatever the time and whatever other rules do.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace lanewise::verbs::faults {
+
+// What can go wrong. The name of a rule says which: of a call, of the opcode of a completion or of
+// a packet, or of a message of the connection manager; empty for any.
+enum class Place : std::uint8_t { call, completion, packet, connection };
+
+struct Rule {
+    Place place = Place::call;
+    std::string name;
+    // What happens: an errno, a status of a completion, or what is done to a packet or message.
+    std::string what;
+    std::uint32_t value = 0;  // the number of `what`, or the delay of a packet in microseconds
+    std::uint64_t after = 0;  // occurrences that pass first
+    std::uint64_t every = 1;  // of those that follow, each so many-th
+    double probability = 1;   // of each that is left
+    std::uint64_t times = ~std::uint64_t{0};
+};
+
+struct Script {
+    std::uint64_t seed = 0;
+    std::vector<Rule> rules;
+};
+
+// A line for the seed and one for each rule, with words `key=value`, as `lanewise rdma run` writes
+// them.
+Result<Script> read_script(std::string_view text);
+
+struct Decision {
+    std::size_t rule = 0;
+    std::uint64_t occurrence = 0;  // of those that match the rule, from 1
+    const Rule *fault = nullptr;
+};
+
+class Plan {
+  public:
+    explicit Plan(Script script);
+
+    // The fault for this occurrence; none if it is to go well. The first rule that fires counts,
+    // but every rule that matches has seen it.
+    std::optional<Decision> decide(Place place, std::string_view name);
+    bool concerns(Place place) const;
+
+  private:
+    struct Seen {
+        std::uint64_t matched = 0;
+        std::uint64_t fired = 0;
+    };
+    bool fires(std::size_t rule);
+
+    Script script_;
+    std::vector<Seen> seen_;
+};
+
+}  // namespace lanewise::verbs::faults

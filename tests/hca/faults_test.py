@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Faults by script: an unmodified program meets what the script says, and the same each time."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.hca.connections import CLIENTS, try_client
+from experiments.hca.hosts import ADDRESS, CALLER, LISTENER, Hosts, Said, stop
+
+PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
+
+
+def called(hosts: Hosts, folder: Path, faults: str, seed: int = 7) -> tuple[Said, str]:
+    """Run a ping-pong whose caller meets the faults; return also their log."""
+    if shutil.which(PINGPONG[0]) is None:
+        pytest.skip(f"no {PINGPONG[0]} here; install ibverbs-utils")
+    script, log = folder / "faults.toml", folder / "faults.jsonl"
+    script.write_text(faults)
+    log.unlink(missing_ok=True)
+    options = [*hosts.options, "--faults", str(script), "--seed", str(seed)]
+    with_faults = replace(hosts, options=[*options, "--fault-log", str(log)])
+    listening = hosts.listen(PINGPONG, 18515)
+    calling = with_faults.run(CALLER, [*PINGPONG, ADDRESS])
+    if calling.returncode != 0:
+        stop(listening)
+    text, _ = listening.communicate()
+    said = Said(text, calling.stdout, (listening.returncode, calling.returncode))
+    return said, log.read_text() if log.exists() else ""
+
+
+def test_a_call_fails_with_the_error_of_the_script(hosts: Hosts, tmp_path: Path) -> None:
+    said, log = called(hosts, tmp_path, '[[fault]]\ncall = "ibv_reg_mr"\ntimes = 1\n')
+    assert said.statuses[1] == 1
+    assert "Couldn't register MR" in said.caller
+    assert log == '{"fault": 1, "occurrence": 1, "call": "ibv_reg_mr", "what": "ENOMEM"}\n'
+
+
+def test_a_completion_has_the_status_of_the_script(hosts: Hosts, tmp_path: Path) -> None:
+    faults = '[[fault]]\ncompletion = "send"\nstatus = "IBV_WC_RETRY_EXC_ERR"\nafter = 20\n'
+    said, log = called(hosts, tmp_path, faults + "times = 1\n")
+    assert said.statuses[1] == 1
+    assert "Failed status transport retry counter exceeded" in said.caller
+    assert '"occurrence": 21' in log
+
+
+def test_lost_late_and_corrupt_packets_are_made_good(hosts: Hosts, tmp_path: Path) -> None:
+    faults = "".join(
+        f'[[fault]]\npacket = "send"\naction = "{action}"\nafter = {after}\nevery = 50\n{more}\n'
+        for action, after, more in (
+            ("lose", 0, ""), ("double", 10, ""), ("corrupt", 20, ""),
+            ("delay", 30, 'delay = "2 ms"'),
+        )
+    )  # fmt: skip
+    said, log = called(hosts, tmp_path, faults)
+    assert said.good, str(said)
+    assert all(f'"what": "{action}"' in log for action in ("lose", "double", "corrupt", "delay"))
+
+
+def test_the_same_seed_gives_the_same_faults(hosts: Hosts, tmp_path: Path) -> None:
+    # Each message has one completion of a send, so the counts do not depend on time.
+    faults = '[[fault]]\ncall = "ibv_post_send"\nprobability = "2 %"\ntimes = 1\n'
+    first, again, other = (called(hosts, tmp_path, faults, seed)[1] for seed in (7, 7, 8))
+    assert first == again != other
+    assert first.count("\n") == 1
+
+
+def test_a_listener_that_rejects_once_is_called_in_vain(hosts: Hosts, tmp_path: Path) -> None:
+    if shutil.which("rping") is None:
+        pytest.skip("no rping here; install rdmacm-utils")
+    (rping,) = (client for client in CLIENTS if client.name == "rping")
+    script = tmp_path / "faults.toml"
+    script.write_text('[[fault]]\nconnection = "request"\naction = "reject"\ntimes = 1\n')
+    rejecting = replace(hosts, options=[*hosts.options, "--faults", str(script)], caller=LISTENER)
+    assert "RDMA_CM_EVENT_REJECTED, error 8" in try_client(rejecting, rping)
