@@ -7,8 +7,10 @@ listener, where it ends by itself.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -25,6 +27,9 @@ TCP, UDP = 0x0106, 0x0111  # port spaces of rdma_cm(7)
 GROUP = "239.1.2.3"
 _GROUP_SOCKET = "030201EF:12B7"  # the group and port 4791, as /proc/net/udp writes them
 _CALLER_ADDRESS = "10.1.0.2"
+ROOT = Path(__file__).parents[2]
+KERNEL_TEST = ROOT / "tests" / "hca" / "kernel_test.py"
+KERNEL_DIRECTIONS = 2
 UCP_SOCKADDR = Path(__file__).with_name("ucp_sockaddr.c")
 
 
@@ -173,18 +178,35 @@ def run(workspace: Workspace) -> Outcome:
             found[client.name] = (
                 f"install {client.package}" if client.is_missing else try_client(hosts, client)
             )
+    workspace.say("the connection manager of a Linux kernel")
+    kernel = try_kernel()
     failed = {name: why for name, why in found.items() if why}
     return Outcome(
         figures={
             "clients": len(found),
             "clients_passed": len(found) - len(failed),
             "clients_failed": len(failed),
+            "kernel_interoperates": int(not kernel),
         },
         rows=[Row(name, "-", "fail" if why else "pass") for name, why in found.items()],
         conditions={"clients": {name: why.strip()[-200:] or "pass" for name, why in found.items()}},
         files=draw(workspace, len(found) - len(failed), len(failed)),
-        notes=[f"{name}: {why.strip().splitlines()[-1]}" for name, why in failed.items()],
+        notes=[
+            f"{name}: {why.strip().splitlines()[-1]}"
+            for name, why in {**failed, **({"kernel": kernel} if kernel else {})}.items()
+        ],
     )
+
+
+def try_kernel() -> str:
+    """Run rping against rdma_rxe in both directions, as make test-all does; return why not."""
+    words = ["-q", "-p", "no:cacheprovider", "-k", "connection_manager", str(KERNEL_TEST)]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *words], cwd=ROOT, capture_output=True, text=True,
+        env={**os.environ, "LANEWISE_TEST_KERNEL": "1"}, check=False,
+    )  # fmt: skip
+    good = run.returncode == 0 and f"{KERNEL_DIRECTIONS} passed" in run.stdout
+    return "" if good else run.stdout + run.stderr
 
 
 def draw(workspace: Workspace, passed: int, failed: int) -> list[Path]:
@@ -194,6 +216,7 @@ def draw(workspace: Workspace, passed: int, failed: int) -> list[Path]:
     return workspace.save(draw_bars([panel], lambda value: f"{value:.0f}"), "hca-cm")
 
 
+_KERNEL = Estimator("1 where both directions work", 1, KERNEL_DIRECTIONS, "runs of rping")
 _ONCE = Estimator("number of clients", 1, 1, "run of each client")
 
 EXPERIMENT = Experiment(
@@ -203,6 +226,7 @@ EXPERIMENT = Experiment(
     run=run,
     figures=(
         Figure("clients_failed", "clients", _ONCE, Target("<=", 0)),
+        Figure("kernel_interoperates", "of 1", _KERNEL, Target(">=", 1)),
         Figure("clients_passed", "clients", _ONCE, "none may fail, so this is their number"),
         Figure("clients", "clients", _ONCE, "it says how many were tried"),
     ),
