@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RequestError
-from lanewise.launch.hca import DEVICE_NODE, LIBRARY, Device, check, environment_for
+from lanewise.launch.hca import (
+    CONNECTION_MANAGER,
+    DEVICE_NODE,
+    LIBRARY,
+    Device,
+    check,
+    environment_for,
+)
 from lanewise.launch.native import MANIFEST
 
 
@@ -19,17 +26,19 @@ def build(tmp_path: Path) -> Path:
     values = {"mpi": "openmpi", "mpi_version": "", "build_type": "Release", "version": "0"}
     (tmp_path / MANIFEST).write_text(json.dumps({**values, "bin": "bin", "lib": "lib"}))
     (tmp_path / "lib").mkdir()
-    for name in (LIBRARY, DEVICE_NODE):
+    for name in (LIBRARY, CONNECTION_MANAGER, DEVICE_NODE):
         (tmp_path / "lib" / name).touch()
     return tmp_path
 
 
-def test_both_libraries_are_preloaded_before_those_that_were(build: Path) -> None:
+def test_all_libraries_are_preloaded_before_those_that_were(build: Path) -> None:
     before = {"LANEWISE_NATIVE": str(build), "LD_PRELOAD": "/lib/own.so", "HOME": "/root"}
     after = environment_for(Device(), before)
     assert after["LD_PRELOAD"].split() == [
-        str(build / "lib" / LIBRARY), str(build / "lib" / DEVICE_NODE), "/lib/own.so",
-    ]  # fmt: skip
+        *(str(build / "lib" / name) for name in (LIBRARY, CONNECTION_MANAGER, DEVICE_NODE)),
+        "/lib/own.so",
+    ]
+    assert "LANEWISE_HCA_FAULTS" not in after
     assert after["LANEWISE_HCA_PORTS"] == "lo"
     assert after["HOME"] == "/root"
 
@@ -37,6 +46,21 @@ def test_both_libraries_are_preloaded_before_those_that_were(build: Path) -> Non
 def test_a_device_in_a_device_preloads_once(build: Path) -> None:
     once = environment_for(Device(), {"LANEWISE_NATIVE": str(build)})
     assert environment_for(Device(), once)["LD_PRELOAD"] == once["LD_PRELOAD"]
+
+
+def test_faults_are_told_with_the_place_of_their_log(
+    build: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(build)
+    device = Device(faults="seed=1", fault_log="faults.jsonl")
+    after = environment_for(device, {"LANEWISE_NATIVE": str(build)})
+    assert after["LANEWISE_HCA_FAULTS"] == "seed=1"
+    assert after["LANEWISE_HCA_FAULT_LOG"] == str(build / "faults.jsonl")
+
+
+def test_a_log_of_faults_that_cannot_be_written_is_refused() -> None:
+    with pytest.raises(RequestError, match=r"--fault-log .* cannot be written"):
+        check(Device(("lo",), fault_log="/nowhere/faults.jsonl"), ["lo"])
 
 
 def test_a_library_that_is_not_built_is_named(build: Path) -> None:

@@ -2,7 +2,7 @@
 """`lanewise rdma run`: run a verbs program on the software RDMA device.
 
 The program becomes this process, so its exit status, its signals and its terminal are its own; only
-the environment differs: two libraries are preloaded, and LANEWISE_HCA_* say what the device is.
+the environment differs: three libraries are preloaded, and LANEWISE_HCA_* say what the device is.
 """
 
 from __future__ import annotations
