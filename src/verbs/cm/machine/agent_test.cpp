@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <functional>
 #include <random>
@@ -293,6 +295,37 @@ TEST(Agent, MessagesOfOthersAreDroppedAndCounted) {
     net.run();
     EXPECT_EQ(net.of_listener.back().what, What::established);
     EXPECT_EQ(net.listener.disconnect(other, net.now), 0) << "it is still connected";
+}
+
+TEST(Agent, AnyMessagesFromAnybodyLeaveNoMoreConnectionsThanTheBacklog) {
+    Network net;
+    const auto [id, other] = net.connected();
+    std::mt19937 random(3);
+    const std::array addresses{caller_address, stranger_address};
+    const std::array ids{id, other, 0U, other + 1, 77U};
+    for (int i = 0; i < 20'000; ++i) {
+        Message one;
+        one.kind = static_cast<Kind>(0x10 + random() % 9);
+        one.local_id = random() % 3 == 0 ? static_cast<std::uint32_t>(random())
+                                         : ids[random() % ids.size()];
+        one.remote_id = ids[random() % ids.size()];
+        one.service = random() % 2 == 0 ? service : random();
+        one.qpn = random() % 4 == 0 ? 0x200 : random() & 0xffffff;
+        one.path_mtu = static_cast<std::uint8_t>(random() % 8);
+        one.answered = static_cast<Answered>(random() % 4);
+        one.service_timeout = static_cast<std::uint8_t>(random() % 32);
+        net.listener.on_message(one, {addresses[random() % 2], listener_address}, net.now);
+        net.listener.on_deadline(net.now += 1'000);
+        while (net.listener.poll_letter()) {
+        }
+    }
+    const AgentCounters& counters = net.listener.counters();
+    EXPECT_LE(net.listener.connections(), 17U);
+    EXPECT_GT(counters.unexpected, 1'000U);
+    EXPECT_GT(counters.refused, 1'000U);
+    net.listener.forget_all(net.now);
+    net.run_until(net.now + 100 * response_ns);
+    EXPECT_EQ(net.listener.connections(), 0U);
 }
 
 TEST(Agent, ARequestThatMakesNoSenseIsDropped) {
