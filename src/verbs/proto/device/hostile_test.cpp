@@ -17,7 +17,7 @@ TEST(Hostile, ScriptsHarmNothingOutsideTheRegion) {
     std::mt19937_64 random(1);
     Target target;
     std::vector<std::uint8_t> script;
-    for (int round = 0; round < 64'000; ++round) {
+    for (int round = 0; round < 68'000; ++round) {
         script.resize(random() % 400);
         for (std::uint8_t& byte : script) {
             byte = static_cast<std::uint8_t>(random());

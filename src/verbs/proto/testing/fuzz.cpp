@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "verbs/proto/testing/duel.hpp"
 #include "verbs/proto/testing/hostile.hpp"
 #include "verbs/proto/wire/icrc.hpp"
 #include "verbs/proto/wire/packet.hpp"
@@ -66,6 +67,10 @@ std::string fuzz_engine(Input input) {
     Target target;
     target.play(input);
     return target.unharmed() ? "" : "memory outside the region was read or written";
+}
+
+std::string fuzz_pair(Input input) {
+    return duel(input);
 }
 
 }  // namespace lanewise::verbs::testing

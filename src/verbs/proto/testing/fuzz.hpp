@@ -19,4 +19,7 @@ std::string fuzz_packet(Input input);
 // A whole device under attack (hostile.hpp), the input being the script.
 std::string fuzz_engine(Input input);
 
+// Two devices with a connection between them (duel.hpp), the input being the script.
+std::string fuzz_pair(Input input);
+
 }  // namespace lanewise::verbs::testing

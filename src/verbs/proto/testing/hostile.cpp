@@ -45,26 +45,40 @@ Target::Target()
       memory_(region_bytes + 2 * guard_bytes, guard),
       buffer_(16 << 10) {
     std::fill_n(memory_.begin() + guard_bytes, region_bytes, inside);
-    key_ = device_.memory().add({.domain = 1,
-                                 .start = memory_.data() + guard_bytes,
-                                 .address = 0x10000,
-                                 .length_bytes = region_bytes,
-                                 .access = all_access});
+    region_ = {.domain = 1,
+               .start = memory_.data() + guard_bytes,
+               .address = 0x10000,
+               .length_bytes = region_bytes,
+               .access = all_access};
+    key_ = device_.memory().add(region_);
     completions_ = device_.create_completion_queue(4096, nullptr);
-    for (std::uint32_t i = 0; i < transports.size(); ++i) {
-        queue_pairs_.push_back(device_.create_queue_pair({.transport = transports[i],
-                                                          .number = first_qpn + i,
-                                                          .domain = 1,
-                                                          .send_queue = completions_,
-                                                          .receive_queue = completions_,
-                                                          .send_requests_max = 16,
-                                                          .receive_requests_max = 16}));
+    queue_pairs_.resize(transports.size());
+    for (std::size_t i = 0; i < transports.size(); ++i) {
+        make_queue_pair(i);
     }
     connect_all();
 }
 
-// Those that an attack brought down are connected again, so that every script meets live ones.
+void Target::make_queue_pair(std::size_t index) {
+    queue_pairs_[index] =
+        device_.create_queue_pair({.transport = transports[index],
+                                   .number = first_qpn + static_cast<std::uint32_t>(index),
+                                   .domain = 1,
+                                   .send_queue = completions_,
+                                   .receive_queue = completions_,
+                                   .send_requests_max = 16,
+                                   .receive_requests_max = 16});
+}
+
+// What an attack or the program brought down is connected again, and memory registered, so that
+// every script meets live ones.
 void Target::connect_all() {
+    if (region_.access != all_access || region_.length_bytes != region_bytes || key_ == 0) {
+        device_.memory().remove(key_);
+        region_.access = all_access;
+        region_.length_bytes = region_bytes;
+        key_ = device_.memory().add(region_);
+    }
     for (QueuePair *queue_pair : queue_pairs_) {
         if (queue_pair->state() == State::ready_to_send) {
             continue;
@@ -114,8 +128,12 @@ void Target::packet(Script& script) {
     }
     const auto port = static_cast<std::uint8_t>(1 + (spoil >> 2) % 2);
     Arrival from{.port = port, .source_udp_port = 0xc001};
-    from.source = address_of(Family::ipv4, 1, port);
-    from.destination = address_of(Family::ipv4, 0, port);
+    constexpr std::size_t stranger = 7;
+    const std::uint8_t whose = spoil % 32 == 1 ? flags >> 5 : 0;
+    const auto other = static_cast<std::uint8_t>(whose == 1 ? 3 - port : port);
+    const Family family = whose == 3 ? Family::ipv6 : Family::ipv4;
+    from.source = address_of(family, whose == 2 ? stranger : 1, other);
+    from.destination = address_of(family, 0, port);
     if (spoil % 16 != 0 && bytes.size() >= bth_bytes + icrc_bytes) {
         seal(bytes, {from.source, from.destination, from.source_udp_port}, 0);
     }
@@ -150,6 +168,52 @@ void Target::world(Script& script) {
     }
 }
 
+void Target::reset(QueuePair& queue_pair) {
+    Attributes wanted;
+    wanted.state = State::reset;
+    queue_pair.modify(wanted, state_attribute);
+}
+
+void Target::modify(QueuePair& queue_pair, Script& script) {
+    Peer self;
+    self.options.mtu = Mtu::b256;
+    Attributes wanted = self.attributes();
+    wanted.state = static_cast<State>(script.byte() % 7);
+    wanted.migration = static_cast<Migration>(script.byte() % 3);
+    wanted.alternate = {.address = self.vector(static_cast<std::uint8_t>(1 + script.byte() % 3)),
+                        .timeout = script.byte()};
+    queue_pair.modify(wanted, script.number(3));
+}
+
+void Target::life(Script& script) {
+    const std::size_t index = script.byte() % queue_pairs_.size();
+    switch (script.byte() % 6) {
+        case 0:
+            device_.memory().remove(key_);
+            key_ = 0;
+            break;
+        case 1:
+            device_.memory().remove(key_);
+            region_.access = script.byte() & all_access;
+            region_.length_bytes = script.number(2) % (region_bytes + 1);
+            key_ = device_.memory().add(region_);
+            break;
+        case 2:
+            device_.destroy(queue_pairs_[index]);
+            make_queue_pair(index);
+            connect_all();
+            break;
+        case 3:
+            wrong_ = wrong_ || device_.destroy(completions_) == 0;  // it is in use
+            break;
+        case 4:
+            reset(*queue_pairs_[index]);
+            break;
+        default:
+            modify(*queue_pairs_[index], script);
+    }
+}
+
 // What leaves must not hold a run of the guard's bytes.
 void Target::drain() {
     static constexpr std::array<std::byte, 12> run{guard, guard, guard, guard, guard, guard,
@@ -174,8 +238,10 @@ void Target::play(std::span<const std::uint8_t> bytes) {
             packet(script);
         } else if (what < 230) {
             work(script);
-        } else {
+        } else if (what < 252) {
             world(script);
+        } else {
+            life(script);
         }
         if (what % 4 == 0) {
             drain();
@@ -189,7 +255,7 @@ void Target::play(std::span<const std::uint8_t> bytes) {
 bool Target::unharmed() const {
     static const std::vector<std::byte> as_it_was(guard_bytes, guard);
     const std::byte *behind = memory_.data() + guard_bytes + region_bytes;
-    return !leaked_ && std::memcmp(memory_.data(), as_it_was.data(), guard_bytes) == 0 &&
+    return !leaked_ && !wrong_ && std::memcmp(memory_.data(), as_it_was.data(), guard_bytes) == 0 &&
            std::memcmp(behind, as_it_was.data(), guard_bytes) == 0;
 }
 

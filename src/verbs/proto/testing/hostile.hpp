@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A device under attack: queue pairs of every transport in the midst of work, guarded memory, and
-// packets made of an attacker's bytes. Whatever the bytes are, nothing outside the registered
-// region may change or leave, and the device must go on. The fuzzer and the unit test both drive
-// it.
+// packets made of an attacker's bytes, from the peer's addresses and from others, while the program
+// deregisters memory and destroys queue pairs. Whatever the bytes are, nothing outside the
+// registered region may change or leave, and the device must go on. The fuzzer and the unit test
+// both drive it.
 
 #pragma once
 
@@ -34,16 +35,23 @@ class Target {
     void packet(Script& script);
     void work(Script& script);
     void world(Script& script);
+    // What a program does to its objects meanwhile.
+    void life(Script& script);
+    void make_queue_pair(std::size_t index);
+    static void reset(QueuePair& queue_pair);
+    static void modify(QueuePair& queue_pair, Script& script);
     void drain();
 
     Device device_;
     std::vector<std::byte> memory_;
+    MemoryRegion region_;
     std::uint32_t key_ = 0;
     CompletionQueue *completions_ = nullptr;
     std::vector<QueuePair *> queue_pairs_;
     std::vector<std::byte> buffer_;
     Nanoseconds now_ = 0;
     bool leaked_ = false;
+    bool wrong_ = false;
     std::uint64_t accepted_ = 0;
 };
 
