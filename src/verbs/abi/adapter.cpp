@@ -308,10 +308,12 @@ void Adapter::send(Nanoseconds now) {
             .origin = next->origin,
             .segment_bytes = next->segments > 1 ? next->segment_bytes : 0,
             .pieces = {&piece, 1}};
-        if (port.active && wire_.send(departure) == port::Sent::later) {
+        const port::Sent sent = port.active ? wire_.send(departure) : port::Sent::lost;
+        if (sent == port::Sent::later) {
             waiting_ = next;
             break;
         }
+        if (sent == port::Sent::lost) engine_->on_send_failed(next->port);
         if (capture_) capture(*next);
     }
     full_socket_.store(waiting_ ? wire_.full_socket() : -1, std::memory_order_relaxed);
@@ -361,17 +363,23 @@ void Adapter::read_ports() {
     port::drain_watch(watch_);
     last_port_ = 0;
     std::vector<port::Interface> found = port::read_interfaces(config_.interfaces);
+    // Notices about other interfaces come here, too.
+    bool has_changed = false;
     for (std::size_t index = 0; index < found.size(); ++index) {
         const auto number = static_cast<std::uint8_t>(index + 1);
         Port next = updated(ports_[index], std::move(found[index]));
         std::swap(next, ports_[index]);
+        has_changed = has_changed || !(next == ports_[index]);
         const PortState state = ports_[index].active ? PortState::active : PortState::down;
         if (engine_->port_state(number) != state) engine_->on_port_state(number, state);
         if (next.gids != ports_[index].gids) on_addresses_changed(number, next.gids);
     }
     const Outcome listens = wire_.listen(homes());
     if (!listens) warn(listens.failure().sentence);
-    wire_.close_connected();
+    if (has_changed) wire_.close_connected();
+    Mtu shortest = config_.mtu_max;
+    for (const Port& port : ports_) shortest = std::min(shortest, active_mtu(port, config_));
+    engine_->set_datagram_mtu(shortest);
     if (notify_) transmit(monotonic_ns());
 }
 

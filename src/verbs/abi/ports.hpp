@@ -27,6 +27,8 @@ struct Port {
     port::Interface interface;
     GidTable gids{};
     bool active = false;  // has a carrier, and an address to be reached at
+
+    bool operator==(const Port&) const = default;
 };
 
 // What an interface has become; entries of the GID table keep their index.

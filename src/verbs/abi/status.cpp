@@ -34,7 +34,8 @@ Json counters_of(const PortCounters& from) {
             {"icrc_errors", from.icrc_errors},
             {"unknown_queue_pair", from.unknown_queue_pair},
             {"pkey_violations", from.pkey_violations},
-            {"qkey_violations", from.qkey_violations}};
+            {"qkey_violations", from.qkey_violations},
+            {"sends_failed", from.sends_failed}};
 }
 
 Json counters_of(const QueuePairCounters& from) {

@@ -25,6 +25,8 @@ struct Interface {
     unsigned mtu_bytes = 0;
     std::array<std::uint8_t, 6> mac{};
     std::vector<Address> addresses;  // in a fixed order: IPv4, IPv6, IPv6 link-local
+
+    bool operator==(const Interface&) const = default;
 };
 
 // The state of the interfaces called `names`, in that order. One that does not

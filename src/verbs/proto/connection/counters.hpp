@@ -40,6 +40,7 @@ struct PortCounters {
     std::uint64_t unknown_queue_pair = 0;
     std::uint64_t pkey_violations = 0;
     std::uint64_t qkey_violations = 0;
+    std::uint64_t sends_failed = 0;  // batches that the kernel refused, or that have no carrier
 };
 
 }  // namespace lanewise::verbs

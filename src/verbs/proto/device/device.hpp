@@ -87,8 +87,13 @@ class Device {
     void on_address_change(std::uint8_t port, const Address& from, const Address& to);
     PortState port_state(std::uint8_t port) const;
 
+    // The longest datagram of UD, for queue pairs that become ready to receive from now on.
+    void set_datagram_mtu(Mtu mtu) { context_.config.mtu = mtu; }
+
     std::optional<Event> poll_event();
     const PortCounters& counters(std::uint8_t port) const;
+    // The border could not send what poll_transmit() gave it for a port.
+    void on_send_failed(std::uint8_t port) { ++context_.port(port).counters.sends_failed; }
 
   private:
     void on_group_packet(const Packet& packet, std::span<const std::byte> datagram,
