@@ -92,9 +92,13 @@ Adapter::Adapter(Config config, port::Wire wire, port::Descriptor watch,
       watch_(std::move(watch)),
       ports_(config_.interfaces.size()),
       engine_(std::make_unique<Device>(engine_config(),
-                                       [this](const AddressVector& to) { return origin_of(to); })),
+                                       [this](const AddressVector& to, std::uint32_t qpn) {
+                                           return origin_of(to, qpn);
+                                       })),
       outgoing_(port::batch_bytes_max) {
     engine_->memory().draw_keys_with(port::random_number);
+    // A capture shows what is on the wire, and has no place for packets without an ICRC.
+    if (!config_.pcap.empty() || !config_.uses_memory) wire_.keep_to_sockets();
     if (config_.is_protected && ports_.size() == 2) {
         engine_->send_datagrams_also(
             [this](const AddressVector& to) { return other_way(ports_, to); });
@@ -124,8 +128,8 @@ port::Route Adapter::route_of(std::uint8_t port, const Address& source,
     return {source, destination, ports_[port - 1U].interface.index};
 }
 
-Origin Adapter::origin_of(const AddressVector& to) {
-    return wire_.origin(route_of(to.port, to.source, to.destination));
+Origin Adapter::origin_of(const AddressVector& to, std::uint32_t reliable_qpn) {
+    return wire_.origin(route_of(to.port, to.source, to.destination), reliable_qpn);
 }
 
 bool Adapter::read_batch(Nanoseconds time) {
@@ -247,6 +251,7 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
     arrival.source = datagram.source;
     arrival.destination = datagram.destination;
     arrival.source_udp_port = datagram.source_port;
+    arrival.in_memory = datagram.in_memory;
     arrival.likely_ip_id = static_cast<std::uint16_t>(datagram.number);
     if (config_.link_layer == LinkLayer::ethernet) {
         arrival.service_level = is_ipv4(datagram.source) ? came_over_ipv4 : came_over_ipv6;

@@ -89,6 +89,10 @@ class Adapter {
     // the lock.
     int full_socket() const { return full_socket_.load(std::memory_order_relaxed); }
     int watch() const { return watch_.number(); }
+    // For the helper thread, without the lock: it is about to wait, true if there is something to
+    // read in memory; and it waits no longer.
+    bool sleep() { return wire_.sleep(); }
+    void wake() { wire_.wake(); }
     // After fork: closes in the child what belongs to the parent.
     void abandon();
 
@@ -97,7 +101,7 @@ class Adapter {
             std::function<void(const Event&)> notify);
 
     DeviceConfig engine_config() const;
-    Origin origin_of(const AddressVector& to);
+    Origin origin_of(const AddressVector& to, std::uint32_t reliable_qpn);
     port::Route route_of(std::uint8_t port, const Address& source,
                          const Address& destination) const;
     void capture(std::span<const std::byte> packet, const Arrival& from);

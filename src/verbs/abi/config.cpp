@@ -117,6 +117,8 @@ Result<Config> read_config(const ConfigVariables& variables) {
     }
     const std::string_view is_protected = variables.is_protected ? variables.is_protected : "";
     config.is_protected = is_protected == "1";
+    const std::string_view shared_memory = variables.shared_memory ? variables.shared_memory : "";
+    config.uses_memory = shared_memory != "0";
     return config;
 }
 
@@ -129,7 +131,8 @@ Result<Config> read_config() {
          .mtu = std::getenv("LANEWISE_HCA_MTU"),
          .pcap = std::getenv("LANEWISE_HCA_PCAP"),
          .retry_window_ms = variable("LANEWISE_HCA_RETRY_WINDOW_MS", "LANEWISE_HCA_GRACE_MS"),
-         .is_protected = std::getenv("LANEWISE_HCA_PROTECTED")});
+         .is_protected = std::getenv("LANEWISE_HCA_PROTECTED"),
+         .shared_memory = std::getenv("LANEWISE_HCA_SHARED_MEMORY")});
 }
 
 }  // namespace lanewise::verbs::abi

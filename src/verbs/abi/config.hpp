@@ -7,6 +7,7 @@
 //   LANEWISE_HCA_RETRY_WINDOW_MS  10000: how long to retry while every path is dead (default: 0)
 //   LANEWISE_HCA_PROTECTED        1: datagrams leave on both ports, a port counts as active while
 //                                 one is, and peers answer on a path before it is armed
+//   LANEWISE_HCA_SHARED_MEMORY    0: packets for processes of this host go over UDP as well
 //   LANEWISE_HCA_LMC              0 … 7
 //   LANEWISE_HCA_LIDS             10.0.0.1=16,10.0.0.2=32 (default: derived from the addresses)
 //   LANEWISE_HCA_MTU              256 … 4096: the longest path MTU of a port
@@ -48,6 +49,7 @@ struct Config {
     Mtu mtu_max = Mtu::b4096;
     std::uint32_t retry_window_ms = 0;  // 0: as the standard says
     bool is_protected = false;
+    bool uses_memory = true;  // between processes of this host
     std::string pcap;                   // a file for the packets that come and go; empty: none
 };
 
@@ -61,6 +63,7 @@ struct ConfigVariables {
     const char *pcap = nullptr;
     const char *retry_window_ms = nullptr;
     const char *is_protected = nullptr;
+    const char *shared_memory = nullptr;
 };
 
 Result<Config> read_config(const ConfigVariables& variables);

@@ -111,7 +111,10 @@ Nanoseconds ProgressThread::plan(Nanoseconds now) {
     // A wake that is already planned stays, even if its reason is gone: were it given up, the next
     // request would have to plan it again.
     const Nanoseconds planned = wakes_at_;
-    const Nanoseconds deadline = adapter_.next_deadline();
+    // A ring in memory tells nobody when it has room again.
+    const bool waits_for_memory = adapter_.full_socket() == port::Wire::no_socket;
+    const Nanoseconds deadline =
+        std::min(adapter_.next_deadline(), waits_for_memory ? now + pause_ns : never);
     return planned > now ? std::min(planned, deadline) : deadline;
 }
 
@@ -175,10 +178,13 @@ bool ProgressThread::wait(bool for_packets, Nanoseconds longest) {
         pollfd{wake_.number(), POLLIN, 0}, pollfd{adapter_.watch(), POLLIN, 0},
         pollfd{adapter_.mailbox(), POLLIN, 0}, pollfd{adapter_.socket(), POLLIN, 0},
         pollfd{waits_for_room_of_, POLLOUT, 0}};
-    const timespec timeout = timespec_of(longest == never ? 0 : longest);
+    const bool has_more = for_packets && adapter_.sleep();
+    const timespec timeout = timespec_of(longest == never || has_more ? 0 : longest);
+    const bool for_ever = longest == never && !has_more;
     const nfds_t count = for_packets ? wanted.size() : wanted.size() - 2;
-    const int ready = ppoll(wanted.data(), count, longest == never ? nullptr : &timeout, nullptr);
-    if (ready <= 0) return false;
+    const int ready = ppoll(wanted.data(), count, for_ever ? nullptr : &timeout, nullptr);
+    if (for_packets) adapter_.wake();
+    if (ready <= 0) return has_more;
     if (wanted[0].revents) {
         eventfd_t unused = 0;
         eventfd_read(wake_.number(), &unused);

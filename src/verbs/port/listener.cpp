@@ -165,6 +165,7 @@ bool Listener::receive(std::span<std::byte> buffer, Arrived& arrived) {
         .source_port = ntohs(from.ipv6.sin6_port),  // which stands where the one of IPv4 does
         .interface = home_.interface,
         .number = 0,
+        .in_memory = false,
         .packet = buffer.first(static_cast<std::size_t>(got))};
     arrived.segment_bytes = segment_bytes_of(message);
     return true;

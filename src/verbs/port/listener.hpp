@@ -48,6 +48,7 @@ struct Datagram {
     std::uint16_t source_port = 0;
     unsigned interface = 0;
     unsigned number = 0;
+    bool in_memory = false;  // it came through memory, without an ICRC
     std::span<const std::byte> packet;
 };
 

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "base/file.hpp"
+#include "verbs/port/socket.hpp"
 
 namespace lanewise::verbs::port {
 namespace {
@@ -78,6 +79,37 @@ Result<Slot> claim_slot(std::uint32_t hint) {
     }
     return Failure{LW_ERR_LIMIT,
                    fmt::format("all {} slots of queue-pair numbers are taken", count)};
+}
+
+bool forward_to_name(const Slot& from, const std::string& name, std::span<const std::byte> letter,
+                     const std::array<int, 2>& descriptors) {
+    Name to = abstract(name);
+    iovec piece{const_cast<std::byte *>(letter.data()), letter.size()};
+    Control control{};
+    msghdr message{};
+    message.msg_name = &to.address;
+    message.msg_namelen = to.bytes;
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes.data();
+    cmsghdr *next = &control.aligned;
+    add_control(message, next, SOL_SOCKET, SCM_RIGHTS, descriptors);
+    return sendmsg(from.mailbox.number(), &message, MSG_DONTWAIT) >= 0;
+}
+
+std::vector<Descriptor> descriptors_of(const msghdr& letter) {
+    std::vector<Descriptor> found;
+    for (cmsghdr *one = CMSG_FIRSTHDR(&letter); one;
+         one = CMSG_NXTHDR(const_cast<msghdr *>(&letter), one)) {
+        if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_RIGHTS) continue;
+        const std::size_t bytes = one->cmsg_len - CMSG_LEN(0);
+        for (std::size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
+            int number = -1;
+            std::memcpy(&number, CMSG_DATA(one) + at, sizeof number);
+            found.emplace_back(number);
+        }
+    }
+    return found;
 }
 
 bool is_from(const msghdr& letter, uid_t user) {

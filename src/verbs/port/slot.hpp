@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -52,6 +53,9 @@ Descriptor claim_name(const std::string& name);
 // Hands `letter` to whoever has the name; false where nobody does.
 bool forward_to_name(const Slot& from, const std::string& name,
                      std::span<const std::byte> letter);
+// The same; the descriptors go with it.
+bool forward_to_name(const Slot& from, const std::string& name, std::span<const std::byte> letter,
+                     const std::array<int, 2>& descriptors);
 
 // Takes a free slot, looking first where `hint` says.
 Result<Slot> claim_slot(std::uint32_t hint);
@@ -62,6 +66,9 @@ std::string mailbox_name(std::uint32_t slot);
 // Whether a letter that was received with these control messages is from `user`. In another user
 // namespace a user that is unknown here counts as none.
 bool is_from(const msghdr& letter, uid_t user);
+
+// What came with a letter; who does not want it closes it.
+std::vector<Descriptor> descriptors_of(const msghdr& letter);
 
 // A member of the group of sockets on UDP 4791 of an address: a slot and its place in the group.
 struct Member {

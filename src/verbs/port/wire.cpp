@@ -26,6 +26,8 @@ constexpr auto forward_pause = std::chrono::microseconds(50);
 constexpr auto answer_wait = std::chrono::milliseconds(20);
 // How often a program that polls looks at the sockets that the last packet did not come to.
 constexpr unsigned polls_between_others = 8;
+// The same where that was memory: a look at a socket takes longer than all the rest.
+constexpr unsigned polls_between_sockets = 64;
 
 // What stands before a packet that is forwarded.
 struct Forwarded {
@@ -94,6 +96,7 @@ Listener *Wire::find(const Address& address, unsigned interface) {
 
 void Wire::close_in_child() {
     connected_.close_all();
+    neighbours_.close_in_child();
     for (const Listener& one : listeners_) close(one.socket());
     close(socket());
     close(mailbox());
@@ -110,13 +113,31 @@ std::uint32_t Wire::receive_buffer_bytes() {
     return static_cast<std::uint32_t>(bytes);
 }
 
-Origin Wire::origin(const Route& route) {
+Origin Wire::origin(const Route& route, std::uint32_t reliable_qpn) {
+    const std::uint32_t slot = slot_of(reliable_qpn);
+    if (uses_memory_ && slot >= first_slot && slot <= last_slot &&
+        neighbours_.reaches(slot_, slot, route.destination)) {
+        return {.in_memory = true};
+    }
     const ConnectedSocket *connected = connected_.use(route);
-    return connected ? connected->origin() : Origin{roce_udp_port, 0};
+    return connected ? connected->origin() : Origin{.source_udp_port = roce_udp_port};
 }
 
 Sent Wire::send(const Departure& departure) {
     full_socket_ = -1;
+    if (departure.origin.in_memory) {
+        const iovec& first = departure.pieces.front();
+        const std::span packet(static_cast<const std::byte *>(first.iov_base), first.iov_len);
+        std::uint32_t bytes = 0;
+        for (const iovec& one : departure.pieces) bytes += static_cast<std::uint32_t>(one.iov_len);
+        const Sent sent = neighbours_.send(
+            slot_of(destination_of(packet)),
+            {bytes, static_cast<std::uint32_t>(departure.segment_bytes), departure.route.source,
+             departure.route.destination},
+            departure.pieces);
+        if (sent == Sent::later) full_socket_ = no_socket;
+        return sent;
+    }
     if (departure.origin.source_udp_port == roce_udp_port) {
         Listener *own = find(departure.route.source, departure.route.interface);
         const Sent sent = own ? own->send(departure) : Sent::lost;
@@ -139,7 +160,26 @@ bool Wire::receive_from(std::size_t at, const std::function<void(const Datagram&
     return true;
 }
 
+// The writer is of the same user, and still may write what it likes.
+bool Wire::receive_in_memory(const std::function<void(const Datagram&)>& take) {
+    last_in_memory_ = neighbours_.receive([&](const RingRecord& record,
+                                              std::span<const std::byte> packets) {
+        Datagram one{.source = record.source,
+                     .destination = record.destination,
+                     .in_memory = true,
+                     .packet = {}};
+        const std::size_t step = record.segment_bytes > 0 ? record.segment_bytes : packets.size();
+        for (std::size_t at = 0; at < packets.size(); at += step, ++one.number) {
+            one.packet = packets.subspan(at, std::min(step, packets.size() - at));
+            if (one.packet.size() < destination_offset + 3) continue;
+            if (slot_of(destination_of(one.packet)) == slot_.number) take(one);
+        }
+    });
+    return last_in_memory_;
+}
+
 bool Wire::receive(const std::function<void(const Datagram&)>& take) {
+    if (neighbours_.has_rings() && receive_in_memory(take)) return true;
     if (likely_ < listeners_.size() && receive_from(likely_, take)) return true;
     const std::size_t tried = likely_;
     for (std::size_t at = 0; at < listeners_.size(); ++at) {
@@ -149,6 +189,12 @@ bool Wire::receive(const std::function<void(const Datagram&)>& take) {
 }
 
 bool Wire::receive_likely(const std::function<void(const Datagram&)>& take) {
+    if (neighbours_.has_rings()) {
+        const bool was_in_memory = last_in_memory_;
+        if (receive_in_memory(take)) return true;
+        last_in_memory_ = was_in_memory;
+        if (was_in_memory && ++polls_ % polls_between_sockets != 0) return false;
+    }
     if (++polls_ % polls_between_others == 0) return receive(take);
     return likely_ < listeners_.size() && receive_from(likely_, take);
 }
@@ -269,14 +315,37 @@ bool Wire::receive_letter(int mailbox, const std::function<void(const Datagram&)
         letter.size() == status_question.size() &&
         std::memcmp(letter.data(), status_question.data(), letter.size()) == 0;
     const bool is_own = is_from(message, owner_);
+    std::vector<Descriptor> descriptors = descriptors_of(message);
     if (is_question && (is_own || is_from(message, 0))) {
         answer(from, message.msg_namelen);
     } else if (!is_own) {
         ++letters_refused_;
+    } else if (!descriptors.empty()) {
+        take_offer(letter, std::move(descriptors));
     } else if (letter.size() >= sizeof(Forwarded) + destination_offset + 3) {
         take_letter(letter, take);
     }
     return true;
+}
+
+// Only for an address of this process: another host may have a process with the same slot.
+void Wire::take_offer(std::span<const std::byte> letter, std::vector<Descriptor> descriptors) {
+    RingOffer offer;
+    if (!uses_memory_ || letter.size() != sizeof offer || descriptors.size() != 2) return;
+    std::memcpy(&offer, letter.data(), sizeof offer);
+    const bool is_meant =
+        offer.what == RingOffer::meant &&
+        std::any_of(listeners_.begin(), listeners_.end(), [&](const Listener& one) {
+            return one.home().address == offer.destination;
+        });
+    if (!is_meant) return;
+    neighbours_.drop_dead();
+    const SharedRing *taken =
+        neighbours_.take(std::move(descriptors[0]), std::move(descriptors[1]));
+    if (!taken) return;
+    epoll_event wanted{};
+    wanted.events = EPOLLIN;
+    epoll_ctl(ready_.number(), EPOLL_CTL_ADD, taken->bell(), &wanted);
 }
 
 void Wire::take_letter(std::span<const std::byte> letter,

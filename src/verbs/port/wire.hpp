@@ -2,7 +2,8 @@
 //
 // The UDP sockets through which a process speaks RoCEv2 (InfiniBand annex A17): one for each
 // address of the device's ports (listener.hpp). Routes that are used often have sockets of their
-// own to send from (connected_socket.hpp).
+// own to send from (connected_socket.hpp), and processes of this host are reached through memory
+// (neighbours.hpp).
 
 #pragma once
 
@@ -22,6 +23,7 @@
 #include "verbs/port/connected_socket.hpp"
 #include "verbs/port/descriptor.hpp"
 #include "verbs/port/listener.hpp"
+#include "verbs/port/neighbours.hpp"
 #include "verbs/port/services.hpp"
 #include "verbs/port/slot.hpp"
 #include "verbs/proto/wire/packet.hpp"
@@ -43,8 +45,11 @@ class Wire {
     // Listens there, and no longer anywhere else.
     Outcome listen(std::span<const Home> homes);
 
-    // Where the next packets of a route will come from: to be asked once for each departure.
-    Origin origin(const Route& route);
+    // Where the next packets of a route will come from: to be asked once for each departure. What
+    // is for `reliable_qpn` may overtake other packets, if that is not 0.
+    Origin origin(const Route& route, std::uint32_t reliable_qpn = 0);
+    // Sends nothing through memory, and takes nothing from there.
+    void keep_to_sockets() { uses_memory_ = false; }
     // What was sealed for an origin that meanwhile is another is lost.
     Sent send(const Departure& departure);
     // Interfaces or addresses have changed.
@@ -63,8 +68,15 @@ class Wire {
 
     // Of each socket.
     static std::uint32_t receive_buffer_bytes();
-    // The socket that had no room for the last departure; -1 if it was sent.
+    // The socket that had no room for the last departure; -1 if it was sent, and no_socket if a
+    // ring in memory had none.
+    static constexpr int no_socket = -2;
     int full_socket() const { return full_socket_; }
+
+    // For the thread that takes letters, without the lock: it is about to wait for socket(), true
+    // if there is something to read in memory; and it waits no longer.
+    bool sleep() { return neighbours_.sleep(); }
+    void wake() { neighbours_.wake(); }
 
     // After fork, in the child.
     void close_in_child();
@@ -108,6 +120,8 @@ class Wire {
     void take_letter(std::span<const std::byte> letter,
                      const std::function<void(const Datagram&)>& take);
     void answer(const sockaddr_un& to, socklen_t bytes);
+    void take_offer(std::span<const std::byte> letter, std::vector<Descriptor> descriptors);
+    bool receive_in_memory(const std::function<void(const Datagram&)>& take);
 
     Slot slot_;
     Descriptor ready_;
@@ -115,6 +129,9 @@ class Wire {
     std::size_t likely_ = 0;  // the listener that the last packet came to
     unsigned polls_ = 0;
     ConnectedSockets connected_;
+    Neighbours neighbours_;
+    bool uses_memory_ = true;
+    bool last_in_memory_ = false;  // the last packet came through memory
     int full_socket_ = -1;
     std::uint64_t forwarded_ = 0;
     std::uint64_t letters_refused_ = 0;

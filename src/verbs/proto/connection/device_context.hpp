@@ -64,8 +64,9 @@ struct DeviceConfig {
 };
 
 // Returns the origin of the next datagram to an address. It is called once for each run of
-// datagrams, before they are sealed.
-using OriginOf = std::function<Origin(const AddressVector& to)>;
+// datagrams, before they are sealed. `reliable_qpn` is the queue pair that they are for if it would
+// bear it that they overtake others; else 0.
+using OriginOf = std::function<Origin(const AddressVector& to, std::uint32_t reliable_qpn)>;
 
 // Returns the way to the same peer over the other port; none if there is none.
 using OtherWay = std::function<std::optional<AddressVector>(const AddressVector& to)>;
@@ -99,8 +100,9 @@ struct DeviceContext {
     bool has_port(std::uint8_t number) const { return number >= 1 && number <= ports.size(); }
     DevicePort& port(std::uint8_t number) { return ports[number - 1u]; }
     const DevicePort& port(std::uint8_t number) const { return ports[number - 1u]; }
-    Origin origin_of(const AddressVector& to) const {
-        return given_origin_of ? given_origin_of(to) : Origin{to.source_udp_port, 0};
+    Origin origin_of(const AddressVector& to, std::uint32_t reliable_qpn) const {
+        return given_origin_of ? given_origin_of(to, reliable_qpn)
+                               : Origin{.source_udp_port = to.source_udp_port};
     }
 };
 

@@ -149,7 +149,7 @@ void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from,
         ++counters.unknown_queue_pair;
         return;
     }
-    if (!intact(datagram, from)) {
+    if (!from.in_memory && !intact(datagram, from)) {
         ++counters.icrc_errors;
         return;
     }
@@ -221,7 +221,7 @@ Transmission Device::transmit(const Copies& copies, std::span<std::byte> buffer)
     Transmission run{.port = copies.to.port,
                      .source = copies.to.source,
                      .destination = copies.to.destination,
-                     .origin = context_.origin_of(copies.to),
+                     .origin = context_.origin_of(copies.to, 0),
                      .traffic_class = copies.to.traffic_class,
                      .hop_limit = copies.to.hop_limit,
                      .flow_label = copies.to.flow_label,

@@ -437,10 +437,15 @@ std::optional<Transmission> QueuePair::transmit(Batch& batch, std::size_t segmen
             settle();
             continue;
         }
-        const Origin origin = run ? run->origin : connection_.device.origin_of(to);
+        const Origin origin =
+            run ? run->origin
+                : connection_.device.origin_of(
+                      to, connection_.reliable() ? connection_.attributes.destination_qpn : 0);
         const auto ip_id = static_cast<std::uint16_t>(origin.ip_id + (run ? run->segments : 0));
         const std::size_t bytes =
-            batch.finish({to.source, to.destination, origin.source_udp_port}, ip_id);
+            origin.in_memory
+                ? batch.finish()
+                : batch.finish({to.source, to.destination, origin.source_udp_port}, ip_id);
         if (!run) {
             run = Transmission{.port = to.port,
                                .source = to.source,

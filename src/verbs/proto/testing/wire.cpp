@@ -27,8 +27,8 @@ Wire::Wire(const DeviceConfig& config, std::uint64_t seed)
       buffer_(64 * 1024) {}
 
 OriginOf Wire::origin_of(std::size_t sender) {
-    return [this, sender](const AddressVector& to) {
-        return Origin{to.source_udp_port, next_ip_ids_[sender]};
+    return [this, sender](const AddressVector& to, std::uint32_t) {
+        return Origin{.source_udp_port = to.source_udp_port, .ip_id = next_ip_ids_[sender]};
     };
 }
 

@@ -56,6 +56,7 @@ struct AddressVector {
 struct Origin {
     std::uint16_t source_udp_port = 0;
     std::uint16_t ip_id = 0;
+    bool in_memory = false;  // to a process of this host, without an ICRC
 
     bool operator==(const Origin&) const = default;
 };
@@ -74,6 +75,7 @@ struct Arrival {
     std::uint16_t source_udp_port = 0;
     std::uint32_t ip_id = unknown_id;
     std::uint16_t likely_ip_id = 0;
+    bool in_memory = false;  // of a process of this host; there is no ICRC
     Address source = no_address;
     Address destination = no_address;
 };

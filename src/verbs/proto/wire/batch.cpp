@@ -20,4 +20,9 @@ std::size_t Batch::finish(const IcrcAddresses& addresses, std::uint16_t ip_id) {
     return datagram.size();
 }
 
+std::size_t Batch::finish() {
+    pad(icrc_bytes);
+    return used_ - begun_at_;
+}
+
 }  // namespace lanewise::verbs

@@ -45,6 +45,8 @@ class Batch {
     void wrote(std::size_t bytes) { used_ += bytes; }
     void pad(std::size_t bytes);
     std::size_t finish(const IcrcAddresses& addresses, std::uint16_t ip_id);
+    // The same without an ICRC, for which the place stays.
+    std::size_t finish();
     void drop() { used_ = begun_at_; }
     // All datagrams so far.
     std::span<const std::byte> written() const { return buffer_.first(used_); }

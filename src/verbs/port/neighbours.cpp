@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "verbs/port/neighbours.hpp"
+
+#include <algorithm>
+
+namespace lanewise::verbs::port {
+namespace {
+
+using std::chrono::steady_clock;
+
+// A reader that takes nothing for so long is stopped, or has died; over UDP the retries of the
+// queue pair decide what becomes of it.
+constexpr auto full_max = std::chrono::milliseconds(100);
+// How often a process that wakes looks whether a writer has died.
+constexpr unsigned wakes_between_looks = 64;
+
+}  // namespace
+
+bool Neighbours::reaches(const Slot& own, std::uint32_t slot, const Address& destination) {
+    if (outgoing_.size() >= rings_max && !outgoing_.contains({slot, destination})) return false;
+    const Key key{slot, destination};
+    Outgoing& outgoing = outgoing_[key];
+    if (outgoing.is_refused) return false;
+    ++outgoing.uses;
+    if (!outgoing.ring) {
+        if (outgoing.uses == uses_before_offer) offer(own, key, outgoing);
+        return false;
+    }
+    if (outgoing.ring->is_accepted()) return true;
+    if (outgoing.uses >= uses_before_refused || outgoing.ring->is_broken()) {
+        outgoing.ring.reset();
+        outgoing.is_refused = true;
+    }
+    return false;
+}
+
+void Neighbours::offer(const Slot& own, const Key& to, Outgoing& outgoing) {
+    auto ends = SharedRing::make();
+    const RingOffer letter{.destination = to.second};
+    const bool sent = ends && forward_to_name(own, mailbox_name(to.first),
+                                              std::as_bytes(std::span(&letter, 1)),
+                                              {ends->writer.memory(), ends->reader_bell.number()});
+    if (!sent) {
+        outgoing.is_refused = true;
+        return;
+    }
+    ends->writer.close_memory();
+    outgoing.ring = std::move(ends->writer);
+}
+
+Sent Neighbours::send(std::uint32_t slot, const RingRecord& record,
+                      std::span<const iovec> pieces) {
+    const auto found = outgoing_.find({slot, record.destination});
+    if (found == outgoing_.end() || !found->second.ring) return Sent::lost;
+    Outgoing& outgoing = found->second;
+    if (outgoing.ring->write(record, pieces)) {
+        outgoing.full_since = {};
+        return Sent::yes;
+    }
+    const auto now = steady_clock::now();
+    if (outgoing.full_since == steady_clock::time_point{}) outgoing.full_since = now;
+    if (now - outgoing.full_since < full_max && !outgoing.ring->is_broken()) return Sent::later;
+    outgoing_.erase(found);  // a new one is offered when it has been used for a while
+    return Sent::lost;
+}
+
+const SharedRing *Neighbours::take(Descriptor memory, Descriptor bell) {
+    if (incoming_.size() >= rings_max) return nullptr;
+    auto ring = SharedRing::map(std::move(memory), std::move(bell));
+    if (!ring) return nullptr;
+    incoming_.push_back({std::move(*ring)});
+    incoming_.back().ring.accept();
+    return &incoming_.back().ring;
+}
+
+bool Neighbours::sleep() {
+    bool has_more = false;
+    for (Incoming& one : incoming_) has_more = one.ring.sleep() || has_more;
+    return has_more;
+}
+
+void Neighbours::wake() {
+    const bool looks = ++wakes_ % wakes_between_looks == 0;
+    for (Incoming& one : incoming_) one.is_dead = !one.ring.wake(looks) || one.is_dead;
+}
+
+void Neighbours::drop_dead() {
+    std::erase_if(incoming_,
+                  [](const Incoming& one) { return one.is_dead && one.ring.empty(); });
+}
+
+void Neighbours::close_in_child() const {
+    for (const auto& [key, outgoing] : outgoing_) {
+        if (outgoing.ring) outgoing.ring->close_in_child();
+    }
+    for (const Incoming& one : incoming_) one.ring.close_in_child();
+}
+
+}  // namespace lanewise::verbs::port

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Processes of this host: packets for their queue pairs go through memory (shared_ring.hpp) and not
+// through the kernel. Who sends often to a process makes a ring and offers it by a letter to the
+// mailbox of that process, which takes it if it is of the same user and has the address that is
+// meant. Until then, and where nobody takes it, packets go over UDP.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "verbs/port/address.hpp"
+#include "verbs/port/connected_socket.hpp"
+#include "verbs/port/shared_ring.hpp"
+#include "verbs/port/slot.hpp"
+
+namespace lanewise::verbs::port {
+
+// A letter with the two descriptors of a ring.
+struct RingOffer {
+    static constexpr std::uint64_t meant = 0x676e697265736977;
+    std::uint64_t what = meant;
+    Address destination{};
+};
+
+class Neighbours {
+  public:
+    static constexpr int uses_before_offer = 16;
+    static constexpr int uses_before_refused = 1024;
+    static constexpr std::size_t rings_max = 512;  // in each direction
+
+    // Whether what goes to an address of the process that has `slot` can go through memory. Counts
+    // a use, and may offer a ring.
+    bool reaches(const Slot& own, std::uint32_t slot, const Address& destination);
+    // `later` if there is no room; `lost` if the ring has been given up.
+    Sent send(std::uint32_t slot, const RingRecord& record, std::span<const iovec> pieces);
+
+    // Takes the ring of a process of the same user; the caller watches its bell.
+    const SharedRing *take(Descriptor memory, Descriptor bell);
+    // Hands the next record to `take`, from the ring that the last came from, else from another.
+    template <typename Take>
+    bool receive(const Take& take);
+    bool has_rings() const { return !incoming_.empty(); }
+
+    // For the thread that takes offers, without the lock: it is about to sleep, true if there is
+    // something to read; and it is awake.
+    bool sleep();
+    void wake();
+    // Drops the rings of those who have died.
+    void drop_dead();
+
+    void close_in_child() const;
+
+  private:
+    using Key = std::pair<std::uint32_t, Address>;
+    struct Outgoing {
+        int uses = 0;
+        bool is_refused = false;
+        std::optional<SharedRing> ring;
+        std::chrono::steady_clock::time_point full_since{};
+    };
+    struct Incoming {
+        SharedRing ring;
+        bool is_dead = false;
+    };
+    void offer(const Slot& own, const Key& to, Outgoing& outgoing);
+
+    std::map<Key, Outgoing> outgoing_;
+    std::vector<Incoming> incoming_;
+    std::size_t likely_ = 0;
+    unsigned wakes_ = 0;
+};
+
+template <typename Take>
+bool Neighbours::receive(const Take& take) {
+    for (std::size_t tried = 0; tried < incoming_.size(); ++tried) {
+        const std::size_t at = (likely_ + tried) % incoming_.size();
+        SharedRing& ring = incoming_[at].ring;
+        RingRecord record;
+        const auto packets = ring.front(record);
+        if (!packets) continue;
+        likely_ = at;
+        take(record, *packets);
+        ring.pop();
+        return true;
+    }
+    return false;
+}
+
+}  // namespace lanewise::verbs::port

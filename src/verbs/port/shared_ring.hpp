@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A ring of records in memory that two processes of one user share: one writes, one reads, and
+// neither waits for the other (Lamport, Specifying Concurrent Program Modules, 1983). The data are
+// mapped twice in a row, so that a record is never cut in two. The reader says when it is about to
+// sleep, and the writer then wakes it through a socket, which also tells each that the other has
+// died.
+
+#pragma once
+
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "verbs/port/address.hpp"
+#include "verbs/port/descriptor.hpp"
+
+namespace lanewise::verbs::port {
+
+// What stands before the packets of a departure; the rest is as in Departure.
+struct RingRecord {
+    std::uint32_t bytes = 0;
+    std::uint32_t segment_bytes = 0;
+    Address source{};
+    Address destination{};
+};
+
+class SharedRing {
+  public:
+    static constexpr std::size_t data_bytes = 2 << 20;
+    // More records of the largest size than a window holds.
+    static constexpr std::size_t record_bytes_max = data_bytes / 4;
+
+    // Makes the memory and the sockets; the other end is for `map` in another process.
+    struct Ends;
+    static std::optional<Ends> make();
+    // Of descriptors that came from another process: none if they are not those of a ring.
+    static std::optional<SharedRing> map(Descriptor memory, Descriptor bell);
+
+    SharedRing(SharedRing&& other) noexcept;
+    SharedRing& operator=(SharedRing&& other) noexcept;
+    ~SharedRing();
+
+    // For the writer. False if there is no room.
+    bool write(const RingRecord& record, std::span<const iovec> pieces);
+    // Whether the reader has taken this ring, and is alive as far as is known.
+    bool is_accepted() const;
+    bool is_broken() const { return is_broken_; }
+
+    // For the reader.
+    void accept();
+    bool empty() const;
+    // The next record and its packets, which stay valid until pop(); none if there is none, or if
+    // the writer has written nonsense, after which nothing more comes.
+    std::optional<std::span<const std::byte>> front(RingRecord& record);
+    void pop();
+    // Asks to be woken by the descriptor; true if there is something to read already.
+    bool sleep();
+    // The reader is awake. False if the writer has died, which it looks for if the bell has rung,
+    // or where `looks` says so.
+    bool wake(bool looks);
+    int bell() const { return bell_.number(); }
+
+    // The memory is kept by both processes; only a descriptor has to be handed over.
+    int memory() const { return memory_.number(); }
+    void close_memory() { memory_ = {}; }
+    // After fork, in the child.
+    void close_in_child() const;
+
+  private:
+    struct Head;
+    SharedRing(Descriptor memory, Descriptor bell, std::byte *base)
+        : memory_(std::move(memory)), bell_(std::move(bell)), base_(base) {}
+
+    Head& head() const;
+    std::byte *data() const;
+    Descriptor memory_;
+    Descriptor bell_;
+    std::byte *base_ = nullptr;
+    std::size_t front_bytes_ = 0;
+    bool is_broken_ = false;
+};
+
+struct SharedRing::Ends {
+    SharedRing writer;
+    Descriptor reader_bell;
+};
+
+}  // namespace lanewise::verbs::port

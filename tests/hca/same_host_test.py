@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two processes of one host: their packets go through memory, under the same rules as over UDP."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from experiments.hca.hosts import ADDRESS, LIMIT_S, LISTENER, Hosts, stop
+
+ITERATIONS = 5000
+PINGPONG = ["ibv_rc_pingpong", "-g", "0"]
+
+
+@pytest.fixture(autouse=True)
+def needs_pingpong() -> None:
+    """Skip where the program is not installed."""
+    if shutil.which(PINGPONG[0]) is None:
+        pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
+
+
+def loopback_packets(hosts: Hosts) -> int:
+    """Return how many packets the listener's host has sent to itself."""
+    table = subprocess.run(
+        hosts.bed.line(LISTENER, ["cat", "/proc/net/dev"]),
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    row = next(line for line in table.splitlines() if line.strip().startswith("lo:"))
+    return int(row.partition(":")[2].split()[9])
+
+
+def packets_between(hosts: Hosts, **variables: str) -> int:
+    """Run a checked ping-pong on one host; return how many packets went through the kernel."""
+    words = [*PINGPONG, "-c", "-n", str(ITERATIONS)]
+    before = loopback_packets(hosts)
+    here = replace(hosts, caller=LISTENER, variables=variables)
+    said = here.pair(words, [*words, ADDRESS])
+    assert said.good, said
+    return loopback_packets(hosts) - before
+
+
+def test_packets_of_one_host_go_through_memory(hosts: Hosts) -> None:
+    assert packets_between(hosts) < ITERATIONS / 2
+
+
+def test_packets_of_one_host_go_over_udp_where_told(hosts: Hosts) -> None:
+    assert packets_between(hosts, LANEWISE_HCA_SHARED_MEMORY="0") > ITERATIONS
+
+
+def sent(hosts: Hosts) -> int:
+    """Return how many packets the devices of the host have sent."""
+    line = hosts.bed.line(LISTENER, [sys.executable, "-m", "lanewise", "rdma", "status", "--json"])
+    devices = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)["devices"]
+    return sum(port["counters"]["packets_sent"] for one in devices for port in one["ports"])
+
+
+def test_a_process_whose_peer_is_killed_gives_up_after_its_retries(hosts: Hosts) -> None:
+    words = [*PINGPONG, "-n", "100000000"]
+    listening = hosts.listen(words, 18515)
+    calling = hosts.start(LISTENER, [*words, ADDRESS])
+    until_s = time.monotonic() + LIMIT_S
+    while sent(hosts) < 5000 and time.monotonic() < until_s:
+        pass
+    stop(listening, signal.SIGKILL)
+    listening.communicate()
+    said, _ = calling.communicate()
+    assert "transport retry counter exceeded" in said
