@@ -66,7 +66,7 @@ std::optional<std::uint8_t> port_of(std::span<const Port> ports, const Address& 
 }
 
 std::optional<AddressVector> other_way(std::span<const Port> ports, const AddressVector& way) {
-    if (ports.size() != 2) return std::nullopt;
+    if (ports.size() != 2 || is_multicast(way.destination)) return std::nullopt;
     AddressVector made = way;
     made.port = way.port == 1 ? 2 : 1;
     for (const Address& gid : ports[made.port - 1U].gids) {

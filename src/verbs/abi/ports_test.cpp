@@ -134,6 +134,14 @@ TEST(OtherWayTest, IsNotGuessedWhereAddressesFollowNoConvention) {
     EXPECT_EQ(other_way(std::span(ports).first(1), way), std::nullopt);
 }
 
+TEST(OtherWayTest, DoesNotLeadToAnotherGroup) {
+    const std::vector<Port> ports{port_with("10.1.0.1"), port_with("10.1.1.1")};
+    AddressVector way;
+    way.source = ipv4("10.1.0.1");
+    way.destination = ipv4("239.1.0.5");
+    EXPECT_EQ(other_way(ports, way), std::nullopt);
+}
+
 TEST(LidTest, APortWithoutAddressHasNone) {
     EXPECT_EQ(lid_of(Port{}, {}), 0);
     EXPECT_EQ(address_of_lid(Port{}, 5, {}), std::nullopt);
