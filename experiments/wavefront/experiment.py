@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sweeps over matrices on disk: the paper's layouts and blocks, chained waves, and peers."""
 
-from experiments.wavefront import blocks, chaining, limits, overhead, peers, preprocess
+from experiments.wavefront import blocks, chaining, directions, limits, overhead, peers, preprocess
 
 EXPERIMENTS = (
     overhead.EXPERIMENT,
@@ -9,5 +9,6 @@ EXPERIMENTS = (
     blocks.EXPERIMENT,
     chaining.EXPERIMENT,
     limits.EXPERIMENT,
+    directions.EXPERIMENT,
     peers.EXPERIMENT,
 )

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The loop that the experiment compares bits with, and the ratios of its rounds."""
+
+import numpy as np
+import pytest
+
+from experiments.wavefront.directions import RUNS, figures_by_round, travel_times
+
+
+@pytest.mark.parametrize(("up", "left"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_one_iteration_reaches_all_cells_ahead_of_a_source_in_its_corner(
+    up: int, left: int
+) -> None:
+    times = np.full((12, 12), np.inf)
+    times[10 if up else 1, 10 if left else 1] = 0.0
+
+    with np.errstate(invalid="ignore"):
+        travel_times(times, np.ones((12, 12)), up, left)
+
+    assert np.isfinite(times[1:11, 1:11]).all()
+
+
+def test_a_round_is_compared_with_itself() -> None:
+    seconds = {name: [1.0, 4.0] for name in RUNS} | {"four directions": [1.5, 5.0]}
+
+    assert figures_by_round(seconds)["fast_sweeping_over_one_direction"] == [1.5, 1.25]
