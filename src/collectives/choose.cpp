@@ -3,7 +3,9 @@
 #include "collectives/choose.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/file.hpp"
 #include "base/json_object.hpp"
@@ -12,17 +14,34 @@ namespace lanewise::collectives {
 namespace {
 
 constexpr std::uint64_t bytes_max = std::numeric_limits<std::uint64_t>::max();
-constexpr int schema_version = 1;
+constexpr int schema_version = 2;
 
-void read_ranks(JsonObject& top, Tuning& tuning) {
-    tuning.ranks = top.count<int>("ranks", 1);
-    tuning.layout = top.counts<int>("layout", 1);
+/* Of version 1: the number of ranks on each host, in an order that nobody noted. */
+Hosts read_counted_hosts(JsonObject& top) {
+    const int ranks = top.count<int>("ranks", 1);
+    const auto layout = top.counts<int>("layout", 1);
     std::int64_t placed = 0;
-    for (const int ranks : tuning.layout) placed += ranks;
-    if (placed != tuning.ranks) {
-        top.refuse("layout", "places " + std::to_string(placed) + " ranks of " +
-                                 std::to_string(tuning.ranks));
+    for (const int on_host : layout) placed += on_host;
+    if (placed != ranks) {
+        top.refuse("layout",
+                   "places " + std::to_string(placed) + " ranks of " + std::to_string(ranks));
     }
+    Hosts hosts;
+    for (std::size_t host = 0; host < layout.size(); ++host) {
+        hosts.insert(hosts.end(), static_cast<std::size_t>(layout[host]), static_cast<int>(host));
+    }
+    return hosts;
+}
+
+Hosts read_hosts(JsonObject& from) {
+    const auto hosts = from.counts<int>("hosts");
+    if (hosts.empty()) from.refuse("hosts", "is empty; a rank is on some host");
+    int known = 0;
+    for (const int host : hosts) {
+        if (host > known) from.refuse("hosts", "does not number hosts by their first ranks");
+        if (host == known) ++known;
+    }
+    return hosts;
 }
 
 void check_interval(JsonObject& interval) {
@@ -56,14 +75,28 @@ void check_measurements(JsonObject& measured) {
     });
 }
 
+void check_judgement(JsonObject& judgement) {
+    judgement.counts("roots");
+    judgement.numbers("default_s");
+    judgement.each("candidates", [](JsonObject& candidate) {
+        candidate.string("origin");
+        read_choice(candidate);
+        candidate.numbers("times_s");
+        for (const auto *key : {"ratio", "low", "high", "p_value"}) candidate.number(key);
+        candidate.boolean("faster");
+    });
+}
+
 void check_point(JsonObject& point) {
     point.count<std::uint64_t>("message_bytes");
     check_measurements(point);
-    if (!point.has("confirmation")) return;
-    point.object("confirmation", [](JsonObject& confirmation) {
-        confirmation.count("root");
-        check_measurements(confirmation);
-    });
+    if (point.has("confirmation")) {
+        point.object("confirmation", [](JsonObject& confirmation) {
+            confirmation.count("root");
+            check_measurements(confirmation);
+        });
+    }
+    if (point.has("judgement")) point.object("judgement", check_judgement);
 }
 
 /* A rule of the MPI's own algorithms names one that Lanewise need not have. */
@@ -109,7 +142,7 @@ void check_order(const JsonObject& operation, const std::vector<Rule>& rules,
                                   ": ranks do not know each other's counts");
 }
 
-void read_operation(JsonObject& from, Operation operation, Tuning& tuning) {
+void read_operation(JsonObject& from, Operation operation, LayoutTuning& tuning) {
     const auto collective = operation.collective;
     if (from.has("points")) from.each("points", check_point);
     auto& rules = tuning.rules[operation.index()];
@@ -125,26 +158,79 @@ void read_operation(JsonObject& from, Operation operation, Tuning& tuning) {
     }
 }
 
+/* What a file has of one number of ranks on hosts in one order. */
+void read_measured(JsonObject& from, LayoutTuning& tuning) {
+    for (const auto *key : {"lanewise", "created"}) from.string(key);
+    for (const auto *key : {"margin", "confidence"}) from.number(key);
+    if (from.has("same_bits")) {
+        if (from.string("same_bits") != "order") from.refuse("same_bits", "must be order");
+        tuning.in_one_order = true;
+    }
+    from.each_named("collectives", [&](const std::string& name, JsonObject& content) {
+        const auto operation = operation_named(name);
+        if (!operation) {
+            throw JsonRefusal{from.path_of("collectives") + ": unknown collective '" + name + "'",
+                              {}};
+        }
+        read_operation(content, *operation, tuning);
+    });
+}
+
+LayoutTuning read_layout(JsonObject& from) {
+    LayoutTuning tuning{.hosts = read_hosts(from), .rules = {}};
+    if (from.has("launches")) from.count<int>("launches");
+    read_measured(from, tuning);
+    return tuning;
+}
+
 Tuning read_whole(JsonObject& top) {
-    top.expect_schema("lanewise-tuning", schema_version);
+    const int version = top.expect_schema("lanewise-tuning", schema_version);
     Tuning tuning;
-    for (const auto *key : {"lanewise", "created"}) top.string(key);
-    for (const auto *key : {"margin", "confidence"}) top.number(key);
     top.object("mpi", [&](JsonObject& mpi) {
         tuning.mpi_family = mpi.string("family");
         tuning.mpi_library = mpi.string("library");
     });
-    read_ranks(top, tuning);
-    if (top.has("same_bits")) {
-        if (top.string("same_bits") != "order") top.refuse("same_bits", "must be order");
-        tuning.in_one_order = true;
+    if (version == 1) {
+        auto& only = tuning.layouts.emplace_back();
+        only.hosts = read_counted_hosts(top);
+        only.in_any_order = only.for_every_call = true;
+        read_measured(top, only);
+        return tuning;
     }
-    top.each_named("collectives", [&](const std::string& name, JsonObject& content) {
-        const auto operation = operation_named(name);
-        if (!operation) throw JsonRefusal{"collectives: unknown collective '" + name + "'", {}};
-        read_operation(content, *operation, tuning);
+    top.each("layouts", [&](JsonObject& one) {
+        auto read = read_layout(one);
+        const auto same = [&](const LayoutTuning& other) { return other.hosts == read.hosts; };
+        if (std::ranges::any_of(tuning.layouts, same)) {
+            one.refuse("hosts", "is there twice");
+        }
+        tuning.layouts.push_back(std::move(read));
     });
+    if (tuning.layouts.empty()) top.refuse("layouts", "is empty; tune something");
     return tuning;
+}
+
+/* Ratios of up to two either way; how far apart they are, or nothing where they are more. */
+std::optional<double> distance(std::size_t one, std::size_t other) {
+    if (one > 2 * other || other > 2 * one) return std::nullopt;
+    return std::abs(std::log2(static_cast<double>(one) / static_cast<double>(other)));
+}
+
+std::size_t host_count(const Hosts& hosts) {
+    return static_cast<std::size_t>(*std::ranges::max_element(hosts)) + 1;
+}
+
+/* Infinite where what was measured says nothing about these. */
+double distance(const LayoutTuning& tuning, const Hosts& hosts) {
+    constexpr double never = std::numeric_limits<double>::infinity();
+    if (tuning.in_any_order) {
+        return ranks_on_hosts(tuning.hosts) == ranks_on_hosts(hosts) ? 0.0 : never;
+    }
+    if (tuning.hosts == hosts) return 0.0;
+    const auto order = order_of(hosts);
+    if (order == HostOrder::other || order != order_of(tuning.hosts)) return never;
+    const auto ranks = distance(tuning.hosts.size(), hosts.size());
+    const auto on_hosts = distance(host_count(tuning.hosts), host_count(hosts));
+    return ranks && on_hosts ? *ranks + *on_hosts : never;
 }
 
 }  // namespace
@@ -161,7 +247,53 @@ Result<Tuning> read_tuning(const std::string& path) {
     return parse_tuning(*text, path);
 }
 
-const Rule *find(const Tuning& tuning, Operation operation, std::uint64_t message_bytes) {
+HostOrder order_of(const Hosts& hosts) {
+    const auto count = host_count(hosts);
+    if (count == 1) return HostOrder::one_host;
+    if (count == hosts.size()) return HostOrder::one_each;
+    const auto each = hosts.size() / count;
+    bool block = each * count == hosts.size();
+    bool cyclic = block;
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+        const auto host = static_cast<std::size_t>(hosts[rank]);
+        block = block && host == rank / each;
+        cyclic = cyclic && host == rank % count;
+    }
+    if (block) return HostOrder::block;
+    return cyclic ? HostOrder::cyclic : HostOrder::other;
+}
+
+const LayoutTuning *nearest(const Tuning& tuning, const Hosts& hosts) {
+    const LayoutTuning *found = nullptr;
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& one : tuning.layouts) {
+        const double apart = distance(one, hosts);
+        const bool nearer =
+            apart < least || (found && apart == least && one.ranks() < found->ranks());
+        if (!nearer) continue;
+        found = &one;
+        least = apart;
+    }
+    return found;
+}
+
+std::vector<int> ranks_on_hosts(const Hosts& hosts) {
+    std::vector<int> counts(host_count(hosts));
+    for (const int host : hosts) ++counts[static_cast<std::size_t>(host)];
+    return counts;
+}
+
+std::string text_of(const Hosts& hosts) {
+    std::string text = std::to_string(hosts.size()) + " ranks on ";
+    if (host_count(hosts) == 1) return text + "one host";
+    text += "hosts [";
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+        text += (rank > 0 ? ", " : "") + std::to_string(hosts[rank]);
+    }
+    return text + "]";
+}
+
+const Rule *find(const LayoutTuning& tuning, Operation operation, std::uint64_t message_bytes) {
     const auto& rules = tuning.rules_of(operation);
     const auto rule = std::partition_point(
         rules.begin(), rules.end(), [&](const Rule& r) { return r.to_bytes < message_bytes; });

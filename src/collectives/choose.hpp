@@ -27,17 +27,29 @@ struct Rule {
     int lanes = 1;
 };
 
-struct Tuning {
-    std::string mpi_family;  /* "openmpi" */
-    std::string mpi_library; /* what MPI_Get_library_version said */
-    int ranks = 0;
+/* The host of each rank, hosts numbered in the order of their first ranks. */
+using Hosts = std::vector<int>;
+
+/* What was measured with one number of ranks on hosts in one order. */
+struct LayoutTuning {
+    Hosts hosts;
+    /* Files of version 1 know only how many ranks each host has, and their rules are for calls with
+       any types and operators. */
+    bool in_any_order = false;
+    bool for_every_call = false;
     bool in_one_order = false; /* rules are faster among algorithms of one bracketing only */
-    std::vector<int> layout; /* ranks on each host; hosts in the order of their first ranks */
     std::array<std::vector<Rule>, operation_count> rules; /* each ascending */
 
+    int ranks() const { return static_cast<int>(hosts.size()); }
     const std::vector<Rule>& rules_of(Operation operation) const {
         return rules[operation.index()];
     }
+};
+
+struct Tuning {
+    std::string mpi_family;  /* "openmpi" */
+    std::string mpi_library; /* what MPI_Get_library_version said */
+    std::vector<LayoutTuning> layouts;
 };
 
 /* Reads a file; a failure names the file, the place in it and the remedy. */
@@ -45,7 +57,31 @@ Result<Tuning> read_tuning(const std::string& path);
 /* Reads text; `name` stands for the file in a failure. */
 Result<Tuning> parse_tuning(std::string_view text, const std::string& name);
 
+/* How ranks are placed, as far as it is the same with more of them. */
+enum class HostOrder {
+    one_host,
+    one_each, /* a host of its own for each rank */
+    block,    /* one host after the other, all with as many ranks */
+    cyclic,   /* one rank on each host, then again from the first, all with as many ranks */
+    other,
+};
+HostOrder order_of(const Hosts& hosts);
+
+/*
+ * What ranks on these hosts follow: what was measured for the same hosts; otherwise what was
+ * measured for ranks in the same order (not `other`) and at most twice or half as many of them, on
+ * at most twice or half as many hosts. Of several the nearest, by the sum of both ratios'
+ * logarithms; of two as near the one for fewer ranks. Null: nothing, so the MPI's own.
+ */
+const LayoutTuning *nearest(const Tuning& tuning, const Hosts& hosts);
+
 /* The rule for a call of this size (as lanewise/operation.h counts it); null: the MPI's own. */
-const Rule *find(const Tuning& tuning, Operation operation, std::uint64_t message_bytes);
+const Rule *find(const LayoutTuning& tuning, Operation operation, std::uint64_t message_bytes);
+
+/* "4 ranks on hosts [0, 0, 1, 1]" */
+std::string text_of(const Hosts& hosts);
+
+/* The number of ranks on each host. */
+std::vector<int> ranks_on_hosts(const Hosts& hosts);
 
 }  // namespace lanewise::collectives

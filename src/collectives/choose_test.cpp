@@ -36,23 +36,47 @@ Json whole_file() {
                       {"lanes", 1},
                       {"predicted_s", 1e-6},
                       {"pruned", false}});
+    const Json judged = {{"origin", "lanewise"}, {"algorithm", "binomial"},
+                         {"segment_bytes", 0},   {"lanes", 1},
+                         {"times_s", {1e-6}},    {"ratio", 0.9},
+                         {"low", 0.8},           {"high", 0.95},
+                         {"p_value", 0.01},      {"faster", true}};
     const Json point = {
-        {"message_bytes", 8}, {"default", interval()}, {"candidates", Json::array({candidate})}};
+        {"message_bytes", 8},
+        {"default", interval()},
+        {"candidates", Json::array({candidate})},
+        {"judgement",
+         {{"roots", {1}}, {"default_s", {1.1e-6}}, {"candidates", Json::array({judged})}}}};
+    const Json layout = {{"lanewise", "0.1.0"},
+                         {"created", "2026-11-21T15:00:00Z"},
+                         {"hosts", {0, 0, 1, 1}},
+                         {"launches", 7},
+                         {"margin", 0.03},
+                         {"confidence", 0.95},
+                         {"collectives",
+                          {{"scatter",
+                            {{"points", Json::array({point})},
+                             {"rules", Json::array({rule(8, 1024), rule(4096, 4096, "linear"),
+                                                    rule(4097, bytes_max)})},
+                             {"mpi_rules", Json::array({rule(8, 64, "linear_nb")})}}}}}};
     return {{"schema", "lanewise-tuning"},
-            {"version", 1},
-            {"lanewise", "0.1.0"},
-            {"created", "2026-11-21T15:00:00Z"},
+            {"version", 2},
             {"mpi", {{"family", "openmpi"}, {"library", "Open MPI v4.1.4"}}},
-            {"ranks", 4},
-            {"layout", {2, 2}},
-            {"margin", 0.03},
-            {"confidence", 0.95},
-            {"collectives",
-             {{"scatter",
-               {{"points", Json::array({point})},
-                {"rules",
-                 Json::array({rule(8, 1024), rule(4096, 4096, "linear"), rule(4097, bytes_max)})},
-                {"mpi_rules", Json::array({rule(8, 64, "linear_nb")})}}}}}};
+            {"layouts", Json::array({layout})}};
+}
+
+/* The same as version 1 has it. */
+Json file_of_version_1() {
+    auto file = whole_file();
+    const Json layout = file["layouts"][0];
+    file.erase("layouts");
+    for (const auto *key : {"lanewise", "created", "margin", "confidence", "collectives"}) {
+        file[key] = layout[key];
+    }
+    file["version"] = 1;
+    file["ranks"] = 4;
+    file["layout"] = {2, 2};
+    return file;
 }
 
 std::string fault_of(const Json& file) {
@@ -65,17 +89,21 @@ TEST(Choose, AWholeFileIsRead) {
 
     ASSERT_TRUE(tuning) << tuning.failure().sentence;
     EXPECT_EQ(tuning->mpi_family, "openmpi");
-    EXPECT_EQ(tuning->ranks, 4);
-    EXPECT_EQ(tuning->layout, (std::vector<int>{2, 2}));
-    EXPECT_EQ(tuning->rules_of(Collective::scatter).size(), 3U);
-    EXPECT_TRUE(tuning->rules_of(Collective::gather).empty());
+    ASSERT_EQ(tuning->layouts.size(), 1U);
+    const auto& only = tuning->layouts.front();
+    EXPECT_EQ(only.ranks(), 4);
+    EXPECT_EQ(only.hosts, (Hosts{0, 0, 1, 1}));
+    EXPECT_FALSE(only.in_any_order);
+    EXPECT_FALSE(only.for_every_call);
+    EXPECT_EQ(only.rules_of(Collective::scatter).size(), 3U);
+    EXPECT_TRUE(only.rules_of(Collective::gather).empty());
 }
 
 TEST(Choose, ARuleHoldsFromItsFirstToItsLastByte) {
     const auto tuning = parse_tuning(whole_file().dump(), "tuning.json");
     ASSERT_TRUE(tuning);
     const auto name_at = [&](std::uint64_t bytes) -> std::string {
-        const Rule *found = find(*tuning, Collective::scatter, bytes);
+        const Rule *found = find(tuning->layouts.front(), Collective::scatter, bytes);
         return found ? found->algorithm->name : "";
     };
 
@@ -87,20 +115,22 @@ TEST(Choose, ARuleHoldsFromItsFirstToItsLastByte) {
     EXPECT_EQ(name_at(4096), "linear");
     EXPECT_EQ(name_at(4097), "binomial");
     EXPECT_EQ(name_at(bytes_max), "binomial");
-    EXPECT_EQ(find(*tuning, Collective::gather, 8), nullptr);
+    EXPECT_EQ(find(tuning->layouts.front(), Collective::gather, 8), nullptr);
 }
 
 TEST(Choose, ANonblockingCollectiveHasRulesOfItsOwn) {
     auto file = whole_file();
-    file["collectives"]["iscatter"] = {{"rules", Json::array({rule(0, 16, "linear_nb")})}};
+    file["layouts"][0]["collectives"]["iscatter"] = {
+        {"rules", Json::array({rule(0, 16, "linear_nb")})}};
 
     const auto tuning = parse_tuning(file.dump(), "tuning.json");
 
     ASSERT_TRUE(tuning) << tuning.failure().sentence;
     const Operation iscatter(Collective::scatter, Calling::nonblocking);
-    EXPECT_STREQ(find(*tuning, iscatter, 8)->algorithm->name, "linear_nb");
-    EXPECT_STREQ(find(*tuning, Collective::scatter, 8)->algorithm->name, "binomial");
-    EXPECT_EQ(find(*tuning, iscatter, 17), nullptr);
+    EXPECT_STREQ(find(tuning->layouts.front(), iscatter, 8)->algorithm->name, "linear_nb");
+    EXPECT_STREQ(find(tuning->layouts.front(), Collective::scatter, 8)->algorithm->name,
+                 "binomial");
+    EXPECT_EQ(find(tuning->layouts.front(), iscatter, 17), nullptr);
 }
 
 TEST(Choose, OperationsAreNamedAsTheMpiNamesThem) {
@@ -121,6 +151,90 @@ struct Wrong {
     const char *named; /* in the sentence */
 };
 
+TEST(Choose, AFileOfVersion1IsReadAsItWasMeant) {
+    const auto tuning = parse_tuning(file_of_version_1().dump(), "tuning.json");
+
+    ASSERT_TRUE(tuning) << tuning.failure().sentence;
+    const auto& only = tuning->layouts.front();
+    EXPECT_EQ(ranks_on_hosts(only.hosts), (std::vector<int>{2, 2}));
+    EXPECT_TRUE(only.in_any_order);
+    EXPECT_TRUE(only.for_every_call);
+    EXPECT_EQ(only.rules_of(Collective::scatter).size(), 3U);
+    EXPECT_EQ(nearest(*tuning, {0, 1, 0, 1}), &only);
+    EXPECT_EQ(nearest(*tuning, {0, 0, 0, 1}), nullptr);
+    EXPECT_EQ(nearest(*tuning, {0, 0, 0, 0, 1, 1, 1, 1}), nullptr);
+}
+
+TEST(Choose, AFileOfVersion1PlacesAsManyRanksAsItHas) {
+    auto file = file_of_version_1();
+    file["layout"] = {2, 3};
+
+    EXPECT_THAT(fault_of(file), HasSubstr("places 5 ranks of 4"));
+}
+
+TEST(Order, IsOfHostsWithAsManyRanksEach) {
+    EXPECT_EQ(order_of({0}), HostOrder::one_host);
+    EXPECT_EQ(order_of({0, 0, 0}), HostOrder::one_host);
+    EXPECT_EQ(order_of({0, 1, 2}), HostOrder::one_each);
+    EXPECT_EQ(order_of({0, 0, 1, 1}), HostOrder::block);
+    EXPECT_EQ(order_of({0, 1, 0, 1}), HostOrder::cyclic);
+    EXPECT_EQ(order_of({0, 1, 1, 0}), HostOrder::other);
+    EXPECT_EQ(order_of({0, 0, 1}), HostOrder::other);
+    EXPECT_EQ(order_of({0, 0, 0, 1}), HostOrder::other);
+}
+
+Hosts block(int hosts, int each) {
+    Hosts made;
+    for (int host = 0; host < hosts; ++host)
+        made.insert(made.end(), static_cast<std::size_t>(each), host);
+    return made;
+}
+
+Hosts cyclic(int hosts, int each) {
+    Hosts made;
+    for (int rank = 0; rank < hosts * each; ++rank) made.push_back(rank % hosts);
+    return made;
+}
+
+/* Which of `measured` ranks on `hosts` follow; -1: none. */
+int followed(const std::vector<Hosts>& measured, const Hosts& hosts) {
+    Tuning tuning;
+    for (const auto& one : measured) tuning.layouts.push_back({.hosts = one, .rules = {}});
+    const auto *found = nearest(tuning, hosts);
+    return found ? static_cast<int>(found - tuning.layouts.data()) : -1;
+}
+
+TEST(Nearest, IsWhatWasMeasuredForTheSameHostsIfThereIsSuch) {
+    const std::vector<Hosts> measured = {block(1, 4), block(2, 2), cyclic(2, 2), {0, 1, 1, 0}};
+    for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(followed(measured, measured[static_cast<std::size_t>(i)]), i);
+}
+
+TEST(Nearest, TellsBlocksFromCycles) {
+    EXPECT_EQ(followed({block(2, 4)}, cyclic(2, 4)), -1);
+    EXPECT_EQ(followed({block(2, 4), cyclic(2, 2)}, cyclic(2, 4)), 1);
+}
+
+TEST(Nearest, IsAtMostTwiceAsFar) {
+    EXPECT_EQ(followed({block(1, 4)}, block(1, 8)), 0);
+    EXPECT_EQ(followed({block(1, 4)}, block(1, 2)), 0);
+    EXPECT_EQ(followed({block(1, 4)}, block(1, 9)), -1);
+    EXPECT_EQ(followed({block(2, 4)}, block(4, 4)), 0);
+    EXPECT_EQ(followed({block(2, 4)}, block(5, 2)), -1);
+    EXPECT_EQ(followed({block(4, 1)}, block(8, 1)), 0);
+}
+
+TEST(Nearest, IsTheNearerOfTwoAndThenThatOfFewerRanks) {
+    EXPECT_EQ(followed({block(1, 4), block(1, 12)}, block(1, 6)), 0);
+    EXPECT_EQ(followed({block(1, 4), block(1, 12)}, block(1, 8)), 1);
+    EXPECT_EQ(followed({block(1, 16), block(1, 4)}, block(1, 8)), 1);
+    EXPECT_EQ(followed({block(2, 4), block(4, 2)}, block(4, 4)), 1);
+}
+
+TEST(Nearest, OfHostsInNoOrderIsNone) {
+    EXPECT_EQ(followed({{0, 0, 1}, {0, 0, 1, 0}}, {0, 0, 1, 1, 1}), -1);
+}
+
 class Refused : public ::testing::TestWithParam<Wrong> {};
 
 TEST_P(Refused, NamesThePlaceAndWhatIsWrong) {
@@ -134,30 +248,39 @@ TEST_P(Refused, NamesThePlaceAndWhatIsWrong) {
     EXPECT_EQ(sentence.find('\n'), std::string::npos);
 }
 
-const char *const rules = "/collectives/scatter/rules";
+const char *const rules = "/layouts/0/collectives/scatter/rules";
 
 INSTANTIATE_TEST_SUITE_P(
     Choose, Refused,
     ::testing::Values(
         Wrong{"/rnaks", 4, "unknown key 'rnaks'"}, Wrong{"/schema", "lanewise-samples", "schema"},
-        Wrong{"/version", 2, "version 2 is newer"}, Wrong{"/ranks", 0, "'ranks' is 0"},
-        Wrong{"/ranks", -4, "'ranks' is -4"}, Wrong{"/ranks", 4.5, "'ranks' is 4.5"},
-        Wrong{"/same_bits", "ranks", "must be order"},
-        Wrong{"/layout", {2, 3}, "places 5 ranks of 4"},
-        Wrong{"/layout", {4, 0}, "'layout[1]' is 0"},
-        Wrong{"/layout", Json::array({Json::array({4})}), "layout"},
+        Wrong{"/layouts/0/same_bits", "ranks", "must be order"},
+        Wrong{"/version", 3, "version 3 is newer"},
+        Wrong{"/layouts/0/hosts", Json::array(), "'layouts[0].hosts'"},
+        Wrong{"/layouts/0/hosts", {1, 0}, "does not number hosts by their first ranks"},
+        Wrong{"/layouts/0/hosts", {0, 2, 1}, "does not number hosts by their first ranks"},
+        Wrong{"/layouts/0/hosts", {0, -1}, "-1"},
+        Wrong{"/layouts/0/hosts", Json::array({Json::array({4})}), "hosts"},
+        Wrong{"/layouts/0/ranks", 4, "unknown key 'ranks'"},
+        Wrong{"/layouts", Json::array(), "is empty"},
+        Wrong{"/layouts", {whole_file()["layouts"][0], whole_file()["layouts"][0]}, "twice"},
         Wrong{"/mpi", "openmpi", "'mpi' is \"openmpi\", not an object"},
         Wrong{"/mpi/vendor", "debian", "mpi: unknown key 'vendor'"},
-        Wrong{"/collectives/scater", Json::object(), "unknown collective 'scater'"},
-        Wrong{"/collectives/scatter/rule", 1, "collectives.scatter: unknown key 'rule'"},
-        Wrong{"/collectives/scatter/points/0/default", Json::object(), "lacks 'median_s'"},
-        Wrong{"/collectives/scatter/points/0/candidates/0/fast", true, "unknown key 'fast'"},
-        Wrong{"/collectives/scatter/rules/0/algorithm", "binomal", "'binomal' of scatter"},
-        Wrong{"/collectives/scatter/rules/0/from_bytes", 1025, "1025 is above to_bytes 1024"},
-        Wrong{"/collectives/scatter/rules/0/to_bytes", 4096, "rules[1]: begins at 4096"},
-        Wrong{"/collectives/scatter/rules/0/lanes", 0, "rules[0].lanes' is 0"},
-        Wrong{"/collectives/scatter/rules/0/segment_bytes", bytes_max, "segment_bytes"},
-        Wrong{"/collectives/scatter/mpi_rules/0/algoritm", "x", "mpi_rules[0]: unknown key"},
+        Wrong{"/layouts/0/collectives/scater", Json::object(), "unknown collective 'scater'"},
+        Wrong{"/layouts/0/collectives/scatter/rule", 1, "collectives.scatter: unknown key 'rule'"},
+        Wrong{"/layouts/0/collectives/scatter/points/0/default", Json::object(),
+              "lacks 'median_s'"},
+        Wrong{"/layouts/0/collectives/scatter/points/0/candidates/0/fast", true,
+              "unknown key 'fast'"},
+        Wrong{"/layouts/0/collectives/scatter/rules/0/algorithm", "binomal",
+              "'binomal' of scatter"},
+        Wrong{"/layouts/0/collectives/scatter/rules/0/from_bytes", 1025,
+              "1025 is above to_bytes 1024"},
+        Wrong{"/layouts/0/collectives/scatter/rules/0/to_bytes", 4096, "rules[1]: begins at 4096"},
+        Wrong{"/layouts/0/collectives/scatter/rules/0/lanes", 0, "rules[0].lanes' is 0"},
+        Wrong{"/layouts/0/collectives/scatter/rules/0/segment_bytes", bytes_max, "segment_bytes"},
+        Wrong{"/layouts/0/collectives/scatter/mpi_rules/0/algoritm", "x",
+              "mpi_rules[0]: unknown key"},
         Wrong{rules, Json::array({rule(64, 128), rule(8, 32)}), "rules[1]: begins at 8"},
         Wrong{rules, Json::array({rule(8, 64), rule(64, 128)}), "rules[1]: begins at 64"}));
 
@@ -197,23 +320,29 @@ TEST(Choose, WhatIsNestedDeeplyIsRefused) {
     EXPECT_FALSE(parse_tuning(depth, "tuning.json"));
     EXPECT_FALSE(parse_tuning(closed, "tuning.json"));
     auto text = whole_file().dump();
-    text.replace(text.find("[2,2]"), 5, closed);
+    text.replace(text.find("[0,0,1,1]"), 9, closed);
     EXPECT_FALSE(parse_tuning(text, "tuning.json"));
 }
 
 /* Whatever was accepted keeps what the callers rely on. */
-void expect_sound(const Tuning& tuning) {
-    EXPECT_GE(tuning.ranks, 1);
-    for (const auto& list : tuning.rules) {
-        for (std::size_t i = 0; i < list.size(); ++i) {
-            EXPECT_NE(list[i].algorithm, nullptr);
-            EXPECT_LE(list[i].from_bytes, list[i].to_bytes);
-            EXPECT_GE(list[i].lanes, 1);
-            EXPECT_GE(list[i].segment_bytes, 0);
-            if (i > 0) {
-                EXPECT_LT(list[i - 1].to_bytes, list[i].from_bytes);
-            }
+void expect_sound(const std::vector<Rule>& list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        EXPECT_NE(list[i].algorithm, nullptr);
+        EXPECT_LE(list[i].from_bytes, list[i].to_bytes);
+        EXPECT_GE(list[i].lanes, 1);
+        EXPECT_GE(list[i].segment_bytes, 0);
+        if (i > 0) {
+            EXPECT_LT(list[i - 1].to_bytes, list[i].from_bytes);
         }
+    }
+}
+
+void expect_sound(const Tuning& tuning) {
+    EXPECT_FALSE(tuning.layouts.empty());
+    for (const auto& layout : tuning.layouts) {
+        EXPECT_GE(layout.ranks(), 1);
+        EXPECT_NE(nearest(tuning, layout.hosts), nullptr);
+        for (const auto& list : layout.rules) expect_sound(list);
     }
 }
 

@@ -119,6 +119,7 @@ void Bench::evict_caches(std::span<const std::span<std::byte>> bytes) const {
 }
 
 bool Bench::begin(const Running& running) {
+    running.come_between();
     evict_caches(running.next_buffers());
     return starter_.wait();
 }

@@ -119,8 +119,8 @@ class Bench {
     const Clock& clock() const { return clock_; }
     const lw_measure_options& options() const { return options_; }
     const GlobalClock& global_clock() const { return *global_clock_; }
-    /* Prepares the caches as the options say and brings the ranks together for the next execution
-       of `running`; false if this rank was late. */
+    /* Does what comes between executions, prepares the caches as the options say, and brings the
+       ranks together for the next execution of `running`; false if this rank was late. */
     bool begin(const Running& running);
     /* Takes these out of the caches where the options ask for cold ones. */
     void evict_caches(std::span<const std::span<std::byte>> bytes) const;

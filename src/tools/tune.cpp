@@ -10,6 +10,7 @@
 #include "tools/subcommands.hpp"
 #include "tune/arguments.hpp"
 #include "tune/mpi_algorithms.hpp"
+#include "tune/preloaded.hpp"
 #include "tune/tuning.hpp"
 
 namespace lanewise::tools {
@@ -49,6 +50,8 @@ int tune_main(int argc, char **argv) {
     const auto& arguments = std::get<tune::TuneArguments>(*parsed);
     if (arguments.list) return print_collectives();
     if (arguments.plan) return print_plan(arguments);
+    const auto preloaded = tune::preload(argv, arguments.platform);
+    if (!preloaded) return complain(program, preloaded.failure());
     tune::MpiAlgorithms::announce();
     return run_under_mpi(program, arguments.session.ranks_expected,
                          [&] { return tune::tune(arguments); });

@@ -52,6 +52,14 @@ Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, 
         "Platform file; candidates that it predicts to be far slower are measured only briefly");
     options.flag("--plan", arguments.plan,
                  "Check the arguments and print the points without measuring");
+    options
+        .text("--finalists", "FILE", arguments.finalists,
+              "Judge the candidates that this file names, which launches before have chosen")
+        .without_default();
+    options
+        .number("--launch", "K", arguments.launch,
+                "Which of the launches that judge this is; the K-th has rank K as root")
+        .without_default();
     options.flag("--list", arguments.list, "List the collectives");
     declare(options, arguments.session);
     const auto parsed = options.parse(argc, argv);
@@ -62,6 +70,7 @@ Result<std::variant<TuneArguments, std::string>> parse_tune_arguments(int argc, 
     const auto named = operations_named(names);
     if (!named) return named.failure();
     arguments.operations = *named;
+    if (arguments.launch < 0) return bad_argument("launch " + std::to_string(arguments.launch));
     const auto admitted = admit(arguments.session);
     if (!admitted) return admitted.failure();
     for (const auto operation : arguments.operations) {

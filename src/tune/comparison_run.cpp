@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <random>
 
 namespace lanewise::tune {
 namespace {
@@ -14,14 +15,21 @@ namespace {
 // Of each kind, so that a choice is left where neighbouring sizes disagree.
 constexpr std::size_t confirmed_max = 3;
 constexpr std::size_t confirmation_count_min = 20;
+// More would narrow an interval that the differences between launches make wider anyway.
+constexpr std::size_t judgement_count_max = 200;
 // What a comparison may take of the time; the rest is for its confirmation.
 constexpr double comparison_share = 0.7;
+
+// Beside what is timed there are the start, the warm-up and what comes between.
+constexpr double untimed_ratio = 1.5;
+constexpr std::size_t untimed_repetitions = 2;
 
 struct Runner {
     measure::Bench& bench;
     const std::vector<lw_operation>& operations;
     std::uint64_t message_bytes;
     double begin_s;
+    double budget_s = std::numeric_limits<double>::infinity();
 
     /* Rank 0's clock speaks for all. */
     double elapsed_s() const {
@@ -30,13 +38,33 @@ struct Runner {
         return elapsed_s;
     }
 
+    /* Whether so many repetitions probably end before the budget does. */
+    bool fits(std::size_t count, double repetition_s) const {
+        const auto repetitions = static_cast<double>(count + untimed_repetitions);
+        return elapsed_s() + untimed_ratio * repetitions * repetition_s <= budget_s;
+    }
+
     Result<measure::Batch> run(const ScheduledBatch& scheduled, int root) const {
         return bench.run_batch({&operations[scheduled.contender], root, message_bytes},
                                scheduled.count);
     }
 };
 
-Outcome run_rounds(const Runner& runner, Comparison& comparison, double time_limit_s) {
+/* How long a repetition will take, from what is known: as long as those before. Who has not run yet
+   may be far slower than the reference. */
+double expected_s(const Comparison& comparison, std::size_t contender, double before_s) {
+    constexpr double unknown_ratio = 4.0;
+    const auto& own = comparison.values(contender);
+    if (!own.empty()) return median(own);
+    const auto& reference = comparison.values(0);
+    return reference.empty() ? before_s : unknown_ratio * median(reference);
+}
+
+/* Whether there was budget for all of it. */
+Result<bool> run_rounds(const Runner& runner, Comparison& comparison,
+                        const ComparisonOptions& settings) {
+    const double time_limit_s =
+        (settings.confirms ? comparison_share : 1.0) * settings.time_limit_s;
     for (auto batches = comparison.next_round(); !batches.empty();
          batches = comparison.next_round()) {
         bool out_of_time = false;
@@ -45,7 +73,10 @@ Outcome run_rounds(const Runner& runner, Comparison& comparison, double time_lim
             const bool first_look = comparison.values(scheduled.contender).empty();
             if (!first_look && out_of_time) continue;
             if (comparison.state(scheduled.contender) == CandidateState::failed) continue;
-            const auto batch = runner.run(scheduled, 0);
+            const auto repetition_s =
+                expected_s(comparison, scheduled.contender, settings.expected_s);
+            if (!runner.fits(scheduled.count, repetition_s)) return false;
+            const auto batch = runner.run(scheduled, settings.root);
             if (!batch && scheduled.contender == 0) return batch.failure();
             if (batch) {
                 comparison.add(scheduled.contender, batch->values_s);
@@ -57,7 +88,7 @@ Outcome run_rounds(const Runner& runner, Comparison& comparison, double time_lim
         comparison.end_round();
         if (out_of_time) comparison.stop();
     }
-    return Done{};
+    return true;
 }
 
 std::vector<std::size_t> finalists(const Comparison& comparison,
@@ -87,24 +118,17 @@ std::size_t confirmation_count(const Comparison& comparison,
                     fits < static_cast<double>(wanted) ? static_cast<std::size_t>(fits) : wanted);
 }
 
-/* The implementations as they are confirmed: with as much work meanwhile as the reference took
- * alone. */
-std::vector<Implementation> implementations_to_confirm(const std::vector<Contender>& contenders,
-                                                       const Comparison& comparison) {
-    const double alone_s = comparison.interval(0).center;
-    std::vector<Implementation> implementations;
-    for (const auto& contender : contenders) {
-        implementations.push_back(contender.working ? contender.working(alone_s)
-                                                    : contender.implementation);
-    }
-    return implementations;
-}
-
 Outcome confirm(const Runner& runner, const Comparison& comparison,
                 const std::vector<std::size_t>& running, const ComparisonOptions& settings,
                 Verdict& verdict) {
     const double time_left_s = settings.time_limit_s - runner.elapsed_s();
     const auto count = confirmation_count(comparison, running, settings.rule, time_left_s);
+    double once_s = 0.0;
+    for (const auto i : running) once_s += comparison.interval(i).center;
+    if (!runner.fits(count, once_s)) {
+        verdict.out_of_budget = true;
+        return Done{};
+    }
     std::mt19937_64 random(settings.seed + 1);
     std::map<std::size_t, std::vector<double>> values;
     // Four passes at least: what disturbs one of them must not decide.
@@ -134,28 +158,72 @@ Result<Verdict> run_comparison(measure::Bench& bench, const std::vector<Contende
         operations.push_back(operation_of(contender.name, contender.implementation));
         pruned.push_back(contender.pruned);
     }
-    const Runner runner{bench, operations, message_bytes, bench.clock().now_s()};
+    const Runner runner{bench, operations, message_bytes, bench.clock().now_s(), settings.budget_s};
     Comparison comparison(settings.rule, pruned, settings.seed);
-    const auto compared = run_rounds(runner, comparison, comparison_share * settings.time_limit_s);
+    const auto compared = run_rounds(runner, comparison, settings);
     if (!compared) return compared.failure();
 
     Verdict verdict;
+    verdict.out_of_budget = !*compared;
     verdict.confirmation_root = settings.rooted ? bench.harness().size() - 1 : 0;
     for (std::size_t i = 0; i < contenders.size(); ++i) {
         verdict.compared.push_back({comparison.interval(i), comparison.values(i).size()});
         verdict.states.push_back(comparison.state(i));
     }
     auto running = finalists(comparison, contenders);
-    if (!running.empty()) {
+    if (settings.confirms && !running.empty()) {
         running.insert(running.begin(), 0);
-        const auto implementations = implementations_to_confirm(contenders, comparison);
-        std::vector<lw_operation> again;
-        for (std::size_t i = 0; i < contenders.size(); ++i) {
-            again.push_back(operation_of(contenders[i].name, implementations[i]));
-        }
-        const Runner confirming{bench, again, message_bytes, runner.begin_s};
-        const auto confirmed = confirm(confirming, comparison, running, settings, verdict);
+        const auto confirmed = confirm(runner, comparison, running, settings, verdict);
         if (!confirmed) return confirmed.failure();
+    }
+    verdict.elapsed_s = runner.elapsed_s();
+    return verdict;
+}
+
+Result<Verdict> run_judgement(measure::Bench& bench, const std::vector<Contender>& contenders,
+                              std::uint64_t message_bytes, const ComparisonOptions& settings) {
+    std::vector<lw_operation> operations;
+    std::vector<std::size_t> running;
+    for (const auto& contender : contenders) {
+        running.push_back(operations.size());
+        operations.push_back(operation_of(contender.name, contender.implementation));
+    }
+    const Runner runner{bench, operations, message_bytes, bench.clock().now_s(), settings.budget_s};
+    const double round_s =
+        untimed_ratio * settings.expected_s * static_cast<double>(contenders.size());
+    const auto most =
+        static_cast<double>(std::min(settings.rule.repetitions_max, judgement_count_max));
+    const double fits = round_s > 0.0 ? settings.time_limit_s / round_s : most;
+    const auto count =
+        std::max(confirmation_count_min, static_cast<std::size_t>(std::min(fits, most)));
+
+    Verdict verdict;
+    verdict.confirmation_root = settings.root;
+    std::mt19937_64 random(settings.seed);
+    std::vector<std::vector<double>> values(contenders.size());
+    std::vector<bool> failed(contenders.size());
+    const auto batch_max = std::min(settings.rule.batch_max, count / 4);
+    for (const auto& scheduled : interleave(running, count, batch_max, random)) {
+        auto& all = values[scheduled.contender];
+        if (failed[scheduled.contender]) continue;
+        if (!runner.fits(scheduled.count, all.empty() ? settings.expected_s : median(all))) {
+            verdict.out_of_budget = true;
+            break;
+        }
+        const auto batch = runner.run(scheduled, settings.root);
+        if (!batch && scheduled.contender == 0) return batch.failure();
+        failed[scheduled.contender] = !batch;
+        if (batch) all.insert(all.end(), batch->values_s.begin(), batch->values_s.end());
+    }
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+        if (failed[i]) continue;
+        // The sizes that were cut short would be compared by fewer values than the others.
+        if (values[i].size() < confirmation_count_min) {
+            verdict.confirmation.clear();
+            break;
+        }
+        verdict.confirmation.push_back(
+            {i, {median_interval(values[i], settings.rule.confidence), values[i].size()}});
     }
     verdict.elapsed_s = runner.elapsed_s();
     return verdict;

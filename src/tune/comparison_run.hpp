@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A comparison run for real, and its result confirmed.
+// A comparison run for real, and its result confirmed; and a judgement of those whom a comparison
+// in another launch has chosen.
 //
 // Selecting the best of many candidates after repeated looks is biased (the winner's curse): the
 // winner was chosen because its numbers came out low, so that its interval flatters it. Therefore
 // the winners run again against the reference, in a fresh series of a length fixed beforehand, with
 // the last rank as root. Neither the number of candidates nor the number of looks enters the
-// confidence of that series. Where an implementation can do other work while it is under way, it
-// does some in the confirmation: whoever is faster alone must be faster then as well.
+// confidence of that series.
+//
+// What `lanewise tune` chooses in one launch is judged in others, since launches differ by more
+// than the intervals within one say; there everyone runs as often as the reference.
 
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -27,8 +30,6 @@ struct Contender {
     Implementation implementation;
     int kind = 0; /* the best few winners of each kind are confirmed */
     bool pruned = false;
-    /* The same with so many seconds of work meanwhile, for the confirmation; empty: as it is. */
-    std::function<Implementation(double work_s)> working = nullptr;
 };
 
 struct Figures {
@@ -47,6 +48,7 @@ struct Verdict {
     std::vector<Confirmed> confirmation; /* the reference first; empty: nobody won */
     int confirmation_root = 0;
     double elapsed_s = 0.0;
+    bool out_of_budget = false; /* it ended early; without a confirmation it proves nothing */
 };
 
 struct ComparisonOptions {
@@ -54,6 +56,11 @@ struct ComparisonOptions {
     double time_limit_s = 10.0;
     std::uint64_t seed = 0;
     bool rooted = false;
+    bool confirms = true; /* in the same launch */
+    int root = 0;         /* of the comparison, and of a judgement */
+    /* No batch begins that would probably end later than this. */
+    double budget_s = std::numeric_limits<double>::infinity();
+    double expected_s = 0.0; /* of one repetition of the reference, before it is measured */
 };
 
 /*
@@ -62,5 +69,13 @@ struct ComparisonOptions {
  */
 Result<Verdict> run_comparison(measure::Bench& bench, const std::vector<Contender>& contenders,
                                std::uint64_t message_bytes, const ComparisonOptions& settings);
+
+/*
+ * Runs all of `contenders` equally often, in turns, as often as the time allows; each is expected
+ * to take as long as the reference. Their figures are in the confirmation, those of the reference
+ * first; who failed is not in it. Collective, the same on every rank.
+ */
+Result<Verdict> run_judgement(measure::Bench& bench, const std::vector<Contender>& contenders,
+                              std::uint64_t message_bytes, const ComparisonOptions& settings);
 
 }  // namespace lanewise::tune

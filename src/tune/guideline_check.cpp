@@ -31,6 +31,7 @@ Json record_of(const Guideline& guideline, const Verdict& verdict) {
 Task task_of(const Guideline& guideline) {
     return {
         .key = guideline.text + " " + std::to_string(guideline.message_bytes),
+        .collective = guideline.text,
         .message_bytes = guideline.message_bytes,
         .rooted = is_rooted(guideline.collective),
         .contenders =

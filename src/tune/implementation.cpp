@@ -24,7 +24,12 @@ int set_up(void *context, MPI_Comm comm, int root, std::uint64_t message_bytes, 
 }
 
 int execute(void *state) {
-    return (*static_cast<Execution *>(state))();
+    return static_cast<Execution *>(state)->call();
+}
+
+void come_between(void *state) {
+    const auto& between = static_cast<Execution *>(state)->between;
+    if (between) between();
 }
 
 void tear_down(void *state) {
@@ -74,12 +79,12 @@ void work(double seconds) {
     }
 }
 
+}  // namespace
+
 int work_and_wait(double work_s, MPI_Request& request) {
     if (work_s > 0.0) work(work_s);
     return MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
-
-}  // namespace
 
 lw_operation operation_of(const std::string& name, const Implementation& implementation) {
     lw_operation operation;
@@ -90,6 +95,7 @@ lw_operation operation_of(const std::string& name, const Implementation& impleme
                            .execute = execute,
                            .teardown = tear_down,
                            .context = const_cast<Implementation *>(&implementation)};
+    operation.between = come_between;
     return operation;
 }
 
@@ -116,20 +122,6 @@ Implementation algorithm_implementation(const collectives::Algorithm& algorithm,
             return served ? code : MPI_ERR_OTHER;
         });
     };
-}
-
-Implementation default_request(const std::string& name, double work_s) {
-    return
-        [name, work_s](MPI_Comm comm, int root, std::uint64_t message_bytes) -> Result<Execution> {
-            auto running = run_named(name, comm, root, message_bytes);
-            if (!running) return running.failure();
-            return Execution([running = *running, work_s]() -> int {
-                auto& exchange = running->exchange();
-                MPI_Request request = MPI_REQUEST_NULL;
-                const int code = exchange.start(exchange, &request);
-                return code == MPI_SUCCESS ? work_and_wait(work_s, request) : code;
-            });
-        };
 }
 
 Implementation algorithm_request(const collectives::Algorithm& algorithm,

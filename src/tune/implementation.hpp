@@ -20,7 +20,13 @@
 namespace lanewise::tune {
 
 /* Ready to be timed; zero for success. What it holds is freed with it. */
-using Execution = std::function<int()>;
+struct Execution {
+    explicit Execution(std::function<int()> timed, std::function<void()> untimed = {})
+        : call(std::move(timed)), between(std::move(untimed)) {}
+
+    std::function<int()> call;
+    std::function<void()> between; /* before each call, untimed; may be empty */
+};
 
 /* Collective. Gets everything ready on a communicator, with buffers of its own. */
 using Implementation =
@@ -36,12 +42,12 @@ Implementation default_implementation(const std::string& name);
 Implementation algorithm_implementation(const collectives::Algorithm& algorithm,
                                         std::int64_t segment_bytes, int lanes);
 
-/* The MPI's nonblocking operation called `name`: begun, `work_s` of work done, waited for. */
-Implementation default_request(const std::string& name, double work_s);
-
-/* The same by Lanewise's algorithm, through a request as a program gets it. */
+/* The same through a request as a program gets it: begun, `work_s` of work done, waited for. */
 Implementation algorithm_request(const collectives::Algorithm& algorithm,
                                  std::int64_t segment_bytes, int lanes, double work_s);
+
+/* Does so much work that calls no MPI, then waits. */
+int work_and_wait(double work_s, MPI_Request& request);
 
 /* One operation of a sequence, with a size of its own. */
 struct Part {

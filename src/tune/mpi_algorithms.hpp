@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tune/implementation.hpp"
+#include "tune/program_calls.hpp"
 
 namespace lanewise::tune {
 
@@ -39,9 +39,9 @@ class MpiAlgorithms {
     std::vector<MpiAlgorithm> of(collectives::Collective collective, int ranks) const;
     /* The number that the environment forces now; 0: the MPI decides. */
     int forced(collectives::Collective collective) const;
-    /* Refers to this object. */
-    Implementation implementation(collectives::Collective collective, const MpiAlgorithm& algorithm,
-                                  int segment_bytes);
+    /* `calls` by this algorithm. Refers to this object. */
+    Implementation implementation(const SharedCalls& calls, collectives::Collective collective,
+                                  const MpiAlgorithm& algorithm, int segment_bytes);
 
   private:
     using Key = std::tuple<MPI_Comm, collectives::Collective, int, int>;

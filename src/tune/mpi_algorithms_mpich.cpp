@@ -103,16 +103,16 @@ int MpiAlgorithms::forced(Collective collective) const {
     return ControlVariable(variable(collective)).read();
 }
 
-Implementation MpiAlgorithms::implementation(Collective collective, const MpiAlgorithm& algorithm,
-                                             int) {
-    return [collective, algorithm](MPI_Comm comm, int root,
-                                   std::uint64_t message_bytes) -> Result<Execution> {
+Implementation MpiAlgorithms::implementation(const SharedCalls& calls, Collective collective,
+                                             const MpiAlgorithm& algorithm, int) {
+    return [calls, collective, algorithm](MPI_Comm comm, int root,
+                                          std::uint64_t) -> Result<Execution> {
         auto forced = std::make_shared<Forced>(variable(collective));
         if (!forced->control.write(algorithm.number))
             return Failure{LW_ERR_UNSUPPORTED, algorithm.name + " could not be forced"};
-        auto execution = default_implementation(name_of(collective))(comm, root, message_bytes);
+        auto execution = call_on(calls, comm, root);
         if (!execution) return execution.failure();
-        return Execution([forced, run = *execution] { return run(); });
+        return Execution([forced, call = execution->call] { return call(); }, execution->between);
     };
 }
 

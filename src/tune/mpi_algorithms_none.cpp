@@ -19,9 +19,9 @@ int MpiAlgorithms::forced(collectives::Collective) const {
     return 0;
 }
 
-Implementation MpiAlgorithms::implementation(collectives::Collective collective,
+Implementation MpiAlgorithms::implementation(const SharedCalls& calls, collectives::Collective,
                                              const MpiAlgorithm&, int) {
-    return default_implementation(name_of(collective));
+    return call_under_rule(calls, {}, 0.0);
 }
 
 }  // namespace lanewise::tune

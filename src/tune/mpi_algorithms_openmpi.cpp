@@ -64,10 +64,10 @@ int MpiAlgorithms::forced(Collective collective) const {
     return ControlVariable(variable(collective)).read();
 }
 
-Implementation MpiAlgorithms::implementation(Collective collective, const MpiAlgorithm& algorithm,
-                                             int segment_bytes) {
-    return [this, collective, algorithm, segment_bytes](
-               MPI_Comm comm, int root, std::uint64_t message_bytes) -> Result<Execution> {
+Implementation MpiAlgorithms::implementation(const SharedCalls& calls, Collective collective,
+                                             const MpiAlgorithm& algorithm, int segment_bytes) {
+    return [this, calls, collective, algorithm, segment_bytes](MPI_Comm comm, int root,
+                                                               std::uint64_t) -> Result<Execution> {
         auto& duplicate =
             duplicates_
                 .try_emplace({comm, collective, algorithm.number, segment_bytes}, MPI_COMM_NULL)
@@ -84,7 +84,7 @@ Implementation MpiAlgorithms::implementation(Collective collective, const MpiAlg
             if (!chosen)
                 return Failure{LW_ERR_UNSUPPORTED, algorithm.name + " could not be forced"};
         }
-        return default_implementation(name_of(collective))(duplicate, root, message_bytes);
+        return call_on(calls, duplicate, root);
     };
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -19,7 +20,7 @@
 namespace lanewise::tune {
 namespace {
 
-constexpr int schema_version = 2;
+constexpr int schema_version = 3;
 
 void print_event(const char *name, Json event) {
     event["event"] = name;
@@ -51,14 +52,6 @@ Json context_record(const measure::Bench& bench, const SessionOptions& settings,
     return record;
 }
 
-/* Version 1 called the launcher fabric. */
-Json as_version_2(Json context) {
-    if (context.value("version", 0) != 1 || !context.contains("fabric")) return context;
-    context["version"] = schema_version;
-    context["launcher"] = context["fabric"];
-    return context;
-}
-
 struct Before {
     std::vector<std::string> keys;
     std::size_t keep_bytes = 0;
@@ -69,7 +62,7 @@ Result<Before> read_before(const std::string& path, const Json& context) {
     if (!lines) return lines.failure();
     Before before;
     if (lines->records.empty()) return before;
-    const auto first = as_version_2(lines->records.front());
+    const auto& first = lines->records.front();
     for (const char *key : {"record", "schema", "version", "subject", "mpi", "launcher", "ranks",
                             "margin", "confidence"}) {
         if (first.contains(key) && first[key] == context[key]) continue;
@@ -164,6 +157,44 @@ class Session {
     std::set<std::string> done_;
 };
 
+/* What a repetition will take at a size, from the size before of the same collective. */
+class Expectation {
+  public:
+    double of(const Task& task) const {
+        if (task.expected_s > 0.0) return task.expected_s;
+        if (task.collective != collective_) return 0.0;
+        const auto more = static_cast<double>(task.message_bytes) /
+                          static_cast<double>(std::max<std::uint64_t>(1, message_bytes_));
+        return median_s_ * std::max(1.0, more);
+    }
+
+    void learn(const Task& task, const Verdict& verdict) {
+        if (verdict.compared.empty()) return;
+        collective_ = task.collective;
+        message_bytes_ = task.message_bytes;
+        median_s_ = verdict.compared.front().interval.center;
+    }
+
+  private:
+    std::string collective_;
+    std::uint64_t message_bytes_ = 0;
+    double median_s_ = 0.0;
+};
+
+Result<Verdict> run(measure::Bench& bench, const Task& task, const ComparisonOptions& options) {
+    const auto contenders = task.contenders();
+    if (task.kind == Task::Kind::judged) {
+        return run_judgement(bench, contenders, task.message_bytes, options);
+    }
+    return run_comparison(bench, contenders, task.message_bytes, options);
+}
+
+Result<Verdict> out_of_budget() {
+    Verdict verdict;
+    verdict.out_of_budget = true;
+    return verdict;
+}
+
 double since(const measure::Bench& bench, double begin_s) {
     double elapsed_s = bench.clock().now_s() - begin_s;
     bench.harness().broadcast_value(elapsed_s);
@@ -196,22 +227,35 @@ Outcome run_session(measure::Bench& bench, const SessionOptions& settings,
                     {{"points", tasks.size()}, {"points_done", before}, {"context", context}});
     }
 
+    Expectation expectation;
     for (std::size_t i = 0; i < open.size(); ++i) {
         const auto& task = *open[i];
-        ComparisonOptions comparison{settings.rule, settings.time_limit_s, settings.seed + i,
-                                     task.rooted};
-        const double left_s = settings.budget_s - since(bench, begin_s);
-        if (settings.budget_s > 0.0 && left_s <= 0.0) {
-            if (session.speaks()) print_event("budget", {{"points_done", before + i}});
+        double left_s = std::numeric_limits<double>::infinity();
+        if (settings.budget_s > 0.0) left_s = settings.budget_s - since(bench, begin_s);
+        // What quick sizes leave over goes to the slow ones after them.
+        const double share_s = std::max(0.0, left_s) / static_cast<double>(open.size() - i);
+        // Whatever the budget is, a launch that chooses gets on by a size.
+        if (i == 0 && task.kind != Task::Kind::judged) {
+            left_s = std::numeric_limits<double>::infinity();
+        }
+        const ComparisonOptions options{.rule = settings.rule,
+                                        .time_limit_s = std::min(settings.time_limit_s, share_s),
+                                        .seed = settings.seed + i,
+                                        .rooted = task.rooted,
+                                        .confirms = task.kind == Task::Kind::confirmed,
+                                        .root = task.root,
+                                        .budget_s = left_s,
+                                        .expected_s = expectation.of(task)};
+        const auto verdict = left_s > 0.0 ? run(bench, task, options) : out_of_budget();
+        if (!verdict) return verdict.failure();
+        if (verdict->out_of_budget && (left_s <= 0.0 || verdict->confirmation.empty())) {
+            const double elapsed_s = since(bench, begin_s);
+            if (session.speaks()) {
+                print_event("budget", {{"points_done", before + i}, {"elapsed_s", elapsed_s}});
+            }
             return Done{};
         }
-        // What quick sizes leave over goes to the slow ones after them.
-        if (settings.budget_s > 0.0)
-            comparison.time_limit_s =
-                std::min(comparison.time_limit_s, left_s / static_cast<double>(open.size() - i));
-        const auto verdict =
-            run_comparison(bench, task.contenders(), task.message_bytes, comparison);
-        if (!verdict) return verdict.failure();
+        expectation.learn(task, *verdict);
         auto record = task.record(*verdict);
         record["key"] = task.key;
         record["elapsed_s"] = verdict->elapsed_s;

@@ -17,9 +17,13 @@ namespace lanewise::tune {
 
 /* One comparison to be made. */
 struct Task {
-    std::string key; /* the same in a later run of the same session */
+    std::string key;        /* the same in a later run of the same session */
+    std::string collective; /* as it is named; sizes of one take times that follow each other */
     std::uint64_t message_bytes = 0;
     bool rooted = false;
+    enum class Kind { confirmed, compared, judged } kind = Kind::confirmed;
+    int root = 0;
+    double expected_s = 0.0; /* of a repetition of the reference, where it is known */
     std::function<std::vector<Contender>()> contenders;
     std::function<Json(const Verdict& verdict)> record;
 };

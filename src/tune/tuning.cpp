@@ -5,9 +5,12 @@
 #include "tune/tuning.hpp"
 
 #include <cstdlib>
+#include <list>
 #include <memory>
 #include <set>
+#include <span>
 
+#include "base/file.hpp"
 #include "collectives/balanced_choice.hpp"
 #include "collectives/execute/execute.hpp"
 #include "collectives/execute/rank_placement.hpp"
@@ -16,7 +19,10 @@
 #include "model/platform/platform.hpp"
 #include "tune/candidates.hpp"
 #include "tune/collectives_named.hpp"
+#include "tune/finalists.hpp"
 #include "tune/prediction.hpp"
+#include "tune/preloaded.hpp"
+#include "tune/program_calls.hpp"
 
 namespace lanewise::tune {
 namespace {
@@ -52,59 +58,63 @@ Json point_record(Operation operation, std::uint64_t message_bytes,
                    {"message_bytes", message_bytes},
                    {"default", figures_record(verdict.compared.front())},
                    {"candidates", std::move(list)}};
-    if (verdict.confirmation.size() < 2) return record;
-    Json confirmed = Json::array();
-    for (const auto& [contender, figures] : verdict.confirmation) {
-        if (contender > 0)
-            confirmed.push_back(candidate_record(candidates[contender - 1], figures));
-    }
-    record["confirmation"] = {{"root", verdict.confirmation_root},
-                              {"default", figures_record(verdict.confirmation.front().figures)},
-                              {"candidates", std::move(confirmed)}};
     return record;
 }
 
-/* `reference` takes the place of the MPI's default, where there is one. */
-std::vector<Contender> blocking_contenders(collectives::Collective collective,
-                                           const std::vector<Candidate>& candidates,
-                                           const collectives::Algorithm *reference,
-                                           MpiAlgorithms& own) {
-    std::vector<Contender> contenders;
-    contenders.push_back({"default",
-                          reference ? algorithm_implementation(*reference, 0, 1)
-                                    : default_implementation(name_of(collective)),
-                          0, false});
-    for (const auto& candidate : candidates) {
-        const auto segment = candidate.segment_bytes;
-        const auto implementation =
-            candidate.lanewise
-                ? algorithm_implementation(*candidate.lanewise, segment, candidate.lanes)
-                : own.implementation(collective, candidate.own, static_cast<int>(segment));
-        contenders.push_back({candidate.algorithm, implementation,
-                              static_cast<int>(candidate.origin), candidate.pruned});
+/* What a launch found of the finalists of a size: one number each, its median. */
+Json judgement_record(const JudgedPoint& point, int launch,
+                      const std::vector<Candidate>& candidates, const Verdict& verdict) {
+    Json list = Json::array();
+    for (const auto& [contender, figures] : verdict.confirmation) {
+        if (contender > 0) list.push_back(candidate_record(candidates[contender - 1], figures));
     }
-    return contenders;
+    return {{"record", "judgement"},
+            {"launch", launch},
+            {"collective", name_of(point.operation)},
+            {"message_bytes", point.message_bytes},
+            {"root", verdict.confirmation_root},
+            {"default", figures_record(verdict.confirmation.front().figures)},
+            {"candidates", std::move(list)}};
 }
 
-/* Each waits at once in the comparison; in the confirmation there is work to be done before. */
-std::vector<Contender> nonblocking_contenders(Operation operation,
-                                              const std::vector<Candidate>& candidates,
-                                              const collectives::Algorithm *reference) {
-    const auto name = name_of(operation);
-    const auto own = [name, reference](double work_s) {
-        return reference ? algorithm_request(*reference, 0, 1, work_s)
-                         : default_request(name, work_s);
-    };
+/* The calls by one of Lanewise's algorithms. Simulated ranks have no library to follow a rule. */
+Implementation implementation_of(Operation operation, const SharedCalls& calls,
+                                 const Candidate& candidate, double work_s) {
+    const auto segment = candidate.segment_bytes;
+    if (can_be_preloaded()) {
+        return call_under_rule(calls, {candidate.lanewise, segment, candidate.lanes}, work_s);
+    }
+    if (operation.calling == Calling::blocking) {
+        return algorithm_implementation(*candidate.lanewise, segment, candidate.lanes);
+    }
+    return algorithm_request(*candidate.lanewise, segment, candidate.lanes, work_s);
+}
+
+/* The MPI's own and the candidates. `reference` takes the place of the MPI's own, where there is
+   one. Nonblocking ones do so much work before they wait. */
+std::vector<Contender> contenders_of(Operation operation, std::uint64_t message_bytes,
+                                     const std::vector<Candidate>& candidates,
+                                     const collectives::Algorithm *reference, MpiAlgorithms& own,
+                                     double work_s) {
+    const auto calls = program_calls(operation, message_bytes);
     std::vector<Contender> contenders;
-    contenders.push_back({"default", own(0.0), 0, false, own});
+    const Candidate first{.origin = Origin::lanewise,
+                          .algorithm = "default",
+                          .segment_bytes = 0,
+                          .lanes = 1,
+                          .lanewise = reference,
+                          .own = {}};
+    contenders.push_back({"default",
+                          reference ? implementation_of(operation, calls, first, work_s)
+                                    : call_under_rule(calls, {}, work_s),
+                          0, false});
     for (const auto& candidate : candidates) {
-        const auto implementation = [candidate](double work_s) {
-            return algorithm_request(*candidate.lanewise, candidate.segment_bytes, candidate.lanes,
-                                     work_s);
-        };
-        contenders.push_back({candidate.algorithm, implementation(0.0),
-                              static_cast<int>(candidate.origin), candidate.pruned,
-                              implementation});
+        const auto implementation =
+            candidate.lanewise ? implementation_of(operation, calls, candidate, work_s)
+                               : own.implementation(calls, operation.collective, candidate.own,
+                                                    static_cast<int>(candidate.segment_bytes));
+        contenders.push_back({candidate.algorithm, implementation,
+                              static_cast<int>(candidate.origin), candidate.pruned});
     }
     return contenders;
 }
@@ -132,6 +142,13 @@ struct Field {
     collectives::RankPlacement located;
     std::shared_ptr<const model::Network> network;
 
+    /* What candidates are compared with in place of the MPI's own; null: that. */
+    const collectives::Algorithm *reference(Operation operation,
+                                            std::uint64_t message_bytes) const {
+        return in_one_order ? collectives::balanced_choice(operation, ranks, message_bytes)
+                            : nullptr;
+    }
+
     collectives::CallTraits call() const {
         const collectives::CallShape shape{.ranks = ranks, .sites = located.sites};
         return {.ranks = ranks,
@@ -146,29 +163,97 @@ Task task_of(Operation operation, std::uint64_t message_bytes, MpiAlgorithms& ow
     const auto collective = operation.collective;
     auto list = std::make_shared<std::vector<Candidate>>();
     return {.key = name_of(operation) + " " + std::to_string(message_bytes),
+            .collective = name_of(operation),
             .message_bytes = message_bytes,
             .rooted = is_rooted(collective),
+            .kind = Task::Kind::compared,
             .contenders =
                 [=, &own] {
                     *list = candidates_of(operation, message_bytes, field->call(), own);
                     keep_named(*list, field->algorithms);
-                    const auto *reference =
-                        field->in_one_order
-                            ? collectives::balanced_choice(operation, field->ranks, message_bytes)
-                            : nullptr;
+                    const auto *reference = field->reference(operation, message_bytes);
                     if (reference) keep_balanced(*list, reference);
                     if (field->network) {
                         predict(*list, collective, message_bytes, field->located, *field->network);
                     }
                     prune(*list, dominated_prediction_ratio);
-                    return operation.calling == Calling::blocking
-                               ? blocking_contenders(collective, *list, reference, own)
-                               : nonblocking_contenders(operation, *list, reference);
+                    return contenders_of(operation, message_bytes, *list, reference, own, 0.0);
                 },
             .record =
                 [=](const Verdict& verdict) {
                     return point_record(operation, message_bytes, *list, verdict);
                 }};
+}
+
+/* A finalist as a candidate that can be run here. */
+Result<Candidate> candidate_named(const JudgedPoint& point, const Finalist& finalist,
+                                  const Field& field, MpiAlgorithms& own) {
+    Candidate candidate{.origin = finalist.origin,
+                        .algorithm = finalist.algorithm,
+                        .segment_bytes = finalist.segment_bytes,
+                        .lanes = finalist.lanes,
+                        .lanewise = nullptr,
+                        .own = {}};
+    const auto collective = point.operation.collective;
+    if (finalist.origin == Origin::lanewise) {
+        candidate.lanewise = collectives::find_algorithm(collective, finalist.algorithm);
+        if (candidate.lanewise) return candidate;
+    } else {
+        for (const auto& algorithm : own.of(collective, field.ranks)) {
+            if (algorithm.name != finalist.algorithm) continue;
+            candidate.own = algorithm;
+            return candidate;
+        }
+    }
+    return Failure{LW_ERR_NOT_FOUND, "there is no " + finalist.algorithm + " of " +
+                                         name_of(point.operation) + " any more; measure anew"};
+}
+
+Result<Task> judging_task(const JudgedPoint& point, int launch, MpiAlgorithms& own,
+                          const Field& field) {
+    std::vector<Candidate> list;
+    for (const auto& finalist : point.candidates) {
+        auto candidate = candidate_named(point, finalist, field, own);
+        if (!candidate) return candidate.failure();
+        list.push_back(std::move(*candidate));
+    }
+    const auto collective = point.operation.collective;
+    const bool works = point.operation.calling == Calling::nonblocking;
+    const auto *reference = field.reference(point.operation, point.message_bytes);
+    return Task{
+        .key = name_of(point.operation) + " " + std::to_string(point.message_bytes) + " launch " +
+               std::to_string(launch),
+        .collective = name_of(point.operation),
+        .message_bytes = point.message_bytes,
+        .rooted = is_rooted(collective),
+        .kind = Task::Kind::judged,
+        .root = is_rooted(collective) ? launch % field.ranks : 0,
+        .expected_s = point.default_s,
+        .contenders =
+            [=, &own] {
+                return contenders_of(point.operation, point.message_bytes, list, reference, own,
+                                     works ? point.default_s : 0.0);
+            },
+        .record =
+            [=](const Verdict& verdict) { return judgement_record(point, launch, list, verdict); }};
+}
+
+/* The first rank reads the file for all. */
+Result<std::vector<JudgedPoint>> read_finalists(const std::string& path,
+                                                const measure::Harness& harness) {
+    std::string text;
+    bool read = true;
+    if (harness.rank() == 0) {
+        const auto content = read_file(path);
+        read = static_cast<bool>(content);
+        if (read) text = *content;
+    }
+    if (harness.any(!read)) return Failure{LW_ERR_IO, path + " cannot be read"};
+    auto length = text.size();
+    harness.broadcast_value(length);
+    text.resize(length);
+    harness.broadcast(std::as_writable_bytes(std::span(text)));
+    return parse_finalists(text, path);
 }
 
 /* Refuses a name that no candidate has, for any of the operations at any of the sizes. */
@@ -191,6 +276,19 @@ Outcome check_names(const TuneArguments& arguments, const Field& field, MpiAlgor
     return Done{};
 }
 
+/* Refuses what cannot be measured here. */
+Outcome prepare(measure::Bench& bench, const std::vector<Task>& tasks) {
+    std::list<lw_operation> operations;
+    std::vector<measure::Point> points;
+    for (const auto& task : tasks) {
+        auto& operation = operations.emplace_back();
+        operation.name = task.collective;
+        operation.entry = measure::find_entry(operation.name);
+        points.push_back({&operation, task.root, task.message_bytes});
+    }
+    return bench.prepare(points);
+}
+
 }  // namespace
 
 std::size_t count_tasks(const TuneArguments& arguments) {
@@ -203,7 +301,10 @@ std::size_t count_tasks(const TuneArguments& arguments) {
 
 Outcome tune(const TuneArguments& arguments) {
     const auto& settings = arguments.session;
-    measure::Bench bench(MPI_COMM_WORLD, settings.measure_options());
+    auto options = settings.measure_options();
+    // As many sets as the largest messages have, and one for the calls that come between.
+    options.buffers.rotating_sets = 3;
+    measure::Bench bench(MPI_COMM_WORLD, options);
     auto field = std::make_shared<Field>();
     field->ranks = bench.harness().size();
     field->algorithms = arguments.algorithms;
@@ -225,18 +326,22 @@ Outcome tune(const TuneArguments& arguments) {
     const auto checked = check_names(arguments, *field, own);
     if (!checked) return checked;
     std::vector<Task> tasks;
-    std::vector<lw_operation> operations(arguments.operations.size());
-    std::vector<measure::Point> points;
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-        const auto operation = arguments.operations[i];
-        operations[i].name = name_of(operation);
-        operations[i].entry = measure::find_entry(operations[i].name);
-        for (const auto bytes : sizes_for(operation.collective, settings.sizes_bytes)) {
-            points.push_back({&operations[i], 0, bytes});
-            tasks.push_back(task_of(operation, bytes, own, field));
+    if (arguments.finalists.empty()) {
+        for (const auto operation : arguments.operations) {
+            for (const auto bytes : sizes_for(operation.collective, settings.sizes_bytes)) {
+                tasks.push_back(task_of(operation, bytes, own, field));
+            }
+        }
+    } else {
+        const auto judged = read_finalists(arguments.finalists, bench.harness());
+        if (!judged) return judged.failure();
+        for (const auto& point : *judged) {
+            auto task = judging_task(point, arguments.launch, own, *field);
+            if (!task) return task.failure();
+            tasks.push_back(std::move(*task));
         }
     }
-    const auto prepared = bench.prepare(points);
+    const auto prepared = prepare(bench, tasks);
     if (!prepared) return prepared;
     return run_session(bench, settings, "tune", tasks);
 }

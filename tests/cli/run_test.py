@@ -147,7 +147,7 @@ def test_a_corrupt_file_ends_a_strict_run_before_it_begins(
 
 OTHERS = {
     "ranks": ({"ranks": 7, "layout": [7]}, "is for 7 ranks, not 4"),
-    "layout": ({"layout": [3, 1]}, "for ranks on hosts as [3, 1], these are as [4]"),
+    "layout": ({"layout": [3, 1]}, "for 4 ranks on hosts [0, 0, 0, 1], these are 4 ranks on one"),
 }
 
 

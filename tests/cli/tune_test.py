@@ -16,27 +16,30 @@ from lanewise.cli import proving, run
 from lanewise.launch.choose import choose
 from lanewise.tuning.content import Choice
 from lanewise.tuning.decide import decide
-from lanewise.tuning.read import load
-from lanewise.tuning.specimen import own, tuning
+from lanewise.tuning.read import load, load_all
+from lanewise.tuning.specimen import ours, own, tuning
 from lanewise.tuning.write import save
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
 
 ROOT = Path(__file__).parents[2]
-QUICK = ("-n", 2, "--repetitions", "10:40", "-o", "t.json")
+QUICK = ("-n", 2, "--repetitions", "10:40", "--launches", 5, "-o", "t.json")
 
 
 def test_tuning_writes_the_evidence_and_the_rules_that_follow_from_it(
     lanewise: Lanewise, launcher: str, tmp_path: Path
 ) -> None:
-    done = lanewise("tune", "scatter", "barrier", "--sizes", "8,1K", "--launcher", launcher, *QUICK)
+    launches = ("--launches", 1) if launcher == "smpi" else ()
+    line = ("tune", "scatter", "barrier", "--sizes", "8,1K", "--launcher", launcher, *QUICK)
+    done = lanewise(*line, *launches)
 
     assert done.returncode == 0, done.stderr
     path = tmp_path / "t.json"
     schema = json.loads((ROOT / "schema/tuning.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
     found = load(path)
-    assert (found.mpi_family, found.ranks, sum(found.layout)) == (launcher, 2, 2)
+    assert (found.mpi_family, found.hosts) == (launcher, (0, 0) if launcher != "smpi" else (0, 1))
+    assert found.launches in (0, 1 if launcher == "smpi" else 5)
     assert list(found.collectives) == ["barrier", "scatter"]
     sizes = [point.message_bytes for point in found.collectives["scatter"].points]
     assert sizes == [8, 1024]
@@ -131,6 +134,45 @@ def test_a_budget_ends_a_tuning_with_what_was_measured(lanewise: Lanewise, tmp_p
     assert kept, "what was measured is there for --resume"
 
 
+def test_rules_are_judged_in_launches_that_did_not_choose_them(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    done = lanewise("tune", "bcast", "allreduce", "--sizes", "64,16K", *QUICK)
+
+    assert done.returncode == 0, done.stderr
+    found = load(tmp_path / "t.json")
+    assert found.launches == 5
+    judged = [
+        point.judgement
+        for content in found.collectives.values()
+        for point in content.points
+        if point.judgement
+    ]
+    assert judged
+    for one in judged:
+        assert one.roots in ((1, 0, 1, 0, 1), (0, 0, 0, 0, 0))
+        assert len(one.default_s) == 5
+        assert all(len(candidate.times_s) == 5 for candidate in one.candidates)
+    assert ", launch 5 of 5 (" in done.stderr
+
+
+def test_files_of_several_layouts_are_merged(lanewise: Lanewise, tmp_path: Path) -> None:
+    for ranks in (2, 4):
+        save(tuning({"bcast": {8: [ours("ring")]}}, ranks=ranks), tmp_path / f"{ranks}.json")
+
+    done = lanewise("tune", "--merge", "4.json", "2.json", "-o", "both.json")
+    again = lanewise("tune", "--merge", "4.json", "2.json", "-o", "both.json")
+    exported = lanewise("tune", "export", "both.json", "--for", "openmpi")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == (
+        "1 rule for 2 ranks on one host in both.json\n1 rule for 4 ranks on one host in both.json\n"
+    )
+    assert [one.ranks for one in load_all(tmp_path / "both.json")] == [2, 4]
+    assert (again.returncode, again.stderr.count("both.json exists")) == (2, 1)
+    assert (exported.returncode, exported.stderr.count("several layouts")) == (2, 1)
+
+
 def test_a_complete_tuning_has_nothing_to_resume(lanewise: Lanewise, tmp_path: Path) -> None:
     save(tuning({}), tmp_path / "t.json")
 
@@ -171,6 +213,10 @@ REFUSED = [
     (["scatter", "-o", "t.json", "--budget", "soon"], ['--budget "soon"', "10s"]),
     (["scatter", "-o", "t.json", "--budget", "0s"], ["--budget 0s"]),
     (["scatter", "-o", "t.json", "--margin", "3"], ["margin 3"]),
+    (["scatter", "-o", "t.json", "--launches", "0"], ["--launches 0"]),
+    (["--merge", "there.json"], ["-o tuning.json"]),
+    (["--merge", "-o", "t.json"], ["no tuning files"]),
+    (["--merge", "none.json", "-o", "t.json"], ["none.json", "does not exist"]),
     (["scatter", "-o", "t.json", "--confidence", "95"], ["confidence", "95"]),
     (["scatter", "-o", "t.json", "--repetitions", "9:5"], ["repetitions", "9:5", "10:1000"]),
     (["scatter", "-o", "t.json", "--sizes", "8,eight"], ["eight"]),

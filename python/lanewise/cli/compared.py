@@ -15,9 +15,11 @@ from lanewise.results.quantity import size_text
 
 @dataclass
 class Compared(Counted):
-    """Sizes that were compared.  `records` are those of this run."""
+    """Sizes that were compared.  `records` are those of this run; `place` says where it stands."""
 
     budget_s: float = 0.0
+    place: str = ""
+    elapsed_s: float = 0.0
     out_of_budget: bool = False
     context: dict[str, Any] = field(default_factory=dict)
     records: list[dict[str, Any]] = field(default_factory=list)
@@ -37,13 +39,15 @@ class Compared(Counted):
             self.context = event["context"]
         elif kind == "point":
             self.done = self.finished = int(event["points_done"])
-            self.doing = f"{event['collective']} {size_text(event['message_bytes'])}"
+            self.doing = f"{event['collective']} {size_text(event['message_bytes'])}{self.place}"
             dropped = ("event", "points_done")
             self.records.append({key: value for key, value in event.items() if key not in dropped})
         elif kind == "budget":
             self.out_of_budget = True
+            self.elapsed_s = float(event["elapsed_s"])
         elif kind == "end":
             self.ended = True
+            self.elapsed_s = float(event["elapsed_s"])
 
 
 def budget_s(values: Mapping[str, Any]) -> float:

@@ -23,7 +23,9 @@ from lanewise.launch.describe import OptionDescription, describe
 from lanewise.launch.native import find_program
 
 # What only other programs ask of a native program, and what a launch of ranks says by itself.
-INTERNAL = ("events", "plan", "ranks", "launch", "launches", "launcher", "transport")
+INTERNAL = (
+    "events", "finalists", "plan", "ranks", "launch", "launches", "launcher", "transport",
+)  # fmt: skip
 
 
 # How a command is parsed that takes whatever it is given.

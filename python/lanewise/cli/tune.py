@@ -2,14 +2,19 @@
 """`lanewise tune`: measure what beats the MPI's default, and write down where.
 
 Evidence first: the native ranks keep each size in FILE.evidence as they go, and the rules are
-drawn from it at the end, so that an interrupted run loses nothing.
+drawn from it at the end, so that an interrupted run loses nothing.  One launch runs every candidate
+and chooses, others judge what it has chosen.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,19 +23,36 @@ import typer
 from lanewise.cli import launching
 from lanewise.cli.compared import Compared, budget_s
 from lanewise.cli.native_options import NativeOptions
-from lanewise.cli.numbers import counted
+from lanewise.cli.numbers import counted, positive_count
 from lanewise.cli.progress import progress
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import TUNE
 from lanewise.launch.plan import ask, plan
+from lanewise.tuning import course
+from lanewise.tuning.course import Course
 
 # The native program writes evidence; the tuning file that is drawn from it is written here.
 NATIVE = NativeOptions(TUNE, without=("output",))
 
 OutputFile = Annotated[
     str | None, typer.Option("-o", "--output", metavar="FILE", help="Tuning file to write (.json).")
+]
+Launches = Annotated[
+    str,
+    typer.Option(
+        "--launches",
+        metavar="N",
+        help="Launches of the ranks that judge what another has chosen; a rule needs 5 "
+        f"(default: {course.LAUNCHES}).",
+    ),
+]
+Merge = Annotated[
+    bool,
+    typer.Option(
+        "--merge", help="Measure nothing; write the layouts of the tuning files named into one."
+    ),
 ]
 Emit = Annotated[str, typer.Option("--emit", hidden=True, help="As lanewise tune export --for.")]
 EmitTo = Annotated[
@@ -51,6 +73,8 @@ def tune(
     context: typer.Context,
     ranks: launching.Ranks = "",
     output: OutputFile = None,
+    launches: Launches = "",
+    merge: Merge = False,
     emit: Emit = "",
     emit_to: EmitTo = None,
     prove: Prove = False,
@@ -61,12 +85,16 @@ def tune(
 
     Find algorithms faster than the MPI's default.
 
-    Every candidate and the default are measured interleaved in one run.  A rule is written only
-    where a candidate was significantly faster, and was so again in a second series; the
-    measurements stay in the file.  `lanewise tune export tuning.json --for openmpi` writes the
-    rules for the MPI itself.
+    Every candidate and the default are calls of one running job, interleaved.  One launch of the
+    ranks chooses, and a rule is written only where a candidate is significantly faster over several
+    launches that did not choose it; the measurements stay in the file.  `lanewise tune export
+    tuning.json --for openmpi` writes the rules for the MPI itself, `lanewise tune --merge one.json
+    two.json -o both.json` makes one file for several numbers of ranks.
     """
     values = context.params
+    if merge:
+        merge_files(values)
+        return
     if [Path(name).suffix for name in values["collectives"] or ()] == [".json"]:
         emit_only(values)
         return
@@ -77,6 +105,7 @@ def tune(
         if values["list"]:
             typer.echo(ask(choice.launcher, job, "--list"), nl=False)
             return
+        judging = launches_of(choice, values)
         if not values["print_command"]:
             refuse_output(values)
         planned = plan(choice.launcher, job)
@@ -84,21 +113,37 @@ def tune(
             launching.show_command(choice, job, values)
             return
         require_launcher(choice)
-        measure_evidence(choice, job, values, planned.points)
-    write_tuning(Path(str(output)), "quiet" if values["quiet"] or as_json else "shown")
+        timed = Course(budget_s(values), judging, used_s=process_age_s())
+        complete = Launcher(choice, values, folder, timed).measure(planned.points)
+    display = "quiet" if values["quiet"] or as_json else "shown"
+    write_tuning(Path(str(output)), display, complete=complete)
     if as_json:
         typer.echo(Path(str(output)).read_text(encoding="utf-8"), nl=False)
     if emit:
         emit_file(Path(str(output)), values)
 
 
-def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:
-    """Return the launch that the parsed options ask for."""
+def launches_of(choice: Choice, values: Mapping[str, Any]) -> int:
+    """Return how many launches judge: simulated ones do not differ, so one tells all."""
+    if not values["launches"]:
+        return 1 if choice.launcher.simulates else course.LAUNCHES
+    return positive_count("--launches", values["launches"])
+
+
+def process_age_s() -> float:
+    """Return how long this process has been running: its user waits since it began."""
+    with Path("/proc/self/stat").open(encoding="ascii") as file:
+        began = int(file.read().rsplit(")", 1)[1].split()[19]) / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - began
+
+
+def job_of(choice: Choice, values: Mapping[str, Any], folder: Path, *more: str) -> Job:
+    """Return the launch that the parsed options ask for, with `more` arguments."""
     ranks = launching.rank_count(choice, values)
     if values["platform"] is not None and not Path(values["platform"]).is_file():
         raise RequestError(f"{values['platform']} does not exist; lanewise model fit writes one")
     arguments = NATIVE.arguments(values)
-    arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}"]
+    arguments += [f"--ranks={ranks}", f"--launcher={choice.launcher.name}", *more]
     if values["output"] is not None:
         arguments += ["-o", str(evidence_path(Path(values["output"])))]
     return launching.job_running(choice, values, folder, (TUNE, *arguments), ranks)
@@ -128,46 +173,123 @@ def refuse_output(values: Mapping[str, Any]) -> None:
             raise RequestError(f"{found} exists; add --resume to go on, or name another")
 
 
-def measure_evidence(choice: Choice, job: Job, values: Mapping[str, Any], points: int) -> None:
-    """Launch `job` and wait; RunError or status 130 that says what is kept."""
-    seen = Compared(points=points, budget_s=budget_s(values))
-    with progress(seen, seen.take, "quiet" if values["quiet"] else "shown") as on_event:
-        launching.launch(
-            "tune", choice, job, on_event, done=lambda: seen.done_with,
-            kept=lambda: kept(seen, values), conditions=launching.conditions_of(values),
-        )  # fmt: skip
-    if seen.out_of_budget:
-        sys.stderr.write(f"lanewise tune: the budget is used up {kept(seen, values)}\n")
+@dataclass
+class Launcher:
+    """Makes the launches of one tuning, one after the other."""
+
+    choice: Choice
+    values: Mapping[str, Any]
+    folder: Path
+    course: Course
+
+    def measure(self, points: int) -> bool:
+        """Choose and judge; tell whether all of it was done.
+
+        RunError or status 130 that says what is kept, where a launch fails or is interrupted.
+        """
+        chosen = self.launch(self.course.choosing_s(), Compared(points=points), resumed=False)
+        whole = 0
+        with finalists_kept(evidence_path(Path(self.values["output"]))) as (path, sizes):
+            wanted = self.course.launches if sizes else 0
+            for number in range(1, wanted + 1):
+                seconds = self.course.judging_s(number)
+                if seconds == 0:
+                    break
+                place = f", launch {number} of {wanted}"
+                words = (f"--finalists={path}", f"--launch={number}")
+                seen = Compared(points=sizes, place=place)
+                whole += self.launch(seconds, seen, *words, resumed=True).ended
+        complete = chosen.ended and whole == wanted
+        if not complete:
+            judged = f", {whole} of {wanted} launches having judged all" if wanted else ""
+            sys.stderr.write(
+                f"lanewise tune: the budget is used up {kept(chosen, self.values, judged)}\n"
+            )
+        return complete
+
+    def launch(self, seconds: float | None, seen: Compared, *more: str, resumed: bool) -> Compared:
+        """Make one launch with so much time for its ranks, and return what they said."""
+        values = {**self.values, "budget": None}
+        values["resume"] = values["resume"] or resumed
+        limit = () if seconds is None else (f"--budget={seconds:.3f}s",)
+        job = job_of(self.choice, values, self.folder, *limit, *more)
+        if resumed:
+            job = replace(job, notice="")
+        began_s = self.course.clock()
+        display: Any = "quiet" if values["quiet"] else "shown"
+        with progress(seen, seen.take, display) as on_event:
+            launching.launch(
+                "tune", self.choice, job, on_event, done=lambda: seen.done_with,
+                kept=lambda: kept(seen, self.values),
+                conditions=launching.conditions_of(self.values),
+            )  # fmt: skip
+        self.course.launched(began_s, seen.elapsed_s)
+        return seen
 
 
-def kept(seen: Compared, values: Mapping[str, Any]) -> str:
+def kept(seen: Compared, values: Mapping[str, Any], more: str = "") -> str:
     """Say how far the run came and how to go on."""
     evidence = evidence_path(Path(values["output"]))
     return (
-        f"after {seen.done} of {seen.points} sizes, kept in {evidence}; "
+        f"after {seen.done} of {seen.points} sizes{more}, kept in {evidence}; "
         "the same command with --resume goes on"
     )
 
 
-def write_tuning(path: Path, display: str) -> None:
+@contextmanager
+def finalists_kept(evidence: Path) -> Iterator[tuple[Path, int]]:
+    """Give the file from which ranks read what to judge, and how many sizes it has."""
+    from lanewise.tuning.evidence import finalists_file, read_evidence
+
+    content = finalists_file(*read_evidence(evidence))
+    path = evidence.with_suffix(".finalists")
+    path.write_text(json.dumps(content), encoding="utf-8")
+    try:
+        yield path, len(content["points"])
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def write_tuning(path: Path, display: str, *, complete: bool) -> None:
     """Draw the rules from the evidence, write the tuning file and show them.
 
     The evidence of a run that came to its end is in the file and no longer beside it.
     """
     from lanewise.cli.tuning_table import show_rules
-    from lanewise.tuning.evidence import complete, read_evidence, tuning_from
+    from lanewise.tuning.evidence import read_evidence, tuning_from
     from lanewise.tuning.write import save
 
     evidence = evidence_path(path)
     context, records = read_evidence(evidence)
     tuning = tuning_from(context, records)
     save(tuning, path)
-    if complete(evidence):
+    if complete:
         evidence.unlink()
     if display == "shown":
         show_rules(tuning)
     rules = sum(len(one.rules) for one in tuning.collectives.values())
     sys.stderr.write(f"{counted(rules, 'rule')} in {path}\n")
+
+
+def merge_files(values: Mapping[str, Any]) -> None:
+    """Write the layouts of several tuning files into one."""
+    from lanewise.tuning.merge import merge
+    from lanewise.tuning.read import load_all
+    from lanewise.tuning.write import save
+
+    names = values["collectives"] or ()
+    if not names:
+        raise RequestError("no tuning files to merge; name them: --merge four.json eight.json")
+    if values["output"] is None:
+        raise RequestError("no file to write; add -o tuning.json")
+    output = Path(values["output"])
+    if output.exists():
+        raise RequestError(f"{output} exists; name another")
+    merged = merge({name: load_all(name) for name in names})
+    save(merged, output)
+    for one in merged:
+        rules = sum(len(content.rules) for content in one.collectives.values())
+        sys.stderr.write(f"{counted(rules, 'rule')} for {one.placed} in {output}\n")
 
 
 def refuse_emission(values: Mapping[str, Any]) -> None:

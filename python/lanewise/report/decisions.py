@@ -20,7 +20,8 @@ from lanewise.files.platform import load as load_platform
 from lanewise.results.quantity import percent_text, size_text, time_text
 from lanewise.tuning import interleaved
 from lanewise.tuning.content import Choice, CollectiveTuning, Rule, Tuning
-from lanewise.tuning.read import load as load_tuning
+from lanewise.tuning.decide import gains as gains_at
+from lanewise.tuning.read import load_all
 
 Json = dict[str, Any]
 
@@ -89,7 +90,7 @@ def decisions_of(paths: Sequence[Path]) -> Decisions:
         if schema == "lanewise-platform":
             models += model_rows(load_platform(path))
         elif schema == "lanewise-tuning":
-            choices += choice_rows(load_tuning(path))
+            choices += [row for one in load_all(path) for row in choice_rows(one)]
         elif schema in (interleaved.SCHEMA, interleaved.SCHEMA_BEFORE):
             rows.append(interleaved_row(interleaved.load(path)))
         else:
@@ -148,7 +149,12 @@ def choice_rows(tuning: Tuning) -> list[ChoiceRow]:
     rows: list[ChoiceRow] = []
     for name, collective in tuning.collectives.items():
         rows += [
-            ChoiceRow(name, _range_text(rule), _algorithm_text(rule), _gain_text(collective, rule))
+            ChoiceRow(
+                name,
+                _range_text(rule),
+                _algorithm_text(rule),
+                _gain_text(collective, rule, tuning.margin),
+            )
             for rule in collective.rules
         ]
         if not collective.rules:
@@ -181,14 +187,14 @@ def _algorithm_text(rule: Rule) -> str:
     return rule.algorithm + segment + lanes
 
 
-def _gain_text(collective: CollectiveTuning, rule: Rule) -> str:
+def _gain_text(collective: CollectiveTuning, rule: Rule, margin: float) -> str:
     chosen = Choice("lanewise", rule.algorithm, rule.segment_bytes, rule.lanes)
     gains = [
-        point.default.median_s / candidate.figures.median_s
+        1 / ratio
         for point in collective.points
         if rule.from_bytes <= point.message_bytes <= rule.to_bytes
-        for candidate in point.candidates
-        if candidate.choice == chosen and candidate.figures.median_s > 0
+        for choice, ratio in gains_at(point, "lanewise", margin).items()
+        if choice == chosen
     ]
     if not gains:
         return ""

@@ -94,6 +94,35 @@ def _student(values: np.ndarray[Any, Any], confidence: float) -> tuple[float, fl
     return centre, float(stats.t.isf((1 - confidence) / 2, count - 1)) * spread
 
 
+def p_value_below(ratios: Sequence[float], bound: float) -> float:
+    """Return Student's one-sided p-value for ratios of launches whose mean lies below `bound`.
+
+    It is that of the mean of their logarithms; of a single launch there is none, so 1.
+    """
+    if len(ratios) < LAUNCHES_MIN:
+        return 1.0
+    logs = np.log(np.asarray(ratios, dtype=np.float64))
+    distance = float(logs.mean()) - math.log(bound)
+    spread = float(logs.std(ddof=1)) / math.sqrt(len(logs))
+    if spread == 0:
+        return 0.0 if distance < 0 else 1.0
+    return float(stats.t.cdf(distance / spread, len(logs) - 1))
+
+
+def holm(p_values: Sequence[float], level: float) -> list[bool]:
+    """Return which hypotheses are rejected, so that any is rejected wrongly at most at `level`.
+
+    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+    Statistics 6, 1979.  It holds however the hypotheses depend on each other.
+    """
+    rejected = [False] * len(p_values)
+    for done, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        if p_values[place] > level / (len(p_values) - done):
+            break
+        rejected[place] = True
+    return rejected
+
+
 def log_median_variance(values: Sequence[float]) -> float:
     """Return the variance of the logarithm of the sample median of positive `values`."""
     ordered = np.log(np.sort(np.asarray(values, dtype=np.float64)))

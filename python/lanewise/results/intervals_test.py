@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lanewise.results.intervals import median_interval, rank_sum, ratio_interval
+from lanewise.results.intervals import (
+    holm,
+    median_interval,
+    p_value_below,
+    rank_sum,
+    ratio_interval,
+)
 
 many_times = st.lists(st.floats(min_value=1e-7, max_value=1e-1), min_size=6, max_size=40)
 
@@ -71,3 +77,35 @@ def test_too_few_samples_have_no_interval() -> None:
 
 def test_the_interval_of_a_median_is_of_two_samples() -> None:
     assert median_interval(range(1, 11)) == (2, 9)
+
+
+def test_holm_rejects_as_his_procedure_says() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005], 0.05) == [True, False, False, True]
+    assert holm([], 0.05) == []
+    assert holm([0.05], 0.05) == [True]
+    assert holm([0.03, 0.03], 0.05) == [False, False], "0.03 is above half of 0.05"
+
+
+@given(st.lists(st.floats(0, 1), max_size=20))
+def test_holm_rejects_no_less_than_bonferroni_and_the_least_p_values_first(
+    p_values: list[float],
+) -> None:
+    rejected = holm(p_values, 0.05)
+
+    for p_value, wrong in zip(p_values, rejected, strict=True):
+        assert wrong or p_value > 0.05 / len(p_values)
+    accepted = [p for p, wrong in zip(p_values, rejected, strict=True) if not wrong]
+    refused = [p for p, wrong in zip(p_values, rejected, strict=True) if wrong]
+    assert not accepted or not refused or max(refused) <= min(accepted)
+
+
+def test_the_p_value_of_ratios_below_a_bound_is_students() -> None:
+    # t = -2 with 4 degrees of freedom: 0.0581 of the distribution lies below.
+    logs = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    shift = 2 * float(np.std(logs, ddof=1)) / math.sqrt(5)
+    ratios = [math.exp(value - shift) for value in logs]
+
+    assert p_value_below(ratios, 1.0) == pytest.approx(0.0581, abs=1e-4)
+    assert p_value_below([0.5], 1.0) == 1.0
+    assert p_value_below([0.5, 0.5], 1.0) == 0.0
+    assert p_value_below([1.0, 1.0], 1.0) == 1.0

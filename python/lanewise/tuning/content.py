@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 SCHEMA_NAME = "lanewise-tuning"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BYTES_MAX = 2**64 - 1
 
 BLOCKING = (
@@ -63,6 +63,32 @@ class Confirmation:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A finalist in launches that did not choose it.
+
+    `times_s` has the median of each launch; `ratio` is over the default's, with its interval over
+    the launches and the p-value of being below by the margin.  `faster` is the verdict.
+    """
+
+    choice: Choice
+    times_s: tuple[float, ...]
+    ratio: float
+    low: float
+    high: float
+    p_value: float
+    faster: bool
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The finalists of a size against the default, launch by launch, and the root of each."""
+
+    roots: tuple[int, ...]
+    default_s: tuple[float, ...]
+    candidates: tuple[Judged, ...]
+
+
+@dataclass(frozen=True)
 class Point:
     """All that was measured of a collective at one size."""
 
@@ -70,6 +96,7 @@ class Point:
     default: Figures
     candidates: tuple[Candidate, ...]
     confirmation: Confirmation | None = None
+    judgement: Judgement | None = None
 
 
 @dataclass(frozen=True)
@@ -94,15 +121,31 @@ class CollectiveTuning:
 
 @dataclass(frozen=True)
 class Tuning:
-    """A tuning file.  `layout` has the ranks on each host, hosts in order of their first ranks."""
+    """What was measured with one number of ranks on hosts in one order.
+
+    `hosts` has the host of each rank, hosts numbered in the order of their first ranks.
+    `launches` is how many judged what another launch chose; 0 where one did both (version 1).
+    """
 
     lanewise: str
     created: str
     mpi_family: str
     mpi_library: str
-    ranks: int
-    layout: tuple[int, ...]
+    hosts: tuple[int, ...]
     margin: float
     confidence: float
     collectives: Mapping[str, CollectiveTuning] = field(default_factory=dict)
+    launches: int = 0
     same_bits: str = ""
+
+    @property
+    def ranks(self) -> int:
+        """Return the number of ranks."""
+        return len(self.hosts)
+
+    @property
+    def placed(self) -> str:
+        """Return where the ranks were: 4 ranks on one host, or on hosts 0,0,1,1."""
+        several = len(set(self.hosts)) > 1
+        where = f"hosts {','.join(map(str, self.hosts))}" if several else "one host"
+        return f"{self.ranks} ranks on {where}"

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Decide: which rules the evidence supports.  Pure.
 
-A candidate wins at a size where the whole of its interval lies below the whole of the default's,
-by the margin, twice: in the race among all candidates, and again in a confirmation.  The race
-picks the lowest of many numbers and looks at them several times, so its intervals flatter the
-winner; the confirmation is a fresh series of a length fixed beforehand, for the winners alone, and
-with another root.  Its confidence is that of one comparison, however many candidates there were.
+A candidate wins at a size where launches that did not choose it judged it faster (`judge`).  Files
+of version 1 have one launch only: there the whole of its interval lies below the whole of the
+default's, by the margin, in the race among all candidates and again in a confirmation.
 
 A rule covers a measured size where its candidate wins, and the sizes between two neighbours only
 where it wins at both.  Outside the measured sizes there is none.
@@ -48,6 +46,12 @@ def clearly_below(faster: Figures, slower: Figures, margin: float) -> bool:
 
 def gains(point: Point, origin: str, margin: float) -> dict[Choice, float]:
     """Return the choices of `origin` that win at a point, with their times over the default's."""
+    if point.judgement is not None:
+        return {
+            one.choice: one.ratio
+            for one in point.judgement.candidates
+            if one.choice.origin == origin and one.faster
+        }
     if point.confirmation is None:
         return {}
     in_race = {

@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
 from lanewise.tuning.content import COLLECTIVES, Point, Tuning
 from lanewise.tuning.decide import decide
-from lanewise.tuning.read import FaultError, point_of
+from lanewise.tuning.judge import Standard, finalists, judge, launches_of
+from lanewise.tuning.read import FaultError, number_hosts, point_of
+
+# The launcher whose launches do not differ.
+SIMULATED = "smpi"
 
 # What a record has beside the point.
 MORE = ("record", "key", "collective", "elapsed_s")
@@ -31,42 +36,60 @@ def read_evidence(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return records[0], [record for record in records[1:] if record.get("record") != "end"]
 
 
-def complete(path: Path) -> bool:
-    """Tell whether an evidence file ends with the record of a run that came to its end."""
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-    return bool(lines) and json.loads(lines[-1]).get("record") == "end"
-
-
-def tuning_from(context: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> Tuning:
-    """Draw the rules from evidence; RequestError where a record does not fit."""
+def points_of(records: Iterable[Mapping[str, Any]]) -> dict[str, list[Point]]:
+    """Return what the choosing launch measured, by collective; RequestError for no points."""
     points: dict[str, list[Point]] = {}
     for record in records:
+        if record.get("record") != "point":
+            continue
         values = {key: value for key, value in record.items() if key not in MORE}
         try:
             point = point_of(values, str(record.get("key")))
         except FaultError as fault:
             raise RequestError(f"the native program and this command do not fit: {fault}") from None
         points.setdefault(record["collective"], []).append(point)
+    return points
+
+
+def finalists_file(
+    context: Mapping[str, Any], records: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return what the native program judges, as it reads it: sizes that have finalists."""
     margin = float(context["margin"])
+    points = [
+        {
+            "collective": name,
+            "message_bytes": point.message_bytes,
+            "default_s": point.default.median_s,
+            "candidates": [asdict(choice) for choice in chosen],
+        }
+        for name, of_name in points_of(records).items()
+        for point in of_name
+        if (chosen := finalists(point, margin))
+    ]
+    return {"points": points}
+
+
+def tuning_from(context: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> Tuning:
+    """Draw the rules from evidence; RequestError where a record does not fit."""
+    launches = launches_of([one for one in records if one.get("record") == "judgement"])
+    standard = Standard(
+        float(context["margin"]), float(context["confidence"]), context["launcher"] == SIMULATED
+    )
+    points = judge(points_of(records), launches, standard)
     return Tuning(
         lanewise=context["lanewise"],
         created=context["started"],
         mpi_family=context["mpi"]["family"],
         mpi_library=context["mpi"]["library"],
-        ranks=context["ranks"],
-        layout=layout_of([place["host"] for place in context["placement"]]),
-        margin=margin,
-        confidence=float(context["confidence"]),
+        hosts=number_hosts(place["host"] for place in context["placement"]),
+        margin=standard.margin,
+        confidence=standard.confidence,
         collectives={
-            name: decide(name, points[name], margin) for name in COLLECTIVES if name in points
+            name: decide(name, points[name], standard.margin)
+            for name in COLLECTIVES
+            if name in points
         },
+        launches=max((len(one) for one in launches.values()), default=0),
         same_bits=context.get("same_bits", ""),
     )
-
-
-def layout_of(hosts: Iterable[str]) -> tuple[int, ...]:
-    """Return the ranks on each host, given each rank's host; hosts by their first ranks."""
-    counts: dict[str, int] = {}
-    for host in hosts:
-        counts[host] = counts.get(host, 0) + 1
-    return tuple(counts.values())

@@ -6,7 +6,7 @@ The schema is strict, because a rule that is half understood could make a progra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from lanewise.tuning.content import (
     CollectiveTuning,
     Confirmation,
     Figures,
+    Judged,
+    Judgement,
     Point,
     Rule,
     Tuning,
@@ -34,38 +36,86 @@ class FaultError(ValueError):
 
 
 def load(path: str | Path) -> Tuning:
-    """Load a tuning file; RequestError that names the file, the place and the key."""
+    """Load a tuning file with one layout; RequestError that names the file, place and key."""
+    layouts = load_all(path)
+    if len(layouts) > 1:
+        placed = "; ".join(one.placed for one in layouts)
+        raise RequestError(f"{path} holds several layouts ({placed}); name a file with one of them")
+    return layouts[0]
+
+
+def load_all(path: str | Path) -> tuple[Tuning, ...]:
+    """Load a tuning file with all its layouts; RequestError as `load`."""
     path = Path(path)
     values = object_in(path, missing=f"lanewise tune -o {path} writes it", damaged=AGAIN)
     try:
-        return tuning_of(values)
+        return tunings_of(values)
     except FaultError as fault:
         raise RequestError(f"{path}: {with_remedy(str(fault), AGAIN)}") from None
 
 
-def tuning_of(values: Mapping[str, Any]) -> Tuning:
-    """Return the tuning that a parsed file holds; FaultError for what does not fit."""
+def tunings_of(values: Mapping[str, Any]) -> tuple[Tuning, ...]:
+    """Return the tunings that a parsed file holds; FaultError for what does not fit."""
+    if values.get("schema") == SCHEMA_NAME and values.get("version") == 1:
+        values = from_version_1(values)
     for key, known in (("schema", SCHEMA_NAME), ("version", SCHEMA_VERSION)):
         if key in values and values[key] != known:
             raise FaultError(f"{key} is '{values[key]}'; this lanewise reads {known}")
     follow("tuning", values)
-    if sum(values["layout"]) != values["ranks"]:
-        raise FaultError(f"layout places {sum(values['layout'])} ranks of {values['ranks']}")
+    layouts = tuple(
+        tuning_of(values["mpi"], one, f"layouts[{i}]") for i, one in enumerate(values["layouts"])
+    )
+    if len({one.hosts for one in layouts}) < len(layouts):
+        raise FaultError("layouts has the same hosts twice")
+    return layouts
+
+
+def from_version_1(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a file of version 1 as one of this version: one layout, ranks one host after another.
+
+    Version 1 did not note in which order the ranks of several hosts were.
+    """
+    known = ("lanewise", "created", "margin", "confidence", "collectives")
+    missing = [key for key in ("ranks", "layout", *known) if key not in values]
+    if missing:
+        raise FaultError(f"key '{missing[0]}' is missing")
+    counts = values["layout"]
+    if not isinstance(counts, list) or not all(type(one) is int and one > 0 for one in counts):
+        raise FaultError(f"layout is {counts}, not the number of ranks on each host")
+    if sum(counts) != values["ranks"]:
+        raise FaultError(f"layout places {sum(counts)} ranks of {values['ranks']}")
+    hosts = [host for host, count in enumerate(counts) for _ in range(count)]
+    others = {key: value for key, value in values.items() if key not in (*known, "ranks", "layout")}
+    layout = {**{key: values[key] for key in known}, "hosts": hosts}
+    return {**others, "version": SCHEMA_VERSION, "layouts": [layout]}
+
+
+def tuning_of(mpi: Mapping[str, str], values: Mapping[str, Any], where: str) -> Tuning:
+    """Return the tuning of one layout of a file that follows the schema."""
+    hosts = values["hosts"]
+    if list(number_hosts(hosts)) != hosts:
+        raise FaultError(f"{where}.hosts does not number hosts by their first ranks")
     return Tuning(
         lanewise=values["lanewise"],
         created=values["created"],
-        mpi_family=values["mpi"]["family"],
-        mpi_library=values["mpi"]["library"],
-        ranks=values["ranks"],
-        layout=tuple(values["layout"]),
+        mpi_family=mpi["family"],
+        mpi_library=mpi["library"],
+        hosts=tuple(hosts),
         margin=float(values["margin"]),
         confidence=float(values["confidence"]),
         collectives={
-            name: collective_of(content, f"collectives.{name}")
+            name: collective_of(content, f"{where}.collectives.{name}")
             for name, content in values["collectives"].items()
         },
+        launches=values.get("launches", 0),
         same_bits=values.get("same_bits", ""),
     )
+
+
+def number_hosts(hosts: Iterable[Hashable]) -> tuple[int, ...]:
+    """Return each rank's host as a number, hosts numbered in the order of their first ranks."""
+    numbers: dict[Hashable, int] = {}
+    return tuple(numbers.setdefault(host, len(numbers)) for host in hosts)
 
 
 def follow(schema: str, values: Any, definition: str = "", where: str = "") -> None:
@@ -105,6 +155,7 @@ def point_of(values: Any, where: str) -> Point:
 def made_point(values: Mapping[str, Any]) -> Point:
     """Return the evidence of one size that follows the schema."""
     confirmation = values.get("confirmation")
+    judgement = values.get("judgement")
     return Point(
         message_bytes=values["message_bytes"],
         default=Figures(**values["default"]),
@@ -115,6 +166,13 @@ def made_point(values: Mapping[str, Any]) -> Point:
             root=confirmation["root"],
             default=Figures(**confirmation["default"]),
             candidates=tuple(map(candidate_of, confirmation["candidates"])),
+        ),
+        judgement=None
+        if judgement is None
+        else Judgement(
+            roots=tuple(judgement["roots"]),
+            default_s=tuple(judgement["default_s"]),
+            candidates=tuple(map(judged_of, judgement["candidates"])),
         ),
     )
 
@@ -128,13 +186,31 @@ def figures_of(values: Any, where: str) -> Figures:
 def candidate_of(values: Mapping[str, Any]) -> Candidate:
     """Return what was measured of one candidate."""
     return Candidate(
-        choice=Choice(
-            values["origin"],
-            values["algorithm"],
-            values.get("segment_bytes", 0),
-            values.get("lanes", 1),
-        ),
+        choice=choice_of(values),
         figures=Figures(**{key: values[key] for key in FIGURES}),
         predicted_s=values.get("predicted_s"),
         pruned=values.get("pruned", False),
+    )
+
+
+def judged_of(values: Mapping[str, Any]) -> Judged:
+    """Return what was found of one finalist."""
+    return Judged(
+        choice=choice_of(values),
+        times_s=tuple(values["times_s"]),
+        ratio=values["ratio"],
+        low=values["low"],
+        high=values["high"],
+        p_value=values["p_value"],
+        faster=values["faster"],
+    )
+
+
+def choice_of(values: Mapping[str, Any]) -> Choice:
+    """Return the choice that a candidate is."""
+    return Choice(
+        values["origin"],
+        values["algorithm"],
+        values.get("segment_bytes", 0),
+        values.get("lanes", 1),
     )

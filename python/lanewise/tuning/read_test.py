@@ -3,6 +3,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,7 @@ import pytest
 
 from lanewise.errors import RequestError
 from lanewise.tuning.content import Tuning
-from lanewise.tuning.evidence import layout_of
-from lanewise.tuning.read import load
+from lanewise.tuning.read import load, number_hosts
 from lanewise.tuning.specimen import ours, own, tuning
 from lanewise.tuning.write import save, values_of
 
@@ -44,30 +44,41 @@ def test_what_is_written_fits_the_schema() -> None:
     jsonschema.validate(json.loads(json.dumps(values_of(specimen()))), SCHEMA)
 
 
+LAYOUT = ("layouts", 0)
 CHANGES: list[tuple[tuple[Any, ...], Any, str]] = [
     (("schema",), "other", "schema is 'other'"),
-    (("version",), 2, "version is '2'"),
+    (("version",), 3, "version is '3'"),
     (("rank",), 4, "unknown key 'rank'"),
-    (("ranks",), 5, "layout places 4 ranks of 5"),
-    (("ranks",), True, "key 'ranks' is true, not an integer"),
     (("mpi", "vendor"), "x", "mpi: unknown key 'vendor'"),
-    (("layout",), [4, 0], r"key 'layout\[1\]' is 0, below 1"),
-    (("collectives", "scater"), {}, "unknown key 'scater'; did you mean scatter"),
-    (("collectives", "scatter", "rule"), [], "unknown key 'rule'"),
-    (("collectives", "scatter", "rules", 0, "size"), 1, r"rules\[0\]: unknown key 'size'"),
-    (("collectives", "scatter", "rules", 0, "to_bytes"), 1, "8 to 1 is out of order"),
+    (("layouts",), [], "layouts"),
+    ((*LAYOUT, "ranks"), 4, "unknown key 'ranks'"),
+    ((*LAYOUT, "hosts"), [0, 2, 1], "does not number hosts by their first ranks"),
+    ((*LAYOUT, "hosts"), [0, True], r"hosts\[1\]' is true, not an integer"),
+    ((*LAYOUT, "hosts"), [0, -1], r"hosts\[1\]' is -1, below 0"),
+    ((*LAYOUT, "collectives", "scater"), {}, "unknown key 'scater'; did you mean scatter"),
+    ((*LAYOUT, "collectives", "scatter", "rule"), [], "unknown key 'rule'"),
+    ((*LAYOUT, "collectives", "scatter", "rules", 0, "size"), 1, r"rules\[0\]: unknown key 'size'"),
+    ((*LAYOUT, "collectives", "scatter", "rules", 0, "to_bytes"), 1, "8 to 1 is out of order"),
     (
-        ("collectives", "scatter", "rules", 0, "from_bytes"),
+        (*LAYOUT, "collectives", "scatter", "rules", 0, "from_bytes"),
         -1,
         "from_bytes' is -1, below 0",
     ),
-    (("collectives", "scatter", "points", 0, "default"), 1, "default' is 1, not an object"),
     (
-        ("collectives", "scatter", "points", 0, "candidates", 0, "origin"),
+        (*LAYOUT, "collectives", "scatter", "points", 0, "default"),
+        1,
+        "default' is 1, not an object",
+    ),
+    (
+        (*LAYOUT, "collectives", "scatter", "points", 0, "candidates", 0, "origin"),
         "x",
         'origin\' is "x", none of lanewise, mpi',
     ),
-    (("collectives", "scatter", "points", 0, "confirmation", "when"), 1, "unknown key 'when'"),
+    (
+        (*LAYOUT, "collectives", "scatter", "points", 0, "confirmation", "when"),
+        1,
+        "unknown key 'when'",
+    ),
 ]
 
 
@@ -100,6 +111,47 @@ def test_each_key_of_the_file_is_needed(tmp_path: Path, key: str) -> None:
         load(path)
 
 
+def version_1() -> dict[str, Any]:
+    """Return the specimen as version 1 has it, of four ranks on two hosts."""
+    values = values_of(specimen())
+    layout = values.pop("layouts")[0]
+    del layout["hosts"], layout["launches"]
+    return {**values, **layout, "version": 1, "ranks": 4, "layout": [2, 2]}
+
+
+def test_a_file_of_version_1_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "tuning.json"
+    path.write_text(json.dumps(version_1()), encoding="utf-8")
+
+    found = load(path)
+
+    assert found == replace(specimen(), hosts=(0, 0, 1, 1))
+    assert found.launches == 0
+    assert found.collectives["scatter"].rules
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("ranks", 5, "layout places 4 ranks of 5"),
+        ("layout", [4, 0], "layout is \\[4, 0\\]"),
+        ("layout", None, "key 'layout' is missing"),
+        ("collectives", None, "key 'collectives' is missing"),
+    ],
+)
+def test_a_file_of_version_1_that_does_not_fit_is_refused(
+    tmp_path: Path, key: str, value: object, sentence: str
+) -> None:
+    values = version_1()
+    values.pop(key)
+    path = tmp_path / "tuning.json"
+    more = {} if value is None else {key: value}
+    path.write_text(json.dumps({**values, **more}), encoding="utf-8")
+
+    with pytest.raises(RequestError, match=sentence):
+        load(path)
+
+
 def test_what_is_not_json_or_not_there_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tuning.json"
     with pytest.raises(RequestError, match="does not exist"):
@@ -110,4 +162,4 @@ def test_what_is_not_json_or_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_hosts_are_numbered_by_their_first_ranks() -> None:
-    assert layout_of(["b", "a", "b", "a", "c"]) == (2, 2, 1)
+    assert number_hosts(["b", "a", "b", "a", "c"]) == (0, 1, 0, 1, 2)

@@ -39,8 +39,7 @@ def tuning(
         created="2026-11-21T15:00:00Z",
         mpi_family=family,
         mpi_library=f"{family} of a specimen",
-        ranks=ranks,
-        layout=(ranks,),
+        hosts=(0,) * ranks,
         margin=MARGIN,
         confidence=0.95,
         collectives={

@@ -15,27 +15,36 @@ from lanewise.tuning.content import (
     SCHEMA_VERSION,
     Candidate,
     CollectiveTuning,
+    Judged,
     Point,
     Rule,
     Tuning,
 )
 
 
-def save(tuning: Tuning, path: Path) -> None:
+def save(tuning: Tuning | Sequence[Tuning], path: Path) -> None:
     """Write a tuning file in place of what is there; RunError where it cannot be written."""
     write_whole(path, json.dumps(values_of(tuning), indent=1) + "\n")
 
 
-def values_of(tuning: Tuning) -> dict[str, Any]:
-    """Return the file's content for JSON."""
+def values_of(tuning: Tuning | Sequence[Tuning]) -> dict[str, Any]:
+    """Return the file's content for JSON; of several layouts, all were measured with one MPI."""
+    layouts = [tuning] if isinstance(tuning, Tuning) else list(tuning)
     return {
         "schema": SCHEMA_NAME,
         "version": SCHEMA_VERSION,
+        "mpi": {"family": layouts[0].mpi_family, "library": layouts[0].mpi_library},
+        "layouts": [layout_values(one) for one in layouts],
+    }
+
+
+def layout_values(tuning: Tuning) -> dict[str, Any]:
+    """Return what a file has of one layout for JSON."""
+    return {
         "lanewise": tuning.lanewise,
         "created": tuning.created,
-        "mpi": {"family": tuning.mpi_family, "library": tuning.mpi_library},
-        "ranks": tuning.ranks,
-        "layout": list(tuning.layout),
+        "hosts": list(tuning.hosts),
+        "launches": tuning.launches,
         **({"same_bits": tuning.same_bits} if tuning.same_bits else {}),
         "margin": tuning.margin,
         "confidence": tuning.confidence,
@@ -74,7 +83,19 @@ def point_values(point: Point) -> dict[str, Any]:
                 candidate_values(candidate) for candidate in point.confirmation.candidates
             ],
         }
+    if point.judgement is not None:
+        values["judgement"] = {
+            "roots": list(point.judgement.roots),
+            "default_s": list(point.judgement.default_s),
+            "candidates": [judged_values(one) for one in point.judgement.candidates],
+        }
     return values
+
+
+def judged_values(judged: Judged) -> dict[str, Any]:
+    """Return what was found of a finalist for JSON."""
+    values = asdict(judged)
+    return {**values.pop("choice"), **values, "times_s": list(judged.times_s)}
 
 
 def candidate_values(candidate: Candidate) -> dict[str, Any]:

@@ -24,6 +24,8 @@
 
 namespace lanewise::collectives {
 
+struct LayoutTuning;
+
 /* What a program depends on, besides the communicator. */
 struct ProgramKey {
     const Algorithm *algorithm = nullptr;
@@ -62,6 +64,8 @@ enum class SameBits : std::uint8_t {
 struct Interception {
     bool compared = false;
     bool follows_rules = false;
+    const LayoutTuning *tuned = nullptr; /* the rules that it follows */
+    bool has_network = false;            /* its ranks are those of the platform file, in order */
     SameBits same_bits = SameBits::unasked;
     bool has_devices = false; /* on some rank, so buffers may be device memory anywhere */
     std::array<bool, operation_count> concerns{}; /* operations that cannot simply be forwarded */

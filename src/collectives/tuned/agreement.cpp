@@ -14,6 +14,8 @@
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/report.hpp"
 #include "collectives/tuned/roll_call.hpp"
+#include "collectives/tuned/switch.hpp"
+#include "model/platform/platform.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -43,18 +45,21 @@ bool is_world(MPI_Comm comm) {
     return relation != MPI_UNEQUAL;
 }
 
-std::string listed(const std::vector<int>& numbers) {
-    std::string text = "[";
-    for (const int number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
-    return text + "]";
-}
-
+/* Why only some communicators of a job follow the file; empty if the world does, or nobody knows.
+ */
 std::string why_some_only(const Tuning& tuning, int ranks) {
     const auto& path = environment().tuning_path;
-    if (ranks == 0 || ranks == tuning.ranks) return "";
-    return path + " is for " + std::to_string(tuning.ranks) + " ranks, not " +
-           std::to_string(ranks) + ": only communicators of " + std::to_string(tuning.ranks) +
-           " ranks follow it";
+    const auto fits = [&](const LayoutTuning& one) {
+        return one.ranks() == ranks ||
+               (!one.in_any_order && one.ranks() <= 2 * ranks && ranks <= 2 * one.ranks());
+    };
+    if (ranks == 0 || std::ranges::any_of(tuning.layouts, fits)) return "";
+    std::string counts;
+    for (const auto& one : tuning.layouts) {
+        counts += (counts.empty() ? "" : ", ") + std::to_string(one.ranks());
+    }
+    return path + " is for " + counts + " ranks, not " + std::to_string(ranks) +
+           ": only communicators of about as many ranks follow it";
 }
 
 /* At the first call: prepares the report, and says what is wrong with the file as a whole. */
@@ -99,16 +104,23 @@ std::uint64_t host_here() {
     return instance;
 }
 
-/* Ranks on each host, hosts in the order of their first ranks. */
-std::vector<int> layout_of(const std::vector<RankReport>& all) {
-    std::unordered_map<std::uint64_t, std::size_t> numbers;
-    std::vector<int> layout;
+Hosts hosts_of(const std::vector<RankReport>& all) {
+    std::unordered_map<std::uint64_t, int> numbers;
+    Hosts hosts;
     for (const auto& one : all) {
-        const auto [host, unseen] = numbers.try_emplace(one.host, layout.size());
-        if (unseen) layout.push_back(0);
-        ++layout[host->second];
+        const auto next = static_cast<int>(numbers.size());
+        hosts.push_back(numbers.try_emplace(one.host, next).first->second);
     }
-    return layout;
+    return hosts;
+}
+
+/* The network is indexed by ranks of the world. */
+bool has_ranks_of_network(MPI_Comm comm, int ranks) {
+    const auto& network = rules().network;
+    if (!network || network->ranks != ranks || !has_world()) return false;
+    int relation = MPI_UNEQUAL;
+    PMPI_Comm_compare(comm, MPI_COMM_WORLD, &relation);
+    return relation == MPI_IDENT || relation == MPI_CONGRUENT;
 }
 
 bool have_same_rules(const std::vector<RankReport>& all) {
@@ -118,9 +130,15 @@ bool have_same_rules(const std::vector<RankReport>& all) {
 
 SameBits wanted_by_all(const std::vector<RankReport>& all) {
     const auto wanted = all.front().same_bits;
-    const bool agreed = std::ranges::all_of(
-        all, [&](const RankReport& one) { return one.same_bits == wanted; });
+    const bool agreed =
+        std::ranges::all_of(all, [&](const RankReport& one) { return one.same_bits == wanted; });
     return agreed ? static_cast<SameBits>(wanted) : SameBits::unasked;
+}
+
+/* Whether something was measured with so many ranks. */
+bool is_for(const Tuning& tuning, int ranks) {
+    return std::ranges::any_of(tuning.layouts,
+                               [&](const LayoutTuning& one) { return one.ranks() == ranks; });
 }
 
 /* Collective over `comm`. Whether the rules apply to it, with the same answer on all its ranks. */
@@ -143,17 +161,34 @@ bool agree(CommunicatorState& state, MPI_Comm comm) {
     }
     if (!agreed || all.front().fingerprint == 0) return false;
     if (is_world(comm)) world_found_agreed = true;
-    if (state.ranks != rules().tuning.ranks) return false;
-    const auto layout = layout_of(all);
-    if (layout == rules().tuning.layout) return true;
-    say_once(state, environment().tuning_path + " is for ranks on hosts as " +
-                        listed(rules().tuning.layout) + ", these are as " + listed(layout) +
-                        ": they keep the MPI's own algorithms");
+    const auto hosts = hosts_of(all);
+    state.interception.tuned = nearest(rules().tuning, hosts);
+    state.interception.has_network = has_ranks_of_network(comm, state.ranks);
+    if (state.interception.tuned) return true;
+    if (is_for(rules().tuning, state.ranks)) {
+        say_once(state, environment().tuning_path + " is for " +
+                            text_of(rules().tuning.layouts.front().hosts) + ", these are " +
+                            text_of(hosts) + ": they keep the MPI's own algorithms");
+    }
     return false;
 }
 
-bool has_nonblocking_rules() {
-    const auto& all = rules().tuning.rules;
+/* The program that sets rules runs on every rank, and the ranks set the same ones. */
+void follow_switch(CommunicatorState& state, MPI_Comm comm) {
+    static std::once_flag once;
+    std::call_once(once, [&] {
+        const auto& path = environment().platform_path;
+        if (path.empty()) return;
+        const auto network = model::read_network(path, state.ranks);
+        if (network) collectives::set_network(*network);
+    });
+    state.interception.follows_rules = state.ranks > 1;
+    state.interception.concerns.fill(true);
+    prepare_to_execute(state, comm);
+}
+
+bool has_nonblocking_rules(const LayoutTuning& tuning) {
+    const auto& all = tuning.rules;
     return std::any_of(all.begin() + collective_count, all.end(),
                        [](const auto& list) { return !list.empty(); });
 }
@@ -174,6 +209,7 @@ void compare_rules(CommunicatorState& state, MPI_Comm comm) {
     int between_groups = 0;
     PMPI_Comm_test_inter(comm, &between_groups);
     if (between_groups != 0) return;
+    if (is_switched()) return follow_switch(state, comm);
     begin_once(state);
     // What a NaN and a zero become must be the same on one rank.
     if (state.ranks < 2 && environment().same_bits == SameBits::ranks) {
@@ -184,13 +220,13 @@ void compare_rules(CommunicatorState& state, MPI_Comm comm) {
         found.follows_rules = is_everybody_here() && started_together(comm) && agree(state, comm);
     }
     for (std::size_t o = 0; o < found.concerns.size(); ++o) {
-        const bool ruled = found.follows_rules && !rules().tuning.rules[o].empty();
+        const bool ruled = found.follows_rules && !found.tuned->rules[o].empty();
         const auto collective = static_cast<Collective>(o % collective_count);
         const bool ordered = found.same_bits != SameBits::unasked && is_reduction(collective);
         found.concerns[o] = ruled || ordered || (reports() && state.ranks > 1);
     }
     // A nonblocking call could not do it without waiting for the other ranks.
-    const bool requested = found.follows_rules && has_nonblocking_rules();
+    const bool requested = found.follows_rules && has_nonblocking_rules(*found.tuned);
     if (requested || found.same_bits != SameBits::unasked) prepare_to_execute(state, comm);
 }
 

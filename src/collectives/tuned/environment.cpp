@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <bit>
 #include <cctype>
 #include <cstdio>
@@ -35,6 +36,7 @@ Environment read_environment() {
     if (!strict.empty() && strict != "0") {
         read.strictness = strict == "file" ? Strictness::file : Strictness::rules;
     }
+    read.switched = variable("LANEWISE_SWITCHED") == "1";
     const auto same_bits = variable("LANEWISE_SAME_BITS");
     if (same_bits == "order") read.same_bits = SameBits::order;
     if (same_bits == "ranks") read.same_bits = SameBits::ranks;
@@ -72,27 +74,34 @@ std::string why_foreign(const collectives::Tuning& tuning) {
 }
 
 /* The first rule that cannot be followed without a platform, as "scatter by lmo_binomial". */
-std::string first_rule_with_platform(const collectives::Tuning& tuning) {
-    for (const auto& list : tuning.rules) {
-        for (const auto& rule : list) {
-            if (!rule.algorithm->needs.platform) continue;
-            return std::string(name_of(rule.algorithm->collective)) + " by " + rule.algorithm->name;
+struct RuleWithPlatform {
+    int ranks = 0;
+    std::string text;
+};
+RuleWithPlatform first_rule_with_platform(const collectives::Tuning& tuning) {
+    for (const auto& layout : tuning.layouts) {
+        for (const auto& list : layout.rules) {
+            for (const auto& rule : list) {
+                if (!rule.algorithm->needs.platform) continue;
+                return {layout.ranks(), std::string(name_of(rule.algorithm->collective)) + " by " +
+                                            rule.algorithm->name};
+            }
         }
     }
-    return "";
+    return {};
 }
 
 /* Reads the platform where a rule looks at it; a complaint where there is none to be read. */
 std::string read_platform_into(Rules& rules) {
     const auto wanting = first_rule_with_platform(rules.tuning);
-    if (wanting.empty()) return "";
-    rules.consequence = "; " + wanting + " is left to the MPI";
+    if (wanting.text.empty()) return "";
+    rules.consequence = "; " + wanting.text + " is left to the MPI";
     if (environment().platform_path.empty()) {
         return environment().tuning_path +
                " has rules that look at the platform; name it with "
                "--platform platform.json";
     }
-    auto network = model::read_network(environment().platform_path, rules.tuning.ranks);
+    auto network = model::read_network(environment().platform_path, wanting.ranks);
     if (!network) return network.failure().sentence;
     rules.consequence.clear();
     rules.network = std::move(*network);
@@ -112,8 +121,9 @@ Rules read_rules() {
     }
     read.tuning = std::move(*tuning);
     read.complaint = why_foreign(read.tuning);
-    if (read.complaint.empty() && read.tuning.in_one_order &&
-        environment().same_bits == SameBits::unasked) {
+    const bool in_one_order =
+        std::ranges::any_of(read.tuning.layouts, &collectives::LayoutTuning::in_one_order);
+    if (read.complaint.empty() && in_one_order && environment().same_bits == SameBits::unasked) {
         read.complaint = environment().tuning_path +
                          " chooses among algorithms of one order; add --same-bits order";
     }
@@ -157,6 +167,22 @@ void add(Hash& hash, const model::Network& network) {
     }
 }
 
+void add(Hash& hash, const collectives::LayoutTuning& layout) {
+    for (const auto& list : layout.rules) {
+        hash.add(list.size());
+        for (const auto& rule : list) {
+            hash.add(rule.from_bytes);
+            hash.add(rule.to_bytes);
+            hash.add(rule.algorithm->name);
+            hash.add(static_cast<std::uint64_t>(rule.segment_bytes));
+            hash.add(static_cast<std::uint64_t>(rule.lanes));
+        }
+    }
+    for (const int host : layout.hosts) hash.add(static_cast<std::uint64_t>(host));
+    hash.add(layout.hosts.size());
+    hash.add((layout.in_any_order ? 1U : 0U) + (layout.for_every_call ? 2U : 0U));
+}
+
 }  // namespace
 
 const Environment& environment() {
@@ -172,17 +198,7 @@ const Rules& rules() {
 std::uint64_t fingerprint_of(const Rules& rules) {
     if (!rules.usable) return 0;
     Hash hash;
-    for (const auto& list : rules.tuning.rules) {
-        hash.add(list.size());
-        for (const auto& rule : list) {
-            hash.add(rule.from_bytes);
-            hash.add(rule.to_bytes);
-            hash.add(rule.algorithm->name);
-            hash.add(static_cast<std::uint64_t>(rule.segment_bytes));
-            hash.add(static_cast<std::uint64_t>(rule.lanes));
-        }
-    }
-    for (const int ranks : rules.tuning.layout) hash.add(static_cast<std::uint64_t>(ranks));
+    for (const auto& layout : rules.tuning.layouts) add(hash, layout);
     if (rules.network) add(hash, *rules.network);
     // Both decide what a call does, so they too must be the same everywhere.
     hash.add(static_cast<std::uint64_t>(environment().scratch_limit_bytes));

@@ -14,6 +14,7 @@
 //   LANEWISE_SAME_BITS=ranks     and exact sums of floating-point numbers
 //   LANEWISE_STRICT=1            end the program if the tuning file, or a rule of it, cannot be
 //                                used; with "file" only if nothing of it can
+//   LANEWISE_SWITCHED=1          rules are set by the program (tuned/switch)
 //   LANEWISE_SCRATCH_LIMIT=SIZE  memory that one call may use on a rank, such as "256M"
 
 #pragma once
@@ -43,6 +44,7 @@ struct Environment {
     std::size_t profile_calls = std::size_t{1} << 19;
     Strictness strictness = Strictness::none;
     SameBits same_bits = SameBits::unasked;
+    bool switched = false;
     std::int64_t scratch_limit_bytes = std::int64_t{256} << 20;
     std::string fault; /* why a variable was ignored; empty: none was */
 };
@@ -56,7 +58,7 @@ struct Rules {
     std::shared_ptr<const model::Network>
         network; /* null: rules that look at it are not followed */
     bool usable = false;
-    std::string complaint; /* a sentence for the user, which usable rules may have as well */
+    std::string complaint;   /* a sentence for the user, which usable rules may have as well */
     std::string consequence; /* what happens all the same; goes on from the complaint */
 };
 const Rules& rules();

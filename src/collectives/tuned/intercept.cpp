@@ -11,6 +11,7 @@
 #include "collectives/tuned/device_memory.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/same_bits.hpp"
+#include "collectives/tuned/switch.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -168,6 +169,7 @@ bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
         code = MPI_ERR_NO_MEM;
         return true;
     }
+    if (served && is_switched()) count_served();
     if (served || code != MPI_SUCCESS) return true;
     if (decided.choice.algorithm->needs.sites) say_no_sites(call);
     if (decided.state->interception.same_bits != SameBits::unasked) {
@@ -179,6 +181,36 @@ bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
         decided.forwards = !reports();
     }
     return false;
+}
+
+/*
+ * Whether a call costs what the calls cost that were measured: data is moved from one buffer to
+ * another, and numbers of at most 8 bytes are added. Others are left to the MPI, as far as every
+ * rank knows of it: in a reduction all ranks pass the same type and operator, and in these two
+ * all ranks pass MPI_IN_PLACE or none, for which the data is copied once more. Where data is only
+ * moved no rank knows the types of the others, nor does a root's MPI_IN_PLACE show.
+ */
+bool costs_as_measured(const Call& call) {
+    const bool copies =
+        call.collective == Collective::alltoall || call.collective == Collective::reduce_scatter;
+    if (copies && call.send == MPI_IN_PLACE) return false;
+    if (!is_reduction(call.collective)) return true;
+    const bool pairs = call.op == MPI_MAXLOC || call.op == MPI_MINLOC;
+    if (pairs || !is_predefined_op(call.op) || !is_predefined_type(call.receive_type)) return false;
+    constexpr int number_bytes_max = 8;
+    int bytes = 0;
+    return PMPI_Type_size(call.receive_type, &bytes) == MPI_SUCCESS && bytes <= number_bytes_max;
+}
+
+const Rule *rule_for(Operation operation, const Call& call, const CommunicatorState& state,
+                     std::uint64_t bytes) {
+    if (is_switched()) return switched_rule(operation, bytes);
+    const auto& tuned = *state.interception.tuned;
+    const Rule *rule = find(tuned, operation, bytes);
+    if (!rule) return nullptr;
+    // Without the network of just these ranks the algorithm would be told by that of others.
+    if (rule->algorithm->needs.platform && !state.interception.has_network) return nullptr;
+    return tuned.for_every_call || costs_as_measured(call) ? rule : nullptr;
 }
 
 std::atomic<std::uint64_t> decisions{0};
@@ -223,7 +255,7 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
     decided.valid = true;
     decided.message_bytes = bytes.value_or(0);
     if (bytes && state->interception.follows_rules) {
-        decided.rule = find(rules().tuning, operation, *bytes);
+        decided.rule = rule_for(operation, call, *state, *bytes);
     }
     if (const auto *rule = decided.rule) {
         decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};

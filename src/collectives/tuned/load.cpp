@@ -72,7 +72,8 @@ __attribute__((constructor)) void load() {
     const bool same_bits = environment().same_bits != SameBits::unasked;
     const bool recorded =
         !environment().profile_path.empty() || !environment().results_folder.empty();
-    if (!ruled && !same_bits && !recorded && environment().fault.empty()) return;
+    const bool switched = environment().switched;
+    if (!ruled && !same_bits && !switched && !recorded && environment().fault.empty()) return;
     if (!is_own_mpi()) {
         end("liblanewise_tuned.so for " LANEWISE_MPI_FAMILY
             " was loaded into a program of another MPI; lanewise run loads the right one");
@@ -80,7 +81,7 @@ __attribute__((constructor)) void load() {
     find_next();
     const bool strict = environment().strictness != Strictness::none;
     if (!ruled && strict && !environment().fault.empty()) end(environment().fault);
-    if (!ruled && !same_bits) return;
+    if (!ruled && !same_bits && !switched) return;
     if (ruled && ends_program()) end(rules().complaint);
     collectives::set_scratch_limit(environment().scratch_limit_bytes);
     reporting = !environment().report_path.empty();

@@ -119,7 +119,8 @@ struct lw_operation {
     std::vector<double> weights;
     int window = 160; /* as in InfiniPath and XD1 2006, section 3 */
     lw_operation_callbacks callbacks{};
-    std::shared_ptr<void> library; /* keeps a loaded shared object open */
+    void (*between)(void *state) = nullptr; /* with callbacks: before each execution, untimed */
+    std::shared_ptr<void> library;          /* keeps a loaded shared object open */
 };
 
 namespace lanewise::measure {
@@ -164,6 +165,10 @@ class Running {
         auto& exchange = exchanges_[next_];
         if (++next_ == exchanges_.size()) next_ = 0;
         return entry_->call(exchange);
+    }
+    /* What happens between two executions, outside of their times. */
+    void come_between() const {
+        if (operation_->between) operation_->between(state_);
     }
     /* What the next execution sends from and receives into. */
     std::array<std::span<std::byte>, 2> next_buffers() const {

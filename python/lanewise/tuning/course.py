@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Course: the launches of a tuning, one that chooses and several that judge, within a budget.
+
+The budget is for all of it, on the clock of who waits: starting ranks takes time that the ranks
+know nothing of, so what a launch took beside its measurement is taken off the next ones.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+Clock = Callable[[], float]
+
+# How many launches judge: two more than a verdict needs, for a smaller gain to be seen.
+LAUNCHES = 7
+# The launch that chooses runs every candidate; those that judge run few.
+CHOOSING_SHARE = 0.4
+# Before any launch has shown what starting one takes, and for what follows the last one.
+START_S = 1.0
+END_S = 1.0
+# A launch that is made at all measures for this long.
+LEAST_S = 0.25
+
+
+@dataclass
+class Course:
+    """A tuning under way, `used_s` after its command began.  A budget of 0 is none."""
+
+    budget_s: float
+    launches: int = LAUNCHES
+    clock: Clock = time.monotonic
+    start_s: float = START_S
+    used_s: float = 0.0
+    _began_s: float = field(init=False)
+    _seen_start_s: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        """Begin now."""
+        self._began_s = self.clock() - self.used_s
+
+    @property
+    def left_s(self) -> float:
+        """Return what is left of the budget."""
+        return self.budget_s - END_S - (self.clock() - self._began_s)
+
+    def choosing_s(self) -> float | None:
+        """Return how long the ranks of the launch that chooses may measure; None: as they like."""
+        if self.budget_s == 0:
+            return None
+        return max(LEAST_S, CHOOSING_SHARE * self.left_s - self.start_s)
+
+    def judging_s(self, launch: int) -> float | None:
+        """Return the same for a launch that judges, the first is 1; 0: there is no time for it."""
+        if self.budget_s == 0:
+            return None
+        share_s = self.left_s / (self.launches - launch + 1) - self.start_s
+        # What an early launch cannot have for its share it may take from what later ones leave.
+        if share_s < LEAST_S and self.left_s - self.start_s >= LEAST_S:
+            return LEAST_S
+        return share_s if share_s >= LEAST_S else 0.0
+
+    def launched(self, began_s: float, measured_s: float) -> None:
+        """Learn from a launch that began at this time and measured for so long."""
+        beside_s = self.clock() - began_s - measured_s
+        self._seen_start_s = max(self._seen_start_s, beside_s)
+        self.start_s = self._seen_start_s

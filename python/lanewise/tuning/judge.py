@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Judge: which finalists are faster, by launches that did not choose them.  Pure.
+
+Launches differ by more than the intervals within one say, so the launch is the unit of evidence:
+from each comes one number, the ratio of the medians of a finalist and the default, which took turns
+in it.  One launch chooses the finalists of a size and others judge them, because what was chosen
+for its low numbers is flattered by them (the winner's curse).
+
+A finalist is faster where Student's test of the mean logarithm of these ratios, over at least five
+launches, rejects that it is 1 - margin or more.  A tuning makes many such tests; Holm's method
+keeps the probability that any of its rules is wrong at half of 1 - confidence, 2.5 %, whatever the
+tests have in common.  (Of one test alone this is the two-sided interval that must lie below
+1 - margin.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lanewise.results.intervals import holm, launch_interval, p_value_below
+from lanewise.tuning.content import Choice, Judged, Judgement, Point
+
+LAUNCHES_MIN = 5
+# Of each origin, so that a choice is left where neighbouring sizes disagree.
+FINALISTS_MAX = 2
+METHOD = "Holm 1979, of Student's test over launches"
+
+Size = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class JudgedLaunch:
+    """What one launch found of the finalists of one size: medians."""
+
+    launch: int
+    root: int
+    default_s: float
+    times_s: Mapping[Choice, float]
+
+
+@dataclass(frozen=True)
+class Standard:
+    """By what it is judged.  Simulated launches do not differ, so one tells all."""
+
+    margin: float
+    confidence: float
+    simulated: bool = False
+
+    @property
+    def launches_min(self) -> int:
+        """Return how many launches a verdict needs."""
+        return 1 if self.simulated else LAUNCHES_MIN
+
+
+def finalists(point: Point, margin: float) -> tuple[Choice, ...]:
+    """Return the choices of a size that are worth judging, the fastest of each origin first.
+
+    What the choosing launch shows slightly too slow may still be faster, what is not faster at all
+    would only make every other test stricter.
+    """
+    bound_s = point.default.median_s * (1 - margin / 2)
+    hopeful = [one for one in point.candidates if not one.pruned and one.figures.median_s < bound_s]
+    hopeful.sort(key=lambda one: (one.figures.median_s, str(one.choice)))
+    chosen: list[Choice] = []
+    for origin in ("lanewise", "mpi"):
+        of_origin = [one.choice for one in hopeful if one.choice.origin == origin]
+        chosen += of_origin[:FINALISTS_MAX]
+    return tuple(chosen)
+
+
+def launches_of(records: Sequence[Mapping[str, Any]]) -> dict[Size, list[JudgedLaunch]]:
+    """Return the launches that judged each size, in their order, from records of evidence."""
+    found: dict[Size, list[JudgedLaunch]] = {}
+    for record in records:
+        times_s = {
+            Choice(
+                one["origin"], one["algorithm"], one["segment_bytes"], one["lanes"]
+            ): float(one["median_s"])
+            for one in record["candidates"]
+        }  # fmt: skip
+        launch = JudgedLaunch(
+            record["launch"], record["root"], float(record["default"]["median_s"]), times_s
+        )
+        found.setdefault((record["collective"], record["message_bytes"]), []).append(launch)
+    return {size: sorted(all_, key=lambda one: one.launch) for size, all_ in found.items()}
+
+
+def judge(
+    points: Mapping[str, Sequence[Point]],
+    launches: Mapping[Size, Sequence[JudgedLaunch]],
+    standard: Standard,
+) -> dict[str, list[Point]]:
+    """Return the points with their judgements; all tests of the tuning are made together."""
+    judged = {
+        (name, point.message_bytes): judgement_of(launches[name, point.message_bytes], standard)
+        for name, of_name in points.items()
+        for point in of_name
+        if (name, point.message_bytes) in launches
+    }
+    tests = [
+        (size, place)
+        for size, judgement in judged.items()
+        if len(judgement.default_s) >= standard.launches_min
+        for place in range(len(judgement.candidates))
+    ]
+    p_values = [judged[size].candidates[place].p_value for size, place in tests]
+    for (size, place), faster in zip(
+        tests, holm(p_values, (1 - standard.confidence) / 2), strict=True
+    ):
+        candidates = list(judged[size].candidates)
+        candidates[place] = replace(candidates[place], faster=faster)
+        judged[size] = replace(judged[size], candidates=tuple(candidates))
+    return {
+        name: [
+            replace(point, judgement=judged.get((name, point.message_bytes))) for point in of_name
+        ]
+        for name, of_name in points.items()
+    }
+
+
+def judgement_of(launches: Sequence[JudgedLaunch], standard: Standard) -> Judgement:
+    """Return what the launches found of the finalists that ran in all of them; nobody has won."""
+    default_s = tuple(one.default_s for one in launches)
+    candidates = []
+    for choice in launches[0].times_s:
+        times_s = [one.times_s[choice] for one in launches if choice in one.times_s]
+        if len(times_s) < len(launches):
+            continue
+        ratios = [mine / theirs for mine, theirs in zip(times_s, default_s, strict=True)]
+        candidates.append(judged_of(choice, times_s, ratios, standard))
+    return Judgement(tuple(one.root for one in launches), default_s, tuple(candidates))
+
+
+def judged_of(
+    choice: Choice, times_s: Sequence[float], ratios: Sequence[float], standard: Standard
+) -> Judged:
+    """Return the figures of one finalist."""
+    bound = 1 - standard.margin
+    centre, low, high = launch_interval(ratios, standard.confidence)
+    p_value = p_value_below(ratios, bound)
+    if len(ratios) == 1:
+        low = high = centre
+    if standard.simulated and len(ratios) == 1:
+        p_value = 0.0 if centre < bound else 1.0
+    return Judged(choice, tuple(times_s), centre, low, high, p_value, faster=False)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What launches that did not choose say of what was chosen, and how seldom it is wrong."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lanewise.tuning.content import Choice, Point
+from lanewise.tuning.decide import decide
+from lanewise.tuning.judge import (
+    FINALISTS_MAX,
+    JudgedLaunch,
+    Standard,
+    finalists,
+    judge,
+    launches_of,
+)
+from lanewise.tuning.specimen import MARGIN, ours, own, point
+
+STANDARD = Standard(MARGIN, 0.95)
+DEFAULT_S = 10e-6
+RANDOM = np.random.default_rng(7)
+
+
+def launches(
+    ratios: dict[Choice, float], count: int, spread: float = 0.02, common: float = 0.3
+) -> list[JudgedLaunch]:
+    """Make launches whose levels differ widely, and whose ratios differ by `spread`."""
+    made = []
+    for number in range(1, count + 1):
+        level_s = DEFAULT_S * math.exp(RANDOM.normal(0, common))
+        times_s = {
+            choice: level_s * ratio * math.exp(RANDOM.normal(0, spread))
+            for choice, ratio in ratios.items()
+        }
+        made.append(JudgedLaunch(number, 0, level_s, times_s))
+    return made
+
+
+def judged(
+    ratios: dict[Choice, float], count: int, standard: Standard = STANDARD
+) -> dict[Choice, bool]:
+    """Return who is faster at one size, in so many launches."""
+    points = {"scatter": [point(8, ratios)]}
+    found = judge(points, {("scatter", 8): launches(ratios, count)}, standard)
+    judgement = found["scatter"][0].judgement
+    assert judgement is not None
+    return {one.choice: one.faster for one in judgement.candidates}
+
+
+def test_what_is_faster_in_all_launches_is_faster_though_their_levels_differ() -> None:
+    assert judged({ours("binomial"): 0.7, own("chain"): 1.0}, 5) == {
+        ours("binomial"): True,
+        own("chain"): False,
+    }
+
+
+def test_four_launches_prove_nothing() -> None:
+    assert judged({ours("binomial"): 0.3}, 4) == {ours("binomial"): False}
+    assert judged({ours("binomial"): 0.3}, 5) == {ours("binomial"): True}
+
+
+def test_a_gain_within_the_margin_is_none() -> None:
+    assert judged({ours("binomial"): 0.98}, 50) == {ours("binomial"): False}
+    assert judged({ours("binomial"): 0.90}, 50) == {ours("binomial"): True}
+
+
+def test_one_launch_tells_all_where_launches_are_simulated() -> None:
+    simulated = replace(STANDARD, simulated=True)
+
+    assert judged({ours("ring"): 0.9}, 1, simulated) == {ours("ring"): True}
+    assert judged({ours("ring"): 0.99}, 1, simulated) == {ours("ring"): False}
+
+
+def test_a_tuning_without_any_faster_algorithm_seldom_has_a_rule() -> None:
+    names = [ours(f"algorithm-{i}") for i in range(2)]
+    sizes = [2**i for i in range(10)]
+    wrong = 0
+    for _ in range(300):
+        points = {"scatter": [point(size, dict.fromkeys(names, 9.8e-6)) for size in sizes]}
+        at_margin = dict.fromkeys(names, 1 - MARGIN)
+        found = judge(
+            points, {("scatter", size): launches(at_margin, 7) for size in sizes}, STANDARD
+        )
+        wrong += any(
+            one.faster
+            for each in found["scatter"]
+            if each.judgement
+            for one in each.judgement.candidates
+        )
+
+    # 2.5 % of 300 are 7.5; more than 16 come about once in 400 times.
+    assert wrong <= 16
+
+
+def test_the_rules_follow_from_the_judgement_and_not_from_the_launch_that_chose() -> None:
+    flattered, better = ours("linear"), ours("binomial")
+    points = {"scatter": [point(8, {flattered: 2e-6, better: 7e-6})]}
+    found = judge(points, {("scatter", 8): launches({flattered: 1.0, better: 0.7}, 7)}, STANDARD)
+
+    rules = decide("scatter", found["scatter"], MARGIN).rules
+
+    assert [rule.algorithm for rule in rules] == ["binomial"]
+
+
+def test_who_failed_in_a_launch_is_not_judged() -> None:
+    there, away = ours("binomial"), ours("linear")
+    all_ = launches({there: 0.5, away: 0.5}, 6)
+    all_[3] = replace(all_[3], times_s={there: all_[3].times_s[there]})
+
+    found = judge({"scatter": [point(8, {there: 5e-6})]}, {("scatter", 8): all_}, STANDARD)
+
+    judgement = found["scatter"][0].judgement
+    assert judgement is not None
+    assert [one.choice for one in judgement.candidates] == [there]
+
+
+def test_a_size_that_no_launch_judged_has_no_rule() -> None:
+    found = judge({"scatter": [point(8, {ours("ring"): 1e-6})]}, {}, STANDARD)
+    bare: list[Point] = [replace(each, confirmation=None) for each in found["scatter"]]
+
+    assert decide("scatter", bare, MARGIN).rules == ()
+
+
+def test_finalists_are_the_fastest_of_each_origin() -> None:
+    times_s = {ours(f"ours-{i}"): (5 + i) * 1e-6 for i in range(4)}
+    times_s |= {own(f"own-{i}"): (2 + i) * 1e-6 for i in range(4)}
+    times_s |= {ours("slow"): 12e-6, own("equal"): 9.95e-6}
+
+    chosen = finalists(point(8, times_s, DEFAULT_S), MARGIN)
+
+    assert FINALISTS_MAX == 2
+    assert chosen == (ours("ours-0"), ours("ours-1"), own("own-0"), own("own-1"))
+
+
+def test_what_was_given_up_is_no_finalist() -> None:
+    one = point(8, {ours("ring"): 5e-6})
+    given_up = replace(one, candidates=tuple(replace(each, pruned=True) for each in one.candidates))
+
+    assert finalists(given_up, MARGIN) == ()
+
+
+def record(launch: int, root: int, seconds: float) -> dict[str, object]:
+    named = {"origin": "lanewise", "algorithm": "ring", "segment_bytes": 0, "lanes": 1}
+    return {
+        "record": "judgement", "launch": launch, "collective": "bcast", "message_bytes": 64,
+        "root": root, "default": {"median_s": seconds},
+        "candidates": [{**named, "median_s": seconds / 2}],
+    }  # fmt: skip
+
+
+def test_launches_are_read_from_the_evidence_in_their_order() -> None:
+    found = launches_of([record(2, 1, 3e-6), record(1, 0, 2e-6)])
+
+    first, second = found["bcast", 64]
+    assert (first.launch, first.root, first.default_s) == (1, 0, 2e-6)
+    assert second.times_s == {ours("ring"): pytest.approx(1.5e-6)}

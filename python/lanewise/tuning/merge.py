@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Merge: what several tuning files hold, as one file with all their layouts.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from lanewise.errors import RequestError
+from lanewise.tuning.content import Tuning
+
+
+def merge(files: Mapping[str, Sequence[Tuning]]) -> list[Tuning]:
+    """Return the layouts of all files, by number of ranks; RequestError where they do not fit.
+
+    Of a collective that two files measured in the same layout, the newer measurement counts.
+    """
+    merged: dict[tuple[int, ...], Tuning] = {}
+    first = next(iter(files))
+    for name, layouts in files.items():
+        for one in layouts:
+            refuse_unfit(name, one, first, files[first][0])
+            known = merged.get(one.hosts)
+            merged[one.hosts] = one if known is None else joined(name, known, one)
+    return sorted(merged.values(), key=lambda one: (one.ranks, one.hosts))
+
+
+def refuse_unfit(name: str, one: Tuning, first: str, of_first: Tuning) -> None:
+    """Raise RequestError where a layout of the file `name` cannot stand beside others."""
+    if (one.mpi_family, one.mpi_library) != (of_first.mpi_family, of_first.mpi_library):
+        raise RequestError(
+            f"{name} is for {one.mpi_library}, {first} for {of_first.mpi_library}; "
+            "a tuning file is for one MPI"
+        )
+    if one.launches == 0 and len(set(one.hosts)) > 1:
+        raise RequestError(
+            f"{name} does not say in which order its {one.ranks} ranks are on their hosts; "
+            "tune again there"
+        )
+
+
+def joined(name: str, known: Tuning, one: Tuning) -> Tuning:
+    """Return two tunings of one layout as one."""
+    if (known.margin, known.confidence) != (one.margin, one.confidence):
+        raise RequestError(
+            f"{name} has margin {one.margin} and confidence {one.confidence} for {one.placed}, "
+            f"another file {known.margin} and {known.confidence}; tune again with the same"
+        )
+    older, newer = sorted((known, one), key=lambda each: each.created)
+    return replace(
+        newer,
+        collectives={**older.collectives, **newer.collectives},
+        launches=min(older.launches, newer.launches),
+    )

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several tuning files as one, and what may not stand together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.tuning.content import Tuning
+from lanewise.tuning.merge import merge
+from lanewise.tuning.read import load, load_all
+from lanewise.tuning.specimen import ours, tuning
+from lanewise.tuning.write import save
+
+
+def at(ranks: int, algorithm: str = "ring", collective: str = "bcast") -> Tuning:
+    return replace(tuning({collective: {8: [ours(algorithm)]}}, ranks=ranks), launches=7)
+
+
+def test_a_file_has_all_layouts_by_the_number_of_ranks(tmp_path: Path) -> None:
+    path = tmp_path / "tuning.json"
+    cyclic = replace(at(4), hosts=(0, 1, 0, 1))
+
+    merged = merge({"a": [at(8), at(4)], "b": [cyclic]})
+    save(merged, path)
+
+    assert [one.hosts for one in merged] == [(0, 0, 0, 0), (0, 1, 0, 1), (0,) * 8]
+    assert list(load_all(path)) == merged
+
+
+def test_a_file_with_several_layouts_is_not_read_as_one(tmp_path: Path) -> None:
+    save([at(4), at(8)], tmp_path / "t.json")
+
+    with pytest.raises(RequestError, match="several layouts \\(4 ranks on one host; 8 ranks"):
+        load(tmp_path / "t.json")
+
+
+def test_of_one_layout_the_newer_measurement_of_a_collective_counts() -> None:
+    newer = replace(at(4, "chain"), created="2026-11-22T15:00:00Z")
+    other = replace(at(4, "binomial", "scatter"), created="2026-11-20T15:00:00Z")
+
+    [only] = merge({"newer": [newer], "older": [at(4, "ring")], "other": [other]})
+
+    algorithms = {name: one.rules[0].algorithm for name, one in only.collectives.items()}
+    assert algorithms == {"bcast": "chain", "scatter": "binomial"}
+    assert only.created == newer.created
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        (replace(at(8), mpi_library="Open MPI 9"), "b is for Open MPI 9, a for "),
+        (replace(at(4), margin=0.1), "b has margin 0.1"),
+        (replace(at(4), hosts=(0, 0, 1, 1), launches=0), "b does not say in which order"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(other: Tuning, named: str) -> None:
+    with pytest.raises(RequestError, match=named):
+        merge({"a": [at(4)], "b": [other]})

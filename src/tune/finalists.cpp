@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See finalists.hpp.
+
+#include "tune/finalists.hpp"
+
+#include "base/json_object.hpp"
+
+namespace lanewise::tune {
+namespace {
+
+Finalist read_finalist(JsonObject& from) {
+    Finalist read;
+    const auto origin = from.string("origin");
+    if (origin != "lanewise" && origin != "mpi") {
+        from.refuse("origin", "is '" + origin + "', neither lanewise nor mpi");
+    }
+    read.origin = origin == "mpi" ? Origin::mpi : Origin::lanewise;
+    read.algorithm = from.string("algorithm");
+    read.segment_bytes = from.count("segment_bytes");
+    read.lanes = from.count<int>("lanes", 1);
+    return read;
+}
+
+JudgedPoint read_point(JsonObject& from) {
+    JudgedPoint read;
+    const auto name = from.string("collective");
+    const auto operation = collectives::operation_named(name);
+    if (!operation) from.refuse("collective", "is '" + name + "', which is none");
+    read.operation = *operation;
+    read.message_bytes = from.count<std::uint64_t>("message_bytes");
+    read.default_s = from.number("default_s");
+    from.each("candidates",
+              [&](JsonObject& one) { read.candidates.push_back(read_finalist(one)); });
+    return read;
+}
+
+}  // namespace
+
+Result<std::vector<JudgedPoint>> parse_finalists(std::string_view text, const std::string& name) {
+    return read_json_object(text, {name, "lanewise tune writes it"}, [](JsonObject& top) {
+        std::vector<JudgedPoint> points;
+        top.each("points", [&](JsonObject& one) { points.push_back(read_point(one)); });
+        return points;
+    });
+}
+
+}  // namespace lanewise::tune

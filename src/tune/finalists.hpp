@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Finalists: which candidates a launch judges at which sizes. `lanewise tune` chooses them from
+// what launches before measured, and passes them in a file that only the first rank needs to see.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "collectives/algorithm.hpp"
+#include "tune/candidates.hpp"
+
+namespace lanewise::tune {
+
+/* A candidate as a file names it. */
+struct Finalist {
+    Origin origin = Origin::lanewise;
+    std::string algorithm;
+    std::int64_t segment_bytes = 0;
+    int lanes = 1;
+};
+
+struct JudgedPoint {
+    collectives::Operation operation = collectives::Collective::barrier;
+    std::uint64_t message_bytes = 0;
+    double default_s = 0.0; /* as the launch that chose found it */
+    std::vector<Finalist> candidates;
+};
+
+/* `name` stands for the file in a failure. */
+Result<std::vector<JudgedPoint>> parse_finalists(std::string_view text, const std::string& name);
+
+}  // namespace lanewise::tune
