@@ -25,6 +25,7 @@
 namespace lanewise::collectives {
 
 struct LayoutTuning;
+struct WatchedRules;
 
 /* What a program depends on, besides the communicator. */
 struct ProgramKey {
@@ -70,6 +71,7 @@ struct Interception {
     bool has_devices = false; /* on some rank, so buffers may be device memory anywhere */
     std::array<bool, operation_count> concerns{}; /* operations that cannot simply be forwarded */
     std::array<std::atomic<std::uint32_t>, operation_count> ruled_calls{};
+    std::shared_ptr<WatchedRules> watched; /* null: no rule yet */
 };
 
 /* What the preloaded library knows of a communicator whose calls it records. */

@@ -207,7 +207,7 @@ const Rule *rule_for(Operation operation, const Call& call, const CommunicatorSt
     if (is_switched()) return switched_rule(operation, bytes);
     const auto& tuned = *state.interception.tuned;
     const Rule *rule = find(tuned, operation, bytes);
-    if (!rule) return nullptr;
+    if (!rule || is_put_aside(state, *rule)) return nullptr;
     // Without the network of just these ranks the algorithm would be told by that of others.
     if (rule->algorithm->needs.platform && !state.interception.has_network) return nullptr;
     return tuned.for_every_call || costs_as_measured(call) ? rule : nullptr;

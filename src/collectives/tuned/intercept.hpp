@@ -15,6 +15,7 @@
 
 #include "base/clock.hpp"
 #include "collectives/execute/execute.hpp"
+#include "collectives/tuned/put_aside.hpp"
 #include "collectives/tuned/report.hpp"
 
 namespace lanewise::tuned {
@@ -86,8 +87,12 @@ template <typename Forward>
         if (executed) outcome = CallOutcome::intercepted;
         if (!executed) code = forward();
         if (reports() && decided.valid) {
-            record(call.collective, decided.message_bytes, decided.rule, outcome,
-                   monotonic_ns() - begin_ns);
+            const auto elapsed_ns = monotonic_ns() - begin_ns;
+            record(call.collective, decided.message_bytes, decided.rule, outcome, elapsed_ns);
+            if (decided.rule) {
+                watch_rule(*decided.state, call.collective, *decided.rule, decided.message_bytes,
+                           outcome, elapsed_ns);
+            }
         }
     }
     return executed && code != MPI_SUCCESS ? raise_error(call.comm, code) : code;

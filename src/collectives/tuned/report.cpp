@@ -14,6 +14,7 @@
 #include "base/json.hpp"
 #include "collectives/tuned/agreement.hpp"
 #include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/put_aside.hpp"
 
 namespace lanewise::tuned {
 namespace {
@@ -100,8 +101,19 @@ Json report_of(const std::vector<Sums>& sums, int ranks) {
         calls.push_back(entry_of(row, sums[row], static_cast<std::uint64_t>(ranks)));
         saved_s += calls.back().value("saved_s", 0.0);
     }
+    Json aside = Json::array();
+    for (const auto& one : rules_put_aside()) {
+        aside.push_back({{"collective", collectives::name_of(one.operation)},
+                         {"from_bytes", one.rule.from_bytes},
+                         {"to_bytes", one.rule.to_bytes},
+                         {"algorithm", one.rule.algorithm->name},
+                         {"ranks", one.ranks},
+                         {"samples", one.samples},
+                         {"ratio", one.ratio}});
+    }
     return {{"schema", "lanewise-run"},
-            {"version", 2},
+            {"version", 3},
+            {"put_aside", aside},
             {"lanewise", LANEWISE_VERSION},
             {"tuning", environment().tuning_path},
             {"ranks", ranks},

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Adds two floats over all ranks so often that a rule which loses is found out, on the world and on
+ * a communicator of all its ranks in reverse order. */
+
+#include <mpi.h>
+#include <stdio.h>
+
+enum { calls = 20000 };
+
+static int wrong(MPI_Comm comm) {
+    int rank = 0;
+    int ranks = 1;
+    int faults = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    for (int call = 0; call < calls; ++call) {
+        const float mine[2] = {(float)rank, (float)(call % 100)};
+        float sum[2] = {-1, -1};
+        MPI_Allreduce(mine, sum, 2, MPI_FLOAT, MPI_SUM, comm);
+        faults += sum[0] != (float)(ranks * (ranks - 1) / 2);
+        faults += sum[1] != (float)(ranks * (call % 100));
+    }
+    return faults;
+}
+
+int main(int argc, char **argv) {
+    int rank = 0;
+    int faults = 0;
+    int all = 0;
+    MPI_Comm reversed = MPI_COMM_NULL;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
+    faults = wrong(MPI_COMM_WORLD) + wrong(reversed);
+    MPI_Reduce(&faults, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0) puts(all == 0 ? "all right" : "wrong sums");
+    MPI_Comm_free(&reversed);
+    MPI_Finalize();
+    return faults != 0;
+}
