@@ -34,7 +34,7 @@ from lanewise.tuning.read import load
 RANKS = 2
 TUNINGS = 10
 FRESH_LAUNCHES = 5
-BUDGET_S = 44
+BUDGET_S = 38
 FRESH_BUDGET_S = 10
 COLLECTIVES = ("bcast", "scatter", "gather", "allreduce")
 SIZES = "8,1K,16K,64K"
@@ -54,7 +54,7 @@ def run(workspace: Workspace) -> Outcome:
         "slower_in_fresh_launch_percent": slower_percent(ruled, launches),
         "rules": float(statistics.median(len(one) for one in ruled)),
     }
-    points = sum(len(content.points) for content in tunings[0].collectives.values())
+    points = len(COLLECTIVES) * len(SIZES.split(","))
     return Outcome(
         figures=figures,
         rows=_rows(ruled, launches, points),
@@ -149,7 +149,8 @@ def fresh(
             choices.setdefault(size, set()).add(choice)
     default_s = {
         (name, point.message_bytes): point.default.median_s
-        for name, content in tunings[0].collectives.items()
+        for tuning in tunings
+        for name, content in tuning.collectives.items()
         for point in content.points
     }
     points = [
