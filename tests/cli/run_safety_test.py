@@ -129,3 +129,14 @@ def test_device_memory_on_any_rank_leaves_a_call_to_the_mpi(
     assert counted(tmp_path, "forwarded")["bcast"] == 6
     assert counted(tmp_path, "intercepted")["allreduce"] == 0
     assert counted(tmp_path, "intercepted").get("ibcast", 0) == 0
+
+
+def test_a_rank_without_memory_leaves_no_other_rank_waiting(
+    mpi: str, compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    program = str(compiled(mpi, "mpicc", "little_memory.c"))
+
+    done = run([*launch_line(mpi), program], tuning(mpi))
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    assert counted(tmp_path, "intercepted")["allgather"] == 3

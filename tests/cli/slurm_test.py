@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from tuned_job import RANKS, Compile, counted, tuning
 
 from lanewise.launch.job import Job
 from lanewise.launch.native import find_builds
@@ -345,3 +346,43 @@ def test_the_doctor_says_what_the_job_has(slurm: dict[str, str]) -> None:
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert "hosts 2: node1 (4 slots each), node2 (2 slots each)" in lines
     assert "ranks 6 without -n; 6 cores in all" in lines
+
+
+def run_by_srun(
+    slurm: dict[str, str], folder: Path, program: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program on both nodes under rules for all of its calls."""
+    require_build("openmpi")
+    (folder / "tuning.json").write_text(json.dumps(tuning("openmpi")), encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-m", "lanewise", "run", "--tuning", "tuning.json", "--report",
+         "report.json", "--mpi", "openmpi", "--", "srun", "-N2", f"-n{RANKS}", "--mpi=pmix",
+         program],
+        env={**slurm, **ACROSS, "OMPI_MCA_mpi_yield_when_idle": "1"}, cwd=folder,
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def test_ranks_of_srun_tell_that_they_have_the_library_and_follow_the_rules(
+    slurm: dict[str, str], compiled: Compile, tmp_path: Path
+) -> None:
+    done = run_by_srun(slurm, tmp_path, str(compiled("openmpi", "mpicc", "collectives.c")))
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    assert counted(tmp_path, "intercepted")["scatter"] > 0, done.stderr
+    assert "library" not in done.stderr
+
+
+def test_a_rank_of_srun_without_the_library_is_missed(
+    slurm: dict[str, str], compiled: Compile, tmp_path: Path
+) -> None:
+    program = compiled("openmpi", "mpicc", "collectives.c")
+    script = tmp_path / "program"
+    script.write_text(f'#!/bin/sh\n[ "$SLURM_PROCID" = 2 ] && unset LD_PRELOAD\nexec {program}\n')
+    script.chmod(0o755)
+
+    done = run_by_srun(slurm, tmp_path, str(script))
+
+    assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
+    assert f"only {RANKS - 1} of {RANKS} ranks have loaded" in done.stderr
+    assert set(counted(tmp_path, "intercepted").values()) == {0}

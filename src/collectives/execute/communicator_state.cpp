@@ -77,19 +77,20 @@ CommunicatorState *state_of(MPI_Comm comm) {
     return held.release()->get();
 }
 
-bool prepare_to_execute(CommunicatorState& state, MPI_Comm comm) {
-    if (state.duplicate != MPI_COMM_NULL) return true;
+int prepare_to_execute(CommunicatorState& state, MPI_Comm comm) {
+    if (state.duplicate != MPI_COMM_NULL) return MPI_SUCCESS;
     MPI_Group group = MPI_GROUP_NULL;
-    if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return false;
-    const int code = PMPI_Comm_create(comm, group, &state.duplicate);
+    int code = PMPI_Comm_group(comm, &group);
+    if (code != MPI_SUCCESS) return code;
+    code = PMPI_Comm_create(comm, group, &state.duplicate);
     PMPI_Group_free(&group);
     if (code != MPI_SUCCESS) {
         state.duplicate = MPI_COMM_NULL;
-        return false;
+        return code;
     }
     PMPI_Comm_set_errhandler(state.duplicate, MPI_ERRORS_RETURN);
     state.placement = rank_placement(state.duplicate);
-    return true;
+    return MPI_SUCCESS;
 }
 
 }  // namespace lanewise::collectives

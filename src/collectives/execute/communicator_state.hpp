@@ -115,10 +115,10 @@ extern constinit std::atomic<std::uint64_t> generation;
 CommunicatorState *state_of(MPI_Comm comm);
 
 /*
- * Collective over `comm` unless it was done before. False: the duplicate could not be made. It is
- * not made by MPI_Comm_dup, which would run the program's callbacks for its attributes, and errors
- * on it are returned: who called says them on the communicator of the program.
+ * Collective over `comm` unless it was done before. An MPI error code: the duplicate could not be
+ * made. It is not made by MPI_Comm_dup, which would run the program's callbacks for its attributes,
+ * and errors on it are returned: who called says them on the communicator of the program.
  */
-bool prepare_to_execute(CommunicatorState& state, MPI_Comm comm);
+int prepare_to_execute(CommunicatorState& state, MPI_Comm comm);
 
 }  // namespace lanewise::collectives

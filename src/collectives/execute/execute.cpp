@@ -2,6 +2,7 @@
 
 #include "collectives/execute/execute.hpp"
 
+#include <new>
 #include <utility>
 
 #include "collectives/execute/kept_memory.hpp"
@@ -10,14 +11,14 @@
 namespace lanewise::collectives {
 namespace {
 
-int run_arranged(const Program& program, CommunicatorState& state, Arrangement& arrangement) {
+int run_arranged(const Program& program, const Call& call, CommunicatorState& state,
+                 Arrangement& arrangement) {
     arrangement.operands.comm = state.duplicate;
+    const int packed = pack_input(call, state, arrangement);
     const int code =
         run_with_scratch(program, arrangement.operands, scratch_bytes(program, arrangement),
-                         arrangement.scratch_shift_bytes, state);
-    if (code == MPI_SUCCESS) return unpack_result(arrangement, state);
-    for (auto& packed : arrangement.packed) keep_for_ever(std::exchange(packed, {}));
-    return code;
+                         arrangement.scratch_shift_bytes, state, packed);
+    return code == MPI_SUCCESS ? unpack_result(arrangement, state) : code;
 }
 
 /* Gives every rank the byte counts that the root of a scatterv or gatherv knows. */
@@ -30,10 +31,10 @@ int share_counts(const Call& call, CommunicatorState& state, Arrangement& arrang
                      .root = call.root,
                      .comm = call.comm};
     Arrangement arranged;
-    const int code = arrange(bcast, state, arranged);
-    if (code != MPI_SUCCESS) return code;
+    arrange(bcast, state, arranged);
     const Choice choice{find_algorithm(Collective::bcast, "binomial"), 0, 1};
-    return run_arranged(*program_for(choice, bcast, state, arranged).program, state, arranged);
+    const auto program = program_for(choice, bcast, state, arranged).program;
+    return run_arranged(*program, bcast, state, arranged);
 }
 
 /* Whether other buffers are all that differs when this call is made again. */
@@ -74,21 +75,25 @@ int execute_and_prepare(const Call& given, CachedCall& decided, bool& served) {
     const Call call = significant(given, state);
     if (!admits(*choice.algorithm, call, state)) return MPI_SUCCESS;
     Arrangement arrangement;
-    int code = arrange(call, state, arrangement);
-    if (code == MPI_SUCCESS && shares_counts(*choice.algorithm)) {
-        code = share_counts(call, state, arrangement);
+    arrange(call, state, arrangement);
+    if (shares_counts(*choice.algorithm)) {
+        const int shared = share_counts(call, state, arrangement);
+        if (shared != MPI_SUCCESS) return shared;
     }
-    if (code != MPI_SUCCESS) return code;
+    bool asked = false;
+    if (!packing_fits(call, state, arrangement, asked)) return MPI_SUCCESS;
     arrangement.operands.waiting = waiting_of(*choice.algorithm);
     const auto& kept = program_for(choice, call, state, arrangement);
     if (!kept.program) return MPI_SUCCESS;
     served = true;
-    code = run_arranged(*kept.program, state, arrangement);
-    if (!decided.is_kept() || !needs_only_buffers(call)) return code;
+    const auto program = kept.program;
+    const int code = run_arranged(*program, call, state, arrangement);
+    // Whether packing fits on all ranks is asked before each call.
+    if (!decided.is_kept() || asked || !needs_only_buffers(call)) return code;
     decided.prepared = std::make_unique<PreparedCall>(
-        PreparedCall{.message = message_of(*kept.program, arrangement.operands),
-                     .program = kept.program,
-                     .scratch_bytes = scratch_bytes(*kept.program, arrangement),
+        PreparedCall{.message = message_of(*program, arrangement.operands),
+                     .program = program,
+                     .scratch_bytes = scratch_bytes(*program, arrangement),
                      .operands = arrangement.operands,
                      .state = &state});
     return code;
@@ -122,7 +127,8 @@ class HeldType {
 int execute(const Call& call, CachedCall& decided, bool& served) {
     served = decided.prepared != nullptr;
     if (served) return run_prepared(*decided.prepared, call.send, call.receive);
-    if (!prepare_to_execute(*decided.state, call.comm)) return MPI_ERR_INTERN;
+    const int prepared = prepare_to_execute(*decided.state, call.comm);
+    if (prepared != MPI_SUCCESS) return prepared;
     return execute_and_prepare(call, decided, served);
 }
 
@@ -151,14 +157,14 @@ class Pending {
     std::shared_ptr<const Program> program;
     std::vector<MPI_Request> requests;
     std::vector<std::byte> scratch;
-    std::size_t next = 0;
+    Position position;
     bool finished = false;
 
     Pending() = default;
     Pending(const Pending&) = delete;
     Pending& operator=(const Pending&) = delete;
 
-    /* A call that failed, or that nobody waited for, may have messages under way. */
+    /* A call that nobody waited for may have messages under way. */
     ~Pending() {
         if (finished || !program) return;
         abandon(*program, requests);
@@ -170,6 +176,15 @@ class Pending {
         const int code = element.hold(arrangement.operands.type);
         return code == MPI_SUCCESS ? unpacked.hold(arrangement.unpacked.type) : code;
     }
+
+    int take_scratch(std::size_t bytes) {
+        try {
+            scratch.resize(bytes);
+        } catch (const std::bad_alloc&) {
+            return MPI_ERR_NO_MEM;
+        }
+        return MPI_SUCCESS;
+    }
 };
 
 void PendingDeleter::operator()(Pending *pending) const {
@@ -179,52 +194,58 @@ void PendingDeleter::operator()(Pending *pending) const {
 int start(const Call& given, const Choice& choice, bool& served, PendingCall& pending) {
     served = false;
     auto *state = state_for({given.collective, Calling::nonblocking}, given.comm);
-    if (!state || !prepare_to_execute(*state, given.comm)) return MPI_ERR_INTERN;
+    if (!state) return MPI_ERR_INTERN;
+    const int prepared = prepare_to_execute(*state, given.comm);
+    if (prepared != MPI_SUCCESS) return prepared;
     // Counts that must first be shared would need an exchange before the exchange.
     if (shares_counts(*choice.algorithm)) return MPI_SUCCESS;
     const Call call = significant(given, *state);
     if (!admits(*choice.algorithm, call, *state)) return MPI_SUCCESS;
     PendingCall made(new Pending);
     auto& arrangement = made->arrangement;
-    const int code = arrange(call, *state, arrangement);
-    if (code != MPI_SUCCESS) return code;
+    arrange(call, *state, arrangement);
     made->program = program_for(choice, call, *state, arrangement).program;
     if (!made->program) return MPI_SUCCESS;
-    if (const int held = made->hold_types(); held != MPI_SUCCESS) return held;
+    made->requests.assign(static_cast<std::size_t>(made->program->slots), MPI_REQUEST_NULL);
     served = true;
     made->state = state->shared_from_this();
-    made->scratch.resize(scratch_bytes(*made->program, arrangement));
-    made->requests.assign(static_cast<std::size_t>(made->program->slots), MPI_REQUEST_NULL);
     auto& operands = arrangement.operands;
     operands.comm = state->duplicate;
     operands.tag = state->tags.next();
+    // An error is told at the end, because the other ranks wait for messages until then.
+    int& code = made->position.code;
+    code = pack_input(call, *state, arrangement);
+    if (code == MPI_SUCCESS) code = made->hold_types();
+    if (code == MPI_SUCCESS) code = made->take_scratch(scratch_bytes(*made->program, arrangement));
     operands.base[2] = made->scratch.data() + arrangement.scratch_shift_bytes;
     pending = std::move(made);
     bool done = false;
-    return test(*pending, done);
+    test(*pending, done);
+    return MPI_SUCCESS;
 }
 
 int test(Pending& pending, bool& done, CalledFrom from) {
     done = pending.finished;
-    if (done) return MPI_SUCCESS;
-    const auto& program = *pending.program;
-    const int code =
-        advance(program, pending.arrangement.operands, pending.requests, pending.next, from);
-    if (code != MPI_SUCCESS || pending.next < program.instructions.size()) return code;
-    pending.finished = done = true;
-    return unpack_result(pending.arrangement, *pending.state);
+    if (done) return pending.position.code;
+    const auto& operands = pending.arrangement.operands;
+    done = advance(*pending.program, operands, pending.requests, pending.position, from);
+    if (!done) return MPI_SUCCESS;
+    pending.finished = true;
+    int& code = pending.position.code;
+    if (code == MPI_SUCCESS) code = unpack_result(pending.arrangement, *pending.state);
+    return code;
 }
 
 int wait(Pending& pending) {
     for (bool done = false;;) {
         const int code = test(pending, done);
-        if (code != MPI_SUCCESS || done) return code;
+        if (done) return code;
     }
 }
 
 std::string why_no_sites(MPI_Comm comm) {
     auto *state = state_of(comm);
-    if (!state || !prepare_to_execute(*state, comm)) return "";
+    if (!state || prepare_to_execute(*state, comm) != MPI_SUCCESS) return "";
     const auto& placement = state->placement;
     if (placement.site_count() > 1) return "";
     if (!placement.complaint.empty()) return placement.complaint;

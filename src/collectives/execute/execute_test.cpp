@@ -6,7 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
+#include <cstddef>
+#include <vector>
 
 #include "collectives/execute/execute.hpp"
 #include "collectives/execute/prepare.hpp"
@@ -77,11 +78,103 @@ TEST(Reductions, count_in_elements_of_which_each_has_the_bytes_of_its_data) {
         int type_bytes = 0;
         MPI_Type_size(type, &type_bytes);
 
-        ASSERT_EQ(arrange(call, state, arrangement), MPI_SUCCESS);
+        arrange(call, state, arrangement);
 
         EXPECT_EQ(arrangement.unit_bytes, type_bytes);
         EXPECT_EQ(arrangement.count, 3);
     }
+}
+
+/* While it lives, calls may take so much memory for packing and scratch. */
+class ScratchLimit {
+  public:
+    explicit ScratchLimit(std::int64_t bytes) { set_scratch_limit(bytes); }
+    ~ScratchLimit() { set_scratch_limit(std::int64_t{256} << 20); }
+    ScratchLimit(const ScratchLimit&) = delete;
+    ScratchLimit& operator=(const ScratchLimit&) = delete;
+};
+
+/* `blocks` blocks of so many bytes, with as much between them. */
+class Spread {
+  public:
+    Spread(int blocks, int block_bytes) {
+        MPI_Datatype block = MPI_DATATYPE_NULL;
+        MPI_Type_contiguous(block_bytes, MPI_BYTE, &block);
+        MPI_Type_vector(blocks, 1, 2, block, &type_);
+        MPI_Type_commit(&type_);
+        MPI_Type_free(&block);
+    }
+    ~Spread() { MPI_Type_free(&type_); }
+    Spread(const Spread&) = delete;
+    Spread& operator=(const Spread&) = delete;
+    MPI_Datatype type() const { return type_; }
+
+  private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+/* On how many ranks the call is served. */
+int served_on(const Call& call, const char *algorithm) {
+    bool served = false;
+    const Choice choice{find_algorithm(call.collective, algorithm), 0, 1};
+    EXPECT_EQ(execute(call, choice, served), MPI_SUCCESS);
+    int number = served ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return number;
+}
+
+TEST(Packing, counts_towards_the_limit_on_memory_and_no_rank_is_served_where_it_exceeds_it_on_one) {
+    constexpr int block_bytes = 3 * 1024;
+    int rank = 0;
+    int ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const Spread spread(3, block_bytes / 3);
+    std::vector<std::byte> mine(2 * block_bytes);
+    std::vector<std::byte> all(static_cast<std::size_t>(2 * block_bytes * ranks));
+    Call call{.collective = Collective::allgather,
+              .send = mine.data(),
+              .send_count = block_bytes,
+              .send_type = MPI_BYTE,
+              .receive = all.data(),
+              .receive_count = block_bytes,
+              .receive_type = MPI_BYTE,
+              .comm = MPI_COMM_WORLD};
+    const ScratchLimit limit(block_bytes * ranks);
+
+    EXPECT_EQ(served_on(call, "ring"), ranks);
+    if (rank == 0) {
+        call.send_count = call.receive_count = 1;
+        call.send_type = call.receive_type = spread.type();
+    }
+    EXPECT_EQ(served_on(call, "ring"), 0);
+    const ScratchLimit enough(2 * block_bytes * ranks);
+    EXPECT_EQ(served_on(call, "ring"), ranks);
+}
+
+// No memory is touched: whoever looks at the data here would end the program.
+TEST(Packing, of_an_element_beyond_two_gibibytes_is_left_to_the_mpi_by_all_ranks) {
+    int ranks = 1;
+    int rank = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const Spread spread(3, 1 << 30);
+    std::vector<int> counts(static_cast<std::size_t>(ranks), 0);
+    const std::vector<int> displacements(counts.size(), 0);
+    counts.back() = 1;
+    std::byte nowhere{};
+
+    const Call call{.collective = Collective::allgatherv,
+                    .send = &nowhere,
+                    .send_count = rank == ranks - 1 ? 1 : 0,
+                    .send_type = spread.type(),
+                    .receive = &nowhere,
+                    .receive_type = spread.type(),
+                    .counts = counts.data(),
+                    .displacements = displacements.data(),
+                    .comm = MPI_COMM_WORLD};
+
+    EXPECT_EQ(served_on(call, "ring"), 0);
 }
 
 std::string name(const ::testing::TestParamInfo<const Algorithm *>& info) {

@@ -76,5 +76,75 @@ TEST_F(LargeCalls, a_scattered_block_beyond_two_gibibytes_arrives_whole) {
     }
 }
 
+/* One element of two blocks beyond INT_MAX bytes in all, with a unit between them. */
+class LargeElement : public LargeCalls {
+  protected:
+    void SetUp() override {
+        LargeCalls::SetUp();
+        if (IsSkipped()) return;
+        set_scratch_limit(8 * block_bytes);
+        const int lengths[] = {1000, units - 1000};
+        const int origins[] = {0, 1001};
+        MPI_Type_indexed(2, lengths, origins, unit_, &element_);
+        MPI_Type_commit(&element_);
+    }
+    void TearDown() override {
+        if (element_ != MPI_DATATYPE_NULL) MPI_Type_free(&element_);
+        set_scratch_limit(std::int64_t{256} << 20);
+        LargeCalls::TearDown();
+    }
+
+    // Where a byte of the element lies.
+    static std::size_t at(std::int64_t place) {
+        return static_cast<std::size_t>(place < 1000 * unit_bytes ? place : place + unit_bytes);
+    }
+
+    // From `sender` to the other rank, which is the only one that gets an element.
+    void move(Collective collective, const char *algorithm, int sender) {
+        const int receiver = 1 - sender;
+        std::unique_ptr<std::byte[]> memory(new std::byte[block_bytes + unit_bytes]);
+        const bool sends = rank_ == sender;
+        for (const auto place : places) memory[at(place)] = sends ? mark(place) : std::byte{};
+        const bool from_root = collective == Collective::scatterv;
+        const int counts[] = {(from_root ? receiver : sender) == 0 ? 1 : 0,
+                              (from_root ? receiver : sender) == 1 ? 1 : 0};
+        const int displacements[] = {0, 0};
+        const Call call{.collective = collective,
+                        .send = memory.get(),
+                        .send_count = rank_ == sender ? 1 : 0,
+                        .send_type = element_,
+                        .receive = rank_ == receiver ? memory.get() : spare_.get(),
+                        .receive_count = rank_ == receiver ? 1 : 0,
+                        .receive_type = element_,
+                        .counts = counts,
+                        .displacements = displacements,
+                        .root = from_root ? sender : receiver,
+                        .comm = MPI_COMM_WORLD};
+        bool served = false;
+
+        ASSERT_EQ(execute(call, {find_algorithm(collective, algorithm), 0, 1}, served),
+                  MPI_SUCCESS);
+
+        ASSERT_TRUE(served);
+        if (rank_ != receiver) return;
+        for (const auto place : places) EXPECT_EQ(memory[at(place)], mark(place)) << place;
+    }
+
+    MPI_Datatype element_ = MPI_DATATYPE_NULL;
+    std::unique_ptr<std::byte[]> spare_{new std::byte[block_bytes + unit_bytes]};
+};
+
+TEST_F(LargeElement, is_scattered_whole) {
+    move(Collective::scatterv, "linear", 0);
+}
+
+TEST_F(LargeElement, is_gathered_whole) {
+    move(Collective::gatherv, "linear", 1);
+}
+
+TEST_F(LargeElement, is_gathered_whole_by_all) {
+    move(Collective::allgatherv, "ring", 1);
+}
+
 }  // namespace
 }  // namespace lanewise::collectives

@@ -6,6 +6,9 @@
 #include <atomic>
 #include <climits>
 #include <cstring>
+#include <new>
+#include <numeric>
+#include <optional>
 
 #include "collectives/execute/execute.hpp"
 #include "sums/mpi/exact_reduction.hpp"
@@ -16,14 +19,6 @@ namespace {
 std::byte *bytes(const void *buffer) {
     return static_cast<std::byte *>(const_cast<void *>(buffer));
 }
-
-/* The two buffers of a call that moves data, by what is significant on this rank. */
-struct Sides {
-    Side send;
-    Side receive;
-    bool send_in_place = false;
-    bool receive_in_place = false;
-};
 
 Sides sides_of(const Call& call, const CommunicatorState& state) {
     const bool root = state.rank == call.root;
@@ -87,9 +82,14 @@ int pack_blocks(const Side& side, const CommunicatorState& state, std::byte *to)
     return MPI_SUCCESS;
 }
 
-/* The base of a side's bytes: the caller's memory, or a packed copy of its shape. */
+/* Whether the bytes of a side stand in a packed copy rather than in the caller's memory. */
+bool is_packed(const Side& side) {
+    return !side.absent() && !side.layout.plain;
+}
+
+/* The base of a side's bytes. */
 std::byte *base_of(const Side& side, std::vector<std::byte>& packed) {
-    if (side.absent() || side.layout.plain) return side.buffer;
+    if (!is_packed(side)) return side.buffer;
     packed.resize(static_cast<std::size_t>(packed_bytes(side)));
     return packed.data();
 }
@@ -101,8 +101,8 @@ std::int64_t own_offset(const Arrangement& arrangement, const CommunicatorState&
 }
 
 /* What this rank must have packed before it begins: what it sends, or the vector it broadcasts. */
-int pack_input(const Sides& sides, const Call& call, const CommunicatorState& state,
-               Arrangement& arrangement) {
+int pack_sides(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
+    const Sides& sides = arrangement.sides;
     auto& packed = arrangement.packed;
     if (!packed[0].empty()) {
         const int code = pack_blocks(sides.send, state, packed[0].data());
@@ -114,8 +114,8 @@ int pack_input(const Sides& sides, const Call& call, const CommunicatorState& st
 }
 
 /* MPI_IN_PLACE: the own block is where it shall be; for alltoall the input is copied away. */
-void name_in_place(const Sides& sides, const Call& call, const CommunicatorState& state,
-                   Arrangement& arrangement) {
+void name_in_place(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
+    const Sides& sides = arrangement.sides;
     auto& base = arrangement.operands.base;
     if (sides.receive_in_place) base[1] = base[0] + own_offset(arrangement, state);
     if (!sides.send_in_place) return;
@@ -129,8 +129,9 @@ void name_in_place(const Sides& sides, const Call& call, const CommunicatorState
     base[0] = arrangement.packed[0].data();
 }
 
-int arrange_bytes(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
-    Sides sides = sides_of(call, state);
+void arrange_bytes(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
+    auto& sides = arrangement.sides;
+    sides = sides_of(call, state);
     if (sides.send_in_place) sides.send = {};
     if (sides.receive_in_place) sides.receive = {};
     for (Side *side : {&sides.send, &sides.receive}) {
@@ -144,23 +145,42 @@ int arrange_bytes(const Call& call, const CommunicatorState& state, Arrangement&
     } else {
         arrangement.count = blocks.count * blocks.layout.size;
     }
+}
+
+int pack_bytes(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
+    const auto& sides = arrangement.sides;
     auto& base = arrangement.operands.base;
     base[0] = base_of(sides.send, arrangement.packed[0]);
     base[1] = base_of(sides.receive, arrangement.packed[1]);
-    const int code = pack_input(sides, call, state, arrangement);
+    const int code = pack_sides(call, state, arrangement);
     if (code != MPI_SUCCESS) return code;
-    name_in_place(sides, call, state, arrangement);
+    name_in_place(call, state, arrangement);
     const bool root_of_bcast = call.collective == Collective::bcast && state.rank == call.root;
     if (!arrangement.packed[1].empty() && !root_of_bcast) arrangement.unpacked = sides.receive;
     return MPI_SUCCESS;
 }
 
+/* The elements of the vector that a reduce_scatter begins with. */
+std::int64_t input_count(const CommunicatorState& state, const Arrangement& arrangement) {
+    return arrangement.counts.empty() ? arrangement.count * state.ranks
+                                      : arrangement.offsets.back() + arrangement.counts.back();
+}
+
+bool copies_input(const Call& call) {
+    return call.collective == Collective::reduce_scatter && call.send == MPI_IN_PLACE;
+}
+
+std::int64_t copied_bytes(std::int64_t count, const TypeLayout& layout) {
+    return count == 0 ? 0 : (count - 1) * layout.extent + layout.true_extent;
+}
+
 /* A reduce_scatter in place: its input stands where its result goes, so it is copied away. */
-int copy_input(const Call& call, const CommunicatorState& state, std::int64_t count,
-               const TypeLayout& layout, Arrangement& arrangement) {
+int copy_input(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
+    const auto count = input_count(state, arrangement);
+    const auto layout = layout_of(call.receive_type);
     if (count == 0) return MPI_SUCCESS;
     auto& copy = arrangement.packed[0];
-    copy.resize(static_cast<std::size_t>((count - 1) * layout.extent + layout.true_extent));
+    copy.resize(static_cast<std::size_t>(copied_bytes(count, layout)));
     auto *origin = copy.data() - layout.true_lb;
     arrangement.operands.base[0] = origin;
     if (layout.plain) {
@@ -179,7 +199,8 @@ int copy_input(const Call& call, const CommunicatorState& state, std::int64_t co
     return MPI_SUCCESS;
 }
 
-int arrange_elements(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
+void arrange_elements(const Call& call, const CommunicatorState& state,
+                      Arrangement& arrangement) {
     const auto layout = layout_of(call.receive_type);
     auto& operands = arrangement.operands;
     operands.type = call.receive_type;
@@ -193,22 +214,30 @@ int arrange_elements(const Call& call, const CommunicatorState& state, Arrangeme
     arrangement.count = call.receive_count;
     arrangement.scratch_shift_bytes = -layout.true_lb;
     arrangement.scratch_tail_bytes = std::max<std::int64_t>(0, layout.true_extent - layout.extent);
-    if (call.counts) {
-        std::int64_t offset = 0;
-        for (int r = 0; r < state.ranks; ++r) {
-            arrangement.counts.push_back(call.counts[r]);
-            arrangement.offsets.push_back(offset);
-            offset += call.counts[r];
-        }
-        arrangement.count = call.counts[state.rank];
-    }
     const bool in_place = call.send == MPI_IN_PLACE;
     operands.base[0] = bytes(in_place ? call.receive : call.send);
     operands.base[1] = bytes(call.receive);
-    if (!in_place || call.collective != Collective::reduce_scatter) return MPI_SUCCESS;
-    const auto total = call.counts ? arrangement.offsets.back() + arrangement.counts.back()
-                                   : arrangement.count * state.ranks;
-    return copy_input(call, state, total, layout, arrangement);
+    if (!call.counts) return;
+    std::int64_t offset = 0;
+    for (int r = 0; r < state.ranks; ++r) {
+        arrangement.counts.push_back(call.counts[r]);
+        arrangement.offsets.push_back(offset);
+        offset += call.counts[r];
+    }
+    arrangement.count = call.counts[state.rank];
+}
+
+/* The bytes of all blocks or of the vector, where every rank knows how many they are. */
+std::optional<std::int64_t> bytes_known_to_all(const Call& call, const CommunicatorState& state,
+                                               const Arrangement& arrangement) {
+    const bool rooted_v =
+        call.collective == Collective::scatterv || call.collective == Collective::gatherv;
+    if (rooted_v) return std::nullopt;
+    if (call.collective == Collective::bcast) return arrangement.count;
+    const auto unit_bytes = std::max(arrangement.unit_bytes, arrangement.operands.stride_bytes);
+    if (arrangement.counts.empty()) return arrangement.count * unit_bytes * state.ranks;
+    return std::accumulate(arrangement.counts.begin(), arrangement.counts.end(), std::int64_t{0}) *
+           unit_bytes;
 }
 
 std::atomic<std::int64_t> scratch_limit_bytes{std::int64_t{256} << 20};
@@ -274,11 +303,54 @@ bool fits(const Algorithm& algorithm, CallShape shape, std::int64_t stride_bytes
 
 }  // namespace
 
-int arrange(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
+void arrange(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
     arrangement.operands.rank = state.rank;
-    if (call.collective == Collective::barrier) return MPI_SUCCESS;
-    return is_reduction(call.collective) ? arrange_elements(call, state, arrangement)
-                                         : arrange_bytes(call, state, arrangement);
+    if (call.collective == Collective::barrier) return;
+    if (is_reduction(call.collective)) {
+        arrange_elements(call, state, arrangement);
+    } else {
+        arrange_bytes(call, state, arrangement);
+    }
+}
+
+std::int64_t packing_bytes(const Call& call, const CommunicatorState& state,
+                           const Arrangement& arrangement) {
+    if (copies_input(call)) {
+        return copied_bytes(input_count(state, arrangement), layout_of(call.receive_type));
+    }
+    const auto& sides = arrangement.sides;
+    std::int64_t total = 0;
+    for (const Side *side : {&sides.send, &sides.receive}) {
+        if (is_packed(*side)) total += packed_bytes(*side);
+    }
+    const bool copied = call.collective == Collective::alltoall && sides.send_in_place;
+    return copied ? total + arrangement.count * state.ranks : total;
+}
+
+int pack_input(const Call& call, const CommunicatorState& state, Arrangement& arrangement) {
+    try {
+        if (copies_input(call)) return copy_input(call, state, arrangement);
+        if (call.collective == Collective::barrier || is_reduction(call.collective)) {
+            return MPI_SUCCESS;
+        }
+        return pack_bytes(call, state, arrangement);
+    } catch (const std::bad_alloc&) {
+        return MPI_ERR_NO_MEM;
+    }
+}
+
+bool packing_fits(const Call& call, const CommunicatorState& state,
+                  const Arrangement& arrangement, bool& asked) {
+    const auto limit = scratch_limit_bytes.load(std::memory_order_relaxed);
+    const bool packs = copies_input(call) || !is_reduction(call.collective);
+    const auto known = bytes_known_to_all(call, state, arrangement);
+    // Both buffers may have to be packed.
+    asked = packs && known && 2 * *known > limit;
+    if (!asked) return true;
+    const int mine = packing_bytes(call, state, arrangement) > limit ? 1 : 0;
+    int any = 1;
+    PMPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, state.duplicate);
+    return any == 0;
 }
 
 int unpack_result(const Arrangement& arrangement, const CommunicatorState& state) {

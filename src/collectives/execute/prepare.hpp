@@ -42,8 +42,17 @@ struct Side {
     }
 };
 
+/* The two buffers of a call that moves data, by what is significant on this rank. */
+struct Sides {
+    Side send;
+    Side receive;
+    bool send_in_place = false;
+    bool receive_in_place = false;
+};
+
 struct Arrangement {
     Operands operands;
+    Sides sides;                 /* of a call that moves data */
     std::int64_t count = 0;      /* units, as in CallShape */
     std::int64_t unit_bytes = 1; /* of data; operands.stride_bytes lie between units */
     std::vector<std::int64_t> counts;
@@ -58,8 +67,24 @@ struct Arrangement {
     Arrangement(const Arrangement&) = delete;
 };
 
-/* Sets everything but operands.comm, tag and scratch. An MPI error code. */
-int arrange(const Call& call, const CommunicatorState& state, Arrangement& arrangement);
+/* Describes the call; nothing is packed yet. */
+void arrange(const Call& call, const CommunicatorState& state, Arrangement& arrangement);
+
+/* How much memory `pack_input` takes. */
+std::int64_t packing_bytes(const Call& call, const CommunicatorState& state,
+                           const Arrangement& arrangement);
+
+/* Packs what this rank has to, and sets the buffers of the operands. An MPI error code; where there
+   is no memory, that. */
+int pack_input(const Call& call, const CommunicatorState& state, Arrangement& arrangement);
+
+/*
+ * Whether packing exceeds the limit on memory on no rank. The ranks ask one another where all of
+ * them know that it might: none knows the datatypes of the others. Not known at all, and not asked:
+ * where ranks know only their own counts.
+ */
+bool packing_fits(const Call& call, const CommunicatorState& state,
+                  const Arrangement& arrangement, bool& asked);
 
 /* After the schedule: hands packed data to the caller. An MPI error code. */
 int unpack_result(const Arrangement& arrangement, const CommunicatorState& state);

@@ -2,11 +2,9 @@
 
 #include "collectives/execute/prepared_call.hpp"
 
+#include <new>
 #include <span>
-#include <utility>
 #include <vector>
-
-#include "collectives/execute/kept_memory.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -14,17 +12,31 @@ namespace {
 // Scratch memory up to this size is kept from call to call.
 constexpr std::size_t kept_scratch_bytes = std::size_t{1} << 22;
 
+bool has_scratch(CommunicatorState& state, std::size_t bytes) {
+    if (state.scratch.size() >= bytes) return true;
+    try {
+        state.scratch.resize(bytes);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 int run_with_scratch(const Program& program, Operands& operands, std::size_t scratch_bytes,
-                     std::int64_t shift_bytes, CommunicatorState& state) {
+                     std::int64_t shift_bytes, CommunicatorState& state, int code) {
     const auto slots = static_cast<std::size_t>(program.slots);
     if (state.requests.size() < slots) state.requests.resize(slots, MPI_REQUEST_NULL);
-    if (state.scratch.size() < scratch_bytes) state.scratch.resize(scratch_bytes);
-    operands.base[2] = state.scratch.data() + shift_bytes;
+    const auto requests = std::span(state.requests).first(slots);
     operands.tag = state.tags.next();
-    const int code = run(program, operands, std::span(state.requests).first(slots));
-    if (code != MPI_SUCCESS) keep_for_ever(std::exchange(state.scratch, {}));
+    if (code == MPI_SUCCESS && !has_scratch(state, scratch_bytes)) code = MPI_ERR_NO_MEM;
+    if (code != MPI_SUCCESS) {
+        spoil(program, operands, requests);
+        return code;
+    }
+    operands.base[2] = state.scratch.data() + shift_bytes;
+    code = run(program, operands, requests);
     if (state.scratch.size() > kept_scratch_bytes) std::vector<std::byte>().swap(state.scratch);
     return code;
 }

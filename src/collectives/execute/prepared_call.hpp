@@ -37,9 +37,10 @@ struct PreparedCall {
 };
 
 /* Runs a program on the communicator of `state`, with scratch memory that is kept from call to
-   call; an MPI error code, as of the next two. */
+   call; an MPI error code, as of the next two. Where there is one already, `code`, or no memory,
+   the others are told of it (spoil). */
 int run_with_scratch(const Program& program, Operands& operands, std::size_t scratch_bytes,
-                     std::int64_t shift_bytes, CommunicatorState& state);
+                     std::int64_t shift_bytes, CommunicatorState& state, int code = MPI_SUCCESS);
 
 /* Executes with any program. */
 int run_program(PreparedCall& call, const void *send, void *receive);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "collectives/execute/datatype.hpp"
 #include "collectives/execute/progress.hpp"
 
 namespace lanewise::collectives {
@@ -141,10 +142,11 @@ std::byte *target(const Instruction& i, const Operands& operands) {
     return operands.base[static_cast<std::size_t>(i.to)] + i.to_bytes;
 }
 
+constexpr std::int64_t units_at_once = std::int64_t{1} << 30;
+
 /* MPI takes int counts: what a step moves on one rank alone may be more. */
 template <typename Piece>
-int in_pieces(const Instruction& i, const Operands& operands, Piece piece) {
-    constexpr std::int64_t most = std::int64_t{1} << 30;
+int in_pieces(const Instruction& i, const Operands& operands, std::int64_t most, Piece piece) {
     for (std::int64_t done = 0; done < i.units; done += most) {
         const auto offset = done * operands.stride_bytes;
         const int code = piece(source(i, operands) + offset, target(i, operands) + offset,
@@ -162,27 +164,26 @@ int copy(const Instruction& i, const Operands& operands) {
         std::memcpy(to, from, static_cast<std::size_t>(i.units * operands.stride_bytes));
         return MPI_SUCCESS;
     }
-    return in_pieces(i, operands, [&](std::byte *one, std::byte *other, int count) {
+    return in_pieces(i, operands, units_at_once, [&](auto *one, auto *other, int count) {
         return PMPI_Sendrecv(one, count, operands.type, operands.rank, operands.tag, other, count,
                              operands.type, operands.rank, operands.tag, operands.comm,
                              MPI_STATUS_IGNORE);
     });
 }
 
+constexpr std::int64_t packed_bytes_at_once = std::int64_t{1} << 20;
+
 /* The same without a call that makes progress. */
 int copy_inside_progress(const Instruction& i, const Operands& operands) {
     if (operands.plain || may_nest()) return copy(i, operands);
-    return in_pieces(i, operands, [&](std::byte *one, std::byte *other, int count) {
-        int size = 0;
-        PMPI_Pack_size(count, operands.type, operands.comm, &size);
-        std::vector<std::byte> packed(static_cast<std::size_t>(size));
-        int position = 0;
-        const int code =
-            PMPI_Pack(one, count, operands.type, packed.data(), size, &position, operands.comm);
+    const auto layout = layout_of(operands.type);
+    const auto most = std::max<std::int64_t>(
+        1, packed_bytes_at_once / std::max<std::int64_t>(1, layout.size));
+    std::vector<std::byte> packed(static_cast<std::size_t>(std::min(most, i.units) * layout.size));
+    return in_pieces(i, operands, most, [&](auto *one, auto *other, int count) {
+        const int code = pack(one, count, operands.type, layout, packed.data(), operands.comm);
         if (code != MPI_SUCCESS) return code;
-        position = 0;
-        return PMPI_Unpack(packed.data(), size, &position, other, count, operands.type,
-                           operands.comm);
+        return unpack(packed.data(), other, count, operands.type, layout, operands.comm);
     });
 }
 
@@ -191,7 +192,7 @@ int reduce(const Instruction& i, const Operands& operands) {
         operands.combine(source(i, operands), target(i, operands), i.units);
         return MPI_SUCCESS;
     }
-    return in_pieces(i, operands, [&](std::byte *one, std::byte *other, int count) {
+    return in_pieces(i, operands, units_at_once, [&](auto *one, auto *other, int count) {
         return PMPI_Reduce_local(one, other, count, operands.type, operands.op);
     });
 }
@@ -261,29 +262,152 @@ int transfer(const Instruction& i, const Operands& operands, MPI_Request *reques
     return code == MPI_SUCCESS ? wait_asleep({request, 1}) : code;
 }
 
-int run_all(const Program& program, const Operands& operands, std::span<MPI_Request> requests) {
-    for (const auto& i : program.instructions) {
-        int code = MPI_SUCCESS;
+/* Stops at the first error. A message that could not be posted is still to be sent, and requests
+   that were waited for in vain are still there. */
+void run_all(const Program& program, const Operands& operands, std::span<MPI_Request> requests,
+             Position& position) {
+    for (; position.next < program.instructions.size(); ++position.next) {
+        const auto& i = program.instructions[position.next];
         switch (i.opcode) {
             case Opcode::send:
             case Opcode::receive: {
                 auto *request = &requests[static_cast<std::size_t>(i.slot)];
-                code = i.blocking ? transfer(i, operands, request) : post(i, operands, request);
+                if (!i.blocking) {
+                    position.code = post(i, operands, request);
+                    break;
+                }
+                position.code = transfer(i, operands, request);
+                // An error of the message itself: it has been there.
+                if (position.code != MPI_SUCCESS) ++position.next;
                 break;
             }
             case Opcode::copy:
-                code = copy(i, operands);
+                position.code = copy(i, operands);
                 break;
             case Opcode::reduce:
-                code = reduce(i, operands);
+                position.code = reduce(i, operands);
                 break;
             case Opcode::wait:
-                code = wait(waited(i, requests), operands.waiting);
+                position.code = wait(waited(i, requests), operands.waiting);
                 break;
         }
-        if (code != MPI_SUCCESS) return code;
+        if (position.code != MPI_SUCCESS) return;
     }
-    return MPI_SUCCESS;
+}
+
+/* The same without waiting: stops at what is not done as well. */
+void advance_all(const Program& program, const Operands& operands, std::span<MPI_Request> requests,
+                 Position& position, CalledFrom from) {
+    for (; position.next < program.instructions.size(); ++position.next) {
+        const auto& i = program.instructions[position.next];
+        bool done = true;
+        switch (i.opcode) {
+            case Opcode::send:
+            case Opcode::receive: {
+                auto own = requests.subspan(static_cast<std::size_t>(i.slot), 1);
+                // A blocking message has been posted if its request is there from the last time.
+                if (own[0] == MPI_REQUEST_NULL) position.code = post(i, operands, own.data());
+                if (position.code != MPI_SUCCESS || !i.blocking) break;
+                position.code = test(own, done, from);
+                // An error of the message itself: it has been there.
+                if (position.code != MPI_SUCCESS) ++position.next;
+                break;
+            }
+            case Opcode::copy:
+                position.code = from == CalledFrom::progress ? copy_inside_progress(i, operands)
+                                                             : copy(i, operands);
+                break;
+            case Opcode::reduce:
+                position.code = reduce(i, operands);
+                break;
+            case Opcode::wait:
+                position.code = test(waited(i, requests), done, from);
+                break;
+        }
+        if (position.code != MPI_SUCCESS || !done) return;
+    }
+}
+
+/*
+ * What spoiled messages are made of, and what a rank with an error receives into: the same bytes
+ * again and again, so that it takes no memory. It has more bytes than the message of `i`. Messages
+ * of data that lies together are copied by some MPIs from one process to the other without a look
+ * at the room that is there (Open MPI 4.1, by CMA), so this does not look like such data.
+ */
+class Longer {
+  public:
+    Longer(const Instruction& i, const Operands& s) {
+        MPI_Count unit_bytes = 0;
+        PMPI_Type_size_x(s.type, &unit_bytes);
+        const auto blocks = i.units * unit_bytes / static_cast<std::int64_t>(bytes.size()) + 1;
+        const int code =
+            PMPI_Type_create_hvector(static_cast<int>(blocks), static_cast<int>(bytes.size()), 0,
+                                     MPI_BYTE, &type_);
+        if (code == MPI_SUCCESS) PMPI_Type_commit(&type_);
+    }
+    ~Longer() {
+        if (type_ != MPI_DATATYPE_NULL) PMPI_Type_free(&type_);
+    }
+    Longer(const Longer&) = delete;
+    Longer& operator=(const Longer&) = delete;
+
+    MPI_Datatype type() const { return type_; }
+
+    static std::array<std::byte, std::size_t{1} << 12> bytes;
+
+  private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+std::array<std::byte, std::size_t{1} << 12> Longer::bytes{};
+
+/* Does not fit where it is received. */
+void post_spoiled(const Instruction& i, const Operands& s, MPI_Request *request) {
+    const Longer longer(i, s);
+    if (longer.type() == MPI_DATATYPE_NULL) return;
+    PMPI_Isend(Longer::bytes.data(), 1, longer.type(), i.peer, s.tag, s.comm, request);
+}
+
+void post_into_nothing(const Instruction& i, const Operands& s, MPI_Request *request) {
+    const Longer longer(i, s);
+    if (longer.type() == MPI_DATATYPE_NULL) return;
+    PMPI_Irecv(Longer::bytes.data(), 1, longer.type(), i.peer, s.tag, s.comm, request);
+}
+
+/* Whether a message of a program that has failed is no longer under way. */
+bool is_over(MPI_Request& request, CalledFrom from) {
+    bool done = true;
+    const int code = test({&request, 1}, done, from);
+    if (code != MPI_SUCCESS && request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
+    return done || code != MPI_SUCCESS;
+}
+
+bool are_over(std::span<MPI_Request> requests, CalledFrom from) {
+    return std::ranges::all_of(requests, [&](auto& request) { return is_over(request, from); });
+}
+
+/* Continues where messages are spoiled. */
+bool advance_spoiled(const Program& program, const Operands& operands,
+                     std::span<MPI_Request> requests, Position& position, CalledFrom from) {
+    for (; position.next < program.instructions.size(); ++position.next) {
+        const auto& i = program.instructions[position.next];
+        if (i.opcode == Opcode::wait && !are_over(waited(i, requests), from)) return false;
+        if (i.opcode != Opcode::send && i.opcode != Opcode::receive) continue;
+        auto& request = requests[static_cast<std::size_t>(i.slot)];
+        if (request == MPI_REQUEST_NULL) {
+            (i.opcode == Opcode::send ? post_spoiled : post_into_nothing)(i, operands, &request);
+        }
+        if (i.blocking && !is_over(request, from)) return false;
+    }
+    return true;
+}
+
+/* To the end, with spoiled messages from now on. */
+void spoil_rest(const Program& program, const Operands& operands, std::span<MPI_Request> requests,
+                Position& position) {
+    while (!advance_spoiled(program, operands, requests, position, CalledFrom::application)) {
+        std::this_thread::yield();
+    }
 }
 
 }  // namespace
@@ -293,9 +417,15 @@ Program compile(const Schedule& schedule, std::int64_t stride_bytes, std::int64_
 }
 
 int run(const Program& program, const Operands& operands, std::span<MPI_Request> requests) {
-    const int code = run_all(program, operands, requests);
-    if (code != MPI_SUCCESS) abandon(program, requests);
-    return code;
+    Position position;
+    run_all(program, operands, requests, position);
+    if (position.code != MPI_SUCCESS) spoil_rest(program, operands, requests, position);
+    return position.code;
+}
+
+void spoil(const Program& program, const Operands& operands, std::span<MPI_Request> requests) {
+    Position position;
+    spoil_rest(program, operands, requests, position);
 }
 
 void abandon(const Program& program, std::span<MPI_Request> requests) {
@@ -309,35 +439,13 @@ void abandon(const Program& program, std::span<MPI_Request> requests) {
     std::ranges::fill(requests, MPI_REQUEST_NULL);
 }
 
-int advance(const Program& program, const Operands& operands, std::span<MPI_Request> requests,
-            std::size_t& next, CalledFrom from) {
-    for (; next < program.instructions.size(); ++next) {
-        const auto& i = program.instructions[next];
-        int code = MPI_SUCCESS;
-        bool done = true;
-        switch (i.opcode) {
-            case Opcode::send:
-            case Opcode::receive: {
-                auto own = requests.subspan(static_cast<std::size_t>(i.slot), 1);
-                // A blocking message has been posted if its request is there from the last time.
-                if (own[0] == MPI_REQUEST_NULL) code = post(i, operands, own.data());
-                if (code == MPI_SUCCESS && i.blocking) code = test(own, done, from);
-                break;
-            }
-            case Opcode::copy:
-                code = from == CalledFrom::progress ? copy_inside_progress(i, operands)
-                                                    : copy(i, operands);
-                break;
-            case Opcode::reduce:
-                code = reduce(i, operands);
-                break;
-            case Opcode::wait:
-                code = test(waited(i, requests), done, from);
-                break;
-        }
-        if (code != MPI_SUCCESS || !done) return code;
+bool advance(const Program& program, const Operands& operands, std::span<MPI_Request> requests,
+             Position& position, CalledFrom from) {
+    if (position.code == MPI_SUCCESS) advance_all(program, operands, requests, position, from);
+    if (position.code != MPI_SUCCESS) {
+        return advance_spoiled(program, operands, requests, position, from);
     }
-    return MPI_SUCCESS;
+    return position.next == program.instructions.size();
 }
 
 bool posts_at_once(const Program& program) {

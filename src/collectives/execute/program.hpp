@@ -64,21 +64,32 @@ struct Operands {
 };
 
 /*
- * Runs to the end. `requests` has all slots, which are null before and after. An MPI error code:
- * then receives are cancelled, but messages may still be under way from and to the memory, which
- * therefore has to be kept.
+ * Runs to the end. `requests` has all slots, which are null before and after. An MPI error code.
+ *
+ * A rank with an error goes on, because others wait for its messages: from then on it sends spoiled
+ * ones, which are longer than their receivers expect, so that these have an error as well, and it
+ * receives into nothing. No message is under way afterwards.
  */
 int run(const Program& program, const Operands& operands, std::span<MPI_Request> requests);
+
+/* The same on a rank that has an error before it begins: it has no memory to run the program in. */
+void spoil(const Program& program, const Operands& operands, std::span<MPI_Request> requests);
 
 /* Who continues a program: a call of the application, or the MPI's progress. */
 enum class CalledFrom : std::uint8_t { application, progress };
 
-/* Continues from instruction `next` without waiting; the program has ended when `next` is past the
-   last one. */
-int advance(const Program& program, const Operands& operands, std::span<MPI_Request> requests,
-            std::size_t& next, CalledFrom from);
+/* How far a program has come. */
+struct Position {
+    std::size_t next = 0;   /* instruction */
+    int code = MPI_SUCCESS; /* the first error, after which messages are spoiled */
+};
 
-/* After an error: takes back what was posted and not matched, and lets go of all requests. */
+/* Continues without waiting. Whether the program has ended. */
+bool advance(const Program& program, const Operands& operands, std::span<MPI_Request> requests,
+             Position& position, CalledFrom from);
+
+/* Where nobody waits for the end: takes back what was posted and not matched, and lets go of all
+   requests. */
 void abandon(const Program& program, std::span<MPI_Request> requests);
 
 /* Whether every message is started before any is waited for. */

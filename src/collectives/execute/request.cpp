@@ -47,7 +47,6 @@ int refuse_cancel(void *, int complete) {
 bool has_ended(CallInFlight& in_flight) {
     bool done = false;
     in_flight.code = test(*in_flight.pending, done, CalledFrom::progress);
-    if (in_flight.code != MPI_SUCCESS) done = true;
     // Not when the request is freed: MPICH calls `release` where no MPI function may be called.
     if (done) in_flight.pending.reset();
     return done;

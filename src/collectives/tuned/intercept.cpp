@@ -3,6 +3,7 @@
 #include "collectives/tuned/intercept.hpp"
 
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 
@@ -158,6 +159,15 @@ CommunicatorState *compared_state(Operation operation, MPI_Comm comm) {
     return state;
 }
 
+/* Other ranks are under way already, and not even what this one owes them can be worked out. */
+[[noreturn]] void end_without_memory(const Call& call) {
+    raise_error(call.comm, MPI_ERR_NO_MEM);
+    say("no memory is left to prepare a " + std::string(name_of(call.collective)) +
+        " that other ranks wait in; the job is ended");
+    PMPI_Abort(call.comm, MPI_ERR_NO_MEM);
+    std::abort();
+}
+
 /* Has `act` execute the call, or start it: `act(served)`. */
 template <typename Act>
 bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
@@ -165,9 +175,7 @@ bool serve(const Call& call, CachedCall& decided, int& code, const Act& act) {
     try {
         code = act(served);
     } catch (const std::bad_alloc&) {
-        // Other ranks may be under way already, so this call cannot be forwarded any more.
-        code = MPI_ERR_NO_MEM;
-        return true;
+        end_without_memory(call);
     }
     if (served && is_switched()) count_served();
     if (served || code != MPI_SUCCESS) return true;
@@ -218,7 +226,7 @@ std::atomic<std::uint64_t> decisions{0};
 /* Whether a buffer of any rank is device memory, which schedules cannot copy or reduce. Collective:
    nobody knows where the buffers of the others are. */
 bool uses_devices(const Call& call, CommunicatorState& state) {
-    if (!prepare_to_execute(state, call.comm)) return true;
+    if (prepare_to_execute(state, call.comm) != MPI_SUCCESS) return true;
     const int mine = is_device_memory(call.send) || is_device_memory(call.receive) ? 1 : 0;
     int any = 1;
     PMPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, state.duplicate);

@@ -86,7 +86,8 @@ void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
 }
 
 int sum_exactly(const Call& call, CommunicatorState& state) {
-    if (!prepare_to_execute(state, call.comm)) return MPI_ERR_INTERN;
+    const int prepared = prepare_to_execute(state, call.comm);
+    if (prepared != MPI_SUCCESS) return prepared;
     try {
         return reduce_exactly(call, *sums::numbers_of(call.receive_type), state);
     } catch (const std::bad_alloc&) {

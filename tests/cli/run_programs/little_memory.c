@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A rank that has hardly any memory left, in calls that take much of it: an error there and on all
+ * ranks that need its data, and nobody waits for ever. Rank 0 prints "all right", or every rank
+ * says what is not.
+ */
+#include <malloc.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { numbers = 1 << 20, stride = 2, poor = 1 };
+
+static const rlim_t left_bytes = 4 << 20;
+static int rank, ranks, wrong;
+static int *mine, *all;
+static MPI_Comm comm;
+static MPI_Datatype spread;
+
+static void expect(int value, int wanted, const char *what) {
+    if (value == wanted) return;
+    if (wrong++ == 0) fprintf(stderr, "rank %d: %s: %d, not %d\n", rank, what, value, wanted);
+}
+
+static rlim_t address_space_bytes(void) {
+    char line[256];
+    long kilobytes = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status)) sscanf(line, "VmSize: %ld", &kilobytes);
+    if (status) fclose(status);
+    return (rlim_t)kilobytes << 10;
+}
+
+static void limit_memory(rlim_t bytes) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = bytes;
+    if (rank == poor) setrlimit(RLIMIT_AS, &limit);
+}
+
+static int class_of(int code) {
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(code, &error_class);
+    return error_class;
+}
+
+static void expect_error(int code, const char *what) {
+    if (rank == poor) expect(class_of(code), MPI_ERR_NO_MEM, what);
+    expect(code != MPI_SUCCESS, 1, what);
+}
+
+static int gather_columns(void) {
+    return MPI_Allgather(mine, 1, spread, all, 1, spread, comm);
+}
+
+static int gather_columns_later(void) {
+    MPI_Request request;
+    const int code = MPI_Iallgather(mine, 1, spread, all, 1, spread, comm, &request);
+    return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
+}
+
+static int add(void) {
+    return MPI_Allreduce(mine, all, stride * numbers, MPI_INT, MPI_SUM, comm);
+}
+
+static void expect_results(void) {
+    memset(all, 0, sizeof(int) * stride * numbers * ranks);
+    expect(gather_columns(), MPI_SUCCESS, "allgather with memory");
+    for (int i = 0; i < ranks; ++i) expect(all[stride * numbers * i], i, "gathered");
+    expect(gather_columns_later(), MPI_SUCCESS, "iallgather with memory");
+    expect(add(), MPI_SUCCESS, "allreduce with memory");
+    expect(all[1], ranks * (ranks - 1) / 2, "added");
+}
+
+int main(int argc, char **argv) {
+    int worst = 0;
+    MPI_Datatype column;
+    /* What is freed goes back to the system. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Type_vector(numbers, 1, stride, MPI_INT, &column);
+    MPI_Type_create_resized(column, 0, (MPI_Aint)sizeof(int) * stride * numbers, &spread);
+    MPI_Type_commit(&spread);
+    MPI_Type_free(&column);
+    mine = malloc(sizeof(int) * stride * numbers);
+    all = malloc(sizeof(int) * stride * numbers * ranks);
+    for (int i = 0; i < stride * numbers; ++i) mine[i] = rank;
+    /* The MPI takes the memory that it needs itself. */
+    expect_results();
+
+    limit_memory(address_space_bytes() + left_bytes);
+    expect_error(gather_columns(), "allgather without memory to pack in");
+    expect_error(gather_columns_later(), "iallgather without memory to pack in");
+    expect_error(add(), "allreduce without memory for what comes");
+
+    limit_memory(RLIM_INFINITY);
+    expect_results();
+    MPI_Type_free(&spread);
+    MPI_Comm_free(&comm);
+    MPI_Reduce(&wrong, &worst, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0 && worst == 0) printf("all right\n");
+    MPI_Finalize();
+    return wrong != 0;
+}
