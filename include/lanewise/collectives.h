@@ -78,6 +78,10 @@ LW_API lw_status lw_allreduce(const void *send, void *receive, int count, MPI_Da
 LW_API lw_status lw_reduce_scatter(const void *send, void *receive, const int *counts,
                                    MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                                    const lw_algorithm *algorithm);
+LW_API lw_status lw_scan(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                         MPI_Comm comm, const lw_algorithm *algorithm);
+LW_API lw_status lw_exscan(const void *send, void *receive, int count, MPI_Datatype type,
+                           MPI_Op op, MPI_Comm comm, const lw_algorithm *algorithm);
 
 /*
  * The same without waiting, for the collectives in which no rank must first be
@@ -107,6 +111,11 @@ LW_API lw_status lw_ireduce(const void *send, void *receive, int count, MPI_Data
 LW_API lw_status lw_iallreduce(const void *send, void *receive, int count, MPI_Datatype type,
                                MPI_Op op, MPI_Comm comm, const lw_algorithm *algorithm,
                                lw_pending **pending);
+LW_API lw_status lw_iscan(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                          MPI_Comm comm, const lw_algorithm *algorithm, lw_pending **pending);
+LW_API lw_status lw_iexscan(const void *send, void *receive, int count, MPI_Datatype type,
+                            MPI_Op op, MPI_Comm comm, const lw_algorithm *algorithm,
+                            lw_pending **pending);
 
 /* Stores in `*done` whether the call is complete; it must still be ended by lw_pending_wait. */
 LW_API lw_status lw_pending_test(lw_pending *pending, int *done);

@@ -30,8 +30,10 @@ enum class Collective : std::uint8_t {
     reduce,
     allreduce,
     reduce_scatter,
+    scan,
+    exscan,
 };
-inline constexpr int collective_count = 12;
+inline constexpr int collective_count = 14;
 
 inline bool is_rooted(Collective collective) {
     switch (collective) {
@@ -47,9 +49,14 @@ inline bool is_rooted(Collective collective) {
     }
 }
 
+/* Whether a rank gets the result over the ranks up to itself. */
+inline bool is_scan(Collective collective) {
+    return collective == Collective::scan || collective == Collective::exscan;
+}
+
 inline bool is_reduction(Collective collective) {
     return collective == Collective::reduce || collective == Collective::allreduce ||
-           collective == Collective::reduce_scatter;
+           collective == Collective::reduce_scatter || is_scan(collective);
 }
 
 /* "scatter"; what the MPI calls it without MPI_ and in small letters. */
@@ -95,6 +102,7 @@ enum class Bracketing : std::uint8_t {
     unspecified,    /* it may depend on the size, the segment, the root and the element */
     from_the_right, /* x0 op (x1 op (... op xn)) */
     balanced,       /* (x0 op x1) op (x2 op x3); for any number of ranks see bracketing.hpp */
+    from_the_left,  /* ((x0 op x1) op ...) op xn */
 };
 
 struct Algorithm {
@@ -113,6 +121,15 @@ struct Algorithm {
 constexpr Algorithm vector_form(Algorithm algorithm, Collective collective, Restrictions needs) {
     algorithm.collective = collective;
     algorithm.needs = needs;
+    return algorithm;
+}
+
+/* The same algorithm for exscan; `cost` where it has another one. */
+constexpr Algorithm exclusive_form(Algorithm algorithm, model::Schedule (*build)(const CallShape&),
+                                   const char *cost = nullptr) {
+    algorithm.collective = Collective::exscan;
+    algorithm.build = build;
+    if (cost) algorithm.cost = cost;
     return algorithm;
 }
 

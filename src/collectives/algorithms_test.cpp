@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "collectives/checker/checker.hpp"
+#include "collectives/scratch_bound.hpp"
 #include "model/simulation/network.hpp"
 
 namespace lanewise::collectives {
@@ -198,6 +199,22 @@ TEST_P(EachAlgorithm, KeepsItsScheduleShortHoweverLongTheVector) {
     const auto schedules = schedules_of(algorithm, made);
 
     for (const auto& schedule : schedules) EXPECT_LT(schedule.steps.size(), 200'000U);
+}
+
+// The limit on memory is checked by this before any schedule is built.
+TEST_P(EachAlgorithm, NeedsNoMoreScratchMemoryThanIsSaidOfItsCollective) {
+    for (int ranks = 1; ranks <= ranks_max; ranks += 1 + ranks / 4) {
+        if (!serves(ranks)) continue;
+        for (const int root : roots(ranks, 0)) {
+            constexpr std::int64_t count = 1200;
+            const auto made = trial(ranks, root, count);
+            const auto total = is_one_vector(algorithm.collective) ? count : ranks * count;
+            const auto most = scratch_units_max(algorithm, ranks, total);
+            for (const auto& schedule : schedules_of(algorithm, made)) {
+                ASSERT_LE(schedule.scratch_units, most) << told(made);
+            }
+        }
+    }
 }
 
 TEST_P(EachAlgorithm, DeliversWhereNoSendWaits) {

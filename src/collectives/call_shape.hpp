@@ -13,6 +13,8 @@
 //   reduce          send: a vector of `count`       receive at root: the result
 //   allreduce       send: a vector of `count`       receive: the result
 //   reduce_scatter  send: blocks, one for each rank receive: the own block of the result
+//   scan            send: a vector of `count`       receive: the result over ranks up to this one
+//   exscan          send: a vector of `count`       receive: that over ranks before it, off rank 0
 //   barrier         nothing
 // `send` may be the same memory as the part of `receive` (or the reverse) that MPI_IN_PLACE puts
 // there, except in alltoall and reduce_scatter. An algorithm therefore writes to `receive` only

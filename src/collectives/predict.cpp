@@ -14,14 +14,7 @@ namespace {
 
 /* Bytes of what the schedule counts: lanewise reduces floats, and moves bytes. */
 std::int64_t unit_bytes(Collective collective) {
-    switch (collective) {
-        case Collective::reduce:
-        case Collective::allreduce:
-        case Collective::reduce_scatter:
-            return sizeof(float);
-        default:
-            return 1;
-    }
+    return is_reduction(collective) ? sizeof(float) : 1;
 }
 
 bool has_counts(Collective collective) {

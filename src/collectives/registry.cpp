@@ -74,7 +74,17 @@
     X(reduce_scatter_direct)            \
     X(reduce_scatter_linear)            \
     X(reduce_scatter_recursive_halving) \
-    X(reduce_scatter_ring)
+    X(reduce_scatter_ring)              \
+    X(scan_binomial)                    \
+    X(scan_direct)                      \
+    X(scan_linear)                      \
+    X(scan_pipeline)                    \
+    X(scan_recursive_doubling)          \
+    X(exscan_binomial)                  \
+    X(exscan_direct)                    \
+    X(exscan_linear)                    \
+    X(exscan_pipeline)                  \
+    X(exscan_recursive_doubling)
 
 namespace lanewise::collectives {
 
@@ -90,7 +100,8 @@ constexpr std::array registered = {LANEWISE_ALGORITHMS(LANEWISE_ADDRESS)};
 
 constexpr std::array<const char *, collective_count> names = {
     "barrier",   "bcast",      "scatter",  "scatterv", "gather",    "gatherv",
-    "allgather", "allgatherv", "alltoall", "reduce",   "allreduce", "reduce_scatter"};
+    "allgather", "allgatherv", "alltoall", "reduce",   "allreduce", "reduce_scatter",
+    "scan",      "exscan"};
 
 }  // namespace
 

@@ -64,9 +64,7 @@ Call call_of(Collective collective, const Exchange& e) {
     call.send_type = call.receive_type = e.type;
     call.counts = e.counts.empty() ? nullptr : e.counts.data();
     call.displacements = e.displacements.empty() ? nullptr : e.displacements.data();
-    const bool reduces = collective == Collective::reduce || collective == Collective::allreduce ||
-                         collective == Collective::reduce_scatter;
-    if (reduces) call.op = MPI_SUM;
+    if (is_reduction(collective)) call.op = MPI_SUM;
     if (collective == Collective::bcast) call.receive = e.send;
     return call;
 }

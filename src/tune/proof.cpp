@@ -162,6 +162,17 @@ Answer reduce(const Place& p, bool to_all) {
     return answer(code, !gets || got == Reals(given.size(), sum_of_ranks(p)));
 }
 
+Answer scan(const Place& p, bool exclusive) {
+    const Reals given(p.block() / sizeof(float), 1.0F);
+    Reals got = p.sparse ? given : Reals(given.size());
+    const void *send = p.sparse ? MPI_IN_PLACE : given.data();
+    const auto count = static_cast<int>(given.size());
+    const int code = (exclusive ? MPI_Exscan : MPI_Scan)(send, got.data(), count, MPI_FLOAT,
+                                                         MPI_SUM, p.comm);
+    const int ranks = exclusive ? p.rank : p.rank + 1;
+    return answer(code, ranks == 0 || got == Reals(given.size(), static_cast<float>(ranks)));
+}
+
 Answer reduce_scatter(const Place& p) {
     const auto own = p.block() / sizeof(float);
     const Reals given(p.blocks() / sizeof(float), static_cast<float>(p.rank + 1));
@@ -204,6 +215,10 @@ Answer call_and_check(Collective collective, std::uint64_t message_bytes, Manner
             return reduce(p, true);
         case Collective::reduce_scatter:
             return reduce_scatter(p);
+        case Collective::scan:
+            return scan(p, false);
+        case Collective::exscan:
+            return scan(p, true);
     }
     return Answer::wrong;
 }

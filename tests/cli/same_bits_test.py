@@ -72,6 +72,16 @@ def test_sums_are_the_numbers_nearest_to_the_exact_ones(
     assert_all_are(EXACT, sums)
 
 
+def added_in_balance(ranks: int) -> list[float]:
+    """Return what --same-bits order makes of the numbers."""
+    own = CELLS // ranks
+    parts = [
+        [sum((number(rank * own + c, element) for c in range(own)), 0.0) for rank in range(ranks)]
+        for element in range(COUNT)
+    ]
+    return [balanced(row) for row in parts]
+
+
 @pytest.mark.parametrize("ranks", [3, 6])
 def test_contributions_are_added_in_one_bracketing_whatever_is_called(
     mpi: str, ranks: int, compiled: Compile
@@ -79,18 +89,21 @@ def test_contributions_are_added_in_one_bracketing_whatever_is_called(
     program = [str(compiled(mpi, "mpicc", "same_bits.c -lm"))]
     # MPICH before 4.3 asks only the request that is waited for, and then cannot serve this one.
     program += ["nonblocking"] if mpi == "openmpi" else []
-    own = CELLS // ranks
-    parts = [
-        [sum((number(rank * own + c, element) for c in range(own)), 0.0) for rank in range(ranks)]
-        for element in range(COUNT)
-    ]
-    folded = [balanced(row) for row in parts]
 
     sums, complaints = printed([*launch_line(mpi, ranks), *program], "--same-bits", "order")
 
     assert complaints == ""
-    assert_all_are(folded, sums)
+    assert_all_are(added_in_balance(ranks), sums)
     assert ("iallreduce" in sums) == (mpi == "openmpi")
+
+
+def test_the_last_rank_of_a_scan_has_the_bits_of_the_allreduce(mpi: str, compiled: Compile) -> None:
+    program = [str(compiled(mpi, "mpicc", "same_bits.c -lm")), "scan"]
+
+    sums, complaints = printed([*launch_line(mpi, 6), *program], "--same-bits", "order")
+
+    assert complaints == ""
+    assert sums["scan"] == added_in_balance(6)
 
 
 def test_without_it_sums_are_others(mpi: str, compiled: Compile) -> None:

@@ -36,6 +36,8 @@ RULES = {
     "reduce": "binomial",
     "allreduce": "recursive_doubling",
     "reduce_scatter": "ring",
+    "scan": "recursive_doubling",
+    "exscan": "binomial",
 }
 # MPICH before 4.3 asks only the request that is waited for: no message may wait for another there.
 REQUESTED = {
@@ -45,8 +47,10 @@ REQUESTED = {
         "iscatter": "binomial",
         "iallgather": "ring",
         "iallreduce": "recursive_doubling",
+        "iscan": "linear",
+        "iexscan": "direct",
     },
-    "mpich": {"iscatter": "linear_nb", "iallgather": "linear_nb"},
+    "mpich": {"iscatter": "linear_nb", "iallgather": "linear_nb", "iscan": "direct"},
 }
 EVERY_SIZE = {"from_bytes": 0, "to_bytes": 2**64 - 1}
 FAMILIES = ("openmpi", "mpich")

@@ -12,7 +12,7 @@ BYTES_MAX = 2**64 - 1
 
 BLOCKING = (
     "barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv",
-    "alltoall", "reduce", "allreduce", "reduce_scatter",
+    "alltoall", "reduce", "allreduce", "reduce_scatter", "scan", "exscan",
 )  # fmt: skip
 # A nonblocking one, MPI_Ibcast, is a collective of its own here: it has evidence of its own.
 NONBLOCKING = tuple(f"i{name}" for name in BLOCKING)

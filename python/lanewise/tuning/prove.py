@@ -21,7 +21,7 @@ from lanewise.tuning.emit_openmpi import ALGORITHMS, COUNTED_OVER_RANKS
 from lanewise.tuning.emit_openmpi6 import RENAMED
 from lanewise.tuning.safety import by_size, for_all_sizes
 
-REDUCTIONS = frozenset({"reduce", "allreduce", "reduce_scatter"})
+REDUCTIONS = frozenset({"reduce", "allreduce", "reduce_scatter", "scan", "exscan"})
 # Larger calls prove nothing more and take longer.
 PROOF_BYTES_MAX = 1 << 22
 

@@ -47,9 +47,9 @@ struct Filling {
         buffers.extents[1].units = std::max(buffers.extents[1].units, begin + count);
         if (count > 0) buffers.expected.push_back({{begin, begin + count, term, index}});
     }
-    void expect_reduced(std::int64_t count, std::int64_t index) {
+    void expect_reduced(std::int64_t count, std::int64_t index, int ranks) {
         expect(0, count, 0, index);
-        for (auto& part : buffers.expected) part.reduced = true;
+        for (auto& part : buffers.expected) part.reduced_ranks = ranks;
     }
     void expect_blocks_of_all(const Blocks& blocks, std::int64_t index) {
         for (int r = 0; r < blocks.trial.ranks; ++r) {
@@ -89,7 +89,7 @@ void fill_rooted(const Trial& trial, int rank, const Blocks& blocks, Filling& fi
             return;
         default:  // reduce
             filling.give(trial.count);
-            if (at_root) filling.expect_reduced(trial.count, 0);
+            if (at_root) filling.expect_reduced(trial.count, 0, trial.ranks);
             if (in_place) filling.coincide(Place::send, Place::receive, 0);
     }
 }
@@ -112,12 +112,22 @@ void fill(const Trial& trial, int rank, Filling& filling) {
             return;
         case Collective::allreduce:
             filling.give(trial.count);
-            filling.expect_reduced(trial.count, 0);
+            filling.expect_reduced(trial.count, 0, trial.ranks);
             if (trial.in_place) filling.coincide(Place::send, Place::receive, 0);
             return;
         case Collective::reduce_scatter:
             filling.give_blocks(blocks);
-            filling.expect_reduced(blocks.count(rank), own);
+            filling.expect_reduced(blocks.count(rank), own, trial.ranks);
+            return;
+        case Collective::scan:
+            filling.give(trial.count);
+            filling.expect_reduced(trial.count, 0, rank + 1);
+            if (trial.in_place) filling.coincide(Place::send, Place::receive, 0);
+            return;
+        case Collective::exscan:
+            filling.give(trial.count);
+            if (rank > 0) filling.expect_reduced(trial.count, 0, rank);
+            if (trial.in_place) filling.coincide(Place::send, Place::receive, 0);
             return;
         default:
             fill_rooted(trial, rank, blocks, filling);

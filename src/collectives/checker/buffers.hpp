@@ -24,10 +24,11 @@ struct Extent {
     std::int64_t units = 0;
 };
 
-/* What the receive buffer must hold: a run, or the reduction of units from `index` on. */
+/* What the receive buffer must hold: a run, or the reduction of units from `index` on over the
+   first ranks. */
 struct Expected {
     Run run;
-    bool reduced = false;
+    int reduced_ranks = 0; /* 0: not reduced */
 };
 
 struct Buffers {

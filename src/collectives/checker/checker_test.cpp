@@ -352,6 +352,87 @@ TEST(CheckerTest, FindsAResultThatIsNotInTheBracketingThatWasDeclared) {
                 HasSubstr("element 0 of the result is not in the balanced bracketing"));
 }
 
+// Rank 0 gives its unit to rank 1, which makes its result of both.
+std::vector<Steps> scans(Slice left, Slice right) {
+    const Steps gives = [](Builder& steps) {
+        steps.copy(sent, received, 1);
+        steps.send(1, sent, 1);
+    };
+    const Steps combines = [=](Builder& steps) {
+        const auto came = steps.scratch(2);
+        const auto here = steps.receive(0, came, 1);
+        const auto own = steps.copy(sent, came.at(1), 1);
+        const auto added = steps.reduce(left, right, 1, {here, own});
+        steps.copy(right, received, 1, {added});
+    };
+    return {gives, combines};
+}
+
+TEST(CheckerTest, FindsNothingWrongWithARightScan) {
+    const Slice scratch{Place::scratch, 0};
+
+    EXPECT_EQ(fault_of(trial_of(Collective::scan, 1), scans(scratch, scratch.at(1))), "");
+}
+
+TEST(CheckerTest, FindsAScanThatPutsALowerRankToTheRight) {
+    const Slice scratch{Place::scratch, 0};
+
+    EXPECT_THAT(fault_of(trial_of(Collective::scan, 1), scans(scratch.at(1), scratch)),
+                HasSubstr("combines contributions out of order"));
+}
+
+TEST(CheckerTest, FindsAnExscanThatHasTheOwnContribution) {
+    const Steps gives = [](Builder& steps) { steps.send(1, sent, 1); };
+    const Slice scratch{Place::scratch, 0};
+
+    EXPECT_THAT(fault_of(trial_of(Collective::exscan, 1),
+                         {gives, scans(scratch, scratch.at(1)).back()}),
+                HasSubstr("rank 1: element 0 of the result is not from each rank once"));
+}
+
+TEST(CheckerTest, FindsWhatIsWrittenOnTheFirstRankOfAnExscan) {
+    const Steps gives = [](Builder& steps) {
+        steps.send(1, sent, 1);
+        steps.copy(sent, received, 1);
+    };
+    const Steps takes = [](Builder& steps) { steps.receive(0, received, 1); };
+
+    EXPECT_THAT(fault_of(trial_of(Collective::exscan, 1), {gives, takes}),
+                HasSubstr("rank 0: step 1 (a copy of 1 units) reaches out of the receive buffer"));
+}
+
+TEST(CheckerTest, FindsAScanThatIsNotBracketedFromTheLeft) {
+    auto trial = trial_of(Collective::scan, 1, 3);
+    const Steps gives_both = [](Builder& steps) {
+        steps.copy(sent, received, 1);
+        steps.send(1, sent, 1);
+        steps.send(2, sent, 1);
+    };
+    const Steps passes_on = [](Builder& steps) {
+        const auto came = steps.scratch(1);
+        const auto here = steps.receive(0, came, 1);
+        steps.send(2, sent, 1);
+        const auto own = steps.copy(sent, received, 1);
+        steps.reduce(came, received, 1, {here, own});
+    };
+    // x0 op (x1 op x2).
+    const Steps folds = [](Builder& steps) {
+        const auto came = steps.scratch(2);
+        const auto first = steps.receive(0, came, 1);
+        const auto second = steps.receive(1, came.at(1), 1);
+        const auto own = steps.copy(sent, received, 1);
+        const auto two = steps.reduce(came.at(1), received, 1, {second, own});
+        steps.reduce(came, received, 1, {first, two});
+    };
+
+    EXPECT_EQ(fault_of(trial, {gives_both, passes_on, folds}), "");
+    trial.bracketing = Bracketing::from_the_right;
+    EXPECT_EQ(fault_of(trial, {gives_both, passes_on, folds}), "");
+    trial.bracketing = Bracketing::from_the_left;
+    EXPECT_THAT(fault_of(trial, {gives_both, passes_on, folds}),
+                HasSubstr("rank 2: element 0 of the result is not bracketed from the left"));
+}
+
 TEST(CheckerTest, FindsABarrierThatDoesNotHoldEverybody) {
     const auto trial = trial_of(Collective::barrier, 0, 3);
     const auto tells_the_next = [](int me) {

@@ -80,12 +80,12 @@ void Terms::reset(int ranks) {
         return;
     }
     ranks_ = ranks;
-    all_ = 0;
+    fingerprints_.assign(1, 0);
     extents_.clear();
     names_.clear();
     for (int rank = 0; rank < ranks; ++rank) {
         extents_.push_back({rank, rank, 1, number_of(rank)});
-        all_ += number_of(rank);
+        fingerprints_.push_back(fingerprints_.back() + number_of(rank));
     }
 }
 
@@ -112,8 +112,9 @@ bool Terms::adjoin(Term left, Term right) const {
     return extent(left).last + 1 == extent(right).first;
 }
 
-bool Terms::complete(Term term) const {
-    return extent(term).ranks == ranks_ && extent(term).fingerprint == all_;
+bool Terms::complete(Term term, int ranks) const {
+    return extent(term).ranks == ranks &&
+           extent(term).fingerprint == fingerprints_[static_cast<std::size_t>(ranks)];
 }
 
 }  // namespace lanewise::collectives

@@ -48,8 +48,8 @@ class Terms {
     Term combine_commuting(Term left, Term right);
     /* Whether ranks stand in `left` up to where those of `right` begin. */
     bool adjoin(Term left, Term right) const;
-    /* Whether every rank is in the expression once. */
-    bool complete(Term term) const;
+    /* Whether each of the first `ranks` ranks is in the expression once, and nothing else. */
+    bool complete(Term term, int ranks) const;
 
   private:
     struct Extent {
@@ -62,7 +62,7 @@ class Terms {
     Term named(Term left, Term right);
 
     int ranks_ = 0;
-    std::uint64_t all_ = 0;
+    std::vector<std::uint64_t> fingerprints_; /* of the first 0, 1, 2, ... ranks */
     std::vector<Extent> extents_;
     std::unordered_map<std::uint64_t, Term> names_;
 };

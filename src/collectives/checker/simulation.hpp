@@ -66,9 +66,11 @@ class Simulation {
     std::string undelivered() const;
     std::string wrong_result();
     std::string wrong_part(int rank, const Expected& expected);
-    std::string wrong_reduction(int rank, const Run& run);
-    Term from_the_right();
-    Term balanced();
+    std::string wrong_reduction(int rank, const Run& run, int ranks);
+    std::string wrong_bracketing(const Run& run, int ranks);
+    Term from_the_right(int ranks);
+    Term from_the_left(int ranks);
+    Term balanced(int ranks);
     std::string stray_write(int rank) const;
     std::string unsynchronised();
 

@@ -67,30 +67,27 @@ std::string Simulation::wrong_part(int rank, const Expected& expected) {
     }
     for (const auto& run : moved_) {
         const bool in_place = run.index == want.index + run.begin;
-        if (!in_place || (!expected.reduced && run.term != want.term)) {
+        const bool reduced = expected.reduced_ranks > 0;
+        if (!in_place || (!reduced && run.term != want.term)) {
             return fmt::format(
                 "unit {} of the receive buffer is unit {} of rank {}, not unit {} of rank {}",
                 want.begin + run.begin, run.index, run.term, want.index + run.begin, want.term);
         }
-        if (!expected.reduced) continue;
-        auto wrong = wrong_reduction(rank, run);
+        if (!reduced) continue;
+        auto wrong = wrong_reduction(rank, run, expected.reduced_ranks);
         if (!wrong.empty()) return wrong;
     }
     return {};
 }
 
-// Every rank must be in the result, and all ranks of an allreduce must have computed it alike, so
-// that they agree to the last bit.
-std::string Simulation::wrong_reduction(int rank, const Run& run) {
-    if (!terms_.complete(run.term)) {
+// Each of the ranks must be in the result, and all ranks of an allreduce must have computed it
+// alike, so that they agree to the last bit.
+std::string Simulation::wrong_reduction(int rank, const Run& run, int ranks) {
+    if (!terms_.complete(run.term, ranks)) {
         return fmt::format("element {} of the result is not from each rank once", run.index);
     }
-    if (trial_->bracketing == Bracketing::from_the_right && run.term != from_the_right()) {
-        return fmt::format("element {} of the result is not bracketed from the right", run.index);
-    }
-    if (trial_->bracketing == Bracketing::balanced && run.term != balanced()) {
-        return fmt::format("element {} of the result is not in the balanced bracketing", run.index);
-    }
+    auto wrong = wrong_bracketing(run, ranks);
+    if (!wrong.empty()) return wrong;
     if (trial_->collective != Collective::allreduce) return {};
     if (rank == 0) {
         results_.write({run.index, run.index + (run.end - run.begin), run.term, run.index});
@@ -106,16 +103,37 @@ std::string Simulation::wrong_reduction(int rank, const Run& run) {
     return {};
 }
 
-Term Simulation::from_the_right() {
-    Term folded = trial_->ranks - 1;
-    for (int rank = trial_->ranks - 2; rank >= 0; --rank) folded = terms_.combine(rank, folded);
+std::string Simulation::wrong_bracketing(const Run& run, int ranks) {
+    const char *wanted = "";
+    if (trial_->bracketing == Bracketing::from_the_right && run.term != from_the_right(ranks)) {
+        wanted = "right";
+    }
+    if (trial_->bracketing == Bracketing::from_the_left && run.term != from_the_left(ranks)) {
+        wanted = "left";
+    }
+    if (trial_->bracketing == Bracketing::balanced && run.term != balanced(ranks)) {
+        return fmt::format("element {} of the result is not in the balanced bracketing", run.index);
+    }
+    if (!*wanted) return {};
+    return fmt::format("element {} of the result is not bracketed from the {}", run.index, wanted);
+}
+
+Term Simulation::from_the_right(int ranks) {
+    Term folded = ranks - 1;
+    for (int rank = ranks - 2; rank >= 0; --rank) folded = terms_.combine(rank, folded);
     return folded;
 }
 
-Term Simulation::balanced() {
-    std::vector<Term> ranks(index(trial_->ranks));
-    std::iota(ranks.begin(), ranks.end(), Term{0});
-    return fold_balanced(std::move(ranks),
+Term Simulation::from_the_left(int ranks) {
+    Term folded = 0;
+    for (int rank = 1; rank < ranks; ++rank) folded = terms_.combine(folded, rank);
+    return folded;
+}
+
+Term Simulation::balanced(int ranks) {
+    std::vector<Term> contributions(index(ranks));
+    std::iota(contributions.begin(), contributions.end(), Term{0});
+    return fold_balanced(std::move(contributions),
                          [&](Term left, Term right) { return terms_.combine(left, right); });
 }
 

@@ -76,7 +76,7 @@ Repeatable draw(Collective collective, std::mt19937& random, Communicators& comm
     call.root = one_of(random, {0, ranks - 1});
     call.receive_count = one_of(random, {1, 3});
     call.receive_type = one_of(random, {MPI_LONG, MPI_INT});
-    const bool reduces = collective == Collective::reduce || collective == Collective::allreduce;
+    const bool reduces = is_reduction(collective);
     if (reduces) call.op = one_of(random, {MPI_SUM, MPI_MAX});
     if (!reduces && collective != Collective::bcast) {
         call.send_count = call.receive_count;
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(, EveryCollective,
                          ::testing::Values(Collective::bcast, Collective::scatter,
                                            Collective::gather, Collective::allgather,
                                            Collective::alltoall, Collective::reduce,
-                                           Collective::allreduce),
+                                           Collective::allreduce, Collective::scan),
                          name);
 
 /* The cached call, if it is prepared, of this thread. */

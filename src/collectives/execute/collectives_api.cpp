@@ -221,6 +221,18 @@ lw_status lw_reduce_scatter(const void *send, void *receive, const int *counts, 
     return carry_out(call, algorithm);
 }
 
+lw_status lw_scan(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm, const lw_algorithm *algorithm) {
+    return carry_out(reduction(Collective::scan, send, receive, count, type, op, 0, comm),
+                     algorithm);
+}
+
+lw_status lw_exscan(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                    MPI_Comm comm, const lw_algorithm *algorithm) {
+    return carry_out(reduction(Collective::exscan, send, receive, count, type, op, 0, comm),
+                     algorithm);
+}
+
 lw_status lw_ibarrier(MPI_Comm comm, const lw_algorithm *algorithm, lw_pending **pending) {
     return begin({.collective = Collective::barrier, .comm = comm}, algorithm, pending);
 }
@@ -272,6 +284,18 @@ lw_status lw_iallreduce(const void *send, void *receive, int count, MPI_Datatype
                         MPI_Comm comm, const lw_algorithm *algorithm, lw_pending **pending) {
     return begin(reduction(Collective::allreduce, send, receive, count, type, op, 0, comm),
                  algorithm, pending);
+}
+
+lw_status lw_iscan(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm, const lw_algorithm *algorithm, lw_pending **pending) {
+    return begin(reduction(Collective::scan, send, receive, count, type, op, 0, comm), algorithm,
+                 pending);
+}
+
+lw_status lw_iexscan(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                     MPI_Comm comm, const lw_algorithm *algorithm, lw_pending **pending) {
+    return begin(reduction(Collective::exscan, send, receive, count, type, op, 0, comm), algorithm,
+                 pending);
 }
 
 lw_status lw_pending_test(lw_pending *pending, int *done) {

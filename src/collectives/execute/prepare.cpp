@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "collectives/execute/execute.hpp"
+#include "collectives/scratch_bound.hpp"
 #include "sums/mpi/exact_reduction.hpp"
 
 namespace lanewise::collectives {
@@ -266,12 +267,6 @@ CallShape shape_of(const Choice& choice, const Call& call, const CommunicatorSta
     return shape;
 }
 
-/* Whether the buffers are one vector on each rank rather than a block for each rank. */
-bool is_one_vector(Collective collective) {
-    return collective == Collective::bcast || collective == Collective::reduce ||
-           collective == Collective::allreduce;
-}
-
 /*
  * Whether no rank's scratch memory exceeds the limit, with the same answer on every rank: where a
  * bound that all of them know does not decide it, the schedules of all ranks are built. In a
@@ -290,7 +285,8 @@ bool fits(const Algorithm& algorithm, CallShape shape, std::int64_t stride_bytes
         total = 0;
         for (const auto count : shape.counts) total += count;
     }
-    if (2 * total * unit_bytes <= limit) return true;
+    const auto most = scratch_units_max(algorithm, shape.ranks, total);
+    if (most <= limit / std::max<std::int64_t>(1, unit_bytes)) return true;
     // Where the root's blocks lie is the root's own knowledge.
     shape.offsets = {};
     constexpr int ranks_examined = 1024;

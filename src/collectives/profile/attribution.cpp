@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// See attribution.hpp. One pass finds who came first and who came last; under every rule these
-// decide the shares of all ranks.
+// See attribution.hpp. One pass finds who came first and who came last; these decide the shares of
+// all ranks. Where each rank waits for those before it, they are others for each.
 
 #include "collectives/profile/attribution.hpp"
 
@@ -19,6 +19,8 @@ bool waits(WaitsFor rule, bool is_root) {
             return !is_root;
         case WaitsFor::the_others:
             return is_root;
+        case WaitsFor::the_lower:
+            break;
     }
     return false;
 }
@@ -84,9 +86,37 @@ void add_call(std::span<const Record> call, std::map<Part, Sums>& parts) {
     }
 }
 
+/* What a rank waits in a call, for one that entered at a time; the rest is transfer. */
+std::int64_t divide(const Stay& stay, std::int64_t awaited_entry_ns, Share& share) {
+    const auto until_ns = std::min(stay.exit_ns, awaited_entry_ns);
+    share.waiting_ns = std::max<std::int64_t>(0, until_ns - stay.entry_ns);
+    share.transfer_ns = std::max<std::int64_t>(0, stay.exit_ns - stay.entry_ns) - share.waiting_ns;
+    return share.waiting_ns;
+}
+
+std::vector<Share> attribute_to_lower(std::span<const Stay> stays) {
+    std::vector<Share> shares(stays.size());
+    std::size_t last = 0; /* of those before */
+    for (std::size_t m = 0; m < stays.size(); ++m) {
+        const auto awaited_ns = m > 0 ? stays[last].entry_ns : stays[m].entry_ns;
+        shares[last].awaited_ns += divide(stays[m], awaited_ns, shares[m]);
+        if (stays[m].entry_ns > stays[last].entry_ns) last = m;
+    }
+    for (auto m = stays.size(), first = m; m-- > 0;) {
+        // Ranks after this one wait for it.
+        if (first < stays.size()) {
+            shares[m].lateness_ns =
+                std::max<std::int64_t>(0, stays[m].entry_ns - stays[first].entry_ns);
+        }
+        if (first == stays.size() || stays[m].entry_ns < stays[first].entry_ns) first = m;
+    }
+    return shares;
+}
+
 }  // namespace
 
 std::vector<Share> attribute(WaitsFor rule, int root, std::span<const Stay> stays) {
+    if (rule == WaitsFor::the_lower) return attribute_to_lower(stays);
     const auto is_root = [&](std::size_t m) { return m == static_cast<std::size_t>(root); };
     const auto none = stays.size();
     std::size_t first = none; /* of those that wait */
@@ -104,13 +134,9 @@ std::vector<Share> attribute(WaitsFor rule, int root, std::span<const Stay> stay
     for (std::size_t m = 0; m < stays.size(); ++m) {
         const auto& stay = stays[m];
         auto& share = shares[m];
-        if (last != none && waits(rule, is_root(m))) {
-            const auto until_ns = std::min(stay.exit_ns, stays[last].entry_ns);
-            share.waiting_ns = std::max<std::int64_t>(0, until_ns - stay.entry_ns);
-            shares[last].awaited_ns += share.waiting_ns;
-        }
-        share.transfer_ns =
-            std::max<std::int64_t>(0, stay.exit_ns - stay.entry_ns) - share.waiting_ns;
+        const bool waiting = last != none && waits(rule, is_root(m));
+        const auto waited_ns = divide(stay, waiting ? stays[last].entry_ns : stay.entry_ns, share);
+        if (waiting) shares[last].awaited_ns += waited_ns;
         if (first != none && is_waited_for(rule, is_root(m))) {
             share.lateness_ns = std::max<std::int64_t>(0, stay.entry_ns - stays[first].entry_ns);
         }

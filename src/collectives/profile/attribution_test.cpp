@@ -20,11 +20,13 @@ namespace {
 using collectives::Collective;
 using ::testing::SizeIs;
 
-constexpr WaitsFor every_rule[] = {WaitsFor::everybody, WaitsFor::the_root, WaitsFor::the_others};
+constexpr WaitsFor every_rule[] = {WaitsFor::everybody, WaitsFor::the_root, WaitsFor::the_others,
+                                   WaitsFor::the_lower};
 
 bool waits(WaitsFor rule, int waiter, int other, int root) {
     if (waiter == other) return false;
     if (rule == WaitsFor::everybody) return true;
+    if (rule == WaitsFor::the_lower) return other < waiter;
     return rule == WaitsFor::the_root ? other == root : waiter == root;
 }
 
@@ -156,7 +158,8 @@ TEST(Dependence, IsListedInTheOrderOfTheCollectives) {
     for (std::size_t c = 0; c < dependences.size(); ++c) {
         EXPECT_EQ(dependences[c].collective, static_cast<Collective>(c));
         const bool rooted = collectives::is_rooted(dependences[c].collective);
-        EXPECT_EQ(rooted, dependences[c].waits_for != WaitsFor::everybody);
+        const auto rule = dependences[c].waits_for;
+        EXPECT_EQ(rooted, rule == WaitsFor::the_root || rule == WaitsFor::the_others);
     }
 }
 

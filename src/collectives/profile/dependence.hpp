@@ -18,6 +18,7 @@ enum class WaitsFor : std::uint8_t {
     everybody,  /* every rank for every other rank */
     the_root,   /* every rank but the root for the root; the root for nobody */
     the_others, /* the root for every other rank; the others for nobody */
+    the_lower,  /* every rank for all ranks before it */
 };
 
 struct Dependence {
@@ -39,6 +40,8 @@ inline constexpr std::array<Dependence, collectives::collective_count> dependenc
     {collectives::Collective::reduce, WaitsFor::the_others},
     {collectives::Collective::allreduce, WaitsFor::everybody},
     {collectives::Collective::reduce_scatter, WaitsFor::everybody},
+    {collectives::Collective::scan, WaitsFor::the_lower},
+    {collectives::Collective::exscan, WaitsFor::the_lower},
 }};
 
 constexpr WaitsFor waits_for(collectives::Collective collective) {

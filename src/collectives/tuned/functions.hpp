@@ -33,7 +33,9 @@
     X(Reduce_scatter, reduce_scatter, REDUCE_SCATTER, reduce_scatter, send, receive, counts,       \
       receive_type, op, comm)                                                                      \
     X(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER_BLOCK, reduce_scatter, send,      \
-      receive, receive_count, receive_type, op, comm)
+      receive, receive_count, receive_type, op, comm)                                              \
+    X(Scan, scan, SCAN, scan, send, receive, receive_count, receive_type, op, comm)                \
+    X(Exscan, exscan, EXSCAN, exscan, send, receive, receive_count, receive_type, op, comm)
 
 #define LANEWISE_FUNCTIONS(X)                   \
     X(Barrier, barrier, BARRIER, barrier, comm) \

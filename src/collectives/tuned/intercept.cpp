@@ -136,6 +136,8 @@ Bytes message_bytes(const Call& call, const CommunicatorState& state) {
         case Collective::alltoall:
         case Collective::reduce:
         case Collective::allreduce:
+        case Collective::scan:
+        case Collective::exscan:
             return received(call);
     }
     return std::nullopt;

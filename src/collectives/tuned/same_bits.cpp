@@ -72,7 +72,8 @@ void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
     // One addition is rounded once: the sum over two ranks is exact by itself.
     const bool exact = wanted == SameBits::ranks && is_sum(call);
     decided.sums_exactly =
-        exact && ranks != 2 && decided.operation.calling == Calling::blocking;
+        exact && ranks != 2 && decided.operation.calling == Calling::blocking &&
+        !is_scan(call.collective);
     if (decided.sums_exactly || ranks < 2) return;
     if (wanted == SameBits::ranks && !(exact && ranks == 2)) {
         say_once("calls of " + name_of(decided.operation) +

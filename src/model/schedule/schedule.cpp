@@ -24,8 +24,7 @@ StepId Builder::copy(Slice from, Slice to, std::int64_t count, After after) {
 }
 
 StepId Builder::reduce(Slice from, Slice to, std::int64_t count, After after) {
-    if (count == 0) return no_step;
-    return add({.kind = StepKind::reduce, .from = from, .to = to, .count = count}, ids(after));
+    return reduce_after(ids(after), from, to, count);
 }
 
 StepId Builder::signal(int peer, After after) {
@@ -56,6 +55,12 @@ StepId Builder::copy_after(std::span<const StepId> after, Slice from, Slice to,
                            std::int64_t count) {
     if (count == 0) return no_step;
     return add({.kind = StepKind::copy, .from = from, .to = to, .count = count}, after);
+}
+
+StepId Builder::reduce_after(std::span<const StepId> after, Slice from, Slice to,
+                             std::int64_t count) {
+    if (count == 0) return no_step;
+    return add({.kind = StepKind::reduce, .from = from, .to = to, .count = count}, after);
 }
 
 Slice Builder::scratch(std::int64_t units) {

@@ -85,6 +85,7 @@ class Builder {
     StepId receive_after(std::span<const StepId> after, int peer, Slice to, std::int64_t count);
     StepId signal_after(std::span<const StepId> after, int peer);
     StepId copy_after(std::span<const StepId> after, Slice from, Slice to, std::int64_t count);
+    StepId reduce_after(std::span<const StepId> after, Slice from, Slice to, std::int64_t count);
 
     /* `units` of scratch memory that nothing else uses. */
     Slice scratch(std::int64_t units);

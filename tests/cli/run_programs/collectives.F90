@@ -102,6 +102,13 @@ program collectives
     call MPI_Allreduce(MPI_IN_PLACE, mine, 2, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
     call expect(mine(1), ranks * (ranks - 1) / 2, 'allreduce in place')
 
+    mine = rank
+    call MPI_Scan(MPI_IN_PLACE, mine, 2, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+    call expect(mine(2), rank * (rank + 1) / 2, 'scan in place')
+    everything = 1
+    call MPI_Exscan(everything, mine, 2, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+    if (rank > 0) call expect(mine(2), rank, 'exscan')
+
     call MPI_Comm_split(MPI_COMM_WORLD, mod(rank, 2), rank, half, error)
     mine = rank
     call MPI_Bcast(mine, 2, MPI_INTEGER, 0, half, error)

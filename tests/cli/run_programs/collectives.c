@@ -95,6 +95,13 @@ static void reduce_in_every_way(void) {
     if (rank == ranks - 1) expect(whole[1], b, "reduce by a user's operator");
     MPI_Allreduce(map, whole, 1, pair, composition, MPI_COMM_WORLD);
     expect(whole[1], b, "allreduce by a user's operator");
+    /* Both scans of maps x -> 2x + i, the second one in place. */
+    MPI_Scan(map, whole, 1, pair, composition, MPI_COMM_WORLD);
+    for (int i = rank, to = b = 0; i >= to; --i) b = i + 2 * b;
+    expect(whole[1], b, "scan by a user's operator");
+    MPI_Exscan(MPI_IN_PLACE, map, 1, pair, composition, MPI_COMM_WORLD);
+    for (int i = rank - 1, to = b = 0; i >= to; --i) b = i + 2 * b;
+    if (rank > 0) expect(map[1], b, "exscan by a user's operator in place");
     MPI_Op_free(&composition);
     MPI_Type_free(&pair);
 
@@ -111,9 +118,9 @@ static void reduce_in_every_way(void) {
 /* Several in flight at once on one communicator, waited for together, and one while busy. */
 static void later(int root) {
     int all[2 * ranks_max], mine[2] = {-1, -1}, word = rank == root ? 50 + root : -1;
-    int one = 1, count = 0, in[ranks_max], busy = 0;
+    int one = 1, count = 0, up_to_here = 0, before = 0, in[ranks_max], busy = 0;
     const int last = ranks - 1;
-    MPI_Request requests[4];
+    MPI_Request requests[6];
     for (int i = 0; i < 2 * ranks; ++i) all[i] = 3 * i + root;
     MPI_Iscatter(rank == root ? all : NULL, rank == root ? 2 : 0,
                  rank == root ? MPI_INT : MPI_DATATYPE_NULL, mine, 2, MPI_INT, root, MPI_COMM_WORLD,
@@ -121,10 +128,14 @@ static void later(int root) {
     MPI_Ibcast(&word, 1, MPI_INT, root, MPI_COMM_WORLD, &requests[1]);
     MPI_Iallreduce(&one, &count, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[2]);
     MPI_Iallgather(&rank, 1, MPI_INT, in, 1, MPI_INT, MPI_COMM_WORLD, &requests[3]);
-    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    MPI_Iscan(&one, &up_to_here, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[4]);
+    MPI_Iexscan(&one, &before, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[5]);
+    MPI_Waitall(6, requests, MPI_STATUSES_IGNORE);
     expect(mine[1], 3 * (2 * rank + 1) + root, "iscatter");
     expect(word, 50 + root, "ibcast");
     expect(count, ranks, "iallreduce");
+    expect(up_to_here, rank + 1, "iscan");
+    if (rank > 0) expect(before, rank, "iexscan");
     for (int i = 0; i < ranks; ++i) expect(in[i], i, "iallgather");
 
     /* The last rank has its part and says so while the others are in a receive. */

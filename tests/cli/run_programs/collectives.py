@@ -21,6 +21,11 @@ total = array("i", [rank])
 world.Allreduce(MPI.IN_PLACE, [total, 1, MPI.INT], op=MPI.SUM)
 assert total[0] == ranks * (ranks - 1) // 2, total
 
+total = array("i", [rank])
+world.Scan(MPI.IN_PLACE, [total, 1, MPI.INT], op=MPI.SUM)
+assert total[0] == rank * (rank + 1) // 2, total
+assert world.exscan(str(rank)) == (None if rank == 0 else "".join(map(str, range(rank))))
+
 word = array("i", [7 if rank == 0 else -1])
 block = array("i", [-1, -1])
 waiting = [

@@ -3,7 +3,7 @@
  * Sums of 12 cells whose numbers have wild exponents, by MPI_SUM over a number of ranks that
  * divides 12.  On 6 ranks and on 12 each rank's own number is exact.  Rank 0 prints the bits of all
  * sums: of whole vectors, and of vectors in pieces; with the argument "nonblocking" of requests as
- * well.
+ * well.  With "scan" it prints what the last rank has of a scan instead.
  */
 #include <mpi.h>
 #include <math.h>
@@ -38,6 +38,13 @@ int main(int argc, char **argv)
     const int own = CELLS / ranks;
     for (int i = 0; i < COUNT; ++i) {
         for (int c = rank * own; c < (rank + 1) * own; ++c) mine[i] += number(c, i);
+    }
+    if (argc > 1 && strcmp(argv[1], "scan") == 0) {
+        MPI_Scan(mine, sums, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Bcast(sums, COUNT, MPI_DOUBLE, ranks - 1, MPI_COMM_WORLD);
+        if (rank == 0) print_bits("scan", sums, COUNT);
+        if (rank == 0) printf("zero 1\n");
+        return MPI_Finalize();
     }
     MPI_Allreduce(mine, sums, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) print_bits("allreduce", sums, COUNT);

@@ -77,6 +77,10 @@ int carry_out_by_the_mpi(const Call& c) {
                               c.comm);
         case Collective::allreduce:
             return MPI_Allreduce(c.send, c.receive, receive_count, c.receive_type, c.op, c.comm);
+        case Collective::scan:
+            return MPI_Scan(c.send, c.receive, receive_count, c.receive_type, c.op, c.comm);
+        case Collective::exscan:
+            return MPI_Exscan(c.send, c.receive, receive_count, c.receive_type, c.op, c.comm);
         case Collective::reduce_scatter:
             return MPI_Reduce_scatter(c.send, c.receive, c.counts.narrow(), c.receive_type, c.op,
                                       c.comm);
@@ -119,6 +123,12 @@ int begin_by_the_mpi(const Call& c, MPI_Request *request) {
         case Collective::allreduce:
             return MPI_Iallreduce(c.send, c.receive, receive_count, c.receive_type, c.op, c.comm,
                                   request);
+        case Collective::scan:
+            return MPI_Iscan(c.send, c.receive, receive_count, c.receive_type, c.op, c.comm,
+                             request);
+        case Collective::exscan:
+            return MPI_Iexscan(c.send, c.receive, receive_count, c.receive_type, c.op, c.comm,
+                               request);
         case Collective::reduce_scatter:
             return MPI_Ireduce_scatter(c.send, c.receive, c.counts.narrow(), c.receive_type, c.op,
                                        c.comm, request);
@@ -266,6 +276,8 @@ Trial::Memory Trial::by(const std::function<int(const Call&)>& carry_out) {
     for (auto& value : memory) value = static_cast<int>(random() % 1000);
     EXPECT_EQ(carry_out(call(memory)), MPI_SUCCESS) << describe();
     if (in_place_ && collective_ == Collective::reduce_scatter) forget_input(memory);
+    // The MPI may write there what it likes.
+    if (collective_ == Collective::exscan && rank_ == 0) memory.resize(integers_per_side);
     return memory;
 }
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/scratch_bound.hpp"
+
+namespace lanewise::collectives {
+
+bool is_one_vector(Collective collective) {
+    return collective == Collective::bcast || collective == Collective::reduce ||
+           collective == Collective::allreduce || is_scan(collective);
+}
+
+std::int64_t scratch_units_max(const Algorithm& algorithm, int ranks, std::int64_t total_units) {
+    // The rank of a lane may gather what all ranks of its site and the other sites give.
+    if (algorithm.needs.sites) return (ranks + std::int64_t{1}) * total_units;
+    switch (algorithm.collective) {
+        case Collective::barrier:
+            return 0;
+        case Collective::bcast:
+            return total_units;
+        case Collective::reduce:
+        case Collective::allreduce:
+        case Collective::reduce_scatter:
+            return 4 * total_units;
+        case Collective::scan:
+        case Collective::exscan:
+            return ranks * total_units;
+        default:
+            return 2 * total_units;
+    }
+}
+
+}  // namespace lanewise::collectives

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs like those of MPIs' own test suites, under forced rules for every algorithm.
+
+In each turn every collective has a rule for all sizes, by another of its algorithms than in the
+turn before.  LANEWISE_TEST_EVERY_ALGORITHM asks for all turns on 1 to 10 ranks, in all languages.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from run_test import LANGUAGES
+from tuned_job import (
+    EVERY_SIZE,
+    PROGRAMS,
+    REQUESTED,
+    Compile,
+    Run,
+    counted,
+    launch_line,
+    tuning,
+)
+
+from lanewise.errors import RequestError
+from lanewise.model.schedule import read_algorithms
+
+ALL = bool(os.environ.get("LANEWISE_TEST_EVERY_ALGORITHM"))
+# Of bcast and scatter, which have the most that need neither sites nor a platform file.
+MOST_ALGORITHMS = 9
+TURNS = range(MOST_ALGORITHMS) if ALL else (0, 4)
+RANKS = range(1, 11) if ALL else (3,)
+FEW_RANKS = (2, 4, 7)
+OUT_OF_REACH = {"platform", "hosts", "sites", "all_counts"}
+
+
+def usable() -> dict[str, list[str]]:
+    """Return the algorithms of each collective that a program on one host can have."""
+    try:
+        listed = read_algorithms()
+    except RequestError as missing:
+        pytest.skip(str(missing))
+    found: dict[str, list[str]] = {}
+    for one in listed:
+        if not OUT_OF_REACH & set(one.restrictions):
+            found.setdefault(one.collective, []).append(one.name)
+    return found
+
+
+def rules_of(family: str, turn: int, ranks: int) -> dict[str, object]:
+    """Return a tuning file with the algorithms of a turn."""
+    named = {c: names[turn % len(names)] for c, names in usable().items()}
+    requested = {f"i{c}": name for c, name in named.items() if family == "openmpi"}
+    named |= requested or REQUESTED[family]
+    rules = {c: {"rules": [{**EVERY_SIZE, "algorithm": name}]} for c, name in named.items()}
+    return tuning(family, ranks=ranks, layout=[ranks], collectives=rules)
+
+
+def assert_right(done: subprocess.CompletedProcess[str], turn: int) -> None:
+    assert (done.returncode, done.stdout) == (0, "all right\n"), (
+        f"turn {turn}: {done.stdout}{done.stderr}"
+    )
+
+
+def test_no_collective_has_more_algorithms_than_there_are_turns() -> None:
+    assert max(map(len, usable().values())) <= MOST_ALGORITHMS
+
+
+@pytest.mark.parametrize("case", [(turn, ranks) for turn in TURNS for ranks in RANKS])
+def test_a_suite_of_collectives_is_right(
+    mpi: str, case: tuple[int, int], compiled: Compile, run: Run, tmp_path: Path
+) -> None:
+    turn, ranks = case
+    program = str(compiled(mpi, "mpicc", "suite.c -pthread"))
+
+    done = run([*launch_line(mpi, ranks), program], rules_of(mpi, turn, ranks))
+
+    assert_right(done, turn)
+    intercepted = counted(tmp_path, "intercepted")
+    assert ranks == 1 or intercepted["allgather"] > 0
+
+
+if ALL:
+
+    @pytest.mark.parametrize("case", [(turn, ranks) for turn in TURNS for ranks in FEW_RANKS])
+    @pytest.mark.parametrize("language", LANGUAGES)
+    def test_a_program_in_any_language_is_right(
+        mpi: str, language: str, case: tuple[int, int], compiled: Compile, run: Run
+    ) -> None:
+        turn, ranks = case
+        wrapper, words = LANGUAGES[language]
+        program = str(compiled(mpi, wrapper, " ".join(words)))
+
+        assert_right(run([*launch_line(mpi, ranks), program], rules_of(mpi, turn, ranks)), turn)
+
+    @pytest.mark.parametrize("ranks", FEW_RANKS)
+    @pytest.mark.parametrize("turn", TURNS)
+    def test_a_python_program_is_right(turn: int, ranks: int, run: Run) -> None:
+        python = shutil.which("python3", path="/usr/bin") or sys.executable
+        if subprocess.run(
+            [python, "-c", "import mpi4py"], capture_output=True, check=False
+        ).returncode:
+            pytest.skip("no mpi4py; install python3-mpi4py")
+        line = [*launch_line("openmpi", ranks), python, str(PROGRAMS / "collectives.py")]
+
+        assert_right(run(line, rules_of("openmpi", turn, ranks)), turn)
