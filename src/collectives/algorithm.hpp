@@ -94,6 +94,7 @@ struct Restrictions {
     bool platform = false;   /* the shape must bring a platform */
     bool segmented = false;  /* makes use of CallShape::segment */
     bool lanes = false;      /* makes use of CallShape::lanes */
+    bool hosts = false;      /* ranks must be on two hosts or more, and the shape say on which */
     bool sites = false;      /* ranks must be at two sites or more, and the shape say at which */
 };
 
@@ -142,7 +143,8 @@ struct CallTraits {
     int ranks = 1;
     bool commutative = true;
     bool platform = false;
-    bool sites = false; /* ranks are known to be at several */
+    bool hosts = false; /* ranks are known to be on several */
+    bool sites = false; /* and at several of these */
     int lanes_max = 1;  /* more lanes between two of them are of no use */
 };
 std::string_view refusal(const Algorithm& algorithm, const CallTraits& call);

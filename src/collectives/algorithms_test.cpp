@@ -42,7 +42,8 @@ model::Network uneven_network() {
 class EachAlgorithm : public testing::TestWithParam<const Algorithm *> {
   protected:
     bool serves(int ranks) const {
-        return refusal(algorithm, {.ranks = ranks, .platform = true, .sites = true}).empty();
+        return refusal(algorithm, {.ranks = ranks, .platform = true, .hosts = true, .sites = true})
+            .empty();
     }
 
     Trial trial(int ranks, int root, std::int64_t count) const {
@@ -52,7 +53,16 @@ class EachAlgorithm : public testing::TestWithParam<const Algorithm *> {
         made.bracketing = algorithm.bracketing;
         made.network = &network;
         if (algorithm.needs.sites) place(made, ranks + root);
+        if (algorithm.needs.hosts) place_on_hosts(made, ranks + root);
         return made;
+    }
+
+    // One to five hosts, ranks one after the other or in turn.
+    static void place_on_hosts(Trial& made, int variant) {
+        const int hosts = 1 + variant % 5;
+        for (int rank = 0; rank < made.ranks; ++rank) {
+            made.hosts.push_back(variant % 2 == 0 ? rank % hosts : rank * hosts / made.ranks);
+        }
     }
 
     // Two to four sites, ranks one after the other or in turn, two to a host, any number of lanes.
@@ -129,6 +139,40 @@ TEST_P(EachAlgorithm, DeliversAnyCount) {
             }
         }
     }
+}
+
+TEST_P(EachAlgorithm, DeliversBetweenHostsHoweverRanksArePlaced) {
+    if (!algorithm.needs.hosts) return;
+    std::mt19937 random(20081119);
+    for (int ranks = 1; ranks <= ranks_max; ++ranks) {
+        for (const int root : roots(ranks, ranks_max)) {
+            auto made = trial(ranks, root, 4);
+            const auto hosts = 1 + random() % 9;
+            for (auto& host : made.hosts) host = static_cast<int>(random() % hosts);
+            made.segment = static_cast<std::int64_t>(random() % 3);
+            const auto schedules = schedules_of(algorithm, made);
+            ASSERT_EQ(checker.fault(made, schedules, Sends::rendezvous), "") << told(made);
+        }
+    }
+}
+
+// What the two levels are for: on two hosts only leaders exchange messages.
+TEST_P(EachAlgorithm, SendsBetweenHostsNoMoreThanTheLeadersHaveTo) {
+    if (!algorithm.needs.hosts) return;
+    auto made = trial(8, 1, 4);
+    made.hosts = {0, 1, 0, 1, 1, 0, 0, 1};
+
+    const auto schedules = schedules_of(algorithm, made);
+
+    int sent = 0;
+    for (int rank = 0; rank < made.ranks; ++rank) {
+        const auto host = [&](int one) { return made.hosts[static_cast<std::size_t>(one)]; };
+        for (const auto& step : schedules[static_cast<std::size_t>(rank)].steps) {
+            const bool sends = step.kind == model::StepKind::send;
+            if (sends && host(step.peer) != host(rank)) ++sent;
+        }
+    }
+    EXPECT_EQ(sent, is_rooted(algorithm.collective) ? 1 : 2);
 }
 
 TEST_P(EachAlgorithm, DeliversBetweenSitesHoweverRanksArePlaced) {

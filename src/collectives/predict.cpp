@@ -129,7 +129,13 @@ Places places_of(const model::Platform& platform, int ranks) {
 
 Result<model::Priced> predict(const Algorithm& algorithm, const Question& call,
                               const model::Network& network, const model::Watch& watch) {
-    const CallTraits traits{.ranks = call.ranks, .platform = true, .sites = !call.sites.empty()};
+    const auto several = [](std::span<const int> numbers) {
+        return std::ranges::any_of(numbers, [&](int one) { return one != numbers.front(); });
+    };
+    const CallTraits traits{.ranks = call.ranks,
+                            .platform = true,
+                            .hosts = several(call.hosts),
+                            .sites = !call.sites.empty()};
     const auto reason = refusal(algorithm, traits);
     if (!reason.empty()) return Failure{LW_ERR_UNSUPPORTED, std::string(reason)};
     const auto possible = can_be_built(algorithm, call);

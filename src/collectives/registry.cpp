@@ -10,6 +10,7 @@
 #define LANEWISE_ALGORITHMS(X)          \
     X(barrier_dissemination)            \
     X(barrier_tree)                     \
+    X(barrier_two_level)                \
     X(bcast_binomial)                   \
     X(bcast_chain)                      \
     X(bcast_linear)                     \
@@ -18,6 +19,7 @@
     X(bcast_ring)                       \
     X(bcast_scatter_allgather)          \
     X(bcast_split_binary)               \
+    X(bcast_two_level)                  \
     X(scatter_binomial)                 \
     X(scatter_linear)                   \
     X(scatter_linear_nb)                \
@@ -63,6 +65,7 @@
     X(reduce_direct)                    \
     X(reduce_linear)                    \
     X(reduce_rabenseifner)              \
+    X(reduce_two_level)                 \
     X(allreduce_binomial)               \
     X(allreduce_direct)                 \
     X(allreduce_linear)                 \
@@ -70,6 +73,7 @@
     X(allreduce_rabenseifner)           \
     X(allreduce_recursive_doubling)     \
     X(allreduce_ring)                   \
+    X(allreduce_two_level)              \
     X(reduce_scatter_binomial)          \
     X(reduce_scatter_direct)            \
     X(reduce_scatter_linear)            \
@@ -146,6 +150,7 @@ std::string_view refusal(const Algorithm& algorithm, const CallTraits& call) {
         return "the number of ranks is not a power of two";
     }
     if (needs.even_ranks && call.ranks % 2 != 0) return "the number of ranks is odd";
+    if (needs.hosts && !call.hosts) return "all ranks are on one host, or their hosts are unknown";
     if (needs.sites && !call.sites) return "all ranks are at one site, or their sites are unknown";
     if (needs.platform && !call.platform) return "no platform is known";
     return {};

@@ -20,7 +20,7 @@ std::int64_t scratch_units_max(const Algorithm& algorithm, int ranks, std::int64
         case Collective::reduce:
         case Collective::allreduce:
         case Collective::reduce_scatter:
-            return 4 * total_units;
+            return 5 * total_units;
         case Collective::scan:
         case Collective::exscan:
             return ranks * total_units;

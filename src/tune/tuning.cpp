@@ -153,6 +153,7 @@ struct Field {
         const collectives::CallShape shape{.ranks = ranks, .sites = located.sites};
         return {.ranks = ranks,
                 .platform = network != nullptr,
+                .hosts = located.host_count() > 1,
                 .sites = located.site_count() > 1,
                 .lanes_max = collectives::lanes_max(shape)};
     }

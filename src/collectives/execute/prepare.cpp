@@ -391,6 +391,7 @@ bool admits(const Algorithm& algorithm, const Call& call, const CommunicatorStat
         return false;
     CallTraits traits{.ranks = state.ranks,
                       .platform = network() != nullptr,
+                      .hosts = state.placement.host_count() > 1,
                       .sites = state.placement.site_count() > 1};
     if (algorithm.needs.commutative && is_reduction(algorithm.collective)) {
         int commutes = 0;

@@ -79,6 +79,10 @@ std::string why_unknown(std::size_t rank) {
 
 }  // namespace
 
+int RankPlacement::host_count() const {
+    return hosts.empty() ? 0 : *std::max_element(hosts.begin(), hosts.end()) + 1;
+}
+
 int RankPlacement::site_count() const {
     return sites.empty() ? 0 : *std::max_element(sites.begin(), sites.end()) + 1;
 }

@@ -18,6 +18,7 @@ struct RankPlacement {
     std::vector<int> sites; /* the same; empty where a rank's site is not known */
     std::string complaint;  /* why a placement is not followed; empty: it is, or there is none */
 
+    int host_count() const;
     int site_count() const;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Scatter and gather over lanes on real ranks of one host, which a placement
-// spreads over three sites by their numbers.
+// Algorithms that look at hosts and sites on real ranks of one host, which a placement spreads over
+// hosts of two ranks at three sites by their numbers.
 
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -15,6 +15,7 @@
 
 #include "collectives/execute/execute.hpp"
 #include "collectives/execute/rank_placement.hpp"
+#include "collectives/execute/testing/calls.hpp"
 
 namespace lanewise::collectives {
 namespace {
@@ -40,18 +41,39 @@ const bool placed = [] {
     std::ofstream file(path);
     file << R"({"schema": "lanewise-placement", "version": 1, "hosts": [], "ranks": [)";
     for (int rank = 0; rank < 16; ++rank) {
-        file << (rank > 0 ? "," : "") << R"({"rank": )" << rank << R"(, "host": "h)" << rank
-             << R"(", "site": "s)" << rank % 3 << "\"}";
+        file << (rank > 0 ? "," : "") << R"({"rank": )" << rank << R"(, "host": "h)" << rank % 3
+             << "-" << rank / 6 << R"(", "site": "s)" << rank % 3 << "\"}";
     }
     file << "]}";
     file.close();
     return setenv("LANEWISE_PLACEMENT", path.c_str(), 1) == 0;
 }();
 
-struct RemovePlacement : testing::Environment {
+struct RemovePlacement : ::testing::Environment {
     void TearDown() override { std::filesystem::remove(std::getenv("LANEWISE_PLACEMENT")); }
 };
-const auto *const removal = testing::AddGlobalTestEnvironment(new RemovePlacement);
+const auto *const removal = ::testing::AddGlobalTestEnvironment(new RemovePlacement);
+
+TEST(Hosts, are_served_by_one_of_their_ranks_with_the_result_of_the_mpi) {
+    for (const auto *algorithm : algorithms()) {
+        if (!algorithm->needs.hosts) continue;
+        for (unsigned seed = 300; seed < 312; ++seed) {
+            lanewise::testing::Trial trial(algorithm->collective, seed, MPI_COMM_WORLD);
+            auto traits = trial.traits();
+            traits.hosts = ranks_here() > 1;
+            if (!refusal(*algorithm, traits).empty()) continue;
+            const auto expected = trial.by_the_mpi();
+            bool served = false;
+
+            const auto given = trial.by([&](const Call& call) {
+                return execute(call, {algorithm, trial.segment_bytes(), 1}, served);
+            });
+
+            ASSERT_TRUE(served) << trial.describe();
+            ASSERT_EQ(given, expected) << trial.describe();
+        }
+    }
+}
 
 Choice over_lanes(Collective collective, const char *name, int lanes) {
     return {find_algorithm(collective, name), 64 * 1024, lanes};

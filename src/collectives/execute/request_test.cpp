@@ -76,7 +76,7 @@ bool all_post_at_once(const Algorithm& algorithm) {
 
 TEST_P(EveryAlgorithm, says_of_itself_whether_no_message_waits_for_another) {
     const Algorithm& algorithm = *GetParam();
-    if (algorithm.needs.platform || algorithm.needs.sites) {
+    if (algorithm.needs.platform || algorithm.needs.hosts || algorithm.needs.sites) {
         EXPECT_FALSE(algorithm.posts_at_once);
     } else {
         EXPECT_EQ(algorithm.posts_at_once, all_post_at_once(algorithm));

@@ -153,6 +153,11 @@ class Collected {
 
 }  // namespace
 
+Reduced combine_children(Builder& steps, int rank, const std::vector<int>& children,
+                         std::int64_t count) {
+    return Collected(steps, rank, children, count).combine_all();
+}
+
 Reduced reduce_linearly(Builder& steps, const CallShape& shape, int root, std::int64_t count) {
     if (shape.ranks == 1) return {};
     if (shape.rank != root) return {own, steps.send(root, own, count)};
@@ -165,7 +170,7 @@ Reduced reduce_over_tree(Builder& steps, const CallShape& shape, int root, std::
         return {own, steps.send(folding.partner(shape.rank), own, count)};
     }
     const auto node = tree_node(folding, shape.rank, root);
-    auto reduced = Collected(steps, shape.rank, node.children, count).combine_all();
+    auto reduced = combine_children(steps, shape.rank, node.children, count);
     if (node.parent >= 0) {
         reduced.ready = steps.send(node.parent, reduced.at, count, {reduced.ready});
     }

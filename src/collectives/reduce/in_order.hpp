@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "collectives/call_shape.hpp"
 #include "model/schedule/schedule.hpp"
@@ -17,6 +18,11 @@ struct Reduced {
     model::Slice at = {model::Place::send, 0};
     model::StepId ready = model::no_step;
 };
+
+/* Combines the own vector with those of `children`, one after the other; lower ranks are left
+   operands. */
+Reduced combine_children(model::Builder& steps, int rank, const std::vector<int>& children,
+                         std::int64_t count);
 
 /* The root receives the vectors one after the other. */
 Reduced reduce_linearly(model::Builder& steps, const CallShape& shape, int root,

@@ -19,8 +19,14 @@ int Folding::rank_at(int node) const {
     return kept / 2 == node ? kept : 2 * node;
 }
 
-Partial::Partial(model::Builder& steps, int rank, std::int64_t count, model::Slice work)
-    : steps_(steps), rank_(rank), work_(work), spare_(steps.scratch(count)) {}
+Partial::Partial(model::Builder& steps, int rank, std::int64_t count, model::Slice work,
+                 model::Slice value, StepId ready)
+    : steps_(steps),
+      rank_(rank),
+      work_(work),
+      value_(value),
+      spare_(steps.scratch(count)),
+      ready_(ready) {}
 
 void Partial::take(int peer, Range range) {
     const auto received = steps_.receive(peer, spare_.at(range.begin), range.count, {ready_});

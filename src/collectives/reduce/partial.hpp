@@ -42,9 +42,10 @@ struct Folding {
 
 class Partial {
   public:
-    /* Results may be written to `work`, which may be where `send` lies; both begin with element 0.
-     */
-    Partial(model::Builder& steps, int rank, std::int64_t count, model::Slice work);
+    /* Begins with `value`, which is there after `ready`. Results may be written to `work`, which
+       may be where `send` lies; all of them begin with element 0. */
+    Partial(model::Builder& steps, int rank, std::int64_t count, model::Slice work,
+            model::Slice value = {model::Place::send, 0}, model::StepId ready = model::no_step);
 
     /* Combines `range` with the peer's. */
     void take(int peer, Range range);
@@ -64,9 +65,9 @@ class Partial {
     model::Builder& steps_;
     int rank_;
     model::Slice work_;
-    model::Slice value_ = {model::Place::send, 0};
+    model::Slice value_;
     model::Slice spare_;
-    model::StepId ready_ = model::no_step;
+    model::StepId ready_;
     std::vector<model::StepId> sends_;
 };
 

@@ -21,8 +21,10 @@ Result<const collectives::Algorithm *> algorithm_of(const ScheduleRequest& argum
         return bad_argument(fmt::format("{} has no algorithm \"{}\"; --list names them",
                                         arguments.collective, arguments.algorithm));
     }
-    const collectives::CallTraits call{
-        .ranks = arguments.ranks, .platform = !arguments.platform.empty(), .sites = true};
+    const collectives::CallTraits call{.ranks = arguments.ranks,
+                                       .platform = !arguments.platform.empty(),
+                                       .hosts = true,
+                                       .sites = true};
     const auto reason = refusal(*algorithm, call);
     if (reason.empty()) return algorithm;
     const bool remedy = algorithm->needs.platform && arguments.platform.empty();
@@ -60,10 +62,9 @@ Result<Json> schedules(const ScheduleRequest& arguments) {
     call.segment = static_cast<std::int64_t>(arguments.segment_bytes);
     call.network = &*network;
     call.lanes = arguments.lanes;
-    if ((*algorithm)->needs.sites) {
-        for (int rank = 0; rank < arguments.ranks; ++rank) {
-            call.sites.push_back(rank * arguments.sites / arguments.ranks);
-        }
+    auto& places = (*algorithm)->needs.sites ? call.sites : call.hosts;
+    for (int rank = 0; rank < arguments.ranks; ++rank) {
+        places.push_back(rank * arguments.sites / arguments.ranks);
     }
     return Json{{"collective", arguments.collective},
                 {"algorithm", arguments.algorithm},

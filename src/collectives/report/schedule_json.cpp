@@ -21,6 +21,7 @@ Json restrictions_of(const collectives::Restrictions& needs) {
     name(needs.platform, "platform");
     name(needs.segmented, "segmented");
     name(needs.lanes, "lanes");
+    name(needs.hosts, "hosts");
     name(needs.sites, "sites");
     return named;
 }

@@ -32,6 +32,7 @@ WORDS = {
     "even_ranks": "even number of ranks",
     "all_counts": "all ranks know all counts",
     "platform": "platform.json",
+    "hosts": "ranks on several hosts",
     "sites": "ranks at several sites",
 }
 
