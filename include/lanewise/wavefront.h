@@ -172,6 +172,13 @@ LW_API void lw_wavefront_stop(lw_wavefront *store);
 /* Called now and then from the thread that runs. */
 typedef void (*lw_wavefront_progress_fn)(void *context, const lw_wavefront_progress *progress);
 
+/*
+ * Called between two iterations, the store holding their data: lw_wavefront_read may be called.
+ * `iterations` are those of the run; `measured` is what `until` asked for, else not a number.
+ * Non-zero ends the run with LW_ERR_OPERATION; resume continues it.
+ */
+typedef int (*lw_wavefront_pause_fn)(void *context, uint64_t iterations, double measured);
+
 typedef struct lw_wavefront_run_options {
     uint32_t struct_size;
     uint32_t threads; /* 0: the processors this program may use */
@@ -183,10 +190,23 @@ typedef struct lw_wavefront_run_options {
     lw_wavefront_progress_fn progress; /* may be NULL */
     void *progress_context;
     const char *directions; /* of the iterations; NULL: all go down and right */
+    /*
+     * "residual<1e-8" ends the run once that holds, "residual<1e-8*first" once the residual is that
+     * share of the first one.  The residual is the 2-norm of what an iteration would change if all
+     * of it read the data as they are; others are norm (the 2-norm), sum, max and min of the data.
+     * Asked after every `pause_every` iterations and after the last.  NULL: never.
+     */
+    const char *until;
+    uint64_t pause_every; /* iterations between two pauses; 0: there are none */
+    lw_wavefront_pause_fn paused; /* may be NULL */
+    void *paused_context;
 } lw_wavefront_run_options;
 
 #define LW_WAVEFRONT_RUN_OPTIONS \
-    { sizeof(lw_wavefront_run_options), 0, 1, 1ull << 30, 0, -1.0, 0, NULL, NULL, NULL }
+    { \
+        sizeof(lw_wavefront_run_options), 0, 1, 1ull << 30, 0, -1.0, 0, NULL, NULL, NULL, NULL, 0, \
+            NULL, NULL \
+    }
 
 /*
  * Directions, separated by commas: iteration i of a run goes in direction i of them, and after the

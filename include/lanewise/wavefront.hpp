@@ -37,6 +37,8 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -66,6 +68,11 @@ struct options {
     /* Of the iterations in turn, such as "symmetric" or "fast-sweeping", by the names in
      * <lanewise/wavefront.h>; empty: down and right. */
     std::string directions{};
+    /* "residual<1e-8" or "residual<1e-8*first", asked after every `pause_every` iterations; empty:
+     * never. `paused` is called then, too, with the iterations of the run and what was measured. */
+    std::string until{};
+    std::uint64_t pause_every = 0;
+    std::function<void(std::uint64_t iterations, double measured)> paused{};
 };
 
 /* Which cell of which iteration of the run is updated, all from 0: the last argument of an update
@@ -399,8 +406,29 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
     asked.threads = wanted.threads;
     asked.waves = wanted.waves;
     if (!wanted.directions.empty()) asked.directions = wanted.directions.c_str();
+    if (!wanted.until.empty()) asked.until = wanted.until.c_str();
+    asked.pause_every = wanted.pause_every;
+    // No exception passes through the library: it is thrown again once that has returned.
+    struct Paused {
+        const options& wanted;
+        std::exception_ptr thrown;
+    } paused{wanted, nullptr};
+    if (wanted.paused) {
+        asked.paused_context = &paused;
+        asked.paused = [](void *context, std::uint64_t iterations, double measured) {
+            auto& called = *static_cast<Paused *>(context);
+            try {
+                called.wanted.paused(iterations, measured);
+            } catch (...) {
+                called.thrown = std::current_exception();
+            }
+            return called.thrown ? 1 : 0;
+        };
+    }
     lw_wavefront_outcome outcome{};
-    target.check(function(target.handle(), &kernel, &asked, &outcome));
+    const auto status = function(target.handle(), &kernel, &asked, &outcome);
+    if (paused.thrown) std::rethrow_exception(paused.thrown);
+    target.check(status);
     return outcome;
 }
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -39,6 +40,12 @@ def relax(updated, data, coefficients, row, first, end, context):  # noqa: PLR09
     out, above, here, below, source = updated[0], data[0], data[1], data[2], coefficients[0]
     for j in range(first, end):
         out[j] = 0.25 * (above[j] + here[j - 1] + here[j + 1] + below[j] - source[j])
+
+
+@numba.cfunc(wavefront.row_signature())
+def sideways(updated, data, coefficients, row, first, end, context):  # noqa: PLR0917
+    for j in range(first, end):
+        updated[0][j] = 0.5 * (data[1][j - 1] + data[1][j + 1])
 
 
 @numba.njit
@@ -129,6 +136,44 @@ def test_a_kernel_is_told_iteration_direction_and_context(
         for k in range(7):
             weighted_loop(u, weights, k % 3 == 1, k % 3 > 0, k)
         np.testing.assert_array_equal(store.read(0), u)
+
+
+def test_a_run_pauses_until_its_residual_is_small(tmp_path: Path) -> None:
+    u, f = random_arrays(2)
+    seen = []
+    with wavefront.Store.create(tmp_path / "s", *u.shape, coefficients=1) as store:
+        store.write(0, u)
+        store.write(1, f)
+
+        def paused(iterations: int, measured: float) -> None:
+            seen.append((iterations, measured, store.read(0)))
+
+        outcome = wavefront.run(
+            store, relax, 4000, memory="64MiB", until="residual<1e-3*first", pause_every=50,
+            on_pause=paused,
+        )  # fmt: skip
+
+    assert outcome.converged
+    assert [iterations for iterations, _measured, _data in seen] == [
+        50 * (k + 1) for k in range(len(seen))
+    ]
+    assert outcome.iterations == seen[-1][0] < 4000
+    relax_loop(u, f, 50)
+    np.testing.assert_array_equal(seen[0][2], u)
+    assert all(before[1] > after[1] for before, after in itertools.pairwise(seen))
+
+
+def test_what_a_pause_raises_ends_the_run(tmp_path: Path) -> None:
+    def paused(iterations: int, measured: float) -> None:
+        raise ValueError(f"at {iterations}, {measured}")
+
+    with wavefront.Store.create(tmp_path / "s", 20, 20) as store:
+        store.write(0, random_arrays(1, 20, 20)[0])
+        with pytest.raises(ValueError, match="at 2, nan"):
+            wavefront.run(
+                store, sideways, 6, memory="64MiB", pause_every=2, on_pause=paused
+            )  # fmt: skip
+        assert store.iterations == 2
 
 
 def test_a_kernel_that_is_not_told_the_direction_goes_one_way() -> None:

@@ -133,6 +133,30 @@ def test_fast_sweeping_comes_to_rest_around_walls_of_infinity(
     assert np.isfinite(found[1, 1]) and np.isinf(found[20, 5]) and np.isinf(found[0]).all()
 
 
+def test_a_run_ends_by_a_measure_and_writes_snapshots(native: Lanewise, tmp_path: Path) -> None:
+    store, folder = tmp_path / "s", tmp_path / "snapshots"
+    folder.mkdir()
+    native("create", store, "--rows", 60, "--cols", 50, "--kernel", "sor", "--parameter", 1.2)
+    until = ("--until", "residual<0.001*first", "--every", 5, "--snapshots", folder)
+
+    done = native("run", store, "--iterations", 1000, *until, "--json")
+
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    asked = [event for event in events if event["event"] == "measure"]
+    assert events[-1]["converged"]
+    assert [event["iterations"] for event in asked] == [5 * (k + 1) for k in range(len(asked))]
+    assert 1 < len(asked) < 200
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == [f"data.{event['iterations']:06}.npy" for event in asked]
+    native("export", store, "data", tmp_path / "last.npy")
+    np.testing.assert_array_equal(np.load(folder / names[-1]), np.load(tmp_path / "last.npy"))
+    jsonschema.validate(
+        json.loads((store / "manifest.json").read_text()),
+        json.loads(SCHEMA.read_text(encoding="utf-8")),
+    )
+
+
 def test_what_is_imported_comes_out_again(lanewise: Lanewise, tmp_path: Path) -> None:
     values = np.random.default_rng(1).random((50, 33))
     np.save(tmp_path / "values.npy", values)
@@ -453,6 +477,9 @@ BAD = [
     (["run", "s", "--iterations", 4, "--tolerance", -1], ["tolerance", "-1"]),
     (["run", "s", "--iterations", 4, "--directions", "fast-sweping"], ["mean fast-sweeping?"]),
     (["run", "s", "--iterations", 4, "--directions", "symmetric,west"], ['"west"', "up-left"]),
+    (["run", "s", "--iterations", 4, "--until", "residual=1"], ["residual=1", "residual<1e-8"]),
+    (["run", "s", "--iterations", 4, "--until", "wave<1"], ["wave", "residual, norm"]),
+    (["run", "s", "--iterations", 4, "--until", "sum<1", "--every", 0], ["--every 0"]),
     (["run", "s", "--iterations", 4, "--io", "carrier"], ["carrier", "io_uring"]),
     (["run", "s"], ["--iterations"]),
     (["resume", "s"], ["s", "no run"]),

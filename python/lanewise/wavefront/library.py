@@ -81,6 +81,7 @@ class Progress(Structure):
 
 
 OnProgress = CFUNCTYPE(None, c_void_p, POINTER(Progress))
+OnPause = CFUNCTYPE(c_int, c_void_p, c_uint64, c_double)
 
 
 class RunOptions(Structure):
@@ -97,6 +98,10 @@ class RunOptions(Structure):
         ("progress", OnProgress),
         ("progress_context", c_void_p),
         ("directions", c_char_p),
+        ("until", c_char_p),
+        ("pause_every", c_uint64),
+        ("paused", OnPause),
+        ("paused_context", c_void_p),
     )
 
 

@@ -17,6 +17,7 @@ from lanewise.wavefront.calls import Call, KernelErrors
 from lanewise.wavefront.kernel import RowKernel
 from lanewise.wavefront.library import (
     Kernel,
+    OnPause,
     OnProgress,
     Progress,
     RunOptions,
@@ -27,6 +28,7 @@ from lanewise.wavefront.library import (
 from lanewise.wavefront.store import Store
 
 OnShare = Callable[[float, float], None]
+OnIterations = Callable[[int, float], None]
 
 _NEVER = -1.0
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -45,6 +47,14 @@ class Outcome:
     written_bytes: int
     peak_memory_bytes: int
     elapsed_s: float
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """What a run calls now and then, and what it calls between iterations."""
+
+    progress: OnShare | None = None
+    pause: OnIterations | None = None
 
 
 def size_bytes(text: str | int) -> int:
@@ -66,6 +76,9 @@ def run(  # noqa: PLR0913
     waves: int = 0,
     tolerance: float | None = None,
     directions: str | Sequence[str] = "down-right",
+    until: str | None = None,
+    pause_every: int = 0,
+    on_pause: OnIterations | None = None,
     check_finite: bool = False,
     on_progress: OnShare | None = None,
 ) -> Outcome:
@@ -76,7 +89,9 @@ def run(  # noqa: PLR0913
     changes by more; with 0, once nothing changes.  Iterations go in `directions` in turn:
     "down-right", "down-left", "up-left", "up-right", "symmetric" or "fast-sweeping", or several of
     these; the run then ends once as many iterations as there are directions are within the
-    tolerance.  `on_progress(share, elapsed_s)` is called now
+    tolerance.  After every `pause_every` iterations `on_pause(iterations, measured)` is called and
+    may read the store, and the run ends once `until` holds, such as "residual<1e-8" or
+    "residual<1e-8*first" (also norm, sum, max, min).  `on_progress(share, elapsed_s)` is called now
     and then.  Raises RequestError for what cannot be done, RunError for what failed, a kernel that
     raised among it; what `on_progress` raises and an interrupt end the run and are raised.  A store
     then holds the data of its last whole pass, and arrays are as they were.
@@ -85,14 +100,16 @@ def run(  # noqa: PLR0913
         struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=iterations,
         memory_bytes=size_bytes(memory), waves=waves,
         tolerance=_tolerance(tolerance), check_finite=int(check_finite),
-        directions=_directions(directions),
+        directions=_directions(directions), until=until.encode() if until else None,
+        pause_every=pause_every,
     )  # fmt: skip
+    callbacks = Callbacks(on_progress, on_pause)
     if isinstance(store, Store):
-        return _run(store, kernel, parameters, options, on_progress)
+        return _run(store, kernel, parameters, options, callbacks)
     if isinstance(store, (str, Path)):
         with Store.open(store) as opened:
-            return _run(opened, kernel, parameters, options, on_progress)
-    return _run_arrays(list(store), kernel, parameters, options, on_progress)
+            return _run(opened, kernel, parameters, options, callbacks)
+    return _run_arrays(list(store), kernel, parameters, options, callbacks)
 
 
 def resume(  # noqa: PLR0913
@@ -112,18 +129,18 @@ def resume(  # noqa: PLR0913
         check_finite=int(check_finite),
     )  # fmt: skip
     if isinstance(store, Store):
-        return _resume(store, kernel, options, on_progress)
+        return _resume(store, kernel, options, Callbacks(on_progress))
     with Store.open(store) as opened:
-        return _resume(opened, kernel, options, on_progress)
+        return _resume(opened, kernel, options, Callbacks(on_progress))
 
 
-def _resume(store: Store, kernel: Any, options: RunOptions, on_progress: OnShare | None) -> Outcome:
+def _resume(store: Store, kernel: Any, options: RunOptions, callbacks: Callbacks) -> Outcome:
     arguments: tuple[Any, ...]
     if kernel is None:
         function, arguments = library().lw_wavefront_resume, ()
     else:
         function, arguments = library().lw_wavefront_resume_kernel, (byref(_native(kernel)),)
-    return _call(store, kernel, function, arguments, options, on_progress)
+    return _call(store, kernel, function, arguments, options, callbacks)
 
 
 def _native(kernel: Any) -> Kernel:
@@ -142,11 +159,12 @@ def _call(  # noqa: PLR0913, PLR0917
     function: Any,
     arguments: tuple[Any, ...],
     options: RunOptions,
-    on_progress: OnShare | None,
+    callbacks: Callbacks,
 ) -> Outcome:
     outcome = RunOutcome()
     call = Call(lambda: library().lw_wavefront_stop(store.handle))
-    options.progress = _progress(call, on_progress)
+    options.progress = _progress(call, callbacks.progress)
+    options.paused = _paused(call, callbacks.pause)
     own = kernel.function if isinstance(kernel, RowKernel) else kernel
     name = str(getattr(own, "__name__", "kernel"))
     try:
@@ -191,12 +209,26 @@ def _progress(call: Call, on_progress: OnShare | None) -> Any:
     return OnProgress(shown)
 
 
+def _paused(call: Call, on_pause: OnIterations | None) -> Any:
+    if on_pause is None:
+        return OnPause()
+
+    def shown(_context: object, iterations: int, measured: float) -> int:
+        try:
+            call.on_caller(lambda: on_pause(iterations, measured))
+        except BaseException as error:  # may not cross the C border
+            call.fail(error)
+        return int(call.raised is not None)
+
+    return OnPause(shown)
+
+
 def _run(
     store: Store,
     kernel: Any,
     parameters: Sequence[float],
     options: RunOptions,
-    on_progress: OnShare | None,
+    callbacks: Callbacks,
 ) -> Outcome:
     arguments: tuple[Any, ...]
     if isinstance(kernel, str):
@@ -204,7 +236,7 @@ def _run(
         function, arguments = library().lw_wavefront_run, (kernel.encode(), values, len(values))
     else:
         function, arguments = library().lw_wavefront_run_kernel, (byref(_native(kernel)),)
-    return _call(store, kernel, function, arguments, options, on_progress)
+    return _call(store, kernel, function, arguments, options, callbacks)
 
 
 def _run_arrays(
@@ -212,7 +244,7 @@ def _run_arrays(
     kernel: Any,
     parameters: Sequence[float],
     options: RunOptions,
-    on_progress: OnShare | None,
+    callbacks: Callbacks,
 ) -> Outcome:
     if not arrays or any(getattr(array, "ndim", 0) != 2 for array in arrays):
         raise RequestError("give a store, its folder, or a list of two-dimensional arrays")
@@ -224,6 +256,10 @@ def _run_arrays(
         ) as store:
             for matrix, array in enumerate(arrays):
                 store.write(matrix, array)
-            outcome = _run(store, kernel, parameters, options, on_progress)
-            data[:] = store.read(0)
+            outcome = _run(store, kernel, parameters, options, callbacks)
+
+            def take(first: int, rows: Any) -> None:
+                data[first : first + len(rows)] = rows
+
+            store.each_strip(0, take)
     return outcome

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <limits>
 
 #include "wavefront/run/run.hpp"
 #include "wavefront/store/rows_io.hpp"
@@ -25,6 +26,8 @@ using namespace lanewise::wavefront;
 using lanewise::Failure;
 using lanewise::Outcome;
 using lanewise::Result;
+
+const Failure callback_failure{LW_ERR_OPERATION, "the callback ended it"};
 
 lw_status report_failure(lw_wavefront_report_fn report, void *context, const Failure& failure) {
     if (report) report(context, failure.status, failure.sentence.c_str());
@@ -105,6 +108,20 @@ Result<RunOptions> options_from(const lw_wavefront& store,
         if (!directions) return directions.failure();
         options.directions = *directions;
     }
+    if (given->until) {
+        const auto until = parse_until(given->until);
+        if (!until) return until.failure();
+        options.until = *until;
+    }
+    options.pause_every = given->pause_every;
+    if (given->paused)
+        options.paused = [paused = given->paused,
+                          context = given->paused_context](const Pause& pause) -> Outcome {
+            const double nothing = std::numeric_limits<double>::quiet_NaN();
+            if (paused(context, pause.iterations, pause.measured.value_or(nothing)) == 0)
+                return lanewise::Done{};
+            return callback_failure;
+        };
     options.iterations = given->iterations;
     options.memory_bytes = given->memory_bytes;
     options.threads = given->threads;
@@ -174,8 +191,6 @@ lw_status with_kernel(Result<RunReport> (*advance)(Store&, const Kernel&, const 
         return give(advance(store->store, *made, *wanted), outcome);
     });
 }
-
-const Failure callback_failure{LW_ERR_OPERATION, "the callback ended it"};
 
 }  // namespace
 

@@ -22,6 +22,8 @@ struct Texts {
     std::int64_t coefficients = -1;
     bool check_finite = false;
     std::vector<std::string> directions;
+    std::string until;
+    std::uint64_t every = 32;
 };
 
 struct Queue {
@@ -110,6 +112,10 @@ void declare_run(Options& command, Texts& texts, WavefrontArguments& arguments) 
                 "Rate of the kernel in cells per second (default: unknown)")
         .without_default();
     command.choice("--io", queues, options.queue, "How strips are read and written");
+    command
+        .text("--snapshots", "FOLDER", arguments.snapshots,
+              "Write the data to FOLDER/NAME.ITERATION.npy after every --every iterations")
+        .without_default();
     command.flag("--check-finite", texts.check_finite,
                  "Stop at the first value that is not finite and print where it is");
 }
@@ -125,6 +131,13 @@ void declare_iterations(Options& command, Texts& texts, WavefrontArguments& argu
                "Direction of each iteration in turn: down-right, down-left, up-left, up-right, "
                "symmetric (down-right,up-left) or fast-sweeping (all four) (default: down-right)")
         .separated_by_commas();
+    command
+        .text("--until", "CONDITION", texts.until,
+              "Stop once a measure of the data is below a value, such as residual<1e-8 or "
+              "residual<1e-8*first; measures are residual, norm, sum, max and min")
+        .without_default();
+    command.number("--every", "N", texts.every,
+                   "Iterations between two snapshots, or two questions of --until");
 }
 
 Options& declare_store(Options& command, WavefrontArguments& arguments) {
@@ -246,6 +259,14 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
     }
     arguments.kernel = texts.kernel;
     if (texts.check_finite) arguments.options.finite = Finite::checked;
+    if (!texts.until.empty()) {
+        const auto until = parse_until(texts.until);
+        if (!until) return until.failure();
+        arguments.options.until = *until;
+    }
+    if (texts.every < 1) return bad_argument("--every 0 is no distance; give it 1 or more");
+    if (arguments.options.until || !arguments.snapshots.empty())
+        arguments.options.pause_every = texts.every;
     if (!texts.directions.empty()) {
         std::string joined;
         for (const auto& one : texts.directions) joined += (joined.empty() ? "" : ",") + one;

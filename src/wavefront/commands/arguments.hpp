@@ -40,6 +40,7 @@ struct WavefrontArguments {
     std::string file;
     std::string target; /* of convert and join */
     std::vector<std::string> parts;
+    std::string snapshots; /* folder; empty: none are written */
     std::string kernel;
     std::vector<double> parameters;
     wavefront::RunOptions options;

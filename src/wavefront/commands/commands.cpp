@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -223,9 +224,52 @@ void show_report(const RunReport& report, const Store& store, const char *simd, 
                report.converged ? ", converged" : "");
 }
 
-RunOptions options_with_progress(const WavefrontArguments& arguments, const MatrixShape& shape) {
+// A new file for each snapshot: one that is there is complete.
+Outcome write_snapshot(const Store& store, std::uint32_t matrix, const std::string& folder,
+                       std::uint64_t iterations) {
+    const auto& name = store.manifest().matrices[matrix].name;
+    const auto path = fmt::format("{}/{}.{:06}.npy", folder, name, iterations);
+    const auto beside = path + ".part";
+    const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(beside.c_str(), "wb"),
+                                                                &std::fclose);
+    const auto cannot = [&] {
+        return Failure{LW_ERR_IO, "cannot write " + path + ": " + std::strerror(errno)};
+    };
+    if (!file) return cannot();
+    const auto& shape = store.shape();
+    const auto header = npy_header(shape);
+    if (std::fwrite(header.data(), 1, header.size(), file.get()) != header.size()) return cannot();
+    const auto row_bytes = shape.columns * element_bytes(shape.element);
+    const auto read = read_matrix(
+        store, matrix,
+        [&](std::uint64_t /*first*/, std::uint64_t count, const std::byte *rows) -> Outcome {
+            if (std::fwrite(rows, row_bytes, count, file.get()) != count) return cannot();
+            return Done{};
+        },
+        {.tiles_read = 2});
+    if (!read) return read;
+    if (std::fflush(file.get()) != 0) return cannot();
+    if (std::rename(beside.c_str(), path.c_str()) != 0) return cannot();
+    return Done{};
+}
+
+RunOptions options_with_events(const WavefrontArguments& arguments, const Store& store) {
     auto options = arguments.options;
-    if (arguments.json) options.progress = progress_printer(shape);
+    if (arguments.json) options.progress = progress_printer(store.shape());
+    options.paused = [&arguments, &store](const Pause& pause) -> Outcome {
+        if (arguments.json && pause.measured)
+            print({{"event", "measure"},
+                   {"iterations", pause.iterations},
+                   {"measure", measure_name(pause.measure)},
+                   {"value", *pause.measured}});
+        if (arguments.snapshots.empty()) return Done{};
+        for (std::uint32_t m = 0; m < store.shape().data_count; ++m) {
+            const auto written =
+                write_snapshot(store, m, arguments.snapshots, store.manifest().iterations);
+            if (!written) return written;
+        }
+        return Done{};
+    };
     return options;
 }
 
@@ -237,7 +281,7 @@ Outcome run_command(const WavefrontArguments& arguments) {
     const auto planned = plan_run(*store, *kernel, arguments.options);
     if (!planned) return planned.failure();
     if (arguments.json) print(plan_json(*planned));
-    const auto report = run(*store, *kernel, options_with_progress(arguments, store->shape()));
+    const auto report = run(*store, *kernel, options_with_events(arguments, *store));
     if (!report) return report.failure();
     show_report(*report, *store, instructions(*kernel, arguments.options.directions),
                 arguments.json);
@@ -247,7 +291,7 @@ Outcome run_command(const WavefrontArguments& arguments) {
 Outcome resume_command(const WavefrontArguments& arguments) {
     auto store = Store::open(arguments.store, Access::changing);
     if (!store) return store.failure();
-    const auto report = resume(*store, options_with_progress(arguments, store->shape()));
+    const auto report = resume(*store, options_with_events(arguments, *store));
     if (!report) return report.failure();
     const auto entry = *store->manifest().run;
     const auto kernel = make_kernel_for(entry.kernel, entry.parameters, store->shape());

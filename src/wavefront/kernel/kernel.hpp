@@ -40,6 +40,8 @@ struct Kernel {
     Reading reading = Reading::updated;
     std::uint64_t scratch_rows = 0;   /* of each data matrix, for each wave */
     std::uint32_t second_copies = 0;  /* data matrices with a second copy in memory */
+    std::uint64_t thread_rows = 0;    /* that each thread keeps while it updates a row */
+    std::uint64_t measuring_rows = 0; /* the same, in addition, where changes are measured */
     std::vector<double> parameters{}; /* by which the kernel can be made again */
     Steps steps = Steps::whole;
     std::function<void(const Step& step)> advance{};

@@ -85,13 +85,14 @@ double change_of_row(Element element, const std::byte *before, const std::byte *
 }
 
 // Rows as they were before a call, from `begin` to `end` bytes, to find the change or what a call
-// wrote that it must not: those that it reads, and behind them those that it may write.
+// wrote that it must not.
 class Remembered {
   public:
-    Remembered(const RowPointers& pointers, std::uint64_t begin, std::uint64_t end)
-        : rows_(pointers.data), begin_(begin), end_(end) {
-        rows_.insert(rows_.end(), pointers.updated.begin(), pointers.updated.end());
-        bytes_.resize(rows_.size() * (end - begin));
+    Remembered(std::vector<const void *> rows, std::uint64_t begin, std::uint64_t end)
+        : rows_(std::move(rows)), begin_(begin), end_(end), bytes_(bytes_of_thread()) {
+        // What a thread has once it keeps: memory that comes and goes with each row would be slow.
+        const auto needed = rows_.size() * (end - begin);
+        if (bytes_.size() < needed) bytes_.resize(needed);
         for (std::size_t i = 0; i < rows_.size(); ++i)
             std::memcpy(bytes_.data() + i * (end - begin), now(i, begin), end - begin);
     }
@@ -110,11 +111,31 @@ class Remembered {
     std::uint64_t end() const { return end_; }
 
   private:
+    static std::vector<std::byte>& bytes_of_thread() {
+        thread_local std::vector<std::byte> bytes;
+        return bytes;
+    }
+
     std::vector<const void *> rows_;
     std::uint64_t begin_;
     std::uint64_t end_;
-    std::vector<std::byte> bytes_;
+    std::vector<std::byte>& bytes_;
 };
+
+// The rows that are remembered: where writes are watched all that a call reads, and behind them
+// those that it may write; else, for the change, the row itself of each data matrix.
+std::vector<const void *> remembered_rows(const UserSweep& sweep, const RowPointers& pointers) {
+    std::vector<const void *> rows;
+    if (sweep.user.writes == WriteCheck::watched) {
+        rows = pointers.data;
+        rows.insert(rows.end(), pointers.updated.begin(), pointers.updated.end());
+        return rows;
+    }
+    const auto count = sweep.kept_count();
+    for (std::size_t m = 0; m < pointers.updated.size(); ++m)
+        rows.push_back(pointers.data[m * count + sweep.user.radius]);
+    return rows;
+}
 
 // Copies of rows whose columns lie from the last to the first, in the order of the matrix: of the
 // columns that a call updates, and as many beside them as it may read.
@@ -245,17 +266,19 @@ double update_row_block(const UserSweep& sweep, const Step& step, const RowBlock
         if (!is_interior(row_block, row, radius) || first >= end) continue;
         point_at(sweep, row_block, row, pointers);
         std::optional<Remembered> before;
-        if (watching) before.emplace(pointers, (first - radius) * bytes, (end + radius) * bytes);
+        if (watching)
+            before.emplace(remembered_rows(sweep, pointers), (first - radius) * bytes,
+                           (end + radius) * bytes);
         call(sweep, row_block, pointers, row, columns);
         if (sweep.user.writes == WriteCheck::watched)
             check_writes(sweep, *before, row_of_matrix(row_block, row), pointers);
         if (measuring == Measuring::no) continue;
         for (std::uint32_t m = 0; m < row_block.data_count; ++m) {
             const auto *after = static_cast<const std::byte *>(pointers.updated[m]) + first * bytes;
-            largest.see(0.0,
-                        change_of_row(sweep.shape.element,
-                                      before->at(m * sweep.kept_count() + radius, first * bytes),
-                                      after, end - first));
+            const bool watched = sweep.user.writes == WriteCheck::watched;
+            const auto at = watched ? m * sweep.kept_count() + radius : m;
+            largest.see(0.0, change_of_row(sweep.shape.element, before->at(at, first * bytes),
+                                           after, end - first));
         }
     }
     return largest.value;
@@ -270,6 +293,10 @@ Result<Kernel> turned(const UserKernel& user, const MatrixShape& shape, const Di
     by_rows.advance = nullptr;
     auto kernel = make_user_kernel(by_rows, shape);
     if (kernel) kernel->facing = facing;
+    // Rows whose columns lie from the last to the first are copied.
+    if (kernel && facing.left)
+        kernel->thread_rows += shape.data_count * (2 * std::uint64_t{user.radius} + 2) +
+                               shape.coefficient_count;
     return kernel;
 }
 
@@ -320,6 +347,11 @@ Result<Kernel> make_user_kernel(const UserKernel& user, const MatrixShape& shape
     };
     kernel.advance = advance(Measuring::no);
     kernel.advance_and_measure = advance(Measuring::yes);
+    const auto data_rows = shape.data_count * sweep->kept_count();
+    if (user.writes == WriteCheck::watched)
+        kernel.thread_rows = data_rows + shape.data_count;
+    else
+        kernel.measuring_rows = shape.data_count;
     if (shape.tile_columns) slant(kernel);
     return kernel;
 }

@@ -5,15 +5,18 @@
 #include "wavefront/plan/course.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace lanewise::wavefront {
 
-Course::Course(Directions directions, std::uint64_t done, std::uint64_t iterations, Rows rows)
+Course::Course(Directions directions, std::uint64_t done, std::uint64_t iterations, Rows rows,
+               std::uint64_t pause)
     : directions_(std::move(directions)),
-      done_(done % directions_.size()),
+      done_(done),
       iterations_(iterations),
-      rows_(rows) {}
+      rows_(rows),
+      pause_(pause) {}
 
 Direction Course::direction(std::uint64_t iteration) const {
     return directions_[(done_ + iteration) % directions_.size()];
@@ -25,7 +28,8 @@ bool Course::chains(const Direction& one, const Direction& other) const {
 
 std::uint64_t Course::chain(std::uint64_t iteration) const {
     const auto first = direction(iteration);
-    const auto rest = iterations_ - iteration;
+    auto rest = iterations_ - iteration;
+    if (pause_ > 0) rest = std::min(rest, pause_ - (done_ + iteration) % pause_);
     for (std::uint64_t length = 1; length < directions_.size(); ++length) {
         if (!chains(first, direction(iteration + length))) return std::min(length, rest);
     }
@@ -35,7 +39,8 @@ std::uint64_t Course::chain(std::uint64_t iteration) const {
 // After one cycle from the end of a chain on, the chains are the same again.
 template <typename Act>
 void Course::each_chain(const Act& act) const {
-    const auto cycle = directions_.size();
+    // Pauses repeat in a cycle of their own.
+    const auto cycle = pause_ > 0 ? std::lcm(pause_, directions_.size()) : directions_.size();
     std::uint64_t at = chain(0);
     if (at > 0) act(at, std::uint64_t{1});
     const auto whole_cycles = (iterations_ - at) / cycle;

@@ -20,8 +20,10 @@ enum class Rows { whole, tiled };
 
 class Course {
   public:
-    /* Of `iterations` iterations, `done` others of the same cycle being before them. */
-    Course(Directions directions, std::uint64_t done, std::uint64_t iterations, Rows rows);
+    /* Of `iterations` iterations, `done` others of the same run being before them. A pass ends
+     * after each `pause` iterations of the run; 0: it need not. */
+    Course(Directions directions, std::uint64_t done, std::uint64_t iterations, Rows rows,
+           std::uint64_t pause = 0);
 
     Direction direction(std::uint64_t iteration) const;
     /* How many iterations from `iteration` on can share a pass. */
@@ -44,6 +46,7 @@ class Course {
     std::uint64_t done_;
     std::uint64_t iterations_;
     Rows rows_;
+    std::uint64_t pause_;
 };
 
 }  // namespace lanewise::wavefront

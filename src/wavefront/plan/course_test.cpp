@@ -18,9 +18,11 @@ struct Trial {
     std::uint64_t done = 0;
     std::uint64_t iterations = 0;
     Rows rows = Rows::whole;
+    std::uint64_t pause = 0;
 
     Direction at(std::uint64_t i) const { return directions[(done + i) % directions.size()]; }
     bool turns(std::uint64_t i) const {
+        if (pause > 0 && (done + i) % pause == 0) return true;
         return rows == Rows::tiled ? !(at(i) == at(i - 1)) : at(i).up != at(i - 1).up;
     }
     std::vector<std::uint64_t> chains() const {
@@ -44,6 +46,7 @@ Trial draw(std::uint64_t seed) {
     trial.done = random() % 20;
     trial.iterations = 1 + random() % 60;
     trial.rows = random() % 2 ? Rows::whole : Rows::tiled;
+    if (random() % 2) trial.pause = 1 + random() % 12;
     return trial;
 }
 
@@ -51,7 +54,8 @@ TEST(CourseTest, ChainsAreThoseOfTheIterationsOneByOne) {
     for (std::uint64_t seed = 0; seed < 2000 && !HasFailure(); ++seed) {
         const auto trial = draw(seed);
         const auto waves = 1 + seed % 9;
-        const Course course(trial.directions, trial.done, trial.iterations, trial.rows);
+        const Course course(trial.directions, trial.done, trial.iterations, trial.rows,
+                            trial.pause);
         std::uint64_t at = 0;
         std::uint64_t passes = 0;
         std::uint64_t longest_pass = 0;

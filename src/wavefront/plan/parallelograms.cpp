@@ -31,18 +31,13 @@ std::uint64_t buffers_for(const Request& request, std::uint64_t waves) {
                     request.shape.strip_count());
 }
 
-// Halos on their way to and from both neighbours, for all waves of a parallelogram.
-std::uint64_t halo_bytes(const Request& request, std::uint64_t waves, std::uint64_t width) {
-    if (request.domain == Domain::whole) return 0;
-    const auto row = std::min(width, request.shape.columns) * element_bytes(request.shape.element);
-    return 4 * waves * request.radius * row;
-}
-
 std::uint64_t memory_for_parallelograms(const Request& request, std::uint64_t waves,
                                         std::uint64_t width) {
     const auto& shape = request.shape;
     const ParallelogramGeometry geometry(shape, request.radius, waves, width, request.place);
-    return own_memory_bytes(shape, request.threads) + halo_bytes(request, waves, width) +
+    const auto columns = std::min(width + 2 * request.radius, shape.columns);
+    return own_memory_bytes(shape, request.threads) + request.pause_bytes +
+           halo_bytes(request, waves, columns) + thread_rows_bytes(request, columns) +
            parallelogram_memory(shape, request.disk_layout, request.second_copies, geometry)
                .bytes(buffers_for(request, waves));
 }

@@ -49,7 +49,9 @@ std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint6
                                  shape.strip_count());
     const auto scratch = waves * request.scratch_rows * shape.columns *
                          element_bytes(shape.element) * shape.data_count;
-    return own_memory_bytes(shape, request.threads) + scratch + conversion_bytes(request) +
+    return own_memory_bytes(shape, request.threads) + request.pause_bytes + scratch +
+           conversion_bytes(request) + thread_rows_bytes(request, shape.columns) +
+           halo_bytes(request, waves, shape.columns) +
            strips * shape.matrix_count() * slot_bytes(stored(request), shape);
 }
 

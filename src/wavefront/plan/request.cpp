@@ -107,7 +107,7 @@ std::uint64_t columns_a_round(const MatrixShape& shape, std::uint64_t radius) {
 
 Course course_of(const Request& request) {
     return {request.directions, request.iterations_done, request.iterations,
-            request.shape.tile_columns ? Rows::tiled : Rows::whole};
+            request.shape.tile_columns ? Rows::tiled : Rows::whole, request.pause_every};
 }
 
 void divide_into_passes(const Request& request, std::uint64_t waves, Plan& plan) {
@@ -126,6 +126,20 @@ std::uint64_t sums_bytes(const MatrixShape& shape) {
 std::uint64_t own_memory_bytes(const MatrixShape& shape, std::uint32_t threads) {
     constexpr std::uint64_t thread = 256 << 10;
     return program_bytes + threads * thread + sums_bytes(shape);
+}
+
+std::uint64_t thread_rows_bytes(const Request& request, std::uint64_t columns) {
+    return request.thread_rows * request.threads * columns * element_bytes(request.shape.element);
+}
+
+// Of each neighbour: received ahead of its use, sent since the last commit and before it, and on
+// the way to it.
+std::uint64_t halo_bytes(const Request& request, std::uint64_t waves, std::uint64_t columns) {
+    if (request.domain == Domain::whole) return 0;
+    constexpr std::uint64_t copies = 4;
+    constexpr std::uint64_t neighbours = 2;
+    return neighbours * copies * (waves + 2) * request.radius * columns *
+           element_bytes(request.shape.element);
 }
 
 }  // namespace lanewise::wavefront

@@ -48,6 +48,7 @@ struct Request {
     std::uint32_t threads = 1;
     std::uint64_t waves = 0;         /* 0: chosen by the plan */
     std::uint64_t scratch_rows = 0;  /* rows that the kernel keeps for each wave */
+    std::uint64_t thread_rows = 0;   /* and for each thread */
     std::uint32_t second_copies = 0; /* data matrices with a second copy in memory */
     std::uint64_t cache_bytes = 0; /* of one processor; 0: the kernel takes whole row blocks only */
     Domain domain = Domain::whole; /* part: each wave waits for halos by itself */
@@ -55,7 +56,9 @@ struct Request {
     std::uint64_t parallelogram_vectors = 0; /* 0: chosen by the plan */
     Rates rates;
     Directions directions{Direction{}};
-    std::uint64_t iterations_done = 0; /* of the same cycle of directions */
+    std::uint64_t iterations_done = 0; /* of the same run */
+    std::uint64_t pause_every = 0;     /* iterations after which a pass ends; 0: none */
+    std::uint64_t pause_bytes = 0;     /* of memory that is needed then */
 };
 
 struct Plan {
@@ -94,6 +97,10 @@ inline constexpr std::uint64_t program_bytes = 12 << 20;
 std::uint64_t sums_bytes(const MatrixShape& shape);
 /* What the program itself takes besides strips: code, stacks, rings, checksums. */
 std::uint64_t own_memory_bytes(const MatrixShape& shape, std::uint32_t threads);
+/* Rows of `columns` columns that threads keep. */
+std::uint64_t thread_rows_bytes(const Request& request, std::uint64_t columns);
+/* Halos of a part that are on their way, or kept for neighbours that begin a pass again. */
+std::uint64_t halo_bytes(const Request& request, std::uint64_t waves, std::uint64_t columns);
 
 /* Waves of a pass where no rate is known: more than any disk measured so far needed (18 to 90). */
 inline constexpr std::uint64_t waves_without_rates = 128;

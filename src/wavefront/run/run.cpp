@@ -88,7 +88,7 @@ class Run {
           options_(options),
           plan_(plan),
           course_(options.directions, options.iterations_done, options.iterations,
-                  store.shape().tile_columns ? Rows::tiled : Rows::whole),
+                  store.shape().tile_columns ? Rows::tiled : Rows::whole, options.pause_every),
           still_(options.still_iterations) {}
 
     Result<RunReport> go() {
@@ -101,6 +101,8 @@ class Run {
         if (!ring) return ring.failure();
         ring_ = std::move(*ring);
         queue_->register_memory(ring_);
+        const auto measured = measure_first();
+        if (!measured) return measured.failure();
         const auto noted = note_run();
         if (!noted) return noted.failure();
 
@@ -108,6 +110,8 @@ class Run {
         while (report_.iterations < options_.iterations && !report_.converged) {
             const auto done = advance(next_waves());
             if (!done) return done.failure();
+            const auto paused = pause();
+            if (!paused) return paused.failure();
             // A callback of the last pass may have asked for it.
             if (stop_asked(options_.stop)) return Failure{LW_ERR_OPERATION, stopped_sentence};
         }
@@ -140,11 +144,55 @@ class Run {
         manifest.run = RunEntry{noted_name(kernel_), kernel_.parameters,
                                 manifest.iterations + options_.iterations, options_.tolerance};
         // Own kernels may be told which iteration of the run it is.
-        if (!is_plain(options_.directions) || (kernel_.origin == Origin::own && kernel_.turned))
+        if (!is_plain(options_.directions) || options_.pause_every > 0 ||
+            (kernel_.origin == Origin::own && kernel_.turned))
             manifest.run->course = CourseEntry{options_.directions,
                                                manifest.iterations - options_.iterations_done,
                                                options_.still_iterations};
+        if (options_.pause_every > 0)
+            manifest.run->pause = PauseEntry{options_.until ? until_text(*options_.until) : "",
+                                             options_.pause_every, first_measure_};
         return store_.commit(manifest);
+    }
+
+    std::uint64_t iterations_of_run() const {
+        return options_.iterations_done + report_.iterations;
+    }
+
+    Result<double> measure_now() const {
+        return measure(store_, kernel_, options_.until->measure, iterations_of_run());
+    }
+
+    Outcome measure_first() {
+        first_measure_ = options_.first_measure;
+        if (!options_.until || !options_.until->relative || first_measure_) return Done{};
+        const auto first = measure_now();
+        if (!first) return first.failure();
+        first_measure_ = *first;
+        return Done{};
+    }
+
+    // Between two passes, where one is due or the run ends.
+    Outcome pause() {
+        if (options_.pause_every == 0) return Done{};
+        const bool ends = report_.converged || report_.iterations == options_.iterations;
+        if (!ends && iterations_of_run() % options_.pause_every != 0) return Done{};
+        Pause pause{.iterations = iterations_of_run()};
+        if (options_.until) {
+            const auto measured = measure_now();
+            if (!measured) return measured.failure();
+            report_.last_measure = pause.measured = *measured;
+            const auto& until = *options_.until;
+            pause.measure = until.measure;
+            if (*measured < until.value * (until.relative ? *first_measure_ : 1.0)) {
+                report_.converged = true;
+                auto manifest = store_.manifest();
+                manifest.run->iterations_wanted = manifest.iterations;
+                const auto noted = store_.commit(manifest);
+                if (!noted) return noted;
+            }
+        }
+        return options_.paused ? options_.paused(pause) : Outcome(Done{});
     }
 
     // Parts end their passes at the same iterations, even those that have fallen behind.
@@ -270,6 +318,7 @@ class Run {
     Course course_;
     std::optional<Kernel> turned_[4]; /* for each way that matrices may face */
     std::uint64_t still_;             /* iterations in a row that were within the tolerance */
+    std::optional<double> first_measure_;
     double began_s_ = 0.0;
     RunReport report_;
 };
@@ -298,6 +347,8 @@ Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOp
             .threads = options.threads ? options.threads : processor_count(),
             .waves = options.waves,
             .scratch_rows = kernel.scratch_rows,
+            .thread_rows = kernel.thread_rows +
+                           (has_tolerance(options.tolerance) ? kernel.measuring_rows : 0),
             .second_copies = kernel.second_copies,
             .cache_bytes = kernel.steps == Steps::whole ? 0
                            : options.cache_bytes        ? options.cache_bytes
@@ -307,7 +358,9 @@ Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOp
             .parallelogram_vectors = options.parallelogram_vectors,
             .rates = options.rates,
             .directions = options.directions,
-            .iterations_done = options.iterations_done};
+            .iterations_done = options.iterations_done,
+            .pause_every = options.pause_every,
+            .pause_bytes = options.pause_every ? measure_bytes(stored, kernel.radius) : 0};
 }
 
 Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options) {
@@ -331,6 +384,10 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
                        store.folder() + " is part " + std::to_string(part->rank) + " of " +
                            std::to_string(part->ranks) + "; run them together: mpirun -n " +
                            std::to_string(part->ranks) + " lanewise-wavefront-ranks"};
+    if (options.until && options.pause_every == 0)
+        return bad_argument("a condition is asked after every so many iterations; say how many");
+    if (options.halo_exchange && options.pause_every > 0)
+        return bad_argument("parts of a store do not pause between iterations; join them first");
     if (options.halo_exchange && !is_plain(options.directions))
         return bad_argument("parts of a store go down and right only; join them first");
     return plan_run(store.shape(), kernel, options);
@@ -360,6 +417,15 @@ Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& o
         rest.directions = entry.course->directions;
         rest.iterations_done = manifest.iterations - entry.course->first_iteration;
         rest.still_iterations = entry.course->still_iterations;
+    }
+    if (entry.pause) {
+        rest.pause_every = entry.pause->every;
+        rest.first_measure = entry.pause->first;
+        if (!entry.pause->until.empty()) {
+            const auto until = parse_until(entry.pause->until);
+            if (!until) return until.failure();
+            rest.until = *until;
+        }
     }
     return run(store, kernel, rest);
 }

@@ -12,9 +12,11 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 
 #include "wavefront/kernel/kernel.hpp"
 #include "wavefront/plan/plan.hpp"
+#include "wavefront/run/measure.hpp"
 #include "wavefront/run/pass.hpp"
 #include "wavefront/store/store.hpp"
 
@@ -25,6 +27,13 @@ struct RunProgress {
     std::uint64_t iterations_wanted = 0;
     PassProgress pass;
     double elapsed_s = 0.0;
+};
+
+/* Between two iterations. */
+struct Pause {
+    std::uint64_t iterations = 0; /* of this run, of what was resumed too */
+    Measure measure = Measure::residual;
+    std::optional<double> measured{}; /* none where no condition asks for it */
 };
 
 struct RunOptions {
@@ -42,6 +51,11 @@ struct RunOptions {
     Directions directions{Direction{}}; /* of the iterations of the run, from its first one on */
     std::uint64_t iterations_done = 0;  /* of a run that is resumed */
     std::uint64_t still_iterations = 0; /* of those, the last ones within the tolerance */
+    /* Passes end after each so many iterations of the run; 0: only where a pass is full. */
+    std::uint64_t pause_every = 0;
+    std::optional<Until> until{};           /* asked at each pause and at the end */
+    std::optional<double> first_measure{};  /* of a run that is resumed */
+    std::function<Outcome(const Pause& pause)> paused{}; /* the data are committed; may be empty */
     HaloExchange *halo_exchange = nullptr; /* of a part; its passes end at multiples of `waves` */
     ParallelogramPlace place{};            /* of a part in tiles; its parallelograms are so wide: */
     std::uint64_t parallelogram_vectors = 0;
@@ -55,6 +69,7 @@ struct RunReport {
     std::uint64_t iterations = 0; /* that this run added */
     bool converged = false;
     double last_change = 0.0; /* of the last iteration, where a tolerance was given */
+    std::optional<double> last_measure{}; /* the last one that `until` asked for */
     std::uint64_t waves = 0;
     std::uint64_t passes = 0; /* discarded ones included */
     std::uint32_t threads = 0;

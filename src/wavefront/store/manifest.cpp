@@ -43,6 +43,10 @@ Json run_json(const RunEntry& run) {
         json["course"] = {{"directions", directions_text(run.course->directions)},
                           {"first_iteration", run.course->first_iteration},
                           {"still_iterations", run.course->still_iterations}};
+    if (run.pause)
+        json["pause"] = {{"until", run.pause->until},
+                         {"every", run.pause->every},
+                         {"first", run.pause->first ? Json(*run.pause->first) : Json(nullptr)}};
     return json;
 }
 
@@ -99,11 +103,19 @@ CourseEntry read_course(JsonObject& course) {
             .still_iterations = course.count<std::uint64_t>("still_iterations")};
 }
 
+PauseEntry read_pause(JsonObject& pause) {
+    PauseEntry entry{.until = pause.string("until"), .every = pause.count<std::uint64_t>("every")};
+    if (entry.every < 1) pause.refuse("every", "is 0, not 1 or more");
+    if (!pause.is_null("first")) entry.first = pause.number("first");
+    return entry;
+}
+
 RunEntry read_run(JsonObject& run) {
     RunEntry entry{run.string("kernel"), run.numbers("parameters"),
                    run.count<std::uint64_t>("iterations_wanted"),
                    run.is_null("tolerance") ? no_tolerance : run.number("tolerance")};
     if (run.has("course")) entry.course = run.object("course", read_course);
+    if (run.has("pause")) entry.pause = run.object("pause", read_pause);
     return entry;
 }
 

@@ -45,6 +45,13 @@ struct CourseEntry {
         0; /* of the last ones, in which no cell changed by more than the tolerance */
 };
 
+/* What a run asks between its iterations. */
+struct PauseEntry {
+    std::string until; /* the condition that ends it; empty: none */
+    std::uint64_t every = 1;
+    std::optional<double> first{}; /* the measure before its first iteration, where it matters */
+};
+
 /* The run that `resume` continues. */
 struct RunEntry {
     std::string kernel;
@@ -52,6 +59,7 @@ struct RunEntry {
     std::uint64_t iterations_wanted = 0;
     double tolerance = no_tolerance;
     std::optional<CourseEntry> course{}; /* none where no iteration differs from another */
+    std::optional<PauseEntry> pause{};
 };
 
 /* Which rows of a whole store this one holds, with some of its neighbours'. */

@@ -258,6 +258,15 @@ class RowReader {
 
 }  // namespace
 
+Result<StripSource> strip_source(const Store& store, std::uint32_t matrix, const Moving& moving) {
+    auto reader = StripReader::open(store, matrix, moving);
+    if (!reader) return reader.failure();
+    const auto kept = std::make_shared<StripReader>(std::move(*reader));
+    return StripSource{[kept](std::uint64_t strip, std::byte *rows) {
+        return kept->read(strip, rows);
+    }};
+}
+
 Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink,
                     const Moving& moving) {
     auto reader = StripReader::open(store, matrix, moving);

@@ -34,6 +34,12 @@ Outcome write_matrix(Store& store, std::uint32_t matrix, const RowSource& source
 Outcome read_matrix(const Store& store, std::uint32_t matrix, const RowSink& sink,
                     const Moving& moving = {});
 
+/* Fills `rows`, with room for a whole strip, with strip `strip`; quickest in order. */
+using StripSource = std::function<Outcome(std::uint64_t strip, std::byte *rows)>;
+/* Of a matrix of `store`, which outlives it. */
+Result<StripSource> strip_source(const Store& store, std::uint32_t matrix,
+                                 const Moving& moving = {});
+
 /* Rows [first, first + count) of a matrix, in row-major order. */
 Outcome read_rows(const Store& store, std::uint32_t matrix, std::uint64_t first,
                   std::uint64_t count, std::byte *rows);

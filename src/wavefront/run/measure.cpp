@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// See measure.hpp.
+
+#include "wavefront/run/measure.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "base/nearest.hpp"
+#include "wavefront/store/rows_io.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+constexpr std::uint64_t tiles_read = 2;
+constexpr const char *relative_suffix = "*first";
+
+struct Entry {
+    Measure measure;
+    const char *name;
+};
+constexpr Entry entries[] = {{Measure::residual, "residual"},
+                             {Measure::norm, "norm"},
+                             {Measure::sum, "sum"},
+                             {Measure::max, "max"},
+                             {Measure::min, "min"}};
+
+/* What has been found of the rows so far. */
+struct Found {
+    double sum = 0.0; /* of values, or of squares */
+    double most = -std::numeric_limits<double>::infinity();
+    double least = std::numeric_limits<double>::infinity();
+};
+
+template <typename Real>
+void add_row(Measure what, const Real *row, const Real *updated, std::uint64_t columns,
+             Found& found) {
+    double sum = 0.0;
+    for (std::uint64_t j = 0; j < columns; ++j) {
+        const auto value = static_cast<double>(row[j]);
+        switch (what) {
+            case Measure::residual: {
+                // Equal values leave nothing, even infinite ones.
+                const double rest =
+                    updated[j] == row[j] ? 0.0 : static_cast<double>(updated[j]) - value;
+                sum += rest * rest;
+                break;
+            }
+            case Measure::norm:
+                sum += value * value;
+                break;
+            case Measure::sum:
+                sum += value;
+                break;
+            // What is no number is neither more nor less than anything, and is kept.
+            case Measure::max:
+                if (!(value <= found.most)) found.most = value;
+                break;
+            case Measure::min:
+                if (!(value >= found.least)) found.least = value;
+                break;
+        }
+    }
+    found.sum += sum;
+}
+
+double result_of(Measure what, const Found& found) {
+    switch (what) {
+        case Measure::residual:
+        case Measure::norm:
+            return std::sqrt(found.sum);
+        case Measure::sum:
+            return found.sum;
+        case Measure::max:
+            return found.most;
+        case Measure::min:
+            return found.least;
+    }
+    return 0.0;
+}
+
+/* The kernel as it works on rows one behind the other. */
+Result<Kernel> by_rows(const Kernel& kernel) {
+    if (kernel.layout != &layouts::skewed) return kernel;
+    if (kernel.turned) return kernel.turned({});
+    return bad_argument(kernel.name + " has no form that goes row by row, which measuring needs");
+}
+
+class MeasuredStrips {
+  public:
+    MeasuredStrips(const Store& store, Kernel kernel, Measure what, std::uint64_t iteration)
+        : shape_(store.shape()),
+          kernel_(std::move(kernel)),
+          what_(what),
+          iteration_(iteration),
+          row_bytes_(shape_.columns * element_bytes(shape_.element)),
+          above_bytes_(kernel_.radius * row_bytes_) {}
+
+    Outcome open(const Store& store) {
+        const auto count = residual() ? shape_.matrix_count() : shape_.data_count;
+        for (std::uint32_t m = 0; m < count; ++m) {
+            auto source = strip_source(store, m, {.tiles_read = tiles_read});
+            if (!source) return source.failure();
+            sources_.push_back(std::move(*source));
+            const auto rows = m < shape_.data_count ? kernel_.radius + 2 * shape_.strip_rows
+                                                    : shape_.strip_rows;
+            auto memory = Memory::reserve(rows * row_bytes_);
+            if (!memory) return memory.failure();
+            windows_.push_back(std::move(*memory));
+        }
+        for (std::uint32_t m = 0; residual() && m < shape_.data_count; ++m) {
+            auto memory = Memory::reserve(shape_.strip_rows * row_bytes_);
+            if (!memory) return memory.failure();
+            updated_.push_back(std::move(*memory));
+        }
+        return Done{};
+    }
+
+    Result<double> all() {
+        for (std::uint64_t s = 0; s < shape_.strip_count(); ++s) {
+            const auto loaded = load(s);
+            if (!loaded) return loaded.failure();
+            if (residual()) update(s);
+            for (std::uint32_t m = 0; m < shape_.data_count; ++m) add(s, m);
+        }
+        return result_of(what_, found_);
+    }
+
+  private:
+    bool residual() const { return what_ == Measure::residual; }
+    // Where the strip lies that is measured; those above and below lie around it.
+    std::byte *here(std::uint32_t m) const {
+        return windows_[m].begin() + (m < shape_.data_count ? above_bytes_ : 0);
+    }
+    std::byte *below(std::uint32_t m) const {
+        return here(m) + shape_.strip_rows * row_bytes_;
+    }
+
+    // Strip `s` and, of the data, the one below.
+    Outcome load(std::uint64_t s) {
+        const auto strip_bytes = shape_.strip_rows * row_bytes_;
+        for (std::uint32_t m = 0; m < sources_.size(); ++m) {
+            if (m >= shape_.data_count) {
+                const auto read = sources_[m](s, here(m));
+                if (!read) return read;
+                continue;
+            }
+            if (s == 0) {
+                const auto read = sources_[m](0, here(m));
+                if (!read) return read;
+            } else {
+                std::memmove(windows_[m].begin(), windows_[m].begin() + strip_bytes,
+                             above_bytes_ + strip_bytes);
+            }
+            if (s + 1 == shape_.strip_count()) continue;
+            const auto read = sources_[m](s + 1, below(m));
+            if (!read) return read;
+        }
+        return Done{};
+    }
+
+    void update(std::uint64_t s) {
+        std::vector<std::byte *> places;
+        for (std::uint32_t m = 0; m < shape_.matrix_count(); ++m) places.push_back(here(m));
+        const auto rows = rows_in_strip(shape_, s);
+        for (std::uint32_t m = 0; m < shape_.data_count; ++m) {
+            std::memcpy(updated_[m].begin(), here(m), rows * row_bytes_);
+            places.push_back(updated_[m].begin());
+        }
+        auto up = places;
+        auto down = places;
+        for (auto& place : up) place -= shape_.strip_rows * row_bytes_;
+        for (auto& place : down) place += shape_.strip_rows * row_bytes_;
+        const RowBlock row_block{.rows = shape_.rows,
+                                 .columns = shape_.columns,
+                                 .first_row = s * shape_.strip_rows,
+                                 .row_count = rows,
+                                 .rows_per_block = shape_.strip_rows,
+                                 .data_count = shape_.data_count,
+                                 .coefficient_count = shape_.coefficient_count,
+                                 .above = up.data(),
+                                 .here = places.data(),
+                                 .below = down.data(),
+                                 .scratch = nullptr,
+                                 .row_bytes = static_cast<std::int64_t>(row_bytes_),
+                                 .slant = 0,
+                                 .reads = 0,
+                                 .writes = shape_.matrix_count(),
+                                 .iteration = iteration_};
+        kernel_.advance({.row_blocks = &row_block});
+    }
+
+    void add(std::uint64_t s, std::uint32_t m) {
+        for (std::uint64_t row = 0; row < rows_in_strip(shape_, s); ++row) {
+            const auto *const from = here(m) + row * row_bytes_;
+            const auto *const to = residual() ? updated_[m].begin() + row * row_bytes_ : from;
+            if (shape_.element == Element::f32)
+                add_row(what_, reinterpret_cast<const float *>(from),
+                        reinterpret_cast<const float *>(to), shape_.columns, found_);
+            else
+                add_row(what_, reinterpret_cast<const double *>(from),
+                        reinterpret_cast<const double *>(to), shape_.columns, found_);
+        }
+    }
+
+    MatrixShape shape_;
+    Kernel kernel_;
+    Measure what_;
+    std::uint64_t iteration_;
+    std::uint64_t row_bytes_;
+    std::uint64_t above_bytes_;
+    std::vector<StripSource> sources_;
+    std::vector<Memory> windows_; /* of data: rows above, a strip, and the one below */
+    std::vector<Memory> updated_;
+    Found found_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& measure_names() {
+    static const auto names = [] {
+        std::vector<std::string> found;
+        for (const auto& entry : entries) found.emplace_back(entry.name);
+        return found;
+    }();
+    return names;
+}
+
+Result<Measure> measure_named(const std::string& name) {
+    std::string known;
+    for (const auto& entry : entries) {
+        if (name == entry.name) return entry.measure;
+        known += (known.empty() ? "" : ", ") + std::string(entry.name);
+    }
+    return bad_argument("unknown measure \"" + name + "\"; use one of " + known);
+}
+
+const char *measure_name(Measure measure) {
+    return std::find_if(std::begin(entries), std::end(entries),
+                        [&](const Entry& entry) { return entry.measure == measure; })
+        ->name;
+}
+
+Result<Until> parse_until(const std::string& text) {
+    const auto refuse = [&] {
+        return bad_argument("\"" + text +
+                            "\" is no condition; write it as residual<1e-8, or residual<1e-8*first "
+                            "for a share of the first residual");
+    };
+    const auto less = text.find('<');
+    if (less == std::string::npos) return refuse();
+    const auto measure = measure_named(text.substr(0, less));
+    if (!measure) return measure.failure();
+    auto value = text.substr(less + 1);
+    Until until{.measure = *measure};
+    const std::string suffix = relative_suffix;
+    if (value.size() > suffix.size() && value.ends_with(suffix)) {
+        until.relative = true;
+        value.resize(value.size() - suffix.size());
+    }
+    char *end = nullptr;
+    until.value = std::strtod(value.c_str(), &end);
+    if (value.empty() || *end != '\0' || !std::isfinite(until.value)) return refuse();
+    return until;
+}
+
+std::string until_text(const Until& until) {
+    char value[32];
+    std::snprintf(value, sizeof value, "%.17g", until.value);
+    return measure_name(until.measure) + std::string("<") + value +
+           (until.relative ? relative_suffix : "");
+}
+
+Result<double> measure(const Store& store, const Kernel& kernel, Measure what,
+                       std::uint64_t iteration) {
+    const auto& shape = store.shape();
+    if (shape.element != Element::f32 && shape.element != Element::f64)
+        return bad_argument(std::string("measures are of f32 and f64, not of ") +
+                            element_name(shape.element));
+    auto rows = by_rows(kernel);
+    if (!rows) return rows.failure();
+    MeasuredStrips strips(store, std::move(*rows), what, iteration);
+    const auto opened = strips.open(store);
+    return opened ? strips.all() : Result<double>(opened.failure());
+}
+
+std::uint64_t measure_bytes(const MatrixShape& stored, std::uint32_t radius) {
+    const auto row = stored.columns * element_bytes(stored.element);
+    const auto data = radius + 3 * stored.strip_rows;
+    const auto rows = stored.data_count * data + stored.coefficient_count * stored.strip_rows;
+    return rows * row + stored.matrix_count() * (tiles_read * tile_bytes(stored) +
+                                                 stored.strip_rows * stored.tile_columns *
+                                                     element_bytes(stored.element));
+}
+
+}  // namespace lanewise::wavefront

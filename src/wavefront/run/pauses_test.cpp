@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Measures between iterations against loops written here, and runs that end by them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "wavefront/run/run.hpp"
+#include "wavefront/testing/trial.hpp"
+
+namespace lanewise::wavefront {
+namespace {
+
+using testing::Folder;
+using testing::Matrices;
+using testing::Medium;
+
+// Row by row, and rows in order.
+double residual_of_sor(Matrices<double>& m) {
+    double total = 0.0;
+    for (std::uint64_t i = 1; i + 1 < m.rows; ++i) {
+        double row = 0.0;
+        for (std::uint64_t j = 1; j + 1 < m.columns; ++j) {
+            const double sum = m.at(0, i - 1, j) + m.at(0, i, j - 1) + m.at(0, i, j + 1) +
+                               m.at(0, i + 1, j) - m.at(1, i, j);
+            const double rest = (-0.5 * m.at(0, i, j) + 0.375 * sum) - m.at(0, i, j);
+            row += rest * rest;
+        }
+        total += row;
+    }
+    return std::sqrt(total);
+}
+
+struct Place {
+    const Layout *layout;
+    std::uint64_t tile_columns;
+};
+
+const Place places[] = {{&layouts::row_major, 0},
+                        {&layouts::skewed, 0},
+                        {&layouts::row_major, 11},
+                        {&layouts::skewed, 7}};
+
+Result<Store> filled_store(const Folder& folder, const Place& place) {
+    auto store = Store::create(folder / "store",
+                               {.rows = 61,
+                                .columns = 50,
+                                .coefficient_count = 1,
+                                .layout = place.layout,
+                                .strip_rows = 8,
+                                .tile_columns = place.tile_columns},
+                               {"u", "c"}, {});
+    if (store && !fill_with_demo_values(*store, 5)) return Failure{};
+    return store;
+}
+
+TEST(PausesTest, IsThatOfTheLoopOnEveryLayout) {
+    for (const auto& place : places) {
+        const Folder folder(Medium::memory);
+        auto store = filled_store(folder, place);
+        ASSERT_TRUE(store);
+        const auto kernel = make_kernel_for("sor", {}, store->shape());
+        auto m = testing::load<double>(*store);
+        double sum = 0.0;
+        double squares = 0.0;
+        for (std::uint64_t i = 0; i < m.rows; ++i) {
+            double row = 0.0;
+            double row_squares = 0.0;
+            for (std::uint64_t j = 0; j < m.columns; ++j) {
+                row += m.at(0, i, j);
+                row_squares += m.at(0, i, j) * m.at(0, i, j);
+            }
+            sum += row;
+            squares += row_squares;
+        }
+        const auto& values = m.values[0];
+
+        EXPECT_EQ(*measure(*store, *kernel, Measure::residual, 0), residual_of_sor(m));
+        EXPECT_EQ(*measure(*store, *kernel, Measure::sum, 0), sum);
+        EXPECT_EQ(*measure(*store, *kernel, Measure::norm, 0), std::sqrt(squares));
+        EXPECT_EQ(*measure(*store, *kernel, Measure::max, 0),
+                  *std::max_element(values.begin(), values.end()));
+        EXPECT_EQ(*measure(*store, *kernel, Measure::min, 0),
+                  *std::min_element(values.begin(), values.end()));
+    }
+}
+
+TEST(PausesTest, ARunEndsAtTheFirstPauseWhereItsConditionHolds) {
+    for (const auto& place : places) {
+        for (const bool stopped : {false, true}) {
+            const Folder folder(Medium::memory);
+            auto store = filled_store(folder, place);
+            ASSERT_TRUE(store);
+            const auto kernel = make_kernel_for("sor", {}, store->shape());
+            auto expected = testing::load<double>(*store);
+            const double first = residual_of_sor(expected);
+            std::uint64_t iterations = 0;
+            while (iterations == 0 || residual_of_sor(expected) >= 0.01 * first) {
+                for (int i = 0; i < 6; ++i, ++iterations) testing::sor(expected, 1.5, {});
+                ASSERT_LT(iterations, 500u);
+            }
+            ASSERT_GT(iterations, 6u) << "the first pause would do";
+            std::vector<std::uint64_t> pauses;
+            std::atomic<bool> stop{false};
+            RunOptions options;
+            options.iterations = 500;
+            options.pause_every = 6;
+            options.until = *parse_until("residual<0.01*first");
+            options.stop = &stop;
+            options.paused = [&](const Pause& pause) -> Outcome {
+                pauses.push_back(pause.iterations);
+                if (stopped && pause.iterations == 6) stop = true;
+                return Done{};
+            };
+
+            auto report = run(*store, *kernel, options);
+            if (stopped) {
+                ASSERT_FALSE(report);
+                // The condition, its distance and the first residual are in the manifest.
+                report = resume(*store, RunOptions{});
+            }
+
+            ASSERT_TRUE(report) << report.failure().sentence;
+            EXPECT_TRUE(report->converged);
+            EXPECT_EQ(store->manifest().iterations, iterations);
+            EXPECT_EQ(testing::load<double>(*store).values[0], expected.values[0]);
+            EXPECT_EQ(*report->last_measure, residual_of_sor(expected));
+            EXPECT_EQ(pauses.size(), stopped ? 1 : iterations / 6);
+            const auto again = resume(*store, RunOptions{});
+            ASSERT_TRUE(again);
+            EXPECT_EQ(again->iterations, 0u);
+        }
+    }
+}
+
+TEST(PausesTest, WhatIsInfiniteAndStaysLeavesNoResidual) {
+    const Folder folder(Medium::memory);
+    auto store = filled_store(folder, places[0]);
+    ASSERT_TRUE(store);
+    const auto infinite = std::numeric_limits<double>::infinity();
+    for (std::uint32_t m = 0; m < 2; ++m) {
+        const auto written =
+            write_matrix(*store, m,
+                         [&](std::uint64_t, std::uint64_t count, std::byte *rows) -> Outcome {
+                             std::fill_n(reinterpret_cast<double *>(rows), count * 50, infinite);
+                             return Done{};
+                         });
+        ASSERT_TRUE(written);
+    }
+    const auto kernel = make_kernel_for("eikonal", {}, store->shape());
+
+    EXPECT_EQ(*measure(*store, *kernel, Measure::residual, 0), 0.0);
+}
+
+TEST(PausesTest, ConditionsAreReadAndWritten) {
+    for (const auto *text : {"residual<1e-08", "norm<2", "max<-3.5", "residual<1e-08*first"}) {
+        const auto until = parse_until(text);
+        ASSERT_TRUE(until) << text;
+        const auto again = parse_until(until_text(*until));
+        ASSERT_TRUE(again) << until_text(*until);
+        EXPECT_EQ(again->value, until->value);
+        EXPECT_EQ(again->relative, until->relative);
+        EXPECT_EQ(again->measure, until->measure);
+    }
+    for (const auto *text : {"", "residual", "residual<", "residual>1", "residual<x", "wave<1",
+                             "residual<1*last", "residual<nan"})
+        EXPECT_FALSE(parse_until(text)) << text;
+}
+
+}  // namespace
+}  // namespace lanewise::wavefront

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The memory budget is what a sweep takes, measured, whichever way it is begun."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.launch.native import find_program
+
+PROGRAM = "lanewise-wavefront"
+
+# Long rows and a large radius: what threads remember of rows is a large part of the whole.
+OWN_KERNEL = """
+import re, sys
+from pathlib import Path
+import numba, numpy as np
+from lanewise import wavefront
+
+budget, tolerance, directions, watch = (eval(word) for word in sys.argv[2:])
+
+@numba.cfunc(wavefront.row_signature(directed=True))
+def k(updated, data, coefficients, row, first, end, iteration, down, right, context):
+    out, here = updated[0], data[8]
+    for n in range(end - first):
+        j = first + n if right > 0 else end - 1 - n
+        out[j] = 0.5 * here[j] + 0.25 * here[j - 1]
+
+def resident(word):
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(re.search(word + r":\\s*(\\d+)", status)[1])
+
+rows, columns = 96, 200_000
+with wavefront.Store.create(sys.argv[1], rows, columns) as store:
+    store.write(0, np.broadcast_to(np.linspace(0, 1, columns), (rows, columns)))
+    Path("/proc/self/clear_refs").write_text("5")
+    before = resident("VmRSS")
+    kernel = wavefront.RowKernel(k, radius=8, watch_writes=watch)
+    wavefront.run(store, kernel, 2, memory=budget, tolerance=tolerance, threads=2,
+                  directions=directions)
+    print(resident("VmHWM") - before)
+"""
+
+
+@pytest.fixture(autouse=True)
+def built() -> None:
+    try:
+        find_program(PROGRAM, os.environ)
+    except RequestError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "directions", "watch"),
+    [
+        ("1e-9", "'down-right'", "False"),
+        ("None", "'symmetric'", "False"),
+        ("1e-9", "'symmetric'", "True"),
+    ],
+)
+def test_a_kernel_of_ones_own_stays_within_the_budget(
+    tmp_path: Path, tolerance: str, directions: str, watch: str
+) -> None:
+    pytest.importorskip("numba", reason="install numba for kernels in Python")
+    budget_bytes = 160 << 20
+
+    done = subprocess.run(
+        [sys.executable, "-c", OWN_KERNEL, str(tmp_path / "store"), str(budget_bytes), tolerance,
+         directions, watch],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) <= budget_bytes
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--tolerance", "1e-9"],
+        ["--directions", "fast-sweeping"],
+        ["--kernel", "jacobi", "--tolerance", "1e-9"],
+    ],
+    ids=" ".join,
+)
+def test_a_run_of_a_built_in_kernel_stays_within_the_budget(
+    tmp_path: Path, options: list[str]
+) -> None:
+    program, budget_bytes = str(find_program(PROGRAM, os.environ)), 48 << 20
+    store = tmp_path / "store"
+    shape = ["--rows", "2048", "--cols", "2048", "--kernel", "sor"]
+    subprocess.run([program, "create", str(store), *shape], check=True)
+
+    done = subprocess.run(
+        [program, "run", str(store), "--iterations", "4", "--memory", str(budget_bytes), "--json",
+         *options],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    end = json.loads(done.stdout.splitlines()[-1])
+    assert end["peak_memory_bytes"] <= budget_bytes
