@@ -119,6 +119,16 @@ class Workspace:
         job = self._job(choice, (str(path), *arguments), ranks, cluster)
         return _object_in(program, _launch(choice, job, self.variables))
 
+    def launch(
+        self, program: str, ranks: int, arguments: Sequence[str], launcher: str = ""
+    ) -> None:
+        """Launch a native program that keeps what it finds in a file.  Raises RunError."""
+        self.say(f"{program}, {ranks} ranks")
+        with failing_as_run():
+            choice = _chosen(launcher)
+            path = choice.build.program(program)
+        _launch(choice, self._job(choice, (str(path), *arguments), ranks, None), self.variables)
+
     def save(self, figure: Figure, name: str) -> list[Path]:
         """Save `figure` as `name`.png and `name`.svg in the folder."""
         return save_figure(figure, self.folder / name)

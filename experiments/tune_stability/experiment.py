@@ -169,7 +169,7 @@ def fresh(
         words = [*COLLECTIVES, f"--sizes={SIZES}", f"--finalists={finalists}",
                  f"--launch={launch}", f"--budget={FRESH_BUDGET_S}s", "-o", str(evidence),
                  *(["--resume"] if launch > 1 else [])]  # fmt: skip
-        workspace.ask("lanewise-tune", RANKS, arguments=words, launcher=LOCAL)
+        workspace.launch("lanewise-tune", RANKS, words, LOCAL)
     return launches_of(read_evidence(evidence)[1])
 
 
