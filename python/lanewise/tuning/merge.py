@@ -32,6 +32,10 @@ def refuse_unfit(name: str, one: Tuning, first: str, of_first: Tuning) -> None:
             f"{name} is for {one.mpi_library}, {first} for {of_first.mpi_library}; "
             "a tuning file is for one MPI"
         )
+    if one.same_bits != of_first.same_bits:
+        raise RequestError(
+            f"only one of {name} and {first} is for lanewise run --same-bits; keep them apart"
+        )
     if one.launches == 0 and len(set(one.hosts)) > 1:
         raise RequestError(
             f"{name} does not say in which order its {one.ranks} ranks are on their hosts; "
