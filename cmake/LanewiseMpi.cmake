@@ -4,6 +4,10 @@
 # LANEWISE_MPI_VERSION and the target lanewise::mpi.
 
 if(LANEWISE_MPI STREQUAL "smpi")
+  if(CMAKE_CXX_COMPILER MATCHES smpicxx)
+    message(FATAL_ERROR "${CMAKE_CXX_COMPILER} is not the compiler for this tree any more; "
+      "remove ${PROJECT_BINARY_DIR} and configure it again")
+  endif()
   # What the wrappers smpicc and smpicxx add, for the targets that use MPI; the rest is compiled as
   # for any MPI. Their smpi_helpers.h is left out, since its macros (exit, free, sleep) break other
   # headers and code that knows nothing of MPI. Simulated time comes from MPI_Wtime.
