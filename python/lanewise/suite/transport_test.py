@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from lanewise.errors import RequestError
 from lanewise.launch.choose import Choice
-from lanewise.launch.hca import DEVICE_NODE, LIBRARY
+from lanewise.launch.hca import CONNECTION_MANAGER, DEVICE_NODE, LIBRARY
 from lanewise.launch.native import MANIFEST, NativeBuild
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.run_native import line_of
@@ -112,7 +112,7 @@ def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the folder of a build that has the libraries of the device."""
     folder = tmp_path / "lib"
     folder.mkdir()
-    for name in (LIBRARY, DEVICE_NODE):
+    for name in (LIBRARY, CONNECTION_MANAGER, DEVICE_NODE):
         (folder / name).touch()
     values = {"mpi": "openmpi", "mpi_version": "", "build_type": "Release", "version": "0"}
     (tmp_path / MANIFEST).write_text(json.dumps({**values, "bin": "bin", "lib": "lib"}))

@@ -71,7 +71,7 @@ def run_on_device(
         help="What is to go wrong, in TOML: calls, completions, packets, connections.",
     ),
     seed: int = typer.Option(
-        1, metavar="N", min=0, help="Which faults of a given probability happen."
+        1, metavar="N", help="Which faults of a given probability happen (0 or more)."
     ),
     fault_log: str = typer.Option(
         "", metavar="FILE", help="Add a line of JSON to this file for each fault."
@@ -95,6 +95,8 @@ def run_on_device(
         device = replace(device, lid_mask_bits=lmc)
     if pcap is not None:
         device = replace(device, pcap=pcap)
+    if seed < 0:
+        raise RequestError(f"--seed {seed}: use 0 or more")
     if faults is not None:
         text = script(read_faults(faults), seed)
         device = replace(device, faults=text, fault_log=fault_log)
