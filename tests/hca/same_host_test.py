@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from dataclasses import replace
 
 import pytest
 
-from experiments.hca.hosts import ADDRESS, LISTENER, Hosts
+from experiments.hca.hosts import ADDRESS, LIMIT_S, LISTENER, Hosts, stop
 
 ITERATIONS = 5000
 PINGPONG = ["ibv_rc_pingpong", "-g", "0"]
@@ -48,3 +52,27 @@ def test_packets_of_one_host_go_through_memory(hosts: Hosts) -> None:
 
 def test_packets_of_one_host_go_over_udp_where_told(hosts: Hosts) -> None:
     assert packets_between(hosts, LANEWISE_HCA_SHARED_MEMORY="0") > ITERATIONS
+
+
+def sent(hosts: Hosts) -> int:
+    """Return how many packets the devices of the host have sent."""
+    line = hosts.bed.line(LISTENER, [sys.executable, "-m", "lanewise", "rdma", "status", "--json"])
+    devices = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)["devices"]
+    return sum(port["counters"]["packets_sent"] for one in devices for port in one["ports"])
+
+
+def test_a_process_whose_peer_is_killed_gives_up_after_its_retries(hosts: Hosts) -> None:
+    # A ping-pong may be killed between an acknowledgement and an answer, for which its peer would
+    # wait for ever; who writes all the time always waits for an acknowledgement.
+    words = ["ib_write_bw", "-x", "0", "-F", "-s", "65536", "-D", "50"]
+    if shutil.which(words[0]) is None:
+        pytest.skip(f"no {words[0]} here; install perftest")
+    listening = hosts.listen(words, 18515)
+    calling = hosts.start(LISTENER, [*words, ADDRESS])
+    until_s = time.monotonic() + LIMIT_S
+    while sent(hosts) < 5000 and time.monotonic() < until_s:
+        pass
+    stop(listening, signal.SIGKILL)
+    listening.communicate()
+    said, _ = calling.communicate()
+    assert "Failed status 12" in said, said
