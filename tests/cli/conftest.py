@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -167,7 +168,9 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
         compiler = shutil.which(f"{wrapper}.{family}") or shutil.which(wrapper)
         if compiler is None or (wrapper == "mpif90" and shutil.which("gfortran") is None):
             pytest.skip(f"no {wrapper} of {family}; install its development package and gfortran")
-        program = folder / "".join(c if c.isalnum() else "_" for c in f"{family}{wrapper}{words}")
+        # A file's name holds at most 255 bytes, which the words of a build can exceed.
+        built_from = hashlib.sha256(f"{family} {wrapper} {words}".encode()).hexdigest()
+        program = folder / built_from[:16]
         if not program.exists():
             line = [compiler, *words.split(), "-o", str(program)]
             subprocess.run(line, cwd=PROGRAMS, check=True)
