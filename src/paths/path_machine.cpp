@@ -56,6 +56,10 @@ void Machine::on_loaded(std::uint8_t port, Nanoseconds now) {
     ++counters_.loads;
     alternate_ = port;
     enter(PathState::rearm, now);
+    plan_query(now);
+}
+
+void Machine::plan_query(Nanoseconds now) {
     query_pause_ = query_pause_min_ns;
     query_at_ = now + query_pause_;
 }
@@ -138,6 +142,7 @@ void Machine::on_port(std::uint8_t port, bool up_now, Nanoseconds now) {
     if (up_now && path_ == PathState::migrated && load_at_ == never) {
         plan_load(std::max(now, since_ + rules_.settle_ns));
     }
+    if (up_now && path_ == PathState::rearm && port == alternate_) plan_query(now);
     if (path_ == PathState::armed) plan_return(now);
 }
 

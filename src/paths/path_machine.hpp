@@ -98,6 +98,7 @@ class Machine {
     void enter(PathState state, Nanoseconds now);
     bool up(std::uint8_t port) const;
     void plan_load(Nanoseconds at);
+    void plan_query(Nanoseconds now);
     void plan_return(Nanoseconds now);
 
     MigrationRules rules_;

@@ -79,6 +79,19 @@ TEST(Machine, LooksUntilItIsArmedLessAndLessOften) {
     EXPECT_EQ(machine.deadline(), never);
 }
 
+TEST(Machine, LooksAtOnceWhenTheAlternateHasACarrierAgain) {
+    Machine machine(rules, both_up());
+    machine.on_communication(Communication::rtr, 1, 1, 0);
+    machine.on_communication(Communication::rts, 1, 1, 0);
+    machine.on_loaded(2, 0);
+    machine.on_port(2, false, ms);
+    for (Nanoseconds at = 0; at < 3000 * ms; at = machine.deadline()) {
+        machine.on_observed(PathState::rearm, at);
+    }
+    machine.on_port(2, true, 3000 * ms);
+    EXPECT_LE(machine.deadline(), 3001 * ms);
+}
+
 TEST(Machine, LoadsTheNextAlternateOnlyAfterThePeerHadTimeToFollow) {
     Machine machine = armed();
     machine.on_migrated(50 * ms);

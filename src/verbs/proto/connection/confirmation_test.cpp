@@ -87,6 +87,20 @@ TEST_F(Confirmation, IsAskedForMoreAndMoreRarely) {
     EXPECT_LT(pair.wire.datagrams - before, 20u);
 }
 
+TEST_F(Confirmation, IsAskedForAtOnceWhenThePortHasACarrierAgain) {
+    pair.wire.cut(2);
+    ASSERT_EQ(pair.a.rearm(), 0);
+    ASSERT_EQ(pair.b.rearm(), 0);
+    pair.wire.run_for(2000 * ms);
+    ASSERT_EQ(state(pair.a), Migration::rearm);
+    ASSERT_EQ(state(pair.b), Migration::rearm);
+
+    pair.wire.mend(2);
+    pair.wire.run_for(ms);
+    EXPECT_EQ(state(pair.a), Migration::armed);
+    EXPECT_EQ(state(pair.b), Migration::armed);
+}
+
 TEST_F(Confirmation, IsGivenByOneThatOnlyReceives) {
     Pair fresh({.timeout = 14}, protecting);
     Attributes wanted = fresh.b.attributes();

@@ -260,11 +260,8 @@ void Device::on_port_state(std::uint8_t port, PortState state) {
     const bool active = state == PortState::active;
     context_.events.push_back(
         {.kind = active ? EventKind::port_active : EventKind::port_error, .port = port});
-    if (active) {
-        return;
-    }
     for (const auto& [number, queue_pair] : queue_pairs_) {
-        queue_pair->on_port_down(port);
+        active ? queue_pair->on_port_up(port) : queue_pair->on_port_down(port);
     }
 }
 

@@ -126,9 +126,7 @@ void QueuePair::change_migration_state(Migration wanted) {
         if (starts_on_dead_port(connection_)) {
             leave_path();
         } else if (connection_.reliable() && connection_.device.config.confirm_alternates) {
-            asked_ = 0;
-            ask_at_ = never;
-            responder_.probe_alternate(true);
+            ask_peer();
         }
         return;
     }
@@ -329,6 +327,21 @@ void QueuePair::on_port_down(std::uint8_t port) {
         leave_path();
         settle();
     }
+}
+
+// What was asked while the port had no carrier is lost, and the next question may be far off.
+void QueuePair::on_port_up(std::uint8_t port) {
+    if (awaits_confirmation(connection_) &&
+        connection_.attributes.alternate.address.port == port) {
+        ask_peer();
+        settle();
+    }
+}
+
+void QueuePair::ask_peer() {
+    asked_ = 0;
+    ask_at_ = never;
+    responder_.probe_alternate(true);
 }
 
 void QueuePair::on_address_change(std::uint8_t port, const Address& from, const Address& to) {

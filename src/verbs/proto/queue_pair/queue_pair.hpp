@@ -55,6 +55,7 @@ class QueuePair {
     std::optional<Transmission> transmit(Batch& batch, std::size_t segments_max, Nanoseconds now);
     void on_deadline(Nanoseconds now);
     void on_port_down(std::uint8_t port);
+    void on_port_up(std::uint8_t port);
     void on_address_change(std::uint8_t port, const Address& from, const Address& to);
     void send_delayed_ack();
     const ScheduleSlot& schedule_slot() const { return slot_; }
@@ -73,6 +74,7 @@ class QueuePair {
     void send_copies(const AddressVector& to, const Transmission& run, const Batch& batch);
     // Leaves the primary path at once; unacknowledged packets are sent again on the other one.
     void leave_path();
+    void ask_peer();
     void schedule_announcement(Nanoseconds now);
     void schedule_question(Nanoseconds now);
     void on_path_probe(const Packet& packet);
