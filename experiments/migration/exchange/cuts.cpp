@@ -18,7 +18,7 @@ namespace lanewise::exchange {
 namespace {
 
 struct Step {
-    std::int64_t at_ns;
+    std::int64_t after_ns;  // after the start, by the clock of the cuts
     const std::string *interface;
     bool up;
 };
@@ -59,23 +59,33 @@ const std::vector<Pulled>& Cuts::finish() {
     return pulled_;
 }
 
+std::int64_t Cuts::held_ns() const {
+    const std::int64_t asked = asked_ns_.load(std::memory_order_acquire);
+    const std::int64_t under_way = asked == 0 ? 0 : monotonic_ns() - asked;
+    return held_ns_.load(std::memory_order_acquire) + under_way;
+}
+
 void Cuts::run() {
     const std::int64_t begin = monotonic_ns();
     std::vector<Step> steps;
     for (const Cut& cut : cuts_) {
-        steps.push_back({begin + nanoseconds(cut.at_s), &cut.interface, false});
-        steps.push_back({begin + nanoseconds(cut.at_s + cut.for_s), &cut.interface, true});
+        steps.push_back({nanoseconds(cut.at_s), &cut.interface, false});
+        steps.push_back({nanoseconds(cut.at_s + cut.for_s), &cut.interface, true});
     }
     std::stable_sort(steps.begin(), steps.end(),
-                     [](const Step& a, const Step& b) { return a.at_ns < b.at_ns; });
+                     [](const Step& a, const Step& b) { return a.after_ns < b.after_ns; });
     std::size_t pulled = 0;
     for (const Step& step : steps) {
-        const auto left = std::chrono::nanoseconds(step.at_ns - monotonic_ns());
-        std::this_thread::sleep_for(left);
+        const std::int64_t at = begin + held_ns() + step.after_ns;
+        std::this_thread::sleep_for(std::chrono::nanoseconds(at - monotonic_ns()));
         const std::int64_t from = monotonic_ns();
+        asked_ns_.store(from, std::memory_order_release);
         set_up(*step.interface, step.up);
+        const std::int64_t done = monotonic_ns();
+        held_ns_.fetch_add(done - from, std::memory_order_release);
+        asked_ns_.store(0, std::memory_order_release);
         if (step.up) continue;
-        pulled_[pulled] = {from, monotonic_ns()};
+        pulled_[pulled] = {from, done};
         count_.store(++pulled, std::memory_order_release);
     }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Pulls cables: takes interfaces of this network namespace down and up again while the program
-// runs, and records the times.
+// runs, and records the times. The kernel can take seconds for it while it removes another
+// namespace, since one lock serves all of them. The clock of the cuts stands still meanwhile, so
+// that a cable is out for as long as asked.
 
 #pragma once
 
@@ -34,6 +36,8 @@ class Cuts {
     const Pulled& pulled(std::size_t number) const { return pulled_[number]; }
     // How many have been pulled so far.
     std::size_t count() const { return count_.load(std::memory_order_acquire); }
+    // How long the kernel has taken for what was asked of it so far, the last of it included.
+    std::int64_t held_ns() const;
 
   private:
     void run();
@@ -41,6 +45,8 @@ class Cuts {
     std::vector<Cut> cuts_;
     std::vector<Pulled> pulled_;
     std::atomic<std::size_t> count_{0};
+    std::atomic<std::int64_t> held_ns_{0};
+    std::atomic<std::int64_t> asked_ns_{0};  // when the request under way began; 0: there is none
     std::thread thread_;
 };
 

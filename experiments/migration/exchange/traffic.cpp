@@ -215,7 +215,7 @@ bool Exchange::poll() {
 void Exchange::run(Cuts& cuts) {
     const std::int64_t until = monotonic_ns() + static_cast<std::int64_t>(settings_.seconds * 1e9);
     std::size_t seen = 0;
-    while (monotonic_ns() < until) {
+    while (monotonic_ns() < until + cuts.held_ns()) {
         for (; seen < cuts.count(); ++seen) {
             const Pulled& pulled = cuts.pulled(seen);
             waiting_cuts_.insert(waiting_cuts_.end(), {pulled.from_ns, pulled.done_ns});
