@@ -101,6 +101,35 @@ TEST_F(Confirmation, IsAskedForAtOnceWhenThePortHasACarrierAgain) {
     EXPECT_EQ(state(pair.b), Migration::armed);
 }
 
+// What comes from the peer does not show that anything gets there.
+TEST_F(Confirmation, IsNotAPathThatIsWholeInOneDirection) {
+    pair.wire.path(2).deaf = 1;
+    ASSERT_EQ(pair.a.rearm(), 0);
+    ASSERT_EQ(pair.b.rearm(), 0);
+    pair.wire.run_for(100 * ms);
+    EXPECT_EQ(state(pair.a), Migration::rearm);
+    EXPECT_EQ(state(pair.b), Migration::rearm);
+
+    pair.wire.path(2).deaf.reset();
+    pair.wire.run_for(200 * ms);
+    EXPECT_EQ(state(pair.a), Migration::armed);
+    EXPECT_EQ(state(pair.b), Migration::armed);
+}
+
+// One has moved, and the other has not heard of it: each has the other's path for its alternate.
+TEST_F(Confirmation, OfPathsThatCrossComesOnThePathOfTheQuestion) {
+    arm();
+    pair.wire.path(2).cut = true;
+    ASSERT_EQ(pair.a.migrate(), 0);
+    ASSERT_EQ(pair.a.rearm(1), 0);
+    pair.wire.path(2).cut = false;
+    pair.wire.run_for(100 * ms);
+    EXPECT_EQ(port(pair.a), 2);
+    EXPECT_EQ(port(pair.b), 1);
+    EXPECT_EQ(state(pair.a), Migration::armed);
+    EXPECT_EQ(state(pair.b), Migration::armed);
+}
+
 TEST_F(Confirmation, IsGivenByOneThatOnlyReceives) {
     Pair fresh({.timeout = 14}, protecting);
     Attributes wanted = fresh.b.attributes();

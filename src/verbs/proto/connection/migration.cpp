@@ -18,11 +18,14 @@ bool has_usable_alternate(const Connection& connection) {
     return migration == Migration::armed || (loaded_is_enough && migration == Migration::rearm);
 }
 
-// The peer has loaded this path as well, and its packets arrive there.
-bool confirms(const Connection& connection, const Arrival& from) {
+bool on_loaded_alternate(const Connection& connection, const Arrival& from) {
     const Attributes& attributes = connection.attributes;
-    return connection.device.config.confirm_alternates && connection.alternate_loaded &&
-           attributes.migration != Migration::migrated && on_path(attributes.alternate, from);
+    return connection.alternate_loaded && attributes.migration != Migration::migrated &&
+           on_path(attributes.alternate, from);
+}
+
+bool is_answer(const Connection& connection, const Packet& packet) {
+    return is_path_probe(connection, packet) && !packet.base.ack_request;
 }
 
 void report_error_once(Connection& connection) {
@@ -46,9 +49,12 @@ bool is_from_peer(const Connection& connection, const Arrival& from) {
 Admission admit(Connection& connection, const Packet& packet, const Arrival& from) {
     Attributes& attributes = connection.attributes;
     const bool peer_migrated = packet.base.migration_request;
-    if (!peer_migrated && confirms(connection, from)) {
-        connection.alternate_confirmed = true;
-        attributes.migration = Migration::armed;
+    const bool confirming = connection.device.config.confirm_alternates;
+    if (!peer_migrated && confirming && on_loaded_alternate(connection, from)) {
+        if (is_answer(connection, packet) || !connection.reliable()) {
+            connection.alternate_confirmed = true;
+            attributes.migration = Migration::armed;
+        }
         return Admission::on_path;
     }
     if (peer_migrated && has_usable_alternate(connection) && on_path(attributes.alternate, from)) {
@@ -60,8 +66,7 @@ Admission admit(Connection& connection, const Packet& packet, const Arrival& fro
         return Admission::foreign;
     }
     if (on_path(attributes.primary, from)) {
-        const bool asks =
-            connection.device.config.confirm_alternates && connection.reliable();
+        const bool asks = confirming && connection.reliable();
         const bool may_arm = connection.alternate_confirmed || !asks;
         if (attributes.migration == Migration::rearm && !peer_migrated && may_arm) {
             attributes.migration = Migration::armed;
@@ -127,6 +132,13 @@ bool awaits_confirmation(const Connection& connection) {
 bool is_path_probe(const Connection& connection, const Packet& packet) {
     return connection.device.config.confirm_alternates &&
            packet.row.kind == PacketKind::acknowledge && packet.base.solicited;
+}
+
+Probe answer_to(const Connection& connection, const Arrival& from) {
+    if (on_path(connection.attributes.primary, from)) {
+        return Probe::answer_on_primary;
+    }
+    return on_loaded_alternate(connection, from) ? Probe::answer_on_alternate : Probe::none;
 }
 
 int check_migration(const Connection& connection, Migration wanted, State next,

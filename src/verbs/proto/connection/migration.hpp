@@ -46,9 +46,16 @@ bool starts_on_dead_port(const Connection& connection);
 
 // Whether the peer is still to answer on the alternate path before the queue pair is armed
 // (DeviceConfig::confirm_alternates). The question is an acknowledgement with the bit of solicited
-// events, which no other acknowledgement has, and asks for an answer by AckReq.
+// events, which no other acknowledgement has, and asks for an answer by AckReq. Only an answer
+// arms: any other packet says that the path from the peer is whole, and nothing of the path there.
 bool awaits_confirmation(const Connection& connection);
 bool is_path_probe(const Connection& connection, const Packet& packet);
+
+// The acknowledgements with which queue pairs try paths. An answer takes the path of its question.
+enum class Probe : std::uint8_t { none, question, answer_on_primary, answer_on_alternate };
+
+// How to answer a question that has arrived; none if its path is no longer one of the queue pair.
+Probe answer_to(const Connection& connection, const Arrival& from);
 
 // 0 if ibv_modify_qp(3) may ask for `wanted`, else EINVAL.
 int check_migration(const Connection& connection, Migration wanted, State next,

@@ -237,7 +237,10 @@ void QueuePair::on_packet(const Packet& packet, const Arrival& from, Nanoseconds
         announce_at_ = never;
     }
     if (is_path_probe(connection_, packet)) {
-        on_path_probe(packet);
+        if (packet.base.ack_request) {
+            on_question(from, now);
+        }
+        settle();
         return;
     }
     count_received(packet);
@@ -298,11 +301,17 @@ void QueuePair::take_datagram(const Packet& packet, const Arrival& from) {
     settle();
 }
 
-void QueuePair::on_path_probe(const Packet& packet) {
-    if (packet.base.ack_request && connection_.alternate_loaded) {
-        responder_.probe_alternate(false);
+// A path that brings a question may be whole, so its own question need not wait any longer.
+void QueuePair::on_question(const Arrival& from, Nanoseconds now) {
+    const Probe answer = answer_to(connection_, from);
+    if (answer == Probe::none) {
+        return;
     }
-    settle();
+    responder_.send_probe(answer);
+    if (answer == Probe::answer_on_alternate && awaits_confirmation(connection_)) {
+        asked_ = 0;
+        ask_at_ = std::min(ask_at_, now + connection_.device.config.probe_ns);
+    }
 }
 
 void QueuePair::on_deadline(Nanoseconds now) {
@@ -314,7 +323,7 @@ void QueuePair::on_deadline(Nanoseconds now) {
     if (ask_at_ <= now) {
         ask_at_ = never;
         if (awaits_confirmation(connection_)) {
-            responder_.probe_alternate(true);
+            responder_.send_probe(Probe::question);
         }
     }
     requester_.on_deadline(now);
@@ -341,7 +350,7 @@ void QueuePair::on_port_up(std::uint8_t port) {
 void QueuePair::ask_peer() {
     asked_ = 0;
     ask_at_ = never;
-    responder_.probe_alternate(true);
+    responder_.send_probe(Probe::question);
 }
 
 void QueuePair::on_address_change(std::uint8_t port, const Address& from, const Address& to) {

@@ -77,7 +77,7 @@ class QueuePair {
     void ask_peer();
     void schedule_announcement(Nanoseconds now);
     void schedule_question(Nanoseconds now);
-    void on_path_probe(const Packet& packet);
+    void on_question(const Arrival& from, Nanoseconds now);
     // Does what follows from the state that the last call left: flushes queues, reports events,
     // updates the scheduler. Every call that changes something ends with it.
     void settle();

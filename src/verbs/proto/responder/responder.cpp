@@ -476,12 +476,9 @@ void Responder::announce() {
 }
 
 // It goes first, and what waits behind it is as it was.
-void Responder::probe_alternate(bool asks) {
-    std::erase_if(responses_, [](const Response& one) { return one.probes; });
-    responses_.insert(responses_.begin(), {.psn = expected_ - 1,
-                                           .msn = msn_,
-                                           .probes = true,
-                                           .asks = asks});
+void Responder::send_probe(Probe kind) {
+    std::erase_if(responses_, [&](const Response& one) { return one.probe == kind; });
+    responses_.insert(responses_.begin(), {.psn = expected_ - 1, .msn = msn_, .probe = kind});
 }
 
 std::uint32_t Responder::read_packets(std::uint64_t length_bytes) const {
@@ -666,7 +663,9 @@ std::optional<NextPacket> Responder::peek() const {
     const Response& response = responses_.front();
     const OpcodeRow& row = connection_.row(response.kind, part_of(response), false);
     const Attributes& attributes = connection_.attributes;
-    const Path& path = response.probes ? attributes.alternate : attributes.primary;
+    const bool elsewhere =
+        response.probe == Probe::question || response.probe == Probe::answer_on_alternate;
+    const Path& path = elsewhere ? attributes.alternate : attributes.primary;
     return NextPacket{datagram_bytes(row, payload_bytes(response)), &path.address};
 }
 
@@ -678,9 +677,9 @@ bool Responder::write_next(Batch& batch) {
     packet.base.pad_bytes = static_cast<std::uint8_t>(-bytes & 3u);
     packet.ack = {response.syndrome != 0 ? response.syndrome : positive_syndrome(), response.msn};
     packet.atomic_result = response.result;
-    if (response.probes) {
+    if (response.probe != Probe::none) {
         packet.base.solicited = true;
-        packet.base.ack_request = response.asks;
+        packet.base.ack_request = response.probe == Probe::question;
         batch.wrote(encode_headers(packet, batch.room()));
         responses_.erase(responses_.begin());
         return true;

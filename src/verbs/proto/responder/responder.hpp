@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "verbs/proto/connection/connection.hpp"
+#include "verbs/proto/connection/migration.hpp"
 #include "verbs/proto/queues/receive_queue.hpp"
 #include "verbs/proto/queues/ring.hpp"
 #include "verbs/proto/responder/reassembly.hpp"
@@ -55,8 +56,8 @@ class Responder {
 
     // Sends an unsolicited acknowledgement, from which the peer learns that the path has changed.
     void announce();
-    // Sends an acknowledgement on the alternate path, which asks for an answer there, or is one.
-    void probe_alternate(bool asks);
+    // Sends an acknowledgement that asks the peer for an answer on the same path, or is one.
+    void send_probe(Probe kind);
     // The sequence number of the next new request.
     Psn expected() const { return expected_; }
 
@@ -81,8 +82,7 @@ class Responder {
         std::uint32_t msn = 0;
         std::uint8_t syndrome = 0;  // of a NAK; 0 for an acknowledgement
         bool repeated = false;
-        bool probes = false;  // goes to the alternate path
-        bool asks = false;
+        Probe probe = Probe::none;
         RdmaHeader rdma = {};  // of a read
         std::uint32_t index = 0;
         std::uint32_t packets = 1;
@@ -111,7 +111,7 @@ class Responder {
     void refuse(Verdict verdict, Psn psn);
     static bool is_plain(const Response& response) {
         return response.kind == PacketKind::acknowledge && response.syndrome == 0 &&
-               !response.probes;
+               response.probe == Probe::none;
     }
     void acknowledge(Psn psn);
     void acknowledge_delayed(Psn psn, Nanoseconds now);

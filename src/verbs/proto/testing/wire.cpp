@@ -81,7 +81,7 @@ void Wire::launch(std::size_t sender, const Transmission& run, std::span<const s
         if (tap && !tap(sender, flight.bytes)) {
             continue;
         }
-        if (faults.cut || chance(faults.loss)) {
+        if (faults.cut || faults.deaf == flight.receiver || chance(faults.loss)) {
             continue;
         }
         flight.arrival = {.port = run.port,

@@ -26,6 +26,7 @@ struct Faults {
     double corrupt = 0;  // one bit flipped
     Nanoseconds delay_ns = 5'000;
     bool cut = false;
+    std::optional<std::size_t> deaf = {};  // the peer that nothing reaches
 };
 
 enum class Family : std::uint8_t { ipv4, ipv6 };
