@@ -63,7 +63,7 @@ def test_a_real_mpi_has_times_of_what_loggp_and_plogp_need(
 ) -> None:
     done = lanewise(
         "measure", operation, "-n", 2, "--launcher", real_mpi, "--repetitions", "20",
-        "--sizes", "0,64K", "-o", "s.jsonl",
+        "--sizes", "0,64K", "--launches", 1, "-o", "s.jsonl",
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,30 +23,44 @@ RANKS = {"openmpi": 4, "mpich": 2}
 TIMEOUT_S = 120
 # As in late.c: so often, so long.
 INJECTED_S = 8 * 0.020
+# Tests of one worker, which look at one run of late.c under each MPI.
+OF_ONE_RUN = pytest.mark.xdist_group("late")
 
 Compile = Callable[[str, str, str], Path]
 RunProfiled = Callable[..., Profile]
 
 
-@pytest.fixture
-def profiled(tmp_path: Path) -> RunProfiled:
+@pytest.fixture(scope="module")
+def profiled(tmp_path_factory: pytest.TempPathFactory) -> RunProfiled:
     """Give the function that runs a program on several ranks and reads its profile."""
 
     def run_profiled(family: str, *words: str, **variables: str) -> Profile:
+        folder = tmp_path_factory.mktemp("profiled")
         shared = ["--oversubscribe", "--bind-to", "none"] if family == "openmpi" else []
         executable = str(executable_of(LAUNCHERS[family], os.environ))
         line = [executable, *shared, "-n", str(RANKS[family])]
         done = subprocess.run(
             [sys.executable, "-m", "lanewise", "run", "--profile", "profile.json", "--",
              *line, *words],
-            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+            cwd=folder, capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
             env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **variables},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert f"who was late: {RANKS[family]} ranks" in done.stderr
-        return load(tmp_path / "profile.json")
+        return load(folder / "profile.json")
 
     return run_profiled
+
+
+@pytest.fixture(scope="module")
+def profile_of_late(compiled: Compile, profiled: RunProfiled) -> Callable[[str], Profile]:
+    """Give the function that runs late.c once under an MPI, and gives its profile each time."""
+
+    @cache
+    def run_late(family: str) -> Profile:
+        return profiled(family, str(compiled(family, "mpicc", "-g late.c")))
+
+    return run_late
 
 
 def place_in(profile: Profile, function: str, operation: str) -> Place:
@@ -62,12 +77,11 @@ def lateness_of(place: Place, rank: int) -> float:
     return sum(part.lateness_s for part in place.ranks if part.rank == rank)
 
 
+@OF_ONE_RUN
 def test_each_late_rank_is_found_at_the_call_before_which_it_was_late(
-    mpi: str, compiled: Compile, profiled: RunProfiled
+    mpi: str, profile_of_late: Callable[[str], Profile]
 ) -> None:
-    program = compiled(mpi, "mpicc", "-g late.c")
-
-    profile = profiled(mpi, str(program))
+    profile = profile_of_late(mpi)
 
     late = {"barrier": 1, "allreduce": 2, "bcast": 0, "gather": 3}
     for operation, who in late.items():
@@ -80,10 +94,11 @@ def test_each_late_rank_is_found_at_the_call_before_which_it_was_late(
         assert place.waiting_s > 0.8 * INJECTED_S, operation
 
 
+@OF_ONE_RUN
 def test_a_rank_is_late_only_for_those_who_wait_for_it(
-    mpi: str, compiled: Compile, profiled: RunProfiled
+    mpi: str, profile_of_late: Callable[[str], Profile]
 ) -> None:
-    profile = profiled(mpi, str(compiled(mpi, "mpicc", "-g late.c")))
+    profile = profile_of_late(mpi)
 
     bcast = place_in(profile, "before_bcast", "bcast")
     assert [part.rank for part in bcast.ranks if part.lateness_s > 0] == [0]
@@ -91,10 +106,11 @@ def test_a_rank_is_late_only_for_those_who_wait_for_it(
     assert [part.rank for part in gather.ranks if part.waiting_s > 0] == [0]
 
 
+@OF_ONE_RUN
 def test_communicators_that_come_and_go_are_told_apart(
-    mpi: str, compiled: Compile, profiled: RunProfiled
+    mpi: str, profile_of_late: Callable[[str], Profile]
 ) -> None:
-    profile = profiled(mpi, str(compiled(mpi, "mpicc", "-g late.c")))
+    profile = profile_of_late(mpi)
 
     pairs = place_in(profile, "in_pairs", "barrier")
     late = 3 % RANKS[mpi]
@@ -105,10 +121,11 @@ def test_communicators_that_come_and_go_are_told_apart(
     assert (profile.calls.incomplete, profile.calls.mismatched) == (0, 0)
 
 
+@OF_ONE_RUN
 def test_nonblocking_calls_are_counted_and_not_attributed(
-    mpi: str, compiled: Compile, profiled: RunProfiled
+    mpi: str, profile_of_late: Callable[[str], Profile]
 ) -> None:
-    profile = profiled(mpi, str(compiled(mpi, "mpicc", "late.c")))
+    profile = profile_of_late(mpi)
 
     assert profile.calls.nonblocking == RANKS[mpi]
 

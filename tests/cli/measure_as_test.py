@@ -18,7 +18,11 @@ from lanewise.results.read import load
 from lanewise.suite.parity import DEFINITIONS, PARITIES
 
 Lanewise = Callable[..., "subprocess.CompletedProcess[str]"]
-QUICK = ("-n", 2, "--sizes", "8,64", "--repetitions", 3, "--time-limit", 0.2, "--launches", 2)
+# The tools repeat a large message a tenth as often as a small one.
+SIZES = (16384, 65536)
+QUICK = ("-n", 2, "--sizes", "16K,64K", "--repetitions", 3, "--time-limit", 0.2)
+TWICE = (*QUICK, "--launches", 2)
+ONCE = (*QUICK, "--launches", 1)
 
 
 def suite_of(definition: str) -> list[str]:
@@ -64,7 +68,7 @@ def test_the_printed_table_is_what_the_file_holds(
     real_mpi: str, lanewise: Lanewise, tmp_path: Path
 ) -> None:
     done = lanewise(
-        "measure", "pingpong", "bcast", *QUICK, "--as", "osu", "--launcher", real_mpi,
+        "measure", "pingpong", "bcast", *TWICE, "--as", "osu", "--launcher", real_mpi,
         "-o", "s.jsonl",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -73,7 +77,7 @@ def test_the_printed_table_is_what_the_file_holds(
     printed = load_any(tmp_path / "printed.txt", 2)
     samples = load(tmp_path / "s.jsonl")
 
-    assert [one.message_bytes for one in samples.points] == [8, 64, 8, 64]
+    assert [one.message_bytes for one in samples.points] == [*SIZES, *SIZES]
     assert [(one.operation, one.definition) for one in samples.looped] == [
         ("pingpong", "osu"), ("pingpong", "osu"), ("bcast", "osu"), ("bcast", "osu"),
     ]  # fmt: skip
@@ -88,21 +92,22 @@ def test_reduce_scatter_is_the_same_call_under_either_name_of_its_size(
 ) -> None:
     for definition in ("imb", "osu"):
         done = lanewise(
-            "measure", "reduce_scatter", *QUICK, "--as", definition, "--launcher", "openmpi",
+            "measure", "reduce_scatter", *ONCE, "--as", definition, "--launcher", "openmpi",
             "-o", f"{definition}.jsonl",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
 
-    # A vector of 8 bytes is blocks of 4 for the two ranks.
-    assert [one.message_bytes for one in load(tmp_path / "osu.jsonl").looped] == [4, 32]
-    assert [one.message_bytes for one in load(tmp_path / "imb.jsonl").looped] == [8, 64]
+    # A vector is two blocks, one for each rank.
+    blocks = [size // 2 for size in SIZES]
+    assert [one.message_bytes for one in load(tmp_path / "osu.jsonl").looped] == blocks
+    assert [one.message_bytes for one in load(tmp_path / "imb.jsonl").looped] == [*SIZES]
 
 
 def test_a_comparison_with_a_tool_takes_what_was_measured_as_it_does(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:
     done = lanewise(
-        "measure", "pingpong", *QUICK, "--as", "osu", "--launcher", "openmpi", "-o", "s.jsonl"
+        "measure", "pingpong", *ONCE, "--as", "osu", "--launcher", "openmpi", "-o", "s.jsonl"
     )
     assert done.returncode == 0, done.stderr
     (tmp_path / "osu.txt").write_text(done.stdout)
@@ -116,7 +121,7 @@ def test_a_comparison_with_a_tool_takes_what_was_measured_as_it_does(
 def test_report_prints_the_table_again_and_refuses_a_file_without_such_points(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:
-    line = ("measure", "pingpong", *QUICK, "--launcher", "openmpi")
+    line = ("measure", "pingpong", *TWICE, "--launcher", "openmpi")
     done = lanewise(*line, "--as", "imb", "-o", "s.jsonl")
     isolated = lanewise(*line, "-o", "isolated.jsonl")
     assert (done.returncode, isolated.returncode) == (0, 0)
@@ -132,7 +137,7 @@ def test_report_prints_the_table_again_and_refuses_a_file_without_such_points(
 def test_an_interrupted_file_goes_on_with_the_points_that_it_lacks(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:
-    line = ("measure", "pingpong", *QUICK, "--launcher", "openmpi", "-o", "s.jsonl", "--as", "osu")
+    line = ("measure", "pingpong", *TWICE, "--launcher", "openmpi", "-o", "s.jsonl", "--as", "osu")
     assert lanewise(*line).returncode == 0
     path = tmp_path / "s.jsonl"
     lines = path.read_text().splitlines(keepends=True)
@@ -149,6 +154,6 @@ def test_an_interrupted_file_goes_on_with_the_points_that_it_lacks(
         if one["record"] == "point"
     ]
     assert sorted(keys) == [
-        (launch, size, name) for launch in (1, 2) for size in (8, 64) for name in ("", "osu")
+        (launch, size, name) for launch in (1, 2) for size in SIZES for name in ("", "osu")
     ]
     assert 'was measured with definition "osu", not absent' in other.stderr
