@@ -8,7 +8,6 @@ total = lanewise.sum(values)               # an exact sum, the same bits in any 
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,12 +15,15 @@ if TYPE_CHECKING:
     from lanewise.results.frame import read
     from lanewise.sums import Accumulator, sum  # noqa: A004
 
-__version__ = version("lanewise")
+    __version__: str
+
 __all__ = ["Accumulator", "Platform", "__version__", "fit", "read", "read_platform", "sum"]
 
 
 def __getattr__(name: str) -> Any:
     """Import what is slow to import when it is first used."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("lanewise")
     if name == "read":
         from lanewise.results.frame import read  # noqa: PLC0415
 

@@ -17,7 +17,7 @@ from importlib import import_module
 
 import typer
 
-from lanewise import __version__
+import lanewise
 from lanewise.cli.example import ExampleTyper
 from lanewise.cli.renamed import translate
 from lanewise.errors import LanewiseError
@@ -64,7 +64,7 @@ USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 def version_wanted(wanted: bool) -> None:
     """Print the version and stop, if `--version` was given."""
     if wanted:
-        typer.echo(f"lanewise {__version__}")
+        typer.echo(f"lanewise {lanewise.__version__}")
         raise typer.Exit
 
 
@@ -73,7 +73,7 @@ def make_app(names: Sequence[str] = (*COMMANDS, *FOR_DEVELOPERS, *HIDDEN)) -> ty
     app = ExampleTyper(name="lanewise", purposes={**PURPOSES, "In a checkout": FOR_DEVELOPERS})
 
     @app.callback()
-    def lanewise(
+    def command(
         version: bool = typer.Option(
             False, "--version", callback=version_wanted, is_eager=True, help="Print the version."
         ),

@@ -13,16 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-
 from lanewise.launch.run import Event
 
 OnEvent = Callable[[Event], None]
@@ -63,15 +53,19 @@ def progress(seen: Counted, take: OnEvent, display: Display) -> Iterator[OnEvent
 @contextmanager
 def bar(seen: Counted, take: OnEvent) -> Iterator[OnEvent]:
     """Give the function that takes events where standard error is a terminal."""
+    # Only a terminal has a bar, and every command starts faster without.
+    from rich import progress
+    from rich.console import Console
+
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(elapsed_when_finished=False),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(elapsed_when_finished=False),
     )
-    with Progress(
+    with progress.Progress(
         *columns,
         console=Console(stderr=True),
         transient=True,
