@@ -16,6 +16,8 @@ from tuned_job import TIMEOUT_S, Compile, launch_line
 
 CELLS = 12
 COUNT = 6000
+# Ranks of MPICH never give way while they wait, so there are half as many where any number does.
+FEW_RANKS = {"openmpi": 6, "mpich": 3}
 
 
 def number(cell: int, element: int) -> float:
@@ -60,6 +62,7 @@ def balanced(parts: list[float]) -> float:
     return parts[0]
 
 
+# The program's numbers are exact on 6 and on 12 ranks.
 @pytest.mark.parametrize("ranks", [6, 12])
 def test_sums_are_the_numbers_nearest_to_the_exact_ones(
     mpi: str, ranks: int, compiled: Compile
@@ -109,7 +112,7 @@ def test_the_last_rank_of_a_scan_has_the_bits_of_the_allreduce(mpi: str, compile
 def test_without_it_sums_are_others(mpi: str, compiled: Compile) -> None:
     program = str(compiled(mpi, "mpicc", "same_bits.c -lm"))
 
-    sums, _ = printed([*launch_line(mpi, 6), program])
+    sums, _ = printed([*launch_line(mpi, FEW_RANKS[mpi]), program])
 
     assert sums["allreduce"] != EXACT
 
@@ -121,7 +124,7 @@ def test_where_a_rank_lacks_the_library_one_line_says_that_sums_are_the_mpis(
     without = [unloading(tmp_path), program]
 
     sums, complaints = printed(
-        [*launch_line(mpi, 5), program, ":", "-n", "1", *without], "--same-bits", "ranks"
+        [*launch_line(mpi, 2), program, ":", "-n", "1", *without], "--same-bits", "ranks"
     )
 
     assert sums["allreduce"] != EXACT
