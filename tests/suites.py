@@ -79,7 +79,8 @@ PLACES = "tests/house/places_test.py"
 ALONE = ("tests/cli/netpipe_test.py", "tests/paths/faults_test.py")
 
 _NOT_ALONE = [f"--ignore={test}" for test in ALONE]
-_COMMAND_FOLDERS = ("tests/cli", "tests/report", "tests/reproduce")
+# The longest tests first, so that none of them runs on alone at the end.
+_COMMAND_FOLDERS = ("tests/reproduce", "tests/report", "tests/cli")
 _PYTHON_FOLDERS = ("python", "experiments", "examples", "tests")
 
 
@@ -97,7 +98,8 @@ def everyday() -> list[Suite]:
         pytest("command", *AT_ONCE, *_NOT_ALONE, *_COMMAND_FOLDERS),
         pytest("device", *AT_ONCE, *_NOT_ALONE, "tests/hca", "tests/paths", *_THOROUGH_ONLY),
         pytest("alone", *ALONE),
-        pytest("docs", *AT_ONCE, "tests/docs"),
+        # Pages begin in the order of commands_test.py, and not with those of most commands.
+        pytest("docs", *AT_ONCE, "--no-loadscope-reorder", "tests/docs"),
         pytest("install", "tests/install"),
         pytest("places", PLACES),
     ]

@@ -26,7 +26,7 @@ TABLE = table.load()
 
 # The pages that take longest begin first, and the others run beside them.  The commands of a page
 # run in one shell, one after another.
-LONGEST = ("docs/suite.md", "docs/multilane.md")
+LONGEST = ("docs/suite.md", "docs/gate.md", "docs/multilane.md", "docs/wavefront.md")
 COMMANDS = [
     pytest.param(
         page,
