@@ -100,7 +100,8 @@ def everyday() -> list[Suite]:
         pytest("alone", *ALONE),
         # Pages begin in the order of commands_test.py, and not with those of most commands.
         pytest("docs", *AT_ONCE, "--no-loadscope-reorder", "tests/docs"),
-        pytest("install", "tests/install"),
+        # One worker builds the wheel, while the other installs what has been built.
+        pytest("install", "--numprocesses", "2", "--dist", "loadfile", "tests/install"),
         pytest("places", PLACES),
     ]
 
