@@ -19,16 +19,26 @@ SCHEMA = json.loads(
     (Path(__file__).parents[2] / "schema" / "platform.schema.json").read_text(encoding="utf-8")
 )
 SIZES = "0,1,1K,32K"
+# Tests of one worker, which read one file.
+OF_ONE_FILE = pytest.mark.xdist_group("fit")
 
 
-def pairs_file(command: Command, folder: Path) -> Path:
-    path = folder / "pairs.jsonl"
-    done = command(
-        "measure", "pairs", "-n", 3, "--launcher", "smpi", "--repetitions", "3", "--sizes", SIZES,
-        "-o", path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return path
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Name the file that holds the measurement of `pairs`, for all tests of this module."""
+    return tmp_path_factory.mktemp("kept") / "pairs.jsonl"
+
+
+@pytest.fixture
+def pairs(lanewise: Command, smpi: str, kept: Path) -> Path:
+    """Give samples of pairs of a simulated cluster, which are measured once."""
+    if not kept.exists():
+        done = lanewise(
+            "measure", "pairs", "-n", 3, "--launcher", smpi, "--repetitions", "3",
+            "--sizes", SIZES, "-o", kept,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    return kept
 
 
 def without_time(values: dict[str, Any]) -> dict[str, Any]:
@@ -73,10 +83,11 @@ def test_a_real_mpi_has_times_of_what_loggp_and_plogp_need(
     assert (frame["reply_bytes"] == 0).all()
 
 
+@OF_ONE_FILE
 def test_says_what_is_lacking_and_the_command_that_measures_it(
-    lanewise: Command, smpi: str, tmp_path: Path
+    lanewise: Command, pairs: Path
 ) -> None:
-    done = lanewise("model", "fit", pairs_file(lanewise, tmp_path))
+    done = lanewise("model", "fit", pairs)
 
     assert done.returncode == 0, done.stderr
     assert "not fitted: lmo: no triplets" in done.stdout
@@ -85,21 +96,17 @@ def test_says_what_is_lacking_and_the_command_that_measures_it(
     )
 
 
-def test_a_data_frame_gives_the_platform_that_its_file_gives(
-    lanewise: Command, smpi: str, tmp_path: Path
-) -> None:
-    path = pairs_file(lanewise, tmp_path)
-
-    from_file, from_frame = fit(path), fit(read(path))
+@OF_ONE_FILE
+def test_a_data_frame_gives_the_platform_that_its_file_gives(pairs: Path) -> None:
+    from_file, from_frame = fit(pairs), fit(read(pairs))
 
     assert without_time(from_file.values) == without_time(from_frame.values)
     assert "hockney" in str(from_frame)
 
 
-def test_a_platform_is_saved_read_again_and_asked_for_seconds(
-    lanewise: Command, smpi: str, tmp_path: Path
-) -> None:
-    platform = fit(pairs_file(lanewise, tmp_path))
+@OF_ONE_FILE
+def test_a_platform_is_saved_read_again_and_asked_for_seconds(pairs: Path, tmp_path: Path) -> None:
+    platform = fit(pairs)
     platform.save(tmp_path / "p.json")
     read_again = read_platform(tmp_path / "p.json")
 
@@ -114,10 +121,10 @@ def test_a_platform_is_saved_read_again_and_asked_for_seconds(
         read_again.predict("scatter", "nonsense", message_bytes=8)
 
 
+@OF_ONE_FILE
 def test_refuses_in_one_line_what_it_cannot_fit(
-    lanewise: Command, smpi: str, tmp_path: Path
+    lanewise: Command, pairs: Path, tmp_path: Path
 ) -> None:
-    pairs = pairs_file(lanewise, tmp_path)
     (tmp_path / "text").write_text("hello\n")
     for words, sentence in (
         ([], "no samples"),
