@@ -196,9 +196,9 @@ int ibv_destroy_cq(ibv_cq *cq) {
 
 int ibv_get_cq_event(ibv_comp_channel *channel, ibv_cq **cq, void **cq_context) {
     if (const int error = refusal(channel)) return errno = error, -1;
-    const std::optional<CompletionObject *> taken = own(channel).notices.take();
+    const std::optional<CompletionObject *> taken = own(channel).notices.take(
+        [](CompletionObject *object) { ++object->completion_notices_taken; });
     if (!taken) return -1;
-    ++(*taken)->completion_notices_taken;
     *cq = shown(**taken);
     *cq_context = (*taken)->shown.cq_context;
     return 0;

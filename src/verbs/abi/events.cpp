@@ -92,9 +92,11 @@ extern "C" {
 
 int ibv_get_async_event(ibv_context *context, ibv_async_event *event) {
     if (const int error = refusal(context)) return errno = error, -1;
-    const std::optional<ibv_async_event> taken = own(context).events.take();
+    const std::optional<ibv_async_event> taken =
+        own(context).events.take([](const ibv_async_event& one) {
+            with_object(one, [](auto *object) { ++own(object).events_taken; });
+        });
     if (!taken) return -1;
-    with_object(*taken, [](auto *object) { ++own(object).events_taken; });
     *event = *taken;
     return 0;
 }

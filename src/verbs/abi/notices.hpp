@@ -8,7 +8,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 
+#include <cerrno>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -25,22 +27,26 @@ class Notices {
     int descriptor() const { return count_.number(); }
 
     void add(const Notice& notice) {
-        {
-            const std::lock_guard guard(lock_);
-            waiting_.push_back(notice);
-        }
+        const std::lock_guard guard(lock_);
+        waiting_.push_back(notice);
         eventfd_write(count_.number(), 1);
     }
 
-    // Waits for one, unless the descriptor is non-blocking; none with errno set.
-    std::optional<Notice> take() {
+    // Waits for one, unless the descriptor is non-blocking; none with errno set. `count` is called
+    // for what is taken: who has called forget_if() afterwards finds it counted.
+    template <typename Count>
+    std::optional<Notice> take(const Count& count) {
         for (;;) {
             eventfd_t unused = 0;
             if (eventfd_read(count_.number(), &unused) != 0) return std::nullopt;
             const std::lock_guard guard(lock_);
-            if (waiting_.empty()) continue;
+            if (surplus_ > 0) {
+                --surplus_;
+                continue;
+            }
             const Notice notice = waiting_.front();
             waiting_.pop_front();
+            count(notice);
             return notice;
         }
     }
@@ -49,17 +55,29 @@ class Notices {
     template <typename Condition>
     void forget_if(const Condition& condition) {
         const std::lock_guard guard(lock_);
-        for (std::size_t gone = std::erase_if(waiting_, condition); gone > 0; --gone) {
-            pollfd ready{count_.number(), POLLIN, 0};
-            eventfd_t unused = 0;
-            if (poll(&ready, 1, 0) > 0) eventfd_read(count_.number(), &unused);
-        }
+        for (std::size_t gone = std::erase_if(waiting_, condition); gone > 0; --gone) lower();
     }
 
   private:
+    // Takes one from the descriptor. Somebody in take() may have it already: to wait for it here
+    // would be to wait for ever, so that one is told that it is of no use.
+    void lower() {
+        if (!reads_at_once()) ++surplus_;
+    }
+    bool reads_at_once() const {
+        eventfd_t unused = 0;
+        const iovec place{&unused, sizeof unused};
+        if (preadv2(count_.number(), &place, 1, -1, RWF_NOWAIT) > 0) return true;
+        if (errno != EOPNOTSUPP) return false;
+        // Linux before 5.8 knows no read of such a descriptor that never waits.
+        pollfd ready{count_.number(), POLLIN, 0};
+        return poll(&ready, 1, 0) > 0 && eventfd_read(count_.number(), &unused) == 0;
+    }
+
     port::Descriptor count_;
     std::mutex lock_;
     std::deque<Notice> waiting_;
+    std::size_t surplus_ = 0;  // read from the descriptor for what was forgotten meanwhile
 };
 
 // Waits until the program has acknowledged every notice it took, as destroying an object does.

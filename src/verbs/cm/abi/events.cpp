@@ -284,12 +284,12 @@ void rdma_destroy_event_channel(rdma_event_channel *channel) {
 }
 
 int rdma_get_cm_event(rdma_event_channel *channel, rdma_cm_event **event) {
-    const std::optional<EventObject *> taken = own(channel).notices.take();
+    const std::optional<EventObject *> taken = own(channel).notices.take([](EventObject *one) {
+        pthread_mutex_lock(&one->about->mutex);
+        ++one->about->events_taken;
+        pthread_mutex_unlock(&one->about->mutex);
+    });
     if (!taken) return -1;
-    IdObject& about = *(*taken)->about;
-    pthread_mutex_lock(&about.mutex);
-    ++about.events_taken;
-    pthread_mutex_unlock(&about.mutex);
     follow(**taken);
     *event = &(*taken)->shown;
     return 0;
