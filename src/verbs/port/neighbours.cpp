@@ -26,7 +26,7 @@ bool Neighbours::reaches(const Slot& own, std::uint32_t slot, const Address& des
         if (outgoing.uses == uses_before_offer) offer(own, key, outgoing);
         return false;
     }
-    if (outgoing.ring->is_accepted()) return true;
+    if (outgoing.ring->is_accepted(user_)) return true;
     if (outgoing.uses >= uses_before_refused || outgoing.ring->is_broken()) {
         outgoing.ring.reset();
         outgoing.is_refused = true;

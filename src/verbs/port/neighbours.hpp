@@ -3,9 +3,11 @@
 // Processes of this host: packets for their queue pairs go through memory (shared_ring.hpp) and not
 // through the kernel. Who sends often to a process makes a ring and offers it by a letter to the
 // mailbox of that process, which takes it if it is of the same user and has the address that is
-// meant. Until then, and where nobody takes it, packets go over UDP.
+// meant; and writes to it once a process of its own user has taken it. Until then, and where nobody takes it, packets go over UDP.
 
 #pragma once
+
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -73,6 +75,7 @@ class Neighbours {
 
     std::map<Key, Outgoing> outgoing_;
     std::vector<Incoming> incoming_;
+    uid_t user_ = getuid();
     std::size_t likely_ = 0;
     unsigned wakes_ = 0;
 };

@@ -6,10 +6,17 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <optional>
 #include <vector>
 
+#include "verbs/port/random.hpp"
+#include "verbs/port/socket.hpp"
 #include "verbs/port/wire.hpp"
 
 namespace lanewise::verbs::port {
@@ -99,6 +106,61 @@ TEST_F(TwoProcesses, UseMemoryOnlyForReliableQueuePairsOfThatProcess) {
     const std::uint32_t other = first_number(a->slot());
     EXPECT_FALSE(a->origin({loopback, loopback, 1}, other).in_memory);
     EXPECT_FALSE(a->origin({loopback, loopback, 1}, 0).in_memory);
+}
+
+// Has the name of a slot of which nobody on this host has queue pairs, as another user may, and takes
+// what is offered there. It ends when its end of `talk` is closed.
+[[noreturn]] void pose_as_another_user(std::uint32_t slot, int talk) {
+    constexpr uid_t nobody = 65534;
+    if (setresuid(nobody, nobody, nobody) != 0) _exit(1);
+    const Descriptor mailbox = claim_name(mailbox_name(slot));
+    const char ready = mailbox ? 1 : 0;
+    pollfd letters{mailbox.number(), POLLIN, 0};
+    if (write(talk, &ready, 1) != 1 || poll(&letters, 1, 10'000) != 1) _exit(1);
+    RingOffer offer;
+    Control control{};
+    iovec place{&offer, sizeof offer};
+    msghdr message{};
+    message.msg_iov = &place;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes.data();
+    message.msg_controllen = control.bytes.size();
+    recvmsg(mailbox.number(), &message, 0);
+    std::vector<Descriptor> got = descriptors_of(message);
+    if (got.size() != 2) _exit(1);
+    auto ring = SharedRing::map(std::move(got[0]), std::move(got[1]));
+    if (!ring) _exit(1);
+    ring->accept();
+    char end = 0;
+    _exit(write(talk, &ready, 1) == 1 && read(talk, &end, 1) == 0 ? 0 : 1);
+}
+
+TEST(ProcessOfAnotherUser, GetsNoPackets) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can start a process of another user";
+    std::array<int, 2> ends{};
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+    // The name is free again at once.
+    const std::uint32_t slot = claim_slot(random_number() % slots_max)->number;
+    const pid_t other = fork();
+    if (other == 0) {
+        close(ends[0]);
+        pose_as_another_user(slot, ends[1]);
+    }
+    close(ends[1]);
+    char ready = 0;
+    ASSERT_TRUE(read(ends[0], &ready, 1) == 1 && ready == 1);
+    Result<Wire> wire = Wire::open(std::span(&home, 1));
+    ASSERT_TRUE(wire);
+    bool in_memory = false;
+    for (int i = 0; i < 2 * Neighbours::uses_before_offer; ++i) {
+        if (i == Neighbours::uses_before_offer) ASSERT_EQ(read(ends[0], &ready, 1), 1);
+        in_memory |= wire->origin({loopback, loopback, 1}, first_number(slot)).in_memory;
+    }
+    EXPECT_FALSE(in_memory);
+    close(ends[0]);
+    int status = 0;
+    waitpid(other, &status, 0);
+    EXPECT_EQ(status, 0);
 }
 
 }  // namespace

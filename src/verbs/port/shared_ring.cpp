@@ -12,6 +12,9 @@
 #include <new>
 #include <utility>
 
+#include "verbs/port/slot.hpp"
+#include "verbs/port/socket.hpp"
+
 namespace lanewise::verbs::port {
 namespace {
 
@@ -50,7 +53,6 @@ struct SharedRing::Head {
     alignas(line_bytes) std::atomic<std::uint64_t> written{0};
     alignas(line_bytes) std::atomic<std::uint64_t> read{0};
     alignas(line_bytes) std::atomic<std::uint32_t> reader_sleeps{0};
-    std::atomic<std::uint32_t> accepted{0};
 };
 
 std::optional<SharedRing::Ends> SharedRing::make() {
@@ -63,6 +65,7 @@ std::optional<SharedRing::Ends> SharedRing::make() {
     }
     Descriptor own(bells[0]);
     Descriptor reader(bells[1]);
+    set(own.number(), SOL_SOCKET, SO_PASSCRED, int{1});
     std::byte *base = map_twice(memory.number());
     if (!base) return std::nullopt;
     new (base) Head;
@@ -87,6 +90,7 @@ SharedRing::SharedRing(SharedRing&& other) noexcept
       bell_(std::move(other.bell_)),
       base_(std::exchange(other.base_, nullptr)),
       front_bytes_(other.front_bytes_),
+      is_accepted_(other.is_accepted_),
       is_broken_(other.is_broken_) {}
 
 SharedRing& SharedRing::operator=(SharedRing&& other) noexcept {
@@ -94,6 +98,7 @@ SharedRing& SharedRing::operator=(SharedRing&& other) noexcept {
     std::swap(bell_, other.bell_);
     std::swap(base_, other.base_);
     std::swap(front_bytes_, other.front_bytes_);
+    std::swap(is_accepted_, other.is_accepted_);
     std::swap(is_broken_, other.is_broken_);
     return *this;
 }
@@ -115,12 +120,29 @@ std::byte *SharedRing::data() const {
     return base_ + head_bytes;
 }
 
-bool SharedRing::is_accepted() const {
-    return !is_broken_ && head().accepted.load(std::memory_order_relaxed) != 0;
+// The reader's first byte on the bell says that it has the ring, and the kernel writes on it which
+// user it is from.
+bool SharedRing::is_accepted(uid_t user) {
+    if (is_accepted_ || is_broken_) return !is_broken_;
+    Control control{};
+    char said = 0;
+    iovec place{&said, 1};
+    msghdr message{};
+    message.msg_iov = &place;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes.data();
+    message.msg_controllen = control.bytes.size();
+    const ssize_t got = recvmsg(bell_.number(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0) return false;
+    descriptors_of(message).clear();  // nobody asked for any
+    is_accepted_ = got == 1 && is_from(message, user);
+    is_broken_ = !is_accepted_;
+    return is_accepted_;
 }
 
-void SharedRing::accept() {
-    head().accepted.store(1);
+void SharedRing::accept() const {
+    constexpr char taken = 1;
+    static_cast<void>(send(bell(), &taken, 1, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 bool SharedRing::write(const RingRecord& record, std::span<const iovec> pieces) {

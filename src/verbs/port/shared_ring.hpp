@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <sys/types.h>
 #include <sys/uio.h>
 
 #include <atomic>
@@ -47,12 +48,13 @@ class SharedRing {
 
     // For the writer. False if there is no room.
     bool write(const RingRecord& record, std::span<const iovec> pieces);
-    // Whether the reader has taken this ring, and is alive as far as is known.
-    bool is_accepted() const;
+    // Whether a process of `user` has taken this ring, and is alive as far as is known. Nothing is
+    // to be written before: anybody can have the name to which a ring was sent.
+    bool is_accepted(uid_t user);
     bool is_broken() const { return is_broken_; }
 
     // For the reader.
-    void accept();
+    void accept() const;
     bool empty() const;
     // The next record and its packets, which stay valid until pop(); none if there is none, or if
     // the writer has written nonsense, after which nothing more comes.
@@ -82,6 +84,7 @@ class SharedRing {
     Descriptor bell_;
     std::byte *base_ = nullptr;
     std::size_t front_bytes_ = 0;
+    bool is_accepted_ = false;
     bool is_broken_ = false;
 };
 
