@@ -77,3 +77,23 @@ def test_every_symbol_that_a_client_imports_is_there() -> None:
     assert any(wanted.values()), "no client of librdmacm is installed"
     missing = {path: sorted(names - exported) for path, names in wanted.items()}
     assert not {path: names for path, names in missing.items() if names}
+
+
+PROMISES = {
+    "end": "a caller is heard while the process that listens ends",
+}
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=PROMISES.values())
+def test_what_the_manual_of_connections_promises_is_kept(
+    hosts: Hosts, tmp_path: Path, promise: str
+) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler; install build-essential")
+    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-pthread", "-o", f"{tmp_path}/tried"]
+    libraries = ["-lrdmacm", "-libverbs"]
+    subprocess.run([*words, Path(__file__).with_name("programs") / "connecting.c", *libraries],
+                   check=True)  # fmt: skip
+    over_loopback = Hosts(hosts.bed, ["--ports", "lo"])
+    done = over_loopback.run(LISTENER, [f"{tmp_path}/tried", promise])
+    assert done.returncode == 0, done.stdout

@@ -15,9 +15,16 @@
 namespace lanewise::verbs::cm {
 namespace {
 
-// What the machine's numbers belong to; under the lock of the manager.
-std::map<std::uint32_t, IdObject *> connections;
-std::map<std::uint64_t, IdObject *> listening;
+// What the machine's numbers belong to; under the lock of the manager. Never destroyed, as the
+// manager is not: its thread delivers until the process has ended.
+std::map<std::uint32_t, IdObject *>& connections() {
+    static auto *all = new std::map<std::uint32_t, IdObject *>;
+    return *all;
+}
+std::map<std::uint64_t, IdObject *>& listening() {
+    static auto *all = new std::map<std::uint64_t, IdObject *>;
+    return *all;
+}
 
 // Reads and atomics are told by who asks: what the peer starts is what this end responds to.
 Terms terms_of(const Message& from, std::uint8_t path_mtu) {
@@ -57,9 +64,9 @@ Bytes behind_ip_header(const Bytes& data) {
 
 // A request is an event of the listener, about an id that is made for it.
 void deliver_request(const Happening& happening, Manager& shared) {
-    const auto found = listening.find(happening.listener);
+    const auto found = listening().find(happening.listener);
     const std::optional<IpHeader> header = ip_header_of(happening.message.private_data);
-    if (found == listening.end() || !header) {
+    if (found == listening().end() || !header) {
         shared.agent().reject(happening.id, Reason::consumer, {});
         return;
     }
@@ -133,8 +140,8 @@ void deliver(const Happening& happening) {
     if (happening.what == What::request || happening.what == What::datagram_request) {
         return deliver_request(happening, *manager());
     }
-    const auto found = connections.find(happening.id);
-    if (found == connections.end()) return;
+    const auto found = connections().find(happening.id);
+    if (found == connections().end()) return;
     IdObject& id = *found->second;
     switch (happening.what) {
         case What::response:
@@ -210,13 +217,13 @@ Manager *manager() {
 }
 
 void remember(IdObject& id) {
-    if (id.connection != 0) connections[id.connection] = &id;
-    if (id.listener != 0) listening[id.listener] = &id;
+    if (id.connection != 0) connections()[id.connection] = &id;
+    if (id.listener != 0) listening()[id.listener] = &id;
 }
 
 void forget(IdObject& id) {
-    if (id.connection != 0) connections.erase(id.connection);
-    if (id.listener != 0) listening.erase(id.listener);
+    if (id.connection != 0) connections().erase(id.connection);
+    if (id.listener != 0) listening().erase(id.listener);
 }
 
 std::unique_ptr<EventObject> make_event(IdObject& about, rdma_cm_event_type type) {

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the manual pages of librdmacm and rsocket(7) promise, kept or not: both ends are on this
+// host. The word on the command line says what is tried; the status is 0 if it was as promised.
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rsocket.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { port = 7471, soon_ms = 20000 };
+
+static void need(int good, const char *what) {
+    if (good) return;
+    fprintf(stderr, "%s: %s\n", what, strerror(errno));
+    exit(2);
+}
+
+static struct sockaddr_in here(void) {
+    struct sockaddr_in made = {.sin_family = AF_INET, .sin_port = htons(port)};
+    made.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return made;
+}
+
+static struct rdma_event_channel *channel(void) {
+    struct rdma_event_channel *made = rdma_create_event_channel();
+    need(made != NULL, "rdma_create_event_channel");
+    return made;
+}
+
+static struct rdma_cm_id *listener(struct rdma_event_channel *on, enum rdma_port_space space) {
+    struct rdma_cm_id *id = NULL;
+    struct sockaddr_in name = here();
+    need(!rdma_create_id(on, &id, NULL, space), "rdma_create_id");
+    need(!rdma_bind_addr(id, (struct sockaddr *)&name), "rdma_bind_addr");
+    need(!rdma_listen(id, 0), "rdma_listen");
+    return id;
+}
+
+static void await(struct rdma_event_channel *on, enum rdma_cm_event_type wanted) {
+    struct rdma_cm_event *event = NULL;
+    need(!rdma_get_cm_event(on, &event), "rdma_get_cm_event");
+    if (event->event != wanted) {
+        fprintf(stderr, "%s, not %s\n", rdma_event_str(event->event), rdma_event_str(wanted));
+        exit(1);
+    }
+    rdma_ack_cm_event(event);
+}
+
+// Asks for a connection whose queue pair is elsewhere.
+static struct rdma_cm_id *call(struct rdma_event_channel *on, enum rdma_port_space space,
+                               enum ibv_qp_type type) {
+    struct rdma_cm_id *id = NULL;
+    struct sockaddr_in to = here();
+    need(!rdma_create_id(on, &id, NULL, space), "rdma_create_id");
+    id->qp_type = type;
+    need(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 1000), "rdma_resolve_addr");
+    await(on, RDMA_CM_EVENT_ADDR_RESOLVED);
+    need(!rdma_resolve_route(id, 1000), "rdma_resolve_route");
+    await(on, RDMA_CM_EVENT_ROUTE_RESOLVED);
+    struct rdma_conn_param given = {.qp_num = 77, .retry_count = 7};
+    need(!rdma_connect(id, &given), "rdma_connect");
+    return id;
+}
+
+static int is_readable(int descriptor, int wait_ms) {
+    struct pollfd one = {descriptor, POLLIN, 0};
+    return poll(&one, 1, wait_ms) > 0;
+}
+
+// A process that ends still hears of callers until it has run whatever it has to run then: this is
+// registered before any library is initialised, and so called when all of them are finalised.
+static struct rdma_event_channel *at_end;
+static pid_t caller_at_end;
+static int go_at_end;
+
+static void hear_a_caller(int status, void *unused) {
+    (void)status, (void)unused;
+    if (!at_end) return;
+    // Memory that was given back is somebody else's.
+    for (size_t bytes = 24; bytes <= 256; bytes += 8) {
+        for (int i = 0; i < 32; ++i) memset(malloc(bytes), 0x41, bytes);
+    }
+    const int told = write(go_at_end, "", 1) == 1;
+    const int heard = told && is_readable(at_end->fd, soon_ms);
+    kill(caller_at_end, SIGKILL);
+    waitpid(caller_at_end, NULL, 0);
+    _exit(heard ? 0 : 1);
+}
+
+static void register_first(void) {
+    on_exit(hear_a_caller, NULL);
+}
+__attribute__((section(".preinit_array"), used)) static void (*first)(void) = register_first;
+
+static int end_while_somebody_calls(void) {
+    int go[2];
+    need(!pipe(go), "pipe");
+    caller_at_end = fork();
+    if (caller_at_end == 0) {
+        char told = 0;
+        need(read(go[0], &told, 1) == 1, "read");
+        call(channel(), RDMA_PS_TCP, IBV_QPT_RC);
+        for (;;) pause();
+    }
+    go_at_end = go[1];
+    at_end = channel();
+    listener(at_end, RDMA_PS_TCP);
+    return 1;  // which is not what hear_a_caller() ends with
+}
+
+// Who asks a service for queue pairs that it has none of is rejected, and the program is left alone.
+static int reject_other_kinds(void) {
+    const struct {
+        enum rdma_port_space space;
+        enum ibv_qp_type type;
+        enum rdma_cm_event_type answer;
+    } kinds[] = {{RDMA_PS_UDP, IBV_QPT_RC, RDMA_CM_EVENT_REJECTED},
+                 {RDMA_PS_TCP, IBV_QPT_UD, RDMA_CM_EVENT_UNREACHABLE}};
+    for (int i = 0; i < 2; ++i) {
+        struct rdma_event_channel *one = channel();
+        struct rdma_event_channel *other = channel();
+        struct rdma_cm_id *listens = listener(one, kinds[i].space);
+        struct rdma_cm_id *calls = call(other, kinds[i].space, kinds[i].type);
+        struct pollfd both[] = {{one->fd, POLLIN, 0}, {other->fd, POLLIN, 0}};
+        need(poll(both, 2, soon_ms) > 0, "poll");
+        if (both[0].revents) {
+            fprintf(stderr, "the listener was asked for what it has not\n");
+            return 1;
+        }
+        await(other, kinds[i].answer);
+        rdma_destroy_id(calls);
+        rdma_destroy_id(listens);
+    }
+    return 0;
+}
+
+// More private data than the message has room for is an error, and does not arrive cut.
+static int refuse_long_private_data(void) {
+    static char data[255];
+    struct rdma_event_channel *one = channel();
+    struct rdma_event_channel *other = channel();
+    listener(one, RDMA_PS_TCP);
+    call(other, RDMA_PS_TCP, IBV_QPT_RC);
+    struct rdma_cm_event *event = NULL;
+    need(!rdma_get_cm_event(one, &event), "rdma_get_cm_event");
+    struct rdma_conn_param given = {.qp_num = 78, .private_data = data, .private_data_len = 197};
+    const int accepts = rdma_accept(event->id, &given) == 0 || errno != EINVAL;
+    const int rejects = rdma_reject(event->id, data, 149) == 0 || errno != EINVAL;
+    given.private_data_len = 196;
+    const int fits = rdma_accept(event->id, &given) == 0;
+    printf("accepts %d rejects %d fits %d\n", accepts, rejects, fits);
+    return accepts || rejects || !fits;
+}
+
+static void *write_four_bytes(void *unused) {
+    const int caller = rsocket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in to = here();
+    need(caller >= 0 && !rconnect(caller, (struct sockaddr *)&to, sizeof to), "rconnect");
+    need(rwrite(caller, "four", 4) == 4, "rwrite");
+    return unused;
+}
+
+// A read into several pieces returns with what has arrived, though it fills only the first.
+static int read_what_is_there(void) {
+    const int listens = rsocket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in name = here();
+    need(listens >= 0 && !rbind(listens, (struct sockaddr *)&name, sizeof name), "rbind");
+    need(!rlisten(listens, 1), "rlisten");
+    pthread_t caller;
+    need(!pthread_create(&caller, NULL, write_four_bytes, NULL), "pthread_create");
+    const int accepted = raccept(listens, NULL, NULL);
+    need(accepted >= 0, "raccept");
+    char first[4], second[4];
+    struct iovec pieces[] = {{first, sizeof first}, {second, sizeof second}};
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
+    const ssize_t peeked = rrecvmsg(accepted, &message, MSG_PEEK);
+    const ssize_t got = rreadv(accepted, pieces, 2);
+    pthread_join(caller, NULL);
+    printf("peeked %zd got %zd\n", peeked, got);
+    return peeked != 4 || got != 4 || memcmp(first, "four", 4) != 0;
+}
+
+int main(int count, char **words) {
+    const struct {
+        const char *name;
+        int (*tried)(void);
+    } all[] = {{"end", end_while_somebody_calls},
+               {"kinds", reject_other_kinds},
+               {"private", refuse_long_private_data},
+               {"pieces", read_what_is_there}};
+    for (size_t i = 0; count == 2 && i < sizeof all / sizeof *all; ++i) {
+        if (strcmp(words[1], all[i].name) == 0) return all[i].tried();
+    }
+    return 2;
+}
