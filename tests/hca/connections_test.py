@@ -81,19 +81,25 @@ def test_every_symbol_that_a_client_imports_is_there() -> None:
 
 PROMISES = {
     "end": "a caller is heard while the process that listens ends",
+    "kinds": "who asks for another kind of queue pair than a service has is rejected",
 }
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    """Compile the program that tries what is promised."""
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler; install build-essential")
+    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-pthread", "-o", f"{tmp_path}/tried"]
+    source = Path(__file__).with_name("programs") / "connecting.c"
+    subprocess.run([*words, str(source), "-lrdmacm", "-libverbs"], check=True)
+    return words[-1]
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=PROMISES.values())
 def test_what_the_manual_of_connections_promises_is_kept(
-    hosts: Hosts, tmp_path: Path, promise: str
+    hosts: Hosts, program: str, promise: str
 ) -> None:
-    if shutil.which("cc") is None:
-        pytest.skip("no C compiler; install build-essential")
-    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-pthread", "-o", f"{tmp_path}/tried"]
-    libraries = ["-lrdmacm", "-libverbs"]
-    subprocess.run([*words, Path(__file__).with_name("programs") / "connecting.c", *libraries],
-                   check=True)  # fmt: skip
     over_loopback = Hosts(hosts.bed, ["--ports", "lo"])
-    done = over_loopback.run(LISTENER, [f"{tmp_path}/tried", promise])
+    done = over_loopback.run(LISTENER, [program, promise])
     assert done.returncode == 0, done.stdout

@@ -71,6 +71,11 @@ void deliver_request(const Happening& happening, Manager& shared) {
         return;
     }
     IdObject& listener = *found->second;
+    // The service has queue pairs of one kind, and the program could not accept another.
+    if (is_datagram(listener) != (happening.what == What::datagram_request)) {
+        shared.agent().reject(happening.id, Reason::consumer, {});
+        return;
+    }
     IdObject *made = make_id(listener.shown.channel, listener.shown.context, listener.shown.ps,
                              listener.shown.qp_type);
     made->passive = true;
