@@ -103,3 +103,14 @@ def test_what_the_manual_of_connections_promises_is_kept(
     over_loopback = Hosts(hosts.bed, ["--ports", "lo"])
     done = over_loopback.run(LISTENER, [program, promise])
     assert done.returncode == 0, done.stdout
+
+
+def test_a_request_that_makes_no_sense_is_rejected_before_it_comes_again(
+    hosts: Hosts, program: str, tmp_path: Path
+) -> None:
+    script, log = tmp_path / "faults.toml", tmp_path / "faults.jsonl"
+    script.write_text('[[fault]]\nconnection = "request"\naction = "ignore"\nafter = 1\n')
+    options = ["--ports", "lo", "--faults", str(script), "--fault-log", str(log)]
+    done = Hosts(hosts.bed, options).run(LISTENER, [program, "kinds"])
+    assert done.returncode == 0, done.stdout
+    assert not log.exists() or log.read_text() == ""

@@ -170,10 +170,11 @@ void Manager::post(const Letter& letter) {
 }
 
 void Manager::settle() {
-    while (const std::optional<Letter> letter = agent_.poll_letter()) post(*letter);
     while (const std::optional<Happening> happening = agent_.poll_happening()) {
         deliver_(*happening);
     }
+    // Afterwards, as what is delivered may be rejected.
+    while (const std::optional<Letter> letter = agent_.poll_letter()) post(*letter);
     if (agent_.next_deadline() < wakes_at_) eventfd_write(wake_.number(), 1);
 }
 
