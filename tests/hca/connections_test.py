@@ -82,6 +82,7 @@ def test_every_symbol_that_a_client_imports_is_there() -> None:
 PROMISES = {
     "end": "a caller is heard while the process that listens ends",
     "kinds": "who asks for another kind of queue pair than a service has is rejected",
+    "private": "private data that is too long is refused",
 }
 
 

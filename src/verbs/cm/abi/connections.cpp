@@ -37,6 +37,11 @@ std::size_t ip_private_bytes(const IdObject& id) {
     return private_bytes(kind) - ip_header_bytes;
 }
 
+// How long private data may be with which a request is answered.
+std::size_t answer_private_bytes(const IdObject& id, Kind kind) {
+    return private_bytes(is_datagram(id) ? Kind::datagram_reply : kind);
+}
+
 Message request_of(IdObject& id, const rdma_conn_param& given) {
     Message made;
     made.service = ip_service(id.shown.ps, id.remote.port);
@@ -110,6 +115,7 @@ int accept_datagrams(IdObject& id, const rdma_conn_param& given) {
 
 int reject_with(rdma_cm_id *id, const void *private_data, std::uint8_t bytes) {
     if (!is_live(id) || own(id).connection == 0) return refuse(EINVAL);
+    if (bytes > answer_private_bytes(own(id), Kind::rejection)) return refuse(EINVAL);
     Manager *shared = manager();
     const std::lock_guard guard(shared->lock());
     const int error = shared->agent().reject(own(id).connection, Reason::consumer,
@@ -139,6 +145,7 @@ int rdma_accept(rdma_cm_id *id, rdma_conn_param *conn_param) {
     if (!is_live(id) || own(id).connection == 0) return refuse(EINVAL);
     IdObject& object = own(id);
     const rdma_conn_param given = conn_param ? *conn_param : usual_parameters();
+    if (given.private_data_len > answer_private_bytes(object, Kind::reply)) return refuse(EINVAL);
     if (is_datagram(object)) return accept_datagrams(object, given);
     Terms& terms = object.terms;
     terms.receive_psn = lanewise::verbs::port::random_number() & 0xffffff;
