@@ -83,6 +83,7 @@ PROMISES = {
     "end": "a caller is heard while the process that listens ends",
     "kinds": "who asks for another kind of queue pair than a service has is rejected",
     "private": "private data that is too long is refused",
+    "pieces": "a read into several pieces returns with what is there",
 }
 
 

@@ -73,6 +73,20 @@ ssize_t over_pieces(const iovec *pieces, std::size_t count, const Move& move) {
     return total;
 }
 
+// Waits for the first byte only, unless all are wanted. What is merely looked at stays where it is,
+// so that one piece is filled.
+ssize_t receive_pieces(int socket, const iovec *pieces, std::size_t count, int flags) {
+    ssize_t total = 0;
+    return over_pieces(pieces, flags & MSG_PEEK ? std::min<std::size_t>(count, 1) : count,
+                       [&](const iovec& piece) {
+                           const bool waits = total == 0 || flags & MSG_WAITALL;
+                           const ssize_t got = rrecv(socket, piece.iov_base, piece.iov_len,
+                                                     waits ? flags : flags | MSG_DONTWAIT);
+                           total += std::max<ssize_t>(got, 0);
+                           return got;
+                       });
+}
+
 std::span<const std::byte> to_send(const void *bytes, std::size_t count) {
     return {static_cast<const std::byte *>(bytes), count};
 }
@@ -186,9 +200,7 @@ ssize_t rrecvfrom(int socket, void *buf, size_t len, int flags, sockaddr *src_ad
 
 ssize_t rrecvmsg(int socket, msghdr *msg, int flags) {
     if (msg->msg_control && msg->msg_controllen > 0) return fail_call(ENOTSUP);
-    return over_pieces(msg->msg_iov, msg->msg_iovlen, [&](const iovec& piece) {
-        return rrecv(socket, piece.iov_base, piece.iov_len, flags);
-    });
+    return receive_pieces(socket, msg->msg_iov, msg->msg_iovlen, flags);
 }
 
 ssize_t rsend(int socket, const void *buf, size_t len, int flags) {
@@ -214,9 +226,7 @@ ssize_t rread(int socket, void *buf, size_t count) {
 }
 
 ssize_t rreadv(int socket, const iovec *iov, int iovcnt) {
-    return over_pieces(iov, static_cast<std::size_t>(std::max(iovcnt, 0)), [&](const iovec& one) {
-        return rread(socket, one.iov_base, one.iov_len);
-    });
+    return receive_pieces(socket, iov, static_cast<std::size_t>(std::max(iovcnt, 0)), 0);
 }
 
 ssize_t rwrite(int socket, const void *buf, size_t count) {
