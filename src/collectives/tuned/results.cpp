@@ -116,11 +116,13 @@ std::size_t number_of(const void *address, Notes& to) {
     return known->second;
 }
 
-/* Elements of the result on this rank; none where another rank has it. */
+/* Elements of the result on this rank; none where another rank has it, or nobody: rank 0 gets
+   nothing from an exscan, and has in its buffer what was there. */
 std::optional<std::int64_t> count_here(const Call& call) {
     int rank = 0;
     PMPI_Comm_rank(call.comm, &rank);
     if (call.collective == Collective::reduce && rank != call.root) return std::nullopt;
+    if (call.collective == Collective::exscan && rank == 0) return std::nullopt;
     return call.counts ? std::int64_t{call.counts[rank]} : std::int64_t{call.receive_count};
 }
 

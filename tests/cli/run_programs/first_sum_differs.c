@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A maximum, a minimum, and then a sum of doubles, which is 1 on two ranks.  On more of them it is
- * 0 where neighbours are added first, though the same numbers are added: -1e16 belongs to rank 2.
+ * A maximum, a minimum, and a sum over lower ranks, which rank 0 does not get: what it has there
+ * differs from run to run.  Then a sum of doubles, which is 1 on two ranks.  On more of them it is 0
+ * where neighbours are added first, though the same numbers are added: -1e16 belongs to rank 2.
  */
 #include <mpi.h>
 #include <stdio.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
@@ -14,6 +16,9 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Allreduce(&one, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+
+    int before = (int)getpid();
+    MPI_Exscan(&one, &before, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 
     double mine = 0.0, sum = 0.0;
     if (rank == 0) mine += 1e16;
