@@ -137,6 +137,55 @@ TEST(PausesTest, ARunEndsAtTheFirstPauseWhereItsConditionHolds) {
     }
 }
 
+// A snapshot that finds no room, or a process that is killed while it reads the store.
+TEST(PausesTest, APauseThatWasNotFinishedIsMadeUpForWhenTheRunIsResumed) {
+    for (const std::uint64_t wanted : {20u, 12u}) {
+        const Folder folder(Medium::memory);
+        auto store = filled_store(folder, places[0]);
+        ASSERT_TRUE(store);
+        const auto kernel = make_kernel_for("sor", {}, store->shape());
+        std::vector<std::uint64_t> pauses;
+        RunOptions options;
+        options.iterations = wanted;
+        options.pause_every = 6;
+        options.paused = [&](const Pause& pause) -> Outcome {
+            pauses.push_back(pause.iterations);
+            return pauses.size() == 2 ? Outcome(Failure{LW_ERR_IO, "no room"}) : Done{};
+        };
+
+        ASSERT_FALSE(run(*store, *kernel, options));
+        const auto rest = resume(*store, options);
+
+        ASSERT_TRUE(rest) << rest.failure().sentence;
+        EXPECT_EQ(store->manifest().iterations, wanted);
+        const std::vector<std::uint64_t> to_12{6, 12, 12};
+        EXPECT_EQ(pauses, wanted == 12 ? to_12 : (std::vector<std::uint64_t>{6, 12, 12, 18, 20}));
+        const auto again = resume(*store, options);
+        ASSERT_TRUE(again);
+        EXPECT_EQ(pauses.size(), wanted == 12 ? 3u : 5u);
+    }
+}
+
+TEST(PausesTest, AConditionIsAskedAgainWhereTheRunEndedBeforeItCounted) {
+    const Folder folder(Medium::memory);
+    auto store = filled_store(folder, places[0]);
+    ASSERT_TRUE(store);
+    const auto kernel = make_kernel_for("sor", {}, store->shape());
+    RunOptions options;
+    options.iterations = 500;
+    options.pause_every = 6;
+    options.until = *parse_until("residual<1e9");  // the first pause will do
+    options.paused = [](const Pause&) -> Outcome { return Failure{LW_ERR_IO, "no room"}; };
+
+    ASSERT_FALSE(run(*store, *kernel, options));
+    const auto rest = resume(*store, RunOptions{});
+
+    ASSERT_TRUE(rest);
+    EXPECT_TRUE(rest->converged);
+    EXPECT_EQ(store->manifest().iterations, 6u);
+    EXPECT_TRUE(rest->last_measure);
+}
+
 TEST(PausesTest, WhatIsInfiniteAndStaysLeavesNoResidual) {
     const Folder folder(Medium::memory);
     auto store = filled_store(folder, places[0]);

@@ -107,6 +107,10 @@ class Run {
         if (!noted) return noted.failure();
 
         began_s_ = monotonic_s();
+        if (options_.pause_pending) {
+            const auto paused = pause();
+            if (!paused) return paused.failure();
+        }
         while (report_.iterations < options_.iterations && !report_.converged) {
             const auto done = advance(next_waves());
             if (!done) return done.failure();
@@ -151,7 +155,8 @@ class Run {
                                                options_.still_iterations};
         if (options_.pause_every > 0)
             manifest.run->pause = PauseEntry{options_.until ? until_text(*options_.until) : "",
-                                             options_.pause_every, first_measure_};
+                                             options_.pause_every, first_measure_,
+                                             options_.pause_pending};
         return store_.commit(manifest);
     }
 
@@ -172,11 +177,16 @@ class Run {
         return Done{};
     }
 
-    // Between two passes, where one is due or the run ends.
-    Outcome pause() {
-        if (options_.pause_every == 0) return Done{};
+    // Between two passes, where the run has gone as far again or ends.
+    bool is_pause_due() const {
+        if (options_.pause_every == 0) return false;
         const bool ends = report_.converged || report_.iterations == options_.iterations;
-        if (!ends && iterations_of_run() % options_.pause_every != 0) return Done{};
+        return ends || iterations_of_run() % options_.pause_every == 0;
+    }
+
+    // A run that ends in it, by a failure or killed, makes it again when it is resumed.
+    Outcome pause() {
+        if (!is_pause_due()) return Done{};
         Pause pause{.iterations = iterations_of_run()};
         if (options_.until) {
             const auto measured = measure_now();
@@ -186,13 +196,14 @@ class Run {
             pause.measure = until.measure;
             if (*measured < until.value * (until.relative ? *first_measure_ : 1.0)) {
                 report_.converged = true;
-                auto manifest = store_.manifest();
-                manifest.run->iterations_wanted = manifest.iterations;
-                const auto noted = store_.commit(manifest);
-                if (!noted) return noted;
             }
         }
-        return options_.paused ? options_.paused(pause) : Outcome(Done{});
+        const auto told = options_.paused ? options_.paused(pause) : Outcome(Done{});
+        if (!told) return told;
+        auto manifest = store_.manifest();
+        if (report_.converged) manifest.run->iterations_wanted = manifest.iterations;
+        manifest.run->pause->pending = false;
+        return store_.commit(manifest);
     }
 
     // Parts end their passes at the same iterations, even those that have fallen behind.
@@ -297,6 +308,7 @@ class Run {
         // A sweep that has converged needs no more iterations.
         if (report_.converged) manifest.run->iterations_wanted = manifest.iterations;
         if (manifest.run->course) manifest.run->course->still_iterations = still_;
+        if (manifest.run->pause) manifest.run->pause->pending = is_pause_due();
         if (!options_.halo_exchange) return store_.commit(manifest);
         const auto kept = options_.halo_exchange->before_commit(manifest.iterations);
         if (!kept) return kept;
@@ -409,7 +421,8 @@ Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& o
         return Failure{LW_ERR_ARGUMENT, "the run in " + store.folder() + " is of " + entry.kernel +
                                             ", not of " + noted_name(kernel) +
                                             "; resume it with its own kernel"};
-    if (manifest.iterations >= entry.iterations_wanted) return RunReport{};
+    const bool pending = entry.pause && entry.pause->pending;
+    if (manifest.iterations >= entry.iterations_wanted && !pending) return RunReport{};
     RunOptions rest = options;
     rest.iterations = entry.iterations_wanted - manifest.iterations;
     rest.tolerance = entry.tolerance;
@@ -421,13 +434,19 @@ Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& o
     if (entry.pause) {
         rest.pause_every = entry.pause->every;
         rest.first_measure = entry.pause->first;
+        rest.pause_pending = pending;
         if (!entry.pause->until.empty()) {
             const auto until = parse_until(entry.pause->until);
             if (!until) return until.failure();
             rest.until = *until;
         }
     }
-    return run(store, kernel, rest);
+    // Where only a pause is left, the plan of one iteration has room for it.
+    RunOptions planned = rest;
+    planned.iterations = std::max<std::uint64_t>(1, rest.iterations);
+    const auto plan = plan_run(store, kernel, planned);
+    if (!plan) return plan.failure();
+    return Run(store, kernel, rest, *plan).go();
 }
 
 Result<RunReport> resume(Store& store, const RunOptions& options) {

@@ -55,6 +55,7 @@ struct RunOptions {
     std::uint64_t pause_every = 0;
     std::optional<Until> until{};           /* asked at each pause and at the end */
     std::optional<double> first_measure{};  /* of a run that is resumed */
+    bool pause_pending = false;             /* the same: its last pause was not finished */
     std::function<Outcome(const Pause& pause)> paused{}; /* the data are committed; may be empty */
     HaloExchange *halo_exchange = nullptr; /* of a part; its passes end at multiples of `waves` */
     ParallelogramPlace place{};            /* of a part in tiles; its parallelograms are so wide: */

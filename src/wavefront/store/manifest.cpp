@@ -47,6 +47,7 @@ Json run_json(const RunEntry& run) {
         json["pause"] = {{"until", run.pause->until},
                          {"every", run.pause->every},
                          {"first", run.pause->first ? Json(*run.pause->first) : Json(nullptr)}};
+    if (run.pause && run.pause->pending) json["pause"]["pending"] = true;
     return json;
 }
 
@@ -107,6 +108,7 @@ PauseEntry read_pause(JsonObject& pause) {
     PauseEntry entry{.until = pause.string("until"), .every = pause.count<std::uint64_t>("every")};
     if (entry.every < 1) pause.refuse("every", "is 0, not 1 or more");
     if (!pause.is_null("first")) entry.first = pause.number("first");
+    if (pause.has("pending")) entry.pending = pause.boolean("pending");
     return entry;
 }
 

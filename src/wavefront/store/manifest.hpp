@@ -50,6 +50,7 @@ struct PauseEntry {
     std::string until; /* the condition that ends it; empty: none */
     std::uint64_t every = 1;
     std::optional<double> first{}; /* the measure before its first iteration, where it matters */
+    bool pending = false;          /* the last iteration has been followed by none yet */
 };
 
 /* The run that `resume` continues. */
