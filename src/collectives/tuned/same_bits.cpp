@@ -3,7 +3,6 @@
 #include "collectives/tuned/same_bits.hpp"
 
 #include <mutex>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -89,11 +88,7 @@ void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
 int sum_exactly(const Call& call, CommunicatorState& state) {
     const int prepared = prepare_to_execute(state, call.comm);
     if (prepared != MPI_SUCCESS) return prepared;
-    try {
-        return reduce_exactly(call, *sums::numbers_of(call.receive_type), state);
-    } catch (const std::bad_alloc&) {
-        return MPI_ERR_NO_MEM;
-    }
+    return reduce_exactly(call, *sums::numbers_of(call.receive_type), state);
 }
 
 void say_what_may_differ(Operation operation, const Call& call) {

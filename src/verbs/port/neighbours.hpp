@@ -3,7 +3,8 @@
 // Processes of this host: packets for their queue pairs go through memory (shared_ring.hpp) and not
 // through the kernel. Who sends often to a process makes a ring and offers it by a letter to the
 // mailbox of that process, which takes it if it is of the same user and has the address that is
-// meant; and writes to it once a process of its own user has taken it. Until then, and where nobody takes it, packets go over UDP.
+// meant; and writes to it once a process of its own user has taken it. Until then, and where nobody
+// takes it, packets go over UDP.
 
 #pragma once
 

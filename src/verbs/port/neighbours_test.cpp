@@ -108,8 +108,8 @@ TEST_F(TwoProcesses, UseMemoryOnlyForReliableQueuePairsOfThatProcess) {
     EXPECT_FALSE(a->origin({loopback, loopback, 1}, 0).in_memory);
 }
 
-// Has the name of a slot of which nobody on this host has queue pairs, as another user may, and takes
-// what is offered there. It ends when its end of `talk` is closed.
+// Has the name of a slot of which nobody on this host has queue pairs, as another user may, and
+// takes what is offered there. It ends when the other end of `talk` is closed.
 [[noreturn]] void pose_as_another_user(std::uint32_t slot, int talk) {
     constexpr uid_t nobody = 65534;
     if (setresuid(nobody, nobody, nobody) != 0) _exit(1);

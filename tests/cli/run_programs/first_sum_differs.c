@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A maximum, a minimum, and a sum over lower ranks, which rank 0 does not get: what it has there
- * differs from run to run.  Then a sum of doubles, which is 1 on two ranks.  On more of them it is 0
- * where neighbours are added first, though the same numbers are added: -1e16 belongs to rank 2.
+ * differs from run to run.  Then a sum of doubles, which is 1 on two ranks.  On more of them it is
+ * 0 where neighbours are added first, though the same numbers are added: -1e16 belongs to rank 2.
  */
 #include <mpi.h>
 #include <stdio.h>
