@@ -118,7 +118,7 @@ static int end_while_somebody_calls(void) {
     return 1;  // which is not what hear_a_caller() ends with
 }
 
-// Who asks a service for queue pairs that it has none of is rejected, and the program hears nothing.
+// Who asks a service for queue pairs that it has none of is rejected; the program hears nothing.
 static int reject_other_kinds(void) {
     const struct {
         enum rdma_port_space space;
