@@ -383,8 +383,21 @@ void Agent::send_receipt(const Entry& entry, Answered answered) {
     send(entry.second.ends, std::move(receipt));
 }
 
+// The caller no longer wants what the peer has accepted, which has nothing else to learn it from.
+void Agent::refuse_reply(const Message& message, const Endpoints& from) {
+    Message answer;
+    answer.kind = Kind::rejection;
+    answer.transaction = message.transaction;
+    answer.local_id = message.remote_id;
+    answer.remote_id = message.local_id;
+    answer.answered = Answered::reply;
+    answer.reason = static_cast<std::uint16_t>(Reason::invalid_connection);
+    send(turned(from), std::move(answer));
+}
+
 void Agent::on_reply(const Message& message, const Endpoints& from) {
     Entry *entry = find_peer(message, from);
+    if (!entry && !find(message.remote_id)) return refuse_reply(message, from);
     if (!entry) return;
     Connection& connection = entry->second;
     if (connection.state == State::request_sent && message.qpn > services_qpn) {

@@ -180,6 +180,7 @@ class Agent {
     void on_disconnected(const Message& message, const Endpoints& from, Nanoseconds now);
     void on_datagram_reply(const Message& message, const Endpoints& from);
     void refuse(const Message& message, const Endpoints& from);
+    void refuse_reply(const Message& message, const Endpoints& from);
 
     Timing timing_;
     std::uint32_t first_ = 0;

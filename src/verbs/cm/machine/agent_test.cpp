@@ -180,6 +180,19 @@ INSTANTIATE_TEST_SUITE_P(Agent, EachMessage,
                          testing::Values(Kind::request, Kind::reply, Kind::ready, Kind::disconnect,
                                          Kind::disconnected));
 
+TEST(Agent, WhoAcceptsACallerThatHasGoneIsToldAtOnce) {
+    Network net;
+    const std::uint32_t id = net.call();
+    net.run();
+    net.caller.forget(id, net.now);
+    const std::uint32_t other = net.of_listener.back().id;
+    EXPECT_EQ(net.listener.accept(other, reply(), net.now), 0);
+    net.run();
+    EXPECT_THAT(kinds(net.of_listener), ElementsAre(What::request, What::rejected));
+    EXPECT_THAT(net.sent, ElementsAre(Kind::request, Kind::reply, Kind::rejection));
+    EXPECT_EQ(net.listener.connections(), 0U);
+}
+
 TEST(Agent, WhereNobodyAnswersTheCallEndsAfterAllRetries) {
     Network net;
     net.fate = [](const Letter&) { return std::vector<Nanoseconds>{}; };

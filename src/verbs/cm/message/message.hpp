@@ -43,6 +43,7 @@ enum class Kind : std::uint16_t {
 enum class Reason : std::uint16_t {
     no_resources = 3,
     timeout = 4,
+    invalid_connection = 6,
     invalid_service = 8,
     stale = 10,
     consumer = 28,
