@@ -163,7 +163,7 @@ def test_a_run_pauses_until_its_residual_is_small(tmp_path: Path) -> None:
     assert all(before[1] > after[1] for before, after in itertools.pairwise(seen))
 
 
-def test_what_a_pause_raises_ends_the_run(tmp_path: Path) -> None:
+def test_what_a_pause_raises_ends_the_run_and_it_is_made_again(tmp_path: Path) -> None:
     def paused(iterations: int, measured: float) -> None:
         raise ValueError(f"at {iterations}, {measured}")
 
@@ -174,6 +174,11 @@ def test_what_a_pause_raises_ends_the_run(tmp_path: Path) -> None:
                 store, sideways, 6, memory="64MiB", pause_every=2, on_pause=paused
             )  # fmt: skip
         assert store.iterations == 2
+        seen: list[int] = []
+        wavefront.resume(
+            store, sideways, memory="64MiB", on_pause=lambda done, _measured: seen.append(done)
+        )
+    assert seen == [2, 4, 6]
 
 
 def test_a_kernel_that_is_not_told_the_direction_goes_one_way() -> None:

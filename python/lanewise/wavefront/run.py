@@ -120,18 +120,23 @@ def resume(  # noqa: PLR0913
     threads: int = 0,
     waves: int = 0,
     check_finite: bool = False,
+    on_pause: OnIterations | None = None,
     on_progress: OnShare | None = None,
 ) -> Outcome:
-    """Go on with a run that was interrupted; one with a kernel of your own needs that kernel."""
+    """Go on with a run that was interrupted; one with a kernel of your own needs that kernel.
+
+    It pauses as before, and calls `on_pause` first for a pause in which the run ended.
+    """
     options = RunOptions(
         struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=1,
         memory_bytes=size_bytes(memory), waves=waves, tolerance=_NEVER,
         check_finite=int(check_finite),
     )  # fmt: skip
+    callbacks = Callbacks(on_progress, on_pause)
     if isinstance(store, Store):
-        return _resume(store, kernel, options, Callbacks(on_progress))
+        return _resume(store, kernel, options, callbacks)
     with Store.open(store) as opened:
-        return _resume(opened, kernel, options, Callbacks(on_progress))
+        return _resume(opened, kernel, options, callbacks)
 
 
 def _resume(store: Store, kernel: Any, options: RunOptions, callbacks: Callbacks) -> Outcome:
