@@ -157,6 +157,18 @@ def test_a_run_ends_by_a_measure_and_writes_snapshots(native: Lanewise, tmp_path
     )
 
 
+def test_a_snapshot_that_cannot_be_written_leaves_nothing(native: Lanewise, tmp_path: Path) -> None:
+    store, folder = tmp_path / "s", tmp_path / "snapshots"
+    (folder / "data.000002.npy").mkdir(parents=True)
+    native("create", store, "--rows", 60, "--cols", 50, "--kernel", "sor")
+
+    done = native("run", store, "--iterations", 4, "--every", 2, "--snapshots", folder)
+
+    assert done.returncode == 1
+    assert "data.000002.npy: Is a directory" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["data.000002.npy"]
+
+
 def test_what_is_imported_comes_out_again(lanewise: Lanewise, tmp_path: Path) -> None:
     values = np.random.default_rng(1).random((50, 33))
     np.save(tmp_path / "values.npy", values)

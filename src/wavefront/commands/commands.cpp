@@ -224,12 +224,9 @@ void show_report(const RunReport& report, const Store& store, const char *simd, 
                report.converged ? ", converged" : "");
 }
 
-// A new file for each snapshot: one that is there is complete.
-Outcome write_snapshot(const Store& store, std::uint32_t matrix, const std::string& folder,
-                       std::uint64_t iterations) {
-    const auto& name = store.manifest().matrices[matrix].name;
-    const auto path = fmt::format("{}/{}.{:06}.npy", folder, name, iterations);
-    const auto beside = path + ".part";
+// Writes `beside`, which becomes `path` when it is complete.
+Outcome write_npy(const Store& store, std::uint32_t matrix, const std::string& beside,
+                  const std::string& path) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(beside.c_str(), "wb"),
                                                                 &std::fclose);
     const auto cannot = [&] {
@@ -251,6 +248,17 @@ Outcome write_snapshot(const Store& store, std::uint32_t matrix, const std::stri
     if (std::fflush(file.get()) != 0) return cannot();
     if (std::rename(beside.c_str(), path.c_str()) != 0) return cannot();
     return Done{};
+}
+
+// A new file for each snapshot: one that is there is complete.
+Outcome write_snapshot(const Store& store, std::uint32_t matrix, const std::string& folder,
+                       std::uint64_t iterations) {
+    const auto& name = store.manifest().matrices[matrix].name;
+    const auto path = fmt::format("{}/{}.{:06}.npy", folder, name, iterations);
+    const auto beside = path + ".part";
+    const auto written = write_npy(store, matrix, beside, path);
+    if (!written) std::remove(beside.c_str());
+    return written;
 }
 
 RunOptions options_with_events(const WavefrontArguments& arguments, const Store& store) {
