@@ -61,6 +61,22 @@ def test_lost_late_and_corrupt_packets_are_made_good(hosts: Hosts, tmp_path: Pat
     assert all(f'"what": "{action}"' in log for action in ("lose", "double", "corrupt", "delay"))
 
 
+def test_corrupt_packets_of_one_host_are_lost_though_memory_has_no_checksum(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    if shutil.which(PINGPONG[0]) is None:
+        pytest.skip(f"no {PINGPONG[0]} here; install ibverbs-utils")
+    script = tmp_path / "faults.toml"
+    script.write_text('[[fault]]\npacket = "send"\naction = "corrupt"\nafter = 100\n')
+    with_faults = replace(hosts, options=[*hosts.options, "--faults", str(script)])
+    listening = with_faults.listen(PINGPONG, 18515)
+    calling = hosts.run(LISTENER, [*PINGPONG, ADDRESS])
+    stop(listening)
+    listening.communicate()
+    assert calling.returncode == 1
+    assert "Failed status transport retry counter exceeded" in calling.stdout
+
+
 def test_the_same_seed_gives_the_same_faults(hosts: Hosts, tmp_path: Path) -> None:
     # Each message has one completion of a send, so the counts do not depend on time.
     faults = '[[fault]]\ncall = "ibv_post_send"\nprobability = "2 %"\ntimes = 1\n'

@@ -285,7 +285,10 @@ void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival&
     if (fault->what == "corrupt") {
         std::vector<std::byte> changed(packet.begin(), packet.end());
         changed.back() ^= std::byte{1};
-        return engine_->on_packet(changed, arrival, now);
+        // What comes through memory has no checksum, so it has a wrong one then.
+        Arrival checked = arrival;
+        checked.in_memory = false;
+        return engine_->on_packet(changed, checked, now);
     }
     engine_->on_packet(packet, arrival, now);
     engine_->on_packet(packet, arrival, now);
