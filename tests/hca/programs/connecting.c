@@ -108,6 +108,7 @@ static int end_while_somebody_calls(void) {
     caller_at_end = fork();
     if (caller_at_end == 0) {
         char told = 0;
+        close(go[1]);  // so that it ends with a parent that ends before
         need(read(go[0], &told, 1) == 1, "read");
         call(channel(), RDMA_PS_TCP, IBV_QPT_RC);
         for (;;) pause();
