@@ -141,17 +141,3 @@ def test_a_rank_without_memory_leaves_no_other_rank_waiting(
 
     assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
     assert counted(tmp_path, "intercepted")["allgather"] == 3
-
-
-def test_an_exact_sum_without_memory_on_one_rank_ends_the_job(
-    compiled: Compile, lanewise: Lanewise
-) -> None:
-    program = str(compiled("openmpi", "mpicc", "little_memory.c"))
-
-    done = lanewise(
-        "run", "--same-bits", "ranks", "--", *launch_line("openmpi", 3), program, "exact"
-    )
-
-    assert done.returncode != 0
-    assert "no memory is left to prepare a reduce_scatter" in done.stderr
-    assert "goes on" not in done.stdout

@@ -291,10 +291,8 @@ bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
     if (!decided.choice.algorithm && !decided.sums_exactly) return false;
     if (decided.state->interception.has_devices && uses_devices(call, *decided.state)) return false;
     if (decided.sums_exactly) {
-        return serve(call, decided, code, [&](bool& served) {
-            served = true;
-            return sum_exactly(call, *decided.state);
-        });
+        code = sum_exactly(call, *decided.state);
+        return true;
     }
     return serve(call, decided, code, [&](bool& served) { return execute(call, decided, served); });
 }

@@ -3,6 +3,7 @@
 #include "collectives/tuned/same_bits.hpp"
 
 #include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -88,7 +89,11 @@ void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
 int sum_exactly(const Call& call, CommunicatorState& state) {
     const int prepared = prepare_to_execute(state, call.comm);
     if (prepared != MPI_SUCCESS) return prepared;
-    return reduce_exactly(call, *sums::numbers_of(call.receive_type), state);
+    try {
+        return reduce_exactly(call, *sums::numbers_of(call.receive_type), state);
+    } catch (const std::bad_alloc&) {
+        return MPI_ERR_NO_MEM;
+    }
 }
 
 void say_what_may_differ(Operation operation, const Call& call) {

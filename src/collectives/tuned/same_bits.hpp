@@ -20,8 +20,7 @@ namespace lanewise::tuned {
 void keep_bits(collectives::CachedCall& decided, const collectives::Call& call,
                collectives::SameBits wanted);
 
-/* Executes a call whose decision is to sum exactly; an error code of MPI. Throws where there is no
-   memory, while other ranks are under way. */
+/* Executes a call whose decision is to sum exactly; an error code of MPI. */
 int sum_exactly(const collectives::Call& call, collectives::CommunicatorState& state);
 
 /* Says once that a reduction was left to the MPI, where its bits may differ. */
