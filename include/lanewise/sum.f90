@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! Exact sums for Fortran: what <lanewise/sum.h> says. Compile this file with the compiler of your
+! Exact sums and products for Fortran: what <lanewise/sum.h> says. Compile this file with the compiler of your
 ! program, since modules of different compilers do not fit, and link with -llanewise.
 !
 !     use lanewise_sum
@@ -11,6 +11,8 @@
 !     call energy%allreduce(MPI_COMM_WORLD)
 !     total = energy%value()
 !
+! lw_prod(values) and type(lw_product), to which `multiply` gives factors, are products.
+!
 ! With the module mpi_f08 a communicator is passed as MPI_COMM_WORLD%MPI_VAL. A function that fails
 ! stops the program with a line that names it.
 
@@ -19,7 +21,7 @@ module lanewise_sum
         c_int, c_size_t, c_ptr, c_null_ptr, c_associated
     implicit none
     private
-    public :: lw_sum, lw_accumulator
+    public :: lw_sum, lw_accumulator, lw_prod, lw_product
 
     interface
         function c_sum_f64(values, count, total) bind(c, name="lw_sum_f64") result(status)
@@ -93,10 +95,71 @@ module lanewise_sum
             real(c_double), intent(out) :: total
             integer(c_int) :: status
         end function
+        function c_prod_f64(values, count, product) bind(c, name="lw_prod_f64") result(status)
+            import :: c_double, c_size_t, c_int
+            real(c_double), intent(in) :: values(*)
+            integer(c_size_t), value :: count
+            real(c_double), intent(out) :: product
+            integer(c_int) :: status
+        end function
+        function c_prod_f32(values, count, product) bind(c, name="lw_prod_f32") result(status)
+            import :: c_float, c_size_t, c_int
+            real(c_float), intent(in) :: values(*)
+            integer(c_size_t), value :: count
+            real(c_float), intent(out) :: product
+            integer(c_int) :: status
+        end function
+        function c_product_create(product) bind(c, name="lw_product_create") result(status)
+            import :: c_ptr, c_int
+            type(c_ptr), intent(out) :: product
+            integer(c_int) :: status
+        end function
+        subroutine c_product_free(product) bind(c, name="lw_product_free")
+            import :: c_ptr
+            type(c_ptr), value :: product
+        end subroutine
+        function c_multiply_f64(product, values, count) bind(c, name="lw_product_multiply_f64") &
+                result(status)
+            import :: c_ptr, c_double, c_size_t, c_int
+            type(c_ptr), value :: product
+            real(c_double), intent(in) :: values(*)
+            integer(c_size_t), value :: count
+            integer(c_int) :: status
+        end function
+        function c_multiply_f32(product, values, count) bind(c, name="lw_product_multiply_f32") &
+                result(status)
+            import :: c_ptr, c_float, c_size_t, c_int
+            type(c_ptr), value :: product
+            real(c_float), intent(in) :: values(*)
+            integer(c_size_t), value :: count
+            integer(c_int) :: status
+        end function
+        function c_product_merge(product, other) bind(c, name="lw_product_merge") result(status)
+            import :: c_ptr, c_int
+            type(c_ptr), value :: product, other
+            integer(c_int) :: status
+        end function
+        function c_product_allreduce(product, comm) &
+                bind(c, name="lw_product_allreduce_fortran") result(status)
+            import :: c_ptr, c_int
+            type(c_ptr), value :: product
+            integer(c_int), value :: comm
+            integer(c_int) :: status
+        end function
+        function c_product_value(product, nearest) bind(c, name="lw_product_f64") result(status)
+            import :: c_ptr, c_double, c_int
+            type(c_ptr), value :: product
+            real(c_double), intent(out) :: nearest
+            integer(c_int) :: status
+        end function
     end interface
 
     interface lw_sum
         module procedure sum_f64, sum_f32, sum_c128, sum_c64
+    end interface
+
+    interface lw_prod
+        module procedure prod_f64, prod_f32
     end interface
 
     ! A sum that grows. It is not to be assigned to another one; merge adds one to another.
@@ -112,6 +175,21 @@ module lanewise_sum
         procedure :: allreduce
         procedure :: value
         final :: destroy
+    end type
+
+    ! A product that grows, for which the same holds.
+    type :: lw_product
+        private
+        type(c_ptr) :: handle = c_null_ptr
+    contains
+        procedure, private :: multiply_f64
+        procedure, private :: multiply_f32
+        procedure, private :: multiply_one
+        generic :: multiply => multiply_f64, multiply_f32, multiply_one
+        procedure :: merge => merge_products
+        procedure :: allreduce => allreduce_product
+        procedure :: value => value_of_product
+        final :: destroy_product
     end type
 
 contains
@@ -199,6 +277,72 @@ contains
     subroutine destroy(self)
         type(lw_accumulator), intent(inout) :: self
         if (c_associated(self%handle)) call c_free(self%handle)
+        self%handle = c_null_ptr
+    end subroutine
+
+    function prod_f64(values) result(nearest)
+        real(c_double), intent(in), contiguous :: values(:)
+        real(c_double) :: nearest
+        call check(c_prod_f64(values, size(values, kind=c_size_t), nearest), "lw_prod")
+    end function
+
+    function prod_f32(values) result(nearest)
+        real(c_float), intent(in), contiguous :: values(:)
+        real(c_float) :: nearest
+        call check(c_prod_f32(values, size(values, kind=c_size_t), nearest), "lw_prod")
+    end function
+
+    subroutine prepare_product(self)
+        class(lw_product), intent(inout) :: self
+        if (c_associated(self%handle)) return
+        call check(c_product_create(self%handle), "lw_product")
+    end subroutine
+
+    subroutine multiply_f64(self, values)
+        class(lw_product), intent(inout) :: self
+        real(c_double), intent(in), contiguous :: values(:)
+        call prepare_product(self)
+        call check(c_multiply_f64(self%handle, values, size(values, kind=c_size_t)), "multiply")
+    end subroutine
+
+    subroutine multiply_f32(self, values)
+        class(lw_product), intent(inout) :: self
+        real(c_float), intent(in), contiguous :: values(:)
+        call prepare_product(self)
+        call check(c_multiply_f32(self%handle, values, size(values, kind=c_size_t)), "multiply")
+    end subroutine
+
+    subroutine multiply_one(self, number)
+        class(lw_product), intent(inout) :: self
+        real(c_double), intent(in) :: number
+        call self%multiply_f64([number])
+    end subroutine
+
+    subroutine merge_products(self, other)
+        class(lw_product), intent(inout) :: self
+        class(lw_product), intent(inout) :: other
+        call prepare_product(self)
+        call prepare_product(other)
+        call check(c_product_merge(self%handle, other%handle), "merge")
+    end subroutine
+
+    subroutine allreduce_product(self, comm)
+        class(lw_product), intent(inout) :: self
+        integer, intent(in) :: comm
+        call prepare_product(self)
+        call check(c_product_allreduce(self%handle, int(comm, c_int)), "allreduce")
+    end subroutine
+
+    function value_of_product(self) result(nearest)
+        class(lw_product), intent(inout) :: self
+        real(c_double) :: nearest
+        call prepare_product(self)
+        call check(c_product_value(self%handle, nearest), "value")
+    end function
+
+    subroutine destroy_product(self)
+        type(lw_product), intent(inout) :: self
+        if (c_associated(self%handle)) call c_product_free(self%handle)
         self%handle = c_null_ptr
     end subroutine
 

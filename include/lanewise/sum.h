@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sum: exact sums of floating-point numbers, the same bits however they are added.
+ * Sum: exact sums and products of floating-point numbers, the same bits however they are combined.
  *
  *     double total = 0.0;
  *     lw_sum_f64(values, count, &total);
@@ -18,11 +18,21 @@
  * infinity; a sum of nothing but -0 is -0, and every other sum of zero is +0.  A sum that is too
  * large for the format is infinite.
  *
+ * A product of real numbers is rounded once, too, so that neither order nor dealing matter:
+ *
+ *     double weight = 0.0;
+ *     lw_prod_f64(values, count, &weight);
+ *
+ * Only the product may be too large or too small for the format, no part of it.  A NaN, or a zero
+ * and an infinity, give a quiet NaN without payload; zeros and infinities have the product of all
+ * signs; the product of nothing is 1.
+ *
  * C++ has <lanewise/sum.hpp>, Fortran the module lanewise_sum in <lanewise/sum.f90>, and Python
- * lanewise.sum.
+ * lanewise.sum and lanewise.prod.
  *
  * lw_exact_allreduce and lw_exact_reduce add vectors over the ranks of a communicator in this way:
  * MPI_SUM of MPI_DOUBLE, MPI_FLOAT, their complex types, and those of Fortran.
+ * lw_exact_allreduce_prod and lw_exact_reduce_prod multiply vectors of real numbers.
  */
 #ifndef LANEWISE_SUM_H
 #define LANEWISE_SUM_H
@@ -77,14 +87,50 @@ LW_API lw_status lw_accumulator_set_words(lw_accumulator *accumulator, const int
 LW_API lw_status lw_accumulator_f64(const lw_accumulator *accumulator, double *sum);
 LW_API lw_status lw_accumulator_f32(const lw_accumulator *accumulator, float *sum);
 
+/* The product of `count` numbers. */
+LW_API lw_status lw_prod_f64(const double *values, size_t count, double *product);
+LW_API lw_status lw_prod_f32(const float *values, size_t count, float *product);
+
 /*
- * As MPI_Allreduce and MPI_Reduce with MPI_SUM, MPI_IN_PLACE included.  Fails with
- * LW_ERR_UNSUPPORTED, on every rank alike, for other types.
+ * A product that grows, and does not keep its factors.  It holds the first 1024 bits, which decide
+ * how it is rounded: always with up to 19 doubles or 42 floats, always where the product fits its
+ * format or is half-way between two numbers, and otherwise unless the product is made to be within
+ * 2^-900 of half-way.  Then lw_product_f64 and lw_product_f32 fail with LW_ERR_UNSUPPORTED, and
+ * never give another number than lw_prod_f64 and lw_prod_f32 do.  The functions are used as those
+ * of accumulators.
+ */
+typedef struct lw_product lw_product;
+
+LW_API lw_status lw_product_create(lw_product **product);
+LW_API void lw_product_free(lw_product *product);
+LW_API lw_status lw_product_multiply_f64(lw_product *product, const double *values, size_t count);
+LW_API lw_status lw_product_multiply_f32(lw_product *product, const float *values, size_t count);
+LW_API lw_status lw_product_merge(lw_product *product, const lw_product *other);
+LW_API lw_status lw_product_allreduce(lw_product *product, MPI_Comm comm);
+LW_API lw_status lw_product_allreduce_fortran(lw_product *product, MPI_Fint comm);
+
+/* A product as integers, for whoever moves it by other means than MPI.  They are not to be added:
+   lw_product_merge multiplies the products that they are set to. */
+#define LW_PRODUCT_WORDS 19
+LW_API lw_status lw_product_words(const lw_product *product, int64_t *words);
+LW_API lw_status lw_product_set_words(lw_product *product, const int64_t *words);
+
+LW_API lw_status lw_product_f64(const lw_product *product, double *nearest);
+LW_API lw_status lw_product_f32(const lw_product *product, float *nearest);
+
+/*
+ * As MPI_Allreduce and MPI_Reduce with MPI_SUM, MPI_IN_PLACE included.  Fails on every rank alike:
+ * with LW_ERR_UNSUPPORTED for other types, and with LW_ERR_MEMORY where a rank lacks memory.
  */
 LW_API lw_status lw_exact_allreduce(const void *send, void *receive, int count, MPI_Datatype type,
                                     MPI_Comm comm);
 LW_API lw_status lw_exact_reduce(const void *send, void *receive, int count, MPI_Datatype type,
                                  int root, MPI_Comm comm);
+/* Likewise with MPI_PROD, for real types. */
+LW_API lw_status lw_exact_allreduce_prod(const void *send, void *receive, int count,
+                                         MPI_Datatype type, MPI_Comm comm);
+LW_API lw_status lw_exact_reduce_prod(const void *send, void *receive, int count,
+                                      MPI_Datatype type, int root, MPI_Comm comm);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Exact sums for C++: what <lanewise/sum.h> says, with exceptions in place of status codes.
+// Exact sums and products for C++: what <lanewise/sum.h> says, with exceptions in place of status
+// codes.
 //
 //     const double total = lanewise::sum(values);       // of a vector, a span, an array
 //
@@ -8,6 +9,8 @@
 //     for (double e : mine) energy += e;
 //     energy.allreduce(MPI_COMM_WORLD);
 //     const double total = energy.value();
+//
+//     const double weight = lanewise::prod(values);     // lanewise::product grows
 
 #ifndef LANEWISE_SUM_HPP
 #define LANEWISE_SUM_HPP
@@ -56,6 +59,22 @@ auto sum(const Range& values) {
     return total;
 }
 
+/* The exact product of real numbers that lie one behind the other, rounded once. */
+template <std::ranges::contiguous_range Range>
+auto prod(const Range& values) {
+    using Number = std::remove_cv_t<std::ranges::range_value_t<Range>>;
+    const auto *data = std::ranges::data(values);
+    const std::size_t count = std::ranges::size(values);
+    Number product{};
+    if constexpr (std::is_same_v<Number, double>) {
+        sum_detail::check(lw_prod_f64(data, count, &product));
+    } else {
+        static_assert(std::is_same_v<Number, float>, "products are of float and double");
+        sum_detail::check(lw_prod_f32(data, count, &product));
+    }
+    return product;
+}
+
 /* A sum that grows. */
 class accumulator {
   public:
@@ -101,6 +120,53 @@ class accumulator {
 
   private:
     lw_accumulator *sum_ = nullptr;
+};
+
+/* A product that grows. `value` throws where lw_product_f64 fails. */
+class product {
+  public:
+    product() { sum_detail::check(lw_product_create(&product_)); }
+    ~product() { lw_product_free(product_); }
+    product(const product& other) : product() { *this *= other; }
+    product(product&& other) noexcept : product_(std::exchange(other.product_, nullptr)) {}
+    product& operator=(product other) noexcept {
+        std::swap(product_, other.product_);
+        return *this;
+    }
+
+    product& operator*=(double factor) { return multiply(&factor, 1); }
+    product& operator*=(const product& other) {
+        sum_detail::check(lw_product_merge(product_, other.product_));
+        return *this;
+    }
+    product& multiply(const double *factors, std::size_t count) {
+        sum_detail::check(lw_product_multiply_f64(product_, factors, count));
+        return *this;
+    }
+    product& multiply(const float *factors, std::size_t count) {
+        sum_detail::check(lw_product_multiply_f32(product_, factors, count));
+        return *this;
+    }
+    /* Replaces the product, on every rank of `comm`, by that of all. */
+    product& allreduce(MPI_Comm comm) {
+        sum_detail::check(lw_product_allreduce(product_, comm));
+        return *this;
+    }
+
+    /* The product so far, rounded. */
+    double value() const {
+        double nearest = 0;
+        sum_detail::check(lw_product_f64(product_, &nearest));
+        return nearest;
+    }
+    float value_f32() const {
+        float nearest = 0;
+        sum_detail::check(lw_product_f32(product_, &nearest));
+        return nearest;
+    }
+
+  private:
+    lw_product *product_ = nullptr;
 };
 
 }  // namespace lanewise

@@ -5,6 +5,7 @@ samples = lanewise.read("samples.jsonl")   # a data frame with units in its colu
 platform = lanewise.fit(samples)           # models of the machine; print it to see how far off
 platform.predict("scatter", "binomial", ranks=4096, message_bytes=65536)
 total = lanewise.sum(values)               # an exact sum, the same bits in any order
+weight = lanewise.prod(values)             # and a product
 """
 
 from importlib import import_module
@@ -13,11 +14,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lanewise.model.platform import Platform, fit, read_platform
     from lanewise.results.frame import read
-    from lanewise.sums import Accumulator, sum  # noqa: A004
+    from lanewise.sums import Accumulator, Product, prod, sum  # noqa: A004
 
     __version__: str
 
-__all__ = ["Accumulator", "Platform", "__version__", "fit", "read", "read_platform", "sum"]
+__all__ = [
+    "Accumulator",
+    "Platform",
+    "Product",
+    "__version__",
+    "fit",
+    "prod",
+    "read",
+    "read_platform",
+    "sum",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -30,7 +41,7 @@ def __getattr__(name: str) -> Any:
         return read
     if name in ("Platform", "fit", "read_platform"):
         return getattr(import_module("lanewise.model.platform"), name)
-    if name in ("Accumulator", "sum"):
+    if name in ("Accumulator", "Product", "prod", "sum"):
         return getattr(import_module("lanewise.sums"), name)
     if name == "wavefront":
         return import_module("lanewise.wavefront")

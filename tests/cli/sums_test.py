@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact sums in C++ and Fortran programs, on several numbers of ranks, against fractions."""
+"""Exact sums and products in C++ and Fortran, on several numbers of ranks, against fractions."""
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 import subprocess
@@ -16,6 +17,7 @@ from lanewise.launch.native import find_builds
 
 ROOT = Path(__file__).parents[2]
 VALUES = [(i * 7919 % 1009 - 504) * Fraction(2) ** (i * 37 % 120 - 60) for i in range(1, 1001)]
+FACTORS = [(i * 7919 % 1009 + 1008) * Fraction(2) ** (i * 37 % 120 - 70) for i in range(1, 1001)]
 PROGRAMS = {
     "mpicxx": "-std=c++20 exact_sums.cpp",
     "mpif90": f"{ROOT}/include/lanewise/sum.f90 exact_sums.f90",
@@ -28,7 +30,9 @@ def expected() -> list[str]:
     narrow = sum(Fraction(struct.unpack("f", struct.pack("f", float(v)))[0]) for v in VALUES)
     wide = struct.pack(">d", exact).hex().upper()
     negative = struct.pack(">d", -exact).hex().upper()
-    return [wide, wide, struct.pack(">f", nearest_float(narrow)).hex().upper(), wide + negative]
+    single = struct.pack(">f", nearest_float(narrow)).hex().upper()
+    product = struct.pack(">d", float(math.prod(FACTORS))).hex().upper()
+    return [wide, wide, single, wide + negative, product, product]
 
 
 def nearest_float(exact: Fraction) -> float:
@@ -39,7 +43,7 @@ def nearest_float(exact: Fraction) -> float:
 
 
 @pytest.mark.parametrize("wrapper", PROGRAMS)
-def test_programs_get_the_exact_sum_on_any_number_of_ranks(
+def test_programs_get_the_exact_sum_and_product_on_any_number_of_ranks(
     wrapper: str, compiled: Compile, tmp_path: Path
 ) -> None:
     build = next(one for one in find_builds(os.environ) if one.mpi == "openmpi")

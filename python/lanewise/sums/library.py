@@ -14,6 +14,7 @@ from lanewise.launch.native import find_library
 
 NAME = "liblanewise.so"
 WORDS = 75
+PRODUCT_WORDS = 19
 
 ARGUMENTS = {
     "lw_sum_f64": (c_void_p, c_size_t, c_void_p),
@@ -28,6 +29,16 @@ ARGUMENTS = {
     "lw_accumulator_set_words": (c_void_p, POINTER(c_int64)),
     "lw_accumulator_f64": (c_void_p, POINTER(c_double)),
     "lw_accumulator_f32": (c_void_p, POINTER(c_float)),
+    "lw_prod_f64": (c_void_p, c_size_t, c_void_p),
+    "lw_prod_f32": (c_void_p, c_size_t, c_void_p),
+    "lw_product_create": (POINTER(c_void_p),),
+    "lw_product_multiply_f64": (c_void_p, c_void_p, c_size_t),
+    "lw_product_multiply_f32": (c_void_p, c_void_p, c_size_t),
+    "lw_product_merge": (c_void_p, c_void_p),
+    "lw_product_words": (c_void_p, POINTER(c_int64)),
+    "lw_product_set_words": (c_void_p, POINTER(c_int64)),
+    "lw_product_f64": (c_void_p, POINTER(c_double)),
+    "lw_product_f32": (c_void_p, POINTER(c_float)),
 }
 
 
@@ -38,8 +49,8 @@ def library() -> Any:
     for name, arguments in ARGUMENTS.items():
         function = getattr(loaded, name)
         function.argtypes, function.restype = arguments, c_int
-    loaded.lw_accumulator_free.argtypes = (c_void_p,)
-    loaded.lw_accumulator_free.restype = None
+    for free in (loaded.lw_accumulator_free, loaded.lw_product_free):
+        free.argtypes, free.restype = (c_void_p,), None
     loaded.lw_status_text.restype = c_char_p
     return loaded
 

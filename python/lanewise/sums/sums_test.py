@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact sums of numpy arrays, against fractions."""
+"""Exact sums and products of numpy arrays, against fractions."""
 
 from __future__ import annotations
 
@@ -70,6 +70,9 @@ class Ranks:
     def allreduce(self, words: Any) -> Any:
         return sum(self.others, words)
 
+    def allgather(self, words: Any) -> Any:
+        return [*self.others[:1], words, *self.others[1:]]
+
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 16, 64])
 def test_numbers_may_be_dealt_among_ranks_in_any_way(ranks: int) -> None:
@@ -110,3 +113,44 @@ def test_other_formats_are_refused() -> None:
     with pytest.raises(ValueError, match="those of a sum are 75"):
         lanewise.Accumulator().words = [1, 2]
     assert lanewise.sum([1, 2, 3]) == 6
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.lists(FINITE.filter(bool), min_size=1, max_size=30))
+def test_a_product_is_the_number_nearest_to_the_exact_one(factors: list[float]) -> None:
+    exact = math.prod(map(Fraction, factors), start=Fraction(1))
+
+    assert lanewise.prod(factors) == nearest(exact)
+    assert lanewise.prod(factors, comm=Ranks([])) == nearest(exact)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 16, 64])
+def test_factors_may_be_dealt_among_ranks_in_any_way(ranks: int) -> None:
+    numbers = random.Random(ranks)
+    factors = np.array([numbers.uniform(-2, 2) * 10.0 ** numbers.randrange(-9, 10)
+                        for _ in range(640)])  # fmt: skip
+    owners = np.array([numbers.randrange(ranks) for _ in factors])
+    others = [lanewise.Product().multiply(factors[owners == r]).words for r in range(1, ranks)]
+
+    product = lanewise.prod(factors[owners == 0], comm=Ranks(others))
+
+    exact = math.prod(map(Fraction, factors.tolist()), start=Fraction(1))
+    assert product == nearest(exact)
+    assert product == lanewise.prod(factors)
+
+
+def test_only_the_product_itself_may_be_beyond_the_format() -> None:
+    assert lanewise.prod([1e200, 1e200, 1e-200]) == nearest(Fraction(1e200) ** 2 * Fraction(1e-200))
+    assert lanewise.prod(np.array([[2, 3], [5, 7]], dtype=np.float32), axis=0).tolist() == [10, 21]
+    assert lanewise.prod([]) == 1
+    assert math.isnan(lanewise.prod([0.0, math.inf, 2]))
+    assert math.copysign(1, lanewise.prod([-0.0, 1e300])) == -1
+
+
+def test_products_of_other_formats_are_refused() -> None:
+    with pytest.raises(TypeError, match="has no exact product"):
+        lanewise.prod(np.ones(3, dtype=np.complex128))
+    with pytest.raises(TypeError, match="neither float64 nor float32"):
+        lanewise.Product().multiply(np.ones(3, dtype=np.int64))
+    with pytest.raises(ValueError, match="those of a product are 19"):
+        lanewise.Product().words = [1, 2]

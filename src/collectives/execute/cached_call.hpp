@@ -56,7 +56,7 @@ struct CachedCall {
 
     bool forwards = false; /* goes to the MPI without another look */
     bool valid = false;    /* the arguments are, as far as they were looked at */
-    bool sums_exactly = false; /* an exact sum, before any algorithm */
+    bool reduces_exactly = false; /* to an exact result, before any algorithm */
     Choice choice;             /* no algorithm: goes to the MPI */
     const Rule *rule = nullptr;
     std::uint64_t message_bytes = 0;

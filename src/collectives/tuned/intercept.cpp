@@ -271,7 +271,7 @@ CachedCall& decide(Operation operation, const Call& call, CachedCall& decided) {
         decided.choice = {rule->algorithm, rule->segment_bytes, rule->lanes};
     }
     if (same_bits != SameBits::unasked) keep_bits(decided, call, same_bits);
-    decided.forwards = !decided.choice.algorithm && !decided.sums_exactly && !reports();
+    decided.forwards = !decided.choice.algorithm && !decided.reduces_exactly && !reports();
     // Where buffers may be device memory, each call has to be looked at.
     if (!decided.forwards && state->interception.has_devices) return decided;
     return keep(call, decided);
@@ -288,10 +288,10 @@ bool is_sample(const CachedCall& decided) {
 }
 
 bool execute_by_rule(const Call& call, CachedCall& decided, int& code) {
-    if (!decided.choice.algorithm && !decided.sums_exactly) return false;
+    if (!decided.choice.algorithm && !decided.reduces_exactly) return false;
     if (decided.state->interception.has_devices && uses_devices(call, *decided.state)) return false;
-    if (decided.sums_exactly) {
-        code = sum_exactly(call, *decided.state);
+    if (decided.reduces_exactly) {
+        code = execute_exactly(call, *decided.state);
         return true;
     }
     return serve(call, decided, code, [&](bool& served) { return execute(call, decided, served); });

@@ -3,9 +3,7 @@
 #include "collectives/tuned/same_bits.hpp"
 
 #include <mutex>
-#include <new>
 #include <string>
-#include <vector>
 
 #include "base/launcher.hpp"
 #include "collectives/balanced_choice.hpp"
@@ -19,12 +17,20 @@ using namespace collectives;
 
 namespace {
 
+sums::Combining combining_of(const Call& call) {
+    return call.op == MPI_PROD ? sums::Combining::product : sums::Combining::sum;
+}
+
 int scatter_exactly(const Call& call, sums::Numbers numbers, const CommunicatorState& state) {
-    std::vector<std::int64_t> counts;
+    sums::Scattered blocks;
     for (int rank = 0; rank < state.ranks; ++rank) {
-        counts.push_back(call.counts ? call.counts[rank] : call.receive_count);
+        const std::int64_t count = call.counts ? call.counts[rank] : call.receive_count;
+        if (rank < state.rank) blocks.before += count;
+        if (rank == state.rank) blocks.own = count;
+        blocks.all += count;
     }
-    return sums::exact_reduce_scatter(call.send, call.receive, counts, numbers, state.duplicate);
+    return sums::exact_reduce_scatter(call.send, call.receive, blocks, numbers, combining_of(call),
+                                      state.duplicate);
 }
 
 int reduce_exactly(const Call& call, sums::Numbers numbers, const CommunicatorState& state) {
@@ -33,10 +39,10 @@ int reduce_exactly(const Call& call, sums::Numbers numbers, const CommunicatorSt
     }
     if (call.collective == Collective::allreduce) {
         return sums::exact_allreduce(call.send, call.receive, call.receive_count, numbers,
-                                     state.duplicate);
+                                     combining_of(call), state.duplicate);
     }
-    return sums::exact_reduce(call.send, call.receive, call.receive_count, numbers, call.root,
-                              state.duplicate);
+    return sums::exact_reduce(call.send, call.receive, call.receive_count, numbers,
+                              combining_of(call), call.root, state.duplicate);
 }
 
 /* Whether the order of operands can be seen in the result. */
@@ -57,11 +63,13 @@ void say_once(const std::string& sentence) {
 }
 
 /* Of all ranks, by an operation that reduce_exactly knows. */
-bool is_sum(const Call& call) {
+bool can_be_exact(const Call& call) {
     const bool known = call.collective == Collective::reduce ||
                        call.collective == Collective::allreduce ||
                        call.collective == Collective::reduce_scatter;
-    return known && call.op == MPI_SUM && sums::numbers_of(call.receive_type).has_value();
+    if (!known || (call.op != MPI_SUM && call.op != MPI_PROD)) return false;
+    const auto numbers = sums::numbers_of(call.receive_type);
+    return numbers && sums::has_exact(combining_of(call), *numbers);
 }
 
 }  // namespace
@@ -69,12 +77,12 @@ bool is_sum(const Call& call) {
 void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
     if (!is_reduction(call.collective) || !depends_on_order(call)) return;
     const int ranks = decided.state->ranks;
-    // One addition is rounded once: the sum over two ranks is exact by itself.
-    const bool exact = wanted == SameBits::ranks && is_sum(call);
-    decided.sums_exactly =
+    // One operation is rounded once: over two ranks it is exact by itself.
+    const bool exact = wanted == SameBits::ranks && can_be_exact(call);
+    decided.reduces_exactly =
         exact && ranks != 2 && decided.operation.calling == Calling::blocking &&
         !is_scan(call.collective);
-    if (decided.sums_exactly || ranks < 2) return;
+    if (decided.reduces_exactly || ranks < 2) return;
     if (wanted == SameBits::ranks && !(exact && ranks == 2)) {
         say_once("calls of " + name_of(decided.operation) +
                  " keep their bits on one number of ranks only");
@@ -86,14 +94,10 @@ void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
     if (!decided.choice.algorithm) say_what_may_differ(decided.operation, call);
 }
 
-int sum_exactly(const Call& call, CommunicatorState& state) {
+int execute_exactly(const Call& call, CommunicatorState& state) {
     const int prepared = prepare_to_execute(state, call.comm);
     if (prepared != MPI_SUCCESS) return prepared;
-    try {
-        return reduce_exactly(call, *sums::numbers_of(call.receive_type), state);
-    } catch (const std::bad_alloc&) {
-        return MPI_ERR_NO_MEM;
-    }
+    return reduce_exactly(call, *sums::numbers_of(call.receive_type), state);
 }
 
 void say_what_may_differ(Operation operation, const Call& call) {

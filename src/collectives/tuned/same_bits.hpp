@@ -5,8 +5,9 @@
 // SameBits::order   contributions are combined in the balanced bracketing in every element, by
 //                   algorithms that declare it and for which the checker proves it; sums and
 //                   products of floating-point numbers are computed in one way (sums/combine)
-// SameBits::ranks   MPI_SUM of floating-point numbers is an exact sum that is rounded once
-//                   (src/sums); everything else as with SameBits::order
+// SameBits::ranks   MPI_SUM of floating-point numbers is an exact sum that is rounded once, and
+//                   MPI_PROD of real ones an exact product (src/sums); everything else as with
+//                   SameBits::order
 //
 // Sums of integers, MPI_MAX, MPI_MIN and operators on bits have the same bits anyway.
 
@@ -20,8 +21,8 @@ namespace lanewise::tuned {
 void keep_bits(collectives::CachedCall& decided, const collectives::Call& call,
                collectives::SameBits wanted);
 
-/* Executes a call whose decision is to sum exactly; an error code of MPI. */
-int sum_exactly(const collectives::Call& call, collectives::CommunicatorState& state);
+/* Executes a call whose decision is to reduce exactly; an error code of MPI. */
+int execute_exactly(const collectives::Call& call, collectives::CommunicatorState& state);
 
 /* Says once that a reduction was left to the MPI, where its bits may differ. */
 void say_what_may_differ(collectives::Operation operation, const collectives::Call& call);

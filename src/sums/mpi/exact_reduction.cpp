@@ -5,10 +5,13 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "sums/nearest_products.hpp"
 #include "sums/nearest_sums.hpp"
 #include "sums/plain_arithmetic.hpp"
 #include "sums/window.hpp"
@@ -20,7 +23,8 @@ namespace {
 constexpr std::size_t chunk_count = std::size_t{1} << 18;
 
 // Among up to so many ranks, the numbers themselves travel, and each message is short enough.
-int few_ranks = 64;
+constexpr int few_ranks_max = 64;
+int few_ranks = few_ranks_max;
 
 // Up to so many bytes of all ranks, each rank adds all of them.
 constexpr std::size_t gathered_bytes_max = std::size_t{1} << 14;
@@ -35,7 +39,10 @@ constexpr std::size_t shared_count = 4 * block_count;
 // An allreduce, or a reduce where `root` is a rank.
 struct Job {
     MPI_Comm comm;
+    Combining combining = Combining::sum;
     int root = everywhere;
+    bool lacks_memory = false; /* this rank, for what the call needs already */
+    bool must_agree = false;   /* whether ranks may lack it */
     int rank = 0;
     int ranks = 1;
 
@@ -44,6 +51,25 @@ struct Job {
     bool is_reduce() const { return root != everywhere; }
     bool gets_result() const { return root == everywhere || root == rank; }
 };
+
+// Ranks take the memory that they need before they wait for data of each other, and agree that all
+// have it: else one that has none would leave, and the others wait for it.
+int agree_on_memory(bool lacks, MPI_Comm comm) {
+    const int mine = lacks ? 1 : 0;
+    int any = 0;
+    const int code = PMPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, comm);
+    return code == MPI_SUCCESS && any != 0 ? MPI_ERR_NO_MEM : code;
+}
+
+template <typename Take>
+bool lacks_memory_for(const Take& take) {
+    try {
+        take();
+        return false;
+    } catch (const std::bad_alloc&) {
+        return true;
+    }
+}
 
 // The words of a chunk. Each thread keeps its own from call to call, since fresh memory costs more
 // than the sums do.
@@ -83,9 +109,8 @@ struct Share {
     int words = 0;
 };
 
-std::vector<Share> shares_of(std::span<const Window> windows, std::size_t count,
-                             const Packing& packing, int ranks) {
-    std::vector<Share> shares(static_cast<std::size_t>(ranks));
+void share_out(std::span<const Window> windows, std::size_t count, const Packing& packing,
+               std::span<Share> shares) {
     for (std::size_t r = 0; r < shares.size(); ++r) {
         Share& share = shares[r];
         share.first_block = r * windows.size() / shares.size();
@@ -98,16 +123,29 @@ std::vector<Share> shares_of(std::span<const Window> windows, std::size_t count,
         const auto its_windows = windows.subspan(share.first_block, blocks);
         share.words = static_cast<int>(packing.words(its_windows, own));
     }
-    return shares;
 }
+
+// Everything but words that a call with windows takes.
+struct Sharing {
+    std::vector<Share> shares;
+    std::vector<int> counts;
+    std::vector<int> firsts;
+
+    void make_room(int ranks) {
+        const auto all = static_cast<std::size_t>(ranks);
+        shares.resize(all);
+        counts.resize(all);
+        firsts.resize(all);
+    }
+};
 
 template <typename Real>
 int reduce_shared(const std::int64_t *words, std::int64_t *sums, std::span<const Window> windows,
-                  std::span<Real> result, const Packing& packing, const Job& job) {
-    const auto shares = shares_of(windows, result.size(), packing, job.ranks);
-    std::vector<int> counts;
-    std::vector<int> firsts;
-    for (const Share& share : shares) counts.push_back(share.words);
+                  std::span<Real> result, const Packing& packing, const Job& job,
+                  Sharing& sharing) {
+    auto& [shares, counts, firsts] = sharing;
+    share_out(windows, result.size(), packing, shares);
+    for (std::size_t r = 0; r < shares.size(); ++r) counts[r] = shares[r].words;
     // Not in place: MPICH 4.0 would copy between parts of `words` that overlap, and aborts.
     int code =
         PMPI_Reduce_scatter(words, sums, counts.data(), MPI_INT64_T, MPI_SUM, job.comm);
@@ -116,34 +154,50 @@ int reduce_shared(const std::int64_t *words, std::int64_t *sums, std::span<const
     packing.unpack(sums, windows.subspan(own.first_block, own.block_end - own.first_block),
                    result.subspan(static_cast<std::size_t>(own.first),
                                   static_cast<std::size_t>(own.count)));
-    counts.clear();
-    for (const Share& share : shares) {
-        counts.push_back(share.count);
-        firsts.push_back(share.first);
+    for (std::size_t r = 0; r < shares.size(); ++r) {
+        counts[r] = shares[r].count;
+        firsts[r] = shares[r].first;
     }
     const MPI_Datatype type = sizeof(Real) == sizeof(double) ? MPI_DOUBLE : MPI_FLOAT;
     return PMPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, result.data(), counts.data(),
                            firsts.data(), type, job.comm);
 }
 
+// Two words a number are room for most data. Whether a rank lacks them travels with the windows;
+// where more are needed, which all ranks see in the windows, they agree once more.
 template <typename Real>
 int reduce_chunk(std::span<const Real> values, Real *result, const Job& job, Words& memory) {
-    std::array<Window, blocks_of(chunk_count)> room;
+    constexpr std::size_t words_expected = 2;
+    std::array<Window, blocks_of(chunk_count) + 1> room;
     const auto windows = std::span(room).first(blocks_of(values.size()));
+    thread_local Sharing sharing;
+    std::int64_t *words = nullptr;
+    const bool lacks = lacks_memory_for([&] {
+        words = memory.make_room(2 * words_expected * values.size());
+        sharing.make_room(job.ranks);
+    });
     find_windows(values, windows);
-    int code = PMPI_Allreduce(MPI_IN_PLACE, windows.data(),
-                              static_cast<int>(windows.size() * window_values), MPI_INT16_T,
+    Window& agreed = room[windows.size()];
+    agreed.specials = lacks || job.lacks_memory ? 1 : 0;
+    int code = PMPI_Allreduce(MPI_IN_PLACE, room.data(),
+                              static_cast<int>((windows.size() + 1) * window_values), MPI_INT16_T,
                               MPI_MAX, job.comm);
     if (code != MPI_SUCCESS) return code;
+    if (agreed.specials != 0) return MPI_ERR_NO_MEM;
     const Packing packing(job.ranks);
     const std::size_t count = packing.words(windows, values.size());
+    if (count > words_expected * values.size()) {
+        const bool lacks_more =
+            lacks_memory_for([&] { words = memory.make_room(2 * count); });
+        code = agree_on_memory(lacks_more, job.comm);
+        if (code != MPI_SUCCESS) return code;
+    }
     const bool shared = !job.is_reduce() && job.ranks > 1 && values.size() >= shared_count;
-    std::int64_t *words = memory.make_room(2 * count);
     std::int64_t *sums = words + count;
     packing.pack(values, windows, words);
     if (shared) {
         return reduce_shared(words, sums, windows, std::span<Real>(result, values.size()), packing,
-                             job);
+                             job, sharing);
     }
     code = add_words(words, sums, count, job);
     if (code != MPI_SUCCESS || !job.gets_result()) return code;
@@ -162,43 +216,72 @@ Real *make_room(Words& memory, std::size_t count) {
     return reinterpret_cast<Real *>(memory.make_room((bytes + 7) / sizeof(std::int64_t)));
 }
 
+template <typename Real>
+void combine_to_nearest(std::span<const Real *const> vectors, std::size_t count, Real *result,
+                        const Job& job) {
+    if (job.combining == Combining::sum) {
+        add_to_nearest(vectors, count, result);
+    } else {
+        multiply_to_nearest(vectors, count, result);
+    }
+}
+
 /* Every rank that gets the result gets the numbers of all. */
 template <typename Real>
-int reduce_gathered(std::span<const Real> values, Real *result, const Job& job, Words& memory) {
+int reduce_gathered(std::span<const Real> values, Real *result, const Job& job) {
     const auto ranks = static_cast<std::size_t>(job.ranks);
     const int count = static_cast<int>(values.size());
     const auto type = type_of<Real>();
-    Real *all = make_room<Real>(memory, job.gets_result() ? ranks * values.size() : 1);
-    const int code = job.is_reduce() ? PMPI_Gather(values.data(), count, type, all, count, type,
-                                                   job.root, job.comm)
-                                     : PMPI_Allgather(values.data(), count, type, all, count, type,
-                                                      job.comm);
+    std::array<Real, gathered_bytes_max / sizeof(Real)> all;
+    const int code = job.is_reduce() ? PMPI_Gather(values.data(), count, type, all.data(), count,
+                                                   type, job.root, job.comm)
+                                     : PMPI_Allgather(values.data(), count, type, all.data(),
+                                                      count, type, job.comm);
     if (code != MPI_SUCCESS || !job.gets_result()) return code;
-    std::vector<const Real *> vectors;
-    for (std::size_t rank = 0; rank < ranks; ++rank) vectors.push_back(all + rank * values.size());
-    add_to_nearest(std::span<const Real *const>(vectors), values.size(), result);
+    std::array<const Real *, few_ranks_max> vectors;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        vectors[rank] = all.data() + rank * values.size();
+    }
+    combine_to_nearest(std::span<const Real *const>(vectors).first(ranks), values.size(), result,
+                       job);
     return MPI_SUCCESS;
 }
 
-/* Each rank gets a share of the numbers of all others, adds it, and passes on what it comes to. */
+// What an exchange takes besides the buffers of the program.
 template <typename Real>
-int reduce_exchanged(std::span<const Real> values, Real *result, const Job& job, Words& memory) {
+struct Exchange {
+    std::vector<int> firsts;
+    std::vector<int> counts;
+    std::vector<int> sent;
+    std::vector<int> received;
+    std::vector<int> places;
+    std::vector<const Real *> vectors;
+    Real *parts = nullptr;
+
+    void make_room(std::size_t ranks, std::size_t count, Words& memory) {
+        for (auto *numbers : {&counts, &sent, &received, &places}) numbers->resize(ranks);
+        firsts.resize(ranks + 1);
+        vectors.resize(ranks);
+        parts = lanewise::sums::make_room<Real>(memory, ranks * (count / ranks + 1));
+    }
+};
+
+/* Each rank gets a share of the numbers from all others, combines it, and passes on what it comes
+   to. */
+template <typename Real>
+int exchange(std::span<const Real> values, Real *result, const Job& job, Exchange<Real>& room) {
     const auto ranks = static_cast<std::size_t>(job.ranks);
     const auto me = static_cast<std::size_t>(job.rank);
     const auto type = type_of<Real>();
-    std::vector<int> firsts(ranks + 1);
-    std::vector<int> counts(ranks);
+    auto& [firsts, counts, sent, received, places, vectors, parts] = room;
     for (std::size_t r = 0; r <= ranks; ++r) {
         firsts[r] = static_cast<int>(r * values.size() / ranks);
         if (r > 0) counts[r - 1] = firsts[r] - firsts[r - 1];
     }
     const auto own = static_cast<std::size_t>(counts[me]);
-    Real *parts = make_room<Real>(memory, ranks * own);
-    std::vector<int> sent = counts;
-    std::vector<int> received(ranks, counts[me]);
+    std::copy(counts.begin(), counts.end(), sent.begin());
+    std::fill(received.begin(), received.end(), counts[me]);
     sent[me] = received[me] = 0;
-    std::vector<int> places(ranks);
-    std::vector<const Real *> vectors(ranks);
     for (std::size_t r = 0; r < ranks; ++r) {
         places[r] = static_cast<int>(r * own);
         vectors[r] = parts + r * own;
@@ -207,35 +290,57 @@ int reduce_exchanged(std::span<const Real> values, Real *result, const Job& job,
     int code = PMPI_Alltoallv(values.data(), sent.data(), firsts.data(), type, parts,
                               received.data(), places.data(), type, job.comm);
     if (code != MPI_SUCCESS) return code;
-    Real *sums = job.gets_result() ? result + firsts[me] : parts + me * own;
-    add_to_nearest(std::span<const Real *const>(vectors), own, sums);
+    Real *combined = job.gets_result() ? result + firsts[me] : parts + me * own;
+    combine_to_nearest(std::span<const Real *const>(vectors), own, combined, job);
     if (!job.is_reduce()) {
         return PMPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, result, counts.data(),
                                firsts.data(), type, job.comm);
     }
-    return PMPI_Gatherv(job.gets_result() ? MPI_IN_PLACE : sums, counts[me], type, result,
+    return PMPI_Gatherv(job.gets_result() ? MPI_IN_PLACE : combined, counts[me], type, result,
                         counts.data(), firsts.data(), type, job.root, job.comm);
 }
 
 template <typename Real>
+int reduce_exchanged(std::span<const Real> values, Real *result, const Job& job, Words& memory) {
+    thread_local Exchange<Real> room;
+    const std::size_t most = std::min(exchanged_count, values.size());
+    const auto ranks = static_cast<std::size_t>(job.ranks);
+    const bool lacks = lacks_memory_for([&] { room.make_room(ranks, most, memory); });
+    int code = agree_on_memory(lacks || job.lacks_memory, job.comm);
+    for (std::size_t done = 0; done < values.size() && code == MPI_SUCCESS; done += most) {
+        const std::size_t now = std::min(most, values.size() - done);
+        code = exchange(values.subspan(done, now), job.gets_result() ? result + done : nullptr, job,
+                        room);
+    }
+    return code;
+}
+
+template <typename Real>
+int reduce_chunks(std::span<const Real> values, Real *result, const Job& job, Words& memory) {
+    int code = MPI_SUCCESS;
+    for (std::size_t done = 0; done < values.size() && code == MPI_SUCCESS; done += chunk_count) {
+        const std::size_t now = std::min(chunk_count, values.size() - done);
+        code = reduce_chunk(values.subspan(done, now), job.gets_result() ? result + done : nullptr,
+                            job, memory);
+    }
+    return code;
+}
+
+template <typename Real>
 int reduce_all(const void *send, void *receive, std::size_t count, const Job& job) {
-    const auto *values = static_cast<const Real *>(send);
+    const std::span values(static_cast<const Real *>(send), count);
     auto *result = static_cast<Real *>(receive);
     thread_local Words memory;
+    if (count == 0) return MPI_SUCCESS;
     const bool few = job.ranks <= few_ranks;
+    // A product has as many bits as its factors together: they have to come together.
+    if (!few && job.combining == Combining::sum) return reduce_chunks(values, result, job, memory);
     const bool gathered =
         few && count * sizeof(Real) * static_cast<std::size_t>(job.ranks) <= gathered_bytes_max;
-    const auto reduce_some = gathered ? reduce_gathered<Real>
-                             : few    ? reduce_exchanged<Real>
-                                      : reduce_chunk<Real>;
-    const std::size_t most = few ? exchanged_count : chunk_count;
-    for (std::size_t done = 0; done < count; done += most) {
-        const std::size_t now = std::min(most, count - done);
-        Real *into = job.gets_result() ? result + done : nullptr;
-        const int code = reduce_some(std::span<const Real>(values + done, now), into, job, memory);
-        if (code != MPI_SUCCESS) return code;
-    }
-    return MPI_SUCCESS;
+    if (!gathered) return reduce_exchanged(values, result, job, memory);
+    const int code =
+        job.must_agree ? agree_on_memory(job.lacks_memory, job.comm) : MPI_SUCCESS;
+    return code == MPI_SUCCESS ? reduce_gathered(values, result, job) : code;
 }
 
 int reduce(const void *send, void *receive, std::int64_t count, Numbers numbers, Job job) {
@@ -289,33 +394,37 @@ void set_few_ranks(int ranks) {
     few_ranks = ranks;
 }
 
+bool has_exact(Combining combining, Numbers numbers) {
+    return combining == Combining::sum || numbers.per_element == 1;
+}
+
 int exact_allreduce(const void *send, void *receive, std::int64_t count, Numbers numbers,
-                    MPI_Comm comm) {
-    return reduce(send, receive, count, numbers, {.comm = comm});
+                    Combining combining, MPI_Comm comm) {
+    return reduce(send, receive, count, numbers, {.comm = comm, .combining = combining});
 }
 
-int exact_reduce(const void *send, void *receive, std::int64_t count, Numbers numbers, int root,
-                 MPI_Comm comm) {
-    return reduce(send, receive, count, numbers, {.comm = comm, .root = root});
+int exact_reduce(const void *send, void *receive, std::int64_t count, Numbers numbers,
+                 Combining combining, int root, MPI_Comm comm) {
+    return reduce(send, receive, count, numbers,
+                  {.comm = comm, .combining = combining, .root = root});
 }
 
-// All ranks round all sums: reductions whose result is scattered are rare.
-int exact_reduce_scatter(const void *send, void *receive, std::span<const std::int64_t> counts,
-                         Numbers numbers, MPI_Comm comm) {
-    int rank = 0;
-    int code = PMPI_Comm_rank(comm, &rank);
-    if (code != MPI_SUCCESS) return code;
+// All ranks round all results: reductions whose result is scattered are rare.
+int exact_reduce_scatter(const void *send, void *receive, const Scattered& blocks, Numbers numbers,
+                         Combining combining, MPI_Comm comm) {
     const auto number_bytes = numbers.are_doubles ? sizeof(double) : sizeof(float);
     const auto element_bytes = number_bytes * static_cast<std::size_t>(numbers.per_element);
-    const auto own = counts.begin() + rank;
-    const auto before = std::accumulate(counts.begin(), own, std::int64_t{0});
-    const auto all = std::accumulate(own, counts.end(), before);
-    std::vector<std::byte> sums(static_cast<std::size_t>(all) * element_bytes);
+    const auto bytes = [&](std::int64_t count) {
+        return static_cast<std::size_t>(count) * element_bytes;
+    };
+    std::vector<std::byte> results;
+    const bool lacks = lacks_memory_for([&] { results.resize(bytes(blocks.all)); });
     const void *values = send == MPI_IN_PLACE ? receive : send;
-    code = exact_allreduce(values, sums.data(), all, numbers, comm);
-    if (code != MPI_SUCCESS || *own == 0) return code;
-    std::memcpy(receive, sums.data() + static_cast<std::size_t>(before) * element_bytes,
-                static_cast<std::size_t>(*own) * element_bytes);
+    const int code = reduce(values, results.data(), blocks.all, numbers,
+                            {.comm = comm, .combining = combining, .lacks_memory = lacks,
+                             .must_agree = true});
+    if (code != MPI_SUCCESS || blocks.own == 0) return code;
+    std::memcpy(receive, results.data() + bytes(blocks.before), bytes(blocks.own));
     return MPI_SUCCESS;
 }
 
@@ -325,6 +434,33 @@ int add_over_ranks(ExactSum& sum, MPI_Comm comm) {
                                     MPI_INT64_T, MPI_SUM, comm);
     if (code == MPI_SUCCESS) sum = ExactSum::from(words);
     return code;
+}
+
+int multiply_over_ranks(LongProduct& product, MPI_Comm comm) {
+    int ranks = 1;
+    int code = PMPI_Comm_size(comm, &ranks);
+    if (code != MPI_SUCCESS) return code;
+    const auto count = product.word_count();
+    std::vector<std::int64_t> words;
+    const bool lacks =
+        lacks_memory_for([&] { words.resize((static_cast<std::size_t>(ranks) + 1) * count); });
+    code = agree_on_memory(lacks, comm);
+    if (code != MPI_SUCCESS) return code;
+    const auto own = std::span(words).first(count);
+    product.write(own);
+    const int sent = static_cast<int>(count);
+    code = PMPI_Allgather(own.data(), sent, MPI_INT64_T, words.data() + count, sent, MPI_INT64_T,
+                          comm);
+    if (code != MPI_SUCCESS) return code;
+    const auto read = [&](std::size_t at) {
+        return LongProduct::read(std::span(words).subspan(at * count, count));
+    };
+    LongProduct all = read(1);
+    for (std::size_t rank = 1; rank < static_cast<std::size_t>(ranks); ++rank) {
+        all.multiply(read(rank + 1));
+    }
+    product = std::move(all);
+    return MPI_SUCCESS;
 }
 
 }  // namespace lanewise::sums

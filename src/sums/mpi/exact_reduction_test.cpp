@@ -6,11 +6,13 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
 #include "sums/exact_sum.hpp"
 #include "sums/mpi/exact_reduction.hpp"
+#include "sums/nearest_products.hpp"
 
 namespace lanewise::sums {
 namespace {
@@ -57,6 +59,33 @@ std::vector<Real> expected_sum(std::size_t count) {
             made[i] = sums[i].as_float();
         }
     }
+    return made;
+}
+
+// Factors whose partial products are beyond the format, with zeros and infinities among them.
+template <typename Real>
+std::vector<Real> factors(int rank, std::size_t count) {
+    auto values = given<Real>(rank, count);
+    const Real scale = rank % 2 == 0 ? Real(0x1p100) : Real(0x1p-100);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i % 4 != 0) values[i] *= scale;
+        if (i % 97 != static_cast<std::size_t>(rank)) continue;
+        values[i] = i % 2 == 0 ? Real{-0.0} : std::numeric_limits<Real>::infinity();
+    }
+    return values;
+}
+
+// NearestProducts is compared with exact arithmetic by its own test.
+template <typename Real>
+std::vector<Real> expected_product(std::size_t count) {
+    std::vector<std::vector<Real>> vectors;
+    std::vector<const Real *> pointers;
+    for (int rank = 0; rank < rank_count(); ++rank) {
+        vectors.push_back(factors<Real>(rank, count));
+        pointers.push_back(vectors.back().data());
+    }
+    std::vector<Real> made(count);
+    multiply_to_nearest(std::span<const Real *const>(pointers), count, made.data());
     return made;
 }
 
@@ -119,12 +148,65 @@ TEST_P(ExactReductionTest, ReducesComplexNumbersInPlaceToOneRank) {
     EXPECT_TRUE(same_bits(values, is_root ? expected_sum<double>(count) : before));
 }
 
+TEST_P(ExactReductionTest, GivesEveryRankTheNearestNumberToTheExactProduct) {
+    for (const std::size_t count : {0U, 1U, 292U, 293U, 1000U, 65536U, 65537U}) {
+        const auto values = factors<double>(rank_here(), count);
+        std::vector<double> products(count);
+
+        const auto status = lw_exact_allreduce_prod(
+            values.data(), products.data(), static_cast<int>(count), MPI_DOUBLE, MPI_COMM_WORLD);
+
+        EXPECT_EQ(status, LW_OK);
+        EXPECT_TRUE(same_bits(products, expected_product<double>(count))) << count;
+    }
+}
+
+TEST_P(ExactReductionTest, MultipliesInPlaceToOneRank) {
+    constexpr std::size_t count = 3000;
+    const int root = rank_count() - 1;
+    const bool is_root = rank_here() == root;
+    auto values = factors<float>(rank_here(), count);
+
+    const auto status = lw_exact_reduce_prod(is_root ? MPI_IN_PLACE : values.data(),
+                                             is_root ? values.data() : nullptr, count, MPI_FLOAT,
+                                             root, MPI_COMM_WORLD);
+
+    EXPECT_EQ(status, LW_OK);
+    EXPECT_TRUE(same_bits(values, is_root ? expected_product<float>(count)
+                                          : factors<float>(rank_here(), count)));
+}
+
+TEST_P(ExactReductionTest, AProductDoesNotCareHowFactorsAreDealtAmongRanks) {
+    constexpr int count = 600;
+    auto all = given<double>(0, count);
+    for (double& value : all) value = std::ldexp(value, -std::ilogb(value));
+    double alone = 0;
+    EXPECT_EQ(lw_prod_f64(all.data(), all.size(), &alone), LW_OK);
+    for (const bool cyclic : {false, true}) {
+        lw_product *product = nullptr;
+        EXPECT_EQ(lw_product_create(&product), LW_OK);
+        for (int i = 0; i < count; ++i) {
+            const int owner = cyclic ? i % rank_count() : i * rank_count() / count;
+            const auto at = static_cast<std::size_t>(i);
+            if (owner == rank_here()) lw_product_multiply_f64(product, &all[at], 1);
+        }
+        double made = 0;
+        EXPECT_EQ(lw_product_allreduce(product, MPI_COMM_WORLD), LW_OK);
+        EXPECT_EQ(lw_product_f64(product, &made), LW_OK);
+        lw_product_free(product);
+
+        EXPECT_EQ(made, alone);
+    }
+}
+
 TEST_P(ExactReductionTest, RefusesOtherTypes) {
     int one = 1;
     int sum = 0;
 
     EXPECT_EQ(lw_exact_allreduce(&one, &sum, 1, MPI_INT, MPI_COMM_WORLD), LW_ERR_UNSUPPORTED);
     EXPECT_EQ(lw_exact_allreduce(&one, &sum, -1, MPI_DOUBLE, MPI_COMM_WORLD), LW_ERR_ARGUMENT);
+    EXPECT_EQ(lw_exact_allreduce_prod(&one, &sum, 1, MPI_C_DOUBLE_COMPLEX, MPI_COMM_WORLD),
+              LW_ERR_UNSUPPORTED);
 }
 
 // A vector of all numbers, dealt among the ranks in one way or another.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C interface of exact sums: checks, and no exception across it.
+// The C interface of exact sums and products: checks, and no exception across it.
 
 #include <lanewise/sum.h>
 
@@ -10,35 +10,53 @@
 #include <span>
 
 #include "sums/exact_sum.hpp"
+#include "sums/long_product.hpp"
 #include "sums/mpi/exact_reduction.hpp"
+#include "sums/nearest_products.hpp"
 
 struct lw_accumulator {
     lanewise::sums::ExactSum sum;
 };
 
+// The product of up to 19 doubles, or 42 floats, has no more bits. Of more factors these decide
+// except with a probability of their number times 2^-969.
+struct lw_product {
+    static constexpr std::size_t words = 16;
+    lanewise::sums::LongProduct product = lanewise::sums::LongProduct(words);
+};
+
 namespace {
 
+using lanewise::sums::Combining;
 using lanewise::sums::ExactSum;
+using lanewise::sums::LongProduct;
 using lanewise::sums::Numbers;
 
 lw_status status_of(int code) {
+    if (code == MPI_ERR_NO_MEM) return LW_ERR_MEMORY;
     return code == MPI_SUCCESS ? LW_OK : LW_ERR_MPI;
+}
+
+template <typename Act>
+lw_status with_memory(const Act& act) {
+    try {
+        return act();
+    } catch (const std::bad_alloc&) {
+        return LW_ERR_MEMORY;
+    }
 }
 
 /* Runs `reduce` with what the elements are. */
 template <typename Reduce>
-lw_status with_numbers(int count, MPI_Datatype type, MPI_Comm comm, const Reduce& reduce) {
+lw_status with_numbers(int count, MPI_Datatype type, MPI_Comm comm, Combining combining,
+                       const Reduce& reduce) {
     if (count < 0 || comm == MPI_COMM_NULL) return LW_ERR_ARGUMENT;
     int between_groups = 0;
     if (PMPI_Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) return LW_ERR_MPI;
     if (between_groups) return LW_ERR_UNSUPPORTED;
     const auto numbers = lanewise::sums::numbers_of(type);
-    if (!numbers) return LW_ERR_UNSUPPORTED;
-    try {
-        return status_of(reduce(*numbers));
-    } catch (const std::bad_alloc&) {
-        return LW_ERR_MEMORY;
-    }
+    if (!numbers || !lanewise::sums::has_exact(combining, *numbers)) return LW_ERR_UNSUPPORTED;
+    return status_of(reduce(*numbers, combining));
 }
 
 void round_to(double& sum, const ExactSum& exact) {
@@ -61,6 +79,42 @@ lw_status sum_parts(const Real *values, size_t count, Real *sum) {
         round_to(sum[part], exact);
     }
     return LW_OK;
+}
+
+template <typename Real>
+lw_status multiply(const Real *values, size_t count, Real *product) {
+    if ((!values && count > 0) || !product) return LW_ERR_ARGUMENT;
+    return with_memory([&] {
+        *product = lanewise::sums::nearest_product(std::span(values, count));
+        return LW_OK;
+    });
+}
+
+template <typename Real>
+lw_status multiply_by(lw_product *product, const Real *values, size_t count) {
+    if (!product || (!values && count > 0)) return LW_ERR_ARGUMENT;
+    for (const Real value : std::span(values, count)) product->product.multiply(value);
+    return LW_OK;
+}
+
+template <typename Real>
+lw_status round_product(const lw_product *product, Real *nearest) {
+    if (!product || !nearest) return LW_ERR_ARGUMENT;
+    return product->product.round(*nearest) ? LW_OK : LW_ERR_UNSUPPORTED;
+}
+
+lw_status allreduce(const void *send, void *receive, int count, MPI_Datatype type,
+                    Combining combining, MPI_Comm comm) {
+    return with_numbers(count, type, comm, combining, [&](Numbers numbers, Combining by) {
+        return lanewise::sums::exact_allreduce(send, receive, count, numbers, by, comm);
+    });
+}
+
+lw_status reduce(const void *send, void *receive, int count, MPI_Datatype type,
+                 Combining combining, int root, MPI_Comm comm) {
+    return with_numbers(count, type, comm, combining, [&](Numbers numbers, Combining by) {
+        return lanewise::sums::exact_reduce(send, receive, count, numbers, by, root, comm);
+    });
 }
 
 }  // namespace
@@ -158,14 +212,90 @@ lw_status lw_accumulator_f32(const lw_accumulator *accumulator, float *sum) {
 
 lw_status lw_exact_allreduce(const void *send, void *receive, int count, MPI_Datatype type,
                              MPI_Comm comm) {
-    return with_numbers(count, type, comm, [&](Numbers numbers) {
-        return lanewise::sums::exact_allreduce(send, receive, count, numbers, comm);
-    });
+    return allreduce(send, receive, count, type, Combining::sum, comm);
 }
 
 lw_status lw_exact_reduce(const void *send, void *receive, int count, MPI_Datatype type, int root,
                           MPI_Comm comm) {
-    return with_numbers(count, type, comm, [&](Numbers numbers) {
-        return lanewise::sums::exact_reduce(send, receive, count, numbers, root, comm);
+    return reduce(send, receive, count, type, Combining::sum, root, comm);
+}
+
+lw_status lw_exact_allreduce_prod(const void *send, void *receive, int count, MPI_Datatype type,
+                                  MPI_Comm comm) {
+    return allreduce(send, receive, count, type, Combining::product, comm);
+}
+
+lw_status lw_exact_reduce_prod(const void *send, void *receive, int count, MPI_Datatype type,
+                               int root, MPI_Comm comm) {
+    return reduce(send, receive, count, type, Combining::product, root, comm);
+}
+
+lw_status lw_prod_f64(const double *values, size_t count, double *product) {
+    return multiply(values, count, product);
+}
+
+lw_status lw_prod_f32(const float *values, size_t count, float *product) {
+    return multiply(values, count, product);
+}
+
+lw_status lw_product_create(lw_product **product) {
+    if (!product) return LW_ERR_ARGUMENT;
+    return with_memory([&] {
+        *product = std::make_unique<lw_product>().release();
+        return LW_OK;
     });
+}
+
+void lw_product_free(lw_product *product) {
+    delete product;
+}
+
+lw_status lw_product_multiply_f64(lw_product *product, const double *values, size_t count) {
+    return multiply_by(product, values, count);
+}
+
+lw_status lw_product_multiply_f32(lw_product *product, const float *values, size_t count) {
+    return multiply_by(product, values, count);
+}
+
+lw_status lw_product_merge(lw_product *product, const lw_product *other) {
+    if (!product || !other) return LW_ERR_ARGUMENT;
+    return with_memory([&] {
+        product->product.multiply(other->product);
+        return LW_OK;
+    });
+}
+
+lw_status lw_product_allreduce(lw_product *product, MPI_Comm comm) {
+    if (!product || comm == MPI_COMM_NULL) return LW_ERR_ARGUMENT;
+    return with_memory([&] {
+        return status_of(lanewise::sums::multiply_over_ranks(product->product, comm));
+    });
+}
+
+lw_status lw_product_allreduce_fortran(lw_product *product, MPI_Fint comm) {
+    return lw_product_allreduce(product, PMPI_Comm_f2c(comm));
+}
+
+lw_status lw_product_words(const lw_product *product, int64_t *words) {
+    static_assert(lw_product::words + LongProduct::words_besides == LW_PRODUCT_WORDS);
+    if (!product || !words) return LW_ERR_ARGUMENT;
+    product->product.write(std::span(words, LW_PRODUCT_WORDS));
+    return LW_OK;
+}
+
+lw_status lw_product_set_words(lw_product *product, const int64_t *words) {
+    if (!product || !words) return LW_ERR_ARGUMENT;
+    return with_memory([&] {
+        product->product = LongProduct::read(std::span(words, LW_PRODUCT_WORDS));
+        return LW_OK;
+    });
+}
+
+lw_status lw_product_f64(const lw_product *product, double *nearest) {
+    return round_product(product, nearest);
+}
+
+lw_status lw_product_f32(const lw_product *product, float *nearest) {
+    return round_product(product, nearest);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sums by <lanewise/sum.hpp>: of an array on every rank, and of what all ranks have.
+// Sums and products by <lanewise/sum.hpp>: of an array on every rank, and of what all ranks have.
 #include <lanewise/sum.hpp>
 
 #include <cinttypes>
@@ -23,16 +23,23 @@ int main(int argc, char **argv) {
     std::vector<double> values;
     std::vector<float> floats;
     std::vector<std::complex<double>> pairs;
+    std::vector<double> factors;
     lanewise::accumulator halves[2];
+    lanewise::product parts[2];
     for (int i = 1; i <= 1000; ++i) {
         values.push_back(std::ldexp(i * 7919 % 1009 - 504, i * 37 % 120 - 60));
         floats.push_back(static_cast<float>(values.back()));
         pairs.emplace_back(values.back(), -values.back());
+        factors.push_back(std::ldexp(i * 7919 % 1009 + 1008, i * 37 % 120 - 70));
         if (i % ranks == rank) halves[i % 2] += values.back();
+        if (i % ranks == rank) parts[i % 2] *= factors.back();
     }
     lanewise::accumulator total = halves[0];
     total += halves[1];
     total.allreduce(MPI_COMM_WORLD);
+    lanewise::product weight = parts[0];
+    weight *= parts[1];
+    weight.allreduce(MPI_COMM_WORLD);
     if (rank == 0) {
         float narrow = lanewise::sum(floats);
         std::uint32_t narrow_bits = 0;
@@ -41,6 +48,8 @@ int main(int argc, char **argv) {
         std::printf("%016" PRIX64 "\n%016" PRIX64 "\n%08" PRIX32 "\n%016" PRIX64 "%016" PRIX64 "\n",
                     bits(lanewise::sum(values)), bits(total.value()), narrow_bits,
                     bits(pair.real()), bits(pair.imag()));
+        std::printf("%016" PRIX64 "\n%016" PRIX64 "\n", bits(lanewise::prod(factors)),
+                    bits(weight.value()));
     }
     MPI_Finalize();
 }

@@ -3,7 +3,8 @@
  * Sums of 12 cells whose numbers have wild exponents, by MPI_SUM over a number of ranks that
  * divides 12.  On 6 ranks and on 12 each rank's own number is exact.  Rank 0 prints the bits of all
  * sums: of whole vectors, and of vectors in pieces; with the argument "nonblocking" of requests as
- * well.  With "scan" it prints what the last rank has of a scan instead.
+ * well.  With "scan" it prints what the last rank has of a scan instead.  With "product" the cells
+ * are multiplied by MPI_PROD; the product of two is exact, too.
  */
 #include <mpi.h>
 #include <math.h>
@@ -36,8 +37,14 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const int own = CELLS / ranks;
+    const int multiplies = argc > 1 && strcmp(argv[1], "product") == 0;
+    const MPI_Op op = multiplies ? MPI_PROD : MPI_SUM;
     for (int i = 0; i < COUNT; ++i) {
-        for (int c = rank * own; c < (rank + 1) * own; ++c) mine[i] += number(c, i);
+        if (multiplies) mine[i] = 1;
+        for (int c = rank * own; c < (rank + 1) * own; ++c) {
+            if (multiplies) mine[i] *= number(c, i);
+            else mine[i] += number(c, i);
+        }
     }
     if (argc > 1 && strcmp(argv[1], "scan") == 0) {
         MPI_Scan(mine, sums, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
@@ -46,34 +53,34 @@ int main(int argc, char **argv)
         if (rank == 0) printf("zero 1\n");
         return MPI_Finalize();
     }
-    MPI_Allreduce(mine, sums, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, sums, COUNT, MPI_DOUBLE, op, MPI_COMM_WORLD);
     if (rank == 0) print_bits("allreduce", sums, COUNT);
 
     for (int i = 0, n = 1; i < COUNT; i += n, n = n * 3 % 101) {
         if (n > COUNT - i) n = COUNT - i;
-        MPI_Allreduce(mine + i, sums + i, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(mine + i, sums + i, n, MPI_DOUBLE, op, MPI_COMM_WORLD);
     }
     if (rank == 0) print_bits("pieces", sums, COUNT);
 
     if (argc > 1 && strcmp(argv[1], "nonblocking") == 0) {
         MPI_Request request;
-        MPI_Iallreduce(mine, sums, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+        MPI_Iallreduce(mine, sums, COUNT, MPI_DOUBLE, op, MPI_COMM_WORLD, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         if (rank == 0) print_bits("iallreduce", sums, COUNT);
     }
 
     for (int i = 0; i < COUNT; ++i) part[i] = mine[i];
-    if (rank == 0) MPI_Reduce(MPI_IN_PLACE, part, COUNT, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    else MPI_Reduce(part, NULL, COUNT, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0) MPI_Reduce(MPI_IN_PLACE, part, COUNT, MPI_DOUBLE, op, 0, MPI_COMM_WORLD);
+    else MPI_Reduce(part, NULL, COUNT, MPI_DOUBLE, op, 0, MPI_COMM_WORLD);
     if (rank == 0) print_bits("reduce", part, COUNT);
 
     const int block = COUNT / CELLS;
-    MPI_Reduce_scatter_block(mine, part, block, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter_block(mine, part, block, MPI_DOUBLE, op, MPI_COMM_WORLD);
     if (rank == 0) print_bits("reduce_scatter_block", part, block);
 
     int counts[CELLS];
     for (int r = 0; r < ranks; ++r) counts[r] = r == 0 ? 300 : 10 * r;
-    MPI_Reduce_scatter(mine, part, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter(mine, part, counts, MPI_DOUBLE, op, MPI_COMM_WORLD);
     if (rank == 0) print_bits("reduce_scatter", part, 300);
 
     double alone[] = {-0.0, NAN};

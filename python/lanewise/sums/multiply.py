@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise.prod`: numpy.prod, but rounded once."""
+
+from __future__ import annotations
+
+from ctypes import c_void_p
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lanewise.sums.library import call
+from lanewise.sums.product import Product
+
+PRODUCTS = {
+    np.dtype(np.float64): "lw_prod_f64",
+    np.dtype(np.float32): "lw_prod_f32",
+}
+
+
+def prod(values: ArrayLike, axis: int | None = None, comm: Any = None) -> Any:
+    """Return the number nearest to the exact product of real numbers, in their format.
+
+    `axis` is as in numpy.prod.  With a communicator of mpi4py it is the product over all ranks,
+    which depends neither on their number nor on how the numbers are dealt among them.  Integers are
+    multiplied as float64, which they must fit.  Raises TypeError for formats other than float32 and
+    float64.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "iub":
+        array = array.astype(np.float64)
+    if array.dtype not in PRODUCTS:
+        raise TypeError(f"{array.dtype} has no exact product; convert it to float64")
+    if axis is None:
+        return _product_of_all(array, comm)
+    rows = np.moveaxis(array, axis, -1)
+    products = np.empty(rows.shape[:-1], dtype=array.dtype)
+    for index in np.ndindex(products.shape):
+        products[index] = _product_of_all(rows[index], comm)
+    return products
+
+
+def _product_of_all(array: Any, comm: Any) -> Any:
+    if comm is not None:
+        return Product().multiply(array).allreduce(comm).value(array.dtype)
+    row = np.ascontiguousarray(array)
+    product = np.ones(1, dtype=row.dtype)
+    call(PRODUCTS[row.dtype], c_void_p(row.ctypes.data), row.size, c_void_p(product.ctypes.data))
+    return product[0]

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A product that grows, and that can be multiplied by those of others."""
+
+from __future__ import annotations
+
+from ctypes import byref, c_double, c_float, c_int64, c_void_p
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lanewise.sums.library import PRODUCT_WORDS, call, library
+
+MULTIPLY = {
+    np.dtype(np.float64): "lw_product_multiply_f64",
+    np.dtype(np.float32): "lw_product_multiply_f32",
+}
+
+
+class Product:
+    """The product of the real numbers that were given so far, which it does not keep."""
+
+    def __init__(self) -> None:
+        """Begin with a product of nothing, which is 1."""
+        self._handle = c_void_p()
+        call("lw_product_create", byref(self._handle))
+
+    def __del__(self) -> None:
+        """Free the memory of the product."""
+        if getattr(self, "_handle", None):
+            library().lw_product_free(self._handle)
+
+    def multiply(self, factors: ArrayLike) -> Product:
+        """Multiply by numbers, and return the product; TypeError where their format is another."""
+        array = np.ascontiguousarray(factors)
+        if array.dtype not in MULTIPLY:
+            raise TypeError(f"{array.dtype} is neither float64 nor float32; convert it first")
+        call(MULTIPLY[array.dtype], self._handle, c_void_p(array.ctypes.data), array.size)
+        return self
+
+    def merge(self, other: Product) -> Product:
+        """Multiply by another product, and return this one."""
+        call("lw_product_merge", self._handle, other._handle)
+        return self
+
+    @property
+    def words(self) -> NDArray[np.int64]:
+        """The product as integers, from which another process can make it again."""
+        words = (c_int64 * PRODUCT_WORDS)()
+        call("lw_product_words", self._handle, words)
+        return np.array(words, dtype=np.int64)
+
+    @words.setter
+    def words(self, words: ArrayLike) -> None:
+        given = np.asarray(words, dtype=np.int64)
+        if given.shape != (PRODUCT_WORDS,):
+            raise ValueError(f"{given.size} words; those of a product are {PRODUCT_WORDS}")
+        call("lw_product_set_words", self._handle, (c_int64 * PRODUCT_WORDS)(*given.tolist()))
+
+    def allreduce(self, comm: Any) -> Product:
+        """Replace the product by that of all ranks of an mpi4py communicator, and return it."""
+        first, *others = comm.allgather(self.words)
+        self.words = first
+        for words in others:
+            other = Product()
+            other.words = words
+            self.merge(other)
+        return self
+
+    def __float__(self) -> float:
+        """Return the product, rounded to the nearest float64."""
+        return float(self.value())
+
+    def value(self, dtype: Any = np.float64) -> Any:
+        """Return the product, rounded to float64 or float32; RunError where it is undecided."""
+        wanted = np.dtype(dtype)
+        if wanted == np.float64:
+            wide = c_double()
+            call("lw_product_f64", self._handle, byref(wide))
+            return np.float64(wide.value)
+        if wanted == np.float32:
+            narrow = c_float()
+            call("lw_product_f32", self._handle, byref(narrow))
+            return np.float32(narrow.value)
+        raise TypeError(f"{wanted} is neither float64 nor float32")
