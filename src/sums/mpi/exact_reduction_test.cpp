@@ -5,14 +5,33 @@
 #include <mpi.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <random>
 #include <vector>
 
 #include "sums/exact_sum.hpp"
 #include "sums/mpi/exact_reduction.hpp"
 #include "sums/nearest_products.hpp"
+
+// Larger allocations fail on this rank. In line, GCC would take `free` for a mistake.
+static std::size_t allocation_max_bytes = std::numeric_limits<std::size_t>::max();
+
+[[gnu::noinline]] void *operator new(std::size_t bytes) {
+    void *made = bytes <= allocation_max_bytes ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
+    if (!made) throw std::bad_alloc();
+    return made;
+}
+
+[[gnu::noinline]] void operator delete(void *made) noexcept {
+    std::free(made);
+}
+
+[[gnu::noinline]] void operator delete(void *made, std::size_t) noexcept {
+    std::free(made);
+}
 
 namespace lanewise::sums {
 namespace {
@@ -105,6 +124,59 @@ INSTANTIATE_TEST_SUITE_P(BothWays, ExactReductionTest, testing::Values(64, 0),
                          [](const auto& tested) {
                              return tested.param > 0 ? "AsNumbers" : "AsIntegers";
                          });
+
+// As `given`, of all exponents that a sum over the ranks can have.
+std::vector<double> wild(int rank, std::size_t count) {
+    std::mt19937_64 random(static_cast<unsigned>(rank + 100));
+    std::uniform_real_distribution<double> fraction(-1, 1);
+    std::uniform_int_distribution<int> exponent(-1070, 1010);
+    std::vector<double> values(count);
+    for (double& value : values) value = std::ldexp(fraction(random), exponent(random));
+    return values;
+}
+
+lw_status add(const std::vector<double>& values, std::vector<double>& sums, bool lacks_memory) {
+    sums.resize(values.size());
+    if (lacks_memory && rank_here() == rank_count() - 1) allocation_max_bytes = 1 << 14;
+    const auto status = lw_exact_allreduce(values.data(), sums.data(),
+                                           static_cast<int>(values.size()), MPI_DOUBLE,
+                                           MPI_COMM_WORLD);
+    allocation_max_bytes = std::numeric_limits<std::size_t>::max();
+    return status;
+}
+
+// The first test, since memory that was once taken is kept.
+TEST_P(ExactReductionTest, ARankWithoutMemoryFailsWithAllOthers) {
+    const bool windows = GetParam() == 0;
+    const std::vector<double> values(65536, 1.5);
+    auto wide = values;
+    for (std::size_t i = 0; i < wide.size(); i += 2) wide[i] = 0x1p-900;
+    std::vector<double> sums;
+
+    EXPECT_EQ(add(values, sums, true), LW_ERR_MEMORY);
+    EXPECT_EQ(add(values, sums, false), LW_OK);
+    EXPECT_EQ(sums.back(), 1.5 * rank_count());
+    EXPECT_EQ(add(values, sums, true), LW_OK) << "it is kept";
+    // Numbers of all exponents need more words than were taken beforehand.
+    EXPECT_EQ(add(wide, sums, true), windows ? LW_ERR_MEMORY : LW_OK);
+    EXPECT_EQ(add(wide, sums, false), LW_OK);
+}
+
+TEST_P(ExactReductionTest, AddsNumbersOfAllExponents) {
+    for (const std::size_t count : {1U, 257U, 1023U, 1024U}) {
+        std::vector<ExactSum> exact(count);
+        for (int rank = 0; rank < rank_count(); ++rank) {
+            const auto theirs = wild(rank, count);
+            for (std::size_t i = 0; i < count; ++i) exact[i].add(theirs[i]);
+        }
+        std::vector<double> expected(count);
+        for (std::size_t i = 0; i < count; ++i) expected[i] = exact[i].as_double();
+        std::vector<double> sums;
+
+        EXPECT_EQ(add(wild(rank_here(), count), sums, false), LW_OK);
+        EXPECT_TRUE(same_bits(sums, expected)) << count;
+    }
+}
 
 TEST_P(ExactReductionTest, GivesEveryRankTheNearestNumberToTheExactSum) {
     for (const std::size_t count : {0U, 1U, 255U, 256U, 257U, 1000U, 70000U}) {
