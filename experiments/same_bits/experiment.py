@@ -98,10 +98,10 @@ def costs(workspace: Workspace, program: Path, ranks: int) -> dict[str, list[flo
     ordered = tuned(workspace, "ordered", ranks, "--same-bits", "order")
     free = tuned(workspace, "free", ranks)
     choices = tuple(free_choice(free, size_bytes) for size_bytes in SIZES.values())
-    contest = Contest(program, ranks, ordered, choices)
+    comparison = Comparison(program, ranks, ordered, choices)
     ratio = {}
     for level in ("order", "ranks"):
-        launches = timed(workspace, contest, level)
+        launches = timed(workspace, comparison, level)
         for size in SIZES:
             ratio[cost_figure(level, size, ranks)] = [one[size] for one in launches]
     return ratio
@@ -161,7 +161,7 @@ def added(
 
 
 @dataclass(frozen=True)
-class Contest:
+class Comparison:
     """A program that is timed on a number of ranks beside what tuning chooses freely.
 
     In one order, it takes what tuning chooses among the algorithms that have it.
@@ -173,15 +173,15 @@ class Contest:
     choices: tuple[str, ...]
 
 
-def timed(workspace: Workspace, contest: Contest, level: str) -> list[dict[str, float]]:
+def timed(workspace: Workspace, comparison: Comparison, level: str) -> list[dict[str, float]]:
     """Return, for each launch, the ratio of the median times by size."""
-    ranks, choices = contest.ranks, contest.choices
-    options = ("--tuning", str(contest.ordered))
+    ranks, choices = comparison.ranks, comparison.choices
+    options = ("--tuning", str(comparison.ordered))
     workspace.say(f"{ranks} ranks, beside {', '.join(choices)}")
     ratios = []
     for launch in range(1, LAUNCHES + 1):
         workspace.say(f"{level}, launch {launch} of {LAUNCHES}")
-        printed = added(contest.program, LOCAL, ranks, level, choices, *options)
+        printed = added(comparison.program, LOCAL, ranks, level, choices, *options)
         medians = {}
         for size_bytes, rows in printed["times"][1:]:
             through_s, past_s = (statistics.median(column) for column in zip(*rows, strict=True))

@@ -49,11 +49,21 @@ void multiply_complex(const std::byte *left, std::byte *right, std::int64_t coun
     }
 }
 
+template <typename Real, Real (*take)(Real, Real)>
+void take_from_both(const std::byte *left, std::byte *right, std::int64_t count) {
+    const PlainArithmetic here;
+    const auto *a = reinterpret_cast<const Real *>(left);
+    auto *b = reinterpret_cast<Real *>(right);
+    for (std::int64_t i = 0; i < count; ++i) b[i] = take(a[i], b[i]);
+}
+
 template <typename Real>
 Combine combine_reals(Combining combining, int per_element) {
     if (combining == Combining::sum) {
         return per_element == 2 ? add_vector<Real, 2> : add_vector<Real, 1>;
     }
+    if (combining == Combining::maximum) return take_from_both<Real, maximum<Real>>;
+    if (combining == Combining::minimum) return take_from_both<Real, minimum<Real>>;
     return per_element == 2 ? multiply_complex<Real> : multiply_vector<Real>;
 }
 

@@ -69,6 +69,30 @@ TEST(CombineTest, KeepsTheSignsOfZerosAndOverflowsToInfinity) {
 }
 
 // A product and a sum in one rounding would leave the error of the product.
+TEST(CombineTest, AMaximumOrMinimumDependsOnNoOrderOfNaNsAndZeros) {
+    const std::vector<double> a{-nan, 1, 0.0, -0.0, 3, -0x1p-1074};
+    const std::vector<double> b{2, nan, -0.0, 0.0, -4, 0};
+    const auto bits_of = [](const std::vector<double>& values) {
+        std::vector<std::uint64_t> bits;
+        for (const double value : values) bits.push_back(std::bit_cast<std::uint64_t>(value));
+        return bits;
+    };
+    const auto combined = [&](Combining by, const std::vector<double>& left,
+                              std::vector<double> right) {
+        combine_by(by, {})(reinterpret_cast<const std::byte *>(left.data()),
+                           reinterpret_cast<std::byte *>(right.data()),
+                           static_cast<std::int64_t>(right.size()));
+        return bits_of(right);
+    };
+    const std::vector<double> maxima{nan, nan, 0.0, 0.0, 3, 0};
+    const std::vector<double> minima{nan, nan, -0.0, -0.0, -4, -0x1p-1074};
+
+    EXPECT_EQ(combined(Combining::maximum, a, b), bits_of(maxima));
+    EXPECT_EQ(combined(Combining::maximum, b, a), bits_of(maxima));
+    EXPECT_EQ(combined(Combining::minimum, a, b), bits_of(minima));
+    EXPECT_EQ(combined(Combining::minimum, b, a), bits_of(minima));
+}
+
 TEST(CombineTest, RoundsEachPartOfAComplexProductByItself) {
     const double a = 1 + 0x1p-52;
 

@@ -147,6 +147,23 @@ def test_where_a_rank_lacks_the_library_one_line_says_that_sums_are_the_mpis(
     assert "the MPI's own algorithms are used" in complaints
 
 
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_maxima_and_integers_are_the_same_and_other_operators_are_told(
+    mpi: str, ranks: int, compiled: Compile
+) -> None:
+    program = [str(compiled(mpi, "mpicc", "same_bits.c -lm")), "others"]
+    command = [sys.executable, "-m", "lanewise", "run", "--same-bits", "ranks", "--"]
+
+    done = subprocess.run(
+        [*command, *launch_line(mpi, ranks), *program],
+        capture_output=True, text=True, check=True, timeout=TIMEOUT_S, env=os.environ,
+    )  # fmt: skip
+
+    told = "calls of allreduce keep their bits on one number of ranks only"
+    assert "others 0" in done.stdout.splitlines()
+    assert done.stderr.count(told) == done.stderr.count("\n") == (1 if ranks > 1 else 0)
+
+
 def test_a_rank_without_memory_for_exact_sums_leaves_no_other_rank_waiting(
     compiled: Compile,
 ) -> None:

@@ -17,11 +17,8 @@ using namespace collectives;
 
 namespace {
 
-sums::Combining combining_of(const Call& call) {
-    return call.op == MPI_PROD ? sums::Combining::product : sums::Combining::sum;
-}
-
-int scatter_exactly(const Call& call, sums::Numbers numbers, const CommunicatorState& state) {
+int scatter_exactly(const Call& call, sums::Numbers numbers, sums::Combining combining,
+                    const CommunicatorState& state) {
     sums::Scattered blocks;
     for (int rank = 0; rank < state.ranks; ++rank) {
         const std::int64_t count = call.counts ? call.counts[rank] : call.receive_count;
@@ -29,30 +26,35 @@ int scatter_exactly(const Call& call, sums::Numbers numbers, const CommunicatorS
         if (rank == state.rank) blocks.own = count;
         blocks.all += count;
     }
-    return sums::exact_reduce_scatter(call.send, call.receive, blocks, numbers, combining_of(call),
+    return sums::exact_reduce_scatter(call.send, call.receive, blocks, numbers, combining,
                                       state.duplicate);
 }
 
-int reduce_exactly(const Call& call, sums::Numbers numbers, const CommunicatorState& state) {
+int reduce_exactly(const Call& call, const CommunicatorState& state) {
+    const auto numbers = *sums::numbers_of(call.receive_type);
+    const auto combining = *sums::combining_of(call.op, call.receive_type);
     if (call.collective == Collective::reduce_scatter) {
-        return scatter_exactly(call, numbers, state);
+        return scatter_exactly(call, numbers, combining, state);
     }
     if (call.collective == Collective::allreduce) {
         return sums::exact_allreduce(call.send, call.receive, call.receive_count, numbers,
-                                     combining_of(call), state.duplicate);
+                                     combining, state.duplicate);
     }
-    return sums::exact_reduce(call.send, call.receive, call.receive_count, numbers,
-                              combining_of(call), call.root, state.duplicate);
+    return sums::exact_reduce(call.send, call.receive, call.receive_count, numbers, combining,
+                              call.root, state.duplicate);
 }
 
-/* Whether the order of operands can be seen in the result. */
+/* Whether the order of operands can be seen in the result. That of maxima and minima shows where a
+   NaN or zeros of both signs are among the operands. */
 bool depends_on_order(const Call& call) {
-    for (const MPI_Op op : {MPI_MAX, MPI_MIN, MPI_MAXLOC, MPI_MINLOC, MPI_LAND, MPI_LOR, MPI_LXOR,
-                            MPI_BAND, MPI_BOR, MPI_BXOR}) {
+    for (const MPI_Op op : {MPI_MAXLOC, MPI_MINLOC, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR,
+                            MPI_BXOR}) {
         if (call.op == op) return false;
     }
-    if (call.op != MPI_SUM && call.op != MPI_PROD) return true;
-    return sums::numbers_of(call.receive_type).has_value();
+    for (const MPI_Op op : {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN}) {
+        if (call.op == op) return sums::combining_of(op, call.receive_type).has_value();
+    }
+    return true;
 }
 
 void say_once(const std::string& sentence) {
@@ -62,14 +64,18 @@ void say_once(const std::string& sentence) {
     });
 }
 
+bool is_extreme(const Call& call) {
+    return call.op == MPI_MAX || call.op == MPI_MIN;
+}
+
 /* Of all ranks, by an operation that reduce_exactly knows. */
 bool can_be_exact(const Call& call) {
     const bool known = call.collective == Collective::reduce ||
                        call.collective == Collective::allreduce ||
                        call.collective == Collective::reduce_scatter;
-    if (!known || (call.op != MPI_SUM && call.op != MPI_PROD)) return false;
-    const auto numbers = sums::numbers_of(call.receive_type);
-    return numbers && sums::has_exact(combining_of(call), *numbers);
+    const auto combining = sums::combining_of(call.op, call.receive_type);
+    return known && combining &&
+           sums::has_exact(*combining, *sums::numbers_of(call.receive_type));
 }
 
 }  // namespace
@@ -77,13 +83,16 @@ bool can_be_exact(const Call& call) {
 void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
     if (!is_reduction(call.collective) || !depends_on_order(call)) return;
     const int ranks = decided.state->ranks;
-    // One operation is rounded once: over two ranks it is exact by itself.
     const bool exact = wanted == SameBits::ranks && can_be_exact(call);
-    decided.reduces_exactly =
-        exact && ranks != 2 && decided.operation.calling == Calling::blocking &&
-        !is_scan(call.collective);
+    // One operation is rounded once: over two ranks it is exact by itself, and a maximum over any
+    // number of them. One rank combines nothing, but a NaN and a zero become what they do on more.
+    const bool exact_by_itself = ranks == 2 || (ranks > 1 && is_extreme(call));
+    decided.reduces_exactly = exact && !exact_by_itself &&
+                              decided.operation.calling == Calling::blocking &&
+                              !is_scan(call.collective);
     if (decided.reduces_exactly || ranks < 2) return;
-    if (wanted == SameBits::ranks && !(exact && ranks == 2)) {
+    const bool keeps_bits = is_extreme(call) || (exact && exact_by_itself);
+    if (wanted == SameBits::ranks && !keeps_bits) {
         say_once("calls of " + name_of(decided.operation) +
                  " keep their bits on one number of ranks only");
     }
@@ -97,7 +106,7 @@ void keep_bits(CachedCall& decided, const Call& call, SameBits wanted) {
 int execute_exactly(const Call& call, CommunicatorState& state) {
     const int prepared = prepare_to_execute(state, call.comm);
     if (prepared != MPI_SUCCESS) return prepared;
-    return reduce_exactly(call, *sums::numbers_of(call.receive_type), state);
+    return reduce_exactly(call, state);
 }
 
 void say_what_may_differ(Operation operation, const Call& call) {

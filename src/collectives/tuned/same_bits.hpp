@@ -9,7 +9,8 @@
 //                   MPI_PROD of real ones an exact product (src/sums); everything else as with
 //                   SameBits::order
 //
-// Sums of integers, MPI_MAX, MPI_MIN and operators on bits have the same bits anyway.
+// MPI_MAX and MPI_MIN of floating-point numbers are those of sums/combine, which depend on nothing
+// else. Sums of integers and operators on bits have the same bits anyway.
 
 #pragma once
 

@@ -221,8 +221,15 @@ void combine_to_nearest(std::span<const Real *const> vectors, std::size_t count,
                         const Job& job) {
     if (job.combining == Combining::sum) {
         add_to_nearest(vectors, count, result);
-    } else {
+    } else if (job.combining == Combining::product) {
         multiply_to_nearest(vectors, count, result);
+    } else {
+        const auto take = job.combining == Combining::maximum ? maximum<Real> : minimum<Real>;
+        for (std::size_t i = 0; i < count; ++i) {
+            Real taken = take(vectors[0][i], vectors[0][i]);
+            for (const Real *values : vectors) taken = take(taken, values[i]);
+            result[i] = taken;
+        }
     }
 }
 
@@ -383,11 +390,20 @@ std::optional<Numbers> numbers_of(MPI_Datatype type) {
     return std::nullopt;
 }
 
-Combine combine_of(MPI_Op op, MPI_Datatype type) {
-    if (op != MPI_SUM && op != MPI_PROD) return nullptr;
+std::optional<Combining> combining_of(MPI_Op op, MPI_Datatype type) {
     const auto numbers = numbers_of(type);
-    if (!numbers) return nullptr;
-    return combine_by(op == MPI_SUM ? Combining::sum : Combining::product, *numbers);
+    if (!numbers) return std::nullopt;
+    if (op == MPI_SUM) return Combining::sum;
+    if (op == MPI_PROD) return Combining::product;
+    if (numbers->per_element != 1) return std::nullopt;
+    if (op == MPI_MAX) return Combining::maximum;
+    if (op == MPI_MIN) return Combining::minimum;
+    return std::nullopt;
+}
+
+Combine combine_of(MPI_Op op, MPI_Datatype type) {
+    const auto combining = combining_of(op, type);
+    return combining ? combine_by(*combining, *numbers_of(type)) : nullptr;
 }
 
 void set_few_ranks(int ranks) {

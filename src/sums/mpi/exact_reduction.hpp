@@ -29,7 +29,8 @@ namespace lanewise::sums {
 /* What a predefined type of C or Fortran holds; none where it is no number of these formats. */
 std::optional<Numbers> numbers_of(MPI_Datatype type);
 
-/* Whether there is an exact reduction: of complex numbers sums only. */
+/* Whether there is an exact reduction: of complex numbers sums only. A maximum is exact anyway, but
+   that of one rank has the one NaN, too. */
 bool has_exact(Combining combining, Numbers numbers);
 
 /* An error code of MPI, the same as MPI_Allreduce or MPI_Reduce would return. MPI_IN_PLACE is
@@ -50,7 +51,10 @@ struct Scattered {
 int exact_reduce_scatter(const void *send, void *receive, const Scattered& blocks, Numbers numbers,
                          Combining combining, MPI_Comm comm);
 
-/* How the own sums and products of these types are computed; null: by the MPI. */
+/* What an operator of the MPI does with numbers of a type; none where it is another one. */
+std::optional<Combining> combining_of(MPI_Op op, MPI_Datatype type);
+
+/* How it does that for two vectors; null: by the MPI. */
 Combine combine_of(MPI_Op op, MPI_Datatype type);
 
 /* Among how many ranks numbers travel; for tests, which the others follow. */

@@ -4,7 +4,8 @@
  * divides 12.  On 6 ranks and on 12 each rank's own number is exact.  Rank 0 prints the bits of all
  * sums: of whole vectors, and of vectors in pieces; with the argument "nonblocking" of requests as
  * well.  With "scan" it prints what the last rank has of a scan instead.  With "product" the cells
- * are multiplied by MPI_PROD; the product of two is exact, too.
+ * are multiplied by MPI_PROD; the product of two is exact, too.  With "others" it counts the
+ * results of other operators that are not as they should be.
  */
 #include <mpi.h>
 #include <math.h>
@@ -27,6 +28,46 @@ static double number(int cell, int element)
 static void print_bits(const char *what, const double *sums, int count)
 {
     for (int i = 0; i < count; ++i) printf("%s %d %a\n", what, i, sums[i]);
+}
+
+static uint64_t bits_of(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static void add_own(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; ++i) ((double *)inout)[i] += ((double *)in)[i];
+}
+
+/* Operators whose results do not depend on how ranks are combined, and one of which this is not
+ * known.
+ */
+static void check_others(int rank, int ranks)
+{
+    const double nan_of_one = -nan("0x123");
+    const double given[] = {rank == ranks / 2 ? nan_of_one : rank, rank == 1 ? -0.0 : 0.0,
+                            rank == 0 ? 0.0 : -0.0};
+    double most[3], least[3];
+    int one = rank, all = 0, wrong = 0;
+    MPI_Op own;
+    MPI_Allreduce(given, most, 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(given, least, 3, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    const uint64_t one_nan = 0x7ff8000000000000u;
+    wrong += bits_of(most[0]) != one_nan || bits_of(least[0]) != one_nan;
+    wrong += bits_of(most[1]) != bits_of(0.0) || bits_of(most[2]) != bits_of(0.0);
+    wrong += bits_of(least[1]) != bits_of(ranks > 1 ? -0.0 : 0.0);
+    wrong += bits_of(least[2]) != bits_of(ranks > 1 ? -0.0 : 0.0);
+    MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    wrong += all != ranks * (ranks - 1) / 2;
+    MPI_Op_create(add_own, 1, &own);
+    MPI_Allreduce(given + 1, most, 1, MPI_DOUBLE, own, MPI_COMM_WORLD);
+    MPI_Op_free(&own);
+    MPI_Reduce(rank ? &wrong : MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0) printf("others %d\n", wrong);
 }
 
 int main(int argc, char **argv)
@@ -82,6 +123,8 @@ int main(int argc, char **argv)
     for (int r = 0; r < ranks; ++r) counts[r] = r == 0 ? 300 : 10 * r;
     MPI_Reduce_scatter(mine, part, counts, MPI_DOUBLE, op, MPI_COMM_WORLD);
     if (rank == 0) print_bits("reduce_scatter", part, 300);
+
+    if (argc > 1 && strcmp(argv[1], "others") == 0) check_others(rank, ranks);
 
     double alone[] = {-0.0, NAN};
     MPI_Allreduce(MPI_IN_PLACE, alone, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
