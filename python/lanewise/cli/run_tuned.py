@@ -63,7 +63,7 @@ SameBits = Annotated[
     typer.Option(
         "--same-bits",
         metavar="order|ranks",
-        help="Reduce in one order for any size and algorithm; with ranks, add exactly as well.",
+        help="Reduce in one order for any size and algorithm; with ranks, exactly as well.",
     ),
 ]
 Strict = Annotated[
@@ -131,7 +131,7 @@ def run_tuned(
     plain and six times tuned, and the times are compared.  With --profile a table says how long the
     ranks waited in collective calls, for which ranks, and where these were called.  With
     --same-bits order the results of reductions depend on the number of ranks only, with --same-bits
-    ranks sums do not even on that.
+    ranks sums and products do not even on that.
     """
     words = list(line or [])
     rounds = positive_count("--interleaved", interleaved_rounds) if interleaved_rounds else 0

@@ -11,7 +11,7 @@
 //   LANEWISE_ROLL_CALL=...       where lanewise run listens (tuned/roll_call)
 //   LANEWISE_EVERY_RANK=1        all ranks have this library, so nobody needs to ask
 //   LANEWISE_SAME_BITS=order     reductions in one order, whatever the size (tuned/same_bits)
-//   LANEWISE_SAME_BITS=ranks     and exact sums of floating-point numbers
+//   LANEWISE_SAME_BITS=ranks     and exact sums and products
 //   LANEWISE_STRICT=1            end the program if the tuning file, or a rule of it, cannot be
 //                                used; with "file" only if nothing of it can
 //   LANEWISE_SWITCHED=1          rules are set by the program (tuned/switch)
