@@ -14,8 +14,11 @@ import pytest
 
 from lanewise.cli import run
 from lanewise.launch.choose import executable_of
+from lanewise.launch.native import MEASURE, build_for, find_builds
 from lanewise.launch.registry import LAUNCHERS
+from lanewise.launch.sides import TITLES
 from lanewise.results import specimen
+from lanewise.results.read import load
 
 ROOT = Path(__file__).parents[2]
 PACKAGING = ROOT / "packaging"
@@ -130,6 +133,31 @@ def test_ranks_are_launched_with_the_environment_of_their_side(
 
     assert status == 1
     assert "bcast 8 B" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["options", "commands"])
+def test_two_installations_of_mpi_are_launched_each_by_its_own_launcher(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    builds = find_builds(os.environ)
+    words: list[str] = [] if form == "commands" else ["bcast", "-n", "2", "--sizes", "8"]
+    for family in ("openmpi", "mpich"):
+        executable = executable_of(LAUNCHERS[family], os.environ)
+        build = build_for(LAUNCHERS[family], builds)
+        if executable is None or build is None:
+            pytest.skip(f"{family} has no launcher or no native build; make build")
+        measure = [str(build.program(MEASURE)), "bcast", "--sizes", "8", "--time-limit", "50ms"]
+        command = [str(executable), "-n", "2", *measure, "-o", "{output}"]
+        words += ["--", *(command if form == "commands" else ["--launcher", family])]
+    options = ["--launches", "4", "--false-alarms", "50%", "--folder", str(tmp_path), "--json"]
+
+    assert run(["gate", *options, *words]) in (0, 1)
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["counts"] == [4, 4]
+    sides = [load(tmp_path / f"{side}.jsonl").context.library for side in TITLES]
+    assert [library.partition(" ")[0] for library in sides] == ["Open", "MPICH"]
+    assert f"the base is {sides[0]}, the candidate {sides[1]}" in found["notes"]
 
 
 def test_the_reframe_check_compiles_and_calls_the_gate_with_options_that_it_has() -> None:

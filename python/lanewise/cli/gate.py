@@ -241,7 +241,7 @@ class Course:
     def look(self, number: int) -> Verdict:
         """Judge what has been launched so far."""
         from lanewise.results.gate import Rule, judge
-        from lanewise.results.gate_launches import joined, strangers
+        from lanewise.results.gate_launches import installations, joined, strangers
 
         candidate = self.launched["candidate"]
         base = self.baseline or self.launched["base"]
@@ -250,6 +250,8 @@ class Course:
         rule = Rule(self.gate, self.rate, looks=len(self.looks))
         if self.baseline is not None:
             notes += strangers(self.baseline.first, candidate.first)
+        else:
+            notes += installations(base.first, candidate.first)
         return replace(judge(launches, rule), look=number, notes=notes)
 
     def going_on(self, verdict: Verdict) -> str:

@@ -115,6 +115,7 @@ def strangers(base: Samples, candidate: Samples) -> list[str]:
     ]
     told = {
         "hosts": (hosts[0], hosts[1]),
+        "MPIs": (left.library, right.library),
         "kernel": (left.kernel, right.kernel),
         "cores": (str(left.cores), str(right.cores)),
         "method": (left.method, right.method),
@@ -124,3 +125,9 @@ def strangers(base: Samples, candidate: Samples) -> list[str]:
         for name, (one, other) in told.items()
         if one != other
     ]
+
+
+def installations(base: Samples, candidate: Samples) -> list[str]:
+    """Return a note on what is compared, where sides that are launched in turns use two MPIs."""
+    left, right = base.context.library, candidate.context.library
+    return [f"the base is {left}, the candidate {right}"] if left != right else []

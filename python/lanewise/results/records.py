@@ -53,6 +53,11 @@ class Context:
     imported: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def library(self) -> str:
+        """Return the MPI and its version in short, as the MPI itself calls them."""
+        return " ".join(self.mpi.get("library", "unknown MPI").split())[:60].split(",")[0]
+
+    @property
     def transport_name(self) -> str:
         """Return the transport that `lanewise suite` measured, for any other run the launcher.
 

@@ -64,9 +64,8 @@ def title(operation: str, context: Context, launches: int) -> str:
     """Return the comment line above a table."""
     if context.imported:
         return f"# {context.tool}: {operation}, {context.ranks or 'unknown'} ranks"
-    library = " ".join(context.mpi.get("library", "unknown MPI").split())[:60].split(",")[0]
     return (
-        f"# lanewise {context.lanewise}: {operation}, {context.ranks} ranks, {library}, "
+        f"# lanewise {context.lanewise}: {operation}, {context.ranks} ranks, {context.library}, "
         f"method {context.method}, start {context.start}, {launches_text(launches)}"
     )
 
