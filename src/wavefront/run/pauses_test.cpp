@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "wavefront/run/run.hpp"
 #include "wavefront/testing/trial.hpp"
@@ -206,9 +207,11 @@ TEST(PausesTest, WhatIsInfiniteAndStaysLeavesNoResidual) {
 }
 
 TEST(PausesTest, ConditionsAreReadAndWritten) {
-    for (const auto *text : {"residual<1e-08", "norm<2", "max<-3.5", "residual<1e-08*first"}) {
+    for (const std::string text :
+         {"residual<1e-08", "norm<2", "max<-3.5", "max<-1024.03125", "residual<1e-08*first"}) {
         const auto until = parse_until(text);
         ASSERT_TRUE(until) << text;
+        EXPECT_EQ(until->relative, text.ends_with("*first")) << text;
         const auto again = parse_until(until_text(*until));
         ASSERT_TRUE(again) << until_text(*until);
         EXPECT_EQ(again->value, until->value);

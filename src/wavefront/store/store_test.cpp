@@ -8,17 +8,29 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <thread>
 
+#include "base/file.hpp"
 #include "base/json.hpp"
 #include "wavefront/testing/trial.hpp"
+
+/* The most that a call of `write` takes, as a full disk or a signal makes it less than all. */
+static std::size_t write_max = SIZE_MAX;
+
+// Takes the place of that of the C library in this program.
+extern "C" ssize_t write(int file, const void *bytes, std::size_t size) {
+    return syscall(SYS_write, file, bytes, std::min(size, write_max));
+}
 
 namespace lanewise::wavefront {
 namespace {
@@ -354,6 +366,18 @@ TEST(StoreTest, AnImportThatFailsLeavesTheMatrixAsItWas) {
 
     EXPECT_FALSE(written);
     EXPECT_EQ(testing::load<double>(*store).values, before.values);
+}
+
+TEST(ReplaceFile, GoesOnBehindWhatTheSystemHasWritten) {
+    const Folder folder(Medium::memory);
+    const std::string text = "what is written in pieces of five bytes";
+
+    write_max = 5;
+    const auto replaced = replace_file(folder / "f", text.data(), text.size());
+    write_max = SIZE_MAX;
+
+    ASSERT_TRUE(replaced) << replaced.failure().sentence;
+    EXPECT_EQ(*read_file(folder / "f"), text);
 }
 
 }  // namespace
