@@ -53,12 +53,12 @@ def profiled(tmp_path_factory: pytest.TempPathFactory) -> RunProfiled:
 
 
 @pytest.fixture(scope="module")
-def profile_of_late(compiled: Compile, profiled: RunProfiled) -> Callable[[str], Profile]:
+def profile_of_late(compiled: Compile, profiled: RunProfiled) -> RunProfiled:
     """Give the function that runs late.c once under an MPI, and gives its profile each time."""
 
     @cache
-    def run_late(family: str) -> Profile:
-        return profiled(family, str(compiled(family, "mpicc", "-g late.c")))
+    def run_late(family: str, *words: str) -> Profile:
+        return profiled(family, str(compiled(family, "mpicc", "-g late.c")), *words)
 
     return run_late
 
@@ -79,7 +79,7 @@ def lateness_of(place: Place, rank: int) -> float:
 
 @OF_ONE_RUN
 def test_each_late_rank_is_found_at_the_call_before_which_it_was_late(
-    mpi: str, profile_of_late: Callable[[str], Profile]
+    mpi: str, profile_of_late: RunProfiled
 ) -> None:
     profile = profile_of_late(mpi)
 
@@ -96,7 +96,7 @@ def test_each_late_rank_is_found_at_the_call_before_which_it_was_late(
 
 @OF_ONE_RUN
 def test_a_rank_is_late_only_for_those_who_wait_for_it(
-    mpi: str, profile_of_late: Callable[[str], Profile]
+    mpi: str, profile_of_late: RunProfiled
 ) -> None:
     profile = profile_of_late(mpi)
 
@@ -108,7 +108,7 @@ def test_a_rank_is_late_only_for_those_who_wait_for_it(
 
 @OF_ONE_RUN
 def test_communicators_that_come_and_go_are_told_apart(
-    mpi: str, profile_of_late: Callable[[str], Profile]
+    mpi: str, profile_of_late: RunProfiled
 ) -> None:
     profile = profile_of_late(mpi)
 
@@ -122,12 +122,51 @@ def test_communicators_that_come_and_go_are_told_apart(
 
 
 @OF_ONE_RUN
-def test_nonblocking_calls_are_counted_and_not_attributed(
-    mpi: str, profile_of_late: Callable[[str], Profile]
+def test_a_late_rank_is_found_however_the_end_of_a_call_that_does_not_block_is_asked_for(
+    mpi: str, profile_of_late: RunProfiled
 ) -> None:
-    profile = profile_of_late(mpi)
+    profile = profile_of_late(mpi, "unblocked")
 
-    assert profile.calls.nonblocking == RANKS[mpi]
+    late = {
+        ("wait_for_allreduce", "iallreduce"): (2, 8),
+        ("test_bcast", "ibcast"): (0, 8),
+        ("start_bcast", "persistent_bcast"): (0, 8),
+    }
+    for (function, operation), (who, calls) in late.items():
+        rank = who % RANKS[mpi]
+        place = place_in(profile, function, operation)
+        assert place.calls == calls, operation
+        assert lateness_of(place, rank) > 0.8 * INJECTED_S, operation
+        assert place.latest()[0].rank == rank, operation
+        assert place.waiting_s > 0.8 * INJECTED_S, operation
+    assert (profile.calls.nonblocking, profile.calls.incomplete) == (0, 0)
+
+
+@OF_ONE_RUN
+def test_a_delay_that_passes_while_others_compute_is_lateness_for_which_nobody_waits(
+    mpi: str, profile_of_late: RunProfiled
+) -> None:
+    profile = profile_of_late(mpi, "unblocked")
+
+    place = place_in(profile, "overlap_barrier", "ibarrier")
+    rank = 1 % RANKS[mpi]
+    assert lateness_of(place, rank) > 0.8 * INJECTED_S
+    others = [part for part in place.ranks if part.rank != rank]
+    assert max(part.waiting_s for part in others) < 0.5 * lateness_of(place, rank)
+
+
+@OF_ONE_RUN
+def test_of_several_pending_calls_each_ends_where_it_is_found_complete(
+    mpi: str, profile_of_late: RunProfiled
+) -> None:
+    profile = profile_of_late(mpi, "unblocked")
+
+    [*places] = [place for place in profile.places if place.operation == "igather"]
+    rank = 3 % RANKS[mpi]
+    assert [place.calls for place in places] == [8, 8]
+    assert all(lateness_of(place, rank) > 0.8 * INJECTED_S for place in places)
+    waiting = [part for place in places for part in place.ranks if part.waiting_s > 0]
+    assert {part.rank for part in waiting} == {0}
 
 
 def test_a_full_log_keeps_the_same_calls_on_all_ranks(
@@ -154,5 +193,5 @@ def test_calls_of_fortran_are_attributed_to_the_program(
 
     objects = {Path(profile.sites[place.site].object).name for place in profile.places}
     assert objects == {program.name}
-    assert profile.calls.attributed > 0
-    assert profile.calls.incomplete == 0
+    assert {"bcast", "ibcast"} <= {place.operation for place in profile.places}
+    assert (profile.calls.nonblocking, profile.calls.incomplete) == (0, 0)

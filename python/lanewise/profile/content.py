@@ -91,7 +91,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Process:
-    """One rank: how long it ran, and how much of that in blocking collective calls."""
+    """One rank: how long it ran, and how much of that in collective calls."""
 
     rank: int
     host: str

@@ -84,7 +84,8 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
 
     assert lines[-2].startswith("1 in 4 calls was kept")
     assert lines[-1] == (
-        "Calls that are not attributed: 3 nonblocking, 2 different on different ranks."
+        "Calls that are not attributed: 3 nonblocking and never complete, "
+        "2 different on different ranks."
     )
 
 

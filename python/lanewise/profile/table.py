@@ -110,7 +110,7 @@ def notes_of(calls: Calls) -> list[str]:
             "place are of those. LANEWISE_PROFILE_CALLS makes more room."
         )
     left_out = (
-        (calls.nonblocking, "nonblocking"),
+        (calls.nonblocking, "nonblocking and never complete"),
         (calls.intercommunicator, "on intercommunicators"),
         (calls.incomplete, "not recorded by all their ranks"),
         (calls.mismatched, "different on different ranks"),

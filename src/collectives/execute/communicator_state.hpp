@@ -78,6 +78,7 @@ struct Interception {
 struct Recorded {
     int number = -1; /* among those of this process; less than 0: none yet */
     std::uint32_t calls = 0;
+    std::uint32_t persistent = 0; /* requests */
 };
 
 struct CommunicatorState : std::enable_shared_from_this<CommunicatorState> {

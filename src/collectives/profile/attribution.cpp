@@ -6,6 +6,7 @@
 #include "collectives/profile/attribution.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace lanewise::profile {
@@ -45,8 +46,8 @@ bool is_whole(std::span<const Record> call) {
 bool agrees(std::span<const Record> call) {
     const auto& first = call.front();
     return std::ranges::all_of(call, [&](const Record& one) {
-        return one.collective == first.collective && one.root == first.root &&
-               one.member_count == first.member_count;
+        return one.collective == first.collective && one.form == first.form &&
+               one.root == first.root && one.member_count == first.member_count;
     });
 }
 
@@ -73,7 +74,7 @@ void add_call(std::span<const Record> call, std::map<Part, Sums>& parts) {
     for (const auto& record : call) stays.push_back(record.stay);
     const auto& first = call.front();
     const auto shares = attribute(waits_for(first.collective), first.root, stays);
-    const Place place{first.collective, usual_site(call)};
+    const Place place{first.collective, usual_site(call), first.form};
     for (std::size_t m = 0; m < call.size(); ++m) {
         const auto& share = shares[m];
         parts[{place, call[m].rank, call[m].site}] += {1,
@@ -88,9 +89,16 @@ void add_call(std::span<const Record> call, std::map<Part, Sums>& parts) {
 
 /* What a rank waits in a call, for one that entered at a time; the rest is transfer. */
 std::int64_t divide(const Stay& stay, std::int64_t awaited_entry_ns, Share& share) {
+    const auto asked_ns = stay.entry_ns + stay.asked_after_ns;
+    const auto open_ns = std::max<std::int64_t>(0, stay.exit_ns - asked_ns);
+    const auto in_calls_ns = std::max<std::int64_t>(0, open_ns - stay.computing_ns);
     const auto until_ns = std::min(stay.exit_ns, awaited_entry_ns);
-    share.waiting_ns = std::max<std::int64_t>(0, until_ns - stay.entry_ns);
-    share.transfer_ns = std::max<std::int64_t>(0, stay.exit_ns - stay.entry_ns) - share.waiting_ns;
+    share.waiting_ns = std::max<std::int64_t>(0, until_ns - asked_ns);
+    if (in_calls_ns < open_ns) {
+        const double part = static_cast<double>(in_calls_ns) / static_cast<double>(open_ns);
+        share.waiting_ns = std::llround(part * static_cast<double>(share.waiting_ns));
+    }
+    share.transfer_ns = stay.starting_ns + in_calls_ns - share.waiting_ns;
     return share.waiting_ns;
 }
 
@@ -114,6 +122,19 @@ std::vector<Share> attribute_to_lower(std::span<const Stay> stays) {
 }
 
 }  // namespace
+
+std::string name_of(collectives::Collective collective, Form form) {
+    const std::string name = collectives::name_of(collective);
+    switch (form) {
+        case Form::blocking:
+            return name;
+        case Form::nonblocking:
+            return "i" + name;
+        case Form::persistent:
+            break;
+    }
+    return "persistent_" + name;
+}
 
 std::vector<Share> attribute(WaitsFor rule, int root, std::span<const Stay> stays) {
     if (rule == WaitsFor::the_lower) return attribute_to_lower(stays);

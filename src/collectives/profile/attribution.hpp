@@ -7,6 +7,11 @@
 //   entered,
 //               or until its exit where that is earlier
 //   transfer    the rest of its time in the call
+//
+// A nonblocking call is entered where it is started, and left by the call that finds it complete.
+// Meanwhile the rank computes, so only its time in calls that wait for the request or test it can
+// be waiting. Of several tests, that time is divided as if it were spread evenly over them.
+//
 //   lateness    of a rank: its entry after that of the first rank that waits for it
 //   awaited     of a rank: the waiting of others in calls which it was the last to enter
 
@@ -16,17 +21,27 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "collectives/profile/dependence.hpp"
 
 namespace lanewise::profile {
 
-/* The stay of one rank in one call. */
+/* The stay of one rank in one call. What follows the exit is 0 where the call blocks. */
 struct Stay {
     std::int64_t entry_ns = 0;
     std::int64_t exit_ns = 0;
+    std::int64_t asked_after_ns = 0; /* from the entry until a call waited or tested first */
+    std::int64_t computing_ns = 0;   /* of the time from then to the exit, outside of such calls */
+    std::int64_t starting_ns = 0;    /* in the call that started it */
 };
+
+/* How a collective is called. */
+enum class Form : std::uint8_t { blocking, nonblocking, persistent };
+
+/* "bcast", "ibcast" or "persistent_bcast". */
+std::string name_of(collectives::Collective collective, Form form);
 
 struct Share {
     std::int64_t waiting_ns = 0;
@@ -52,12 +67,14 @@ struct Record {
     std::int32_t member_count = 1;
     std::int32_t root = 0;
     collectives::Collective collective = collectives::Collective::barrier;
+    Form form = Form::blocking;
 };
 
 /* The calls of one collective that most of their ranks make at one site. */
 struct Place {
     collectives::Collective collective = collectives::Collective::barrier;
     std::uint32_t site = 0;
+    Form form = Form::blocking;
     auto operator<=>(const Place&) const = default;
 };
 

@@ -37,7 +37,8 @@ std::vector<Share> by_definition(WaitsFor rule, int root, const std::vector<Stay
     const auto stay = [&](int rank) { return stays[static_cast<std::size_t>(rank)]; };
     std::vector<Share> shares(stays.size());
     for (int waiter = 0; waiter < ranks; ++waiter) {
-        const auto [entry_ns, exit_ns] = stay(waiter);
+        const auto entry_ns = stay(waiter).entry_ns;
+        const auto exit_ns = stay(waiter).exit_ns;
         std::int64_t waiting_ns = 0;
         int last = -1;
         for (int other = 0; other < ranks; ++other) {
@@ -154,13 +155,26 @@ TEST(Attribution, EndsWaitingWhereTheRankLeavesBeforeTheLastComes) {
     EXPECT_EQ(shares[1], (Share{0, 1, 100, 30}));
 }
 
-TEST(Dependence, IsListedInTheOrderOfTheCollectives) {
-    for (std::size_t c = 0; c < dependences.size(); ++c) {
-        EXPECT_EQ(dependences[c].collective, static_cast<Collective>(c));
-        const bool rooted = collectives::is_rooted(dependences[c].collective);
-        const auto rule = dependences[c].waits_for;
-        EXPECT_EQ(rooted, rule == WaitsFor::the_root || rule == WaitsFor::the_others);
-    }
+TEST(Attribution, OfACallThatDoesNotBlockCountsOnlyTheTimeThatIsSpentAsking) {
+    /* Rank 0 starts at 0 in 2 ns, computes until 60, and waits until 110 for rank 1, which starts
+       at 100. Rank 2 computes for so long that rank 1 has come when it waits. */
+    const std::vector<Stay> stays{{0, 110, 60, 0, 2}, {100, 130, 25, 0, 3}, {10, 205, 190, 0, 4}};
+
+    const auto shares = attribute(WaitsFor::everybody, 0, stays);
+
+    EXPECT_EQ(shares[0], (Share{40, 12, 0, 0}));
+    EXPECT_EQ(shares[1], (Share{0, 8, 100, 40}));
+    EXPECT_EQ(shares[2], (Share{0, 9, 10, 0}));
+}
+
+TEST(Attribution, OfSeveralTestsDividesTheirTimeInProportion) {
+    /* Tests from 20 to 220, a quarter of which lies between them; the other comes in the middle. */
+    const std::vector<Stay> stays{{0, 220, 20, 50, 1}, {120, 121}};
+
+    const auto shares = attribute(WaitsFor::everybody, 0, stays);
+
+    EXPECT_EQ(shares[0], (Share{75, 76, 0, 0}));
+    EXPECT_EQ(shares[1].awaited_ns, 75);
 }
 
 Record record(std::uint32_t call, int member, std::int64_t entry_ns, std::uint32_t site = 7) {
@@ -174,6 +188,30 @@ Record record(std::uint32_t call, int member, std::int64_t entry_ns, std::uint32
             .member_count = 2,
             .root = 0,
             .collective = Collective::allreduce};
+}
+
+TEST(Attribution, TellsTheFormsOfACollectiveApart) {
+    auto started = record(0, 0, 0);
+    auto blocking = record(0, 1, 0);
+    started.form = Form::nonblocking;
+
+    EXPECT_EQ(attribute({started, blocking}).mismatched_records, 2U);
+
+    blocking.form = Form::nonblocking;
+    const auto found = attribute({started, blocking, record(1, 0, 0), record(1, 1, 0)});
+    EXPECT_THAT(found.parts, SizeIs(4));
+    EXPECT_TRUE(found.parts.contains({{Collective::allreduce, 7, Form::nonblocking}, 10, 7}));
+    EXPECT_EQ(name_of(Collective::allreduce, Form::nonblocking), "iallreduce");
+    EXPECT_EQ(name_of(Collective::allreduce, Form::persistent), "persistent_allreduce");
+}
+
+TEST(Dependence, IsListedInTheOrderOfTheCollectives) {
+    for (std::size_t c = 0; c < dependences.size(); ++c) {
+        EXPECT_EQ(dependences[c].collective, static_cast<Collective>(c));
+        const bool rooted = collectives::is_rooted(dependences[c].collective);
+        const auto rule = dependences[c].waits_for;
+        EXPECT_EQ(rooted, rule == WaitsFor::the_root || rule == WaitsFor::the_others);
+    }
 }
 
 TEST(Attribution, AddsUpCallsByPlaceRankAndSite) {

@@ -3,11 +3,15 @@
 // The functions that programs in C, C++ and Python call, and under MPICH those in Fortran too.
 
 #include <mpi.h>
+#if defined(OPEN_MPI) && MPI_VERSION < 4
+#include <mpi-ext.h>
+#endif
 
 #include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/intercept.hpp"
 #include "collectives/tuned/next_mpi.hpp"
+#include "collectives/tuned/pending_calls.hpp"
 
 #define LANEWISE_PARAMETER(name) LANEWISE_PARAMETER_##name
 #define LANEWISE_PARAMETER_send const void *send
@@ -67,23 +71,66 @@
             return next_mpi.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);         \
         });                                                                                       \
     }                                                                                             \
-    extern "C" LANEWISE_EXPORT int MPI_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),     \
-                                              MPI_Request *request) {                             \
-        if (recording) [[unlikely]]                                                               \
-            count_nonblocking(Collective::followed);                                              \
+    static inline int go_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),                   \
+                                MPI_Request *request) {                                           \
         if (forwards_all({Collective::followed, Calling::nonblocking}, comm)) {                   \
             return next_mpi.name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);         \
         }                                                                                         \
         return intercept_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);          \
+    }                                                                                             \
+    [[gnu::noinline]] static int record_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),    \
+                                               MPI_Request *request, const void *site) {          \
+        lanewise::collectives::Call call;                                                         \
+        call.collective = Collective::followed;                                                   \
+        LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                             \
+        return recorded_start(                                                                    \
+            call, site,                                                                           \
+            [&] { return go_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request); },    \
+            [&] { return *request; });                                                            \
+    }                                                                                             \
+    extern "C" LANEWISE_EXPORT int MPI_##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),     \
+                                              MPI_Request *request) {                             \
+        if (recording) [[unlikely]] {                                                             \
+            return record_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request,          \
+                                 __builtin_return_address(0));                                    \
+        }                                                                                         \
+        return go_##name(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request);                 \
     }
+
+// Persistent collectives follow no rules. They are of MPI 4, and an extension (MPIX_) of Open
+// MPI 4.
+#define LANEWISE_DEFINE_PERSISTENT(prefix, name, followed, ...)                                 \
+    extern "C" LANEWISE_EXPORT int prefix##name(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__), \
+                                                MPI_Info info, MPI_Request *request) {          \
+        static const auto own = next_function(LANEWISE_TEXT(prefix##name), &P##prefix##name);   \
+        const int code = own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), info, request);     \
+        if (recording && code == MPI_SUCCESS) [[unlikely]] {                                    \
+            lanewise::collectives::Call call;                                                   \
+            call.collective = Collective::followed;                                             \
+            LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                       \
+            keep_prepared(call, *request);                                                      \
+        }                                                                                       \
+        return code;                                                                            \
+    }
+#define LANEWISE_TEXT(name) #name
+#if MPI_VERSION >= 4
+#define LANEWISE_DEFINE_INIT(name, followed, ...) \
+    LANEWISE_DEFINE_PERSISTENT(MPI_, name##_init, followed, __VA_ARGS__)
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define LANEWISE_DEFINE_INIT(name, followed, ...) \
+    LANEWISE_DEFINE_PERSISTENT(MPIX_, name##_init, followed, __VA_ARGS__)
+#else
+#define LANEWISE_DEFINE_INIT(name, followed, ...)
+#endif
 
 namespace small_counts {
 using namespace lanewise::tuned;
 using Count = int;
 using Displacement = int;
-#define LANEWISE_SMALL(name, lower, upper, followed, ...) \
-    LANEWISE_DEFINE(name, followed, __VA_ARGS__)          \
-    LANEWISE_DEFINE_NONBLOCKING(I##lower, followed, __VA_ARGS__)
+#define LANEWISE_SMALL(name, lower, upper, followed, ...)        \
+    LANEWISE_DEFINE(name, followed, __VA_ARGS__)                 \
+    LANEWISE_DEFINE_NONBLOCKING(I##lower, followed, __VA_ARGS__) \
+    LANEWISE_DEFINE_INIT(name, followed, __VA_ARGS__)
 LANEWISE_FUNCTIONS(LANEWISE_SMALL)
 }  // namespace small_counts
 
@@ -92,9 +139,10 @@ namespace large_counts {
 using namespace lanewise::tuned;
 using Count = MPI_Count;
 using Displacement = MPI_Aint;
-#define LANEWISE_LARGE(name, lower, upper, followed, ...) \
-    LANEWISE_DEFINE(name##_c, followed, __VA_ARGS__)      \
-    LANEWISE_DEFINE_NONBLOCKING(I##lower##_c, followed, __VA_ARGS__)
+#define LANEWISE_LARGE(name, lower, upper, followed, ...)            \
+    LANEWISE_DEFINE(name##_c, followed, __VA_ARGS__)                 \
+    LANEWISE_DEFINE_NONBLOCKING(I##lower##_c, followed, __VA_ARGS__) \
+    LANEWISE_DEFINE_PERSISTENT(MPI_, name##_init_c, followed, __VA_ARGS__)
 LANEWISE_COUNTED_FUNCTIONS(LANEWISE_LARGE)
 }  // namespace large_counts
 #endif

@@ -11,7 +11,6 @@
 
 #include "base/fnv.hpp"
 #include "collectives/execute/cached_call.hpp"
-#include "collectives/profile/attribution.hpp"
 #include "collectives/tuned/intercept.hpp"
 
 namespace lanewise::tuned {
@@ -81,13 +80,16 @@ std::uint64_t hash_of_ranks(MPI_Comm comm, int ranks) {
     return hash;
 }
 
+bool is_full(const Recorder& to) {
+    return to.log.communicators.size() == std::numeric_limits<std::uint16_t>::max();
+}
+
 /* Ranks first use communicators of the same ranks in the same order, so counting names them. */
 void number(CommunicatorState& state, MPI_Comm comm, Recorder& to) {
     int inter = 0;
     PMPI_Comm_test_inter(comm, &inter);
-    const bool full = to.log.communicators.size() == std::numeric_limits<std::uint16_t>::max();
     state.recorded.number = inter != 0 ? between_groups : alone;
-    if (inter != 0 || state.ranks < 2 || full) return;
+    if (inter != 0 || state.ranks < 2 || is_full(to)) return;
     const auto hash = hash_of_ranks(comm, state.ranks);
     const auto which = to.same_ranks[hash]++;
     state.recorded.number = static_cast<int>(to.log.communicators.size());
@@ -104,12 +106,48 @@ void add(const LoggedCall& call, Recorder& to) {
         ++log.unrecorded.forgotten;
         return;
     }
-    while (log.calls.size() == to.capacity) thin(log, log.halvings + 1);
+    while (log.calls.size() >= to.capacity) thin(log, log.halvings + 1);
     if (is_kept(call, log)) {
         log.calls.push_back(call);
     } else {
         ++log.unrecorded.forgotten;
     }
+}
+
+/* The state of a call's communicator, which has a number now, and the size of the call. While it
+   lives nobody else uses the recorder. No state: the call is none of those that are recorded. */
+struct Numbered {
+    CommunicatorState *state = nullptr;
+    std::uint64_t bytes = 0;
+    std::unique_lock<std::mutex> lock;
+};
+
+Numbered numbered_state(const collectives::Call& call, Recorder& to) {
+    if (call.comm == MPI_COMM_NULL || to.capacity == 0) return {};
+    auto *state = collectives::state_for(call.collective, call.comm);
+    if (!state) return {};
+    const auto bytes = message_bytes(call, *state).value_or(0);
+    std::unique_lock lock(to.mutex);
+    if (!recording) return {};
+    if (state->recorded.number == -1) number(*state, call.comm, to);
+    return {state, bytes, std::move(lock)};
+}
+
+/* Numbers a call and counts it where that is all. Its times are 0. */
+std::optional<LoggedCall> begin(const collectives::Call& call, const Numbered& on, const void *site,
+                                profile::Form form, Recorder& to) {
+    auto& recorded = on.state->recorded;
+    if (recorded.number == between_groups) ++to.log.unrecorded.between_groups;
+    if (recorded.number < 0) return std::nullopt;
+    LoggedCall begun{};
+    begun.bytes = on.bytes;
+    begun.call = recorded.calls++;
+    begun.root = call.root;
+    begun.communicator = static_cast<std::uint16_t>(recorded.number);
+    begun.site = number_of(site, to);
+    begun.collective = call.collective;
+    begun.form = form;
+    return begun;
 }
 
 }  // namespace
@@ -142,28 +180,63 @@ void thin(CallLog& log, int halvings) {
 
 void log_call(const collectives::Call& call, const void *site, std::int64_t entry_ns,
               std::int64_t exit_ns) {
-    if (call.comm == MPI_COMM_NULL || recorder().capacity == 0) return;
-    auto *state = collectives::state_for(call.collective, call.comm);
-    if (!state) return;
-    const auto bytes = message_bytes(call, *state);
     auto& to = recorder();
-    const std::scoped_lock lock(to.mutex);
-    if (!recording) return;
-    if (state->recorded.number == -1) number(*state, call.comm, to);
+    const auto numbered = numbered_state(call, to);
+    if (!numbered.state) return;
     to.log.in_calls_ns += exit_ns - entry_ns;
-    if (state->recorded.number == between_groups) ++to.log.unrecorded.between_groups;
-    if (state->recorded.number < 0) return;
-    add({entry_ns, exit_ns, bytes.value_or(0), state->recorded.calls++, call.root,
-         static_cast<std::uint16_t>(state->recorded.number), number_of(site, to), call.collective},
-        to);
+    if (auto begun = begin(call, numbered, site, profile::Form::blocking, to)) {
+        begun->entry_ns = entry_ns;
+        begun->exit_ns = exit_ns;
+        add(*begun, to);
+    }
 }
 
-void count_nonblocking(collectives::Collective collective) {
-    if (inside_recorded) return;
-    if (noting_results) count_unseen_result(collective);
+std::optional<LoggedCall> begin_call(const collectives::Call& call, const void *site,
+                                     profile::Form form) {
+    auto& to = recorder();
+    const auto numbered = numbered_state(call, to);
+    return numbered.state ? begin(call, numbered, site, form, to) : std::nullopt;
+}
+
+std::uint16_t number_of_site(const void *site) {
+    auto& to = recorder();
+    const std::scoped_lock lock(to.mutex);
+    return recording ? number_of(site, to) : std::uint16_t{0};
+}
+
+std::optional<LoggedCall> prepare_call(const collectives::Call& call) {
+    auto& to = recorder();
+    const auto numbered = numbered_state(call, to);
+    auto *state = numbered.state;
+    if (!state || state->recorded.number < 0 || is_full(to)) return std::nullopt;
+    const auto& of = to.log.communicators[static_cast<std::size_t>(state->recorded.number)];
+    const auto which = ++state->recorded.persistent;
+    LoggedCall prepared{};
+    prepared.bytes = numbered.bytes;
+    prepared.root = call.root;
+    prepared.communicator = static_cast<std::uint16_t>(to.log.communicators.size());
+    prepared.collective = call.collective;
+    prepared.form = profile::Form::persistent;
+    to.log.communicators.push_back({fnv1a(~of.id, which), of.rank, of.ranks});
+    return prepared;
+}
+
+void add_to_log(const LoggedCall& call) {
+    auto& to = recorder();
+    const std::scoped_lock lock(to.mutex);
+    if (recording) add(call, to);
+}
+
+void count_unended() {
     auto& to = recorder();
     const std::scoped_lock lock(to.mutex);
     ++to.log.unrecorded.nonblocking;
+}
+
+void add_time_in_calls(std::int64_t elapsed_ns) {
+    auto& to = recorder();
+    const std::scoped_lock lock(to.mutex);
+    if (recording) to.log.in_calls_ns += elapsed_ns;
 }
 
 }  // namespace lanewise::tuned

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// CallLog: when this process entered and left each collective call, and from where it called.
+// CallLog: when this process entered and left each collective call, and from where it called. One
+// that does not block is left by the call that finds it complete (pending_calls.hpp).
 // Memory is taken once. When it is full, every second call is forgotten, and of the later ones only
 // as many are kept: which ones follows from their numbers, so that all ranks keep the same.
 
@@ -10,11 +11,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "collectives/algorithm.hpp"
 #include "collectives/execute/call.hpp"
+#include "collectives/profile/attribution.hpp"
 #include "collectives/tuned/results.hpp"
 
 namespace lanewise::tuned {
@@ -26,12 +29,16 @@ extern constinit bool recording;
 struct LoggedCall {
     std::int64_t entry_ns;
     std::int64_t exit_ns;
+    std::int64_t asked_after_ns; /* this and the next two as in profile::Stay */
+    std::int64_t computing_ns;
+    std::int64_t starting_ns;
     std::uint64_t bytes;
     std::uint32_t call; /* which one on its communicator */
     std::int32_t root;
     std::uint16_t communicator;
     std::uint16_t site;
     collectives::Collective collective;
+    profile::Form form;
 };
 
 struct LoggedCommunicator {
@@ -42,7 +49,7 @@ struct LoggedCommunicator {
 
 /* What was not recorded. */
 struct Unrecorded {
-    std::uint64_t nonblocking = 0;
+    std::uint64_t nonblocking = 0;    /* never seen to complete */
     std::uint64_t between_groups = 0; /* on intercommunicators */
     std::uint64_t forgotten = 0;      /* for want of room */
 };
@@ -52,7 +59,7 @@ struct CallLog {
     std::vector<LoggedCommunicator> communicators;
     std::vector<const void *> sites; /* addresses to which calls return; 0: one too many */
     Unrecorded unrecorded;
-    std::int64_t in_calls_ns = 0; /* of all calls, forgotten ones too */
+    std::int64_t in_calls_ns = 0; /* of all calls, forgotten ones and those that wait too */
     int halvings = 0;             /* one call in 2^halvings is kept */
 };
 
@@ -67,7 +74,22 @@ void thin(CallLog& log, int halvings);
 
 void log_call(const collectives::Call& call, const void *site, std::int64_t entry_ns,
               std::int64_t exit_ns);
-void count_nonblocking(collectives::Collective collective);
+
+/* A call that begins here, with its number, and has no end yet. None: such calls are only counted,
+   or not at all. For calls that do not block; each must come to `add_to_log` or `count_unended`. */
+std::optional<LoggedCall> begin_call(const collectives::Call& call, const void *site,
+                                     profile::Form form);
+
+/* The number of a place in the program. */
+std::uint16_t number_of_site(const void *site);
+
+/* A persistent request, whose calls are numbered by themselves: ranks need not start requests in
+   the same order. Begins as `begin_call` does, each time that it is started. */
+std::optional<LoggedCall> prepare_call(const collectives::Call& call);
+
+void add_to_log(const LoggedCall& call);
+void count_unended();
+void add_time_in_calls(std::int64_t elapsed_ns);
 
 /* Whether this thread is inside a recorded call: what an MPI calls meanwhile is part of it. */
 extern constinit thread_local bool inside_recorded;

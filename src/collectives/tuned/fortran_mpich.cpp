@@ -13,6 +13,7 @@
 
 #include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/fortran_completion.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/profile.hpp"
 #include "collectives/tuned/roll_call.hpp"
@@ -51,6 +52,7 @@ extern "C" LANEWISE_EXPORT void mpi_barrier_f08_(const MPI_Fint *comm, MPI_Fint 
 
 extern "C" LANEWISE_EXPORT void mpi_ibarrier_f08_(const MPI_Fint *comm, MPI_Fint *request,
                                                   MPI_Fint *error) {
+    const lanewise::tuned::CalledFrom here(__builtin_return_address(0));
     MPI_Request made = MPI_REQUEST_NULL;
     const int code = MPI_Ibarrier(PMPI_Comm_f2c(*comm), &made);
     *request = PMPI_Request_c2f(made);
@@ -71,17 +73,39 @@ extern "C" LANEWISE_EXPORT void mpi_ibarrier_f08_(const MPI_Fint *comm, MPI_Fint
         own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), error);                           \
     }
 
-#define LANEWISE_SPELLINGS(name, lower, upper, followed, ...) \
-    LANEWISE_DEFINE(mpi_##lower, __VA_ARGS__)                 \
-    LANEWISE_DEFINE(mpi_##lower##_, __VA_ARGS__)              \
-    LANEWISE_DEFINE(mpi_##lower##__, __VA_ARGS__)             \
-    LANEWISE_DEFINE(MPI_##upper, __VA_ARGS__)
+#define LANEWISE_DEFINE_NONBLOCKING(symbol, ...)                                            \
+    extern "C" LANEWISE_EXPORT void symbol(LANEWISE_EACH(LANEWISE_PARAMETER, __VA_ARGS__),  \
+                                           MPI_Fint *request, MPI_Fint *error) {            \
+        using namespace lanewise::tuned;                                                    \
+        using Function =                                                                    \
+            void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *, MPI_Fint *); \
+        static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));          \
+        const CalledFrom here(__builtin_return_address(0));                                 \
+        own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, error);                 \
+    }
+
+#define LANEWISE_SPELLINGS(name, lower, upper, followed, ...)  \
+    LANEWISE_DEFINE(mpi_##lower, __VA_ARGS__)                  \
+    LANEWISE_DEFINE(mpi_##lower##_, __VA_ARGS__)               \
+    LANEWISE_DEFINE(mpi_##lower##__, __VA_ARGS__)              \
+    LANEWISE_DEFINE(MPI_##upper, __VA_ARGS__)                  \
+    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower, __VA_ARGS__)     \
+    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##_, __VA_ARGS__)  \
+    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##__, __VA_ARGS__) \
+    LANEWISE_DEFINE_NONBLOCKING(MPI_I##upper, __VA_ARGS__)
 
 #define LANEWISE_MODERN(name, lower, upper, followed, ...) \
-    LANEWISE_DEFINE(mpi_##lower##_f08ts_, __VA_ARGS__)
+    LANEWISE_DEFINE(mpi_##lower##_f08ts_, __VA_ARGS__)     \
+    LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##_f08ts_, __VA_ARGS__)
 
 LANEWISE_FUNCTIONS(LANEWISE_SPELLINGS)
 LANEWISE_COUNTED_FUNCTIONS(LANEWISE_MODERN)
+
+// Those of `use mpi_f08` that wait or test do not go through the functions of C.
+#define LANEWISE_MODERN_COMPLETION(lower, upper, ...) \
+    LANEWISE_DEFINE_COMPLETION(mpi_##lower##_f08_, lower##_completes, __VA_ARGS__)
+
+LANEWISE_COMPLETIONS(LANEWISE_MODERN_COMPLETION)
 
 extern "C" LANEWISE_EXPORT void mpi_init_f08_(MPI_Fint *error) {
     using namespace lanewise::tuned;

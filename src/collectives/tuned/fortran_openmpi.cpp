@@ -14,8 +14,10 @@
 
 #include "collectives/tuned/call_log.hpp"
 #include "collectives/tuned/environment.hpp"
+#include "collectives/tuned/fortran_completion.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/intercept.hpp"
+#include "collectives/tuned/pending_calls.hpp"
 #include "collectives/tuned/profile.hpp"
 #include "collectives/tuned/roll_call.hpp"
 
@@ -138,20 +140,28 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are
             void (*)(LANEWISE_EACH(LANEWISE_ADDRESS, __VA_ARGS__), MPI_Fint *, MPI_Fint *); \
         static const auto own = reinterpret_cast<Function>(next_fortran(#symbol));          \
         const Operation operation(Collective::followed, Calling::nonblocking);              \
-        if (recording) count_nonblocking(Collective::followed);                             \
-        if (is_forwarded(operation, comm)) {                                                \
+        const bool is_recorded = recording && sentinels().known();                          \
+        if (!is_recorded && is_forwarded(operation, comm)) {                                \
             return own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, error);      \
         }                                                                                   \
+        const void *site = __builtin_return_address(0);                                     \
         Call call;                                                                          \
         call.collective = Collective::followed;                                             \
         LANEWISE_EACH(LANEWISE_TO_CALL, __VA_ARGS__);                                       \
-        MPI_Request made = MPI_REQUEST_NULL;                                                \
-        const int code = intercept(call, &made, [&] {                                       \
+        const auto forward = [&] {                                                          \
             MPI_Fint forwarded_code = MPI_SUCCESS;                                          \
             own(LANEWISE_EACH(LANEWISE_ARGUMENT, __VA_ARGS__), request, &forwarded_code);   \
             return int{forwarded_code};                                                     \
-        });                                                                                 \
-        if (made != MPI_REQUEST_NULL) *request = PMPI_Request_c2f(made);                    \
+        };                                                                                  \
+        const auto go = [&] {                                                               \
+            if (is_forwarded(operation, comm)) return forward();                            \
+            MPI_Request made = MPI_REQUEST_NULL;                                            \
+            const int started = intercept(call, &made, forward);                            \
+            if (made != MPI_REQUEST_NULL) *request = PMPI_Request_c2f(made);                \
+            return started;                                                                 \
+        };                                                                                  \
+        const auto made = [&] { return PMPI_Request_f2c(*request); };                       \
+        const int code = is_recorded ? recorded_start(call, site, go, made) : go();         \
         if (error) *error = code;                                                           \
     }
 
@@ -168,6 +178,15 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are handed on as they are
     LANEWISE_DEFINE_NONBLOCKING(mpi_i##lower##_f08_, followed, __VA_ARGS__)
 
 LANEWISE_FUNCTIONS(LANEWISE_SPELLINGS)
+
+#define LANEWISE_COMPLETION_SPELLINGS(lower, upper, ...)                        \
+    LANEWISE_DEFINE_COMPLETION(mpi_##lower, lower##_completes, __VA_ARGS__)     \
+    LANEWISE_DEFINE_COMPLETION(mpi_##lower##_, lower##_completes, __VA_ARGS__)  \
+    LANEWISE_DEFINE_COMPLETION(mpi_##lower##__, lower##_completes, __VA_ARGS__) \
+    LANEWISE_DEFINE_COMPLETION(MPI_##upper, lower##_completes, __VA_ARGS__)     \
+    LANEWISE_DEFINE_COMPLETION(mpi_##lower##_f08_, lower##_completes, __VA_ARGS__)
+
+LANEWISE_COMPLETIONS(LANEWISE_COMPLETION_SPELLINGS)
 
 #define LANEWISE_DEFINE_INIT(symbol)                                               \
     extern "C" LANEWISE_EXPORT void symbol(MPI_Fint *error) {                      \

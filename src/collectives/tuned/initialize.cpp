@@ -3,20 +3,14 @@
 // The functions of C that initialize MPI. A process tells that it has this library before they
 // begin; a profile begins when they return.
 
-#include <dlfcn.h>
 #include <mpi.h>
 
 #include "collectives/tuned/functions.hpp"
+#include "collectives/tuned/next_mpi.hpp"
 #include "collectives/tuned/profile.hpp"
 #include "collectives/tuned/roll_call.hpp"
 
 namespace {
-
-template <typename Function>
-Function next(const char *name, Function otherwise) {
-    void *symbol = dlsym(RTLD_NEXT, name);
-    return symbol ? reinterpret_cast<Function>(symbol) : otherwise;
-}
 
 int begun(int code) {
     if (code == MPI_SUCCESS) lanewise::tuned::begin_with_world();
@@ -26,14 +20,14 @@ int begun(int code) {
 }  // namespace
 
 extern "C" LANEWISE_EXPORT int MPI_Init(int *count, char ***arguments) {
-    static const auto own = next("MPI_Init", &PMPI_Init);
+    static const auto own = lanewise::tuned::next_function("MPI_Init", &PMPI_Init);
     lanewise::tuned::report_presence();
     return begun(own(count, arguments));
 }
 
 extern "C" LANEWISE_EXPORT int MPI_Init_thread(int *count, char ***arguments, int required,
                                                int *provided) {
-    static const auto own = next("MPI_Init_thread", &PMPI_Init_thread);
+    static const auto own = lanewise::tuned::next_function("MPI_Init_thread", &PMPI_Init_thread);
     lanewise::tuned::report_presence();
     return begun(own(count, arguments, required, provided));
 }
@@ -41,7 +35,7 @@ extern "C" LANEWISE_EXPORT int MPI_Init_thread(int *count, char ***arguments, in
 #if MPI_VERSION >= 4
 extern "C" LANEWISE_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler handler,
                                                 MPI_Session *session) {
-    static const auto own = next("MPI_Session_init", &PMPI_Session_init);
+    static const auto own = lanewise::tuned::next_function("MPI_Session_init", &PMPI_Session_init);
     lanewise::tuned::report_presence();
     const int code = own(info, handler, session);
     if (code != MPI_SUCCESS) return code;

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include "collectives/tuned/functions.hpp"
@@ -28,5 +29,12 @@ struct NextMpi {
 
 /* Set when the library is loaded and not changed later. */
 extern constinit NextMpi next_mpi;
+
+/* The same for a function that follows no rule; `otherwise` where no tool has it. */
+template <typename Function>
+Function next_function(const char *name, Function otherwise) {
+    void *symbol = dlsym(RTLD_NEXT, name);
+    return symbol ? reinterpret_cast<Function>(symbol) : otherwise;
+}
 
 }  // namespace lanewise::tuned

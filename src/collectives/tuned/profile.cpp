@@ -18,6 +18,7 @@
 #include "collectives/tuned/call_site.hpp"
 #include "collectives/tuned/environment.hpp"
 #include "collectives/tuned/host_clocks.hpp"
+#include "collectives/tuned/pending_calls.hpp"
 #include "collectives/tuned/profile_file.hpp"
 #include "collectives/tuned/results.hpp"
 #include "collectives/tuned/roll_call.hpp"
@@ -148,14 +149,16 @@ std::vector<Record> records_of(const CallLog& log, const std::vector<std::uint32
         const auto& communicator = log.communicators[call.communicator];
         records.push_back({.communicator = communicator.id,
                            .bytes = call.bytes,
-                           .stay = {clock.global_ns(call.entry_ns), clock.global_ns(call.exit_ns)},
+                           .stay = {clock.global_ns(call.entry_ns), clock.global_ns(call.exit_ns),
+                                    call.asked_after_ns, call.computing_ns, call.starting_ns},
                            .call = call.call,
                            .site = sites[call.site],
                            .rank = rank,
                            .member = communicator.rank,
                            .member_count = communicator.ranks,
                            .root = call.root,
-                           .collective = call.collective});
+                           .collective = call.collective,
+                           .form = call.form});
     }
     return records;
 }
@@ -179,6 +182,7 @@ ProcessSummary summary_of(const CallLog& log, std::int64_t elapsed_ns, std::int6
 }
 
 void finish(const Beginning& begun) {
+    drop_pending();
     recording = false;
     const auto elapsed_ns = monotonic_ns() - begun.begin_ns;
     const Harness harness(MPI_COMM_WORLD);

@@ -82,9 +82,10 @@ Json places_of(const std::map<profile::Part, profile::Sums>& parts) {
     const profile::Place *latest = nullptr;
     for (const auto& [part, sums] : parts) {
         if (!latest || *latest != part.place) {
-            places.push_back({{"operation", collectives::name_of(part.place.collective)},
-                              {"site", part.place.site},
-                              {"ranks", Json::array()}});
+            places.push_back(
+                {{"operation", profile::name_of(part.place.collective, part.place.form)},
+                 {"site", part.place.site},
+                 {"ranks", Json::array()}});
         }
         latest = &part.place;
         places.back()["ranks"].push_back(part_of(part, sums));

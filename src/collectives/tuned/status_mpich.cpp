@@ -3,13 +3,13 @@
 // MPICH before 4.3 asks a request how it goes on when it is waited for or tested,
 // but not in MPI_Request_get_status, in which a program may well wait for it.
 
-#include <dlfcn.h>
 #include <mpi.h>
 
 #include "collectives/execute/progress.hpp"
 #include "collectives/execute/request.hpp"
 #include "collectives/tuned/functions.hpp"
 #include "collectives/tuned/intercept.hpp"
+#include "collectives/tuned/next_mpi.hpp"
 
 namespace {
 
@@ -21,17 +21,12 @@ void ask() {
     }
 }
 
-template <typename Function>
-Function next(const char *name, Function otherwise) {
-    void *symbol = dlsym(RTLD_NEXT, name);
-    return symbol ? reinterpret_cast<Function>(symbol) : otherwise;
-}
-
 }  // namespace
 
 extern "C" LANEWISE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag,
                                                       MPI_Status *status) {
-    static const auto own = next("MPI_Request_get_status", &PMPI_Request_get_status);
+    static const auto own =
+        lanewise::tuned::next_function("MPI_Request_get_status", &PMPI_Request_get_status);
     ask();
     return own(request, flag, status);
 }
@@ -40,7 +35,8 @@ extern "C" LANEWISE_EXPORT int MPI_Request_get_status(MPI_Request request, int *
 extern "C" LANEWISE_EXPORT void mpi_request_get_status_f08_(void *request, void *flag, void *status,
                                                             MPI_Fint *error) {
     using Function = void (*)(void *, void *, void *, MPI_Fint *);
-    static const auto own = next<Function>("mpi_request_get_status_f08_", nullptr);
+    static const auto own =
+        lanewise::tuned::next_function<Function>("mpi_request_get_status_f08_", nullptr);
     ask();
     if (own) own(request, flag, status, error);
 }

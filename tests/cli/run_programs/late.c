@@ -5,16 +5,30 @@
 // number as argument that many barriers follow, in which nobody is late on purpose.
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
+#if defined(OPEN_MPI) && MPI_VERSION < 4
+#include <mpi-ext.h>
+#define MPI_Bcast_init MPIX_Bcast_init
+#endif
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { rounds = 8 };
 
 static int rank, size;
 
+/* Comes after all others, which say when they go on: on a busy machine they may be late, too. */
 static void late(int who) {
     const struct timespec delay = {0, 20 * 1000 * 1000};
-    if (rank == who % size) nanosleep(&delay, NULL);
+    int other, late_rank = who % size;
+    if (rank != late_rank) {
+        MPI_Send(NULL, 0, MPI_INT, late_rank, 0, MPI_COMM_WORLD);
+        return;
+    }
+    for (other = 1; other < size; ++other) {
+        MPI_Recv(NULL, 0, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    nanosleep(&delay, NULL);
 }
 
 static void before_barrier(void) {
@@ -45,12 +59,79 @@ static void in_pairs(MPI_Comm pair) {
     MPI_Barrier(pair);
 }
 
-int main(int argc, char **argv) {
-    MPI_Comm pair;
+static void compute(int milliseconds) {
+    const struct timespec time = {0, milliseconds * 1000L * 1000};
+    nanosleep(&time, NULL);
+}
+
+static void wait_for_allreduce(void) {
+    double mine = 1.0, sum = 0.0;
     MPI_Request request;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    late(2);
+    MPI_Iallreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* The delay of rank 1 passes while the others compute. */
+static void overlap_barrier(void) {
+    MPI_Request request;
+    late(1);
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    compute(60);
+    MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
+}
+
+static void test_bcast(void) {
+    int value = 7, done = 0;
+    MPI_Request request;
+    late(0);
+    MPI_Ibcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+    while (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+}
+
+/* The later of two is asked for first, beside a request that is no collective. */
+static void wait_for_any(void) {
+    int all[2][64], index = 0, empty = 0;
+    MPI_Request requests[3];
+    late(3);
+    MPI_Igather(&rank, 1, MPI_INT, all[0], 1, MPI_INT, 0, MPI_COMM_WORLD, &requests[1]);
+    MPI_Igather(&rank, 1, MPI_INT, all[1], 1, MPI_INT, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(&empty, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[2]);
+    for (int i = 0; i < 2; ++i) MPI_Waitany(3, requests, &index, MPI_STATUS_IGNORE);
+    MPI_Send(&rank, 1, MPI_INT, 0, 0, MPI_COMM_SELF);
+    MPI_Wait(&requests[2], MPI_STATUS_IGNORE);
+}
+
+static void start_bcast(MPI_Request *request) {
+    late(0);
+    MPI_Start(request);
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+static void unblocked(void) {
+    int value = 7, other = 8;
+    MPI_Request first, second;
+    MPI_Bcast_init(&value, 1, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &first);
+    MPI_Bcast_init(&other, 1, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &second);
+    for (int round = 0; round < rounds; ++round) {
+        wait_for_allreduce();
+        overlap_barrier();
+        MPI_Barrier(MPI_COMM_WORLD);
+        test_bcast();
+        MPI_Barrier(MPI_COMM_WORLD);
+        wait_for_any();
+        MPI_Barrier(MPI_COMM_WORLD);
+        start_bcast(&first);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Start(&second);
+    MPI_Wait(&second, MPI_STATUS_IGNORE);
+    MPI_Request_free(&second);
+    MPI_Request_free(&first);
+}
+
+static void blocked(void) {
+    MPI_Comm pair;
     for (int round = 0; round < rounds; ++round) {
         before_barrier();
         before_allreduce();
@@ -65,9 +146,18 @@ int main(int argc, char **argv) {
         MPI_Comm_free(&pair);
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    for (int i = argc > 1 ? atoi(argv[1]) : 0; i > 0; --i) MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc > 1 && strcmp(argv[1], "unblocked") == 0) {
+        unblocked();
+    } else {
+        blocked();
+        for (int i = argc > 1 ? atoi(argv[1]) : 0; i > 0; --i) MPI_Barrier(MPI_COMM_WORLD);
+    }
     MPI_Finalize();
     return 0;
 }

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "collectives/tuned/pending_calls.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace lanewise::tuned {
+
+constinit std::atomic<int> known_requests{0};
+
+namespace {
+
+struct Pending {
+    LoggedCall call{};
+    std::uint32_t starts = 0; /* of a persistent request */
+    bool active = false;
+    bool asked = false;
+    std::int64_t asking_ns = 0; /* in calls that waited for it or tested it */
+};
+
+struct Table {
+    std::mutex mutex;
+    std::unordered_map<MPI_Request, Pending> by_request;
+};
+
+Table& table() {
+    static Table instance;
+    return instance;
+}
+
+void count_requests(const Table& in) {
+    known_requests.store(static_cast<int>(in.by_request.size()), std::memory_order_relaxed);
+}
+
+void activate(Pending& pending, std::int64_t entry_ns, std::int64_t exit_ns) {
+    pending.call.entry_ns = entry_ns;
+    pending.call.exit_ns = exit_ns;
+    pending.call.starting_ns = exit_ns - entry_ns;
+    pending.active = true;
+    pending.asked = false;
+    pending.asking_ns = 0;
+}
+
+/* Of a call that is complete when it returns from its start. */
+void add_complete(LoggedCall call) {
+    call.asked_after_ns = call.exit_ns - call.entry_ns;
+    add_to_log(call);
+}
+
+void asked(Pending& pending, std::int64_t entry_ns, std::int64_t exit_ns) {
+    if (!std::exchange(pending.asked, true)) {
+        pending.call.asked_after_ns = entry_ns - pending.call.entry_ns;
+    }
+    pending.asking_ns += exit_ns - entry_ns;
+    pending.call.exit_ns = exit_ns;
+}
+
+void end_call(Pending& pending) {
+    auto& call = pending.call;
+    const auto open_ns = call.exit_ns - call.entry_ns - call.asked_after_ns;
+    // Threads may ask at the same time.
+    call.computing_ns = std::max<std::int64_t>(0, open_ns - pending.asking_ns);
+    add_to_log(call);
+    pending.active = false;
+}
+
+}  // namespace
+
+void keep_started(const collectives::Call& call, const void *site, MPI_Request request,
+                  std::int64_t entry_ns, std::int64_t exit_ns) {
+    add_time_in_calls(exit_ns - entry_ns);
+    auto begun = begin_call(call, site, profile::Form::nonblocking);
+    if (!begun) return;
+    auto& in = table();
+    const std::scoped_lock lock(in.mutex);
+    // An MPI may have one request for all that is complete at once.
+    auto [place, added] = in.by_request.try_emplace(request);
+    Pending pending{.call = *begun};
+    activate(pending, entry_ns, exit_ns);
+    if (request == MPI_REQUEST_NULL || (!added && place->second.active)) {
+        if (added) in.by_request.erase(place);
+        return add_complete(pending.call);
+    }
+    place->second = pending;
+    count_requests(in);
+}
+
+void keep_prepared(const collectives::Call& call, MPI_Request request) {
+    if (inside_recorded || request == MPI_REQUEST_NULL) return;
+    const auto prepared = prepare_call(call);
+    if (!prepared) return;
+    auto& in = table();
+    const std::scoped_lock lock(in.mutex);
+    in.by_request.insert_or_assign(request, Pending{.call = *prepared});
+    count_requests(in);
+}
+
+void begin_persistent(const std::vector<MPI_Request>& requests, const void *site,
+                      std::int64_t entry_ns, std::int64_t exit_ns) {
+    auto& in = table();
+    const std::scoped_lock lock(in.mutex);
+    bool any = false;
+    for (const auto request : requests) {
+        const auto found = in.by_request.find(request);
+        if (found == in.by_request.end()) continue;
+        auto& pending = found->second;
+        if (pending.call.form != profile::Form::persistent) continue;
+        if (pending.active) count_unended();
+        pending.call.call = pending.starts++;
+        pending.call.site = number_of_site(site);
+        activate(pending, entry_ns, exit_ns);
+        any = true;
+    }
+    if (any) add_time_in_calls(exit_ns - entry_ns);
+}
+
+void forget_request(MPI_Request request) {
+    auto& in = table();
+    const std::scoped_lock lock(in.mutex);
+    const auto found = in.by_request.find(request);
+    if (found == in.by_request.end()) return;
+    if (found->second.active) count_unended();
+    in.by_request.erase(found);
+    count_requests(in);
+}
+
+void drop_pending() {
+    auto& in = table();
+    const std::scoped_lock lock(in.mutex);
+    for (const auto& [request, pending] : in.by_request) {
+        if (pending.active) count_unended();
+    }
+    in.by_request.clear();
+    count_requests(in);
+}
+
+void Asking::end() {
+    const auto exit_ns = monotonic_ns();
+    auto& in = table();
+    const std::scoped_lock lock(in.mutex);
+    bool any = false;
+    for (std::size_t i = 0; i < handles_.size(); ++i) {
+        const auto found = in.by_request.find(handles_[i]);
+        if (found == in.by_request.end() || !found->second.active) continue;
+        any = true;
+        auto& pending = found->second;
+        const bool is_done =
+            all_done_ || std::ranges::find(done_, static_cast<int>(i)) != done_.end();
+        // A program that does nothing but test waits in this bookkeeping, too.
+        asked(pending, entry_ns_, is_done ? exit_ns : monotonic_ns());
+        if (!is_done) continue;
+        end_call(pending);
+        if (pending.call.form == profile::Form::nonblocking) in.by_request.erase(found);
+    }
+    if (any) add_time_in_calls(exit_ns - entry_ns_);
+    count_requests(in);
+}
+
+}  // namespace lanewise::tuned
