@@ -47,6 +47,12 @@ TEST(PlanTest, BytesAre56PerCellAndPass) {
                      56.0 * cells * 64.0 / 16.0);
 }
 
+TEST(PlanTest, CountsTheMemoryOfEachThread) {
+    const auto shape = livermore(16384, &layouts::row_major).shape;
+
+    EXPECT_EQ(own_memory_bytes(shape, 10), own_memory_bytes(shape, 2) + 8 * mebibyte / 4);
+}
+
 TEST(PlanTest, NamesTheSmallestBudgetAndThatBudgetWorks) {
     auto request = livermore(8192, &layouts::skewed);
     request.memory_bytes = mebibyte;

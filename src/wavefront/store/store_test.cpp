@@ -24,12 +24,15 @@
 #include "base/json.hpp"
 #include "wavefront/testing/trial.hpp"
 
-/* The most that a call of `write` takes, as a full disk or a signal makes it less than all. */
-static std::size_t write_max = SIZE_MAX;
+/* The most that a call of `write` or `pread` moves, which the system may make less than all. */
+static std::size_t moved_max = SIZE_MAX;
 
-// Takes the place of that of the C library in this program.
+// They take the place of those of the C library in this program.
 extern "C" ssize_t write(int file, const void *bytes, std::size_t size) {
-    return syscall(SYS_write, file, bytes, std::min(size, write_max));
+    return syscall(SYS_write, file, bytes, std::min(size, moved_max));
+}
+extern "C" ssize_t pread(int file, void *bytes, std::size_t size, off_t offset) {
+    return syscall(SYS_pread64, file, bytes, std::min(size, moved_max), offset);
 }
 
 namespace lanewise::wavefront {
@@ -38,6 +41,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::Folder;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::Medium;
 
 MatrixShape shape_of(std::uint64_t rows, std::uint64_t columns, const Layout *layout,
@@ -372,12 +376,26 @@ TEST(ReplaceFile, GoesOnBehindWhatTheSystemHasWritten) {
     const Folder folder(Medium::memory);
     const std::string text = "what is written in pieces of five bytes";
 
-    write_max = 5;
+    moved_max = 5;
     const auto replaced = replace_file(folder / "f", text.data(), text.size());
-    write_max = SIZE_MAX;
+    moved_max = SIZE_MAX;
 
     ASSERT_TRUE(replaced) << replaced.failure().sentence;
     EXPECT_EQ(*read_file(folder / "f"), text);
+}
+
+TEST(StoreTest, IsVerifiedInAsManyPiecesAsTheSystemMakesOfIt) {
+    const Folder folder(Medium::memory);
+    auto store =
+        Store::create(folder / "s", shape_of(16, 1024, &layouts::row_major, 8), {"u", "c"}, {});
+    ASSERT_TRUE(store && fill_with_demo_values(*store, 1));
+
+    moved_max = 4096;
+    const auto damaged = verify(*store);
+    moved_max = SIZE_MAX;
+
+    ASSERT_TRUE(damaged);
+    EXPECT_THAT(*damaged, IsEmpty());
 }
 
 }  // namespace
