@@ -125,6 +125,26 @@ TEST_F(WavefrontTest, AKernelOfOnesOwnGivesTheBitsOfTheLoop) {
     EXPECT_EQ(found.values, u_.values);
 }
 
+TEST_F(WavefrontTest, AStoreOfTwoMatricesOfDataKeepsEach) {
+    lw_wavefront_shape shape = LW_WAVEFRONT_SHAPE;
+    shape.rows = rows;
+    shape.columns = columns;
+    shape.data_count = 2;
+    shape.coefficient_count = 1;
+    lw_wavefront *two = nullptr;
+    ASSERT_EQ(lw_wavefront_create((folder_ / "two").c_str(), &shape, remember, &sentence_, &two),
+              LW_OK)
+        << sentence_;
+
+    Array read;
+    EXPECT_EQ(lw_wavefront_write(two, 1, fill, &u_), LW_OK) << sentence_;
+    EXPECT_EQ(lw_wavefront_write(two, 2, fill, &c_), LW_OK) << sentence_;
+    EXPECT_EQ(lw_wavefront_read(two, 1, take, &read), LW_OK) << sentence_;
+
+    EXPECT_EQ(read.values, u_.values);
+    lw_wavefront_close(two);
+}
+
 TEST_F(WavefrontTest, AKernelThatWritesOutsideItsColumnsIsCaught) {
     lw_wavefront_kernel kernel = LW_WAVEFRONT_KERNEL;
     kernel.update = reckless;

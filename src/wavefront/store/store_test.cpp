@@ -398,5 +398,18 @@ TEST(StoreTest, IsVerifiedInAsManyPiecesAsTheSystemMakesOfIt) {
     EXPECT_THAT(*damaged, IsEmpty());
 }
 
+// What lay in memory before is nobody's to read in the file.
+TEST(PackStrip, FillsWhatAStripOfFewerRowsLeavesWithZeros) {
+    const auto shape = shape_of(19, 9, &layouts::row_major, 8);
+    const std::vector<double> rows(3 * 9, 2.0);
+    std::vector<double> strip(strip_bytes(shape) / sizeof(double), 1.0);
+
+    pack_strip(shape, reinterpret_cast<const std::byte *>(rows.data()), 3,
+               reinterpret_cast<std::byte *>(strip.data()));
+
+    EXPECT_EQ(std::ranges::count(strip, 2.0), 27);
+    EXPECT_EQ(std::ranges::count(strip, 1.0), 0);
+}
+
 }  // namespace
 }  // namespace lanewise::wavefront
