@@ -109,7 +109,14 @@ $(trees_known:%=tests-%): tests-%: build/%/tests
 	echo "Building $* with its tests"
 	cmake --build build/$* $(if $(filter asan,$*),--target test_programs) -- --quiet
 
-tests: .venv/installed-dev $(trees_known:%=tests-%)
+# The Python packages are fetched and unpacked while the compilers work.
+tests: packages-test
+	$(MAKE) .venv/installed-dev & environment=$$!; \
+	$(MAKE) $(trees_known:%=tests-%); built=$$?; \
+	wait $$environment && exit $$built
+
+# Python compiles a module when it is imported first; most of these packages' never are.
+pip := $(python) -m pip install -q --disable-pip-version-check --no-compile
 
 .venv/pyvenv.cfg: | packages-build
 	echo "Making a virtual environment with $(system)"
@@ -118,12 +125,12 @@ tests: .venv/installed-dev $(trees_known:%=tests-%)
 
 .venv/installed: pyproject.toml .venv/pyvenv.cfg
 	echo "Installing the Python packages"
-	$(python) -m pip install -q --disable-pip-version-check -e .
+	$(pip) -e .
 	touch $@
 
 .venv/installed-dev: pyproject.toml .venv/pyvenv.cfg
 	echo "Installing the Python packages that tests need"
-	$(python) -m pip install -q --disable-pip-version-check -e '.[dev]'
+	$(pip) -e '.[dev]'
 	touch $@ .venv/installed
 
 .PHONY: help build experiments demo announce-demo test test-all mutants bench \

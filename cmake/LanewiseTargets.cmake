@@ -8,6 +8,16 @@ include(CheckCXXCompilerFlag)
 set(lw_clear_by_stores -mmemset-strategy=vector_loop:256:noalign,libcall:-1:noalign)
 check_cxx_compiler_flag("${lw_clear_by_stores}" LANEWISE_CLEARS_BY_STORES)
 
+# Under the sanitizers a test program is 30 MB large, and GNU's linker takes three times as long as
+# mold. What is installed is linked by the system's own linker.
+if(LANEWISE_SANITIZE AND LANEWISE_TESTS)
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX -fuse-ld=mold LANEWISE_LINKS_BY_MOLD)
+  if(LANEWISE_LINKS_BY_MOLD)
+    add_link_options(-fuse-ld=mold)
+  endif()
+endif()
+
 # The launcher of SMPI looks up main by its name.
 function(lw_show_main program)
   if(LANEWISE_MPI_FAMILY STREQUAL "smpi")
@@ -44,9 +54,12 @@ if(LANEWISE_SANITIZE)
   set(lw_unhurried -O0)
 endif()
 
-# The files of a part are compiled together in the trees of CMAKE_UNITY_BUILD, in two thirds of the
-# time; for work on a part there is the preset `debug`. Files that name functions or macros alike,
-# such as algorithms, are compiled apart.
+# The files of a part are compiled together in the trees of CMAKE_UNITY_BUILD, in less than two
+# thirds of the time; for work on a part there is the preset `debug`. Files that name functions or
+# macros alike, such as algorithms, are compiled apart.
+if(NOT DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
+endif()
 function(lw_compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
@@ -84,8 +97,7 @@ function(lw_add_program name)
     target_compile_options(${name} PRIVATE ${lw_unhurried})
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
-  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ${LANEWISE_TESTS_ALONE}
-    UNITY_BUILD OFF)
+  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ${LANEWISE_TESTS_ALONE})
 endfunction()
 
 # A program of the product: main.cpp of src/tools/<folder>, installed beside the others of its MPI.
@@ -126,6 +138,11 @@ function(lw_test_options name)
   endif()
 endfunction()
 
+function(lw_declare_test name)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 SKIP_RETURN_CODE 77)
+endfunction()
+
 # A test without MPI, for trees with LANEWISE_UNIT_TESTS: it would find the same in all. One that is
 # EXHAUSTIVE runs in the optimised tree too, whole, and under the sanitizers on fewer cases, which
 # LANEWISE_FEW_CASES asks for. Exit status 77 is a skip; the reason is printed by the test.
@@ -146,8 +163,32 @@ function(lw_add_test name)
     target_compile_definitions(${name} PRIVATE LANEWISE_FEW_CASES)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 SKIP_RETURN_CODE 77)
+  lw_declare_test(${name} ${name})
+endfunction()
+
+# Tests without MPI, each as by lw_add_test. Where the files of a part are compiled together, so are
+# these, as one program: what they read and what they instantiate is mostly the same.
+function(lw_add_tests program)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  if(NOT LANEWISE_TESTS OR NOT LANEWISE_UNIT_TESTS)
+    return()
+  endif()
+  if(CMAKE_UNITY_BUILD)
+    add_executable(${program} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/src/testing/main.cpp)
+    lw_test_options(${program})
+    # What a name hides is a name of another file.
+    target_compile_options(${program} PRIVATE -Wno-shadow)
+    target_link_libraries(${program} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock)
+  endif()
+  foreach(source IN LISTS ARG_SOURCES)
+    get_filename_component(name ${source} NAME_WE)
+    if(CMAKE_UNITY_BUILD)
+      get_filename_component(file ${source} NAME)
+      lw_declare_test(${name} ${program} ${file})
+    else()
+      lw_add_test(${name} SOURCES ${source} LINK ${ARG_LINK})
+    endif()
+  endforeach()
 endfunction()
 
 # A program of Google Benchmark, for `make bench`.

@@ -10,13 +10,13 @@
 namespace lanewise::collectives {
 namespace {
 
-constexpr std::uint64_t short_bytes = 16 * 1024;
+constexpr std::uint64_t short_message_bytes = 16 * 1024;
 
 const char *name_of_choice(Operation operation, int ranks, std::uint64_t message_bytes) {
     if (is_scan(operation.collective)) return "direct";
     // Also where it takes more messages: it is the one that a nonblocking call can begin anywhere.
     if (operation.collective == Collective::reduce_scatter) return "direct";
-    if (message_bytes <= short_bytes) {
+    if (message_bytes <= short_message_bytes) {
         return operation.collective == Collective::reduce ? "binomial" : "recursive_doubling";
     }
     return std::has_single_bit(static_cast<unsigned>(ranks)) ? "rabenseifner" : "direct";

@@ -16,8 +16,6 @@
 namespace lanewise::tools {
 namespace {
 
-constexpr const char *program = "lanewise-check";
-
 int print_plan(const tune::CheckArguments& arguments) {
     const int ranks = std::max(arguments.session.ranks_expected, 2);
     const auto all = tune::guidelines(arguments.collectives, arguments.session.sizes_bytes, ranks);
@@ -33,6 +31,7 @@ int print_plan(const tune::CheckArguments& arguments) {
 }  // namespace
 
 int check_main(int argc, char **argv) {
+    constexpr const char *program = "lanewise-check";
     tune::CheckArguments arguments;
     std::vector<std::string> names;
     bool plan = false;

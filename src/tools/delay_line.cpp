@@ -11,13 +11,8 @@
 #include "tools/subcommands.hpp"
 
 namespace lanewise::tools {
-namespace {
-
-constexpr const char *program = "lanewise-delay-line";
-
-}  // namespace
-
 int delay_line_main(int argc, char **argv) {
+    constexpr const char *program = "lanewise-delay-line";
     if (argc != 2)
         return say_failure(program,
                            {LW_ERR_ARGUMENT, "give one argument, a JSON file of links or -"});

@@ -17,8 +17,6 @@
 namespace lanewise::tools {
 namespace {
 
-constexpr const char *program = "lanewise-fit";
-
 struct FitArguments {
     std::vector<std::string> files;
     std::string output;
@@ -60,6 +58,7 @@ Outcome fit(const FitArguments& arguments) {
 }  // namespace
 
 int fit_main(int argc, char **argv) {
+    constexpr const char *program = "lanewise-fit";
     FitArguments arguments;
     Options options(program,
                     "Fits communication models to samples of lanewise measure:\n"

@@ -18,8 +18,6 @@
 namespace lanewise::tools {
 namespace {
 
-constexpr const char *program = "lanewise-lane-rates";
-
 /* The platform with its curves; where `path` has one of the same hosts, added to that. */
 Result<model::Platform> joined(const model::Platform& measured, const std::string& path) {
     if (path.empty() || !std::ifstream(path)) return measured;
@@ -42,6 +40,7 @@ Outcome measure_and_print(const std::string& path) {
 }  // namespace
 
 int lane_rates_main(int argc, char **argv) {
+    constexpr const char *program = "lanewise-lane-rates";
     std::string path;
     Options options(program,
                     "Measures what lanes between sites carry. Started by an MPI launcher.");

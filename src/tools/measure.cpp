@@ -17,7 +17,7 @@ namespace {
 
 using measure::session::Arguments;
 
-constexpr const char *program = "lanewise-measure";
+constexpr const char *measure_program = "lanewise-measure";
 
 int print_operations() {
     for (const auto& entry : measure::registry()) {
@@ -39,7 +39,7 @@ bool needs_threads(const Arguments& arguments) {
 
 int print_plan(const Arguments& arguments) {
     const auto plan = measure::session::describe_plan(arguments);
-    if (!plan) return complain(program, plan.failure());
+    if (!plan) return complain(measure_program, plan.failure());
     std::puts(plan->c_str());
     return 0;
 }
@@ -48,7 +48,7 @@ int print_plan(const Arguments& arguments) {
 
 int measure_main(int argc, char **argv) {
     const auto parsed = measure::session::parse_arguments(argc, argv);
-    if (!parsed) return complain(program, parsed.failure());
+    if (!parsed) return complain(measure_program, parsed.failure());
     if (const auto *leave = std::get_if<measure::session::Leave>(&*parsed)) {
         std::fputs(leave->text.c_str(), stdout);
         return 0;
@@ -57,7 +57,8 @@ int measure_main(int argc, char **argv) {
     if (arguments.list) return print_operations();
     if (arguments.plan) return print_plan(arguments);
     return run_under_mpi(
-        program, arguments.ranks_expected, [&] { return measure::session::run_session(arguments); },
+        measure_program, arguments.ranks_expected,
+        [&] { return measure::session::run_session(arguments); },
         needs_threads(arguments) ? Threads::several : Threads::one);
 }
 

@@ -30,8 +30,6 @@ namespace {
 using report::PredictArguments;
 using report::PredictLeave;
 
-constexpr const char *program = "lanewise-predict";
-
 Result<Json> predict(PredictArguments arguments) {
     const auto platform = model::read_platform(arguments.platform);
     if (!platform) return platform.failure();
@@ -50,6 +48,7 @@ Result<Json> predict(PredictArguments arguments) {
 }  // namespace
 
 int predict_main(int argc, char **argv) {
+    constexpr const char *program = "lanewise-predict";
     auto parsed = report::parse_predict(argc, argv);
     if (!parsed) return say_failure(program, parsed.failure());
     if (const auto *leave = std::get_if<PredictLeave>(&*parsed)) {

@@ -18,8 +18,6 @@
 namespace lanewise::tools {
 namespace {
 
-constexpr const char *program = "lanewise-prove";
-
 Outcome print_proofs(const std::vector<tune::ProofRequest>& requests, tune::Manners manners) {
     const measure::Harness harness(MPI_COMM_WORLD);
     const tune::MpiAlgorithms algorithms;
@@ -35,6 +33,7 @@ Outcome print_proofs(const std::vector<tune::ProofRequest>& requests, tune::Mann
 }  // namespace
 
 int prove_main(int argc, char **argv) {
+    constexpr const char *program = "lanewise-prove";
     std::vector<std::string> texts;
     bool sparse = false;
     Options options(program, "Calls collectives and says how the MPI answers.");

@@ -14,8 +14,6 @@
 namespace lanewise::tools {
 namespace {
 
-constexpr const char *program = "lanewise-schedule";
-
 void declare(Options& options, report::ScheduleRequest& request) {
     options.flag("--list", request.list, "List all algorithms and what they require of a call");
     options.text("--collective", "COLLECTIVE", request.collective,
@@ -37,6 +35,7 @@ void declare(Options& options, report::ScheduleRequest& request) {
 }  // namespace
 
 int schedule_main(int argc, char **argv) {
+    constexpr const char *program = "lanewise-schedule";
     report::ScheduleRequest request;
     Options options(program, "Prints the schedules of collective algorithms as JSON.");
     declare(options, request);

@@ -16,8 +16,6 @@
 namespace lanewise::tools {
 namespace {
 
-constexpr const char *program = "lanewise-tune";
-
 int print_collectives() {
     using namespace collectives;
     for (const auto calling : {Calling::blocking, Calling::nonblocking}) {
@@ -41,6 +39,7 @@ int print_plan(const tune::TuneArguments& arguments) {
 }  // namespace
 
 int tune_main(int argc, char **argv) {
+    constexpr const char *program = "lanewise-tune";
     const auto parsed = tune::parse_tune_arguments(argc, argv);
     if (!parsed) return complain(program, parsed.failure());
     if (const auto *text = std::get_if<std::string>(&*parsed)) {

@@ -21,7 +21,7 @@ namespace {
 
 using wavefront::RankArguments;
 
-constexpr const char *program = "lanewise-wavefront-ranks";
+constexpr const char *sweep_program = "lanewise-wavefront-ranks";
 
 int run_part(const RankArguments& arguments) {
     int rank = 0;
@@ -30,7 +30,7 @@ int run_part(const RankArguments& arguments) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const auto report = run_rank(MPI_COMM_WORLD, run_of_rank(arguments, rank));
     if (!report) {
-        const int status = complain(program, report.failure());
+        const int status = complain(sweep_program, report.failure());
         // Others may wait for what this rank will never send.
         MPI_Abort(MPI_COMM_WORLD, status);
         return status;
@@ -43,19 +43,20 @@ int run_part(const RankArguments& arguments) {
 
 int wavefront_ranks_main(int argc, char **argv) {
     RankArguments arguments;
-    Options options(program, "Sweeps over the parts of a store, one on each rank.");
+    Options options(sweep_program, "Sweeps over the parts of a store, one on each rank.");
     declare(options, arguments);
     const auto parsed = options.parse(argc, argv);
-    if (!parsed) return complain(program, parsed.failure());
+    if (!parsed) return complain(sweep_program, parsed.failure());
     if (*parsed) return std::fputs((*parsed)->c_str(), stdout), 0;
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
     const bool threads = provided >= MPI_THREAD_SERIALIZED;
     const int status =
         threads ? run_part(arguments)
-                : complain(program, {LW_ERR_UNSUPPORTED,
-                                     "this MPI serves one thread only, and halos are exchanged by "
-                                     "another; use an MPI with MPI_THREAD_SERIALIZED"});
+                : complain(sweep_program, {LW_ERR_UNSUPPORTED,
+                                           "this MPI serves one thread only, and halos are "
+                                           "exchanged by another; use an MPI with "
+                                           "MPI_THREAD_SERIALIZED"});
     MPI_Finalize();
     return status;
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t short_bytes = 64 * 1024;
 constexpr std::int64_t long_bytes = 16 * short_bytes;
 
-int host_of(const CallShape& shape, int rank) {
+int host_or_rank(const CallShape& shape, int rank) {
     return shape.hosts.empty() ? rank : shape.hosts[static_cast<std::size_t>(rank)];
 }
 
@@ -71,7 +71,7 @@ class Dealt {
         for (const bool own_host : {true, false}) {
             for (std::size_t i = 0; i < lanes_.size() && part.count > 0; ++i) {
                 const bool same =
-                    host_of(shape_, lanes_[i].receiver) == host_of(shape_, part.owner);
+                    host_or_rank(shape_, lanes_[i].receiver) == host_or_rank(shape_, part.owner);
                 if (own_host && !same) continue;
                 const auto count = std::min(part.count, left_[i]);
                 if (count == 0) continue;

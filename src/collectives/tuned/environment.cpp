@@ -16,12 +16,12 @@
 #include "model/platform/platform.hpp"
 
 namespace lanewise::tuned {
-namespace {
-
 std::string variable(const char *name) {
     const char *value = std::getenv(name);
     return value ? value : "";
 }
+
+namespace {
 
 Environment read_environment() {
     Environment read;

@@ -49,6 +49,9 @@ struct Environment {
     std::string fault; /* why a variable was ignored; empty: none was */
 };
 
+/* Empty where it is not set. */
+std::string variable(const char *name);
+
 /* As the variables were at the first call of this. */
 const Environment& environment();
 

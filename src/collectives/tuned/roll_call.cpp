@@ -91,11 +91,6 @@ Connection& connection() {
     return instance;
 }
 
-std::string variable(const char *name) {
-    const char *value = std::getenv(name);
-    return value ? value : "";
-}
-
 /* Processes that were spawned are numbered from 0 again, so ranks are told with their job. */
 std::string job_name() {
     const auto name_space = variable("PMIX_NAMESPACE");

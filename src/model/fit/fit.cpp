@@ -108,7 +108,7 @@ void give_intervals(Model& model, FitModel<Model> fit_model, const Observations&
     }
 }
 
-struct Task {
+struct Fitting {
     const Observations& observations;
     const Observations& kept;
     const Observations& held_out;
@@ -117,7 +117,7 @@ struct Task {
 };
 
 template <typename Model>
-void add_model(const Task& task, const char *name, FitModel<Model> fit_model,
+void add_model(const Fitting& task, const char *name, FitModel<Model> fit_model,
                std::optional<Model>& slot) {
     auto fitted = fit_model(task.observations);
     if (!fitted) {
@@ -212,7 +212,7 @@ Result<Fit> fit(const Observations& observations, const FitOptions& options) {
     platform.gather = find_gather_region(observations);
     const auto kept = part_of(observations, Part::kept);
     const auto held_out = part_of(observations, Part::held_out);
-    const Task task{observations, kept, held_out, options, done};
+    const Fitting task{observations, kept, held_out, options, done};
     add_model<Hockney>(task, "hockney", fit_hockney, platform.hockney);
     add_model<LogGP>(task, "loggp", fit_loggp, platform.loggp);
     add_model<PLogP>(task, "plogp", fit_plogp, platform.plogp);

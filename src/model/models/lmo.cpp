@@ -15,7 +15,7 @@ namespace lanewise::model {
 namespace {
 
 /* A message there and its answer, with one peer. */
-struct Ways {
+struct RoundTrip {
     double there_s = 0.0;
     double back_s = 0.0;
 
@@ -27,20 +27,20 @@ struct Fork {
     double there = 0.0; /* bytes */
     double back = 0.0;
     double time_s = 0.0;
-    Ways first; /* with j */
-    Ways second;
+    RoundTrip first; /* with j */
+    RoundTrip second;
     bool there_waits = false; /* for its receive */
     bool back_waits = false;
 };
 
 using Forks = std::vector<std::vector<Fork>>; /* by root */
 
-std::optional<Ways> ways_of(const RoundTrips& trips, int a, int b, const Observation& seen) {
+std::optional<RoundTrip> ways_of(const RoundTrips& trips, int a, int b, const Observation& seen) {
     const auto trip_s = trips.time_s(a, b, seen.message_bytes, seen.reply_bytes);
     if (!trip_s) return std::nullopt;
     const auto there_and_back_s = trips.time_s(a, b, seen.message_bytes, seen.message_bytes);
     const double there_s = (there_and_back_s ? *there_and_back_s : *trip_s) / 2.0;
-    return Ways{there_s, *trip_s - there_s};
+    return RoundTrip{there_s, *trip_s - there_s};
 }
 
 Forks forks_of(const Observations& observations, const RoundTrips& trips,
@@ -64,7 +64,7 @@ Forks forks_of(const Observations& observations, const RoundTrips& trips,
 // Some message waits for its receive. The root posts the receive of the second answer when it has
 // the first.
 double waiting_s(const Fork& fork, double fixed_s, double s_per_byte) {
-    const auto busy_s = [&](const Ways& ways) {
+    const auto busy_s = [&](const RoundTrip& ways) {
         return fixed_s + std::min(fork.there * s_per_byte, std::max(ways.there_s - fixed_s, 0.0));
     };
     const double second_begins_s = busy_s(fork.first);

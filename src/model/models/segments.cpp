@@ -9,7 +9,7 @@ namespace lanewise::model {
 namespace {
 
 // What a segment must save: as much as one mark that is off by a sixth, or three by a tenth.
-constexpr double price = 0.03;
+constexpr double segment_price = 0.03;
 
 double misses(std::span<const Mark> marks, const Line& line) {
     double sum = 0.0;
@@ -60,7 +60,7 @@ std::vector<Segment> find_segments(std::span<const Mark> marks, std::span<const 
             const auto part = marks.subspan(begin, end - begin);
             const auto other = in_range(beside, marks, begin, end);
             const double cost = best[begin].cost + misses(part, fit_line(part)) +
-                                misses(other, fit_line(other)) + price;
+                                misses(other, fit_line(other)) + segment_price;
             if (cost < best[end].cost) best[end] = {cost, begin};
         }
     }

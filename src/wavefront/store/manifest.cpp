@@ -15,14 +15,15 @@
 #include "base/json_object.hpp"
 
 namespace lanewise::wavefront {
-namespace {
-
-constexpr const char *schema_name = "lanewise-wavefront-store";
-constexpr int schema_version = 1;
 
 Failure system_failure(const std::string& doing, const std::string& path) {
     return {LW_ERR_IO, "cannot " + doing + " " + path + ": " + std::strerror(errno)};
 }
+
+namespace {
+
+constexpr const char *schema_name = "lanewise-wavefront-store";
+constexpr int schema_version = 1;
 
 Outcome sync_path(const std::string& path, int flags) {
     const int file = ::open(path.c_str(), flags | O_CLOEXEC);

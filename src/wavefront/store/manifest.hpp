@@ -94,6 +94,9 @@ Result<Manifest> read_manifest(const std::string& folder, const char *name = man
 Outcome write_manifest(const std::string& folder, const Manifest& manifest,
                        const char *name = manifest_name);
 
+/* "cannot sync /a/folder: No space left on device", of errno. */
+Failure system_failure(const std::string& doing, const std::string& path);
+
 /* Writes `bytes` to `path` so that a crash leaves the former file or this one. */
 Outcome replace_file(const std::string& path, const void *bytes, std::size_t size);
 

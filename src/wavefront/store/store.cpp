@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -22,10 +21,6 @@ namespace lanewise::wavefront {
 namespace {
 
 namespace fs = std::filesystem;
-
-Failure system_failure(const std::string& doing, const std::string& path) {
-    return {LW_ERR_IO, "cannot " + doing + " " + path + ": " + std::strerror(errno)};
-}
 
 // Direct where the file system takes it, so that the page cache is left to others.
 int open_direct(const std::string& path, int flags) {

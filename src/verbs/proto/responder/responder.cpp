@@ -30,14 +30,14 @@ constexpr std::uint32_t access_for(PacketKind kind) {
 
 using RouteHeader = std::array<std::byte, 40>;
 
-RouteHeader route_header(const Arrival& from, std::size_t udp_bytes) {
+RouteHeader route_header(const Arrival& from, std::size_t udp_length) {
     RouteHeader header{};
     std::byte *at = header.data();
     if (is_ipv4(from.source)) {
         at += 20;
         at[0] = std::byte{0x45};
         at[1] = std::byte{from.traffic_class};
-        store_network(at + 2, 20 + udp_bytes, 2);
+        store_network(at + 2, 20 + udp_length, 2);
         at[8] = std::byte{from.hop_limit};
         at[9] = std::byte{17};
         std::memcpy(at + 12, from.source.data() + 12, 4);
@@ -45,7 +45,7 @@ RouteHeader route_header(const Arrival& from, std::size_t udp_bytes) {
         return header;
     }
     store_network(at, 0x60000000u | static_cast<std::uint32_t>(from.traffic_class) << 20);
-    store_network(at + 4, udp_bytes, 2);
+    store_network(at + 4, udp_length, 2);
     at[6] = std::byte{17};
     at[7] = std::byte{from.hop_limit};
     std::memcpy(at + 8, from.source.data(), 16);
