@@ -9,7 +9,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Lanewise
 from tuned_job import TIMEOUT_S, Compile, Run, counted, launch_line, library_of, tuning
 
 from lanewise.launch.choose import version_text

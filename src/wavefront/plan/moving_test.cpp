@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t mebibyte = 1 << 20;
+constexpr std::uint64_t mebi = 1 << 20;
 
 // Strips of a mebibyte.
 MatrixShape strips(std::uint64_t rows = 1024) {
@@ -21,16 +21,16 @@ MatrixShape strips(std::uint64_t rows = 1024) {
 TEST(MovingTest, KeepsADiskBusyWhereMemoryIsNoConcern) {
     const std::array stores = {strips()};
 
-    const auto tiles = plan_moving(stores, 1024 * mebibyte);
+    const auto tiles = plan_moving(stores, 1024 * mebi);
 
     ASSERT_TRUE(tiles) << tiles.failure().sentence;
-    EXPECT_THAT(*tiles, ElementsAre(tiles_under_way(mebibyte)));
+    EXPECT_THAT(*tiles, ElementsAre(tiles_under_way(mebi)));
 }
 
 TEST(MovingTest, TakesNoMoreTilesThanABudgetHas) {
     const std::array stores = {strips()};
 
-    const auto tiles = plan_moving(stores, 20 * mebibyte);
+    const auto tiles = plan_moving(stores, 20 * mebi);
 
     ASSERT_TRUE(tiles) << tiles.failure().sentence;
     // The program has 12 MiB of it, the rows of a strip one, and a few bytes are checksums.
@@ -40,7 +40,7 @@ TEST(MovingTest, TakesNoMoreTilesThanABudgetHas) {
 TEST(MovingTest, SharesABudgetBetweenTwoStores) {
     const std::array stores = {strips(), strips()};
 
-    const auto tiles = plan_moving(stores, 23 * mebibyte);
+    const auto tiles = plan_moving(stores, 23 * mebi);
 
     ASSERT_TRUE(tiles) << tiles.failure().sentence;
     EXPECT_THAT(*tiles, ElementsAre(4, 4));
@@ -49,13 +49,13 @@ TEST(MovingTest, SharesABudgetBetweenTwoStores) {
 TEST(MovingTest, NamesTheLeastThatWouldDo) {
     const std::array stores = {strips()};
 
-    const auto tiles = plan_moving(stores, mebibyte);
+    const auto tiles = plan_moving(stores, mebi);
 
     ASSERT_FALSE(tiles);
     EXPECT_THAT(tiles.failure().sentence,
                 HasSubstr("budget of 1MiB is too small to move strips of this store; give it "
                           "--memory 16MiB or more"));
-    EXPECT_TRUE(plan_moving(stores, 16 * mebibyte));
+    EXPECT_TRUE(plan_moving(stores, 16 * mebi));
 }
 
 }  // namespace

@@ -18,14 +18,6 @@ constexpr DeviceConfig protecting{.port_count = 2,
                                   .retry_window_ns = 10'000 * ms,
                                   .confirm_alternates = true};
 
-Migration state(const Peer& peer) {
-    return peer.queue_pair->query().migration;
-}
-
-std::uint8_t port(const Peer& peer) {
-    return peer.queue_pair->query().primary.address.port;
-}
-
 void write(Peer& from, const Peer& to) {
     ASSERT_EQ(from.post(Operation::write, 1, from.slice(0, 8), to, 0), 0);
 }
@@ -37,8 +29,8 @@ struct Confirmation : ::testing::Test {
         ASSERT_EQ(pair.a.rearm(), 0);
         ASSERT_EQ(pair.b.rearm(), 0);
         pair.wire.run_for(ms);
-        ASSERT_EQ(state(pair.a), Migration::armed);
-        ASSERT_EQ(state(pair.b), Migration::armed);
+        ASSERT_EQ(migration_of(pair.a), Migration::armed);
+        ASSERT_EQ(migration_of(pair.b), Migration::armed);
     }
 };
 
@@ -55,13 +47,13 @@ TEST_F(Confirmation, IsNotWhatArrivesOnThePrimaryPath) {
         write(pair.b, pair.a);
         pair.wire.run_for(ms);
     }
-    EXPECT_EQ(state(pair.a), Migration::rearm);
-    EXPECT_EQ(state(pair.b), Migration::rearm);
+    EXPECT_EQ(migration_of(pair.a), Migration::rearm);
+    EXPECT_EQ(migration_of(pair.b), Migration::rearm);
 
     pair.wire.path(2).cut = false;
     pair.wire.run_for(100 * ms);
-    EXPECT_EQ(state(pair.a), Migration::armed);
-    EXPECT_EQ(state(pair.b), Migration::armed);
+    EXPECT_EQ(migration_of(pair.a), Migration::armed);
+    EXPECT_EQ(migration_of(pair.b), Migration::armed);
 }
 
 TEST_F(Confirmation, DoesNotComeFromAnotherHost) {
@@ -75,8 +67,8 @@ TEST_F(Confirmation, DoesNotComeFromAnotherHost) {
     write(pair.a, pair.b);
     pair.wire.run_for(100 * ms);
 
-    EXPECT_EQ(state(pair.a), Migration::rearm);
-    EXPECT_EQ(state(pair.b), Migration::rearm);
+    EXPECT_EQ(migration_of(pair.a), Migration::rearm);
+    EXPECT_EQ(migration_of(pair.b), Migration::rearm);
 }
 
 TEST_F(Confirmation, IsAskedForMoreAndMoreRarely) {
@@ -92,13 +84,13 @@ TEST_F(Confirmation, IsAskedForAtOnceWhenThePortHasACarrierAgain) {
     ASSERT_EQ(pair.a.rearm(), 0);
     ASSERT_EQ(pair.b.rearm(), 0);
     pair.wire.run_for(2000 * ms);
-    ASSERT_EQ(state(pair.a), Migration::rearm);
-    ASSERT_EQ(state(pair.b), Migration::rearm);
+    ASSERT_EQ(migration_of(pair.a), Migration::rearm);
+    ASSERT_EQ(migration_of(pair.b), Migration::rearm);
 
     pair.wire.mend(2);
     pair.wire.run_for(ms);
-    EXPECT_EQ(state(pair.a), Migration::armed);
-    EXPECT_EQ(state(pair.b), Migration::armed);
+    EXPECT_EQ(migration_of(pair.a), Migration::armed);
+    EXPECT_EQ(migration_of(pair.b), Migration::armed);
 }
 
 // What comes from the peer does not show that anything gets there.
@@ -141,15 +133,15 @@ TEST_F(Confirmation, IsGivenByOneThatOnlyReceives) {
     ASSERT_EQ(fresh.a.rearm(), 0);
     ASSERT_EQ(fresh.b.rearm(), 0);
     fresh.wire.run_for(10 * ms);
-    EXPECT_EQ(state(fresh.a), Migration::armed);
-    EXPECT_EQ(state(fresh.b), Migration::armed);
+    EXPECT_EQ(migration_of(fresh.a), Migration::armed);
+    EXPECT_EQ(migration_of(fresh.b), Migration::armed);
 }
 
 TEST_F(Confirmation, OneThatBeginsOnADeadPortLeavesItAtOnceAndThePeerFollows) {
     pair.wire.path(1).cut = true;
     pair.a.device->on_port_state(1, PortState::down);
     ASSERT_EQ(pair.a.rearm(), 0);
-    EXPECT_EQ(port(pair.a), 2);
+    EXPECT_EQ(port_of(pair.a), 2);
     pair.wire.run_for(2000 * ms);  // the peer is set up much later
     ASSERT_EQ(pair.b.rearm(), 0);
     const Nanoseconds begin = pair.wire.now();
@@ -157,7 +149,7 @@ TEST_F(Confirmation, OneThatBeginsOnADeadPortLeavesItAtOnceAndThePeerFollows) {
     EXPECT_TRUE(pair.wire.run_until([&] { return pair.b.send_queue->size() > 0; }));
     EXPECT_LT(pair.wire.now() - begin, 1100 * ms);
     EXPECT_EQ(pair.b.sends().at(0).status, Status::success);
-    EXPECT_EQ(port(pair.b), 2);
+    EXPECT_EQ(port_of(pair.b), 2);
 }
 
 // The carrier is there, and nothing passes: a fault in a switch.
@@ -168,8 +160,8 @@ TEST_F(Confirmation, ASilentPathIsLeftBeforeAllRetriesAreUsed) {
     write(pair.a, pair.b);
     EXPECT_TRUE(pair.wire.run_until([&] { return pair.a.send_queue->size() > 0; }));
     EXPECT_LT(pair.wire.now() - begin, 300 * ms);
-    EXPECT_EQ(port(pair.a), 2);
-    EXPECT_EQ(port(pair.b), 2);
+    EXPECT_EQ(port_of(pair.a), 2);
+    EXPECT_EQ(port_of(pair.b), 2);
 }
 
 TEST_F(Confirmation, UnderTrafficAndCutsLosesAndDuplicatesNothing) {
@@ -183,8 +175,8 @@ TEST_F(Confirmation, UnderTrafficAndCutsLosesAndDuplicatesNothing) {
         std::uint8_t out = 0;
         for (bool done = false; !done; done = traffic.round()) {
             for (Peer *peer : {&rounds.a, &rounds.b}) {
-                if (state(*peer) == Migration::migrated && random() % 8 == 0) {
-                    peer->rearm(static_cast<std::uint8_t>(3 - port(*peer)));
+                if (migration_of(*peer) == Migration::migrated && random() % 8 == 0) {
+                    peer->rearm(static_cast<std::uint8_t>(3 - port_of(*peer)));
                 }
             }
             if (out != 0 && random() % 8 == 0) {

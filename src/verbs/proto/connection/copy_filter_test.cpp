@@ -8,12 +8,12 @@ namespace lanewise::verbs {
 namespace {
 
 constexpr std::uint32_t sender = 0x51;
-const Address from{1, 2, 3};
+const Address sender_address{1, 2, 3};
 
 struct Filter : ::testing::Test {
     CopyFilter filter;
     bool copy(std::uint32_t psn, std::uint8_t port, std::uint32_t qpn = sender) {
-        return filter.is_copy(from, qpn, Psn(psn), port);
+        return filter.is_copy(sender_address, qpn, Psn(psn), port);
     }
 };
 

@@ -17,16 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-bool idle() {
-    return false;
-}
-
-constexpr Nanoseconds second_ns = 1'000'000'000;
-
-Migration state(const Peer& peer) {
-    return peer.queue_pair->query().migration;
-}
-
 // Both sides load port 2, and a little traffic arms them.
 void arm(Pair& pair, std::uint8_t port = 2) {
     ASSERT_EQ(pair.a.rearm(port), 0);
@@ -36,12 +26,8 @@ void arm(Pair& pair, std::uint8_t port = 2) {
     pair.wire.run_until(idle);
     pair.a.sends();
     pair.b.sends();
-    ASSERT_EQ(state(pair.a), Migration::armed);
-    ASSERT_EQ(state(pair.b), Migration::armed);
-}
-
-std::uint8_t port(const Peer& peer) {
-    return peer.queue_pair->query().primary.address.port;
+    ASSERT_EQ(migration_of(pair.a), Migration::armed);
+    ASSERT_EQ(migration_of(pair.b), Migration::armed);
 }
 
 TEST(Migration, BeginsMigratedAndSaysSoInEveryPacket) {
@@ -54,7 +40,7 @@ TEST(Migration, BeginsMigratedAndSaysSoInEveryPacket) {
     pair.a.post(Operation::read, 1, pair.a.slice(0, 5000), pair.b, 0);
     pair.wire.run_until(idle);
 
-    EXPECT_EQ(state(pair.a), Migration::migrated);
+    EXPECT_EQ(migration_of(pair.a), Migration::migrated);
     EXPECT_TRUE(all);
 }
 
@@ -63,15 +49,15 @@ TEST(Migration, IsArmedByAPacketOfAPeerThatIsNotMigrated) {
     ASSERT_EQ(pair.a.rearm(), 0);
     pair.a.post(Operation::write, 1, pair.a.slice(0, 8), pair.b, 0);
     pair.wire.run_until(idle);
-    EXPECT_EQ(state(pair.a), Migration::rearm);
+    EXPECT_EQ(migration_of(pair.a), Migration::rearm);
 
     ASSERT_EQ(pair.b.rearm(), 0);
-    EXPECT_EQ(state(pair.b), Migration::rearm);
+    EXPECT_EQ(migration_of(pair.b), Migration::rearm);
     pair.a.post(Operation::write, 2, pair.a.slice(0, 8), pair.b, 0);
     pair.wire.run_until(idle);
 
-    EXPECT_EQ(state(pair.a), Migration::armed);
-    EXPECT_EQ(state(pair.b), Migration::armed);
+    EXPECT_EQ(migration_of(pair.a), Migration::armed);
+    EXPECT_EQ(migration_of(pair.b), Migration::armed);
 }
 
 TEST(Migration, CommandsAreTakenOnlyWhereTheStateAllows) {
@@ -89,7 +75,7 @@ TEST(Migration, CommandsAreTakenOnlyWhereTheStateAllows) {
     arm(pair);
     EXPECT_EQ(pair.a.rearm(), EINVAL);  // armed already
     EXPECT_EQ(pair.a.migrate(), 0);
-    EXPECT_EQ(state(pair.a), Migration::migrated);
+    EXPECT_EQ(migration_of(pair.a), Migration::migrated);
 }
 
 TEST(Migration, OnCommandMovesBothSides) {
@@ -101,8 +87,8 @@ TEST(Migration, OnCommandMovesBothSides) {
 
     EXPECT_THAT(pair.a.events(), ElementsAre(EventKind::path_migrated));
     EXPECT_THAT(pair.b.events(), ElementsAre(EventKind::path_migrated));
-    EXPECT_EQ(port(pair.a), 2);
-    EXPECT_EQ(port(pair.b), 2);
+    EXPECT_EQ(port_of(pair.a), 2);
+    EXPECT_EQ(port_of(pair.b), 2);
     EXPECT_EQ(pair.a.queue_pair->counters().migrations, 1u);
 }
 
@@ -112,8 +98,8 @@ TEST(Migration, CanBeRepeatedBackAndForth) {
         arm(pair, static_cast<std::uint8_t>(round % 2 == 0 ? 2 : 1));
         EXPECT_EQ((round % 3 == 0 ? pair.b : pair.a).migrate(), 0);
         pair.wire.run_until(idle);
-        EXPECT_EQ(port(pair.a), round % 2 == 0 ? 2 : 1);
-        EXPECT_EQ(port(pair.b), port(pair.a));
+        EXPECT_EQ(port_of(pair.a), round % 2 == 0 ? 2 : 1);
+        EXPECT_EQ(port_of(pair.b), port_of(pair.a));
     }
 }
 
@@ -204,8 +190,8 @@ TEST(Migration, IsForAPeerThatOnlyReceivesToo) {
     ASSERT_EQ(b.rearm(), 0);
     a.post(Operation::write, 1, a.slice(0, 8), b, 0);
     wire.run_until(idle);
-    ASSERT_EQ(state(a), Migration::armed);
-    ASSERT_EQ(state(b), Migration::armed);
+    ASSERT_EQ(migration_of(a), Migration::armed);
+    ASSERT_EQ(migration_of(b), Migration::armed);
 
     a.post(Operation::write, 2, a.slice(0, 900'000), b, 0);
     wire.run_for(8'000);
@@ -215,7 +201,7 @@ TEST(Migration, IsForAPeerThatOnlyReceivesToo) {
 
     EXPECT_EQ(a.sends().at(1).status, Status::success);
     EXPECT_LT(wire.now() - start, 1'000'000);
-    EXPECT_EQ(port(b), 2);
+    EXPECT_EQ(port_of(b), 2);
 }
 
 TEST(Migration, WithoutACarrierOnTheOtherPortIsReportedAsAnError) {
@@ -225,7 +211,7 @@ TEST(Migration, WithoutACarrierOnTheOtherPortIsReportedAsAnError) {
     pair.a.device->on_port_state(1, PortState::down);
 
     EXPECT_THAT(pair.a.events(), Contains(EventKind::path_migration_error));
-    EXPECT_EQ(state(pair.a), Migration::armed);
+    EXPECT_EQ(migration_of(pair.a), Migration::armed);
 }
 
 TEST(Migration, OfAPeerOnAPathThatIsNotTheAlternateIsReportedAsAnErrorOnce) {
@@ -257,7 +243,7 @@ TEST(Migration, NotArmedLeavesAQueuePairToItsRetries) {
     pair.wire.run_until(idle);
 
     EXPECT_EQ(pair.a.sends().at(0).status, Status::retry_exceeded);
-    EXPECT_EQ(port(pair.a), 1);
+    EXPECT_EQ(port_of(pair.a), 1);
 }
 
 TEST(Migration, OnCommandLosesNothingOfAnUnreliableConnection) {
@@ -268,14 +254,15 @@ TEST(Migration, OnCommandLosesNothingOfAnUnreliableConnection) {
         Traffic traffic(pair, seed, {.receives_first = true});
         ASSERT_EQ(pair.a.rearm(), 0);
         ASSERT_EQ(pair.b.rearm(), 0);
-        while (state(pair.a) != Migration::armed || state(pair.b) != Migration::armed) {
+        while (migration_of(pair.a) != Migration::armed ||
+               migration_of(pair.b) != Migration::armed) {
             traffic.round();
         }
         pair.a.migrate();
 
         EXPECT_TRUE(traffic.finish(second_ns));
         EXPECT_THAT(traffic.mistakes(), IsEmpty()) << "seed " << seed;
-        EXPECT_EQ(port(pair.b), 2);
+        EXPECT_EQ(port_of(pair.b), 2);
     }
 }
 
@@ -294,7 +281,8 @@ TEST(Migration, UnderAnyTrafficLosesAndDuplicatesNothing) {
         std::uint8_t from = 1;
         for (bool done = false; !done; done = traffic.round()) {
             const auto other = static_cast<std::uint8_t>(3 - from);
-            if (state(pair.a) == Migration::armed && state(pair.b) == Migration::armed) {
+            if (migration_of(pair.a) == Migration::armed &&
+                migration_of(pair.b) == Migration::armed) {
                 switch (random() % 4) {
                     case 0:
                         pair.wire.cut(from);
@@ -308,13 +296,13 @@ TEST(Migration, UnderAnyTrafficLosesAndDuplicatesNothing) {
                     default:
                         pair.b.migrate();
                 }
-            } else if (port(pair.a) == other && port(pair.b) == other) {
+            } else if (port_of(pair.a) == other && port_of(pair.b) == other) {
                 pair.wire.mend(from);
                 ASSERT_EQ(pair.a.rearm(from), 0);
                 ASSERT_EQ(pair.b.rearm(from), 0);
                 from = other;
-            } else if (state(pair.a) == Migration::migrated && port(pair.a) == from &&
-                       port(pair.b) == from) {
+            } else if (migration_of(pair.a) == Migration::migrated && port_of(pair.a) == from &&
+                       port_of(pair.b) == from) {
                 pair.a.rearm(other);
                 pair.b.rearm(other);
             }

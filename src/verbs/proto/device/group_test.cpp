@@ -19,10 +19,6 @@ constexpr Address group{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 1, 2, 3};
 constexpr Address other_group{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 1, 2, 4};
 constexpr std::uint32_t to_members = 0xffffff;
 
-bool idle() {
-    return false;
-}
-
 struct Groups : ::testing::Test {
     Pair pair{{.transport = Transport::ud}};
     Peer second = pair.b;  // of the same device, with a queue pair of its own

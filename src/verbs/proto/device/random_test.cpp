@@ -14,8 +14,6 @@ namespace {
 
 using ::testing::IsEmpty;
 
-constexpr Nanoseconds second_ns = 1'000'000'000;
-
 Options any_options(std::mt19937_64& random) {
     Options options;
     options.mtu = static_cast<Mtu>(1 + random() % 5);

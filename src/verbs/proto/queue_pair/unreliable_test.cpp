@@ -16,10 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-bool idle() {
-    return false;
-}
-
 // Each message carries its number in every word.
 void write_numbers(Peer& peer, std::size_t message, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += 4) {

@@ -16,10 +16,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-bool idle() {
-    return false;
-}
-
 std::vector<EventKind> kinds(std::deque<Event>& events) {
     std::vector<EventKind> all;
     for (const Event& event : events) {

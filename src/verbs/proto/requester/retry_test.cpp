@@ -17,10 +17,6 @@ using ::testing::IsEmpty;
 
 constexpr DeviceConfig two_ports{.port_count = 2};
 
-bool idle() {
-    return false;
-}
-
 // Drops the datagrams of a sender that `which` picks, each once.
 void drop_once(Pair& pair, std::size_t sender, std::function<bool(const Packet&)> which) {
     pair.wire.tap = [sender, which, dropped = std::set<std::uint32_t>{}](

@@ -19,10 +19,6 @@ constexpr Options options{.timeout = 8, .retry_count = 3};
 constexpr Nanoseconds timeout_ns = 4096LL << 8;
 constexpr Nanoseconds exhausted_ns = 4 * timeout_ns;
 
-bool idle() {
-    return false;
-}
-
 // In the order that leaves no path.
 void cut_all(Pair& pair) {
     pair.wire.cut(2);
@@ -40,7 +36,7 @@ Nanoseconds time_to_end(Pair& pair) {
     return pair.wire.now() - start;
 }
 
-void arm(Pair& pair) {
+void arm_both(Pair& pair) {
     ASSERT_EQ(pair.a.rearm(), 0);
     ASSERT_EQ(pair.b.rearm(), 0);
     pair.a.post(Operation::write, 77, pair.a.slice(0, 8), pair.b, 0);
@@ -53,7 +49,7 @@ void arm(Pair& pair) {
 
 TEST(RetryWindow, EndsAQueuePairAtTheFirstTimeoutAfterIt) {
     Pair pair(options, with_window);
-    arm(pair);
+    arm_both(pair);
     cut_all(pair);
     write_something(pair);
 
@@ -66,7 +62,7 @@ TEST(RetryWindow, EndsAQueuePairAtTheFirstTimeoutAfterIt) {
 
 TEST(RetryWindow, OfZeroLeavesOnlyTheRetries) {
     Pair pair(options, {.port_count = 2});
-    arm(pair);
+    arm_both(pair);
     pair.wire.path(1).cut = true;
     pair.wire.path(2).cut = true;
     write_something(pair);
@@ -79,7 +75,7 @@ TEST(RetryWindow, OfZeroLeavesOnlyTheRetries) {
 TEST(RetryWindow, LetsAPathComeBackWithinIt) {
     for (const std::uint8_t port : {std::uint8_t{1}, std::uint8_t{2}}) {
         Pair pair(options, with_window);
-        arm(pair);
+        arm_both(pair);
         cut_all(pair);
         write_something(pair);
         pair.wire.run_for(retry_window_ns);
@@ -95,7 +91,7 @@ TEST(RetryWindow, LetsAPathComeBackWithinIt) {
 
 TEST(RetryWindow, StartsAgainAfterEveryProgress) {
     Pair pair(options, with_window);
-    arm(pair);
+    arm_both(pair);
     for (int round = 0; round < 3; ++round) {
         cut_all(pair);
         write_something(pair);

@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::size_t message_bytes = 40 * 1024;
 
-bool idle() {
-    return false;
-}
-
 struct Stream {
     explicit Stream(const DeviceConfig& config = {.port_count = 2}) : pair({}, config) {
         for (std::size_t i = 0; i < pair.a.memory.size(); ++i) {

@@ -14,10 +14,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-bool idle() {
-    return false;
-}
-
 std::vector<Status> statuses(const std::vector<Completion>& completions) {
     std::vector<Status> all;
     for (const Completion& completion : completions) {

@@ -85,4 +85,13 @@ struct Pair {
                   std::uint64_t seed = 1);
 };
 
+inline Migration migration_of(const Peer& peer) {
+    return peer.queue_pair->query().migration;
+}
+
+// The port that it sends from.
+inline std::uint8_t port_of(const Peer& peer) {
+    return peer.queue_pair->query().primary.address.port;
+}
+
 }  // namespace lanewise::verbs::testing

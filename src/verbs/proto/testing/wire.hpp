@@ -80,4 +80,11 @@ class Wire {
     Nanoseconds now_ = 1'000'000;
 };
 
+inline constexpr Nanoseconds second_ns = 1'000'000'000;
+
+// For Wire::run_until: until nothing more would happen.
+inline bool idle() {
+    return false;
+}
+
 }  // namespace lanewise::verbs::testing
