@@ -153,7 +153,9 @@ TEST(ProcessOfAnotherUser, GetsNoPackets) {
     ASSERT_TRUE(wire);
     bool in_memory = false;
     for (int i = 0; i < 2 * Neighbours::uses_before_offer; ++i) {
-        if (i == Neighbours::uses_before_offer) ASSERT_EQ(read(ends[0], &ready, 1), 1);
+        if (i == Neighbours::uses_before_offer) {
+            ASSERT_EQ(read(ends[0], &ready, 1), 1);
+        }
         in_memory |= wire->origin({loopback, loopback, 1}, first_number(slot)).in_memory;
     }
     EXPECT_FALSE(in_memory);

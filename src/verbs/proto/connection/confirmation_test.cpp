@@ -99,13 +99,13 @@ TEST_F(Confirmation, IsNotAPathThatIsWholeInOneDirection) {
     ASSERT_EQ(pair.a.rearm(), 0);
     ASSERT_EQ(pair.b.rearm(), 0);
     pair.wire.run_for(100 * ms);
-    EXPECT_EQ(state(pair.a), Migration::rearm);
-    EXPECT_EQ(state(pair.b), Migration::rearm);
+    EXPECT_EQ(migration_of(pair.a), Migration::rearm);
+    EXPECT_EQ(migration_of(pair.b), Migration::rearm);
 
     pair.wire.path(2).deaf.reset();
     pair.wire.run_for(200 * ms);
-    EXPECT_EQ(state(pair.a), Migration::armed);
-    EXPECT_EQ(state(pair.b), Migration::armed);
+    EXPECT_EQ(migration_of(pair.a), Migration::armed);
+    EXPECT_EQ(migration_of(pair.b), Migration::armed);
 }
 
 // One has moved, and the other has not heard of it: each has the other's path for its alternate.
@@ -116,10 +116,10 @@ TEST_F(Confirmation, OfPathsThatCrossComesOnThePathOfTheQuestion) {
     ASSERT_EQ(pair.a.rearm(1), 0);
     pair.wire.path(2).cut = false;
     pair.wire.run_for(100 * ms);
-    EXPECT_EQ(port(pair.a), 2);
-    EXPECT_EQ(port(pair.b), 1);
-    EXPECT_EQ(state(pair.a), Migration::armed);
-    EXPECT_EQ(state(pair.b), Migration::armed);
+    EXPECT_EQ(port_of(pair.a), 2);
+    EXPECT_EQ(port_of(pair.b), 1);
+    EXPECT_EQ(migration_of(pair.a), Migration::armed);
+    EXPECT_EQ(migration_of(pair.b), Migration::armed);
 }
 
 TEST_F(Confirmation, IsGivenByOneThatOnlyReceives) {
