@@ -19,8 +19,12 @@
 // Larger allocations fail on this rank. In line, GCC would take `free` for a mistake.
 static std::size_t allocation_max_bytes = std::numeric_limits<std::size_t>::max();
 
+[[gnu::noinline]] void *operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+    return bytes <= allocation_max_bytes ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
+}
+
 [[gnu::noinline]] void *operator new(std::size_t bytes) {
-    void *made = bytes <= allocation_max_bytes ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
+    void *made = operator new(bytes, std::nothrow);
     if (!made) throw std::bad_alloc();
     return made;
 }
