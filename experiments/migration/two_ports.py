@@ -148,6 +148,16 @@ def cuts_seen(raised: Bed, host: str, interface: str) -> int:
     return int(subprocess.run(show, capture_output=True, text=True, check=True).stdout)
 
 
+def await_carrier(raised: Bed, host: str, interface: str, limit_s: float = 30.0) -> None:
+    """Wait until an interface of a host has its carrier."""
+    show = raised.line(host, ["cat", f"/sys/class/net/{interface}/carrier"])
+    until_s = time.monotonic() + limit_s
+    while time.monotonic() < until_s:
+        shown = subprocess.run(show, capture_output=True, text=True, check=False).stdout
+        if shown.strip() == "1":
+            return
+
+
 def await_packets(raised: Bed, interface: str, count: int, limit_s: float = 60.0) -> None:
     """Wait until the caller has sent so many packets through an interface."""
     until_s = time.monotonic() + limit_s

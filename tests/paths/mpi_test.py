@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from experiments.hca.hosts import CALLER, LISTENER, Hosts
-from experiments.migration.two_ports import packets
+from experiments.migration.two_ports import await_carrier, packets
 from lanewise.launch.machine import core_count
 from lanewise.testbed import launchers, running
 
@@ -73,6 +73,8 @@ class Job:
         self.program = program
         self.cuts = list(cuts)
         self.over = threading.Event()
+        # One cable at a time: the kernel may take seconds to pull one and to put it back.
+        self.pulling = threading.Lock()
         self.before = 0  # packets on the port that was in use, when it was cut
 
     def line(self, ranks: int, iterations: int) -> list[str]:
@@ -121,12 +123,14 @@ class Job:
     def pull(self, cut: Cut) -> None:
         """Pull a cable, and put it back after its time or when the job is over."""
         self.over.wait(cut.after_s)
-        if self.over.is_set():
-            return
-        self.before = packets(self.hosts.bed, cut.interface)
-        self.hosts.pull(cut.host, cut.interface)
-        self.over.wait(cut.for_s if cut.for_s < FOR_EVER_S else None)
-        self.hosts.plug(cut.host, cut.interface)
+        with self.pulling:
+            if self.over.is_set():
+                return
+            self.before = packets(self.hosts.bed, cut.interface)
+            self.hosts.pull(cut.host, cut.interface)
+            self.over.wait(cut.for_s if cut.for_s < FOR_EVER_S else None)
+            self.hosts.plug(cut.host, cut.interface)
+            await_carrier(self.hosts.bed, cut.host, cut.interface)
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,12 @@
 namespace lanewise::wavefront {
 namespace {
 
+#ifdef LANEWISE_FEW_CASES
+constexpr std::uint64_t trials = 75;
+#else
+constexpr std::uint64_t trials = 300;
+#endif
+
 using testing::Folder;
 using testing::Matrices;
 using testing::Medium;
@@ -144,7 +150,7 @@ void expect_bits(const Trial& trial) {
 }
 
 TEST(BitsTest, EveryRunEqualsTheSequentialLoop) {
-    for (std::uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
+    for (std::uint64_t seed = 0; seed < trials && !HasFailure(); ++seed) {
         const auto trial = draw(seed);
         if (trial.shape.element == Element::f32)
             expect_bits<float>(trial);
@@ -154,7 +160,7 @@ TEST(BitsTest, EveryRunEqualsTheSequentialLoop) {
 }
 
 TEST(BitsTest, ConvergenceStopsWhereTheSequentialLoopDoes) {
-    for (std::uint64_t seed = 0; seed < 20 && !HasFailure(); ++seed) {
+    for (std::uint64_t seed = 0; seed < trials / 15 && !HasFailure(); ++seed) {
         Trial trial = draw(seed);
         trial.kernel = "livermore23";
         trial.shape.coefficient_count = 5;
