@@ -109,9 +109,9 @@ $(trees_known:%=tests-%): tests-%: build/%/tests
 	echo "Building $* with its tests"
 	cmake --build build/$* $(if $(filter asan,$*),--target test_programs) -- --quiet
 
-# Each tree ends with a file or two that keep one core busy. The sanitizers' tree shares nothing with
-# the others, so it is built beside them, and the Python packages are installed meanwhile. The others
-# come in turn: the compiler's cache gives a tree what the one before it has compiled.
+# Each tree ends with a file or two that keep one core busy. The sanitizers' tree shares nothing
+# with the others, so it is built beside them, and the Python packages are installed meanwhile. The
+# others come in turn: the compiler's cache gives a tree what the one before it has compiled.
 tests: packages-test
 	$(MAKE) .venv/installed-dev & environment=$$!; \
 	$(MAKE) tests-asan & sanitized=$$!; \
