@@ -29,11 +29,28 @@ static std::size_t allocation_max_bytes = std::numeric_limits<std::size_t>::max(
     return made;
 }
 
+// The sanitizer has operators of its own for arrays, which do not come to those above.
+[[gnu::noinline]] void *operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+    return operator new(bytes, std::nothrow);
+}
+
+[[gnu::noinline]] void *operator new[](std::size_t bytes) {
+    return operator new(bytes);
+}
+
 [[gnu::noinline]] void operator delete(void *made) noexcept {
     std::free(made);
 }
 
 [[gnu::noinline]] void operator delete(void *made, std::size_t) noexcept {
+    std::free(made);
+}
+
+[[gnu::noinline]] void operator delete[](void *made) noexcept {
+    std::free(made);
+}
+
+[[gnu::noinline]] void operator delete[](void *made, std::size_t) noexcept {
     std::free(made);
 }
 
