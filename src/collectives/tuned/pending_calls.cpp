@@ -51,8 +51,14 @@ void add_complete(LoggedCall call) {
     add_to_log(call);
 }
 
+// A program that tests again so soon has computed nothing meanwhile.
+constexpr std::int64_t polling_pause_max_ns = 1000;
+
 void asked(Pending& pending, std::int64_t entry_ns, std::int64_t exit_ns) {
-    if (!std::exchange(pending.asked, true)) {
+    if (std::exchange(pending.asked, true)) {
+        const auto pause_ns = entry_ns - pending.call.exit_ns;
+        if (pause_ns > 0 && pause_ns < polling_pause_max_ns) pending.asking_ns += pause_ns;
+    } else {
         pending.call.asked_after_ns = entry_ns - pending.call.entry_ns;
     }
     pending.asking_ns += exit_ns - entry_ns;
