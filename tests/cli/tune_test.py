@@ -304,7 +304,7 @@ def test_a_file_that_hangs_programs_is_found_out(
 ) -> None:
     one = tuning({"scatter": {64: [own("binomial")]}}, ranks=4)
     by_size = "1\n15\n1\n4\n2\n0 1 0 0\n256 2 0 0\n"
-    monkeypatch.setattr(proving, "TIMEOUT_S", 6.0)
+    monkeypatch.setattr(proving, "TIMEOUT_S", 15.0)
 
     _, faults = proving.prove_openmpi(choose("openmpi", os.environ), one, by_size)
 

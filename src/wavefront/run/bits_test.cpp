@@ -16,11 +16,7 @@
 namespace lanewise::wavefront {
 namespace {
 
-#ifdef LANEWISE_FEW_CASES
-constexpr std::uint64_t trials = 75;
-#else
 constexpr std::uint64_t trials = 300;
-#endif
 
 using testing::Folder;
 using testing::Matrices;

@@ -17,11 +17,7 @@
 namespace lanewise::wavefront {
 namespace {
 
-#ifdef LANEWISE_FEW_CASES
-constexpr std::uint64_t trials = 8;
-#else
 constexpr std::uint64_t trials = 32;
-#endif
 
 using testing::Folder;
 using ::testing::HasSubstr;
