@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Adds two floats over all ranks so often that a rule which loses is found out, on the world and on
+ * Adds 64 floats over all ranks so often that a rule which loses is found out, on the world and on
  * a communicator of all its ranks in reverse order. */
 
 #include <mpi.h>
 #include <stdio.h>
 
-enum { calls = 20000 };
+enum { calls = 20000, count = 64 };
 
 static int wrong(MPI_Comm comm) {
     int rank = 0;
@@ -15,11 +15,12 @@ static int wrong(MPI_Comm comm) {
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     for (int call = 0; call < calls; ++call) {
-        const float mine[2] = {(float)rank, (float)(call % 100)};
-        float sum[2] = {-1, -1};
-        MPI_Allreduce(mine, sum, 2, MPI_FLOAT, MPI_SUM, comm);
+        float mine[count] = {(float)rank};
+        float sum[count] = {-1};
+        for (int at = 1; at < count; ++at) mine[at] = (float)((call + at) % 100);
+        MPI_Allreduce(mine, sum, count, MPI_FLOAT, MPI_SUM, comm);
         faults += sum[0] != (float)(ranks * (ranks - 1) / 2);
-        faults += sum[1] != (float)(ranks * (call % 100));
+        for (int at = 1; at < count; ++at) faults += sum[at] != (float)ranks * mine[at];
     }
     return faults;
 }
