@@ -33,10 +33,9 @@ function(lw_options target)
     target_compile_options(${target} PRIVATE
       $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:${lw_clear_by_stores}>)
   endif()
-  if(CMAKE_UNITY_BUILD)
-    # GCC takes a source that another includes for a header.
-    target_compile_options(${target} PRIVATE
-      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  if(LANEWISE_UNITY)
+    # The sources of the target are all known, with what makes them apart, where its folder ends.
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL lw_compile_together ${target})")
   endif()
   if(LANEWISE_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
@@ -48,30 +47,68 @@ function(lw_options target)
   endif()
 endfunction()
 
-# How what is not worth optimising is compiled: in half of the time.
+# How what is not worth optimising is compiled: in half of the time. What BUSY parts gain in loops
+# over arrays, or save of the tests' time under the sanitizers, is more than it takes to compile.
 set(lw_unhurried $<$<CONFIG:Release>:-O1>)
+set(lw_usual $<$<CONFIG:Release>:-O2>)
+set(lw_busy $<$<CONFIG:Release>:-O3>)
 if(LANEWISE_SANITIZE)
   set(lw_unhurried -O0)
+  set(lw_usual "")
+  set(lw_busy -O1)
 endif()
 
-# The files of a part are compiled together in the trees of CMAKE_UNITY_BUILD, in less than two
-# thirds of the time; for work on a part there is the preset `debug`. Files that name functions or
-# macros alike, such as algorithms, are compiled apart.
-if(NOT DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
-endif()
+# The files of a target are compiled together in trees with LANEWISE_UNITY, in less than two thirds
+# of the time; for work on a part there is the preset `debug`. CMake's own unity files name sources
+# by absolute paths, so that the compiler's cache would not know them in another copy of the tree.
+function(lw_compile_together target)
+  get_target_property(sources ${target} SOURCES)
+  set(together "")
+  set(others "")
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
+    get_source_file_property(apart ${path} LANEWISE_APART)
+    get_source_file_property(options ${path} COMPILE_OPTIONS)
+    if(source MATCHES "\\.cpp$" AND NOT apart AND NOT options)
+      list(APPEND together ${path})
+    else()
+      list(APPEND others ${source})
+    endif()
+  endforeach()
+  list(LENGTH together count)
+  if(count LESS 2)
+    return()
+  endif()
+  set(includes "")
+  foreach(path IN LISTS together)
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    string(APPEND includes "#include \"${path}\"\n")
+  endforeach()
+  set(unity ${CMAKE_CURRENT_BINARY_DIR}/${target}_unity.cpp)
+  file(CONFIGURE OUTPUT ${unity} CONTENT "${includes}" @ONLY)
+  set_property(TARGET ${target} PROPERTY SOURCES ${others} ${unity})
+  # GCC takes a source that another includes for a header.
+  target_compile_options(${target} PRIVATE -iquote ${PROJECT_SOURCE_DIR}
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+endfunction()
+
+# Files that name functions or macros alike, such as algorithms, are compiled apart.
 function(lw_compile_apart)
-  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set_source_files_properties(${ARGN} PROPERTIES LANEWISE_APART ON)
 endfunction()
 
 # A folder's objects, linked into liblanewise and into the tests. What only reads arguments,
-# decides and reports is UNHURRIED.
+# decides and reports is UNHURRIED; what does the work of long runs is BUSY.
 function(lw_add_part name)
-  cmake_parse_arguments(ARG "UNHURRIED" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "UNHURRIED;BUSY" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   lw_options(${name})
   if(ARG_UNHURRIED)
     target_compile_options(${name} PRIVATE ${lw_unhurried})
+  elseif(ARG_BUSY)
+    target_compile_options(${name} PRIVATE ${lw_busy})
+  else()
+    target_compile_options(${name} PRIVATE ${lw_usual})
   endif()
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
@@ -161,6 +198,9 @@ function(lw_add_test name)
   lw_test_options(${name})
   if(ARG_EXHAUSTIVE AND LANEWISE_SANITIZE)
     target_compile_definitions(${name} PRIVATE LANEWISE_FEW_CASES)
+    target_compile_options(${name} PRIVATE ${lw_busy})
+    # What was precompiled without optimisation serves only what is compiled so.
+    set_target_properties(${name} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
   lw_declare_test(${name} ${name})
@@ -173,7 +213,7 @@ function(lw_add_tests program)
   if(NOT LANEWISE_TESTS OR NOT LANEWISE_UNIT_TESTS)
     return()
   endif()
-  if(CMAKE_UNITY_BUILD)
+  if(LANEWISE_UNITY)
     add_executable(${program} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/src/testing/main.cpp)
     lw_test_options(${program})
     # What a name hides is a name of another file.
@@ -182,7 +222,7 @@ function(lw_add_tests program)
   endif()
   foreach(source IN LISTS ARG_SOURCES)
     get_filename_component(name ${source} NAME_WE)
-    if(CMAKE_UNITY_BUILD)
+    if(LANEWISE_UNITY)
       get_filename_component(file ${source} NAME)
       lw_declare_test(${name} ${program} ${file})
     else()

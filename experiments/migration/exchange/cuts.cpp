@@ -23,10 +23,6 @@ struct Step {
     bool up;
 };
 
-std::int64_t nanoseconds(double seconds) {
-    return static_cast<std::int64_t>(seconds * 1e9);
-}
-
 void set_up(const std::string& interface, bool up) {
     const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     ifreq request{};

@@ -29,12 +29,17 @@ struct Settings {
     int window = 8;
     int message_bytes = 4096;
     double seconds = 1;
+    double patience_s = 0;  // how much longer it goes on until a message has followed each cut
     int timeout = 14;  // 4.096 us * 2^timeout
     std::vector<Cut> cuts;
     bool cuts_early = false;       // count from before the queue pairs exist, not from traffic
     std::vector<int> transitions;  // numbers of queue pairs to time; empty: traffic
     int rounds = 5;
 };
+
+inline std::int64_t nanoseconds(double seconds) {
+    return static_cast<std::int64_t>(seconds * 1e9);
+}
 
 // Ends the program with one line and status 1.
 struct Broken : std::runtime_error {

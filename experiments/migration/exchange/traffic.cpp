@@ -84,6 +84,8 @@ class Exchange {
     void check(std::size_t lane, const std::byte *data, std::size_t bytes);
     void confirm(Lane& lane);
     bool idle() const;
+    // Whether a message followed each cut.
+    bool resumed() const { return found.resumed_ns.size() >= settings_.cuts.size(); }
 
     const Settings& settings_;
     Endpoint& endpoint_;
@@ -213,9 +215,14 @@ bool Exchange::poll() {
 }
 
 void Exchange::run(Cuts& cuts) {
-    const std::int64_t until = monotonic_ns() + static_cast<std::int64_t>(settings_.seconds * 1e9);
+    const std::int64_t until = monotonic_ns() + nanoseconds(settings_.seconds);
+    const std::int64_t at_latest = until + nanoseconds(settings_.patience_s);
+    const auto goes_on = [&] {
+        const std::int64_t now = monotonic_ns() - cuts.held_ns();
+        return now < until || (now < at_latest && !resumed());
+    };
     std::size_t seen = 0;
-    while (monotonic_ns() < until + cuts.held_ns()) {
+    while (goes_on()) {
         for (; seen < cuts.count(); ++seen) {
             const Pulled& pulled = cuts.pulled(seen);
             waiting_cuts_.insert(waiting_cuts_.end(), {pulled.from_ns, pulled.done_ns});
@@ -247,7 +254,7 @@ void Exchange::drain() {
 }
 
 void Exchange::receive_until(const std::vector<std::uint64_t>& totals) {
-    const std::int64_t until = monotonic_ns() + static_cast<std::int64_t>(linger_s * 1e9);
+    const std::int64_t until = monotonic_ns() + nanoseconds(linger_s);
     const auto there = [&] {
         for (std::size_t i = 0; i < lanes_.size(); ++i) {
             if (lanes_[i].expected < totals[i]) return false;
