@@ -98,14 +98,22 @@ class Figure:
         """Return the reason why there is no target; empty where there is one."""
         return "" if isinstance(self.judged, Target) else self.judged
 
+    @property
+    def literal(self) -> str:
+        """Return the name without its placeholders."""
+        return "".join(self._parts)
+
     def has(self, key: str) -> bool:
         """Say whether `key` is this figure, one of its family, or an end of its interval."""
         return self._pattern.fullmatch(key) is not None
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        parts = re.split(r"\{\w+\}", self.name)
-        return re.compile(".+".join(map(re.escape, parts)) + "(_low|_high)?")
+        return re.compile(".+".join(map(re.escape, self._parts)) + "(_low|_high)?")
+
+    @property
+    def _parts(self) -> list[str]:
+        return re.split(r"\{\w+\}", self.name)
 
 
 @dataclass(frozen=True)
@@ -159,10 +167,13 @@ class Experiment:
         return {figure.name: figure.target for figure in self.figures if figure.target}
 
     def figure(self, key: str) -> Figure | None:
-        """Return the figure that `key` is, None where no such is declared."""
-        exact = (figure for figure in self.figures if figure.name == key)
+        """Return the figure that `key` is, None where no such is declared.
+
+        If several match, the most specific one counts: speedup_over_default_scatter is
+        `speedup_over_default_{collective}` rather than `speedup_{collective}`.
+        """
         alike = (figure for figure in self.figures if figure.has(key))
-        return next(exact, next(alike, None))
+        return max(alike, key=lambda figure: len(figure.literal), default=None)
 
 
 def constant(program: Path, name: str) -> int:

@@ -67,6 +67,14 @@ def test_a_figure_of_its_own_comes_before_the_family_that_would_have_it_too() ->
     assert experiment(family, worst).figure("r2") is None
 
 
+def test_of_two_families_that_would_have_a_figure_the_more_specific_one_has_it() -> None:
+    ways = Figure("speedup_{collective}", "ratio", MEDIAN, "shown")
+    default = Figure("speedup_over_default_{collective}", "ratio", MEDIAN, "shown")
+
+    assert experiment(ways, default).figure("speedup_over_default_scatter") is default
+    assert experiment(ways, default).figure("speedup_scatter") is ways
+
+
 def test_a_batch_size_is_read_from_the_program_that_has_it(tmp_path: Path) -> None:
     program = tmp_path / "cost.cpp"
     program.write_text("constexpr int rounds = 60;\nconstexpr std::size_t calls = 20'000;\n")
