@@ -42,7 +42,7 @@ GateShare = Annotated[
     typer.Option(
         "--gate",
         metavar="SHARE",
-        help=f"Slowdown of the candidate that is let pass (default: {GATE}).",
+        help=f"Largest slowdown of the candidate that passes (default: {GATE}).",
         rich_help_panel=gating.PANEL,
     ),
 ]

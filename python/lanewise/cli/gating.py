@@ -33,7 +33,7 @@ JUnit = Annotated[
     typer.Option(
         "--junit",
         metavar="FILE",
-        help="File to which the verdict is written as JUnit XML, a test case an operation.",
+        help="File to which the verdict is written as JUnit XML, one test case per operation.",
         rich_help_panel=PANEL,
     ),
 ]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lanewise.cli.numbers import counted
+from lanewise.cli.numbers import counted, positive_count
 from lanewise.files.whole import write_whole
 
 File = Annotated[
@@ -19,13 +19,12 @@ File = Annotated[
 ]
 Output = Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="File to write.")]
 Ranks = Annotated[
-    int,
+    str,
     typer.Option(
         "-n",
         "--ranks",
         metavar="N",
-        min=0,
-        help="Ranks of the run, where the text does not say; or which ones of several to take.",
+        help="Number of ranks, if the text does not name it, or names several and one is wanted.",
     ),
 ]
 
@@ -35,7 +34,7 @@ def register(app: typer.Typer) -> None:
     app.command("import", hidden=True)(import_text)
 
 
-def import_text(file: File, output: Output, ranks: Ranks = 0) -> None:
+def import_text(file: File, output: Output, ranks: Ranks = "") -> None:
     """$ lanewise import osu.txt -n 4 -o osu.jsonl
 
     Convert the output of another benchmark to samples.
@@ -46,7 +45,7 @@ def import_text(file: File, output: Output, ranks: Ranks = 0) -> None:
     """
     from lanewise.imports.load import lines_for, load
 
-    samples = load(file, ranks)
+    samples = load(file, positive_count("-n", ranks) if ranks else 0)
     write_whole(Path(output), "".join(f"{line}\n" for line in lines_for(samples)))
     typer.echo(f"{output}  {counted(len(samples.points), 'point')}")
     for note in samples.context.imported.get("notes", []):

@@ -183,7 +183,7 @@ def _number(text: str) -> int:
 
 
 def counts(text: str) -> tuple[int, ...]:
-    """Return a number a host of Slurm's short form `32(x2),16`; ValueError for any other text."""
+    """Return one number per host from `32(x2),16` of Slurm; ValueError for other text."""
     found: list[int] = []
     for part in text.split(","):
         match = _COUNT.fullmatch(part)

@@ -58,7 +58,7 @@ def _section(index: int, profile: Profile) -> LatenessSection:
 
 
 def figure_of(name: str, profile: Profile) -> Json:
-    """Return what the script draws: a bar a rank."""
+    """Return what the script draws: one bar per rank."""
     times = profile.rank_times()
     return {
         "id": name,

@@ -212,7 +212,7 @@ def ratio_of(key: Key, first: Point, second: Point, confidence: float) -> Ratio:
 
 
 def overall_of(ratios: Sequence[Ratio]) -> list[Overall]:
-    """Sum the points up, an entry an operation in the order of the file."""
+    """Sum the points up, one entry per operation in the order of the file."""
     names = list(dict.fromkeys(ratio.operation for ratio in ratios))
     return [
         overall_for(name, [ratio for ratio in ratios if ratio.operation == name]) for name in names

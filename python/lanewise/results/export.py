@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Export results for other programs: CSV with a line a point or a repetition, or Parquet."""
+"""Export results for other programs: CSV with one line per point or repetition, or Parquet."""
 
 from __future__ import annotations
 

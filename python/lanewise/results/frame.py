@@ -23,7 +23,7 @@ CONTEXT_COLUMNS = ("file", "launcher", "ranks", "method")
 
 
 def read(*paths: str | Path) -> pd.DataFrame:
-    """Read result files into one data frame, a row a point.
+    """Read result files into one data frame, one row per point.
 
     The columns are those of a point with the units in their names (`message_bytes`, `median_s`),
     `samples_s` as an array of all repetitions, `launch_medians_s` as an array with the median of
@@ -53,7 +53,7 @@ def frame_of(files: list[Samples]) -> pd.DataFrame:
 
 
 def launch_frame_of(files: list[Samples]) -> pd.DataFrame:
-    """Return the points of each launch apart, a row a point and launch: `launch` from 1."""
+    """Return the points of each launch apart, one row per point and launch: `launch` from 1."""
     rows = [row_of(samples, point) for samples in files for point in samples.launch_points]
     return framed(files, rows, columns_of_point())
 

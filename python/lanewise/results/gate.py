@@ -53,7 +53,7 @@ class PointName:
 
 @dataclass(frozen=True)
 class Launches:
-    """Launches of both sides: a row a launch and a column a point.
+    """Launches of both sides: one row per launch and one column per point.
 
     `candidate` marks the rows of the side that is judged.  Launches of one block took turns, in
     random order; launches that were not interleaved are one block.
@@ -81,7 +81,7 @@ class Launches:
 
 @dataclass(frozen=True)
 class Rule:
-    """What raises an alarm: `gate` is the slowdown that is let pass (0.05 is 5 %).
+    """What raises an alarm: `gate` is the largest slowdown that passes (0.05 is 5 %).
 
     `false_alarms` is the rate over all points and over all `looks` together, `power` the rate at
     which a slowdown of the least visible size is found.

@@ -76,7 +76,7 @@ def launches_text(count: int) -> str:
 
 
 def tables(points: Iterable[Point], context: Context) -> Iterator[str]:
-    """Yield the lines of all tables, a table an operation, a blank line between them."""
+    """Yield the lines of all tables, one table per operation, a blank line between them."""
     asked = str(context.stopping.get("rule", "median"))
     group: tuple[str, bool] | None = None
     for point in points:

@@ -21,7 +21,7 @@ from lanewise.files.whole import write_whole
 SCHEMA_NAME = "lanewise-suite"
 SCHEMA_VERSION = 2
 FILE = "suite.json"
-# The folder beside it, a file a launch.
+# The folder beside it, with one file per launch.
 SAMPLES = "samples"
 
 

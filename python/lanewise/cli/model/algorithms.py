@@ -39,10 +39,10 @@ WORDS = {
 NATIVE = NativeOptions(SCHEDULE, without=("list", "collective", "algorithm"))
 
 CollectiveName = Annotated[
-    str, typer.Argument(metavar="COLLECTIVE", help="scatter, bcast, ...; default all of them.")
+    str, typer.Argument(metavar="COLLECTIVE", help="Collective, such as scatter (default: all).")
 ]
 AlgorithmName = Annotated[
-    str, typer.Argument(metavar="ALGORITHM", help="Show the rounds of this one.")
+    str, typer.Argument(metavar="ALGORITHM", help="Algorithm to show (default: list all).")
 ]
 Ranks = Annotated[
     str,

@@ -64,10 +64,10 @@ def fit(
 
     Fit communication models to samples.
 
-    The models are Hockney, LogGP, PLogP and LMO; the one that describes this machine best is named.
-    `lanewise model fit --measure -n 4 -o platform.json` first measures all that the models need;
-    the same command continues where it was stopped.  What the given samples lack is named, with
-    the command that measures it.
+    The models are Hockney, LogGP, PLogP, LMO and piecewise; the one that describes this machine
+    best is named.  `lanewise model fit --measure -n 4 -o platform.json` first measures all that
+    the models need; the same command continues where it was stopped.  If the given samples lack
+    something, the output names the command that measures it.
     """
     paths = list(files or [])
     if measure:
