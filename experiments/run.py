@@ -91,7 +91,9 @@ def run_experiment(experiment: Experiment, folder: Path) -> Finished:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RequestError(f"cannot write {folder}: {error.strerror}; name another -o") from error
+        raise RequestError(
+            f"cannot write {folder}: {error.strerror}; name another --folder"
+        ) from error
     load = os.getloadavg()[0]
     started = time.monotonic()
     outcome = experiment.run(Workspace(folder))

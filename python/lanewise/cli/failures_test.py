@@ -6,12 +6,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from lanewise.cli import doctor, run
+from lanewise.cli.gate import make_folder
+from lanewise.errors import RequestError
 from lanewise.results import specimen
+from lanewise.testbed import fault, running
+from lanewise.testbed.bed import Bed
 
 Capture = pytest.CaptureFixture[str]
 
@@ -188,3 +194,56 @@ def test_samples_in_a_folder_that_cannot_be_made_are_refused(
     assert run(["model", "fit", "--measure", "--samples", str(tmp_path / "file" / "s")]) == 2
 
     assert "cannot be made: Not a directory; name another folder" in one_line(capsys)
+
+
+def test_launches_of_a_gate_in_a_folder_that_cannot_be_made_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(RequestError, match="cannot be made: File exists; name another folder"):
+        make_folder(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("command", "remedy"),
+    [
+        ("rdma run --config", "; docs/hca.md shows one"),
+        ("rdma run --faults", "; docs/rdma-lab.md shows one"),
+        ("compare here.txt", ""),
+        ("import -o x.jsonl", ""),
+    ],
+)
+def test_a_file_that_is_not_there_is_named_once_with_a_remedy_that_fits(
+    command: str, remedy: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert run([*command.split(), "gone.txt", *(["--", "true"] if "rdma" in command else [])]) == 2
+
+    told = one_line(capsys)
+    assert "Errno" not in told
+    assert "measure" not in told
+    assert told.endswith(remedy)
+
+
+def test_a_log_of_faults_on_a_full_disk_is_told_and_ends_them(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(_bed: object, _events: object, write: Callable[[str], None], _stop: object) -> None:
+        write("{}")
+
+    monkeypatch.setattr(fault, "play", cut)
+
+    with running.faults_played(cast("Bed", None), (), "/dev/full"):
+        pass
+
+    assert one_line(capsys) == (
+        "lanewise testbed: faults end here: /dev/full: No space left on device"
+    )
+
+
+def test_a_log_of_faults_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    with (
+        pytest.raises(RequestError, match=r"--fault-log .* cannot be written"),
+        running.faults_played(cast("Bed", None), (), str(tmp_path / "gone" / "log")),
+    ):
+        pass

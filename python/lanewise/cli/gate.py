@@ -18,6 +18,7 @@ from lanewise.cli.example import ExampleCommand
 from lanewise.cli.gate_sides import Launched, Starter, starter_of
 from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import share
+from lanewise.errors import RequestError
 from lanewise.launch import sides
 from lanewise.launch.native import MEASURE
 
@@ -176,6 +177,16 @@ def starters(
         yield found
 
 
+def make_folder(folder: Path) -> None:
+    """Make the folder for the launches; RequestError where that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(
+            f"--folder {folder} cannot be made: {error.strerror}; name another folder"
+        ) from None
+
+
 class Course:
     """The launches of one gate, and the looks between them."""
 
@@ -203,7 +214,7 @@ class Course:
         from lanewise.results.gate_looks import order, seen_enough
 
         if self.folder is not None:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
         turns = order(seed)
         try:
             for number, count in enumerate(self.looks, start=1):

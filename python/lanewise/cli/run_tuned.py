@@ -147,6 +147,8 @@ def run_tuned(
         raise RequestError(f"--same-bits {same_bits}: say {' or '.join(tuned.SAME_BITS)}")
     if tuning is None and profile is None and not same_bits:
         tuning = Path("tuning.json")
+    if profile is not None and profile.exists() and not profile.is_file():
+        raise RequestError(f"--profile {profile}: the table is read from it; name a file")
     options = tuned.Options(
         existing(tuning, "tune") if tuning else None,
         new_file("--report", report),
@@ -229,13 +231,19 @@ def existing(path: Path, maker: str) -> Path:
 
 
 def new_file(option: str, path: Path | None) -> Path | None:
-    """Return the absolute path of a file to be written, where nothing of an earlier run is left."""
+    """Return the absolute path of a file to be written, where nothing of an earlier run is left.
+
+    A link is followed.  What is no regular file, such as a device or a pipe, is left as it is.
+    """
     if path is None:
         return None
     if not path.parent.is_dir() or path.is_dir():
-        raise RequestError(f"{option} {path} cannot be written; name a file in a folder that is")
-    path.unlink(missing_ok=True)
-    return path.resolve()
+        raise RequestError(f"{option} {path} cannot be written; name a file in a folder that can")
+    if path.exists() and not path.is_file():
+        return path.absolute()
+    target = path.resolve()
+    target.unlink(missing_ok=True)
+    return target
 
 
 def become(command: list[str], environment: dict[str, str]) -> None:

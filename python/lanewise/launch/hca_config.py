@@ -19,9 +19,8 @@ import ipaddress
 from pathlib import Path
 from typing import Any
 
-from lanewise.errors import RequestError
 from lanewise.launch.hca import LID_MASK_BITS_MAX, LINK_LAYERS, MTUS, PORTS_MAX, Device
-from lanewise.toml.tables import Tables
+from lanewise.toml.tables import Tables, unreadable
 
 _KEYS = ("ports", "link_layer", "lmc", "mtu", "pcap", "lids")
 _OLD_LINK_LAYER = "personality"  # the name of the key in 0.1
@@ -33,7 +32,7 @@ def read_file(path: Path) -> Device:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise RequestError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error, "docs/hca.md shows one") from None
     return read(text, str(path))
 
 

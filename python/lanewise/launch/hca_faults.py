@@ -32,9 +32,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lanewise.errors import RequestError
 from lanewise.toml.quantities import SHARE, TIME
-from lanewise.toml.tables import Tables, hint
+from lanewise.toml.tables import Tables, hint, unreadable
 
 # Verbs, and the errors that their manuals name; the first is the one that is meant where none is.
 CALLS: dict[str, tuple[str, ...]] = {
@@ -97,7 +96,7 @@ def read_file(path: Path) -> tuple[Fault, ...]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise RequestError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error, "docs/rdma-lab.md shows one") from None
     return read(text, str(path))
 
 

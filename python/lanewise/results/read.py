@@ -110,7 +110,8 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise RequestError(f"{path} does not exist; lanewise measure -o {path} writes it") from None
+        remedy = f"; lanewise measure -o {path} writes it" if path.suffix == ".jsonl" else ""
+        raise RequestError(f"{path} does not exist{remedy}") from None
     except UnicodeDecodeError as error:
         raise RequestError(
             f"{path} is not text (byte {error.start}); is it a samples.jsonl?"

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from lanewise.errors import RequestError, RunError
 from lanewise.launch.machine import core_count
@@ -77,11 +78,14 @@ def faults_played(bed: Bed, events: Sequence[fault.Event], log: str) -> Iterator
     """Let faults happen meanwhile; those whose time has not come at the end do not."""
     stop = threading.Event()
     with contextlib.ExitStack() as stack:
-        stream = stack.enter_context(Path(log).open("w", encoding="utf-8")) if log else sys.stderr
+        stream = stack.enter_context(opened(log)) if log else sys.stderr
 
         def write(line: str) -> None:
-            stream.write(line + "\n")
-            stream.flush()
+            try:
+                stream.write(line + "\n")
+                stream.flush()
+            except OSError as error:
+                raise RunError(f"{log or 'the output'}: {error.strerror}") from None
 
         def play() -> None:
             try:
@@ -96,6 +100,23 @@ def faults_played(bed: Bed, events: Sequence[fault.Event], log: str) -> Iterator
         finally:
             stop.set()
             player.join()
+
+
+@contextlib.contextmanager
+def opened(log: str) -> Iterator[TextIO]:
+    """Open the log of the faults; RequestError where that cannot be."""
+    try:
+        stream = Path(log).open("w", encoding="utf-8")  # noqa: SIM115
+    except OSError as error:
+        raise RequestError(
+            f"--fault-log {log} cannot be written: {error.strerror}; name another file"
+        ) from None
+    try:
+        yield stream
+    finally:
+        # What a full disk did not take has been told.
+        with contextlib.suppress(OSError):
+            stream.close()
 
 
 def write_files(folder: Path, name: str, company: launchers.Company) -> None:

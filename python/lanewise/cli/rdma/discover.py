@@ -54,7 +54,7 @@ def discover(
     says otherwise.
     """
     host = path_files.host_here(name or socket.gethostname(), _rails(rail or []), os.environ)
-    known = path_files.read(output) if output and output.exists() else None
+    known = path_files.read(output) if output and output.is_file() else None
     text = path_files.text_of(path_files.with_host(known, host))
     if output is None:
         sys.stdout.write(text)
