@@ -9,6 +9,7 @@ adds its command.  The first paragraph of a command's docstring is its example, 
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import re
 import sys
@@ -109,6 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: list[str]) -> int:
     """Run `lanewise` with `arguments`, which may begin with an old name; return the exit status."""
+    # Matplotlib would report where it keeps its cache if that is not in the home directory.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     translated, advice = translate(arguments)
     if advice:
         sys.stderr.write(f"lanewise: {advice}\n")

@@ -204,6 +204,29 @@ def test_launches_of_a_gate_in_a_folder_that_cannot_be_made_are_refused(tmp_path
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "gate bcast --junit gone/x -- --",
+        "gate bcast --markdown gone/x -- --",
+        "model fit --measure -o gone/x",
+        "run --interleaved 6 -o gone/x -- mpirun true",
+        "suite app -o gone/x -- true",
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(
+    command: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert run(command.split()) == 2
+
+    assert "gone/x cannot be written: No such file or directory; make the folder" in one_line(
+        capsys
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
     ("command", "remedy"),
     [
         ("rdma run --config", "; docs/hca.md shows one"),

@@ -19,6 +19,7 @@ from lanewise.cli.gate_sides import Launched, Starter, starter_of
 from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import share
 from lanewise.errors import RequestError
+from lanewise.files.whole import require_places
 from lanewise.launch import sides
 from lanewise.launch.native import MEASURE
 
@@ -148,6 +149,7 @@ def gate(
     looks = looks_of(launches or LAUNCHES)
     rate = gating.rate_of(false_alarms)
     limits = share("--gate", gate), share("--find", find)
+    require_places(junit, markdown)
     if baseline is None:
         require_reachable(looks, rate / len(looks))
     with starters(chosen, own, context) as found:

@@ -21,6 +21,7 @@ import typer
 
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
+from lanewise.files.whole import require_place, require_places
 from lanewise.launch import roll_call, tuned
 
 Line = Annotated[
@@ -143,18 +144,17 @@ def run_tuned(
         {"--interleaved": rounds, "-o": output, "--profile": profile, "--report": report},
         ruled=tuning is not None,
     )
+    require_places(output)
     if same_bits not in ("", *tuned.SAME_BITS):
         raise RequestError(f"--same-bits {same_bits}: say {' or '.join(tuned.SAME_BITS)}")
     if tuning is None and profile is None and not same_bits:
         tuning = Path("tuning.json")
-    if profile is not None and profile.exists() and not profile.is_file():
-        raise RequestError(f"--profile {profile}: the table is read from it; name a file")
     options = tuned.Options(
         existing(tuning, "tune") if tuning else None,
         new_file("--report", report),
         strict,
         existing(platform, "model fit") if platform else None,
-        new_file("--profile", profile),
+        new_regular_file("--profile", profile),
         same_bits,
     )
     launcher = tuned.launcher_of(words[0], os.environ)
@@ -237,13 +237,23 @@ def new_file(option: str, path: Path | None) -> Path | None:
     """
     if path is None:
         return None
-    if not path.parent.is_dir() or path.is_dir():
-        raise RequestError(f"{option} {path} cannot be written; name a file in a folder that can")
+    try:
+        require_place(path)
+    except RequestError as error:
+        raise RequestError(f"{option} {error}") from None
     if path.exists() and not path.is_file():
         return path.absolute()
     target = path.resolve()
     target.unlink(missing_ok=True)
     return target
+
+
+def new_regular_file(option: str, path: Path | None) -> Path | None:
+    """Do the same for a file that is read again, which a device or a pipe cannot be."""
+    found = new_file(option, path)
+    if found is not None and found.exists():
+        raise RequestError(f"{option} {path}: the table is read from it; name a file")
+    return found
 
 
 def become(command: list[str], environment: dict[str, str]) -> None:

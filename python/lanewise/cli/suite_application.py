@@ -13,7 +13,7 @@ import typer
 
 from lanewise.cli.numbers import counted, positive_count, share
 from lanewise.errors import RequestError, RunError
-from lanewise.files.whole import write_whole
+from lanewise.files.whole import require_places, write_whole
 
 if TYPE_CHECKING:
     from lanewise.suite.scale import Curve, Plan
@@ -90,8 +90,7 @@ def application(
         raise RequestError("--weak and --strong exclude each other; choose one")
     if weak and not any("{ranks}" in word for word in command):
         raise RequestError("--weak needs {ranks} in the command, where its work is set")
-    if output is not None and not output.parent.is_dir():
-        raise RequestError(f"folder {output.parent} does not exist; make it first")
+    require_places(output)
     plan = part.Plan(
         command=tuple(command),
         ranks=tuple(sorted({positive_count("-n", word) for word in ranks.split(",")})),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -20,8 +21,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     is, never replaced.  Raises RequestError where the folder cannot be written to, RunError where
     the disk is full.
     """
-    if path.is_dir():
-        raise RequestError(f"{path} is a folder; name a file in it")
+    require_place(path)
     as_it_is = path.exists() and not path.is_file()
     target = path if as_it_is else path.resolve()
     part = target if as_it_is else _beside(target, path)
@@ -37,6 +37,33 @@ def whole_file(path: Path) -> Iterator[Path]:
     finally:
         if not as_it_is:
             part.unlink(missing_ok=True)
+
+
+def require_place(path: Path) -> None:
+    """Raise RequestError if `path` cannot be written, so that no long work ends with that."""
+    try:
+        if path.is_dir():
+            raise RequestError(f"{path} is a folder; name a file in it")
+        exists = path.exists()
+        folder = path.resolve().parent
+        missing = not exists and not folder.is_dir()
+    except OSError as error:
+        raise RequestError(f"{path} cannot be written: {error.strerror}; name another") from None
+    if missing:
+        raise RequestError(
+            f"{path} cannot be written: {os.strerror(errno.ENOENT)}; make the folder {folder} first"
+        )
+    # A regular file is replaced, which its folder must allow.
+    place = path if exists and not path.is_file() else folder
+    if not os.access(place, os.W_OK):
+        raise RequestError(f"{path} cannot be written: {place} may not be; name another")
+
+
+def require_places(*paths: Path | None) -> None:
+    """Raise RequestError if one of these files, those that are named, cannot be written."""
+    for path in paths:
+        if path is not None:
+            require_place(path)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RequestError, RunError
-from lanewise.files.whole import whole_file, write_whole
+from lanewise.files.whole import require_place, whole_file, write_whole
 
 
 def test_a_file_that_fails_half_way_leaves_the_old_one_and_nothing_beside_it(
@@ -54,4 +54,28 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [".", "no/such/file.json"])
 def test_what_cannot_be_a_file_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(RequestError):
+        require_place(tmp_path / name)
+    with pytest.raises(RequestError):
         write_whole(tmp_path / name, "text")
+
+
+def test_a_folder_that_may_not_be_written_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Root may write everywhere, so the answer of the system is made up.
+    monkeypatch.setattr(os, "access", lambda *_arguments: False)
+
+    with pytest.raises(RequestError, match=r"out\.json cannot be written: .* may not be"):
+        require_place(tmp_path / "out.json")
+
+
+def test_a_folder_that_may_not_be_searched_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(_path: Path) -> bool:
+        raise PermissionError(13, os.strerror(13))
+
+    monkeypatch.setattr(Path, "is_dir", denied)
+
+    with pytest.raises(RequestError, match=r"out\.json cannot be written: Permission denied"):
+        require_place(tmp_path / "out.json")

@@ -95,7 +95,8 @@ def open_array(name: str) -> Any:
         file = _module("h5py").File(path, "r")
         return _unpacked(file[dataset or _only_dataset(file, path)], name)
     except (OSError, KeyError, ValueError) as error:
-        raise RequestError(f"{name} cannot be read: {error}") from None
+        reason = error if Path(path).exists() else "there is no such file"
+        raise RequestError(f"{name} cannot be read: {reason}") from None
 
 
 def create_array(name: str, shape: tuple[int, int], dtype: Any, chunk_rows: int) -> Any:

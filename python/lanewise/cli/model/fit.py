@@ -19,6 +19,7 @@ import typer
 from lanewise.cli.launching import Host, Hostfile, LauncherArguments, LauncherName, Ranks
 from lanewise.cli.numbers import positive_count
 from lanewise.errors import RequestError
+from lanewise.files.whole import require_place
 from lanewise.launch.room import room
 from lanewise.model.program import ask
 
@@ -70,6 +71,8 @@ def fit(
     something, the output names the command that measures it.
     """
     paths = list(files or [])
+    if output:
+        require_place(Path(output))
     if measure:
         launching = {
             "--launcher": launcher, "--host": host, "--hostfile": hostfile,
