@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
@@ -253,6 +254,11 @@ def show_command(choice: Choice, job: Job, values: Mapping[str, Any]) -> None:
     tell(job)
     variables = [f"{key}={text}" for key, text in choice.launcher.environment(job).items()]
     typer.echo(shlex.join([*variables, *line_of(choice, job, conditions_of(values))]))
+
+
+def show_list(key: str, names: str, values: Mapping[str, Any]) -> None:
+    """Print the names that a native program lists, one per line, or as one JSON object."""
+    typer.echo(json.dumps({key: names.split()}) + "\n" if values["as_json"] else names, nl=False)
 
 
 def launch(

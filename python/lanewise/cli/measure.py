@@ -89,7 +89,7 @@ def measure_operations(choice: Choice, values: Mapping[str, Any], folder: Path) 
     launches = launches_of(choice, values)
     job = job_of(choice, values, folder)
     if values["list"]:
-        typer.echo(ask(choice.launcher, job, "--list"), nl=False)
+        launching.show_list("operations", ask(choice.launcher, job, "--list"), values)
         return
     if not values["print_command"]:
         refuse_output(values)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -94,6 +95,7 @@ def suite(
     list_: bool = typer.Option(
         False, "--list", help="List the transports, and say which start here."
     ),
+    as_json: bool = typer.Option(False, "--json", help="Print the list as one JSON object."),
     **measured: object,
 ) -> None:
     """$ lanewise suite --quick --folder suite
@@ -113,12 +115,14 @@ def suite(
     chosen = [
         transport_part.find(name) for name in split(transports) or transport_part.shipped_names()
     ]
+    if as_json and not list_:
+        raise RequestError("--json goes with --list; a suite writes its outcome to suite.json")
     count = positive_count("-n", ranks)
     if not list_:
         conduct.refuse_folder(folder, "resume" if resume else "fresh")
     with site_of(testbed, count) as site:
         if list_:
-            list_transports(chosen, count, site)
+            list_transports(chosen, count, site, as_json=as_json)
             return
         request = conduct.Request(
             transports=chosen, benchmarks=split(benchmarks),
@@ -151,10 +155,21 @@ def site_of(testbed: str, ranks: int) -> Iterator[Site]:
         yield site
 
 
-def list_transports(chosen: Sequence[Transport], ranks: int, site: Site) -> None:
+def list_transports(
+    chosen: Sequence[Transport], ranks: int, site: Site, *, as_json: bool = False
+) -> None:
     """Print each transport and whether it starts here."""
     from lanewise.suite.start import find_out
 
+    if as_json:
+        entries = [
+            {"name": one.name, "title": one.title, "starts": found.starts,
+             "library": found.library, "why": found.why}
+            for one in chosen
+            for found in [find_out(one, ranks, site)]
+        ]  # fmt: skip
+        sys.stdout.write(json.dumps({"transports": entries}) + "\n")
+        return
     for one in chosen:
         found = find_out(one, ranks, site)
         verdict = f"starts, {found.library.split(',')[0]}" if found.starts else found.why

@@ -63,7 +63,9 @@ def check(
     from lanewise.testbed.read import read
 
     if not file:
-        sys.stdout.write("".join(f"{name}\n" for name in shipped.names()))
+        names = list(shipped.names())
+        shown = json.dumps({"testbeds": names}) if json_ else "\n".join(names)
+        sys.stdout.write(f"{shown}\n")
         return
     source = shipped.find(file)
     described = read(source.text, source.name, source.where)

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from lanewise.cli import run
 from lanewise.cli.testbed import with_unit
 from lanewise.errors import RequestError
 from lanewise.testbed import bed
@@ -36,6 +38,12 @@ def test_a_bare_time_is_in_seconds_and_a_bare_share_a_fraction(
 def test_a_share_that_could_mean_both_is_refused() -> None:
     with pytest.raises(RequestError, match=r"--loss '5' is not a share; write 5% or 0\.05"):
         with_unit("loss", "5")
+
+
+def test_the_shipped_testbeds_are_listed_as_json_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["testbed", "check", "--json"]) == 0
+
+    assert "two-site" in json.loads(capsys.readouterr().out)["testbeds"]
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def tune(
     with launching.job_folder(choice, values) as folder:
         job = job_of(choice, values, folder)
         if values["list"]:
-            typer.echo(ask(choice.launcher, job, "--list"), nl=False)
+            launching.show_list("collectives", ask(choice.launcher, job, "--list"), values)
             return
         judging = launches_of(choice, values)
         if not values["print_command"]:
