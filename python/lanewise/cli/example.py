@@ -143,6 +143,13 @@ class ExampleGroup(TyperGroup):
         super().__init__(*arguments, **named)
         self.example, self.help = split_example(self.help or "")
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command below; an interrupt while its options are read is told as well."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one block of commands for each purpose."""
         if not self.purposes:

@@ -142,6 +142,18 @@ def test_an_interrupt_of_a_command_is_told_in_one_line(
     assert one_line(capsys) == "lanewise testbed status: stopped"
 
 
+def test_an_interrupt_of_a_group_that_is_a_command_itself_is_told_in_one_line(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lanewise.suite.start.find_out", interrupted)
+
+    assert run(["suite", "--list"]) == 130
+    assert one_line(capsys) == "lanewise suite: stopped"
+
+
 def test_an_interrupt_before_the_command_is_loaded_is_told_in_one_line() -> None:
     script = (
         "import runpy, sys\n"
