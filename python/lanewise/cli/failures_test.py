@@ -18,6 +18,7 @@ from lanewise.errors import RequestError
 from lanewise.results import specimen
 from lanewise.testbed import fault, running
 from lanewise.testbed.bed import Bed
+from lanewise.wavefront.arrays import open_array
 
 Capture = pytest.CaptureFixture[str]
 
@@ -282,3 +283,12 @@ def test_a_log_of_faults_that_cannot_be_opened_is_refused(tmp_path: Path) -> Non
         running.faults_played(cast("Bed", None), (), str(tmp_path / "gone" / "log")),
     ):
         pass
+
+
+def test_an_array_that_is_not_there_is_named_without_the_words_of_its_library(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("h5py", reason="h5py is not installed; pip install h5py")
+
+    with pytest.raises(RequestError, match=r"gone\.h5:x cannot be read: there is no such file$"):
+        open_array(str(tmp_path / "gone.h5:x"))
