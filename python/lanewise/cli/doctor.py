@@ -62,7 +62,7 @@ def text_of(found: Examination) -> list[str]:
 def launcher_lines(launcher: LauncherFound) -> list[str]:
     """Return the lines of one launcher: what was found, and what gets the rest."""
     mark = "ok" if launcher.usable else "--"
-    program = "not installed"
+    program = "cannot be used" if launcher.fault else "not installed"
     if launcher.executable:
         program = f"{launcher.executable}  {launcher.version}"
     native = f"native {launcher.native}" if launcher.native else "no native build"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -39,17 +40,37 @@ def executable_of(launcher: Launcher, environment: Mapping[str, str]) -> str | N
     return None
 
 
-@cache
+def why_broken(launcher: Launcher, environment: Mapping[str, str]) -> str:
+    """Return why a program of a launcher is on PATH and fails; empty where none is or does.
+
+    srun, for one, fails where Slurm is installed and has no configuration.
+    """
+    for name in launcher.executables:
+        path = shutil.which(name, path=environment.get("PATH"))
+        if path is not None and launcher.mark not in version_text(launcher, path):
+            text, status = version_run(launcher, path)
+            if status != 0:
+                last = text.strip().rpartition("\n")[2] or f"status {status}"
+                return f"{path} does not run: {last}"
+    return ""
+
+
 def version_text(launcher: Launcher, executable: str) -> str:
     """Return the version text of a launcher; empty where it prints none within ten seconds."""
+    return version_run(launcher, executable)[0]
+
+
+@cache
+def version_run(launcher: Launcher, executable: str) -> tuple[str, int]:
+    """Ask a launcher for its version; return what it printed within ten seconds, and its status."""
     try:
         done = subprocess.run(
             [executable, *launcher.version_arguments], capture_output=True, text=True, check=False,
             timeout=10, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout + done.stderr
+        return "", 1
+    return done.stdout + done.stderr, done.returncode
 
 
 def choose(name: str, environment: Mapping[str, str]) -> Choice:
@@ -112,8 +133,11 @@ def choose_named(
 
 
 def require_launcher(choice: Choice) -> None:
-    """Raise RequestError where the launcher of `choice` is not installed."""
+    """Raise RequestError where the launcher of `choice` is not installed, or does not run."""
     if "/" not in choice.executable:
+        broken = why_broken(choice.launcher, os.environ)
+        if broken:
+            raise RequestError(f"{broken}; mend that, or name another with --launcher")
         raise RequestError(
             f"{choice.executable} is not installed; install {choice.launcher.package}, "
             "or add --print-command to see the line"

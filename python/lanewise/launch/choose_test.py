@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from lanewise.errors import RequestError
-from lanewise.launch.choose import choose
+from lanewise.launch.choose import choose, require_launcher
+from lanewise.launch.examine import find_launcher
+from lanewise.launch.native import find_builds
+from lanewise.launch.registry import LAUNCHERS
 
 
 @pytest.fixture
@@ -66,6 +69,20 @@ def test_srun_that_cannot_start_the_mpi_is_refused_with_what_can(machine: dict[s
 
 def test_the_line_of_a_missing_srun_can_still_be_shown(machine: dict[str, str]) -> None:
     assert choose("srun", machine).executable == "srun"
+
+
+def test_an_srun_that_fails_is_told_from_one_that_is_missing(
+    machine: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(Path(machine["PATH"], "srun"), "echo srun: fatal: no configuration >&2; exit 1")
+    monkeypatch.setenv("PATH", machine["PATH"])
+
+    with pytest.raises(RequestError, match="srun does not run: srun: fatal: no configuration; "):
+        require_launcher(choose("srun", machine))
+
+    found = find_launcher(LAUNCHERS["srun"], find_builds(machine), machine)
+    assert found.fault.endswith("srun does not run: srun: fatal: no configuration")
+    assert (found.usable, found.remedies) == (False, ())
 
 
 def test_in_a_testbed_the_batch_system_around_it_starts_nothing(machine: dict[str, str]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from lanewise.errors import RequestError
 from lanewise.launch import machine
 from lanewise.launch.allocation import Allocation, allocation_in
-from lanewise.launch.choose import Choice, choose, executable_of, version_text
+from lanewise.launch.choose import Choice, choose, executable_of, version_text, why_broken
 from lanewise.launch.job import Launcher
 from lanewise.launch.native import NativeBuild, build_command, build_for, find_builds
 from lanewise.launch.registry import LAUNCHERS
@@ -28,7 +28,7 @@ DISK_BYTES_MIN = 1_000_000_000
 class LauncherFound:
     """One launcher on this machine; texts are empty for what is missing, `remedies` install it.
 
-    `fault` is why its ranks cannot be used although all is there; empty where they can.
+    `fault` is why it or its ranks cannot be used although all is there; empty where they can.
     """
 
     name: str
@@ -121,15 +121,15 @@ def find_launcher(
     executable = executable_of(launcher, environment) or ""
     build = build_for(launcher, builds)
     remedies = []
-    if not executable:
+    fault = "" if executable else why_broken(launcher, environment)
+    if not executable and not fault:
         remedies.append(remedy(launcher.package))
     if build is None:
         remedies.append(build_command(launcher.mpis[0]))
-    fault = ""
     if executable and build is not None:
         fault = why_ranks_are_apart(Choice(launcher, executable, build))
-    if fault:
-        remedies.append(another_version(launcher))
+        if fault:
+            remedies.append(another_version(launcher))
     return LauncherFound(
         name=launcher.name,
         executable=executable,
