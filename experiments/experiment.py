@@ -130,7 +130,8 @@ class Outcome:
     """What a run gave: numbers by key, rows for the table, conditions, and the files written.
 
     `launches` has the values that the launches of a figure give by themselves; a figure of one
-    launch needs none.
+    launch needs none.  `curves` are (x, y) points in base units, named KIND/SERIES; they are kept
+    with the run and drawn on the page of the papers.
     """
 
     figures: dict[str, float]
@@ -139,13 +140,26 @@ class Outcome:
     files: list[Path]
     notes: list[str] = field(default_factory=list)
     launches: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    curves: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Quick:
+    """The same experiment at a smaller scale, which takes about `takes_s` on two cores.
+
+    Its figures are not those of the declared estimators, so that its runs are not kept or judged.
+    """
+
+    run: Callable[[Workspace], Outcome]
+    takes_s: float
 
 
 @dataclass(frozen=True)
 class Experiment:
     """One table or figure of a paper; `paper` is the key of the paper and the place: 000 Table 1.
 
-    `old_names` are still accepted on the command line.
+    `old_names` are still accepted on the command line.  Without `quick`, a quick run is a whole
+    one.
     """
 
     name: str
@@ -154,6 +168,7 @@ class Experiment:
     run: Callable[[Workspace], Outcome]
     figures: tuple[Figure, ...]
     old_names: tuple[str, ...] = ()
+    quick: Quick | None = None
 
     @property
     def citation(self) -> str:

@@ -81,7 +81,7 @@ class Finished:
         return faults
 
 
-def run_experiment(experiment: Experiment, folder: Path) -> Finished:
+def run_experiment(experiment: Experiment, folder: Path, *, quick: bool = False) -> Finished:
     """Run `experiment`, writing into `folder`; conditions of the machine are added to its own.
 
     `load_average` is that of the minute before: what other work there was.
@@ -96,7 +96,8 @@ def run_experiment(experiment: Experiment, folder: Path) -> Finished:
         ) from error
     load = os.getloadavg()[0]
     started = time.monotonic()
-    outcome = experiment.run(Workspace(folder))
+    small = experiment.quick if quick else None
+    outcome = (small.run if small else experiment.run)(Workspace(folder))
     conditions = {
         **machine_conditions(),
         **outcome.conditions,

@@ -89,6 +89,10 @@ def as_object(finished: Finished) -> dict[str, object]:
         "launches": {
             key: [_rounded(value) for value in values] for key, values in outcome.launches.items()
         },
+        "curves": {
+            name: [(_rounded(x), _rounded(y)) for x, y in points]
+            for name, points in outcome.curves.items()
+        },
         "conditions": outcome.conditions,
         "files": [str(path) for path in outcome.files],
     }
@@ -98,8 +102,11 @@ def _rounded(value: float) -> float | None:
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
-def print_outcome(finished: Finished) -> None:
-    """Print paper and here side by side, how each figure is judged, and where the plot is."""
+def print_outcome(finished: Finished, *, quick: bool = False) -> None:
+    """Print paper and here side by side, how each figure is judged, and where the plot is.
+
+    A quick run is not judged, as it is not what was declared.
+    """
     experiment, outcome = finished.experiment, finished.outcome
     console = _console()
     console.print(f"{experiment.name}: {experiment.summary} ({experiment.citation})\n")
@@ -110,9 +117,11 @@ def print_outcome(finished: Finished) -> None:
     for row in outcome.rows:
         table.add_row(row.what, row.paper, row.here)
     console.print(table)
-    for judged in finished.judged:
+    if quick:
+        console.print("a quick run, which is not judged and not kept")
+    for judged in [] if quick else finished.judged:
         console.print(target_sentence(judged), soft_wrap=True)
-    for sentence in sentences_without_target(experiment, outcome.figures):
+    for sentence in [] if quick else sentences_without_target(experiment, outcome.figures):
         console.print(sentence, soft_wrap=True)
     for note in outcome.notes:
         console.print(note)

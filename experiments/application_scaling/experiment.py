@@ -57,6 +57,10 @@ def run(workspace: Workspace) -> Outcome:
         conditions={"ranks": list(plan.ranks), "work": plan.work, "input": "in.lj"},
         files=draw(workspace, points),
         notes=[f"{one.transport} failed: {one.why}" for one in curves if one.why],
+        curves={
+            f"efficiency/{name}": [(one.ranks, one.value) for one in found]
+            for name, found in points.items()
+        },
     )  # fmt: skip
 
 

@@ -59,6 +59,12 @@ def run(workspace: Workspace) -> Outcome:
         conditions={"rounds": ROUNDS, "ports": 2},
         files=[*workspace.save(over_counts, "migration-latency"),
                *workspace.save(over_sizes, "migration-latency-sizes")],
+        curves={
+            f"{kind}/{name}": [(x, float(one[key])) for x, one in zip(places, found, strict=True)]
+            for kind, places, found in (("queue_pairs", COUNTS, by_count),
+                                        ("sizes", SIZES_BYTES, by_size))
+            for name, key in CASES
+        },
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from experiments.workspace import Workspace
 from lanewise.plots.series import Series, draw_series
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+FEW = 5  # of these the paper's first figure shows
 ROUNDS = 5
 MESSAGE_BYTES = 128
 
@@ -53,6 +54,11 @@ def run(workspace: Workspace) -> Outcome:
         rows=_rows(figures),
         conditions={"rounds": ROUNDS, "message_bytes": MESSAGE_BYTES, "ports": 2},
         files=workspace.save(figure, "migration-transitions"),
+        curves={
+            f"{kind}/{name}": [(n, s) for n, s in zip(counts, seconds, strict=True) if n in which]
+            for kind, which in (("few", COUNTS[:FEW]), ("many", COUNTS[FEW:]))
+            for name, seconds in (("MIGRATED to ARMED", armed), ("ARMED to MIGRATED", migrated))
+        },
     )
 
 

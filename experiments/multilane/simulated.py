@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row
 from experiments.multilane.simulated_sites import SimulatedSites
 from experiments.workspace import SIMULATED, Workspace
 from lanewise.plots import Bar, Curve, draw_bars, draw_curves
@@ -59,8 +60,12 @@ class Found:
 
 def run(workspace: Workspace) -> Outcome:
     """Compare scatters and gathers on the simulated sites."""
+    return _run(workspace, DELAYS_MS)
+
+
+def _run(workspace: Workspace, delays_ms: Sequence[int]) -> Outcome:
     found: dict[tuple[str, int], Found] = {}
-    for delay_ms in DELAYS_MS:
+    for delay_ms in delays_ms:
         sites = SimulatedSites(HOSTS, delay_ms / 1e3, WINDOW_BYTES)
         platform = lane_rates(workspace, sites, f"multilane-paper-{delay_ms}ms")
         for collective in COLLECTIVES:
@@ -71,6 +76,7 @@ def run(workspace: Workspace) -> Outcome:
         rows=rows_of(found),
         conditions=conditions(HOSTS, LARGE),
         files=_draw(workspace, found),
+        curves=curves_of(found),
     )
 
 
@@ -197,6 +203,19 @@ def figures_of_many(found: Mapping[str, Mapping[str, float]]) -> dict[str, float
     return figures
 
 
+def curves_of(found: Mapping[tuple[str, int], Found]) -> dict[str, list[tuple[float, float]]]:
+    """Return seconds over sizes and over lanes, as scatter_5ms_over_sizes/single lane."""
+    curves = {}
+    for (collective, delay_ms), each in found.items():
+        kind = f"{collective}_{delay_ms}ms_over"
+        for curve in _over_sizes(each):
+            points = list(zip(curve.sizes_bytes, curve.median_s, strict=True))
+            curves[f"{kind}_sizes/{curve.label}"] = points
+        for series in _over_lanes(each):
+            curves[f"{kind}_lanes/{series.label}"] = list(zip(series.x, series.y, strict=True))
+    return curves
+
+
 def rows_of(found: Mapping[tuple[str, int], Found]) -> list[Row]:
     """Return the table: each delay's seconds and gains beside the paper's."""
     rows = []
@@ -261,6 +280,7 @@ EXPERIMENT = Experiment(
     paper="001 Fig. 4, 5, 9 and 10",
     summary="the paper's 2 x 32 nodes, simulated: single lane, three steps and pipelined lanes",
     run=run,
+    quick=Quick(partial(_run, delays_ms=DELAYS_MS[:1]), takes_s=45.0),
     figures=(
         Figure("speedup_{collective}", "ratio", _EXACT, _PAPER),
         Figure("lanes_{collective}", "lanes", _EXACT, _GAIN),

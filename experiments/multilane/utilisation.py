@@ -32,6 +32,7 @@ WAYS = {"single lane": "single_lane", "4 lanes": "multilane:0:4"}
 # Toward the remote site in a scatter, from it in a gather.
 COLLECTIVES = {"scatter": 0, "gather": 1}
 INTERVAL_S = 0.01
+CURVE_STEP_S = 0.2
 BUSY_SHARE = 0.02
 
 
@@ -89,6 +90,13 @@ def run(workspace: Workspace) -> Outcome:
             "link": "1 Gb/s, 250 Mb/s a host",
         },
         files=_draw(workspace, sampled),
+        curves={
+            f"{collective}/{label}": [
+                (time_s, rate / 1e6)
+                for time_s, rate in zip(*found.rates(CURVE_STEP_S), strict=True)
+            ]
+            for (collective, label), found in sampled.items()
+        },
     )
 
 

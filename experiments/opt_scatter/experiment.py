@@ -14,20 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
 from experiments.workspace import SIMULATED, Workspace, rank_count
 from lanewise.errors import RunError
 from lanewise.plots import Curve, draw_curves
 from lanewise.results.quantity import size_text, time_text
 
 PAPER_RANKS = 16
-LAUNCHES = 7
+LAUNCHES, LAUNCHES_QUICK = 7, 2
 ROUNDS, ROUNDS_SIMULATED = 24, 6
 GRID_BYTES = [1 << power for power in range(21)]
 BETWEEN_BYTES = [size + size // 2 for size in GRID_BYTES[1:-1]]
@@ -60,7 +61,11 @@ class Measured:
 
 def run(workspace: Workspace) -> Outcome:
     """Run Opt_Scatter on this machine's cores, and on sixteen simulated hosts."""
-    here = Setting(ranks=rank_count(PAPER_RANKS), launcher="", rounds=ROUNDS, launches=LAUNCHES)
+    return _run(workspace, LAUNCHES)
+
+
+def _run(workspace: Workspace, launches: int) -> Outcome:
+    here = Setting(ranks=rank_count(PAPER_RANKS), launcher="", rounds=ROUNDS, launches=launches)
     simulated = Setting(ranks=PAPER_RANKS, launcher=SIMULATED, rounds=ROUNDS_SIMULATED, launches=1)
     points, simulated_points = (_try_out(workspace, setting) for setting in (here, simulated))
     return Outcome(
@@ -79,6 +84,12 @@ def run(workspace: Workspace) -> Outcome:
             {f"{here.ranks} ranks": points, f"{PAPER_RANKS}, simulated": simulated_points},
         ),
         launches={"worst_ratio_to_best": worst_by_launch(points)},
+        curves={
+            "scatter/Opt_Scatter": [(point["message_bytes"], point["opt_s"]) for point in points],
+            "scatter/the MPI's own": [
+                (point["message_bytes"], point["candidates_s"]["mpi"]) for point in points
+            ],
+        },
     )
 
 
@@ -221,6 +232,7 @@ EXPERIMENT = Experiment(
     paper="000 §4",
     summary="a scatter that picks the fastest of all measured, for each size",
     run=run,
+    quick=Quick(partial(_run, launches=LAUNCHES_QUICK), takes_s=20.0),
     figures=(
         Figure("worst_ratio_to_best", "ratio", _HERE, Target("<=", 1.03)),
         Figure("best_speedup_over_default", "ratio", _HERE, _GAIN),

@@ -21,6 +21,7 @@ from lanewise.results.read import Samples
 OPERATIONS = ("scatter", "gather", "bcast")
 SERIES_LENGTH = 100
 TIME_LIMIT_S = 2
+WAYS = ("isolated", f"in series of {SERIES_LENGTH}")
 PAPER_RANKS = 16
 
 # The first entry of the paper's figure is the one that the short key names.
@@ -49,6 +50,11 @@ def run(workspace: Workspace) -> Outcome:
             "pipeline_length": SERIES_LENGTH,
         },
         files=_draw(workspace, runs),
+        curves={
+            f"{operation}/{way}": [(p.message_bytes, p.centre_s) for p in samples.points]
+            for operation, both in runs.items()
+            for way, samples in zip(WAYS, both, strict=True)
+        },
     )
 
 
@@ -79,8 +85,8 @@ def _draw(workspace: Workspace, runs: Runs) -> list[Path]:
         (
             operation.capitalize(),
             [
-                curve_of("isolated", runs[operation][0].points),
-                curve_of(f"in series of {SERIES_LENGTH}", runs[operation][1].points),
+                curve_of(way, samples.points)
+                for way, samples in zip(WAYS, runs[operation], strict=True)
             ],
         )
         for operation in OPERATIONS

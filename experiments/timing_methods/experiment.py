@@ -62,6 +62,7 @@ def run(workspace: Workspace) -> Outcome:
         "methods_agree_percent": deviation_percent(curves),
         "deferred_max_cost_ratio": float(deferred["ratio"]),
         "deferred_over_one_maximum_ratio": float(deferred["one_maximum"]["ratio"]),
+        **{f"cost_{operation}_{method}_s": s for (operation, method), s in cost_s.items()},
     }
     return Outcome(
         figures=figures,
@@ -73,6 +74,10 @@ def run(workspace: Workspace) -> Outcome:
             "deferred": deferred,
         },
         files=_draw(workspace, cost_s, curves),
+        curves={
+            f"{operation}/{method}": [(p.message_bytes, p.centre_s) for p in samples.points]
+            for (operation, method), samples in curves.items()
+        },
     )
 
 
@@ -180,6 +185,7 @@ EXPERIMENT = Experiment(
         ),
         Figure("global_over_max_cost_ratio", "ratio", _SWEEP, _PAPER),
         Figure("root_over_max_cost_ratio", "ratio", _SWEEP, _PAPER),
+        Figure("cost_{operation}_{method}_s", "s", _SWEEP, _PAPER),
         Figure(
             "methods_agree_percent", "%",
             Estimator(

@@ -14,21 +14,22 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import Bar, draw_bars
 from lanewise.results.intervals import median_interval
 from lanewise.results.quantity import rate_text, time_text
 from lanewise.results.read import Samples
 from lanewise.suite import figures, page, processor, state, transport
-from lanewise.suite.benchmarks import POLLING
+from lanewise.suite.benchmarks import FIGURES, POLLING
 from lanewise.suite.conduct import Request, conduct
 from lanewise.suite.execute import Step
 from lanewise.suite.plan import ROUNDS
 from lanewise.suite.pool import Key, Pool, files_of, pool
 
-BUDGET_S = 240.0
-BENCHMARKS = ("pingpong", "streaming", POLLING)
+BUDGET_S, BUDGET_QUICK_S = 300.0, 150.0
+ROUNDS_QUICK = 2
+BENCHMARKS = (*dict.fromkeys(figure.benchmark for figure in FIGURES), POLLING)
 AVAILABILITY_BYTES = 100_000
 # From the text of section 4 of the paper; its curves have no numbers.
 PAPER = {
@@ -46,7 +47,11 @@ DIFFERENCES = (
 
 def run(workspace: Workspace) -> Outcome:
     """Measure every transport that starts here."""
-    runs, known = measured(workspace, BENCHMARKS, BUDGET_S)
+    return _run(workspace, BUDGET_S, 0)
+
+
+def _run(workspace: Workspace, budget_s: float, rounds: int) -> Outcome:
+    runs, known = measured(workspace, BENCHMARKS, budget_s, rounds)
     points = pool(runs)
     names = [name for name, found in known.transports.items() if not found.why]
     values = {name: values_of(points, runs, name) for name in names}
@@ -66,20 +71,24 @@ def run(workspace: Workspace) -> Outcome:
         },
         files=[*draw(workspace, values, ends), written.path],
         notes=page.gaps_of(known),
+        curves=curves_of(points, names),
     )
 
 
 def measured(
-    workspace: Workspace, benchmarks: Sequence[str], budget_s: float, only: Sequence[str] = ()
+    workspace: Workspace, benchmarks: Sequence[str], budget_s: float, rounds: int = 0
 ) -> tuple[list[Samples], state.State]:
-    """Run a suite of these benchmarks on every transport and return its files and its state."""
+    """Run a suite of these benchmarks on every transport and return its files and its state.
+
+    Without `rounds` there are as many as the suite makes.
+    """
     folder = workspace.folder / "suite"
     clear(folder)
-    names = only or transport.shipped_names()
     request = Request(
-        transports=[transport.find(name) for name in names],
+        transports=[transport.find(name) for name in transport.shipped_names()],
         benchmarks=benchmarks,
         budget_s=budget_s,
+        rounds=rounds,
     )
 
     def report(step: Step) -> None:
@@ -126,6 +135,22 @@ def intervals_of(points: Pool, runs: Sequence[Samples], name: str) -> dict[str, 
         found["cpu_availability_100KB_low"] = low
         found["cpu_availability_100KB_high"] = high
     return {key: value for key, value in found.items() if math.isfinite(value)}
+
+
+def curves_of(points: Pool, names: Sequence[str]) -> dict[str, list[tuple[float, float]]]:
+    """Return each of the paper's figures against message size, as latency/TRANSPORT.
+
+    Times are in seconds, bandwidths in MB/s, rates in messages a second.
+    """
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for figure in FIGURES:
+        scale = 1e-6 if figure.quantity == "bandwidth" else 1.0
+        for name in names:
+            curves[f"{figure.key}/{name}"] = [
+                (size, scale * figure.value(pooled.median_s, size))
+                for size, pooled in figures.curve_points(points, name, figure.benchmark)
+            ]
+    return curves
 
 
 def scaled(value: float | None, scale: float) -> float:
@@ -210,7 +235,7 @@ def draw(workspace: Workspace, values: Numbers, ends: Numbers) -> list[Path]:
     return files
 
 
-_ROUNDS = ROUNDS["standard"]
+_ROUNDS = ROUNDS["quick"]  # what a suite makes where nothing is said
 _POOLED = Estimator(
     "geometric mean over rounds of the median of a round", _ROUNDS, 1, "series of repetitions"
 )
@@ -221,9 +246,12 @@ _SHOWN = "transports are compared with each other, and which is best is what is 
 
 EXPERIMENT = Experiment(
     name="transports",
-    paper="004 Fig. 1",
+    paper="004 Fig. 1 to 9",
     summary="latency, bandwidth, message rate and CPU availability of every transport here",
     run=run,
+    quick=Quick(
+        partial(_run, budget_s=BUDGET_QUICK_S, rounds=ROUNDS_QUICK), takes_s=BUDGET_QUICK_S
+    ),
     figures=(
         Figure("transports", "transports", Estimator("those that start", 1, 1, "try"), _SHOWN),
         Figure("{transport}_latency_8B_us", "µs", _POOLED, _SHOWN),

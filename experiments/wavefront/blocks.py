@@ -69,6 +69,10 @@ def run(workspace: Workspace) -> Outcome:
             draw_bars(_panels(times, sequential_s, strips_s), time_text, scale="log"),
             "wavefront-blocks",
         ),
+        curves={
+            f"layouts/{layout}": [(block, times[layout, block]) for block in BLOCKS]
+            for layout in LAYOUTS
+        },
     )  # fmt: skip
 
 

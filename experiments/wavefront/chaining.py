@@ -52,6 +52,7 @@ def run(workspace: Workspace) -> Outcome:
             draw_bars([("Time of an iteration", bars)], time_text, scale="log"),
             "wavefront-chaining",
         ),
+        curves={"waves/strips": list(per_iteration_s.items())},
     )  # fmt: skip
 
 

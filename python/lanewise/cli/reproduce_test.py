@@ -122,3 +122,50 @@ def test_in_a_checkout_the_help_has_the_command(capsys: pytest.CaptureFixture[st
     run(["--help"])
 
     assert "reproduce" in capsys.readouterr().out
+
+
+REFUSED = {
+    "means all": "pipeline-effect --all",
+    "-o names the page": "-o papers.html",
+    "is not named like a page": "--all -o papers.json",
+    "there is no folder": "--all -o nowhere/papers.html",
+    "is a folder": "--all -o folder.html",
+    "add --all": "--from-results",
+    "runs nothing": "--all --from-results --quick",
+    "--quick is for an experiment": "--quick",
+    "is not kept": "--all --quick --results kept",
+}
+
+
+@pytest.mark.parametrize(("complaint", "words"), REFUSED.items(), ids=REFUSED)
+def test_what_does_not_go_together_gets_one_line(
+    complaint: str,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "folder.html").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    assert run(["reproduce", *words.split()]) == 2
+
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert complaint in said.err
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.html"]
+
+
+@pytest.mark.usefixtures("stub")
+def test_a_quick_run_is_neither_kept_nor_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("experiments.results.FOLDER", tmp_path / "kept")
+
+    assert run(["reproduce", "stub", "--quick", "--folder", str(tmp_path)]) == 0
+
+    printed = capsys.readouterr().out
+    assert "not judged and not kept" in printed
+    assert "MISSED" not in printed
+    assert not (tmp_path / "kept").exists()

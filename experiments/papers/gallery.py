@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gallery: docs/papers.md, the map from each item to its experiment, with pictures of kept runs.
+
+    python -m experiments.papers.gallery
+
+The pictures lie in docs/papers/.  Each carries the numbers that it shows, so that a test can say
+whether it is current whatever version of the drawing library made it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments import results
+from experiments.experiment import PAPERS
+from experiments.papers.answers import Answer, answers, newest_kept
+from experiments.papers.catalogue import NO_ITEMS, experiments_of
+from experiments.papers.draw import draw_both, svg
+from experiments.papers.page import alt_of, bound_of, verdict_of
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = Path("docs/papers.md")
+PICTURES = Path("docs/papers")
+_MARK = re.compile(r"numbers ([0-9a-f]{16})")
+
+_INTRODUCTION = """\
+# The papers' figures, there and here
+
+This page has every table and figure of the five papers that shows a result, and what only their
+text tells: 35 items, each with the paper's numbers beside ours and the experiment that measures it.
+To make the same page from measurements of your machine, run in a checkout:
+
+```
+$ make experiments
+$ lanewise reproduce --all --quick -o papers.html
+```
+
+Without `--quick` the experiments run as they are published, and the runs are kept in
+`experiments/results`. To run nothing and draw the newest run that is kept there of each experiment,
+as was done for this page:
+
+```
+$ lanewise reproduce --all --from-results -o papers.html
+```
+
+`papers.json` beside the page has the same as data.
+
+A paper's number is what its text or a table says, at the place that is named. Where a curve is a
+picture without numbers, what the text tells of it is drawn: words are hollow and dashed. A finding
+holds here where our number keeps the bound beside it; where the paper has no number, the bound is
+ours.
+"""
+
+
+def kept_answers(root: Path) -> list[Answer]:
+    """Return the answers of the newest kept runs."""
+    folder = root / results.FOLDER.relative_to(ROOT)
+    return answers({one.name: newest_kept(one.name, folder) for one in experiments_of()})
+
+
+def page(found: Sequence[Answer]) -> str:
+    """Return docs/papers.md."""
+    lines = [
+        _INTRODUCTION,
+        "## Map",
+        "",
+        "| paper | item | experiment | here |",
+        "|---|---|---|---|",
+    ]
+    for answer in found:
+        item = answer.item
+        lines.append(
+            f"| {PAPERS[item.paper]} | [{item.item}](#{_anchor(answer)}): {item.title} | "
+            f"`{item.experiment}` | {verdict_of(answer)} |"
+        )
+    lines += ["", "No items are:", ""]
+    lines += [f"- {PAPERS[paper]}, {places}: {what}." for paper, places, what in NO_ITEMS]
+    for key, name in PAPERS.items():
+        lines += ["", f"## {name[0].upper()}{name[1:]}"]
+        for answer in found:
+            if answer.item.paper == key:
+                lines += ["", *_section(answer)]
+    return "\n".join(lines) + "\n"
+
+
+def _anchor(answer: Answer) -> str:
+    heading = _heading(answer).lower()
+    return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
+
+
+def _heading(answer: Answer) -> str:
+    item = answer.item
+    return f"{item.item} of {PAPERS[item.paper]}: {item.title}"
+
+
+def _section(answer: Answer) -> list[str]:
+    item = answer.item
+    unread = f" Only a picture in the paper: {item.unread}" if item.unread else ""
+    run = answer.run.sentence() if answer.run.measured else answer.why_null
+    return [
+        f"### {_heading(answer)}", "",
+        f"{item.finding.says} It {_verdict(answer)} ({bound_of(answer)}).", "",
+        f"![Paper: {alt_of(answer, 'paper')} Here: {alt_of(answer, 'here')}]"
+        f"({PICTURES.name}/{item.name}.svg)", "",
+        f"{item.difference}{unread} `lanewise reproduce {item.experiment}`: {run}.",
+    ]  # fmt: skip
+
+
+def _verdict(answer: Answer) -> str:
+    return verdict_of(answer) if answer.met is not None else "was not measured here"
+
+
+def digest(answer: Answer) -> str:
+    """Return what tells whether a picture shows these numbers."""
+    shown = [
+        [chart.title, chart.unit, chart.scale, one.label, alt_of(answer, kind)]
+        for chart in answer.item.charts
+        for one in chart.quantities
+        for kind in ("paper", "here")
+    ]
+    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:16]
+
+
+def stale(root: Path) -> list[Path]:
+    """Return what is not as the kept runs say: the page, pictures, and pictures of no item."""
+    found = kept_answers(root)
+    paths = {PICTURES / f"{answer.item.name}.svg": digest(answer) for answer in found}
+    old = [path for path, mark in paths.items() if _mark_of(root / path) != mark]
+    left = [
+        path.relative_to(root)
+        for path in sorted((root / PICTURES).glob("*"))
+        if path.relative_to(root) not in paths
+    ]
+    text = root / PAGE
+    current = text.is_file() and text.read_text(encoding="utf-8") == page(found)
+    return [*([] if current else [PAGE]), *old, *left]
+
+
+def _mark_of(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    found = _MARK.search(path.read_text(encoding="utf-8"))
+    return found[1] if found else ""
+
+
+def write(root: Path) -> list[Path]:
+    """Write what is not current, and return it."""
+    found = kept_answers(root)
+    changed = stale(root)
+    (root / PICTURES).mkdir(parents=True, exist_ok=True)
+    for path in changed:
+        if path == PAGE:
+            (root / path).write_text(page(found), encoding="utf-8")
+            continue
+        answer = next((one for one in found if f"{one.item.name}.svg" == path.name), None)
+        if answer is None:
+            (root / path).unlink()
+            continue
+        text = svg(draw_both(answer), f"numbers {digest(answer)}")
+        (root / path).write_text(text, encoding="utf-8")
+    return changed
+
+
+if __name__ == "__main__":
+    for changed_path in write(ROOT):
+        sys.stdout.write(f"wrote {changed_path}\n")

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Page: one self-contained HTML page with all items, and papers.json beside it.
+
+The page has no script and fetches nothing.  Pictures are SVG inside it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+import lanewise.report
+from experiments.experiment import PAPERS
+from experiments.papers.answers import Answer, Run, papers_json
+from experiments.papers.draw import number_text, pictures, svg, told_text
+from lanewise import __version__
+from lanewise.errors import RequestError
+from lanewise.files.whole import write_whole
+
+_FOLDER = Path(__file__).parent
+_LOOK = Path(lanewise.report.__file__).parent / "page.css"
+_CAPTIONS = {"paper": "Paper", "here": "Here"}
+
+
+def refuse_output(output: Path) -> None:
+    """Raise RequestError where the page and papers.json could not be written."""
+    if output.suffix != ".html":
+        raise RequestError(f"{output} is not named like a page; name it *.html, as papers.html")
+    if output.is_dir():
+        raise RequestError(f"{output} is a folder; name a file in it")
+    if not output.absolute().parent.is_dir():
+        raise RequestError(
+            f"cannot write {output}: there is no folder {output.parent}; make it or name another -o"
+        )
+
+
+def write_page(answers: Sequence[Answer], runs: Mapping[str, Run], output: Path) -> Path:
+    """Write the page and the data beside it, whose path is returned."""
+    data = output.with_suffix(".json")
+    text = json.dumps(papers_json(answers), ensure_ascii=False, indent=1, allow_nan=False)
+    write_whole(output, render(answers, runs, data.name))
+    write_whole(data, text + "\n")
+    return data
+
+
+def render(answers: Sequence[Answer], runs: Mapping[str, Run], data: str) -> str:
+    """Return the page as text."""
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    shown = [_shown(answer) for answer in answers]
+    styles = [path.read_text(encoding="utf-8") for path in (_LOOK, _FOLDER / "page.css")]
+    return environment.get_template("page.html.j2").render(
+        items=shown,
+        papers=[
+            {"key": key, "name": name, "entries": [one for one in shown if one["paper"] == key]}
+            for key, name in PAPERS.items()
+        ],
+        drawn=sum(len(one["pictures"]) >= 2 for one in shown),
+        quick=any(run.quick for run in runs.values()),
+        failed=[(name, run.why) for name, run in runs.items() if run.measured is None],
+        verdict=verdict(answers),
+        style=Markup("\n".join(styles)),
+        data=data,
+        version=__version__,
+        written=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def verdict(answers: Sequence[Answer]) -> str:
+    """Say how many findings hold here."""
+    held = sum(answer.met is True for answer in answers)
+    missing = sum(answer.here is None for answer in answers)
+    text = f"{len(answers)} tables and figures; {held} of their findings hold here"
+    other = len(answers) - held - missing
+    return f"{text}, {other} do not, and {missing} were not measured."
+
+
+def verdict_of(answer: Answer) -> str:
+    """Say whether a finding holds here."""
+    return {True: "holds here", False: "does not hold here", None: "not measured"}[answer.met]
+
+
+def bound_of(answer: Answer) -> str:
+    """Say what a finding was judged by: `4.48 in the paper, 37.0 here; bound >= 4.48`."""
+    finding = answer.item.finding
+    paper = told_text(finding.quantity.paper, finding.unit)
+    here = "not measured" if answer.here is None else number_text(answer.here, finding.unit)
+    bound = "bound" if finding.bound == "ours" else "the paper's bound"
+    whose = ", which is ours" if finding.bound == "ours" else ""
+    value = f"{finding.holds.op} {number_text(finding.holds.value, finding.unit)}"
+    sign = value.replace(">=", "≥").replace("<=", "≤")
+    return (
+        f"{finding.quantity.label}: {paper} in {finding.quantity.place}, {here} here; "
+        f"{bound} {sign}{whose}"
+    )
+
+
+def _shown(answer: Answer) -> dict[str, Any]:
+    item = answer.item
+    drawn = pictures(answer)
+    return {
+        "paper": item.paper,
+        "name": item.name,
+        "item": item.item,
+        "title": item.title,
+        "quick": answer.run.quick,
+        "finding": item.finding.says,
+        "verdict": verdict_of(answer),
+        "verdict_class": {True: "holds", False: "holds-not", None: "unknown"}[answer.met],
+        "bound": bound_of(answer),
+        "difference": item.difference,
+        "unread": item.unread,
+        "ran": _ran(answer),
+        "pictures": [
+            {
+                "kind": kind if kind in _CAPTIONS else "curves",
+                "caption": _CAPTIONS.get(kind, "Our curves"),
+                "alt": alt_of(answer, kind),
+                "source": _source(svg(figure)),
+            }
+            for kind, figure in drawn.items()
+        ],
+    }
+
+
+def _ran(answer: Answer) -> str:
+    name = answer.item.experiment
+    if answer.run.measured is None:
+        return f"Experiment {name}: {answer.why_null}."
+    text = f"Experiment {name}, {answer.run.sentence()}."
+    return f"{text} No number: {answer.why_null}." if answer.why_null else text
+
+
+def alt_of(answer: Answer, kind: str) -> str:
+    """Return the numbers of a picture as text."""
+    if kind not in _CAPTIONS:
+        return "Our curves."
+    told = []
+    for chart in answer.item.charts:
+        for one in chart.quantities:
+            value = answer.value(one)
+            here = "not measured" if value is None else number_text(value, chart.unit)
+            told.append(
+                f"{one.label}: {told_text(one.paper, chart.unit) if kind == 'paper' else here}"
+            )
+    return "; ".join(told) + "."
+
+
+def _source(text: str) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()

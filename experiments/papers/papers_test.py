@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All items of the papers are there, as data that hangs together; each is answered and drawn."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from experiments import results
+from experiments.experiment import Experiment, Outcome
+from experiments.papers import gallery, interconnects
+from experiments.papers.answers import Answer, Run, answers, newest_kept, papers_json
+from experiments.papers.catalogue import ITEMS, experiments_of
+from experiments.papers.conduct import conduct, left_text
+from experiments.papers.draw import limits, number_text, pictures, svg, told_text
+from experiments.papers.item import Here, Item, Measured, between, number, over, words
+from experiments.papers.page import render, verdict
+from experiments.papers.whole import Request, reproduce_all
+from experiments.registry import find_experiment
+from experiments.run import Finished
+from lanewise.errors import RunError
+
+EACH = pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.name)
+NOTHING = Run(None, {}, why="no run is kept")
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the pictures out of the page, where another test looks at them."""
+    monkeypatch.setattr("experiments.papers.page.pictures", lambda _answer: {})
+
+
+@pytest.fixture(scope="module")
+def kept() -> list[Answer]:
+    """Return the answers of the newest kept runs."""
+    return answers({one.name: newest_kept(one.name) for one in experiments_of()})
+
+
+def test_there_are_35_items_and_no_two_alike() -> None:
+    assert len(ITEMS) == 35
+    assert len({item.name for item in ITEMS}) == 35
+    papers = [item.paper for item in ITEMS]
+    assert [papers.count(f"00{key}") for key in range(5)] == [5, 7, 4, 8, 11]
+
+
+def test_every_figure_of_the_interconnects_is_an_item_of_its_own() -> None:
+    places = [item.item for item in interconnects.ITEMS]
+
+    assert places == [f"Fig. {place}" for place in range(1, 12)]
+
+
+@EACH
+def test_an_item_is_whole(item: Item) -> None:
+    assert re.fullmatch(r"Fig\. \d+[ab]?|Table \d|§\d", item.item)
+    for text in (item.finding.says, item.difference, item.unread or "None."):
+        assert re.fullmatch(r".{4,}\.", text)
+    drawn = [one for chart in item.charts for one in chart.quantities]
+    assert any(one.paper is not None for one in drawn), "nothing of the paper is drawn"
+    for one in item.quantities:
+        assert (one.paper is None) == (one.place == ""), f"{one.label}: a number has its place"
+
+
+@EACH
+def test_a_bound_of_the_paper_follows_from_what_it_tells(item: Item) -> None:
+    finding = item.finding
+    told = finding.quantity.paper
+    assert told is not None
+    if finding.bound == "ours":
+        return
+    direction = 1.0 if finding.unit in ("ratio", "share") else math.nan
+    assert finding.holds.value in (
+        pytest.approx(told.low),
+        pytest.approx(told.high),
+        direction,
+    )
+
+
+@EACH
+def test_an_item_names_what_its_experiment_measures(item: Item) -> None:
+    experiment = find_experiment(item.experiment)
+
+    for one in item.quantities:
+        for key in one.here.keys:
+            if not key.endswith("/"):
+                assert experiment.figure(key) is not None, key
+
+
+def test_what_is_told_is_a_number_a_range_an_end_or_words() -> None:
+    told = (number(3.5), between(5, 7), over(2), words("flat", 1.0))
+
+    assert [one.plain() for one in told] == [3.5, {"low": 5, "high": 7}, {"low": 2}, "flat"]
+    assert [told_text(one, "s") for one in told] == [
+        "3.50 s", "5.00 s to 7.00 s", "over 2.00 s", "flat",
+    ]  # fmt: skip
+    assert told_text(None, "s") == "not told"
+
+
+def test_a_number_of_ours_needs_all_its_keys_and_must_be_defined() -> None:
+    measured = Measured({"a": 6.0, "zero": 0.0, "inf": math.inf}, {"kind/x": [(1, 2.0)]})
+
+    assert Here(("a",), lambda a: a / 2).value(measured) == 3.0
+    assert Here(("a", "b"), lambda a, b: a / b).value(measured) is None
+    assert Here(("inf",), lambda a: a).value(measured) is None
+    assert Here(("kind/",), lambda curves: curves["x"][0][1]).value(measured) == 2.0
+    assert Here(("other/",), len).value(measured) is None
+
+
+def test_curves_of_transports_are_compared_at_the_nearest_size() -> None:
+    curves = {"a": [(8, 1.0), (1024, 40.0)], "b": [(8, 4.0), (1000, 50.0)]}
+
+    assert interconnects.spread(8)(curves) == 4.0
+    assert interconnects.lead(1024)(curves) == 1.25
+    assert interconnects.peak(curves) == 50.0
+    assert interconnects.steepness(curves) == 40.0 / 12.5
+
+
+def test_one_curve_has_no_lead() -> None:
+    assert math.isnan(interconnects.lead(8)({"a": [(8, 1.0)]}))
+
+
+def item_of(name: str) -> Item:
+    return next(item for item in ITEMS if item.name == name)
+
+
+def test_a_finding_holds_where_our_number_keeps_its_bound() -> None:
+    item = item_of("000-section-5")
+    good, bad = ({"speedup_16_ranks": value} for value in (7.2, 6.9))
+
+    assert Answer(item, Run(Measured(good, {}), {})).met is True
+    assert Answer(item, Run(Measured(bad, {}), {})).met is False
+    assert Answer(item, NOTHING).met is None
+
+
+def test_the_data_has_a_reason_wherever_there_is_no_number(kept: list[Answer]) -> None:
+    items = papers_json(kept)["items"]
+
+    assert len(items) == 35
+    for one in items:
+        assert {"paper", "item", "experiment", "here", "paper_value", "met"} <= one.keys()
+        assert (one["here"] is None) == (one["met"] is None) == bool(one["why_null"])
+    json.dumps(items, allow_nan=False)
+
+
+def test_a_run_without_the_keys_of_an_item_says_which_are_missing() -> None:
+    answer = Answer(item_of("000-section-5"), Run(Measured({}, {}), {}))
+
+    assert answer.why_null == "the run of parallel-pairs did not measure speedup_16_ranks"
+
+
+@EACH
+def test_an_item_is_drawn_for_the_paper_and_for_here_on_one_axis(
+    item: Item, kept: list[Answer]
+) -> None:
+    answer = next(one for one in kept if one.item is item)
+
+    drawn = pictures(answer)
+
+    paper, here = (drawn[side].axes for side in ("paper", "here"))
+    assert len(paper) == len(here) == len(item.charts)
+    for left, right, chart in zip(paper, here, item.charts, strict=True):
+        assert left.get_xlim() == right.get_xlim()
+        assert left.get_title(loc="left") == right.get_title(loc="left") == chart.title
+        low, high = limits(chart, answer)
+        assert left.get_xlim()[0] <= low < high < left.get_xlim()[1]
+
+
+def test_numbers_are_written_at_their_bars() -> None:
+    item = item_of("000-table-1")
+    answer = Answer(item, Run(Measured({"cost_gather_global_s": 1.25}, {}), {}))
+
+    drawn = pictures(answer)
+
+    assert "44.7 s" in svg(drawn["paper"])
+    assert "1.25 s" in svg(drawn["here"])
+    assert "not measured" in svg(drawn["here"])
+    assert number_text(1300, "MB/s") == "1.30 GB/s"
+
+
+def test_our_curves_are_drawn_where_a_run_has_them() -> None:
+    item = item_of("000-fig-1")
+    curves = {"scatter/isolated": [(1.0, 2e-6), (8.0, 3e-6)]}
+
+    assert list(pictures(Answer(item, Run(Measured({}, curves), {})))) == [
+        "paper", "here", "curves-1",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_quick_run_is_marked_and_a_missing_one_named(kept: list[Answer]) -> None:
+    runs = {one.name: NOTHING for one in experiments_of()}
+    runs["pipeline-effect"] = Run(Measured({}, {}), {"load_average": 3.0}, "2026-11-25", quick=True)
+
+    page = render(answers(runs), runs, "papers.json")
+
+    assert page.count('<b class="mark">quick</b>') == 2  # in the introduction, and at its item
+    assert "a quick run of 2026-11-25 with a load average of 3" in page
+    assert "<code>parallel-pairs</code>: no run is kept" in page
+    assert "35 were not measured" in verdict(answers(runs))
+    assert render(kept, {}, "papers.json").count('class="mark"') == 0
+
+
+class Stub:
+    """Runs that measure nothing but a speedup, but for those that fail."""
+
+    def __init__(self, **failing: Exception) -> None:
+        self.failing = failing
+        self.ran: list[str] = []
+
+    def __call__(self, experiment: Experiment, folder: Path) -> Finished:
+        self.ran.append(experiment.name)
+        if experiment.name.replace("-", "_") in self.failing:
+            raise self.failing[experiment.name.replace("-", "_")]
+        outcome = Outcome({"speedup_16_ranks": 7.5}, [], {"load_average": 1.0}, [])
+        return Finished(experiment, outcome)
+
+
+def test_the_others_go_on_when_an_experiment_fails() -> None:
+    said: list[str] = []
+    stub = Stub(timing_methods=RunError("no launcher"), opt_scatter=ValueError("no points"))
+
+    found = {
+        experiment.name: run
+        for experiment, run, _ in conduct(experiments_of(), Path("x"), said.append, run=stub)
+    }
+
+    assert stub.ran == [one.name for one in experiments_of()]
+    assert found["timing-methods"].why == "timing-methods failed: no launcher"
+    assert found["opt-scatter"].why == "opt-scatter failed: ValueError: no points"
+    assert found["parallel-pairs"].measured == Measured({"speedup_16_ranks": 7.5}, {})
+    assert any(re.fullmatch(r"\[\d+/\d+\] parallel-pairs \(about .+ left\)", one) for one in said)
+
+
+def test_the_time_left_follows_how_long_the_others_took() -> None:
+    assert left_text([10, 20, 30], 0, 0) == "about 60 s left"
+    assert left_text([10, 20, 30], 1, 20) == "about 2 min left"
+    assert left_text([600, 600], 1, 300) == "about 5 min left"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_quick_run_keeps_nothing_and_says_what_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "kept")
+    request = Request(tmp_path / "papers.html", tmp_path / "out", quick=True)
+
+    assert not reproduce_all(request, Stub(opt_scatter=RunError("no points")))
+
+    items = json.loads((tmp_path / "papers.json").read_text())["items"]
+    by_name = {f"{one['paper']} {one['item']}": one for one in items}
+    assert by_name["000 §5"]["here"] == 7.5
+    assert by_name["000 §5"]["quick"] is True
+    assert by_name["000 §4"]["why_null"] == "opt-scatter failed: no points"
+    assert "opt-scatter failed: no points" in (tmp_path / "papers.html").read_text()
+    assert "opt-scatter failed: no points" in capsys.readouterr().out
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_whole_run_is_kept_and_missed_targets_end_it_badly(tmp_path: Path) -> None:
+    request = Request(tmp_path / "papers.html", tmp_path / "out", tmp_path / "kept")
+
+    assert not reproduce_all(request, Stub())
+
+    (line,) = (tmp_path / "kept/parallel-pairs.jsonl").read_text().splitlines()
+    assert json.loads(line)["figures"] == {"speedup_16_ranks": 7.5}
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_an_interrupted_run_leaves_a_page_of_what_there_is(tmp_path: Path) -> None:
+    class Interrupted(Stub):
+        def __call__(self, experiment: Experiment, folder: Path) -> Finished:
+            if experiment.name == "opt-scatter":
+                raise KeyboardInterrupt
+            return super().__call__(experiment, folder)
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduce_all(Request(tmp_path / "papers.html", tmp_path, quick=True), Interrupted())
+
+    items = json.loads((tmp_path / "papers.json").read_text())["items"]
+    assert next(one for one in items if one["item"] == "§5")["here"] == 7.5
+    assert "interrupted" in next(one for one in items if one["item"] == "§4")["why_null"]
+
+
+def test_the_newest_kept_run_answers(tmp_path: Path) -> None:
+    lines = [
+        {"date": f"2026-11-2{day}", "figures": {"speedup_16_ranks": value}, "conditions": {}}
+        for day, value in ((4, 7.4), (3, 7.3))
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "parallel-pairs.jsonl").write_text(text)
+
+    run = newest_kept("parallel-pairs", tmp_path)
+
+    assert Answer(item_of("000-section-5"), run).here == 7.4
+    assert newest_kept("opt-scatter", tmp_path).why.startswith("no run of opt-scatter is kept")
+
+
+def test_the_gallery_has_the_numbers_of_the_newest_kept_runs() -> None:
+    stale = [str(path) for path in gallery.stale(gallery.ROOT)]
+
+    assert stale == [], "not what the kept runs say; run: python -m experiments.papers.gallery"
+
+
+def test_another_run_makes_page_and_picture_stale(tmp_path: Path) -> None:
+    folder = results.FOLDER.relative_to(gallery.ROOT)
+    shutil.copytree(results.FOLDER, tmp_path / folder)
+    shutil.copytree(gallery.ROOT / gallery.PICTURES, tmp_path / gallery.PICTURES)
+    (tmp_path / gallery.PAGE).write_text((gallery.ROOT / gallery.PAGE).read_text())
+    assert gallery.stale(tmp_path) == []
+    kept_file = tmp_path / folder / "parallel-pairs.jsonl"
+    run = json.loads(kept_file.read_text().splitlines()[-1])
+    run = {**run, "date": "2031-01-01", "figures": {**run["figures"], "speedup_16_ranks": 7.77}}
+    with kept_file.open("a") as file:
+        file.write(json.dumps(run) + "\n")
+    (tmp_path / gallery.PICTURES / "left-over.svg").write_text("<svg/>")
+    changed = [gallery.PAGE, *(gallery.PICTURES / f"{name}.svg"
+                               for name in ("000-section-5", "left-over"))]  # fmt: skip
+
+    assert gallery.stale(tmp_path) == changed
+    assert gallery.write(tmp_path) == changed
+    assert gallery.stale(tmp_path) == []
+    assert "7.77" in (tmp_path / gallery.PICTURES / "000-section-5.svg").read_text()
+
+
+def test_the_map_links_each_item_to_a_heading_of_the_page() -> None:
+    text = (gallery.ROOT / gallery.PAGE).read_text()
+    headings = {
+        re.sub(r"[^\w\- ]", "", line.removeprefix("### ").lower()).replace(" ", "-")
+        for line in text.splitlines() if line.startswith("### ")
+    }  # fmt: skip
+
+    linked = re.findall(r"\]\(#([^)]+)\)", text)
+
+    assert len(linked) == 35
+    assert set(linked) == headings

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Automatic path migration (2007): eight figures, whose numbers are in the text where they are."""
+
+from __future__ import annotations
+
+from experiments.experiment import Target
+from experiments.papers.item import (
+    Chart,
+    Finding,
+    Item,
+    Lines,
+    Quantity,
+    Told,
+    between,
+    figure,
+    number,
+    ratio,
+    words,
+)
+
+_FEW = Quantity(
+    "1 queue pair: migrating over arming", number(1.30), "§4.2.1",
+    ratio("armed_migrated_us_1", "migrated_armed_us_1"),
+)  # fmt: skip
+_MANY = Quantity(
+    "512 queue pairs: migrating over arming", number(1.16), "§4.2.1",
+    ratio("armed_migrated_us_512", "migrated_armed_us_512"),
+)  # fmt: skip
+_LINEAR = words("“a linear trend”", 1.0)
+_STRAIGHT = Chart(
+    "R² of the line through all numbers of queue pairs", "share",
+    (
+        Quantity("MIGRATED to ARMED", _LINEAR, "§4.2.1", figure("migrated_armed_r2")),
+        Quantity("ARMED to MIGRATED", _LINEAR, "§4.2.1", figure("armed_migrated_r2")),
+    ),
+)  # fmt: skip
+_FLAT = words("“almost … a flat curve”", 1.0)
+_SAME = words("“remains almost same”", 1.0)
+_ARMING_MANY = Quantity(
+    "while arming, 512 queue pairs over 1", _FLAT, "§4.2.2",
+    ratio("arming_us_512_queue_pairs", "arming_us_1_queue_pairs"),
+)  # fmt: skip
+_MIGRATING_SIZES = Quantity(
+    "while migrating, 1024 bytes over 32", _SAME, "§4.2.2",
+    ratio("migrating_us_1024_bytes", "migrating_us_32_bytes"),
+)  # fmt: skip
+_PICTURE = "The execution times; the text has no more than what is told here."
+_HARDWARE = (
+    "The paper pulls cables of InfiniBand adapters whose firmware migrates one queue pair after "
+    "another; here a software device migrates all that share the port when its carrier is lost, "
+    "and the run loses milliseconds."
+)
+
+
+def _application(label: str, paper: Told, place: str, key: str) -> Quantity:
+    return Quantity(label, paper, place, figure(f"{key}_slowdown_percent"))
+
+
+_SORT_SHORT = _application(
+    "a short integer sort", words("“very significant”"), "§4.3, Fig. 9", "mpich_integer_sort"
+)
+_SORT_LONG = _application(
+    "a longer integer sort", words("less than for class A"), "§4.3, Fig. 10", "integer_sort"
+)
+_FT = _application("FT class B; here HPC Challenge", between(5, 7), "abstract, §6", "hpcc")
+_LU = _application("LU class B; here LAMMPS", between(5, 7), "abstract, §6", "lammps")
+
+
+def _slower(quantity: Quantity) -> tuple[Chart, ...]:
+    return (Chart("Slower with a cable pulled", "%", (quantity,)),)
+
+
+ITEMS = (
+    Item(
+        paper="003",
+        item="Fig. 5",
+        title="Time of the transitions, small numbers of queue pairs",
+        experiment="migration-transitions",
+        finding=Finding(
+            "For few queue pairs, migrating takes around 30 % longer than arming.",
+            _FEW, "ratio", Target("<=", 1.30), "the paper's",
+        ),
+        charts=(Chart("Time of one transition over the other", "ratio", (_FEW,)), _STRAIGHT),
+        difference="The paper's adapter does both in firmware; here arming takes a system call and "
+        "an event for each queue pair, while one loss of the carrier migrates all of them.",
+        unread="The times; the text has the ratio of the two lines.",
+        lines=(Lines("Transitions here, few queue pairs", "few/", "queue pairs", "s", "linear"),),
+    ),
+    Item(
+        paper="003",
+        item="Fig. 6",
+        title="Time of the transitions, large numbers of queue pairs",
+        experiment="migration-transitions",
+        finding=Finding(
+            "For many queue pairs, migrating takes around 16 % longer than arming.",
+            _MANY, "ratio", Target("<=", 1.16), "the paper's",
+        ),
+        charts=(Chart("Time of one transition over the other", "ratio", (_MANY,)), _STRAIGHT),
+        difference="One loss of the carrier migrates all queue pairs of the software device, and "
+        "each of them is armed by its own call, so that for many of them migrating is cheaper.",
+        unread="The times; the text has the ratio of the two lines.",
+        lines=(Lines("Transitions here, many queue pairs", "many/", "queue pairs", "s", "linear"),),
+    ),
+    Item(
+        paper="003",
+        item="Fig. 7",
+        title="Latency of 128 bytes while paths change, by queue pairs",
+        experiment="migration-latency",
+        finding=Finding(
+            "The latency while queue pairs are armed hardly depends on how many there are.",
+            _ARMING_MANY, "ratio", Target("<=", 2.0), "ours",
+        ),
+        charts=(
+            Chart(
+                "Latency with 512 queue pairs over that with one", "ratio",
+                (
+                    _ARMING_MANY,
+                    Quantity("while migrating, 512 queue pairs over 1", _FLAT, "§4.2.2",
+                             ratio("migrating_us_512_queue_pairs", "migrating_us_1_queue_pairs")),
+                ),
+                "log",
+            ),
+        ),
+        difference="The paper's adapter works beside the processor; here the device shares two "
+        "cores with the program, and a message waits until all queue pairs of the port have moved.",
+        unread="The latencies; the text says that the curves are flat.",
+        lines=(Lines("A write of 128 bytes here", "queue_pairs/", "queue pairs", "s"),),
+    ),
+    Item(
+        paper="003",
+        item="Fig. 8",
+        title="Latency of small messages on 512 queue pairs while paths change",
+        experiment="migration-latency",
+        finding=Finding(
+            "What a network fault adds to the latency remains almost the same for larger messages.",
+            _MIGRATING_SIZES, "ratio", Target("<=", 1.5), "ours",
+        ),
+        charts=(
+            Chart(
+                "Latency of 1024 bytes over that of 32", "ratio",
+                (
+                    _MIGRATING_SIZES,
+                    Quantity("while arming, 1024 bytes over 32", _SAME, "§4.2.2",
+                             ratio("arming_us_1024_bytes", "arming_us_32_bytes")),
+                ),
+            ),
+        ),
+        difference="A fault costs milliseconds here, against which the size of a message does not "
+        "count; while arming, the mean is over few messages and follows what else the cores do.",
+        unread="The latencies; the text says that the overhead is the same at all sizes.",
+        lines=(Lines("A write on one of 512 queue pairs here", "sizes/", "bytes", "s"),),
+    ),
+    Item(
+        paper="003",
+        item="Fig. 9",
+        title="Integer sort, class A, with a network fault",
+        experiment="migration-mpi",
+        finding=Finding(
+            "A short run suffers much from a fault; here by no more than the long ones of the "
+            "paper.",
+            _SORT_SHORT, "%", Target("<=", 7.0), "ours",
+        ),
+        charts=_slower(_SORT_SHORT),
+        difference=_HARDWARE,
+        unread=_PICTURE,
+    ),
+    Item(
+        paper="003",
+        item="Fig. 10",
+        title="Integer sort, class B, with a network fault",
+        experiment="migration-mpi",
+        finding=Finding(
+            "A longer run suffers less from a fault than a short one.",
+            _SORT_LONG, "%", Target("<=", 7.0), "ours",
+        ),
+        charts=_slower(_SORT_LONG),
+        difference=_HARDWARE,
+        unread=_PICTURE,
+    ),
+    Item(
+        paper="003",
+        item="Fig. 11",
+        title="FT, class B, with a network fault",
+        experiment="migration-mpi",
+        finding=Finding(
+            "A fault costs FT 5 to 7 %.",
+            _FT, "%", Target("<=", 7.0), "the paper's",
+        ),
+        charts=_slower(_FT),
+        difference="The HPC Challenge, which transforms as FT does, runs in its place and reports "
+        "whole seconds; its device migrates in milliseconds.",
+        unread=_PICTURE,
+    ),
+    Item(
+        paper="003",
+        item="Fig. 12",
+        title="LU, class B, with a network fault",
+        experiment="migration-mpi",
+        finding=Finding(
+            "A fault costs LU 5 to 7 %, of a run of 256 s.",
+            _LU, "%", Target("<=", 7.0), "the paper's",
+        ),
+        charts=_slower(_LU),
+        difference="LAMMPS, which exchanges with neighbours at each step as LU does, runs in its "
+        "place for seconds and not minutes; its device migrates in milliseconds.",
+        unread=_PICTURE,
+    ),
+)  # fmt: skip

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole: `lanewise reproduce --all`, from the experiments to the page.
+
+A whole run is kept like that of a single experiment.  A quick one is not, since its numbers must
+not enter the published ranges; the page marks them.  Whatever ends the run early, the page is
+written with what there is.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments import published, results, show
+from experiments.papers import gallery
+from experiments.papers.answers import Answer, Run, answers, newest_kept, papers_json
+from experiments.papers.catalogue import experiments_of
+from experiments.papers.conduct import Conduct, conduct
+from experiments.papers.page import refuse_output, verdict, write_page
+from lanewise.errors import RunError
+
+NOT_REACHED = "it was not reached before the run was interrupted"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for; without `results_folder` the kept runs of the checkout are meant."""
+
+    output: Path
+    folder: Path
+    results_folder: Path | None = None
+    quick: bool = False
+    from_results: bool = False
+    as_json: bool = False
+
+
+def reproduce_all(request: Request, run: Conduct | None = None) -> bool:
+    """Run or read all experiments and write the page; say whether all ran and met their targets.
+
+    Raises RequestError before anything runs where the page could not be written.
+    """
+    refuse_output(request.output)
+    kept_in = request.results_folder or results.FOLDER
+    if request.from_results:
+        runs = {one.name: newest_kept(one.name, kept_in) for one in experiments_of()}
+        _write(request, runs)
+        return True
+    runs = {one.name: Run(None, {}, why=NOT_REACHED) for one in experiments_of()}
+    good = True
+    lost: list[str] = []
+    try:
+        found = conduct(experiments_of(), request.folder, _say, quick=request.quick, run=run)
+        for experiment, answered, finished in found:
+            runs[experiment.name] = answered
+            good = good and finished is not None and (request.quick or finished.met)
+            if finished is None or request.quick:
+                continue
+            if results.append(show.as_object(finished), kept_in) is None:
+                lost.append(experiment.name)
+    finally:
+        _write(request, runs)
+        if not request.quick and request.results_folder is None:
+            published.write(published.ROOT)
+            gallery.write(published.ROOT)
+    if lost:
+        raise RunError(
+            f"runs of {', '.join(lost)} are not kept: {kept_in} cannot be written; name another "
+            "with --results"
+        )
+    return good
+
+
+def _write(request: Request, runs: dict[str, Run]) -> None:
+    found = answers(runs)
+    data = write_page(found, runs, request.output)
+    if request.as_json:
+        sys.stdout.write(json.dumps(papers_json(found), ensure_ascii=False) + "\n")
+        return
+    sys.stdout.write(text_of(found))
+    sys.stdout.write(f"page: {request.output}\ndata: {data}\n")
+
+
+def text_of(found: list[Answer]) -> str:
+    """Return what is printed: the verdict, and what was not measured."""
+    missing = dict.fromkeys(answer.why_null for answer in found if answer.here is None)
+    return "".join(f"{line}\n" for line in (verdict(found), *missing))
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
