@@ -2,6 +2,7 @@
 """An outcome is a table for people or one JSON object for programs."""
 
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ OUTCOME = Outcome(
     conditions={"ranks": 8},
     files=[Path("pairs.png"), Path("pairs.svg")],
     launches={"speedup": [3.9, 3.4, 4.1]},
+    curves={"pairs/at once": [(8.0, 1.5e-6), (16.0, math.nan)]},
 )
 MEDIAN = Estimator("median", 3, 100, "round trips")
 FIGURES = (
@@ -40,7 +42,7 @@ def test_the_object_has_the_keys_of_the_design() -> None:
     printed = as_object(Finished(EXPERIMENT, OUTCOME))
 
     assert list(printed) == [
-        "name", "paper", "figures", "targets", "launches", "conditions", "files",
+        "name", "paper", "figures", "targets", "launches", "curves", "conditions", "files",
     ]  # fmt: skip
     assert printed["launches"] == {"speedup": [3.9, 3.4, 4.1]}
     estimated = {"estimator": "median", "launches": 3, "batch": 100, "batch_of": "round trips"}
@@ -48,6 +50,7 @@ def test_the_object_has_the_keys_of_the_design() -> None:
         "speedup": {"op": ">=", "value": 3.5, "met": True, **estimated, "launches_within": 2},
         "missing": {"op": "<=", "value": 5.0, "met": False, **estimated, "launches_within": 0},
     }
+    assert printed["curves"] == {"pairs/at once": [(8.0, 1.5e-6), (16.0, None)]}
     assert printed["files"] == ["pairs.png", "pairs.svg"]
 
 

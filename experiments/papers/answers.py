@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from experiments import results
 from experiments.papers.catalogue import ITEMS
@@ -135,13 +136,21 @@ def newest_kept(name: str, folder: Path = results.FOLDER) -> Run:
 
 
 def measured_in(
-    figures: Mapping[str, float | None], curves: Mapping[str, Sequence[Sequence[float]]]
+    figures: Mapping[str, float | None],
+    curves: Mapping[str, Sequence[Sequence[float | None]]],
 ) -> Measured:
     """Return what a run gave, without what is not defined."""
     return Measured(
-        {key: value for key, value in figures.items() if value is not None},
-        {name: [(x, y) for x, y in points] for name, points in curves.items()},
+        {key: value for key, value in figures.items() if _defined(value)},
+        {
+            name: [(x, y) for x, y in points if _defined(x) and _defined(y)]
+            for name, points in curves.items()
+        },
     )
+
+
+def _defined(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -14,7 +14,14 @@ import pytest
 from experiments import results
 from experiments.experiment import Experiment, Outcome
 from experiments.papers import gallery, interconnects
-from experiments.papers.answers import Answer, Run, answers, newest_kept, papers_json
+from experiments.papers.answers import (
+    Answer,
+    Run,
+    answers,
+    measured_in,
+    newest_kept,
+    papers_json,
+)
 from experiments.papers.catalogue import ITEMS, experiments_of
 from experiments.papers.conduct import conduct, left_text
 from experiments.papers.draw import limits, number_text, pictures, svg, told_text
@@ -284,6 +291,12 @@ def test_an_interrupted_run_leaves_a_page_of_what_there_is(tmp_path: Path) -> No
     items = json.loads((tmp_path / "papers.json").read_text())["items"]
     assert next(one for one in items if one["item"] == "§5")["here"] == 7.5
     assert "interrupted" in next(one for one in items if one["item"] == "§4")["why_null"]
+
+
+def test_what_is_not_defined_in_a_run_is_left_out() -> None:
+    measured = measured_in({"a": None, "b": 1.0}, {"kind/x": [(1, 2.0), (2, None), (3, math.nan)]})
+
+    assert measured == Measured({"b": 1.0}, {"kind/x": [(1, 2.0)]})
 
 
 def test_the_newest_kept_run_answers(tmp_path: Path) -> None:
