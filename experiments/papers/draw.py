@@ -2,7 +2,8 @@
 """Draw: the charts of an item, for the paper and for here on the same axis, and our curves.
 
 A number of a paper is a bar (a dot on a logarithmic axis), a range a bar with its ends, one end of
-a range an arrow, and words are written out, with a hollow bar where they come to a number.
+a range an arrow, and words are written out, with a hollow bar where they come to a number.  The
+bound of the finding is a dashed line.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ LEGEND_INSIDE_MAX = 3
 
 def number_text(value: float, unit: Unit) -> str:
     """Write a number with its unit."""
-    if unit in ("s", "µs"):
-        return time_text(value * (1e-6 if unit == "µs" else 1.0))
+    if unit == "s":
+        return time_text(value)
     if unit == "bytes":
         return size_text(value)
     if unit == "MB/s":
@@ -61,12 +62,14 @@ def told_text(told: Told | None, unit: Unit) -> str:
 
 def limits(chart: Chart, answer: Answer) -> tuple[float, float]:
     """Return the ends of the axis that both sides share."""
+    finding = answer.item.finding
     values = [
         value
         for one in chart.quantities
         for value in (
             *((one.paper.low, one.paper.high) if one.paper else ()),
             answer.value(one) or math.nan,
+            finding.holds.value if one == finding.quantity else math.nan,
         )
         if math.isfinite(value) and (value > 0 or chart.scale == "linear")
     ]
@@ -130,6 +133,9 @@ def _draw_chart(panel: Axes, chart: Chart, answer: Answer, side: str) -> None:
     # A third of the width is left for the text behind the longest bar.
     panel.set_xlim(low, high * (high / low) ** 0.6 if chart.scale == "log" else high * 1.45)
     for place, one in enumerate(chart.quantities):
+        if one == answer.item.finding.quantity:
+            bound = answer.item.finding.holds.value
+            panel.plot([bound, bound], [place - 0.3, place + 0.3], color=SOFT, lw=1, ls="--")
         if side == "paper":
             _draw_told(panel, place, one.paper, chart)
             text = told_text(one.paper, chart.unit)
@@ -141,9 +147,10 @@ def _draw_chart(panel: Axes, chart: Chart, answer: Answer, side: str) -> None:
         panel.annotate(
             text, (end, place), xytext=(6, 0), textcoords="offset points", va="center",
             color=SOFT if text in ("not told", "not measured") else "black", fontsize=8.5,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.8},
         )  # fmt: skip
         panel.annotate(
-            one.label, (0, place), xycoords=("axes fraction", "data"), xytext=(0, 11),
+            one.label, (0, place), xycoords=("axes fraction", "data"), xytext=(3, 11),
             textcoords="offset points", va="bottom", color=SOFT, fontsize=8,
         )  # fmt: skip
     panel.set_ylim(len(chart.quantities) - 0.5, -0.75)

@@ -3,8 +3,9 @@
 
     python -m experiments.papers.gallery
 
-The pictures lie in docs/papers/.  Each carries the numbers that it shows, so that a test can say
-whether it is current whatever version of the drawing library made it.
+The pictures lie in docs/papers/.  Each carries a mark of the numbers that it shows and of how they
+are drawn, so that a test can say whether it is current whatever version of the drawing library made
+it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from experiments import results
 from experiments.experiment import PAPERS
@@ -26,6 +28,7 @@ from experiments.papers.page import alt_of, bound_of, verdict_of
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = Path("docs/papers.md")
 PICTURES = Path("docs/papers")
+DRAWING = Path(__file__).with_name("draw.py")
 _MARK = re.compile(r"numbers ([0-9a-f]{16})")
 
 _INTRODUCTION = """\
@@ -52,8 +55,8 @@ $ lanewise reproduce --all --from-results -o papers.html
 
 A paper's number is what its text or a table says, at the place that is named. Where a curve is a
 picture without numbers, what the text tells of it is drawn: words are hollow and dashed. A finding
-holds here where our number keeps the bound beside it; where the paper has no number, the bound is
-ours.
+holds here where our number keeps the bound beside it, which is the dashed line; where the paper has
+no number, the bound is ours.
 """
 
 
@@ -116,8 +119,9 @@ def _verdict(answer: Answer) -> str:
 
 
 def digest(answer: Answer) -> str:
-    """Return what tells whether a picture shows these numbers."""
-    shown = [
+    """Return what tells whether a picture shows these numbers, as they are drawn now."""
+    shown: list[Any] = [DRAWING.read_text(encoding="utf-8")]
+    shown += [
         [chart.title, chart.unit, chart.scale, one.label, alt_of(answer, kind)]
         for chart in answer.item.charts
         for one in chart.quantities

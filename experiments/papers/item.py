@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from experiments.experiment import Target
 
-Unit = Literal["ratio", "s", "µs", "%", "MB/s", "Mbit/s", "bytes", "lanes", "share"]
+Unit = Literal["ratio", "s", "%", "MB/s", "Mbit/s", "bytes", "lanes", "share"]
 Points = Sequence[tuple[float, float]]
 
 

@@ -8,8 +8,10 @@ import math
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from experiments import results
 from experiments.experiment import Experiment, Outcome
@@ -33,6 +35,7 @@ from experiments.run import Finished
 from lanewise.errors import RunError
 
 EACH = pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.name)
+SCHEMA = json.loads((gallery.ROOT / "schema/papers.schema.json").read_text(encoding="utf-8"))
 NOTHING = Run(None, {}, why="no run is kept")
 
 
@@ -143,14 +146,26 @@ def test_a_finding_holds_where_our_number_keeps_its_bound() -> None:
     assert Answer(item, NOTHING).met is None
 
 
-def test_the_data_has_a_reason_wherever_there_is_no_number(kept: list[Answer]) -> None:
-    items = papers_json(kept)["items"]
+@pytest.mark.parametrize("runs", ["kept", "missing"])
+def test_the_data_follows_its_schema(runs: str, kept: list[Answer]) -> None:
+    missing = {one.name: NOTHING for one in experiments_of()}
 
-    assert len(items) == 35
-    for one in items:
-        assert {"paper", "item", "experiment", "here", "paper_value", "met"} <= one.keys()
-        assert (one["here"] is None) == (one["met"] is None) == bool(one["why_null"])
-    json.dumps(items, allow_nan=False)
+    data = papers_json(kept if runs == "kept" else answers(missing))
+
+    assert len(data["items"]) == 35
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    Draft202012Validator(SCHEMA).validate(data)
+
+
+@pytest.mark.parametrize("change", [{"why_null": None}, {"met": True}, {"here": 1.0}], ids=str)
+def test_a_number_that_is_missing_without_a_reason_breaks_the_schema(
+    change: dict[str, Any],
+) -> None:
+    missing = {one.name: NOTHING for one in experiments_of()}
+    data = papers_json(answers(missing))
+    data["items"][0] |= change
+
+    assert not Draft202012Validator(SCHEMA).is_valid(data)
 
 
 def test_a_run_without_the_keys_of_an_item_says_which_are_missing() -> None:
