@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -45,10 +45,13 @@ class Answer:
 
     item: Item
     run: Run
+    others: Mapping[str, Run] = field(default_factory=dict)
+    """Runs of other experiments that measure some of its numbers."""
 
     def value(self, quantity: Quantity) -> float | None:
         """Return our number beside a quantity of the paper."""
-        return None if self.run.measured is None else quantity.here.value(self.run.measured)
+        run = self.others.get(quantity.experiment) if quantity.experiment else self.run
+        return None if run is None or run.measured is None else quantity.here.value(run.measured)
 
     @property
     def here(self) -> float | None:
@@ -99,6 +102,7 @@ class Answer:
                     "unit": chart.unit,
                     "paper": None if one.paper is None else one.paper.plain(),
                     "place": one.place or None,
+                    "experiment": one.experiment or item.experiment,
                     "here": _rounded(self.value(one)),
                 }
                 for chart in item.charts
@@ -109,7 +113,14 @@ class Answer:
 
 def answers(runs: Mapping[str, Run], items: Iterable[Item] = ITEMS) -> list[Answer]:
     """Return an answer to each item; `runs` are those of the experiments by name."""
-    return [Answer(item, runs[item.experiment]) for item in items]
+    return [
+        Answer(
+            item,
+            runs[item.experiment],
+            {name: runs[name] for name in item.experiments[1:] if name in runs},
+        )
+        for item in items
+    ]
 
 
 def papers_json(found: Sequence[Answer]) -> dict[str, Any]:

@@ -28,4 +28,5 @@ NO_ITEMS = (
 
 def experiments_of(items: tuple[Item, ...] = ITEMS) -> list[Experiment]:
     """Return the experiments that items are measured by, each once, in the order of the items."""
-    return [find_experiment(name) for name in dict.fromkeys(item.experiment for item in items)]
+    names = dict.fromkeys(name for item in items for name in item.experiments)
+    return [find_experiment(name) for name in names]

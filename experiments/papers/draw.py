@@ -189,7 +189,7 @@ def _bar(  # noqa: PLR0913 - where, how long, and how it looks
     if math.isnan(value):
         return
     if chart.scale == "log":
-        panel.plot([value], [place], "o", color=colour, ms=7)
+        panel.plot([value], [place], "o", color=colour, ms=7, mfc="none" if hollow else colour)
         return
     panel.barh(
         place, value, height=0.32, edgecolor=colour, facecolor="none" if hollow else colour,

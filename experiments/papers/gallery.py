@@ -79,7 +79,7 @@ def page(found: Sequence[Answer]) -> str:
         item = answer.item
         lines.append(
             f"| {PAPERS[item.paper]} | [{item.item}](#{_anchor(answer)}): {item.title} | "
-            f"`{item.experiment}` | {verdict_of(answer)} |"
+            f"{', '.join(f'`{name}`' for name in item.experiments)} | {verdict_of(answer)} |"
         )
     lines += ["", "No items are:", ""]
     lines += [f"- {PAPERS[paper]}, {places}: {what}." for paper, places, what in NO_ITEMS]

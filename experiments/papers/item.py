@@ -126,6 +126,8 @@ class Quantity:
     paper: Told | None
     place: str
     here: Here
+    experiment: str = ""
+    """Where it is not that of the item."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,12 @@ class Item:
         """Return a name for files and anchors: 000-fig-1."""
         place = self.item.lower().replace("§", "section ").replace(".", " ")
         return "-".join([self.paper, *place.split()])
+
+    @property
+    def experiments(self) -> list[str]:
+        """Return the experiments that measure its numbers, its own first."""
+        others = (one.experiment for one in self.quantities if one.experiment)
+        return list(dict.fromkeys([self.experiment, *others]))
 
     @property
     def quantities(self) -> list[Quantity]:

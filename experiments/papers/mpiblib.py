@@ -92,8 +92,8 @@ ITEMS = (
             Chart("Time of a sweep from 0 to 100 KB", "s", _COSTS, "log"),
             Chart("Both operations together", "ratio", (_GLOBAL, _ROOT)),
         ),
-        difference="A sweep takes milliseconds on ranks that share memory, so that comparing the "
-        "clocks is a larger share of global timing than on the paper's network, where gathers "
+        difference="Messages between ranks that share memory take microseconds, so that comparing "
+        "the clocks is a larger share of global timing than on the paper's network, where gathers "
         "that escalate dominate.",
     ),
     Item(
@@ -138,8 +138,7 @@ ITEMS = (
             Chart("Gain", "ratio", (_PAIRS,)),
         ),
         difference="The switch is simulated, so its round trips are not those of the paper's "
-        "network; the gain is nearer to 8, the most that 16 ranks allow, since no time goes into "
-        "statistics between the rounds.",
+        "network; 16 ranks gain at most a factor of 8, which both come near to.",
     ),
     Item(
         paper="000",

@@ -52,7 +52,7 @@ _SCATTER = Quantity(
     figure("speedup_scatter_three_step"),
 )  # fmt: skip
 _GATHER = Quantity(
-    "gather, single lane over the best", words("“about twice”", 2.0), "§5.2",
+    "gather, single lane over the best", words("about twice", 2.0), "§5.2",
     figure("speedup_gather_three_step"),
 )  # fmt: skip
 
@@ -87,7 +87,7 @@ _SCATTER_BEST = Quantity(
     "fastest as measured", between(16, 25), "§5.2", figure("lanes_scatter_three_step")
 )
 _FLAT = Quantity(
-    "gather, 16 lanes over 32", words("“no change beyond about 10 links”", 1.0), "§5.2, Fig. 10",
+    "gather, 16 lanes over 32", words("no change beyond about 10 links", 1.0), "§5.2, Fig. 10",
     Here(
         ("gather_5ms_over_lanes/",),
         lambda curves: dict(curves["three steps"])[16] / dict(curves["three steps"])[32],
@@ -129,8 +129,8 @@ ITEMS = (
             _SCATTER, "ratio", Target(">=", 1.5), "the paper's",
         ),
         charts=(Chart("Gain at the largest message", "ratio", (_SCATTER,)),),
-        difference="The simulated nodes send without the paper's losses at a congested link, so "
-        "that lanes gain more than on its testbed.",
+        difference="Connections that share the simulated link do not slow each other down, which "
+        "the paper calls congestion and finds on its testbed, so that lanes gain more.",
         unread="The times over message size; the text has the gain, 250 Mb/s on one link and the "
         "limit of 1 Gb/s.",
         lines=(_over("scatter", "sizes"),),
@@ -145,8 +145,8 @@ ITEMS = (
             _GATHER, "ratio", Target(">=", 2.0), "the paper's",
         ),
         charts=(Chart("Gain at the largest message", "ratio", (_GATHER,)),),
-        difference="The simulated nodes lose nothing at a congested link, so that lanes gain a "
-        "little more than on the paper's testbed.",
+        difference="Connections that share the simulated link do not slow each other down, which "
+        "the paper calls congestion, so that lanes gain a little more than on its testbed.",
         unread="The times over message size; the text has the gain.",
         lines=(_over("gather", "sizes"),),
     ),
@@ -204,8 +204,9 @@ ITEMS = (
             _SCATTER_BEST, "lanes", Target("<=", 25), "the paper's",
         ),
         charts=(_lanes_of("scatter", _SCATTER_BEST),),
-        difference="The paper's link loses packets when many connections share it, which its cost "
-        "model leaves out and the simulation does, too: both then take all 32 lanes.",
+        difference="The paper leaves to future work what congestion costs when many connections "
+        "share the link; its cost model knows nothing of it, nor does the simulation, and both "
+        "take all 32 lanes.",
         unread="The times over the number of lanes; the text has where they are least.",
         lines=(_over("scatter", "lanes"),),
     ),

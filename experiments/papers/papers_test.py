@@ -92,9 +92,8 @@ def test_a_bound_of_the_paper_follows_from_what_it_tells(item: Item) -> None:
 
 @EACH
 def test_an_item_names_what_its_experiment_measures(item: Item) -> None:
-    experiment = find_experiment(item.experiment)
-
     for one in item.quantities:
+        experiment = find_experiment(one.experiment or item.experiment)
         for key in one.here.keys:
             if not key.endswith("/"):
                 assert experiment.figure(key) is not None, key
@@ -312,6 +311,17 @@ def test_what_is_not_defined_in_a_run_is_left_out() -> None:
     measured = measured_in({"a": None, "b": 1.0}, {"kind/x": [(1, 2.0), (2, None), (3, math.nan)]})
 
     assert measured == Measured({"b": 1.0}, {"kind/x": [(1, 2.0)]})
+
+
+def test_a_number_of_another_experiment_is_read_from_its_run() -> None:
+    item = item_of("002-fig-7b")
+    runs = {one.name: NOTHING for one in experiments_of()}
+    runs["wavefront-blocks"] = Run(Measured({"chained_gain_over_flushed": 0.9}, {}), {})
+
+    (answer,) = answers(runs, [item])
+
+    assert item.experiments == ["wavefront-chaining", "wavefront-blocks"]
+    assert [answer.value(one) for one in item.charts[0].quantities] == [None, 0.9]
 
 
 def test_the_newest_kept_run_answers(tmp_path: Path) -> None:
