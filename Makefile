@@ -69,16 +69,21 @@ bench: packages-test packages-bench tests ## Run the benchmarks and reproduce th
 
 format: packages-extra .venv/installed-dev ## Lay out C, C++ and Python sources
 	git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
-	.venv/bin/ruff format -q python experiments examples tests
-	.venv/bin/ruff check -q --fix python experiments examples tests
+	.venv/bin/ruff format -q python experiments examples tests docs/site/*.py
+	.venv/bin/ruff check -q --fix python experiments examples tests docs/site/*.py
 
 reference: build ## Write the reference pages, docs/reference, from the programs
 	$(python) -m lanewise.cli.reference docs/reference
 
+# A warning is an error. The pages are checked by `make test` as well.
+site: packages-docs .venv/installed-docs ## Build the documentation as a web site, build/site
+	$(python) -m sphinx -q -W --keep-going -c docs/site . build/site
+	echo "Built. Open build/site/index.html"
+
 clean: ## Remove what was built and measured
 	rm -rf build .venv .venv-mpi demo bench reproduce
 
-packages-build packages-demo packages-extra packages-bench: packages-%:
+packages-build packages-demo packages-docs packages-extra packages-bench: packages-%:
 	packaging/bootstrap.sh $*
 
 packages-test:
@@ -137,8 +142,13 @@ pip := $(python) -m pip install -q --disable-pip-version-check --no-compile
 	$(pip) -e '.[dev]'
 	touch $@ .venv/installed
 
+.venv/installed-docs: pyproject.toml .venv/pyvenv.cfg
+	echo "Installing the Python packages that the site needs"
+	$(pip) -e '.[docs]'
+	touch $@ .venv/installed
+
 .PHONY: help build experiments demo announce-demo test test-all mutants bench \
-  format reference clean tests \
+  format reference site clean tests \
   $(trees_known:%=programs-%) $(trees_known:%=tests-%) \
-  packages-build packages-demo packages-test packages-extra packages-bench
+  packages-build packages-demo packages-docs packages-test packages-extra packages-bench
 .NOTPARALLEL:

@@ -81,7 +81,7 @@ ALONE = ("tests/cli/netpipe_test.py", "tests/paths/faults_test.py")
 _NOT_ALONE = [f"--ignore={test}" for test in ALONE]
 # The longest tests first, so that none of them runs on alone at the end.
 _COMMAND_FOLDERS = ("tests/reproduce", "tests/report", "tests/cli")
-_PYTHON_FOLDERS = ("python", "experiments", "examples", "tests")
+_PYTHON_FOLDERS = ("python", "experiments", "examples", "tests", "docs/site")
 
 
 def everyday() -> list[Suite]:

@@ -41,12 +41,9 @@ def pages() -> dict[str, str]:
             described = describe([str(find_program(WAVEFRONT, os.environ))])
             lines += (line for one in described.subcommands for line in native_lines(one))
         texts[f"lanewise-{name}.md"] = "\n".join(lines) + "\n"
-    for below in BELOW:
-        above, name = below.split()
-        if above in (*COMMANDS, *HIDDEN):
-            continue
-        alone: Any = typer.main.get_command(make_app_below(below))
-        lines = [*command_lines(f"lanewise {below}", alone.commands[name], "#")]
+    for below in alone():
+        inner = typer.main.get_command(make_app_below(below))
+        lines = [*command_lines(f"lanewise {below}", inner.commands[below.split()[1]], "#")]
         texts[f"lanewise-{below.replace(' ', '-')}.md"] = "\n".join(lines) + "\n"
     return texts
 
@@ -60,13 +57,28 @@ def index(root: Any) -> Iterator[str]:
         "| command | what it does |", "|---|---|",
     )  # fmt: skip
     for name in COMMANDS:
-        summary = first_sentence(root.commands[name])
-        yield f"| [`lanewise {name}`](lanewise-{name}.md) | {summary} |"
+        yield index_row(name, root.commands[name])
+    for below in alone():
+        inner: Any = typer.main.get_command(make_app_below(below))
+        yield index_row(below, inner.commands[below.split()[1]])
+    for name in HIDDEN:
+        yield index_row(name, root.commands[name])
     yield from (
         "", "Every command takes `-h` and `--help`. It ends with status 0 when it is done, 1 when",
         "it failed while working, 2 when its arguments or files cannot be used and nothing was",
         "started, and 130 when it was interrupted.",
     )  # fmt: skip
+
+
+def index_row(words: str, command: Any) -> str:
+    """Return the row of a command that has a page of its own."""
+    page = f"lanewise-{words.replace(' ', '-')}.md"
+    return f"| [`lanewise {words}`]({page}) | {first_sentence(command)} |"
+
+
+def alone() -> list[str]:
+    """Return the commands of two words whose first is no command with a page."""
+    return [below for below in BELOW if below.split()[0] not in (*COMMANDS, *HIDDEN)]
 
 
 def first_sentence(command: Any) -> str:

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Print a header with its comments marked for Doxygen, which passes over ordinary ones.
+
+Doxygen runs this on each header (INPUT_FILTER), so that headers keep comments as people write them.
+A comment above a declaration describes it, and one at the end of a line describes what the line
+declares.  Where one comment stands above several declarations, the others refer to the first.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+SPDX = re.compile(r"^(/\*|//) SPDX")
+OPENS = re.compile(r"^(\s*)/\*(?!\*)")
+SLASHES = re.compile(r"^(\s*)//(?!/)")
+# A declaration or an enumerator with a comment behind it.
+TRAILING = re.compile(r"^(\s*[^\s/*#].*?|#define .*?)\s*/\*(?!\*)")
+FUNCTION = re.compile(r"^LW_API .*?\*?(lw_\w+)\(")
+
+
+def marked(text: str) -> Iterator[str]:
+    """Yield the lines of a header as Doxygen is to see them."""
+    first = ""  # the function that the comment above describes
+    head = commented = inside = False
+    for line in text.splitlines():
+        seen = line
+        if SPDX.match(line):
+            head, seen = True, ""
+        elif inside:
+            inside = "*/" not in line
+        elif OPENS.match(line):
+            seen = OPENS.sub(r"\1/** @file\n *" if head else r"\1/**", line)
+            head, inside, commented, first = False, "*/" not in line, True, ""
+        elif SLASHES.match(line):
+            seen = SLASHES.sub(r"\1/// @file\n///" if head else r"\1///", line)
+            head = False
+        elif TRAILING.match(line):
+            seen = TRAILING.sub(r"\1 /**<", line)
+            inside = "*/" not in line
+        function = FUNCTION.match(line)
+        if function and first:
+            yield f"/** See {first}(). */"
+        elif function and commented:
+            first = function[1]
+        if not line:
+            commented, first = False, ""
+        yield seen
+
+
+if __name__ == "__main__":
+    print("\n".join(marked(Path(sys.argv[1]).read_text("utf-8"))))
