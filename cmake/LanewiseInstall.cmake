@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What `cmake --install` lays down: headers, library, find_package and pkg-config
-# files, native programs, and a note that tells the command line where they are.
+# files, man pages, native programs, and a note that tells the command line where they are.
 
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY include/lanewise DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(TARGETS lanewise lanewise_mpi EXPORT lanewise LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(BUILD_SHARED_LIBS)
