@@ -73,7 +73,7 @@ format: packages-extra .venv/installed-dev ## Lay out C, C++ and Python sources
 	.venv/bin/ruff check -q --fix python experiments examples tests docs/site/*.py
 
 reference: build ## Write docs/reference and the man pages, docs/man, from the programs
-	$(python) -m lanewise.cli.reference docs
+	$(python) -m lanewise.cli.reference docs schema
 
 # A warning is an error. The pages are checked by `make test` as well.
 site: packages-docs .venv/installed-docs ## Build the documentation as a web site, build/site

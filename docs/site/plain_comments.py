@@ -16,6 +16,8 @@ OPENS = re.compile(r"^(\s*)/\*(?!\*)")
 SLASHES = re.compile(r"^(\s*)//(?!/)")
 # A declaration or an enumerator with a comment behind it.
 TRAILING = re.compile(r"^(\s*[^\s/*#].*?|#define .*?)\s*/\*(?!\*)")
+# What marks functions as public is no function of the interface.
+EXPORTS = re.compile(r"^#define LW_API\b")
 FUNCTION = re.compile(r"^LW_API .*?\*?(lw_\w+)\(")
 
 
@@ -27,6 +29,8 @@ def marked(text: str) -> Iterator[str]:
         seen = line
         if SPDX.match(line):
             head, seen = True, ""
+        elif EXPORTS.match(line):
+            seen = ""
         elif inside:
             inside = "*/" not in line
         elif OPENS.match(line):

@@ -44,6 +44,7 @@ RETIRED = (
         "fabrics?",
         "launcher, or transport",
         known_to=(
+            "docs/reference/files/",
             "python/lanewise/files/",
             "python/lanewise/report/tables.py",
             "python/lanewise/results/read",

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The reference pages in docs/reference: every command with its options, as the program has them.
 
-`python -m lanewise.cli.reference docs` writes them to docs/reference as Markdown, and to docs/man
-for the command `man`.  A page is what --help prints.
+`python -m lanewise.cli.reference docs schema` writes them to docs/reference as Markdown, and to
+docs/man for the command `man`.  A page is what --help prints.  The pages of the schemas, in
+docs/reference/files, are written as well.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from lanewise.cli.described import Described, Groups, commands
 from lanewise.cli.man_pages import man_pages
+from lanewise.cli.schema_pages import schema_pages
 
 WRITTEN = (".md", ".1")
 
@@ -86,6 +88,8 @@ def write(folder: Path, texts: Iterable[tuple[str, str]]) -> None:
 
 
 if __name__ == "__main__":
+    docs, schemas = map(Path, sys.argv[1:])
     told = commands()
-    write(Path(sys.argv[1]) / "reference", pages(told).items())
-    write(Path(sys.argv[1]) / "man", man_pages(told).items())
+    write(docs / "reference", pages(told).items())
+    write(docs / "man", man_pages(told).items())
+    write(docs / "reference" / "files", schema_pages(schemas).items())
