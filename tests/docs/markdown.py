@@ -9,6 +9,7 @@ runs what is in it.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +27,20 @@ _COMMENT = re.compile(r"""((?:[^'"#]|'[^']*'|"[^"]*"|(?<!\s)\#)*?)\s+\#(?:\s.*)?
 
 @dataclass(frozen=True)
 class Command:
-    """A command as a reader types it; `not_run` is the reason that the page itself gives."""
+    """A command as a reader types it; `not_run` is the reason that the page itself gives.
+
+    `shown` is what the page has below it, up to the next command.
+    """
 
     line: int
     text: str
     not_run: str = ""
+    shown: str = ""
+
+    def printed_in(self, output: str) -> bool:
+        """Tell whether the output has what is shown, in which `...` stands for anything."""
+        parts = (re.escape(" ".join(part.split())) for part in self.shown.split("..."))
+        return re.search(".*".join(parts), " ".join(output.split())) is not None
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,9 @@ def _commands(lines: list[str], begin: int, end: int, reason: str) -> list[Comma
         while typed.endswith("\\") and at < end:
             typed = f"{typed[:-1].rstrip()} {lines[at].strip()}"
             at += 1
-        found.append(Command(first + 1, _without_comment(typed[len(PROMPT) :]), reason))
+        text = _without_comment(typed[len(PROMPT) :])
+        below = itertools.takewhile(lambda line: not line.startswith(PROMPT), lines[at:end])
+        found.append(Command(first + 1, text, reason, "\n".join(below)))
     return found
 
 

@@ -59,6 +59,15 @@ def test_a_command_is_read_with_its_further_lines_and_without_its_comment() -> N
     ]
 
 
+def test_what_a_command_shows_is_looked_for_in_what_it_prints() -> None:
+    first, second, _ = markdown.read("a.md", PAGE.replace("what it", "what ... it")).commands
+
+    assert first.shown == "what ... it prints"
+    assert first.printed_in("before\nwhat the\n  long word it\nprints, and after")
+    assert not first.printed_in("what it said")
+    assert second.printed_in("anything")
+
+
 def test_a_marker_holds_for_the_next_block_alone() -> None:
     page = markdown.read("a.md", PAGE)
 

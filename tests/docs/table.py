@@ -11,6 +11,7 @@ unless the page marks its block as not run:
     parse      [COMMAND, ...]: add --print-command, which refuses unknown options and bad values
     not_run    [[COMMAND, REASON], ...]: not run
     tested_by  [[COMMAND, "FILE::TEST"], ...]: another suite runs it
+    printed    true: what the page shows below a command is in what the command prints
     setup      shell lines that run in the page's empty folder first
     snippet    a list of tables, one a block of code: see Code
 """
@@ -34,7 +35,7 @@ FILE = Path(__file__).with_name("commands.toml")
 SHOWN = "tests/docs/commands.toml"
 
 CLASSES = ("run", "status", "instead", "parse", "not_run", "tested_by")
-_KEYS = {*CLASSES, "setup", "snippet"}
+_KEYS = {*CLASSES, "printed", "setup", "snippet"}
 _OPTION = re.compile(r"""(?<![^\s"'])--?[A-Za-z][\w-]*""")
 
 
@@ -80,6 +81,7 @@ class Entry:
     classes: dict[str, dict[str, Any]] = field(default_factory=dict)
     setup: str = ""
     snippets: tuple[Code, ...] = ()
+    printed: bool = False
 
     def classes_of(self, command: Command) -> list[str]:
         """Return the classes that a command is in; one, if all is well."""
@@ -110,7 +112,10 @@ def entry(keys: dict[str, Any]) -> Entry:
         raise ValueError(f"{SHOWN}: {unknown[0]}: use one of {', '.join(sorted(_KEYS))}")
     classes = {name: _by_command(keys.get(name, [])) for name in CLASSES}
     return Entry(
-        classes, keys.get("setup", ""), tuple(Code(**one) for one in keys.get("snippet", []))
+        classes,
+        keys.get("setup", ""),
+        tuple(Code(**one) for one in keys.get("snippet", [])),
+        keys.get("printed", False),
     )
 
 
