@@ -9,9 +9,10 @@ the same sizes.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
-from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row
 from experiments.workspace import Workspace, rank_count
 from lanewise.errors import RunError
 from lanewise.plots import curve_of, draw_curves
@@ -20,7 +21,10 @@ from lanewise.results.read import Samples
 
 OPERATIONS = ("scatter", "gather", "bcast")
 SERIES_LENGTH = 100
-TIME_LIMIT_S = 2
+SIZES = "1:128K:x2"
+SIZES_QUICK = "8:128K:x16"
+TIME_LIMIT_S = 2.0
+TIME_LIMIT_QUICK_S = 0.2
 WAYS = ("isolated", f"in series of {SERIES_LENGTH}")
 PAPER_RANKS = 16
 
@@ -30,10 +34,11 @@ KEY = "isolated_over_pipelined_8B"
 Runs = dict[str, tuple[Samples, Samples]]
 
 
-def run(workspace: Workspace) -> Outcome:
+def run(workspace: Workspace, sizes: str = SIZES, time_limit_s: float = TIME_LIMIT_S) -> Outcome:
     """Measure every operation isolated and in series."""
     ranks = rank_count(PAPER_RANKS)
-    runs = {operation: _both(workspace, ranks, operation) for operation in OPERATIONS}
+    limits = ["--sizes", sizes, "--time-limit", str(time_limit_s)]
+    runs = {operation: _both(workspace, ranks, operation, limits) for operation in OPERATIONS}
     ratios = {operation: ratio_at(*both, 8) for operation, both in runs.items()}
     figures = {KEY: ratios["scatter"]}
     figures.update({f"{KEY}_{operation}": ratio for operation, ratio in ratios.items()})
@@ -58,11 +63,13 @@ def run(workspace: Workspace) -> Outcome:
     )
 
 
-def _both(workspace: Workspace, ranks: int, operation: str) -> tuple[Samples, Samples]:
-    sizes = [operation, "--sizes", "1:128K:x2", "--time-limit", str(TIME_LIMIT_S)]
-    isolated = workspace.measure(f"{operation}-isolated", [*sizes, "--pipeline", "1"], ranks)
+def _both(
+    workspace: Workspace, ranks: int, operation: str, limits: list[str]
+) -> tuple[Samples, Samples]:
+    line = [operation, *limits]
+    isolated = workspace.measure(f"{operation}-isolated", [*line, "--pipeline", "1"], ranks)
     series = ["--pipeline", str(SERIES_LENGTH), "--repetitions", "10:100"]
-    return isolated, workspace.measure(f"{operation}-pipelined", [*sizes, *series], ranks)
+    return isolated, workspace.measure(f"{operation}-pipelined", [*line, *series], ranks)
 
 
 def ratio_at(isolated: Samples, pipelined: Samples, message_bytes: int) -> float:
@@ -96,7 +103,7 @@ def _draw(workspace: Workspace, runs: Runs) -> list[Path]:
 
 _MEDIANS = Estimator(
     "median isolated time over the median time in a series", 1, 1,
-    f"measurement of {TIME_LIMIT_S} s of each kind",
+    f"measurement of {TIME_LIMIT_S:g} s of each kind",
 )  # fmt: skip
 _WRONG = "it says how wrong a series is, which depends on the MPI"
 
@@ -105,6 +112,7 @@ EXPERIMENT = Experiment(
     paper="000 Fig. 1",
     summary="how much faster an operation seems when repetitions overlap",
     run=run,
+    quick=Quick(partial(run, sizes=SIZES_QUICK, time_limit_s=TIME_LIMIT_QUICK_S), takes_s=6.0),
     figures=(
         Figure(KEY, "ratio", _MEDIANS, _WRONG),
         Figure(f"{KEY}_{{operation}}", "ratio", _MEDIANS, _WRONG),

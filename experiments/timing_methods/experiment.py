@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from experiments.experiment import (
@@ -22,6 +24,7 @@ from experiments.experiment import (
     Experiment,
     Figure,
     Outcome,
+    Quick,
     Row,
     Target,
     constant,
@@ -49,12 +52,27 @@ OWN_CLOCKS = ("--clock", "skewed", "--skew-offset", "1", "--skew-drift", "50e-6"
 Runs = dict[tuple[str, str], Samples]
 
 
-def run(workspace: Workspace) -> Outcome:
+@dataclass(frozen=True)
+class Scale:
+    """The sizes of both sweeps, and the rounds of the deferred reduction; 0: the program's own."""
+
+    cost_sizes: str = "0:100K:1K"
+    curve_sizes: str = "0:100K:4K"
+    rounds: int = 0
+
+
+QUICK = Scale("0:100K:10K", "0:100K:25K", 5)
+
+
+def run(workspace: Workspace, scale: Scale = Scale()) -> Outcome:
     """Measure costs, agreement and the deferred reduction."""
     ranks = rank_count(PAPER_RANKS)
-    costs = _sweep(workspace, ranks, "cost", ("0:100K:1K", "--repetitions", "1", "--warmup", "0"))
-    curves = _sweep(workspace, ranks, "curve", ("0:100K:4K", "--repetitions", str(REPETITIONS)))
-    deferred = workspace.ask("lanewise-timing-cost", ranks=2)
+    once = ("--repetitions", "1", "--warmup", "0")
+    costs = _sweep(workspace, ranks, "cost", (scale.cost_sizes, *once))
+    often = ("--repetitions", str(REPETITIONS))
+    curves = _sweep(workspace, ranks, "curve", (scale.curve_sizes, *often))
+    rounds = [str(scale.rounds)] if scale.rounds else []
+    deferred = workspace.ask("lanewise-timing-cost", ranks=2, arguments=rounds)
     cost_s = {key: _elapsed_s(samples) for key, samples in costs.items()}
     figures = {
         "global_over_max_cost_ratio": _total(cost_s, "global") / _total(cost_s, "max"),
@@ -177,6 +195,7 @@ EXPERIMENT = Experiment(
     paper="000 Table 1, Fig. 2",
     summary="what max, root and global timing cost, and whether they agree",
     run=run,
+    quick=Quick(partial(run, scale=QUICK), takes_s=10.0),
     figures=(
         Figure("deferred_max_cost_ratio", "ratio", _DEFERRED, Target("<=", 0.5)),
         Figure(

@@ -6,11 +6,13 @@
 // alike: the reduction deferred to the end of the batch, as Lanewise does; the scheme of MPIBlib
 // 1.2.0, which makes two reductions and a broadcast of whether to stop after every repetition, with
 // the MPI's own collectives; and one maximum, sent to all, after every repetition, by the harness.
-// Prints one JSON object.
+// Prints one JSON object. An argument is the number of rounds.
 
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -69,7 +71,7 @@ Json sum_up(const std::vector<double>& deferred_s, const std::vector<double>& ot
             {"ratio_high", ratio.high}};
 }
 
-int measure_costs() {
+int measure_costs(int count) {
     const lw_measure_options options = LW_MEASURE_OPTIONS;
     Bench bench(MPI_COMM_WORLD, options);
     const std::unique_ptr<lw_operation, decltype(&lw_operation_free)> bcast(
@@ -82,7 +84,7 @@ int measure_costs() {
     std::vector<double> deferred_s;
     std::vector<double> mpiblib_s;
     std::vector<double> maximum_s;
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < count; ++round) {
         deferred_s.push_back(deferred_cost_s(bench, *running));
         mpiblib_s.push_back(cost_s(bench, *running, reduce_as_mpiblib));
         maximum_s.push_back(cost_s(bench, *running, take_maximum));
@@ -104,7 +106,8 @@ int measure_costs() {
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
-    const int status = measure_costs();
+    const int count = argc > 1 ? std::atoi(argv[1]) : rounds;
+    const int status = measure_costs(std::max(count, 1));
     MPI_Finalize();
     return status;
 }

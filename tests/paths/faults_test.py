@@ -50,12 +50,12 @@ def delayed() -> Iterator[Hosts]:
 
 
 # Traffic may wait for all retries on one port and then on the other before it goes on.
-PATIENCE = ("--patience-seconds", f"{2 * RETRIES_MS / 1e3:.3f}")
+RESUME = ("--resume-timeout-s", f"{2 * RETRIES_MS / 1e3:.3f}")
 
 
 def run(hosts: Hosts, seconds: float, *options: str, **sides: list[str]) -> None:
     """Exchange messages on two queue pairs, and assert that all arrived exactly once."""
-    words = ["--seconds", str(seconds), *PATIENCE, "--queue-pairs", "2", *options]
+    words = ["--seconds", str(seconds), *RESUME, "--queue-pairs", "2", *options]
     with cuts_made(hosts, sides):
         said = exchange(hosts.bed, words, protect=FAILBACK, **sides)
     assert min(said.caller[0]["sent"], said.listener[0]["sent"]) > 0

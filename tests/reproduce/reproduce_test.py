@@ -30,18 +30,31 @@ def require(launcher: str) -> None:
         pytest.skip(f"{launcher} has no native build; make build")
 
 
-def reproduce(name: str, folder: Path) -> dict[str, Any]:
-    """Run an experiment by the command and return the object on its last line."""
-    folders = ["--folder", str(folder), "--results", str(folder / "results")]
+def printed_by(*words: str) -> tuple[dict[str, Any], int]:
+    """Run the command; return the object on its last line, and its exit status."""
     done = subprocess.run(
-        [sys.executable, "-m", "lanewise", "reproduce", name, "--json", *folders],
+        [sys.executable, "-m", "lanewise", "reproduce", *words, "--json"],
         capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.stdout, done.stderr
     printed = json.loads(done.stdout.splitlines()[-1])
     assert isinstance(printed, dict)
+    return printed, done.returncode
+
+
+def reproduce_quickly(name: str, folder: Path) -> dict[str, Any]:
+    """Run an experiment at a smaller scale, which judges and keeps nothing."""
+    printed, status = printed_by(name, "--quick", "--folder", str(folder))
+    assert status == 0
+    return printed
+
+
+def reproduce(name: str, folder: Path) -> dict[str, Any]:
+    """Run an experiment and return what it prints, which it also keeps."""
+    folders = ["--folder", str(folder), "--results", str(folder / "results")]
+    printed, status = printed_by(name, *folders)
     met = all(target["met"] for target in printed["targets"].values())
-    assert done.returncode == (0 if met else 1), done.stderr
+    assert status == (0 if met else 1)
     (line,) = (folder / "results" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["figures"] == printed["figures"]
     return printed
@@ -70,7 +83,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(tmp_path: Path) -> Non
 def test_a_series_is_measured_beside_isolated_repetitions(tmp_path: Path) -> None:
     require("openmpi")
 
-    printed = reproduce("pipeline-effect", tmp_path)
+    printed = reproduce_quickly("pipeline-effect", tmp_path)
 
     assert printed["paper"] == "000 Fig. 1"
     medians_s = []
@@ -90,7 +103,7 @@ def test_a_series_is_measured_beside_isolated_repetitions(tmp_path: Path) -> Non
 def test_every_method_is_costed_under_the_keys_of_the_issue(tmp_path: Path) -> None:
     require("openmpi")
 
-    printed = reproduce("timing-methods", tmp_path)
+    printed = reproduce_quickly("timing-methods", tmp_path)
 
     keys = {"deferred_max_cost_ratio", "global_over_max_cost_ratio", "methods_agree_percent"}
     assert keys <= printed["figures"].keys()

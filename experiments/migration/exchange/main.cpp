@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
     app.add_option("--window", settings.window)->check(CLI::Range(1, 1024));
     app.add_option("--message-bytes", settings.message_bytes)->check(CLI::Range(32, 1 << 20));
     app.add_option("--seconds", settings.seconds);
-    app.add_option("--patience-seconds", settings.patience_s,
+    app.add_option("--resume-timeout-s", settings.resume_timeout_s,
                    "How much longer to go on until a message has followed each cut");
     app.add_option("--timeout", settings.timeout)->check(CLI::Range(0, 31));
     app.add_option("--cut", cuts, "INTERFACE:AT_S:FOR_S")->expected(-1);

@@ -29,7 +29,7 @@ struct Settings {
     int window = 8;
     int message_bytes = 4096;
     double seconds = 1;
-    double patience_s = 0;  // how much longer it goes on until a message has followed each cut
+    double resume_timeout_s = 0;  // goes on so much longer until a message has followed each cut
     int timeout = 14;  // 4.096 us * 2^timeout
     std::vector<Cut> cuts;
     bool cuts_early = false;       // count from before the queue pairs exist, not from traffic

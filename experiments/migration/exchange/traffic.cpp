@@ -216,7 +216,7 @@ bool Exchange::poll() {
 
 void Exchange::run(Cuts& cuts) {
     const std::int64_t until = monotonic_ns() + nanoseconds(settings_.seconds);
-    const std::int64_t at_latest = until + nanoseconds(settings_.patience_s);
+    const std::int64_t at_latest = until + nanoseconds(settings_.resume_timeout_s);
     const auto goes_on = [&] {
         const std::int64_t now = monotonic_ns() - cuts.held_ns();
         return now < until || (now < at_latest && !resumed());
