@@ -18,6 +18,7 @@ import typer
 from lanewise.cli import BELOW, COMMANDS, HIDDEN, make_app, make_app_below
 from lanewise.cli.example import ARGUMENTS, option_groups
 from lanewise.cli.native_options import help_of
+from lanewise.cli.wavefront import NOTES
 from lanewise.launch.describe import OptionDescription, ProgramDescription, describe
 from lanewise.launch.native import find_program
 
@@ -95,7 +96,7 @@ def native(program: ProgramDescription) -> Described:
         f"lanewise wavefront {program.name}",
         (),
         f"[OPTIONS] {words}".rstrip(),
-        (f"{program.summary}.",),
+        (f"{program.summary}. {NOTES.get(program.name, '')}".rstrip(),),
         without_common(groups),
     )
 

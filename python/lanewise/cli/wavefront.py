@@ -35,6 +35,9 @@ MOVING = ("create", "import", "export", "convert", "split", "join")
 COMMANDS = [*MOVING, *RUNNING, "verify", "info", "plan", "kernels"]
 MOVED_BY = "import|export STORE MATRIX FILE [--memory SIZE]"
 ARRAY_SUFFIXES = (".zarr", ".h5", ".hdf5")
+# What these commands do beyond the native program.
+_ARRAYS = "FILE may also be an array of Zarr (FILE.zarr) or HDF5 (FILE.h5:DATASET)."
+NOTES = {"import": _ARRAYS, "export": _ARRAYS}
 LOG_PERIOD_S = 10.0
 INTERRUPTED = 130
 HELP = {"-h", "--help"}
@@ -119,7 +122,8 @@ def show_help(program: Path, command: str) -> None:
     def shown(**_values: Any) -> None:
         pass
 
-    shown.__doc__ = f"{EXAMPLES[command]}\n\n    {described.summary}.\n    "
+    note = f"\n\n    {NOTES[command]}" if command in NOTES else ""
+    shown.__doc__ = f"{EXAMPLES[command]}\n\n    {described.summary}.{note}\n    "
     app = ExampleTyper(name="wavefront")
     app.callback()(lambda: None)
     app.command(command)(with_options(parameters)(shown))
