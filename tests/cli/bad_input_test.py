@@ -52,6 +52,7 @@ REFUSED = [
     (["scatter", "-o", "none/s.jsonl"], ["none"]),
     (["scatter", "-o", "/proc/s.jsonl"], ["/proc"]),
     (["scatter", "-o", "/"], ["/", "folder"]),
+    (["scatter", "-o", "a" * 300], ["aaa", "too long"]),
     (["scatter", "--confidense", "0.9"], ["--confidense", "--confidence"]),
 ]
 

@@ -24,6 +24,7 @@ from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import counted, positive_count, share
 from lanewise.cli.progress import Display, progress
 from lanewise.errors import RequestError
+from lanewise.files.whole import require_place
 from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import MEASURE
@@ -141,8 +142,7 @@ def refuse_output(values: Mapping[str, Any]) -> None:
     from lanewise.results.read import load
 
     path = Path(values["output"])
-    if path.is_dir():
-        raise RequestError(f"{path} is a folder; name a file in it")
+    require_place(path)
     if path.exists() and not values["resume"]:
         raise RequestError(f"{path} exists; add --resume to go on with it, or name another")
     try:

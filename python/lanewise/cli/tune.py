@@ -26,6 +26,7 @@ from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import counted, positive_count
 from lanewise.cli.progress import progress
 from lanewise.errors import RequestError
+from lanewise.files.whole import require_place
 from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import TUNE
@@ -160,10 +161,7 @@ def refuse_output(values: Mapping[str, Any]) -> None:
         raise RequestError("no file to write; add -o tuning.json")
     path = Path(values["output"])
     evidence = evidence_path(path)
-    if path.is_dir():
-        raise RequestError(f"{path} is a folder; name a file in it")
-    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise RequestError(f"{path.parent} is no folder that can be written; name another")
+    require_place(path)
     if values["resume"]:
         if path.exists() and not evidence.exists():
             raise RequestError(f"{path} is complete: {evidence} to go on with is not there")
