@@ -132,7 +132,8 @@ def run_tuned(
     plain and six times tuned, and the times are compared.  With --profile a table says how long the
     ranks waited in collective calls, for which ranks, and where these were called.  With
     --same-bits order the results of reductions depend on the number of ranks only, with --same-bits
-    ranks sums and products do not even on that.
+    ranks sums and products do not even on that; `lanewise check same-bits` finds the reduction that
+    differs between runs.
     """
     words = list(line or [])
     rounds = positive_count("--interleaved", interleaved_rounds) if interleaved_rounds else 0
