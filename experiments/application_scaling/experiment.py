@@ -9,9 +9,10 @@ liquid grows with the number of ranks.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row
 from experiments.workspace import Workspace, failing_as_run, rank_count
 from lanewise.errors import RunError
 from lanewise.plots.series import Series, draw_series
@@ -19,11 +20,15 @@ from lanewise.results.quantity import time_text
 from lanewise.suite import application, scale, start, transport
 
 RANKS_MAX = 8
-REPETITIONS_MAX = 8
+REPETITIONS_MAX, REPETITIONS_QUICK = 8, 3
 
 
 def run(workspace: Workspace) -> Outcome:
     """Run LAMMPS on 1, 2, 4, ... ranks up to all cores, interleaving the transports."""
+    return _run(workspace, REPETITIONS_MAX)
+
+
+def _run(workspace: Workspace, repetitions_max: int) -> Outcome:
     with failing_as_run():
         plan = application.plan_for(rank_count(RANKS_MAX))
         candidates = [transport.find(name) for name in transport.shipped_names()]
@@ -36,7 +41,7 @@ def run(workspace: Workspace) -> Outcome:
         raise RunError(f"no transport starts: {found[0].why}")
     plan = scale.Plan(
         plan.command, plan.ranks, plan.work, plan.pattern,
-        repetitions_max=REPETITIONS_MAX, limit_s=application.LIMIT_S,
+        repetitions_max=repetitions_max, limit_s=application.LIMIT_S,
     )  # fmt: skip
     curves = scale.measure(plan, here, lambda *run_: workspace.say(run_text(*run_)))
     points = {
@@ -101,6 +106,7 @@ EXPERIMENT = Experiment(
     paper="004 Fig. 11",
     summary="parallel efficiency of LAMMPS with scaled work over every transport",
     run=run,
+    quick=Quick(partial(_run, repetitions_max=REPETITIONS_QUICK), takes_s=25.0),
     figures=(
         Figure(
             "{transport}_efficiency_{ranks}_ranks", "ratio",
