@@ -16,10 +16,11 @@ from typing import Literal
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from experiments.papers.answers import Answer
 from experiments.papers.item import Chart, Lines, Points, Told, Unit, curves_of
+from lanewise.plots.curves import linear_size_ticks
 from lanewise.plots.series import LINES
 from lanewise.plots.style import COLOURS, MARKERS, SOFT, house_style
 from lanewise.results.quantity import rate_text, size_text, three_digits, time_text, time_tick
@@ -29,8 +30,10 @@ WIDTH_IN = 4.6
 BAR_IN = 0.42
 TITLE_IN = 0.35
 COLOUR = {"paper": COLOURS[7], "here": COLOURS[0]}
-TICKS_MAX = 8
+TICKS_MAX = 6
 LEGEND_INSIDE_MAX = 3
+# Beyond this ratio, an axis has a tick at each power of ten and none between.
+DECADES_ALONE = 300.0
 
 
 def number_text(value: float, unit: Unit) -> str:
@@ -228,12 +231,15 @@ def _set_axes(panel: Axes, lines: Lines, places: Sequence[float]) -> None:
     panel.set_ylabel("" if lines.y == "s" else lines.y)
     if lines.scale == "linear":
         panel.set_ylim(bottom=0)
-        write = _writer(lines.x)
-        panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
+        if lines.x == "bytes":
+            panel.set_xticks(*linear_size_ticks(max(places)))
     else:
         panel.set_xscale("log")
         if lines.y != "share":
             panel.set_yscale("log")
+            low, high = panel.get_ylim()
+            steps = (1.0,) if high / low > DECADES_ALONE else (1.0, 2.0, 5.0)
+            panel.yaxis.set_major_locator(LogLocator(subs=steps))
         else:
             panel.set_ylim(0, 1.05)
         _set_ticks(panel, lines, places)
@@ -247,13 +253,13 @@ def _set_ticks(panel: Axes, lines: Lines, places: Sequence[float]) -> None:
     write = _writer(lines.x)
     panel.set_xticks(shown[::step], [write(place) for place in shown[::step]])
     panel.xaxis.set_minor_locator(NullLocator())
-    panel.yaxis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
+    panel.yaxis.set_minor_locator(NullLocator())
 
 
 def _writer(x: str) -> Callable[[float], str]:
     if x == "bytes":
         return size_text
-    return time_tick if x.startswith("s ") else lambda value: f"{value:g}"
+    return time_tick if x == "time between polls" else lambda value: f"{value:g}"
 
 
 def pictures(answer: Answer) -> dict[str, Figure]:

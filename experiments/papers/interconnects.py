@@ -300,7 +300,7 @@ ITEMS = (
         ),
         "No transport here has an engine that moves messages by itself, so that all of them take "
         "the processor while they are polled often.",
-        curves("Availability", "availability", "share", "s between polls"),
+        curves("Availability", "availability", "share", "time between polls"),
         "cpu-availability",
         "The curves over the polling interval; the text has their ends.",
     ),

@@ -122,7 +122,7 @@ def _shown(answer: Answer) -> dict[str, Any]:
         "ran": _ran(answer),
         "pictures": [
             {
-                "kind": kind if kind in _CAPTIONS else "curves",
+                "kind": kind if kind in _CAPTIONS else "ours",
                 "caption": _CAPTIONS.get(kind, "Our curves"),
                 "alt": alt_of(answer, kind),
                 "source": _source(svg(figure)),

@@ -82,8 +82,8 @@ ITEMS = (
         ),
         charts=(Chart("Time of one transition over the other", "ratio", (_FEW,)), _STRAIGHT),
         difference="The paper's adapter makes both transitions by itself; the device here is "
-        "software, which arms a queue pair when its peer has answered on the alternate path, and "
-        "migrates it without asking.",
+        "software that shares two cores with the program, so that the time of a single transition "
+        "depends on when its thread runs.",
         unread="The times; the text has the ratio of the two lines.",
         lines=(Lines("Transitions here, few queue pairs", "few/", "queue pairs", "s", "linear"),),
     ),
