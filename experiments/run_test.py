@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiments.experiment import Estimator, Experiment, Figure, Outcome, Target
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Target
 from experiments.run import Finished, run_experiment
 from experiments.workspace import Workspace
 from lanewise.errors import RequestError, RunError
@@ -29,6 +29,17 @@ def test_a_run_adds_the_conditions_of_the_machine(tmp_path: Path) -> None:
     assert finished.outcome.conditions["ranks"] == 8
     known = {"processor", "cores", "kernel", "governor", "load_average", "took_s"}
     assert known <= finished.outcome.conditions.keys()
+
+
+def test_a_quick_run_is_the_smaller_one_where_there_is_one(tmp_path: Path) -> None:
+    small = replace(OUTCOME, figures={"speedup": 3.0})
+    both = replace(EXPERIMENT, quick=Quick(lambda _workspace: small, takes_s=1.0))
+
+    def speedup(experiment: Experiment, *, quick: bool) -> float:
+        return run_experiment(experiment, tmp_path, quick=quick).outcome.figures["speedup"]
+
+    assert [speedup(both, quick=quick) for quick in (True, False)] == [3.0, 3.9]
+    assert speedup(EXPERIMENT, quick=True) == 3.9
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:

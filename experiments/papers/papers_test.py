@@ -25,7 +25,7 @@ from experiments.papers.answers import (
     papers_json,
 )
 from experiments.papers.catalogue import ITEMS, experiments_of
-from experiments.papers.conduct import conduct, left_text
+from experiments.papers.conduct import UNKNOWN_S, conduct, expected, left_text
 from experiments.papers.draw import limits, number_text, pictures, svg, told_text
 from experiments.papers.item import Here, Item, Measured, between, number, over, words
 from experiments.papers.page import render, verdict
@@ -254,6 +254,18 @@ def test_the_others_go_on_when_an_experiment_fails() -> None:
     assert found["opt-scatter"].why == "opt-scatter failed: ValueError: no points"
     assert found["parallel-pairs"].measured == Measured({"speedup_16_ranks": 7.5}, {})
     assert any(re.fullmatch(r"\[\d+/\d+\] parallel-pairs \(about .+ left\)", one) for one in said)
+
+
+def test_an_experiment_is_expected_to_take_what_it_declares_or_took(tmp_path: Path) -> None:
+    experiment = find_experiment("opt-scatter")
+    assert experiment.quick is not None
+    assert expected(experiment, quick=False, folder=tmp_path) == UNKNOWN_S
+    lines = [{"date": str(took), "conditions": {"took_s": took}} for took in (40.0, 50.0, 90.0)]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "opt-scatter.jsonl").write_text(text)
+
+    assert expected(experiment, quick=False, folder=tmp_path) == 50.0
+    assert expected(experiment, quick=True, folder=tmp_path) == experiment.quick.takes_s
 
 
 def test_the_time_left_follows_how_long_the_others_took() -> None:
