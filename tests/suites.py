@@ -78,7 +78,10 @@ PLACES = "tests/house/places_test.py"
 # on an answer before all retries are used up.
 ALONE = ("tests/cli/netpipe_test.py", "tests/paths/faults_test.py")
 
-_NOT_ALONE = [f"--ignore={test}" for test in ALONE]
+# Builds the documentation site and looks at all of its pages; make test reads them without.
+SITE = "tests/report/site_test.py"
+
+_NOT_ALONE = [f"--ignore={test}" for test in (*ALONE, SITE)]
 # The longest tests first, so that none of them runs on alone at the end.
 _COMMAND_FOLDERS = ("tests/reproduce", "tests/report", "tests/cli")
 _PYTHON_FOLDERS = ("python", "experiments", "examples", "tests", "docs/site")
@@ -123,6 +126,7 @@ def thorough() -> list[Suite]:
         _mpi_cuts(),
         _kernel(),
         _fuzz(),
+        pytest("site", SITE),
         Suite("clang-tidy", [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS]),
     ]
     return [replace(suite, limit_s=THOROUGH_LIMIT_S) for suite in added]
