@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What docs/promises.md says of files and structs is what schemas and headers have."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+HEADERS = sorted((ROOT / "include" / "lanewise").glob("*.h"))
+
+# Pass between programs of one version, and are not kept.
+BETWEEN_PROGRAMS = {"delay-line", "options"}
+# What the library fills, and what lies in a struct that has a size.
+WITHOUT_SIZE = {
+    "lw_buffers",
+    "lw_clock_report",
+    "lw_model_description",
+    "lw_paths_state",
+    "lw_point",
+    "lw_wavefront_outcome",
+    "lw_wavefront_progress",
+}
+
+
+def test_the_page_has_the_version_of_each_file() -> None:
+    told = dict(
+        re.findall(r"^\| \[([\w-]+)\]\(reference/files/[\w-]+\.md\) \| (\d+) \|", PAGE, re.M)
+    )
+
+    written = {}
+    for path in (ROOT / "schema").glob("*.json"):
+        name = path.name.removesuffix(".schema.json")
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        context = schema.get("$defs", {}).get("context", {})
+        properties = {**schema.get("properties", {}), **context.get("properties", {})}
+        if name not in BETWEEN_PROGRAMS:
+            written[name] = str(properties["version"]["const"])
+
+    assert told == written
+
+
+def test_a_struct_that_a_program_fills_begins_with_its_size() -> None:
+    declared = {
+        name: body.strip()
+        for path in HEADERS
+        for name, body in re.findall(
+            r"^typedef struct (lw_\w+) \{(.*?)^\}", path.read_text("utf-8"), re.M | re.S
+        )
+    }
+    without = {
+        name for name, body in declared.items() if not body.startswith("uint32_t struct_size")
+    }
+
+    assert len(declared) > len(WITHOUT_SIZE)
+    assert without == WITHOUT_SIZE
