@@ -51,6 +51,7 @@ def _result_of(
     quick: bool,
 ) -> tuple[Run, Finished | None]:
     when = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    small = quick and experiment.quick is not None
     try:
         finished = run_one(experiment, folder / experiment.name)
     except LanewiseError as error:
@@ -61,9 +62,9 @@ def _result_of(
     else:
         outcome = finished.outcome
         measured = measured_in(outcome.figures, outcome.curves)
-        return Run(measured, outcome.conditions, when, quick), finished
+        return Run(measured, outcome.conditions, when, small), finished
     say(f"{experiment.name} failed: {why}")
-    return Run(None, {}, when, quick, f"{experiment.name} failed: {why}"), None
+    return Run(None, {}, when, small, f"{experiment.name} failed: {why}"), None
 
 
 def expected(experiment: Experiment, *, quick: bool, folder: Path = results.FOLDER) -> float:

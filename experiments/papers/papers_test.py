@@ -286,7 +286,8 @@ def test_a_quick_run_keeps_nothing_and_says_what_failed(
     items = json.loads((tmp_path / "papers.json").read_text())["items"]
     by_name = {f"{one['paper']} {one['item']}": one for one in items}
     assert by_name["000 §5"]["here"] == 7.5
-    assert by_name["000 §5"]["quick"] is True
+    assert by_name["000 §5"]["quick"] is False  # it has no smaller scale
+    assert by_name["001 Fig. 4"]["quick"] is True
     assert by_name["000 §4"]["why_null"] == "opt-scatter failed: no points"
     assert "opt-scatter failed: no points" in (tmp_path / "papers.html").read_text()
     assert "opt-scatter failed: no points" in capsys.readouterr().out
