@@ -44,8 +44,9 @@ $ lanewise reproduce --all --quick -o papers.html
 ```
 
 This took 20 minutes on two cores that other programs used, too (load average 2 to 15). Without
-`--quick` the experiments run as they are published, and the runs are kept in `experiments/results`. To run nothing and draw the newest run that is kept there of each experiment,
-as was done for this page:
+`--quick` the experiments run as they are published, and the runs are kept in `experiments/results`.
+To run nothing and draw the newest run that is kept there of each experiment, as was done for this
+page:
 
 ```
 $ lanewise reproduce --all --from-results -o papers.html
