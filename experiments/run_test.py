@@ -45,7 +45,7 @@ def test_a_quick_run_is_the_smaller_one_where_there_is_one(tmp_path: Path) -> No
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(RequestError, match="name another -o"):
+    with pytest.raises(RequestError, match="name another --folder"):
         run_experiment(EXPERIMENT, tmp_path / "file" / "pairs")
 
 

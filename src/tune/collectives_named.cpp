@@ -15,6 +15,15 @@ using collectives::Operation;
 
 namespace {
 
+/* "use one of barrier, bcast, ..." */
+std::string remedy() {
+    std::string names;
+    for (int i = 0; i < collectives::collective_count; ++i) {
+        names += std::string(i == 0 ? "" : ", ") + name_of(static_cast<Collective>(i));
+    }
+    return "use one of " + names;
+}
+
 /* What `named` makes of each name. */
 template <typename Named, typename Find>
 Result<std::vector<Named>> all_named(const std::vector<std::string>& names, const Find& find) {
@@ -25,7 +34,7 @@ Result<std::vector<Named>> all_named(const std::vector<std::string>& names, cons
             const auto near = measure::suggest_operation(name);
             return Failure{LW_ERR_ARGUMENT,
                            "unknown collective \"" + name + "\"; " +
-                               (find(near) ? "did you mean " + near + "?" : "--list names them")};
+                               (find(near) ? "did you mean " + near + "?" : remedy())};
         }
         if (std::find(found.begin(), found.end(), *one) != found.end())
             return Failure{LW_ERR_ARGUMENT,

@@ -126,7 +126,8 @@ def open_mpi() -> None:
 def test_ranks_are_launched_with_the_environment_of_their_side(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    words = ["bcast", "-n", "2", "--sizes", "8", "--launches", "8", "--launcher", "openmpi"]
+    # Other work on the machine asks for more launches, not for another verdict.
+    words = ["bcast", "-n", "2", "--sizes", "8", "--launches", "8:64", "--launcher", "openmpi"]
     slower = "OMPI_MCA_btl=tcp,self"
 
     status = run(["gate", *words, "--", "OMPI_MCA_btl=vader,self", "--", slower, "-q"])

@@ -697,3 +697,13 @@ def test_a_store_that_the_disk_has_no_room_for_leaves_nothing(tmp_path: Path) ->
     assert "No space left on device" in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+def test_a_folder_that_the_system_does_not_look_up_is_refused(
+    native: Lanewise, tmp_path: Path
+) -> None:
+    done = native("create", tmp_path / ("a" * 300), "--rows", 8, "--cols", 8)
+
+    assert done.returncode == 2
+    assert "cannot make the folder" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -253,7 +253,7 @@ def test_the_command_to_measure_again_is_that_of_the_launcher(tmp_path: Path) ->
 def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     samples = specimen.write(tmp_path / "a.jsonl", specimen.records())
 
-    with pytest.raises(RequestError, match="name a file in a folder"):
+    with pytest.raises(RequestError, match="make the folder"):
         write_report([samples], tmp_path / "missing" / "report.html")
 
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]

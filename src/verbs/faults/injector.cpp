@@ -63,7 +63,11 @@ std::optional<Rule> Injector::decide(Place place, std::string_view name) {
         const std::string line = fmt::format(
             "{{\"fault\": {}, \"occurrence\": {}, \"{}\": \"{}\", \"what\": \"{}\"}}\n",
             decision->rule + 1, decision->occurrence, name_of(place), name, decision->fault->what);
-        if (write(log_.number(), line.data(), line.size()) < 0) log_ = {};
+        if (write(log_.number(), line.data(), line.size()) < 0) {
+            complain(fmt::format("the log of faults took no more lines: {}; it ends here",
+                                 std::strerror(errno)));
+            log_ = {};
+        }
     }
     return *decision->fault;
 }

@@ -109,7 +109,8 @@ Outcome check_names(const MatrixShape& shape, const std::vector<std::string>& na
 Outcome make_empty_folder(const std::string& path) {
     std::error_code error;
     fs::create_directories(path, error);
-    if (!fs::is_directory(path))
+    std::error_code unknown; /* a folder above may not be searched */
+    if (!fs::is_directory(path, unknown))
         return Failure{LW_ERR_ARGUMENT, "cannot make the folder " + path + "; name another"};
     if (!fs::is_empty(path, error))
         return Failure{LW_ERR_ARGUMENT, path + " is not empty; name a new folder"};
@@ -199,7 +200,8 @@ Result<Store> Store::open(const std::string& folder, Access access) {
     auto manifest = read_manifest(folder);
     if (!manifest) return manifest.failure();
     for (const auto& disk : manifest->disks) {
-        if (disk != "." && !fs::is_directory(disk))
+        std::error_code unknown;
+        if (disk != "." && !fs::is_directory(disk, unknown))
             return Failure{LW_ERR_NOT_FOUND, folder + ": disk " + disk + " is missing; mount it"};
     }
     while (access == Access::reading) {
