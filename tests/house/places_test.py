@@ -49,11 +49,18 @@ class Kind:
     shows: Command
     prints: str
     inserts: list[Insertion] = field(default_factory=list)
+    targets: tuple[str, ...] = ("lanewise-native",)
 
     @property
-    def places(self) -> set[str]:
+    def files(self) -> set[str]:
         """The files that one touches."""
         return {*self.adds, *(insertion.path for insertion in self.inserts)}
+
+    @property
+    def places(self) -> set[Path]:
+        """The files that one touches; those of a new folder are one place."""
+        paths = map(Path, self.files)
+        return {path if (ROOT / path.parent).is_dir() else path.parent for path in paths}
 
 
 TIMING_METHOD = """\
@@ -264,6 +271,46 @@ extern const Definition throwaway_definition{
 """
 
 
+EXPERIMENT = '''\
+# SPDX-License-Identifier: BSD-3-Clause
+"""An experiment that is thrown away: it asks its native program for a number."""
+
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
+from experiments.workspace import Workspace
+from lanewise.plots import Bar, draw_bars
+
+
+def run(workspace: Workspace) -> Outcome:
+    """Ask for the number."""
+    answer = float(workspace.ask("lanewise-throwaway")["answer"])
+    drawn = draw_bars([("Answer", [Bar("here", answer, "here")])], str)
+    files = workspace.save(drawn, "throwaway")
+    return Outcome({"answer": answer}, [Row("answer", "not told", f"{answer:g}")], {}, files)
+
+
+EXPERIMENT = Experiment(
+    name="throwaway",
+    paper="000 §1",
+    summary="a number that is thrown away",
+    run=run,
+    figures=(
+        Figure("answer", "ratio", Estimator("it is asked for", 1, 1, "question"), "none is needed"),
+    ),
+)
+'''
+
+EXPERIMENT_PROGRAM = r"""// SPDX-License-Identifier: BSD-3-Clause
+//
+// lanewise-throwaway: prints the number of an experiment that is thrown away.
+
+#include <cstdio>
+
+int main() {
+    std::puts("{\"answer\": 42}");
+}
+"""
+
+
 def two_ranks(*arguments: str) -> Command:
     """Return a measurement on two ranks by the copy's own program, printed as a table."""
     launch = ["mpirun", "--oversubscribe", "-n", "2", "{bin}/lanewise-measure"]
@@ -411,6 +458,22 @@ KINDS = [
         shows=["sh", "-ec", IMPAIRED],
         prints="throwaway 5 %\nit crosses the link",
     ),
+    Kind(
+        "experiment",
+        places_max=1,
+        adds={
+            "experiments/throwaway/experiment.py": EXPERIMENT,
+            "experiments/throwaway/throwaway.cpp": EXPERIMENT_PROGRAM,
+            "experiments/throwaway/CMakeLists.txt": "lw_add_experiment(lanewise-throwaway MPI none "
+            "SOURCES throwaway.cpp)\n",
+        },
+        targets=("lanewise-throwaway",),
+        shows=[
+            *("{python}", "-m", "lanewise", "reproduce", "throwaway"),
+            *("--folder", "{copy}/reproduced", "--results", "{copy}/kept"),
+        ],
+        prints="no target for answer: none is needed",
+    ),
 ]
 
 
@@ -459,12 +522,11 @@ class Copy:
         assert ran.returncode == 0, ran.stdout
         return ran.stdout
 
-    def build(self) -> None:
-        """Build the native program."""
-        without = ("TESTS", "EXAMPLES", "EXPERIMENTS", "BENCHMARKS")
-        options = [f"-DLANEWISE_{part}=OFF" for part in without]
+    def build(self, targets: set[str]) -> None:
+        """Configure, and build `targets`."""
+        options = [f"-DLANEWISE_{part}=OFF" for part in ("TESTS", "EXAMPLES", "BENCHMARKS")]
         self.run(["cmake", "--preset", "release", *options])
-        self.run(["cmake", "--build", "{copy}/build/release", "--target", "lanewise-native"])
+        self.run(["cmake", "--build", "{copy}/build/release", "--target", *sorted(targets)])
 
 
 def copy_tree(root: Path) -> Copy:
@@ -492,9 +554,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
     with contextlib.ExitStack() as stack:
         for kind in KINDS:
             stack.enter_context(added(made, kind))
-        made.build()
+        made.build({target for kind in KINDS for target in kind.targets})
         yield made
-    for name in {name for kind in KINDS for name in kind.places}:
+    for name in {name for kind in KINDS for name in kind.files}:
         there, here = made.root / name, ROOT / name
         assert there.exists() == here.exists(), name
         assert not here.exists() or there.read_bytes() == here.read_bytes(), name
