@@ -56,7 +56,7 @@ if(LANEWISE_SANITIZE)
   set(lw_unhurried -O0)
   set(lw_usual "")
   # GCC sees values used uninitialised where its own instrumentation has moved them.
-  set(lw_busy -O1 -Wno-maybe-uninitialized)
+  set(lw_busy -O1 $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
 endif()
 
 # The files of a target are compiled together in trees with LANEWISE_UNITY, in less than two thirds

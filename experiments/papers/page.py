@@ -22,7 +22,7 @@ from experiments.papers.answers import Answer, Run, papers_json
 from experiments.papers.draw import number_text, pictures, svg, told_text
 from lanewise import __version__
 from lanewise.errors import RequestError
-from lanewise.files.whole import write_whole
+from lanewise.files.whole import require_places, write_whole
 
 _FOLDER = Path(__file__).parent
 _LOOK = Path(lanewise.report.__file__).parent / "page.css"
@@ -33,12 +33,7 @@ def refuse_output(output: Path) -> None:
     """Raise RequestError where the page and papers.json could not be written."""
     if output.suffix != ".html":
         raise RequestError(f"{output} is not named like a page; name it *.html, as papers.html")
-    if output.is_dir():
-        raise RequestError(f"{output} is a folder; name a file in it")
-    if not output.absolute().parent.is_dir():
-        raise RequestError(
-            f"cannot write {output}: there is no folder {output.parent}; make it or name another -o"
-        )
+    require_places(output, output.with_suffix(".json"))
 
 
 def write_page(answers: Sequence[Answer], runs: Mapping[str, Run], output: Path) -> Path:

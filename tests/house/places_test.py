@@ -593,6 +593,14 @@ def insert(path: Path, insertion: Insertion) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def test_files_compiled_together_are_named_alike_in_every_copy(copy: Copy) -> None:
+    """What names the folder of the copy is not found in the compiler's cache again."""
+    texts = {path.name: path.read_text() for path in copy.build_folder.rglob("*_unity.cpp")}
+
+    assert "lw_model_unity.cpp" in texts
+    assert not [name for name, text in texts.items() if str(copy.root) in text]
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
 def test_a_throw_away_one_takes_few_places_and_works(copy: Copy, kind: Kind) -> None:
     """Adding one of a kind touches at most so many files, and then it can be used."""

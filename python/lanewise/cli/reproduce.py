@@ -50,7 +50,7 @@ def load_experiments() -> None:
     spec.loader.exec_module(package)
 
 
-def refuse(name: str, *, all_: bool, quick: bool, from_results: bool, output: Path | None) -> None:
+def refuse(name: str, *, all_: bool, from_results: bool, output: Path | None) -> None:
     """Raise RequestError for options that do not go together."""
     if name and all_:
         raise RequestError(f"{name} is one experiment and --all means all; leave out one of them")
@@ -123,7 +123,7 @@ def reproduce(
     With --all, one page has every table and figure of the papers beside what was measured here.
     Experiments that fail are named on it, and end the command with status 1.
     """
-    refuse(name, all_=all_, quick=quick, from_results=from_results, output=output)
+    refuse(name, all_=all_, from_results=from_results, output=output)
     refuse_quick(name, results_folder, all_=all_, quick=quick, from_results=from_results)
     load_experiments()
     if all_:

@@ -128,7 +128,7 @@ REFUSED = {
     "means all": "pipeline-effect --all",
     "-o names the page": "-o papers.html",
     "is not named like a page": "--all -o papers.json",
-    "there is no folder": "--all -o nowhere/papers.html",
+    "make the folder": "--all -o nowhere/papers.html",
     "is a folder": "--all -o folder.html",
     "add --all": "--from-results",
     "runs nothing": "--all --from-results --quick",
