@@ -225,7 +225,7 @@ def test_a_quick_run_is_marked_and_a_missing_one_named(kept: list[Answer]) -> No
     assert render(kept, {}, "papers.json").count('class="mark"') == 0
 
 
-class Stub:
+class Prepared:
     """Runs that measure nothing but a speedup, but for those that fail."""
 
     def __init__(self, **failing: Exception) -> None:
@@ -242,7 +242,7 @@ class Stub:
 
 def test_the_others_go_on_when_an_experiment_fails() -> None:
     said: list[str] = []
-    stub = Stub(timing_methods=RunError("no launcher"), opt_scatter=ValueError("no points"))
+    stub = Prepared(timing_methods=RunError("no launcher"), opt_scatter=ValueError("no points"))
 
     found = {
         experiment.name: run
@@ -281,7 +281,7 @@ def test_a_quick_run_keeps_nothing_and_says_what_failed(
     monkeypatch.setattr(results, "FOLDER", tmp_path / "kept")
     request = Request(tmp_path / "papers.html", tmp_path / "out", quick=True)
 
-    assert not reproduce_all(request, Stub(opt_scatter=RunError("no points")))
+    assert not reproduce_all(request, Prepared(opt_scatter=RunError("no points")))
 
     items = json.loads((tmp_path / "papers.json").read_text())["items"]
     by_name = {f"{one['paper']} {one['item']}": one for one in items}
@@ -298,7 +298,7 @@ def test_a_quick_run_keeps_nothing_and_says_what_failed(
 def test_a_whole_run_is_kept_and_missed_targets_end_it_badly(tmp_path: Path) -> None:
     request = Request(tmp_path / "papers.html", tmp_path / "out", tmp_path / "kept")
 
-    assert not reproduce_all(request, Stub())
+    assert not reproduce_all(request, Prepared())
 
     (line,) = (tmp_path / "kept/parallel-pairs.jsonl").read_text().splitlines()
     assert json.loads(line)["figures"] == {"speedup_16_ranks": 7.5}
@@ -306,7 +306,7 @@ def test_a_whole_run_is_kept_and_missed_targets_end_it_badly(tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("undrawn")
 def test_an_interrupted_run_leaves_a_page_of_what_there_is(tmp_path: Path) -> None:
-    class Interrupted(Stub):
+    class Interrupted(Prepared):
         def __call__(self, experiment: Experiment, folder: Path) -> Finished:
             if experiment.name == "opt-scatter":
                 raise KeyboardInterrupt
