@@ -242,14 +242,14 @@ class Prepared:
 
 def test_the_others_go_on_when_an_experiment_fails() -> None:
     said: list[str] = []
-    stub = Prepared(timing_methods=RunError("no launcher"), opt_scatter=ValueError("no points"))
+    prepared = Prepared(timing_methods=RunError("no launcher"), opt_scatter=ValueError("no points"))
 
     found = {
         experiment.name: run
-        for experiment, run, _ in conduct(experiments_of(), Path("x"), said.append, run=stub)
+        for experiment, run, _ in conduct(experiments_of(), Path("x"), said.append, run=prepared)
     }
 
-    assert stub.ran == [one.name for one in experiments_of()]
+    assert prepared.ran == [one.name for one in experiments_of()]
     assert found["timing-methods"].why == "timing-methods failed: no launcher"
     assert found["opt-scatter"].why == "opt-scatter failed: ValueError: no points"
     assert found["parallel-pairs"].measured == Measured({"speedup_16_ranks": 7.5}, {})
