@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,8 @@ def delayed() -> Iterator[Hosts]:
         yield Hosts(raised)
 
 
+# The kernel may tell seconds later that a port is up again, while it removes another namespace.
+RETURN = ("--return-timeout-s", "30")
 # Traffic may wait for all retries on one port and then on the other before it goes on.
 RESUME = ("--resume-timeout-s", f"{2 * RETRIES_MS / 1e3:.3f}")
 
@@ -80,17 +82,22 @@ def cuts_made(hosts: Hosts, sides: Mapping[str, list[str]]) -> Iterator[None]:
         assert cuts_seen(hosts.bed, *place) - before[place] >= count, place
 
 
-def reported(hosts: Hosts, report: Path, cuts: list[str], *options: str) -> list[dict[str, Any]]:
-    """Return what protected both sides of an exchange, one queue pair each, says."""
+def reported(
+    hosts: Hosts, report: Path, cuts: list[str], *options: str, words: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Return what protected both sides of an exchange, one queue pair each, says.
+
+    The options are those of `lanewise rdma protect`, the words those of the exchange.
+    """
     protect = [*FAILBACK, *options, "--report", str(report)]
     with cuts_made(hosts, {"at_caller": cuts}):
-        said = exchange(hosts.bed, ["--seconds", "2.5"], protect=protect, at_caller=cuts)
+        said = exchange(hosts.bed, ["--seconds", "2.5", *words], protect=protect, at_caller=cuts)
     assert not any(faults_of(said).values()), said
     return [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
 
 
 def test_a_cut_moves_both_sides_and_they_come_home(hosts: Hosts, tmp_path: Path) -> None:
-    reports = reported(hosts, tmp_path / "report", cut(ONE, 0.4, 0.3))
+    reports = reported(hosts, tmp_path / "report", cut(ONE, 0.4, 0.3), words=RETURN)
     assert [(one["migrations"], one["returns"]) for one in reports] == [(2, 1), (2, 1)], reports
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     for report in reports:
@@ -184,8 +191,8 @@ def test_a_cut_leads_to_a_port_that_is_slow(delayed: Hosts, tmp_path: Path) -> N
     report = tmp_path / "report"
     protect = [*FAILBACK, "--report", str(report)]
     with degraded(delayed.bed, CALLER, TWO, rate_bits_per_s=20e6):
-        said = exchange(delayed.bed, ["--seconds", "1.5", "--queue-pairs", "2"], protect=protect,
-                        at_caller=cut(ONE, 0.4, 0.5))  # fmt: skip
+        said = exchange(delayed.bed, ["--seconds", "1.5", "--queue-pairs", "2", *RETURN],
+                        protect=protect, at_caller=cut(ONE, 0.4, 0.5))  # fmt: skip
     assert not any(faults_of(said).values()), said
     # These interfaces have no carrier that could be counted.
     reports = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]

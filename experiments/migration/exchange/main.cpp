@@ -87,6 +87,8 @@ int main(int argc, char **argv) {
     app.add_option("--seconds", settings.seconds);
     app.add_option("--resume-timeout-s", settings.resume_timeout_s,
                    "How much longer to go on until a message has followed each cut");
+    app.add_option("--return-timeout-s", settings.return_timeout_s,
+                   "How much longer to go on until all queue pairs have left --port and come back");
     app.add_option("--timeout", settings.timeout)->check(CLI::Range(0, 31));
     app.add_option("--cut", cuts, "INTERFACE:AT_S:FOR_S")->expected(-1);
     app.add_flag("--early", settings.cuts_early, "Count the cuts from before the connection");

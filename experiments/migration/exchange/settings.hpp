@@ -30,7 +30,8 @@ struct Settings {
     int message_bytes = 4096;
     double seconds = 1;
     double resume_timeout_s = 0;  // goes on so much longer until a message has followed each cut
-    int timeout = 14;  // 4.096 us * 2^timeout
+    double return_timeout_s = 0;  // and until all queue pairs have left their port and come back
+    int timeout = 14;             // 4.096 us * 2^timeout
     std::vector<Cut> cuts;
     bool cuts_early = false;       // count from before the queue pairs exist, not from traffic
     std::vector<int> transitions;  // numbers of queue pairs to time; empty: traffic

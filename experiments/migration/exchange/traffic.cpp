@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t atomic_every = 16;
 constexpr std::size_t atomic_bytes = 8;
 constexpr double linger_s = 20;
+constexpr std::int64_t look_every_ns = 1'000'000;
 
 struct Header {
     std::uint64_t number;
@@ -50,6 +51,8 @@ struct Lane {
     std::uint64_t adding = 0;
     std::uint64_t added = 0;
     std::deque<std::int64_t> posted_ns;
+    bool left = false;      // its port
+    bool returned = false;  // to it
 };
 
 class Exchange {
@@ -86,6 +89,9 @@ class Exchange {
     bool idle() const;
     // Whether a message followed each cut.
     bool resumed() const { return found.resumed_ns.size() >= settings_.cuts.size(); }
+    // Looks which of the queue pairs have left their port, and which of these have come back.
+    void look_for_returns(std::int64_t now);
+    bool returned() const;
 
     const Settings& settings_;
     Endpoint& endpoint_;
@@ -93,6 +99,7 @@ class Exchange {
     std::int64_t last_confirmed_ns_ = 0;
     std::int64_t looked_ns_ = 0;  // when it last looked for completions
     std::vector<std::int64_t> waiting_cuts_;
+    std::int64_t next_look_ns_ = 0;  // for queue pairs that have returned
 };
 
 void Exchange::prepare() {
@@ -214,12 +221,36 @@ bool Exchange::poll() {
     return count > 0;
 }
 
+void Exchange::look_for_returns(std::int64_t now) {
+    if (settings_.return_timeout_s == 0 || now < next_look_ns_) return;
+    next_look_ns_ = now + look_every_ns;
+    for (std::size_t index = 0; index < lanes_.size(); ++index) {
+        ibv_qp_attr attributes{};
+        ibv_qp_init_attr unused{};
+        ibv_qp *queue_pair = endpoint_.queue_pairs()[index].get();
+        require(ibv_query_qp(queue_pair, &attributes, IBV_QP_AV, &unused) == 0, "query_qp");
+        Lane& lane = lanes_[index];
+        const bool away = attributes.ah_attr.port_num != settings_.port;
+        lane.left = lane.left || away;
+        lane.returned = lane.left && !away;
+    }
+}
+
+bool Exchange::returned() const {
+    return settings_.return_timeout_s == 0 ||
+           std::all_of(lanes_.begin(), lanes_.end(),
+                       [](const Lane& lane) { return lane.returned; });
+}
+
 void Exchange::run(Cuts& cuts) {
     const std::int64_t until = monotonic_ns() + nanoseconds(settings_.seconds);
-    const std::int64_t at_latest = until + nanoseconds(settings_.resume_timeout_s);
+    const std::int64_t resumed_until = until + nanoseconds(settings_.resume_timeout_s);
+    const std::int64_t returned_until = until + nanoseconds(settings_.return_timeout_s);
     const auto goes_on = [&] {
         const std::int64_t now = monotonic_ns() - cuts.held_ns();
-        return now < until || (now < at_latest && !resumed());
+        look_for_returns(now);
+        return now < until || (now < resumed_until && !resumed()) ||
+               (now < returned_until && !returned());
     };
     std::size_t seen = 0;
     while (goes_on()) {
