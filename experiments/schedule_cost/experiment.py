@@ -14,15 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.experiment import (
-    Estimator,
-    Experiment,
-    Figure,
-    Outcome,
-    Row,
-    Target,
-    constant,
-)
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target, constant
 from experiments.workspace import Workspace
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars

@@ -15,15 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.experiment import (
-    Estimator,
-    Experiment,
-    Figure,
-    Outcome,
-    Row,
-    Target,
-    constant,
-)
+from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target, constant
 from experiments.workspace import LOCAL, Workspace, failing_as_run
 from lanewise import __version__
 from lanewise.launch import tuned

@@ -12,11 +12,11 @@ from lanewise.imports.printed import (
     Line,
     Output,
     Printed,
-    PrintedError,
+    check_width,
     data_lines,
     is_row,
     number_in,
-    parity_for,
+    parity_noted,
     sample_of_time,
     size_here,
     whole_in,
@@ -52,7 +52,8 @@ def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
         if found := VERSION.search(line.text):
             output.version = found[1]
         elif found := BENCHMARK.match(line.text):
-            parity, columns, processes = parity_of(output, found[1]), [], ranks
+            parity = parity_noted(output, SUITE, found[1], found[1])
+            columns, processes = [], ranks
         elif found := PROCESSES.match(line.text):
             processes = int(found[1])
         elif HEADING.match(line.text):
@@ -60,16 +61,6 @@ def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
         elif parity is not None and is_row(line):
             add_row(output, parity, processes, columns, line)
     return output
-
-
-def parity_of(output: Output, name: str) -> Parity | None:
-    """Return what a benchmark is here, None with a note where it is nothing."""
-    parity = parity_for(SUITE, name)
-    if parity is None:
-        output.note(f"{name} is left out: no operation of Lanewise is known to be the same")
-    elif parity.differs:
-        output.note(f"{parity.operation} here: {parity.differs}")
-    return parity
 
 
 def counts_whole_vector(output: Output, parity: Parity) -> bool:
@@ -87,12 +78,7 @@ def counts_whole_vector(output: Output, parity: Parity) -> bool:
 
 def add_row(output: Output, parity: Parity, processes: int, columns: list[str], line: Line) -> None:
     """Add the point of a row."""
-    if len(line.words) != len(columns):
-        raise PrintedError(
-            line.number,
-            f"{len(line.words)} columns where the headings name {len(columns)}; "
-            "let the tool write the file again",
-        )
+    check_width(line, columns)
     printed_bytes = whole_in(line, 0, "#bytes") if columns[0] == "#bytes" else 0
     size = size_here(
         output, parity.operation, printed_bytes, processes,

@@ -17,10 +17,11 @@ from lanewise.imports.printed import (
     Output,
     Printed,
     PrintedError,
+    check_width,
     data_lines,
     is_row,
     number_in,
-    parity_for,
+    parity_noted,
     sample_of_rate,
     sample_of_time,
     size_here,
@@ -83,13 +84,8 @@ def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
 def table_of(output: Output, title: str, ranks: int) -> Table | None:
     """Return the table of a benchmark, None with a note where it is not read."""
     name = BENCHMARKS.get(title, "")
-    parity = parity_for(NAME, name)
-    if parity is None:
-        output.note(f"'{title}' is left out: no operation of Lanewise is known to be the same")
-        return None
-    if parity.differs:
-        output.note(f"{parity.operation} here: {parity.differs}")
-    return Table(parity, RANKS.get(name, ranks), [])
+    parity = parity_noted(output, NAME, name, f"'{title}'")
+    return None if parity is None else Table(parity, RANKS.get(name, ranks), [])
 
 
 def add_row(output: Output, table: Table, line: Line) -> None:
@@ -100,13 +96,7 @@ def add_row(output: Output, table: Table, line: Line) -> None:
         )
     formula = table.parity.formula
     operation = table.parity.operation
-    width = len(table.columns)
-    if len(line.words) != width:
-        raise PrintedError(
-            line.number,
-            f"{len(line.words)} columns where the headings name {width}; "
-            "let the tool write the file again",
-        )
+    check_width(line, table.columns)
     has_size = table.columns[0] == "Size"
     printed_bytes = whole_in(line, 0, "Size") if has_size else 0
     message_bytes = size_here(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lanewise.suite.parity import PARITIES, Formula, Parity
@@ -110,6 +110,16 @@ def word_in(line: Line, column: int, name: str) -> str:
     return words[column]
 
 
+def check_width(line: Line, columns: Sequence[str]) -> None:
+    """Refuse a row that has not as many columns as the headings above it."""
+    if len(line.words) != len(columns):
+        raise PrintedError(
+            line.number,
+            f"{len(line.words)} columns where the headings name {len(columns)}; "
+            "let the tool write the file again",
+        )
+
+
 def is_row(line: Line) -> bool:
     """Tell whether a line begins with a digit, as rows of tables do."""
     return line.text.lstrip()[:1].isdecimal()
@@ -125,6 +135,19 @@ def parity_for(suite: str, benchmark: str) -> Parity | None:
         ),
         None,
     )
+
+
+def parity_noted(output: Output, suite: str, benchmark: str, printed: str) -> Parity | None:
+    """Return what a benchmark is here, with a note where it is nothing or something else.
+
+    `printed` is how the file calls it.
+    """
+    parity = parity_for(suite, benchmark)
+    if parity is None:
+        output.note(f"{printed} is left out: no operation of Lanewise is known to be the same")
+    elif parity.differs:
+        output.note(f"{parity.operation} here: {parity.differs}")
+    return parity
 
 
 def sample_of_time(formula: Formula, printed_s: float) -> float:
