@@ -84,21 +84,11 @@ double first_wrong(const Exchange& e, const lw_operation& operation, const Origi
     return -1.0;
 }
 
+// A window of messages is sent from one block.
 std::uint64_t sent_blocks(const Entry& entry, int size) {
-    switch (entry.shape.send_root) {
-        case Blocks::none:
-            return entry.shape.send_others == Blocks::none ? 0 : 1;
-        case Blocks::two:
-            return 2;
-        case Blocks::four:
-            return 4;
-        case Blocks::six:
-            return 6;
-        case Blocks::each_rank:
-            return static_cast<std::uint64_t>(size);
-        default:
-            return 1;
-    }
+    if (entry.shape.send_root == Blocks::none)
+        return entry.shape.send_others == Blocks::none ? 0 : 1;
+    return block_count(entry.shape.send_root, size, 1);
 }
 
 // Where only the root sends, the others have no room for its blocks.

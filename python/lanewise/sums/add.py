@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lanewise.sums.accumulator import Accumulator
+from lanewise.sums.axis import along, numbers
 from lanewise.sums.library import call
 
 SUMS = {
@@ -28,18 +29,8 @@ def sum(values: ArrayLike, axis: int | None = None, comm: Any = None) -> Any:  #
     added as float64, which they must fit.  Raises TypeError for formats other than float32,
     float64, complex64 and complex128.
     """
-    array = np.asarray(values)
-    if array.dtype.kind in "iub":
-        array = array.astype(np.float64)
-    if array.dtype not in SUMS:
-        raise TypeError(f"{array.dtype} has no exact sum; convert it to float64 or complex128")
-    if axis is None:
-        return _sum_of_all(array, comm)
-    rows = np.moveaxis(array, axis, -1)
-    sums = np.empty(rows.shape[:-1], dtype=array.dtype)
-    for index in np.ndindex(sums.shape):
-        sums[index] = _sum_of_all(rows[index], comm)
-    return sums
+    array = numbers(values, SUMS, "no exact sum; convert it to float64 or complex128")
+    return along(array, axis, lambda row: _sum_of_all(row, comm))
 
 
 def _sum_of_all(array: Any, comm: Any) -> Any:

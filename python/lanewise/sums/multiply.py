@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lanewise.sums.axis import along, numbers
 from lanewise.sums.library import call
 from lanewise.sums.product import Product
 
@@ -26,18 +27,8 @@ def prod(values: ArrayLike, axis: int | None = None, comm: Any = None) -> Any:
     multiplied as float64, which they must fit.  Raises TypeError for formats other than float32 and
     float64.
     """
-    array = np.asarray(values)
-    if array.dtype.kind in "iub":
-        array = array.astype(np.float64)
-    if array.dtype not in PRODUCTS:
-        raise TypeError(f"{array.dtype} has no exact product; convert it to float64")
-    if axis is None:
-        return _product_of_all(array, comm)
-    rows = np.moveaxis(array, axis, -1)
-    products = np.empty(rows.shape[:-1], dtype=array.dtype)
-    for index in np.ndindex(products.shape):
-        products[index] = _product_of_all(rows[index], comm)
-    return products
+    array = numbers(values, PRODUCTS, "no exact product; convert it to float64")
+    return along(array, axis, lambda row: _product_of_all(row, comm))
 
 
 def _product_of_all(array: Any, comm: Any) -> Any:

@@ -1,29 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Linear nonblocking allgather: every rank sends its block to every other, all at
-// once, its neighbour first so that no rank is everybody's first.
+// Linear nonblocking allgather: every rank sends its block to every other, all at once.
 // Cost: a + (n - 1) bM, and an overhead a message.
 
 #include "collectives/algorithm.hpp"
+#include "collectives/linear_exchange.hpp"
 
 namespace lanewise::collectives {
 namespace {
 
-using model::Place;
-
 model::Schedule build(const CallShape& shape) {
-    model::Builder steps;
-    const int n = shape.ranks;
-    const int me = shape.rank;
-    for (int distance = 1; distance < n; ++distance) {
-        const int peer = (me - distance + n) % n;
-        steps.receive(peer, {Place::receive, shape.offset_of(peer)}, shape.count_of(peer));
-    }
-    for (int distance = 1; distance < n; ++distance) {
-        steps.send((me + distance) % n, {Place::send, 0}, shape.count_of(me));
-    }
-    steps.copy({Place::send, 0}, {Place::receive, shape.offset_of(me)}, shape.count_of(me));
-    return steps.finish();
+    return exchange_at_once(shape, Sent::one_block);
 }
 
 }  // namespace

@@ -24,28 +24,6 @@ namespace {
 
 constexpr std::uint64_t real_bytes = sizeof(float);
 
-std::uint64_t block_count(Blocks blocks, int size, int window) {
-    switch (blocks) {
-        case Blocks::none:
-            return 0;
-        case Blocks::one:
-            return 1;
-        case Blocks::two:
-            return 2;
-        case Blocks::four:
-            return 4;
-        case Blocks::six:
-            return 6;
-        case Blocks::each_rank:
-            return static_cast<std::uint64_t>(size);
-        case Blocks::window:
-            return static_cast<std::uint64_t>(window);
-        case Blocks::window_or_ranks:
-            return static_cast<std::uint64_t>(std::max(window, size));
-    }
-    return 0;
-}
-
 Failure limit(const lw_operation& operation, std::uint64_t bytes, const std::string& why) {
     return {LW_ERR_LIMIT, operation.name + " of " + format_size(bytes) + " bytes " + why};
 }
@@ -73,6 +51,28 @@ Outcome admit_weights(const lw_operation& operation, int size, std::uint64_t byt
 }
 
 }  // namespace
+
+std::uint64_t block_count(Blocks blocks, int size, int window) {
+    switch (blocks) {
+        case Blocks::none:
+            return 0;
+        case Blocks::one:
+            return 1;
+        case Blocks::two:
+            return 2;
+        case Blocks::four:
+            return 4;
+        case Blocks::six:
+            return 6;
+        case Blocks::each_rank:
+            return static_cast<std::uint64_t>(size);
+        case Blocks::window:
+            return static_cast<std::uint64_t>(window);
+        case Blocks::window_or_ranks:
+            return static_cast<std::uint64_t>(std::max(window, size));
+    }
+    return 0;
+}
 
 // Whole pieces and a remainder.
 int contiguous_type(std::uint64_t bytes, MPI_Datatype *type) {

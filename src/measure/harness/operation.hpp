@@ -61,6 +61,9 @@ struct Exchange {
 /* How many messages a buffer holds. */
 enum class Blocks { none, one, two, four, six, each_rank, window, window_or_ranks };
 
+/* Their number on `size` ranks, with `window` messages in flight. */
+std::uint64_t block_count(Blocks blocks, int size, int window);
+
 struct BufferShape {
     Blocks send_root = Blocks::none;
     Blocks send_others = Blocks::none;

@@ -42,13 +42,7 @@ std::vector<Parameter *> parameters(Hockney& model) {
 }
 
 HockneyLink mean_link(const Hockney& model) {
-    HockneyLink mean;
-    const auto count = static_cast<double>(model.links.count());
-    model.links.each([&](int, int, const HockneyLink& link) {
-        mean.latency_s.value += link.latency_s.value / count;
-        mean.s_per_byte.value += link.s_per_byte.value / count;
-    });
-    return mean;
+    return mean_of(model.links);
 }
 
 Network network(const Hockney& model, int ranks) {

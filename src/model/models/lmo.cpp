@@ -277,13 +277,7 @@ LmoProcessor mean_processor(const Lmo& model) {
 }
 
 LmoLink mean_link(const Lmo& model) {
-    LmoLink mean;
-    const auto count = static_cast<double>(model.links.count());
-    model.links.each([&](int, int, const LmoLink& link) {
-        mean.latency_s.value += link.latency_s.value / count;
-        mean.s_per_byte.value += link.s_per_byte.value / count;
-    });
-    return mean;
+    return mean_of(model.links);
 }
 
 Lmo resized(const Lmo& model, int ranks) {

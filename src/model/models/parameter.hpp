@@ -64,6 +64,18 @@ class Links {
     std::vector<Link> links_;
 };
 
+/* The mean of what two ranks add to a message, over all pairs. */
+template <typename Link>
+Link mean_of(const Links<Link>& links) {
+    Link mean;
+    const auto count = static_cast<double>(links.count());
+    links.each([&](int, int, const Link& link) {
+        mean.latency_s.value += link.latency_s.value / count;
+        mean.s_per_byte.value += link.s_per_byte.value / count;
+    });
+    return mean;
+}
+
 /* A fitted model, with what had to be put right on the way, a sentence each. */
 template <typename Model>
 struct Fitted {

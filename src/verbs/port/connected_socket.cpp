@@ -64,12 +64,9 @@ std::optional<std::uint16_t> numbered(int socket, const Route& route, std::size_
     std::array<std::uint8_t, 2> payload{};
     iovec piece{payload.data(), bytes};
     Control control{};
-    msghdr message{};
+    msghdr message = message_of({&piece, 1}, control);
     message.msg_name = &to.any;
     message.msg_namelen = to.bytes;
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes.data();
     cmsghdr *next = &control.aligned;
     add_control(message, next, SOL_SOCKET, SO_TIMESTAMPING,
                 std::uint32_t{SOF_TIMESTAMPING_TX_SCHED});

@@ -129,12 +129,9 @@ Sent Listener::send(const Departure& departure) {
     const Route& route = departure.route;
     SocketAddress to(route.destination, roce_udp_port, route.interface);
     Control control{};
-    msghdr message{};
+    msghdr message = message_of(departure.pieces, control);
     message.msg_name = &to.any;
     message.msg_namelen = to.bytes;
-    message.msg_iov = const_cast<iovec *>(departure.pieces.data());
-    message.msg_iovlen = departure.pieces.size();
-    message.msg_control = control.bytes.data();
     cmsghdr *next = &control.aligned;
     add_source(message, next, route);
     if (departure.segment_bytes > 0) {
@@ -149,12 +146,9 @@ bool Listener::receive(std::span<std::byte> buffer, Arrived& arrived) {
     SocketAddress from(no_address, 0, 0);
     Control control{};
     iovec place{buffer.data(), buffer.size()};
-    msghdr message{};
+    msghdr message = message_of({&place, 1}, control);
     message.msg_name = &from.any;
     message.msg_namelen = from.bytes;
-    message.msg_iov = &place;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes.data();
     message.msg_controllen = control.bytes.size();
     const ssize_t got = recvmsg(socket(), &message, MSG_DONTWAIT);
     if (got < 0) return false;

@@ -127,10 +127,7 @@ bool SharedRing::is_accepted(uid_t user) {
     Control control{};
     char said = 0;
     iovec place{&said, 1};
-    msghdr message{};
-    message.msg_iov = &place;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes.data();
+    msghdr message = message_of({&place, 1}, control);
     message.msg_controllen = control.bytes.size();
     const ssize_t got = recvmsg(bell_.number(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0) return false;

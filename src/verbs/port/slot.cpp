@@ -86,12 +86,9 @@ bool forward_to_name(const Slot& from, const std::string& name, std::span<const 
     Name to = abstract(name);
     iovec piece{const_cast<std::byte *>(letter.data()), letter.size()};
     Control control{};
-    msghdr message{};
+    msghdr message = message_of({&piece, 1}, control);
     message.msg_name = &to.address;
     message.msg_namelen = to.bytes;
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes.data();
     cmsghdr *next = &control.aligned;
     add_control(message, next, SOL_SOCKET, SCM_RIGHTS, descriptors);
     return sendmsg(from.mailbox.number(), &message, MSG_DONTWAIT) >= 0;

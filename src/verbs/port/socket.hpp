@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "verbs/port/address.hpp"
 
@@ -33,6 +34,15 @@ union Control {
     cmsghdr aligned;
     std::array<char, 256> bytes;
 };
+
+// A message of these pieces, which has room for control messages and none yet.
+inline msghdr message_of(std::span<const iovec> pieces, Control& control) {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec *>(pieces.data());
+    message.msg_iovlen = pieces.size();
+    message.msg_control = control.bytes.data();
+    return message;
+}
 
 // Adds one at `next`, a place in the room that `message` has.
 template <typename Value>

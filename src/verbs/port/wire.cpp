@@ -300,12 +300,9 @@ bool Wire::receive_letter(int mailbox, const std::function<void(const Datagram&)
     sockaddr_un from{};
     Control control{};
     iovec place{buffer_.data(), buffer_.size()};
-    msghdr message{};
+    msghdr message = message_of({&place, 1}, control);
     message.msg_name = &from;
     message.msg_namelen = sizeof from;
-    message.msg_iov = &place;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes.data();
     message.msg_controllen = control.bytes.size();
     const ssize_t got = recvmsg(mailbox, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0) return false;

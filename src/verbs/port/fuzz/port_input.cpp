@@ -84,12 +84,9 @@ void send_batch(Bench& bench, Script& script) {
     SocketAddress to(loopback, roce_udp_port, loopback_interface);
     iovec piece{packets.data(), packets.size()};
     Control control{};
-    msghdr message{};
+    msghdr message = message_of({&piece, 1}, control);
     message.msg_name = &to.any;
     message.msg_namelen = to.bytes;
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes.data();
     cmsghdr *next = &control.aligned;
     if (segment > 0) add_control(message, next, SOL_UDP, UDP_SEGMENT, segment);
     sendmsg(bench.udp.number(), &message, MSG_DONTWAIT);

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a function of all numbers gives along an axis, as functions of numpy do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def numbers(values: ArrayLike, formats: Container[Any], otherwise: str) -> NDArray[Any]:
+    """Return an array of one of `formats`, integers as float64; TypeError with `otherwise`."""
+    array = np.asarray(values)
+    if array.dtype.kind in "iub":
+        array = array.astype(np.float64)
+    if array.dtype not in formats:
+        raise TypeError(f"{array.dtype} has {otherwise}")
+    return array
+
+
+def along(array: NDArray[Any], axis: int | None, reduced: Callable[[NDArray[Any]], Any]) -> Any:
+    """Return `reduced` of all elements, or with an axis of each row along it."""
+    if axis is None:
+        return reduced(array)
+    rows = np.moveaxis(array, axis, -1)
+    results = np.empty(rows.shape[:-1], dtype=array.dtype)
+    for index in np.ndindex(results.shape):
+        results[index] = reduced(rows[index])
+    return results
