@@ -6,7 +6,6 @@
 #include <cstdio>
 
 #include "collectives/report/schedule.hpp"
-#include "collectives/report/schedule_json.hpp"
 #include "options/options.hpp"
 #include "tools/program.hpp"
 #include "tools/subcommands.hpp"

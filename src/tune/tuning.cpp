@@ -16,11 +16,12 @@
 #include "collectives/execute/rank_placement.hpp"
 #include "collectives/execute/request.hpp"
 #include "collectives/lanes/plan.hpp"
+#include "collectives/predict.hpp"
 #include "model/platform/platform.hpp"
+#include "model/simulation/network.hpp"
 #include "tune/candidates.hpp"
 #include "tune/collectives_named.hpp"
 #include "tune/finalists.hpp"
-#include "tune/prediction.hpp"
 #include "tune/preloaded.hpp"
 #include "tune/program_calls.hpp"
 
@@ -159,6 +160,25 @@ struct Field {
     }
 };
 
+/* Fills in predicted_s where the schedule can be priced; the MPI's own have none. */
+void predict(std::vector<Candidate>& candidates, collectives::Collective collective,
+             std::uint64_t message_bytes, const Field& field) {
+    for (auto& candidate : candidates) {
+        if (!candidate.lanewise) continue;
+        const auto priced = collectives::predict(
+            *candidate.lanewise,
+            {.collective = collective,
+             .ranks = field.ranks,
+             .message_bytes = message_bytes,
+             .segment_bytes = static_cast<std::uint64_t>(candidate.segment_bytes),
+             .lanes = candidate.lanes,
+             .hosts = field.located.hosts,
+             .sites = field.located.sites},
+            *field.network);
+        if (priced && priced->finished) candidate.predicted_s = priced->total_s;
+    }
+}
+
 Task task_of(Operation operation, std::uint64_t message_bytes, MpiAlgorithms& own,
              const std::shared_ptr<const Field>& field) {
     const auto collective = operation.collective;
@@ -174,9 +194,7 @@ Task task_of(Operation operation, std::uint64_t message_bytes, MpiAlgorithms& ow
                     keep_named(*list, field->algorithms);
                     const auto *reference = field->reference(operation, message_bytes);
                     if (reference) keep_balanced(*list, reference);
-                    if (field->network) {
-                        predict(*list, collective, message_bytes, field->located, *field->network);
-                    }
+                    if (field->network) predict(*list, collective, message_bytes, *field);
                     prune(*list, dominated_prediction_ratio);
                     return contenders_of(operation, message_bytes, *list, reference, own, 0.0);
                 },

@@ -2,15 +2,129 @@
 
 #include "collectives/report/prediction.hpp"
 
-#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <array>
+#include <charconv>
+
+#include "base/sizes.hpp"
 #include "collectives/predict.hpp"
 #include "model/platform/lane_network.hpp"
+#include "options/options.hpp"
 
 namespace lanewise::report {
 namespace {
 
+using collectives::Algorithm;
+using collectives::Collective;
 using collectives::Question;
+
+struct Texts {
+    std::string collective;
+    std::vector<std::string> algorithms;
+};
+
+std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts(1);
+    for (const char c : text) {
+        if (c == separator) {
+            parts.emplace_back();
+        } else {
+            parts.back() += c;
+        }
+    }
+    return parts;
+}
+
+std::vector<const Algorithm *> algorithms_of(Collective collective) {
+    std::vector<const Algorithm *> own;
+    for (const auto *algorithm : collectives::algorithms()) {
+        if (algorithm->collective == collective) own.push_back(algorithm);
+    }
+    return own;
+}
+
+Result<Collective> collective_of(const std::string& name) {
+    if (const auto collective = collectives::collective_named(name)) return *collective;
+    std::vector<std::string> names;
+    for (int i = 0; i < collectives::collective_count; ++i) {
+        names.emplace_back(collectives::name_of(static_cast<Collective>(i)));
+    }
+    return bad_argument(
+        fmt::format("unknown collective \"{}\"; use {}", name, fmt::join(names, ", ")));
+}
+
+Result<const Algorithm *> algorithm_of(Collective collective, const std::string& name) {
+    if (const auto *algorithm = collectives::find_algorithm(collective, name)) return algorithm;
+    std::vector<std::string> names{"all"};
+    for (const auto *algorithm : algorithms_of(collective)) names.emplace_back(algorithm->name);
+    return bad_argument(fmt::format("{} has no algorithm \"{}\"; use {}", name_of(collective), name,
+                                    fmt::join(names, ", ")));
+}
+
+Result<Candidate> candidate_of(Collective collective, const std::string& text) {
+    const auto parts = split(text, ':');
+    if (parts.size() > 3) {
+        return bad_argument(fmt::format("\"{}\" is not NAME[:SEGMENT[:LANES]]", text));
+    }
+    const auto algorithm = algorithm_of(collective, parts[0]);
+    if (!algorithm) return algorithm.failure();
+    Candidate candidate{.algorithm = *algorithm};
+    if (parts.size() > 1 && !parts[1].empty()) {
+        const auto segment_bytes = parse_size(parts[1]);
+        if (!segment_bytes) return segment_bytes.failure();
+        candidate.segment_bytes = *segment_bytes;
+    }
+    if (parts.size() > 2) {
+        const auto *end = parts[2].data() + parts[2].size();
+        const auto read = std::from_chars(parts[2].data(), end, candidate.lanes);
+        if (read.ec != std::errc{} || read.ptr != end || candidate.lanes < 1) {
+            return bad_argument(fmt::format("\"{}\": {} is not a number of lanes", text, parts[2]));
+        }
+    }
+    return candidate;
+}
+
+Outcome read_candidates(const Texts& texts, PredictArguments& arguments) {
+    for (const auto& list : texts.algorithms) {
+        for (const auto& text : split(list, ',')) {
+            if (text == "all") {
+                for (const auto *algorithm : algorithms_of(arguments.collective)) {
+                    arguments.candidates.push_back({.algorithm = algorithm});
+                }
+                continue;
+            }
+            const auto candidate = candidate_of(arguments.collective, text);
+            if (!candidate) return candidate.failure();
+            arguments.candidates.push_back(*candidate);
+        }
+    }
+    if (!arguments.candidates.empty()) return Done{};
+    return bad_argument(fmt::format("{} has no algorithms yet", name_of(arguments.collective)));
+}
+
+Outcome read(Texts& texts, const Option& ranks, PredictArguments& arguments) {
+    if (ranks.given() && arguments.ranks < 1) {
+        return bad_argument(fmt::format("--ranks {}: there is at least 1", arguments.ranks));
+    }
+    if (arguments.root < 0) {
+        return bad_argument(fmt::format("--root {}: ranks count from 0", arguments.root));
+    }
+    const auto collective = collective_of(texts.collective);
+    if (!collective) return collective.failure();
+    arguments.collective = *collective;
+    if (texts.algorithms.empty()) texts.algorithms.emplace_back("all");
+    const auto candidates = read_candidates(texts, arguments);
+    if (!candidates) return candidates.failure();
+    if (*collective == Collective::barrier) arguments.sizes_bytes = {0};
+    const bool one = arguments.candidates.size() == 1 && arguments.sizes_bytes.size() == 1;
+    if (arguments.spans && !one) {
+        return bad_argument(
+            "--spans needs one algorithm and one size; give --algorithm and --sizes");
+    }
+    return Done{};
+}
 
 /* T(P) for each size; empty where the chosen model does not speak of the call. */
 Json cost_model_s(const PredictArguments& arguments, const Candidate& candidate,
@@ -57,6 +171,44 @@ Json as_json(const model::Span& span) {
 }
 
 }  // namespace
+
+Result<std::variant<PredictArguments, PredictLeave>> parse_predict(int argc, char **argv) {
+    PredictArguments arguments;
+    Texts texts;
+    bool json = false;
+    Options options("lanewise-predict",
+                    "Predicts how long a collective takes by each algorithm:\n"
+                    "  lanewise-predict scatter --platform platform.json --ranks 4096\n");
+    options
+        .text("collective", "COLLECTIVE", texts.collective,
+              "Collective, such as scatter or allreduce")
+        .required();
+    options.text("--platform", "FILE", arguments.platform, "Platform file of lanewise model fit");
+    options.text(
+        "--model", "MODEL", arguments.model,
+        "Model: hockney, loggp, plogp, lmo, piecewise or lanes (default: the one that fits best)");
+    const auto& ranks = options
+                            .number("--ranks", "N", arguments.ranks,
+                                    "Number of ranks (default: as many as the platform has)")
+                            .without_default();
+    options.number("--root", "RANK", arguments.root, "Root of rooted collectives");
+    options
+        .texts("--algorithm", "NAME[:SEGMENT[:LANES]]", texts.algorithms,
+               "Algorithms separated by commas; repeatable (default: all)")
+        .one_value_per_use();
+    options.sizes("--sizes", "8,1K,64K,1M", arguments.sizes_bytes,
+                  "Message sizes in bytes: 8,1K,64K or 1:4M:x2");
+    options.flag("--spans", arguments.spans,
+                 "Also print when each rank is busy; for one algorithm at one size");
+    // Given by programs that ask every command for it; there is no other output.
+    options.flag("--json", json, "Print one JSON object, which is the default");
+    const auto parsed = options.parse(argc, argv);
+    if (!parsed) return parsed.failure();
+    if (*parsed) return {PredictLeave{**parsed}};
+    const auto outcome = read(texts, ranks, arguments);
+    if (!outcome) return outcome.failure();
+    return {std::move(arguments)};
+}
 
 Result<Json> answer(const PredictArguments& arguments, const model::Platform& platform,
                     const model::Network& network) {

@@ -1,17 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Answer: what lanewise-predict prints, from what it was asked and a network.
+// What lanewise-predict is asked, and what it prints.
 
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "base/json.hpp"
-#include "collectives/report/prediction_arguments.hpp"
-#include "model/simulation/network.hpp"
+#include "collectives/algorithm.hpp"
 #include "model/platform/platform.hpp"
+#include "model/simulation/network.hpp"
 
 namespace lanewise::report {
+
+/* An algorithm with what may be chosen of it: NAME[:SEGMENT[:LANES]] on the command line. */
+struct Candidate {
+    const collectives::Algorithm *algorithm = nullptr;
+    std::uint64_t segment_bytes = 0; /* 0: the algorithm's own choice */
+    int lanes = 1;
+};
+
+struct PredictArguments {
+    collectives::Collective collective = collectives::Collective::scatter;
+    std::vector<Candidate> candidates;
+    std::string platform = "platform.json";
+    std::string model; /* empty: the platform's best */
+    int ranks = 0;     /* 0: as many as the platform was measured with */
+    int root = 0;
+    std::vector<std::uint64_t> sizes_bytes;
+    bool spans = false; /* tell who is busy when; of one candidate at one size */
+};
+
+/* Text to print before leaving with status 0. */
+struct PredictLeave {
+    std::string text;
+};
+
+Result<std::variant<PredictArguments, PredictLeave>> parse_predict(int argc, char **argv);
 
 /* `arguments.ranks` is set. */
 Result<Json> answer(const PredictArguments& arguments, const model::Platform& platform,

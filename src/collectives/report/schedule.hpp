@@ -25,6 +25,9 @@ struct ScheduleRequest {
     int lanes = 1;
 };
 
+/* [{collective, name, source, cost, restrictions: ["commutative", ...]}, ...] */
+Json algorithms_json();
+
 /* {collective, algorithm, ranks, root, message_bytes, segment_bytes, schedules} */
 Result<Json> schedules(const ScheduleRequest& arguments);
 
