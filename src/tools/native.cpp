@@ -41,6 +41,9 @@ constexpr Subcommand subcommands[] = {
 #ifdef LANEWISE_DELAY_LINE
     {"delay-line", delay_line_main, "be the links between the hosts of a testbed"},
 #endif
+#ifdef LANEWISE_DEVICE_PORTS
+    {"device-ports", device_ports_main, "print the ports of RDMA devices"},
+#endif
 };
 
 const Subcommand *find(std::string_view name) {

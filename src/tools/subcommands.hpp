@@ -8,6 +8,7 @@ namespace lanewise::tools {
 
 int check_main(int argc, char **argv);
 int delay_line_main(int argc, char **argv);
+int device_ports_main(int argc, char **argv);
 int fit_main(int argc, char **argv);
 int lane_rates_main(int argc, char **argv);
 int measure_main(int argc, char **argv);
