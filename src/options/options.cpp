@@ -128,8 +128,12 @@ class Parser {
             return {app_.help("", CLI::AppFormatMode::Normal)};
         } catch (const CLI::CallForVersion& version) {
             return {std::string(version.what()) + "\n"};
+        } catch (const CLI::RequiredError& error) {
+            // A misspelt option is often the reason why what is required is missing.
+            const auto unknown = unknown_options();
+            return unknown.empty() ? refusal(error) : refusal(CLI::ExtrasError(unknown));
         } catch (const CLI::ParseError& error) {
-            return bad_argument(std::string(error.what()) + "; --help lists the options");
+            return refusal(error);
         }
         const auto read = read_values();
         if (!read) return read.failure();
@@ -148,6 +152,16 @@ class Parser {
         const Options& named;
         CLI::App *app;
     };
+
+    static Failure refusal(const CLI::Error& error) {
+        return bad_argument(std::string(error.what()) + "; --help lists the options");
+    }
+
+    std::vector<std::string> unknown_options() const {
+        auto words = app_.remaining(true);
+        std::erase_if(words, [](const std::string& word) { return !word.starts_with('-'); });
+        return words;
+    }
 
     void declare(Options& options, CLI::App& app) {
         for (auto& option : options.options_) declare(option, app);

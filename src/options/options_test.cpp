@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 enum class Colour { red, green };
 
@@ -191,6 +192,21 @@ TEST(Subcommands, HaveOptionsOfTheirOwn) {
     EXPECT_EQ(described["subcommands"].size(), 2u);
     EXPECT_EQ(described["subcommands"][0]["name"], "run");
     EXPECT_TRUE(described["subcommands"][0]["options"][0]["required"]);
+}
+
+TEST(Subcommands, NameAnUnknownOptionRatherThanWhatIsMissing) {
+    std::string store;
+    Options options("lanewise-example", "Does nothing.");
+    options.subcommand("run", "iterate").text("store", "STORE", store, "its folder").required();
+    std::vector<std::string> words = {"lanewise-example", "run", "--nonsense"};
+    std::vector<char *> pointers;
+    for (auto& word : words) pointers.push_back(word.data());
+
+    const auto parsed = options.parse(static_cast<int>(pointers.size()), pointers.data());
+
+    ASSERT_FALSE(parsed);
+    EXPECT_THAT(parsed.failure().sentence, HasSubstr("--nonsense"));
+    EXPECT_THAT(parsed.failure().sentence, Not(HasSubstr("STORE")));
 }
 
 TEST(Subcommands, MustBeNamed) {

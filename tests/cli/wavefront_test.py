@@ -520,6 +520,7 @@ BAD = [
     (["split", "s", "a", "b", "--kernel", "sorr"], ["sorr", "sor9"]),
     (["split", "s", *(f"p{n}" for n in range(40))], ["64 rows", "40 parts"]),
     (["resum", "s"], ["resum", "resume"]),
+    (["create", "--nonsense"], ["--nonsense"]),
 ]
 
 
