@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,10 +19,10 @@ from lanewise.cli.example import LAUNCH
 from lanewise.cli.numbers import duration_s, positive_count, positive_number
 from lanewise.cli.shared_options import option, with_options
 from lanewise.errors import RequestError
-from lanewise.launch.choose import Choice, choose
+from lanewise.launch.choose import Choice
 from lanewise.launch.job import Cluster, Job
 from lanewise.launch.registry import LAUNCHERS
-from lanewise.launch.room import Room, placed, room
+from lanewise.launch.room import Room
 from lanewise.launch.run import Event
 from lanewise.launch.run_native import (
     PLAIN,
@@ -32,9 +32,8 @@ from lanewise.launch.run_native import (
     run_native,
     write_files,
 )
-
-if TYPE_CHECKING:
-    from lanewise.suite.transport import Transport
+from lanewise.suite import asked
+from lanewise.suite.asked import Asked
 
 Ranks = Annotated[
     str,
@@ -145,33 +144,24 @@ with_launch_options = with_options(
 
 def chosen(values: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Choice:
     """Return the launcher and native build that --launcher or --transport ask for."""
-    transport = transport_of(values)
-    if transport is None:
-        return choose(values["launcher"], environment)
-    from lanewise.suite.start import choice_of
-
-    if values["launcher"]:
-        raise RequestError("--transport names its launcher; leave out --launcher")
-    return choice_of(transport, environment)
+    return asked.chosen(asked_of(values), environment)
 
 
-def transport_of(values: Mapping[str, Any]) -> Transport | None:
-    """Return the transport asked for, None where it is the MPI's own choice."""
-    if not values.get("transport"):
-        return None
-    from lanewise.suite.transport import find
-
-    return find(values["transport"])
+def asked_of(values: Mapping[str, Any]) -> Asked:
+    """Return what the parsed options say of a launch."""
+    return Asked(
+        launcher=values["launcher"],
+        transport=values["transport"],
+        hosts=values["host"],
+        hostfile=values["hostfile"],
+        launcher_arguments=launcher_arguments(values["launcher_args"]),
+        cluster=cluster_of(values),
+    )
 
 
 def conditions_of(values: Mapping[str, Any]) -> Conditions:
     """Return what the transport sets in the environment of the ranks."""
-    transport = transport_of(values)
-    if transport is None:
-        return PLAIN
-    from lanewise.suite.start import HERE, device_variables
-
-    return Conditions(variables={**device_variables(transport, HERE), **transport.environment})
+    return asked.conditions_of(asked_of(values))
 
 
 def rank_count(choice: Choice, values: Mapping[str, Any]) -> int:
@@ -181,35 +171,14 @@ def rank_count(choice: Choice, values: Mapping[str, Any]) -> int:
 
 def room_of(choice: Choice, values: Mapping[str, Any]) -> Room:
     """Return where ranks go: hosts of the options or of the transport, the job's, or this one."""
-    transport = transport_of(values)
-    hosts, hostfile = values["host"], values["hostfile"]
-    if transport is not None and not hosts and not hostfile:
-        hosts, hostfile = ",".join(transport.placement.hosts), transport.placement.hostfile
-    return room(os.environ, hosts, hostfile, real=not choice.launcher.simulates)
+    return asked.room_of(asked_of(values), choice)
 
 
 def job_running(
     choice: Choice, values: Mapping[str, Any], folder: Path, program: Sequence[str], ranks: int
 ) -> Job:
     """Return the launch of a native program, by name and with its arguments."""
-    transport = transport_of(values)
-    job = Job(
-        program=(str(choice.build.program(program[0])), *program[1:]),
-        ranks=ranks,
-        executable=choice.executable,
-        mpi=choice.build.mpi,
-        user_id=os.getuid(),
-        hosts=tuple(name for name in values["host"].split(",") if name),
-        hostfile=values["hostfile"],
-        launcher_arguments=(
-            *(transport.arguments if transport else ()),
-            *launcher_arguments(values["launcher_args"]),
-        ),
-        folder=folder,
-        cluster=cluster_of(values),
-        pmi_plugin=choice.pmi_plugin,
-    )
-    return placed(job, choice.launcher, room_of(choice, values))
+    return asked.job_running(asked_of(values), choice, folder, program, ranks)
 
 
 def launcher_arguments(text: str) -> tuple[str, ...]:

@@ -25,21 +25,19 @@ from lanewise.cli.numbers import counted, positive_count, share
 from lanewise.cli.progress import Display, progress
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_place
+from lanewise.launch import several
 from lanewise.launch.choose import Choice, require_launcher
 from lanewise.launch.job import Job
 from lanewise.launch.native import MEASURE
 from lanewise.launch.plan import ask, plan
 from lanewise.launch.run import Event
+from lanewise.launch.several import ALONE, LAUNCHES
 from lanewise.results.launches import key_of
 
 if TYPE_CHECKING:
     from lanewise.cli.looped_table import LoopedTable
 
 NATIVE = NativeOptions(MEASURE)
-LAUNCHES = 5
-# What has one launch unless more are asked for: it checks a clock, or what one launch finds
-# decides what the next would measure.
-ALONE = ("clock", "polling", "post-work-wait")
 
 Launches = Annotated[
     str,
@@ -106,23 +104,17 @@ def measure_operations(choice: Choice, values: Mapping[str, Any], folder: Path) 
 
 def launches_of(choice: Choice, values: Mapping[str, Any]) -> int:
     """Return how many times to launch the ranks; RequestError where several make no sense."""
-    asked = values["launches"]
-    alone = next((name for name in values["operations"] or () if name in ALONE), "")
-    single = alone or ("--adaptive" if values["adaptive"] else "")
-    if not asked:
-        return 1 if single or choice.launcher.simulates else LAUNCHES
-    count = positive_count("--launches", asked)
-    if single and count > 1:
-        raise RequestError(f"{single} is measured in one launch; leave out --launches {asked}")
-    return count
+    asked = positive_count("--launches", values["launches"]) if values["launches"] else None
+    operations = values["operations"] or ()
+    return several.launches_of(
+        choice.launcher, operations, asked, adaptive=bool(values["adaptive"])
+    )
 
 
 def launch_job(job: Job, launch: int, launches: int, values: Mapping[str, Any]) -> Job:
     """Return the job of one launch: those after the first go on with the file of the first."""
-    arguments = [f"--launch={launch}", f"--launches={launches}"]
-    if launch > 1 and values["output"] and not values["resume"]:
-        arguments.append("--resume")
-    return replace(job, program=(*job.program, *arguments))
+    gone_on = launch > 1 and bool(values["output"]) and not values["resume"]
+    return several.launch_job(job, launch, launches, gone_on=gone_on)
 
 
 def job_of(choice: Choice, values: Mapping[str, Any], folder: Path) -> Job:

@@ -11,7 +11,6 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
@@ -21,12 +20,7 @@ from lanewise.cli.shared_options import Command, option, with_options
 from lanewise.errors import RequestError
 from lanewise.launch.describe import OptionDescription, describe
 from lanewise.launch.native import find_program
-
-# What only other programs ask of a native program, and what a launch of ranks says by itself.
-INTERNAL = (
-    "events", "finalists", "plan", "ranks", "launch", "launches", "launcher", "transport",
-)  # fmt: skip
-
+from lanewise.launch.native_arguments import INTERNAL, arguments_of, parameter_name
 
 # How a command is parsed that takes whatever it is given.
 ANYTHING = {**SETTINGS, "ignore_unknown_options": True, "allow_extra_args": True}
@@ -76,17 +70,7 @@ class NativeOptions:
 
     def arguments(self, values: Mapping[str, Any]) -> list[str]:
         """Return the program's arguments for parsed `values`; what was not given is left out."""
-        return [
-            word
-            for one in self.offered()
-            for word in _words(one, values.get(parameter_name(one)))
-        ]  # fmt: skip
-
-
-def parameter_name(described: OptionDescription) -> str:
-    """Return the name of the parameter that gets an option's value, such as time_limit or as_."""
-    name = described.name.replace("-", "_")
-    return f"{name}_" if iskeyword(name) else name
+        return arguments_of(self.offered(), values)
 
 
 def help_of(described: OptionDescription) -> str:
@@ -120,17 +104,6 @@ def _completion(one: OptionDescription) -> Callable[[str], list[str]]:
         return [choice for choice in one.choices if choice.startswith(incomplete)]
 
     return complete
-
-
-def _words(one: OptionDescription, value: Any) -> list[str]:
-    if value is None or value is False or value == "":
-        return []
-    if one.positional:
-        return [str(part) for part in value] if one.repeatable else [str(value)]
-    long = one.names[-1]
-    if one.type == "flag":
-        return [long]
-    return [f"{long}={part}" for part in (value if one.repeatable else [value])]
 
 
 def _without_build(command: Command, error: RequestError) -> Command:

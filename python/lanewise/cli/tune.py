@@ -8,12 +8,10 @@ and chooses, others judge what it has chosen.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,6 +30,7 @@ from lanewise.launch.job import Job
 from lanewise.launch.native import TUNE
 from lanewise.launch.plan import ask, plan
 from lanewise.tuning import course
+from lanewise.tuning.conduct import Launch, conduct
 from lanewise.tuning.course import Course
 
 # The native program writes evidence; the tuning file that is drawn from it is written here.
@@ -185,34 +184,25 @@ class Launcher:
 
         RunError or status 130 that says what is kept, where a launch fails or is interrupted.
         """
-        chosen = self.launch(self.course.choosing_s(), Compared(points=points), resumed=False)
-        whole = 0
-        with finalists_kept(evidence_path(Path(self.values["output"]))) as (path, sizes):
-            wanted = self.course.launches if sizes else 0
-            for number in range(1, wanted + 1):
-                seconds = self.course.judging_s(number)
-                if seconds == 0:
-                    break
-                place = f", launch {number} of {wanted}"
-                words = (f"--finalists={path}", f"--launch={number}")
-                seen = Compared(points=sizes, place=place)
-                whole += self.launch(seconds, seen, *words, resumed=True).ended
-        complete = chosen.ended and whole == wanted
-        if not complete:
-            judged = f", {whole} of {wanted} launches having judged all" if wanted else ""
+        evidence = evidence_path(Path(self.values["output"]))
+        done = conduct(self.course, evidence, points, self.launch)
+        if not done.complete:
+            of = f", {done.judged} of {done.wanted} launches having judged all"
+            judged = of if done.wanted else ""
             sys.stderr.write(
-                f"lanewise tune: the budget is used up {kept(chosen, self.values, judged)}\n"
+                f"lanewise tune: the budget is used up {kept(done.chosen, self.values, judged)}\n"
             )
-        return complete
+        return done.complete
 
-    def launch(self, seconds: float | None, seen: Compared, *more: str, resumed: bool) -> Compared:
-        """Make one launch with so much time for its ranks, and return what they said."""
+    def launch(self, one: Launch) -> Compared:
+        """Make one launch, and return what its ranks said."""
         values = {**self.values, "budget": None}
-        values["resume"] = values["resume"] or resumed
-        limit = () if seconds is None else (f"--budget={seconds:.3f}s",)
-        job = job_of(self.choice, values, self.folder, *limit, *more)
-        if resumed:
+        values["resume"] = values["resume"] or one.resumed
+        limit = () if one.seconds is None else (f"--budget={one.seconds:.3f}s",)
+        job = job_of(self.choice, values, self.folder, *limit, *one.words)
+        if one.resumed:
             job = replace(job, notice="")
+        seen = Compared(points=one.points, place=one.place)
         began_s = self.course.clock()
         display: Any = "quiet" if values["quiet"] else "shown"
         with progress(seen, seen.take, display) as on_event:
@@ -232,20 +222,6 @@ def kept(seen: Compared, values: Mapping[str, Any], more: str = "") -> str:
         f"after {seen.done} of {seen.points} sizes{more}, kept in {evidence}; "
         "the same command with --resume goes on"
     )
-
-
-@contextmanager
-def finalists_kept(evidence: Path) -> Iterator[tuple[Path, int]]:
-    """Give the file from which ranks read what to judge, and how many sizes it has."""
-    from lanewise.tuning.evidence import finalists_file, read_evidence
-
-    content = finalists_file(*read_evidence(evidence))
-    path = evidence.with_suffix(".finalists")
-    path.write_text(json.dumps(content), encoding="utf-8")
-    try:
-        yield path, len(content["points"])
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def write_tuning(path: Path, display: str, *, complete: bool) -> None:

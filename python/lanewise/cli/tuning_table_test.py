@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from lanewise.cli.tuning_table import algorithm_text, over_lanes, show_lanes
+from lanewise.cli.tuning_table import over_lanes, show_lanes
 from lanewise.tuning.content import Candidate, Choice, CollectiveTuning, Figures, Point, Rule
+from lanewise.tuning.rule_text import algorithm_text
 
 
 def took(median_s: float) -> Figures:

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a command or a program in Python asks of a launch, and the launch that follows from it.
+
+What transports need is imported only where one is named, since most launches name none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lanewise.errors import RequestError
+from lanewise.launch.choose import Choice, choose
+from lanewise.launch.job import Cluster, Job
+from lanewise.launch.room import Room, placed, room
+from lanewise.launch.run_native import PLAIN, Conditions
+
+if TYPE_CHECKING:
+    from lanewise.suite.transport import Transport
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How to launch ranks, and where; what is empty is left to the machine.
+
+    `hosts` are separated by commas, with slots where they are known: `a:4,b:4`.  `cluster` is what
+    the launcher smpi simulates.
+    """
+
+    launcher: str = ""
+    transport: str = ""
+    hosts: str = ""
+    hostfile: str = ""
+    launcher_arguments: tuple[str, ...] = ()
+    cluster: Cluster = field(default_factory=Cluster)
+
+
+def asked_for(
+    launcher: str,
+    transport: str,
+    hosts: str | Sequence[str],
+    hostfile: str | Path,
+    launcher_arguments: Sequence[str],
+) -> Asked:
+    """Return what a program in Python asks for; its hosts may be a list."""
+    return Asked(
+        launcher=launcher,
+        transport=transport,
+        hosts=hosts if isinstance(hosts, str) else ",".join(hosts),
+        hostfile=str(hostfile),
+        launcher_arguments=tuple(launcher_arguments),
+    )
+
+
+def chosen(asked: Asked, environment: Mapping[str, str] = os.environ) -> Choice:
+    """Return the launcher and native build that the launcher or the transport asks for."""
+    transport = transport_of(asked)
+    if transport is None:
+        return choose(asked.launcher, environment)
+    from lanewise.suite.start import choice_of  # noqa: PLC0415
+
+    if asked.launcher:
+        raise RequestError("--transport names its launcher; leave out --launcher")
+    return choice_of(transport, environment)
+
+
+def transport_of(asked: Asked) -> Transport | None:
+    """Return the transport asked for, None where it is the MPI's own choice."""
+    if not asked.transport:
+        return None
+    from lanewise.suite.transport import find  # noqa: PLC0415
+
+    return find(asked.transport)
+
+
+def conditions_of(asked: Asked) -> Conditions:
+    """Return what the transport sets in the environment of the ranks."""
+    transport = transport_of(asked)
+    if transport is None:
+        return PLAIN
+    from lanewise.suite.start import HERE, device_variables  # noqa: PLC0415
+
+    return Conditions(variables={**device_variables(transport, HERE), **transport.environment})
+
+
+def room_of(asked: Asked, choice: Choice) -> Room:
+    """Return where ranks go: the hosts asked for or of the transport, the job's, or this one."""
+    transport = transport_of(asked)
+    hosts, hostfile = asked.hosts, asked.hostfile
+    if transport is not None and not hosts and not hostfile:
+        hosts, hostfile = ",".join(transport.placement.hosts), transport.placement.hostfile
+    return room(os.environ, hosts, hostfile, real=not choice.launcher.simulates)
+
+
+def job_running(
+    asked: Asked, choice: Choice, folder: Path, program: Sequence[str], ranks: int
+) -> Job:
+    """Return the launch of a native program, by name and with its arguments.
+
+    `folder` is where the launcher's own files go.
+    """
+    transport = transport_of(asked)
+    job = Job(
+        program=(str(choice.build.program(program[0])), *program[1:]),
+        ranks=ranks,
+        executable=choice.executable,
+        mpi=choice.build.mpi,
+        user_id=os.getuid(),
+        hosts=tuple(name for name in asked.hosts.split(",") if name),
+        hostfile=asked.hostfile,
+        launcher_arguments=(
+            *(transport.arguments if transport else ()),
+            *asked.launcher_arguments,
+        ),
+        folder=folder,
+        cluster=asked.cluster,
+        pmi_plugin=choice.pmi_plugin,
+    )
+    return placed(job, choice.launcher, room_of(asked, choice))
