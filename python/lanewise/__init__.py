@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lanewise: how fast data moves between the ranks of a parallel job.
 
+measurement = lanewise.measure("scatter", ranks=4)   # arrays, tables, figures, comparisons
 samples = lanewise.read("samples.jsonl")   # a data frame with units in its column names
 platform = lanewise.fit(samples)           # models of the machine; print it to see how far off
 platform.predict("scatter", "binomial", ranks=4096, message_bytes=65536)
@@ -12,6 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lanewise.measurement.measure import measure
+    from lanewise.measurement.measurement import Measurement
     from lanewise.model.platform import Platform, fit, read_platform
     from lanewise.results.frame import read
     from lanewise.sums import Accumulator, Product, prod, sum  # noqa: A004
@@ -20,10 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accumulator",
+    "Measurement",
     "Platform",
     "Product",
     "__version__",
     "fit",
+    "measure",
     "prod",
     "read",
     "read_platform",
@@ -31,18 +36,32 @@ __all__ = [
 ]
 
 
+# Where each name is: what is slow to import is imported when it is first used.
+PARTS = {
+    "Accumulator": "lanewise.sums",
+    "Measurement": "lanewise.measurement.measurement",
+    "Platform": "lanewise.model.platform",
+    "Product": "lanewise.sums",
+    "fit": "lanewise.model.platform",
+    "measure": "lanewise.measurement.measure",
+    "prod": "lanewise.sums",
+    "read": "lanewise.results.frame",
+    "read_platform": "lanewise.model.platform",
+    "sum": "lanewise.sums",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """Import what is slow to import when it is first used."""
+    """Import a name when it is first used."""
     if name == "__version__":
         return import_module("importlib.metadata").version("lanewise")
-    if name == "read":
-        from lanewise.results.frame import read  # noqa: PLC0415
-
-        return read
-    if name in ("Platform", "fit", "read_platform"):
-        return getattr(import_module("lanewise.model.platform"), name)
-    if name in ("Accumulator", "Product", "prod", "sum"):
-        return getattr(import_module("lanewise.sums"), name)
+    if name in PARTS:
+        return getattr(import_module(PARTS[name]), name)
     if name == "wavefront":
         return import_module("lanewise.wavefront")
     raise AttributeError(f"module 'lanewise' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """Return what a notebook offers to complete."""
+    return sorted([*__all__, "wavefront"])

@@ -65,7 +65,11 @@ def load(path: str | Path) -> Samples:
     schema: a newer version, an unknown key, a value of the wrong type.
     """
     path = Path(path)
-    text = text_of(path)
+    return parse(path, text_of(path))
+
+
+def parse(path: Path, text: str) -> Samples:
+    """Return the content of a result file; `path` is what warnings and errors name."""
     lines = text.split("\n")
     unfinished = lines.pop()
     if not lines:

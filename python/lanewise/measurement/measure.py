@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise.measure`: measure MPI operations from a program in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lanewise.errors import RequestError
+from lanewise.measurement.launched import measure_launched
+from lanewise.measurement.measurement import Measurement
+from lanewise.measurement.request import Request, positive
+from lanewise.suite.asked import asked_for
+
+
+def measure(  # noqa: PLR0913
+    *operations: str,
+    ranks: int | None = None,
+    sizes: str | int | Sequence[int] | None = None,
+    launches: int | None = None,
+    launcher: str = "",
+    transport: str = "",
+    hosts: str | Sequence[str] = "",
+    hostfile: str | Path = "",
+    launcher_arguments: Sequence[str] = (),
+    output: str | Path | None = None,
+    **options: Any,
+) -> Measurement:
+    """Measure MPI operations, by the names that `lanewise measure --list` prints.
+
+    The ranks of native programs are launched `launches` times (5 unless given, 1 where time is
+    simulated), each point being repeated in each launch until its interval is narrow enough.
+    `sizes` are in bytes: a number, several, or text such as "1:1M:x2".  `ranks` is the number of
+    ranks (default: those of the batch job, else the cores, at least 2).  `launcher`, `transport`,
+    `hosts`, `hostfile` and `launcher_arguments` say how they are started, as the options of the
+    command do.  With `output` every sample goes to that file as soon as it is measured.
+
+    Further keywords are options of the command with `_` for `-`, such as `method="global"`,
+    `error=0.01`, `repetitions=(10, 100)` or `time_limit="2s"`; numbers are seconds, bytes or
+    fractions.
+
+    Raises RequestError for what cannot be measured as asked, with nothing started; RunError where
+    the ranks failed; TypeError for a keyword that is no option.  An interrupt ends the ranks and is
+    raised as KeyboardInterrupt.
+    """
+    if not operations and not options.get("operation"):
+        raise RequestError("no operation; name one that lanewise measure --list prints")
+    request = Request(
+        operations=operations,
+        ranks=positive("ranks", ranks),
+        launches=positive("launches", launches),
+        output=Path(output) if output is not None else None,
+        options={"sizes": sizes, **options},
+    )
+    asked = asked_for(launcher, transport, hosts, hostfile, launcher_arguments)
+    return measure_launched(request, asked)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A measurement has what its file has, as arrays, tables and figures."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lanewise
+from lanewise.errors import RequestError
+from lanewise.results import specimen
+
+SIZES_BYTES = (8, 64, 512)
+
+
+def measured(folder: Path, name: str = "samples.jsonl", **changes: Any) -> lanewise.Measurement:
+    named: dict[str, Any] = {
+        "operations": ("scatter", "bcast"),
+        "sizes_bytes": SIZES_BYTES,
+        **changes,
+    }
+    records = specimen.launched_records(launches=3, spread=0.02, **named)
+    return lanewise.Measurement.load(specimen.write(folder / name, records))
+
+
+def test_arrays_have_one_element_for_each_point_in_seconds_and_bytes(tmp_path: Path) -> None:
+    found = measured(tmp_path)
+
+    assert found.operations == ("scatter", "bcast")
+    assert found.message_bytes.tolist() == [*SIZES_BYTES, *SIZES_BYTES]
+    assert found.median_s.shape == found.low_s.shape == found.high_s.shape == (6,)
+    assert found.launch_medians_s.shape == (6, 3)
+    assert [one.shape for one in found.samples_s] == [(120,)] * 6
+    assert np.all((found.low_s < found.median_s) & (found.median_s < found.high_s))
+    centre_s = np.exp(np.log(found.launch_medians_s).mean(axis=1))
+    assert np.allclose(found.median_s, centre_s)
+    assert (found.ranks, found.launches) == (4, 3)
+
+
+def test_an_operation_is_chosen_by_its_name(tmp_path: Path) -> None:
+    found = measured(tmp_path)
+
+    assert found["bcast"].operations == ("bcast",)
+    assert found["bcast"].median_s.tolist() == found.median_s[3:].tolist()
+    with pytest.raises(KeyError, match="gather; measured were scatter, bcast"):
+        found["gather"]
+
+
+def test_what_is_saved_is_read_again_and_never_overwritten(tmp_path: Path) -> None:
+    found = measured(tmp_path)
+
+    found.save(tmp_path / "again.jsonl")
+
+    again = lanewise.Measurement.load(tmp_path / "again.jsonl")
+    assert again.median_s.tolist() == found.median_s.tolist()
+    assert lanewise.read(tmp_path / "again.jsonl").median_s.tolist() == found.median_s.tolist()
+    with pytest.raises(RequestError, match="exists"):
+        found.save(tmp_path / "again.jsonl")
+
+
+def test_a_point_that_a_launch_lacks_has_no_median_there(tmp_path: Path) -> None:
+    *records, last, _ = specimen.launched_records(launches=2, sizes_bytes=SIZES_BYTES)
+    assert (last["launch"], last["message_bytes"]) == (2, 512)
+    path = specimen.write(tmp_path / "cut.jsonl", records)
+
+    found = lanewise.Measurement.load(path)
+
+    assert np.isnan(found.launch_medians_s).tolist() == [[False] * 2, [False] * 2, [False, True]]
+    assert any("interrupted" in sentence for sentence in found.cautions)
+
+
+def test_the_data_frame_is_that_of_read(tmp_path: Path) -> None:
+    found = measured(tmp_path)
+
+    assert found.frame.median_s.tolist() == found.median_s.tolist()
+    assert found.frame.launches.tolist() == [3] * 6
+
+
+def test_a_notebook_shows_a_table_for_each_operation_and_what_to_know(tmp_path: Path) -> None:
+    found = measured(tmp_path, context={"governor": "powersave<"})
+
+    shown = found._repr_html_()
+
+    assert shown.count("<table>") == 2
+    assert shown.count("<tr>") == 2 * (1 + len(SIZES_BYTES))
+    assert "bcast, 4 ranks, Open MPI v4.1.4, 3 launches" in shown
+    assert "95 % interval" in shown
+    assert "powersave&lt;" in shown
+
+
+def test_text_is_what_the_command_prints(tmp_path: Path) -> None:
+    found = measured(tmp_path)
+
+    lines = str(found).splitlines()
+
+    assert lines[0].startswith("# lanewise 0.1.0: scatter, 4 ranks")
+    assert [line.split()[0] for line in lines if line[:1].isdigit()] == ["8", "64", "512"] * 2
+
+
+def test_a_figure_has_a_panel_for_each_operation_and_a_curve_for_each_run(tmp_path: Path) -> None:
+    first, second = measured(tmp_path), measured(tmp_path, "second.jsonl", seed=2)
+
+    figure = first.plot(second, labels=("before", "after"))
+
+    assert [panel.get_title(loc="left") for panel in figure.axes] == ["scatter", "bcast"]
+    lines = figure.axes[0].lines
+    assert [line.get_label() for line in lines] == ["before", "after"]
+    assert np.asarray(lines[1].get_ydata()).tolist() == second["scatter"].median_s.tolist()
+    with pytest.raises(RequestError, match="1 labels for 2 measurements"):
+        first.plot(second, labels=("before",))
+
+
+def test_a_notebook_shows_a_figure_without_pyplot(tmp_path: Path) -> None:
+    data, size = measured(tmp_path).plot()._repr_png_()  # type: ignore[attr-defined]
+
+    assert data.startswith(b"\x89PNG")
+    width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
+    assert (width, height) == (int(2 * size["width"]), int(2 * size["height"]))
+
+
+def test_a_comparison_has_the_ratios_of_the_second_to_the_first(tmp_path: Path) -> None:
+    first = measured(tmp_path)
+    second = measured(tmp_path, "second.jsonl", seed=7, slowdown=1.5)
+
+    found = first.compare(second)
+
+    assert found.operation == ("scatter",) * 3 + ("bcast",) * 3
+    assert found.message_bytes.tolist() == [*SIZES_BYTES] * 2
+    assert np.allclose(found.ratio, second.median_s / first.median_s)
+    assert np.all((found.low < found.ratio) & (found.ratio < found.high))
+    assert np.all(found.p_value < 0.01)
+    assert set(found.overall) == {"scatter", "bcast"}
+    assert math.isclose(found.overall["scatter"], np.exp(np.log(found.ratio[:3]).mean()))
+    assert found.frame.ratio.tolist() == found.ratio.tolist()
+    assert first.compare(tmp_path / "second.jsonl").ratio.tolist() == found.ratio.tolist()
+
+
+def test_a_comparison_is_shown_as_text_as_a_table_and_as_a_figure(tmp_path: Path) -> None:
+    found = measured(tmp_path).compare(measured(tmp_path, "second.jsonl", slowdown=2), 0.9)
+
+    assert re.search(r"^scatter 8 B +1\.\d+ µs +[23]\.\d+ µs +2\.\d+", str(found), re.MULTILINE)
+    assert "90 % interval" in found._repr_html_()
+    assert "scatter: geometric mean 2.0" in found._repr_html_()
+    curve = found.plot().axes[0].lines[1]
+    assert np.asarray(curve.get_ydata()).tolist() == found.ratio[:3].tolist()
+
+
+def test_measurements_without_a_common_point_are_not_compared(tmp_path: Path) -> None:
+    first = measured(tmp_path, operations=("scatter",))
+    second = measured(tmp_path, "second.jsonl", operations=("gather",))
+
+    with pytest.raises(RequestError, match="no point in common"):
+        first.compare(second)

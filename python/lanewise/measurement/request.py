@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is to be measured, however the ranks come about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lanewise.errors import RequestError
+from lanewise.files.whole import require_place
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to measure: operations by name, and options of the native program by name.
+
+    `ranks` and `launches` are None where the machine decides; `output` is the file to write.
+    """
+
+    operations: Sequence[str]
+    ranks: int | None = None
+    launches: int | None = None
+    output: Path | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def refuse_output(request: Request) -> None:
+    """Raise RequestError where the output exists, or cannot be written."""
+    if request.output is None:
+        return
+    require_place(request.output)
+    if request.output.exists():
+        raise RequestError(f"{request.output} exists; name another file")
+
+
+def positive(name: str, count: int | None) -> int | None:
+    """Return a count, None where it was not given; RequestError where it is not 1 or more."""
+    if count is not None and count < 1:
+        raise RequestError(f"{name}={count} is not 1 or more")
+    return count
