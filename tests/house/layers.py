@@ -71,7 +71,8 @@ PYTHON_PARTS: dict[str, set[str]] = {
     "testbed": {"errors", "toml", "launch"},
     "suite": {"errors", "files", "toml", "results", "launch", "report", "testbed"},
     "imports": {"errors", "results", "suite"},
-    "measurement": {"errors", "files", "launch", "plots", "results", "suite"},
+    "measurement": {"errors", "files", "launch", "plots", "results", "suite", "tuning"},
+    "rdma": {"errors", "launch", "testbed"},
     "wavefront": {"errors", "launch"},
 }
 PYTHON_TOPS = {"cli", "__init__", "__main__"}

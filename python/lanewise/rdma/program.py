@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Verbs programs as they are, on the software RDMA device, with faults and with protection.
+
+A program writes into files, so that one that prints much never waits for whoever started it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from lanewise.errors import RequestError, RunError
+from lanewise.launch import hca_faults
+from lanewise.launch.hca import Device, check, variables_for
+from lanewise.launch.packages import not_found
+from lanewise.launch.protect import Protection
+from lanewise.launch.protect import check as check_protection
+from lanewise.launch.protect import variables_for as protecting_variables
+from lanewise.launch.run import end
+from lanewise.rdma.hosts import Hosts
+
+LISTENING = "0A"  # in /proc/net/tcp
+AGAIN_S = 0.02
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a program ended.
+
+    `status` is its exit status, negative where a signal ended it.  `faults` are those that it met,
+    in order, and `protection` is what path protection did in each of its processes: the objects
+    that `lanewise rdma run --fault-log` and `lanewise rdma protect --report` write.
+    """
+
+    status: int
+    stdout: str
+    stderr: str
+    faults: tuple[dict[str, Any], ...] = ()
+    protection: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def migrations(self) -> int:
+        """Return how many times queue pairs of the program moved to another path."""
+        return sum(int(process["migrations"]) for process in self.protection)
+
+
+class Program:
+    """A program that runs, until it ends or a `with` that it was started for does."""
+
+    def __init__(
+        self,
+        line: Sequence[str],
+        variables: Mapping[str, str],
+        folder: Path,
+        enter: Sequence[str] = (),
+    ) -> None:
+        """Start `line`; `enter` makes a line one that runs on the host of the program."""
+        self._folder = folder
+        self._outcome: Outcome | None = None
+        self._enter = enter
+        with self._file("stdout").open("wb") as out, self._file("stderr").open("wb") as err:
+            try:
+                self._process = subprocess.Popen(
+                    line, env=dict(variables), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                    start_new_session=True, text=True,
+                )  # fmt: skip
+            except OSError as error:
+                raise RunError(f"{line[0]} could not be started: {error.strerror}") from None
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def running(self) -> bool:
+        """Tell whether it has not ended."""
+        return self._process.poll() is None
+
+    @property
+    def stdout(self) -> str:
+        """Return what it has printed so far."""
+        return self._text("stdout")
+
+    def wait(self, timeout_s: float | None = None) -> Outcome:
+        """Wait for its end and return how it ended.
+
+        Raises RunError where it has not ended after `timeout_s` seconds; it is stopped then.
+        """
+        if self._outcome is None:
+            try:
+                self._process.wait(timeout_s)
+            except subprocess.TimeoutExpired:
+                said = self._text("stderr").strip().splitlines()
+                self.stop()
+                raise RunError(f"the program had not ended after {timeout_s:g} s", said) from None
+        return self.stop()
+
+    def stop(self) -> Outcome:
+        """End it if it runs, and return how it ended."""
+        if self._outcome is None:
+            end(self._process)
+            self._outcome = Outcome(
+                status=self._process.returncode,
+                stdout=self._text("stdout"),
+                stderr=self._text("stderr"),
+                faults=self._records("faults.jsonl"),
+                protection=self._records("protection.jsonl"),
+            )
+            shutil.rmtree(self._folder, ignore_errors=True)
+        return self._outcome
+
+    def wait_until_listening(self, port: int, timeout_s: float = 10.0) -> None:
+        """Wait until something listens on a TCP port where the program runs.
+
+        Raises RunError where nothing does after `timeout_s` seconds, or the program ends before.
+        """
+        deadline_s = time.monotonic() + timeout_s
+        while not self._listens(port):
+            if not self.running:
+                said = self._text("stderr").strip().splitlines()
+                raise RunError(f"the program ended with status {self._process.returncode}", said)
+            if time.monotonic() > deadline_s:
+                raise RunError(f"nothing listens on port {port} after {timeout_s:g} s")
+            time.sleep(AGAIN_S)
+
+    def _listens(self, port: int) -> bool:
+        tables = ["/proc/net/tcp", "/proc/net/tcp6"]
+        done = subprocess.run(
+            [*self._enter, "cat", *tables], capture_output=True, text=True, check=False
+        )
+        rows = [line.split()[1:4] for line in done.stdout.splitlines()]
+        return any(row[0].endswith(f":{port:04X}") and row[2] == LISTENING for row in rows)
+
+    def _file(self, name: str) -> Path:
+        return self._folder / name
+
+    def _text(self, name: str) -> str:
+        if self._outcome is not None:
+            return str(getattr(self._outcome, name))
+        return self._file(name).read_text(encoding="utf-8", errors="replace")
+
+    def _records(self, name: str) -> tuple[dict[str, Any], ...]:
+        path = self._file(name)
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        return tuple(json.loads(line) for line in lines)
+
+
+def start(  # noqa: PLR0913
+    program: Sequence[str],
+    *,
+    ports: Sequence[str] = ("lo",),
+    faults: str | Path | None = None,
+    seed: int = 1,
+    protection: Protection | None = None,
+    hosts: Hosts | None = None,
+    at: str = "",
+    link_layer: str = "ethernet",
+    pcap: str = "",
+) -> Program:
+    """Start a verbs program on the software RDMA device, whose ports are these interfaces.
+
+    `faults` is what is to go wrong, as TOML text or its file (see a lab for RDMA programs); `seed`
+    decides which faults of a given probability happen.  With a `protection` its queue pairs have
+    alternate paths, and move there when a port dies.  With `hosts`, those of `testbed`, it runs on
+    the host `at`.  Packets are written to the capture `pcap`.
+
+    Raises RequestError where the device, the faults or the program cannot be, with nothing started.
+    """
+    if not program:
+        raise RequestError("no program; name one, such as ibv_devinfo")
+    if (hosts is None) == bool(at):
+        raise RequestError("hosts= and at= go together: the testbed, and a host of it")
+    folder = Path(tempfile.mkdtemp(prefix="lanewise-rdma-"))
+    try:
+        device = Device(
+            interfaces=tuple(ports), link_layer=link_layer, pcap=pcap,
+            faults=hca_faults.script(_faults(faults), seed) if faults is not None else "",
+            fault_log=str(folder / "faults.jsonl") if faults is not None else "",
+        )  # fmt: skip
+        environment = dict(os.environ)
+        if hosts is None:
+            check(device, [name for _, name in socket.if_nameindex()])
+        environment |= variables_for(device, environment)
+        if protection is not None:
+            environment |= _protecting(protection, folder, environment)
+        found = shutil.which(program[0])
+        if found is None:
+            raise RequestError(not_found(program[0]))
+        line = [found, *program[1:]]
+        return _started(line, environment, folder, hosts, at)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def run(program: Sequence[str], *, timeout_s: float | None = None, **options: Any) -> Outcome:
+    """Run a verbs program on the software RDMA device to its end; `options` are those of `start`.
+
+    Raises what `start` raises, and RunError where it has not ended after `timeout_s` seconds.  A
+    program that fails is no error: look at its status.  An interrupt ends it.
+    """
+    with start(program, **options) as started:
+        return started.wait(timeout_s)
+
+
+def _started(
+    line: Sequence[str], environment: Mapping[str, str], folder: Path, hosts: Hosts | None, at: str
+) -> Program:
+    if hosts is None:
+        return Program(line, environment, folder)
+    if at not in hosts.names:
+        raise RequestError(f"there is no '{at}' in the testbed; there are {', '.join(hosts.names)}")
+    # The libraries are for the program, not for what enters the host.
+    own = {key: value for key, value in environment.items() if os.environ.get(key) != value}
+    words = ["env", *(f"{key}={value}" for key, value in own.items()), *line]
+    return Program(hosts.bed.line(at, words), os.environ, folder, hosts.bed.line(at, []))
+
+
+def _faults(faults: str | Path) -> tuple[hca_faults.Fault, ...]:
+    text = str(faults)
+    if isinstance(faults, str) and "[[fault]]" in text:
+        return hca_faults.read(text, "faults")
+    return hca_faults.read_file(Path(faults))
+
+
+def _protecting(
+    protection: Protection, folder: Path, environment: Mapping[str, str]
+) -> dict[str, str]:
+    check_protection(protection)
+    report = protection.report or folder / "protection.jsonl"
+    return protecting_variables(replace(protection, report=report), environment)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise.rdma`: real verbs programs, started from Python, with faults and with a cut cable."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lanewise import rdma
+from lanewise.errors import LanewiseError, RequestError, RunError
+
+PERFTEST_PORT = 18515
+ELEVENTH_SEND = """
+[[fault]]
+completion = "send"
+status = "IBV_WC_RETRY_EXC_ERR"
+after = 10
+times = 1
+"""
+LIMIT_S = 60.0
+MUCH_BYTES = 1 << 20
+
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("ibv_rc_pingpong") is None, reason="no ibv_rc_pingpong; install ibverbs-utils"
+)
+
+
+@pytest.fixture(scope="module")
+def two_hosts() -> Iterator[rdma.Hosts]:
+    with rdma.testbed("two-port") as hosts:
+        yield hosts
+
+
+@dataclass(frozen=True)
+class Pingpong:
+    """Both ends of ibv_rc_pingpong; other tests have ports of their own."""
+
+    port: int
+
+    @property
+    def server(self) -> list[str]:
+        return ["ibv_rc_pingpong", "-g", "0", "-p", str(self.port)]
+
+    @property
+    def client(self) -> list[str]:
+        return [*self.server, "127.0.0.1"]
+
+
+@pytest.fixture
+def pingpong() -> Pingpong:
+    with socket.socket() as free:
+        free.bind(("", 0))
+        return Pingpong(int(free.getsockname()[1]))
+
+
+def wait_until_port_sends(hosts: rdma.Hosts, port: int) -> None:
+    """Wait until the program on the first host has sent data from one of its ports."""
+    deadline_s = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline_s:
+        devices = hosts.status("a1")
+        sent = [one["ports"][port]["counters"]["bytes_sent"] for one in devices]
+        if sum(sent) > MUCH_BYTES:
+            return
+    pytest.fail(f"port {port + 1} has sent nothing")
+
+
+def test_a_program_runs_on_the_device_and_its_words_come_back() -> None:
+    found = rdma.run(["ibv_devinfo"], timeout_s=LIMIT_S)
+
+    assert (found.status, found.stderr) == (0, "")
+    assert "lanewise0" in found.stdout
+    assert found.faults == found.protection == ()
+
+
+def test_a_server_is_waited_for_and_shown_while_it_runs(pingpong: Pingpong) -> None:
+    with rdma.start(pingpong.server) as server:
+        server.wait_until_listening(pingpong.port)
+        shown = rdma.status()
+        client = rdma.run(pingpong.client, timeout_s=LIMIT_S)
+        ended = server.wait(LIMIT_S)
+
+    assert "ibv_rc_pingpong" in [device["program"] for device in shown]
+    assert (client.status, ended.status) == (0, 0)
+    assert "1000 iters" in client.stdout
+
+
+@pytest.mark.parametrize("kind", ["text", "file"])
+def test_a_program_meets_the_faults_of_its_script(
+    kind: str, pingpong: Pingpong, tmp_path: Path
+) -> None:
+    path = tmp_path / "faults.toml"
+    path.write_text(ELEVENTH_SEND, encoding="utf-8")
+
+    with rdma.start(pingpong.server) as server:
+        server.wait_until_listening(pingpong.port)
+        faults = ELEVENTH_SEND if kind == "text" else path
+        client = rdma.run(pingpong.client, faults=faults, timeout_s=LIMIT_S)
+        still_waiting = server.running
+
+    assert client.status == 1
+    assert "transport retry counter exceeded" in client.stderr
+    assert [(one["occurrence"], one["what"]) for one in client.faults] == [
+        (11, "IBV_WC_RETRY_EXC_ERR")
+    ]
+    assert still_waiting
+    assert not server.running
+    assert server.stop().status < 0
+
+
+def test_a_program_that_does_not_end_is_stopped(pingpong: Pingpong) -> None:
+    with rdma.start(pingpong.server) as server:
+        with pytest.raises(RunError, match=r"not ended after 0\.2 s"):
+            server.wait(0.2)
+
+        assert not server.running
+
+
+def test_one_that_ends_is_not_waited_for() -> None:
+    with (
+        rdma.start(["ibv_devinfo", "-d", "none"]) as program,
+        pytest.raises(RunError, match="ended with status") as raised,
+    ):
+        program.wait_until_listening(PERFTEST_PORT, LIMIT_S)
+
+    assert raised.value.details
+
+
+def test_what_cannot_be_is_refused_with_nothing_started() -> None:
+    server = ["ibv_rc_pingpong"]
+    with pytest.raises(RequestError, match="no program"):
+        rdma.start([])
+    with pytest.raises(RequestError, match="ibv_rc_pinpong"):
+        rdma.start(["ibv_rc_pinpong"])
+    with pytest.raises(RequestError, match="no such interface"):
+        rdma.start(server, ports=("eth77",))
+    with pytest.raises(RequestError, match="did you mean ibv_reg_mr"):
+        rdma.start(server, faults='[[fault]]\ncall = "ibv_reg_mrs"\n')
+    with pytest.raises(RequestError, match="go together"):
+        rdma.start(server, at="a1")
+    with pytest.raises(RequestError, match="backwards"):
+        rdma.start(server, protection=rdma.Protection(policy="backwards"))
+
+
+def test_a_protected_transfer_outlives_a_cut_cable(two_hosts: rdma.Hosts) -> None:
+    words = ("ib_write_bw", "-x", "0", "-D", "4")
+
+    def start(*more: str, at: str) -> rdma.Program:
+        return rdma.start(
+            [*words, *more], ports=("lan0", "lan1"), protection=rdma.Protection(),
+            hosts=two_hosts, at=at,
+        )  # fmt: skip
+
+    with start(at="a2") as server:
+        server.wait_until_listening(PERFTEST_PORT)
+        with start("10.1.0.2", at="a1") as client:
+            wait_until_port_sends(two_hosts, 0)
+            two_hosts.cut("a1.lan0")
+            wait_until_port_sends(two_hosts, 1)
+            # perftest says goodbye over TCP, which nothing protects.
+            two_hosts.mend("a1.lan0")
+            outcomes = client.wait(LIMIT_S), server.wait(LIMIT_S)
+
+    assert [one.status for one in outcomes] == [0, 0]
+    assert all(one.migrations >= 1 for one in outcomes)
+    events = [event["event"] for event in outcomes[0].protection[0]["events"]]
+    assert events[:2] == ["port_down", "migrated"]
+
+
+def test_a_host_or_an_interface_that_is_not_there_is_refused(two_hosts: rdma.Hosts) -> None:
+    with pytest.raises(RequestError, match="there is no 'b7' in the testbed; there are a1, a2"):
+        rdma.start(["ibv_devinfo"], ports=("lan0",), hosts=two_hosts, at="b7")
+    with pytest.raises(RequestError, match=r"a1\.lan0"):
+        two_hosts.cut("lan0")
+    with pytest.raises(LanewiseError, match="lan9"):
+        two_hosts.cut("a1.lan9")
