@@ -2,6 +2,7 @@
 """Lanewise: how fast data moves between the ranks of a parallel job.
 
 measurement = lanewise.measure("scatter", ranks=4)   # arrays, tables, figures, comparisons
+tuning = lanewise.tune("scatter", ranks=4) # algorithms that are faster than the MPI's default
 samples = lanewise.read("samples.jsonl")   # a data frame with units in its column names
 platform = lanewise.fit(samples)           # models of the machine; print it to see how far off
 platform.predict("scatter", "binomial", ranks=4096, message_bytes=65536)
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lanewise.measurement.measure import measure
     from lanewise.measurement.measurement import Measurement
+    from lanewise.measurement.tune import tune
+    from lanewise.measurement.tuned import TuningResult
     from lanewise.model.platform import Platform, fit, read_platform
     from lanewise.results.frame import read
     from lanewise.sums import Accumulator, Product, prod, sum  # noqa: A004
@@ -26,6 +29,7 @@ __all__ = [
     "Measurement",
     "Platform",
     "Product",
+    "TuningResult",
     "__version__",
     "fit",
     "measure",
@@ -33,6 +37,7 @@ __all__ = [
     "read",
     "read_platform",
     "sum",
+    "tune",
 ]
 
 
@@ -42,12 +47,14 @@ PARTS = {
     "Measurement": "lanewise.measurement.measurement",
     "Platform": "lanewise.model.platform",
     "Product": "lanewise.sums",
+    "TuningResult": "lanewise.measurement.tuned",
     "fit": "lanewise.model.platform",
     "measure": "lanewise.measurement.measure",
     "prod": "lanewise.sums",
     "read": "lanewise.results.frame",
     "read_platform": "lanewise.model.platform",
     "sum": "lanewise.sums",
+    "tune": "lanewise.measurement.tune",
 }
 
 
@@ -57,11 +64,11 @@ def __getattr__(name: str) -> Any:
         return import_module("importlib.metadata").version("lanewise")
     if name in PARTS:
         return getattr(import_module(PARTS[name]), name)
-    if name == "wavefront":
-        return import_module("lanewise.wavefront")
+    if name in ("rdma", "wavefront"):
+        return import_module(f"lanewise.{name}")
     raise AttributeError(f"module 'lanewise' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
     """Return what a notebook offers to complete."""
-    return sorted([*__all__, "wavefront"])
+    return sorted([*__all__, "rdma", "wavefront"])

@@ -12,6 +12,7 @@ from lanewise.plots import Curve, curve_of, draw_curves, draw_ratios
 from lanewise.results.compare import Ratio
 from lanewise.results.records import Point
 from lanewise.results.table import ranks_of
+from lanewise.tuning.content import Choice, CollectiveTuning, Figures, Tuning
 
 Run = tuple[str, Sequence[Point]]
 
@@ -61,3 +62,44 @@ def _ratio_curves(operation: str, ratios: Sequence[Ratio]) -> list[Curve]:
         )
         for label, group in groups.items()
     ]
+
+
+def figure_of_tuning(tuning: Tuning) -> Figure:
+    """Draw one panel for each collective: the default, and each algorithm that has a rule."""
+    panels = [(name, _tuned_curves(one)) for name, one in tuning.collectives.items() if one.points]
+    if not panels:
+        raise RequestError("nothing was measured; there is nothing to draw")
+    return draw_curves(panels)
+
+
+def _tuned_curves(content: CollectiveTuning) -> list[Curve]:
+    ruled = {
+        (origin, rule.algorithm, rule.segment_bytes, rule.lanes)
+        for origin, rules in (("lanewise", content.rules), ("mpi", content.mpi_rules))
+        for rule in rules
+    }
+    measured: dict[str, list[tuple[int, Figures]]] = {}
+    for point in content.points:
+        measured.setdefault("default", []).append((point.message_bytes, point.default))
+        for one in point.candidates:
+            choice = one.choice
+            if (choice.origin, choice.algorithm, choice.segment_bytes, choice.lanes) in ruled:
+                curve = measured.setdefault(_label(choice), [])
+                curve.append((point.message_bytes, one.figures))
+    return [_curve(label, figures) for label, figures in measured.items()]
+
+
+def _label(choice: Choice) -> str:
+    lanes = f", {choice.lanes} lanes" if choice.lanes > 1 else ""
+    return f"{choice.algorithm}{lanes}{' of the MPI' if choice.origin == 'mpi' else ''}"
+
+
+def _curve(label: str, measured: Sequence[tuple[int, Figures]]) -> Curve:
+    ordered = sorted(measured, key=lambda one: one[0])
+    return Curve(
+        label,
+        [size for size, _ in ordered],
+        [figures.median_s for _, figures in ordered],
+        [figures.low_s for _, figures in ordered],
+        [figures.high_s for _, figures in ordered],
+    )

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise.tune` for real, on a few small messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lanewise
+from lanewise.errors import RequestError
+
+
+def test_a_tuning_has_what_was_measured_and_writes_what_run_reads(
+    launcher: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "tuning.json"
+
+    found = lanewise.tune(
+        "scatter", "barrier", ranks=2, sizes=[8, 1024], repetitions=(10, 40),
+        launches=1 if launcher == "smpi" else 2, launcher=launcher, output=path,
+    )  # fmt: skip
+
+    assert found.complete
+    assert found.collectives == ("barrier", "scatter")
+    measured = found.frame
+    assert sorted(set(measured.message_bytes)) == [0, 8, 1024]
+    assert set(measured[measured.algorithm == "default"].origin) == {"mpi"}
+    assert (measured.median_s > 0).all()
+    assert lanewise.TuningResult.load(path).tuning == found.tuning
+    assert [left.name for left in tmp_path.iterdir()] == ["tuning.json"]
+
+
+def test_a_budget_that_is_used_up_leaves_what_was_measured_until_then(smpi: str) -> None:
+    found = lanewise.tune(
+        "scatter", ranks=4, sizes="1:64K:x2", launches=1, launcher=smpi, budget_s=1.5,
+        repetitions=4000,
+    )  # fmt: skip
+
+    assert not found.complete
+    assert "the budget was used up" in str(found)
+    assert len(found.frame) > 0
+
+
+def test_what_cannot_be_tuned_is_refused(smpi: str, tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="did you mean scatter"):
+        lanewise.tune("scater", ranks=2, launcher=smpi)
+    with pytest.raises(TypeError, match="did you mean margin"):
+        lanewise.tune("scatter", ranks=2, launcher=smpi, marginn=0.1)
+    with pytest.raises(RequestError, match="launches=0"):
+        lanewise.tune("scatter", launches=0, launcher=smpi)
+    (tmp_path / "tuning.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(RequestError, match="exists"):
+        lanewise.tune("scatter", launcher=smpi, output=tmp_path / "tuning.json")
+
+
+def test_a_rank_launches_no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PMI_RANK", "0")
+
+    with pytest.raises(RequestError, match="without an MPI launcher"):
+        lanewise.tune("scatter")
