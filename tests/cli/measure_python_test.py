@@ -3,14 +3,37 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tuned_job import TIMEOUT_S, launch_line
 
 import lanewise
 from lanewise.errors import RequestError, RunError
+from lanewise.launch.native import find_builds
 from lanewise.results.read import load
+
+Job = Callable[[str, int, str], "subprocess.CompletedProcess[str]"]
+
+IN_JOB = """
+import json
+import lanewise
+
+found = lanewise.measure("scatter", "allreduce", "barrier", sizes="2:1K:x8", repetitions=12,
+                         root=1, output="samples.jsonl")
+from mpi4py import MPI
+everywhere = MPI.COMM_WORLD.gather(found.median_s.tolist())
+if MPI.COMM_WORLD.rank == 0:
+    print(json.dumps({"ranks": found.ranks, "medians": everywhere,
+                      "family": found.context.mpi["family"]}))
+"""
 
 
 def test_ranks_are_launched_and_every_repetition_comes_back(launcher: str, tmp_path: Path) -> None:
@@ -69,3 +92,120 @@ def test_a_rank_that_dies_is_an_error_that_says_what_is_kept(
             launcher="openmpi",
             output=path,
         )
+
+
+@pytest.fixture(scope="session")
+def abi_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with MPICH by the name of its ABI, which Debian leaves out and mpi4py needs."""
+    folder = tmp_path_factory.mktemp("abi")
+    for build in (one for one in find_builds(os.environ) if one.mpi == "mpich"):
+        told = subprocess.run(
+            ["ldd", build.library("liblanewise.so")], capture_output=True, text=True, check=True
+        ).stdout
+        for path in re.findall(r"libmpich\.so\.12 => (\S+)", told):
+            (folder / "libmpi.so.12").symlink_to(path)
+    return folder
+
+
+@pytest.fixture
+def job(tmp_path: Path, abi_names: Path) -> Job:
+    """Give the function that runs a script in Python as the ranks of a job, with mpi4py."""
+    pytest.importorskip("mpi4py", reason="no mpi4py; pip install 'lanewise[dev]'")
+
+    def run(family: str, ranks: int, text: str) -> subprocess.CompletedProcess[str]:
+        script = tmp_path / "job.py"
+        script.write_text(text, encoding="utf-8")
+        return subprocess.run(
+            [*launch_line(family, ranks), sys.executable, str(script)], cwd=tmp_path,
+            capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+            env={**os.environ, "MPI4PY_MPIABI": family, "LD_LIBRARY_PATH": str(abi_names)},
+        )  # fmt: skip
+
+    return run
+
+
+def test_the_ranks_of_a_running_job_measure_and_all_get_the_same(
+    real_mpi: str, job: Job, tmp_path: Path
+) -> None:
+    done = job(real_mpi, 3, IN_JOB)
+
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert (seen["ranks"], seen["family"]) == (3, real_mpi)
+    assert seen["medians"] == [seen["medians"][0]] * 3
+    samples = load(tmp_path / "samples.jsonl")
+    assert samples.warnings == []
+    sizes = [(point.operation, point.message_bytes, point.root) for point in samples.points]
+    assert sizes == [
+        ("scatter", 2, 1), ("scatter", 16, 1), ("scatter", 128, 1), ("scatter", 1024, 1),
+        ("allreduce", 16, 1), ("allreduce", 128, 1), ("allreduce", 1024, 1), ("barrier", 0, 1),
+    ]  # fmt: skip
+    assert [point.median_s for point in samples.points] == seen["medians"][0]
+
+
+HALF = """
+import json
+from mpi4py import MPI
+import lanewise
+
+world = MPI.COMM_WORLD
+half = world.Split(world.rank % 2)
+found = lanewise.measure("bcast", comm=half, sizes=8, repetitions=10, method="root", buffers="cold")
+told = world.gather([found.ranks, found.message_bytes.tolist(), found.context.method,
+                     found.context.buffers["caches"], found.launches, len(found.samples_s[0])])
+if world.rank == 0:
+    print(json.dumps(told))
+"""
+
+
+def test_a_communicator_of_some_ranks_is_measured_with_options(real_mpi: str, job: Job) -> None:
+    done = job(real_mpi, 4, HALF)
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [[2, [8], "root", "cold", 1, 10]] * 4
+
+
+REFUSED = """
+import json
+from mpi4py import MPI
+import lanewise
+
+def told(*operations, **options):
+    try:
+        lanewise.measure(*operations, **options)
+    except (lanewise.errors.LanewiseError, TypeError) as error:
+        return f"{type(error).__name__}: {error}"
+
+world = MPI.COMM_WORLD
+mine = [
+    told("scater"), told("scatter", metod="root"), told("scatter", ranks=3),
+    told("scatter", launches=5), told("scatter", launcher="mpich"), told("pairs"),
+    told("scatter", validate=True), told("scatter", root=2), told("scatterv", weights="1,2,3"),
+    told("scatter", output="nowhere/samples.jsonl"),
+]
+everywhere = world.gather(mine)
+if world.rank == 0:
+    print(json.dumps(everywhere))
+"""
+
+
+def test_what_cannot_be_measured_in_a_job_is_an_error_on_all_ranks(job: Job) -> None:
+    done = job("openmpi", 2, REFUSED)
+
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)
+    assert first == second
+    words = (
+        "did you mean scatter", "TypeError: unknown option 'metod'", "the running job has 2",
+        "a running job is one launch", "launcher is of a launch", "pairs is not measured",
+        "validate is not possible", "root 2 is outside", "weights", "make the folder",
+    )  # fmt: skip
+    for sentence, word in zip(first, words, strict=True):
+        assert word in sentence
+
+
+def test_an_mpi4py_of_another_mpi_is_told_from_one_rank(job: Job) -> None:
+    done = job("mpich", 2, "import os; os.environ['MPI4PY_MPIABI'] = 'openmpi'\n" + IN_JOB)
+
+    assert done.returncode != 0
+    assert "the job has 2 ranks, and mpi4py sees one" in done.stderr

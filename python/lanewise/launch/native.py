@@ -124,14 +124,19 @@ def find_program(name: str, environment: Mapping[str, str]) -> Path:
     raise RequestError(f"{name} is not built; build it with: {build_command()}")
 
 
-def find_library(name: str, environment: Mapping[str, str]) -> Path:
-    """Return a shared library that programs link, from the build that wins; or RequestError."""
+def find_library(name: str, environment: Mapping[str, str], mpi: str = "") -> Path:
+    """Return a shared library that programs link, from the build that wins; or RequestError.
+
+    With `mpi` it is of a build for that MPI family.
+    """
     for build in find_builds(environment):
+        if mpi and build.mpi != mpi:
+            continue
         above = (build.folder, *build.folder.parents[1:3])
         for path in [folder / lib / name for folder in above for lib in ("lib", "lib64")]:
             if path.is_file():
                 return path
-    raise RequestError(f"{name} is not built; build it with: {build_command()}")
+    raise RequestError(f"{name} is not built; build it with: {build_command(mpi)}")
 
 
 def preference(build: NativeBuild) -> tuple[int, int, int]:

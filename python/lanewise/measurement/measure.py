@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lanewise.errors import RequestError
+from lanewise.measurement.in_job import measure_in_job
 from lanewise.measurement.launched import measure_launched
 from lanewise.measurement.measurement import Measurement
 from lanewise.measurement.request import Request, positive
+from lanewise.measurement.running_job import is_rank, world
 from lanewise.suite.asked import asked_for
 
 
@@ -25,6 +28,7 @@ def measure(  # noqa: PLR0913
     hostfile: str | Path = "",
     launcher_arguments: Sequence[str] = (),
     output: str | Path | None = None,
+    comm: Any = None,
     **options: Any,
 ) -> Measurement:
     """Measure MPI operations, by the names that `lanewise measure --list` prints.
@@ -35,6 +39,10 @@ def measure(  # noqa: PLR0913
     ranks (default: those of the batch job, else the cores, at least 2).  `launcher`, `transport`,
     `hosts`, `hostfile` and `launcher_arguments` say how they are started, as the options of the
     command do.  With `output` every sample goes to that file as soon as it is measured.
+
+    With `comm`, a communicator of mpi4py, or where an MPI launcher started this program, no ranks
+    are launched: those of `comm`, or all of the job, measure.  Every one of them makes the same
+    call and gets the same measurement, which has one launch, that of the job.
 
     Further keywords are options of the command with `_` for `-`, such as `method="global"`,
     `error=0.01`, `repetitions=(10, 100)` or `time_limit="2s"`; numbers are seconds, bytes or
@@ -53,5 +61,29 @@ def measure(  # noqa: PLR0913
         output=Path(output) if output is not None else None,
         options={"sizes": sizes, **options},
     )
+    running = comm
+    if running is None and is_rank(os.environ):
+        running = world(os.environ)
+    if running is not None:
+        refuse_launch(request, running, {
+            "launcher": launcher, "transport": transport, "hosts": hosts, "hostfile": hostfile,
+            "launcher_arguments": launcher_arguments,
+        })  # fmt: skip
+        return measure_in_job(request, running)
     asked = asked_for(launcher, transport, hosts, hostfile, launcher_arguments)
     return measure_launched(request, asked)
+
+
+def refuse_launch(request: Request, comm: Any, launching: Mapping[str, Any]) -> None:
+    """Raise RequestError for what only a launch could do; all ranks were given the same."""
+    for name in (name for name, value in launching.items() if value):
+        raise RequestError(f"{name} is of a launch, and the ranks of a running job measure")
+    if request.launches not in (None, 1):
+        raise RequestError(
+            f"launches={request.launches}: a running job is one launch; leave it out"
+        )
+    if request.ranks not in (None, comm.size):
+        raise RequestError(
+            f"ranks={request.ranks}: the running job has {comm.size}; leave it out, or start the "
+            "program without an MPI launcher"
+        )

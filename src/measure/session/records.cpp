@@ -82,9 +82,23 @@ Json as_version_2(Json context) {
 
 }  // namespace
 
+Json how_measured(const Arguments& arguments) {
+    const auto& options = arguments.options;
+    return {{"method", lw_timing_name(options.timing)},
+            {"start", lw_start_name(options.start)},
+            {"stopping", stopping(options)},
+            {"pipeline_length", options.pipeline_length},
+            {"root", arguments.root},
+            {"weights", arguments.weights},
+            {"reply", arguments.reply},
+            {"window", arguments.window},
+            {"buffers", buffers_record(options.buffers)},
+            {"order", arguments.order == LW_ORDER_PARALLEL ? "parallel" : "sequential"},
+            {"seed", options.seed}};
+}
+
 Json context_record(const Arguments& arguments, const measure::Bench& bench) {
     const auto host = this_host();
-    const auto& options = arguments.options;
     auto mpi = mpi_library();
     if (const auto device = mpi_device(); !device.empty()) mpi["device"] = device;
     Json record = {
@@ -100,21 +114,11 @@ Json context_record(const Arguments& arguments, const measure::Bench& bench) {
         {"kernel", host.kernel},
         {"governor", host.governor},
         {"clocksource", host.clocksource},
-        {"clock", bench.clock().name},
-        {"method", lw_timing_name(options.timing)},
-        {"start", lw_start_name(options.start)},
-        {"stopping", stopping(options)},
-        {"pipeline_length", options.pipeline_length},
-        {"root", arguments.root},
-        {"weights", arguments.weights},
-        {"reply", arguments.reply},
-        {"window", arguments.window},
-        {"buffers", buffers_record(options.buffers)},
-        {"order", arguments.order == LW_ORDER_PARALLEL ? "parallel" : "sequential"},
-        {"seed", options.seed},
-        {"launches", arguments.launches},
-        {"started", utc_now()},
-        {"arguments", arguments.words}};
+        {"clock", bench.clock().name}};
+    record.update(how_measured(arguments));
+    record["launches"] = arguments.launches;
+    record["started"] = utc_now();
+    record["arguments"] = arguments.words;
     if (!arguments.transport.empty()) record["transport"] = arguments.transport;
     if (arguments.definition) record["definition"] = arguments.definition->name;
     return record;

@@ -17,6 +17,9 @@
 
 namespace lanewise::measure::session {
 
+/* The part of the first line that follows from the arguments alone. */
+Json how_measured(const Arguments& arguments);
+
 /* The first line. Collective over MPI_COMM_WORLD; meaningful on rank 0. */
 Json context_record(const Arguments& arguments, const measure::Bench& bench);
 

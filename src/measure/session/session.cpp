@@ -298,11 +298,13 @@ Result<std::string> describe_plan(const Arguments& arguments) {
     const int ranks = std::max(arguments.ranks_expected, 1);
     Json names = Json::array();
     Json notes = Json::array();
+    Json sizes_bytes_of = Json::object();
     for (const auto& operation : *operations) {
         names.push_back(operation->name);
         std::string note;
-        if (sizes_of(arguments, operation->name, ranks, note).empty())
-            return Failure{LW_ERR_ARGUMENT, note + "; none is left"};
+        const auto sizes_bytes = sizes_of(arguments, operation->name, ranks, note);
+        if (sizes_bytes.empty()) return Failure{LW_ERR_ARGUMENT, note + "; none is left"};
+        sizes_bytes_of[operation->name] = sizes_bytes;
         if (!note.empty()) notes.push_back(note);
     }
     if (arguments.ranks_expected > 0 && arguments.root >= arguments.ranks_expected)
@@ -312,6 +314,9 @@ Result<std::string> describe_plan(const Arguments& arguments) {
     return Json{{"points", count_points(arguments, *operations, ranks)},
                 {"operations", names},
                 {"sizes_bytes", arguments.sizes_bytes},
+                {"sizes_bytes_of", sizes_bytes_of},
+                {"how", how_measured(arguments)},
+                {"resync_s", arguments.options.resync_s},
                 {"notes", notes}}
         .dump();
 }

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The functions of <lanewise/measure.h> through ctypes, on a communicator of mpi4py.
+
+A communicator is an address in one MPI and a number in another, so both the library and the type of
+that argument follow from the MPI that mpi4py has loaded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    byref,
+    c_char_p,
+    c_double,
+    c_int,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
+from functools import cache
+from typing import Any
+
+from lanewise.errors import LanewiseError, RequestError, RunError
+from lanewise.launch.native import find_library
+
+NAME = "liblanewise.so"
+USAGE_STATUSES = (1, 2, 6, 7)  # argument, limit, not found, unsupported
+FAMILIES = {"Open MPI": "openmpi", "MPICH": "mpich"}
+STOPPED = ("interval", "maximum", "time_limit", "fixed")  # lw_stop
+CLOCKS = {"auto": 0, "monotonic": 1, "wtime": 2}
+RULES = {"median": 0, "student": 1}
+
+Report = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+
+
+class Buffers(Structure):
+    """lw_buffers."""
+
+    _fields_ = (
+        ("rotating_sets", c_uint32),
+        ("offset_bytes", c_uint32),
+        ("pages", c_int),
+        ("caches", c_int),
+    )
+
+
+class Options(Structure):
+    """lw_measure_options."""
+
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("timing", c_int),
+        ("start", c_int),
+        ("clock", c_int),
+        ("rule", c_int),
+        ("repetitions_min", c_uint32),
+        ("repetitions_max", c_uint32),
+        ("warmup_repetitions", c_uint32),
+        ("pipeline_length", c_uint32),
+        ("confidence", c_double),
+        ("error", c_double),
+        ("time_limit_s", c_double),
+        ("seed", c_uint64),
+        ("resync_s", c_double),
+        ("skew_offset_s", c_double),
+        ("skew_drift", c_double),
+        ("buffers", Buffers),
+        ("report", Report),
+        ("report_context", c_void_p),
+    )
+
+
+class Point(Structure):
+    """lw_point."""
+
+    _fields_ = (
+        ("message_bytes", c_uint64),
+        ("reply_bytes", c_uint64),
+        ("root", c_int),
+        ("peer", c_int),
+        ("second_peer", c_int),
+        ("repetitions", c_size_t),
+        ("late_count", c_size_t),
+        ("outlier_count", c_size_t),
+        ("batch_count", c_size_t),
+        ("stop", c_int),
+        ("median_s", c_double),
+        ("low_s", c_double),
+        ("high_s", c_double),
+        ("mean_s", c_double),
+        ("elapsed_s", c_double),
+    )
+
+
+def family_of(library_version: str) -> str:
+    """Return the MPI family that a version text names; RequestError for one without a build."""
+    for name, family in FAMILIES.items():
+        if name in library_version:
+            return family
+    first = library_version.splitlines()[0] if library_version else "unknown"
+    raise RequestError(f"mpi4py is built with an MPI that Lanewise has no build for: {first}")
+
+
+@cache
+def library(family: str, handle_bytes: int) -> Any:
+    """Load the library for an MPI whose communicators have so many bytes."""
+    loaded = ctypes.CDLL(str(find_library(NAME, os.environ, family)))
+    handle = c_void_p if handle_bytes == ctypes.sizeof(c_void_p) else c_int
+    loaded.lw_measure.argtypes = (
+        handle, c_void_p, c_int, POINTER(c_uint64), c_size_t, POINTER(Options), POINTER(c_void_p),
+    )  # fmt: skip
+    loaded.lw_operation_named.argtypes = (c_char_p, POINTER(c_void_p))
+    loaded.lw_operation_weights.argtypes = (c_void_p, POINTER(c_double), c_size_t)
+    loaded.lw_operation_window.argtypes = (c_void_p, c_int)
+    loaded.lw_timing_named.argtypes = loaded.lw_start_named.argtypes = (c_char_p, POINTER(c_int))
+    loaded.lw_samples_count.argtypes = (c_void_p,)
+    loaded.lw_samples_count.restype = c_size_t
+    loaded.lw_samples_point.argtypes = (c_void_p, c_size_t, POINTER(Point))
+    loaded.lw_samples_values.argtypes = (c_void_p, c_size_t, POINTER(c_size_t))
+    loaded.lw_samples_values.restype = POINTER(c_double)
+    for free in (loaded.lw_samples_free, loaded.lw_operation_free):
+        free.argtypes, free.restype = (c_void_p,), None
+    loaded.lw_status_text.restype = loaded.lw_version.restype = c_char_p
+    return loaded
+
+
+class Reports:
+    """What the library says while it measures: the reasons of failures, and things to know."""
+
+    def __init__(self) -> None:
+        self.failures: list[str] = []
+        self.notes: list[str] = []
+        self.callback = Report(self._take)
+
+    def _take(self, _context: object, status: int, sentence: bytes) -> None:
+        (self.failures if status else self.notes).append(sentence.decode())
+
+
+def error_of(status: int, sentence: str) -> LanewiseError:
+    """Return the error that a status with a sentence amounts to."""
+    return (RequestError if status in USAGE_STATUSES else RunError)(sentence)
+
+
+__all__ = ["Options", "Point", "Reports", "byref", "error_of", "family_of", "library"]
