@@ -122,6 +122,7 @@ def thorough() -> list[Suite]:
         ctest("sanitizers, more ranks", "build/asan", "-R", MORE_RANKS),
         ctest("threads", "build/tsan", "-L", "unit", prepare=_preset("tsan")),
         _many_kills(),
+        _many_power_cuts(),
         _many_cuts(),
         _mpi_cuts(),
         _kernel(),
@@ -176,6 +177,12 @@ def _many_kills() -> Suite:
     """Kill a wavefront run at 500 random moments."""
     once = pytest("kills", "tests/cli/wavefront_test.py", "-k", "killed_at_any_moment")
     return Suite(once.name, ["env", "LANEWISE_TEST_KILLS=500", *once.run])
+
+
+def _many_power_cuts() -> Suite:
+    """Cut the power under wavefront runs at 500 random points of each, and of runs on ranks."""
+    once = pytest("power cuts", *AT_ONCE, "tests/cli/wavefront_power_cut_test.py")
+    return Suite(once.name, ["env", "LANEWISE_TEST_POWER_CUTS=500", *once.run])
 
 
 def _many_cuts() -> Suite:

@@ -22,6 +22,7 @@ from lanewise.launch.tuned import LIBRARY
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from power_cut import build_recorder
 from tuned_job import FAMILIES, Compile, Run, why_apart
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +42,14 @@ def why_not(launcher: str) -> str:
         return f"{launcher} has no native build; make build"
     apart = why_apart(launcher)
     return f"{launcher}: {apart}" if apart else ""
+
+
+@pytest.fixture(scope="session")
+def recorder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the library that records what programs write and sync."""
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler; install build-essential")
+    return build_recorder(tmp_path_factory.mktemp("recorder"))
 
 
 @pytest.fixture(params=REAL_LAUNCHERS)
