@@ -138,8 +138,6 @@ static int exists(const char *path) {
     return lstat(path, &status) == 0;
 }
 
-// -- names --
-
 // What opening `path` did to the folder and the file; also where the call failed, for a file may
 // have been created by one that did.
 static void note_opened(const char *path, int existed, int flags) {
@@ -232,8 +230,6 @@ int remove(const char *path) {
     return removed_noted(path, REAL(remove));
 }
 
-// -- sizes --
-
 static void note_size(enum kind kind, int file, off_t size) {
     pthread_mutex_lock(&lock);
     append((struct record){.kind = kind, .file = inode_of(file), .offset = (uint64_t)size}, "",
@@ -258,8 +254,6 @@ int ftruncate(int file, off_t bytes) {
 int ftruncate64(int file, off64_t bytes) {
     return ftruncate(file, bytes);
 }
-
-// -- writes --
 
 static uint64_t begin_write(int file, const void *bytes, size_t count, off_t offset) {
     const uint64_t number = ++last_number;
@@ -305,8 +299,6 @@ ssize_t write(int file, const void *bytes, size_t count) {
     if (!is_recorded(file)) return REAL(write)(file, bytes, count);
     return write_noted(file, bytes, count, lseek(file, 0, SEEK_CUR), 0);
 }
-
-// -- writes by io_uring --
 
 // Where completions of `ring` are counted; they are looked at before their places are used again.
 static unsigned *taken_of(struct io_uring *ring) {
@@ -374,8 +366,6 @@ void io_uring_queue_exit(struct io_uring *ring) {
     REAL(io_uring_queue_exit)(ring);
 }
 
-// -- stdio --
-
 static int writes(const char *mode) {
     return strpbrk(mode, "wa+") != NULL;
 }
@@ -431,8 +421,6 @@ int fclose(FILE *stream) {
     note_contents(stream);
     return REAL(fclose)(stream);
 }
-
-// -- syncs --
 
 static int sync_noted(int file, int (*sync_it)(int)) {
     if (!is_recorded(file)) return sync_it(file);
