@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -85,6 +85,8 @@ answer = fcntl.ioctl(socket.socket(), 0x8913, request)
 print("there" if struct.unpack("16sh14x", answer)[1] & 0x40 else "gone")
 """
 WAIT = "echo started; read forever"
+# As a shell starts what is to run in the background: it ignores interrupts.
+IN_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
 
 
 @pytest.fixture(scope="module")
@@ -120,10 +122,10 @@ def small(base: Path, tmp_path: Path) -> Path:
     return path
 
 
-def started(*arguments: object) -> "subprocess.Popen[str]":
+def started(*arguments: object, by: Sequence[str] = ()) -> "subprocess.Popen[str]":
     """Start the command and return when its first line of output is there."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "lanewise", "testbed", *map(str, arguments)],
+        [*by, sys.executable, "-m", "lanewise", "testbed", *map(str, arguments)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     )  # fmt: skip
     assert process.stdout is not None
@@ -292,6 +294,19 @@ def test_an_interrupt_takes_everything_down(small: Path, base: Path, number: int
     process = started("run", small, "--", "sh", "-c", WAIT)
 
     process.send_signal(number)
+    process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert_nothing_left(base)
+
+
+def test_a_run_in_the_background_of_a_shell_takes_everything_down_when_it_is_terminated(
+    small: Path, base: Path
+) -> None:
+    process = started("run", small, "--", "sh", "-c", WAIT, by=IN_BACKGROUND)
+    process.send_signal(signal.SIGINT)
+
+    process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
 
     assert process.returncode == 130
