@@ -46,7 +46,7 @@ struct record {
     uint64_t file;   /* inode */
     uint64_t number; /* of a write or a sync; the same in its two records */
     uint64_t offset;
-    uint64_t name_bytes; /* of the path below the root, which follows */
+    uint64_t name_bytes; /* of the path below the root, which follows; of names and syncs */
     uint64_t data_bytes; /* which follow the name */
 };
 
@@ -123,14 +123,21 @@ static uint64_t inode_of(int file) {
     return fstat(file, &status) == 0 ? status.st_ino : 0;
 }
 
-static int is_recorded(int file) {
+// The path below the root of an open file; NULL: it lies elsewhere.
+static const char *recorded_path(int file, char *whole) {
     char link[64];
-    char path[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-    const ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length < 0) return 0;
-    path[length] = '\0';
-    return is_below_root(path);
+    const ssize_t length = readlink(link, whole, PATH_MAX - 1);
+    if (length < 0) return NULL;
+    whole[length] = '\0';
+    if (!is_below_root(whole)) return NULL;
+    const char *path = whole + strlen(root);
+    return *path == '/' ? path + 1 : path;
+}
+
+static int is_recorded(int file) {
+    char whole[PATH_MAX];
+    return recorded_path(file, whole) != NULL;
 }
 
 static int exists(const char *path) {
@@ -423,14 +430,16 @@ int fclose(FILE *stream) {
 }
 
 static int sync_noted(int file, int (*sync_it)(int)) {
-    if (!is_recorded(file)) return sync_it(file);
+    char whole[PATH_MAX];
+    const char *path = recorded_path(file, whole);
+    if (!path) return sync_it(file);
     pthread_mutex_lock(&lock);
     for (int i = 0; i < rings_max; ++i) {
         if (rings[i].ring) note_completions(rings[i].ring);
     }
     const struct record began = {
         .kind = sync_began, .file = inode_of(file), .number = ++last_number};
-    append(began, "", NULL);
+    append(began, path, NULL);
     pthread_mutex_unlock(&lock);
     const int status = sync_it(file);
     const int error = errno;

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -176,6 +177,7 @@ class Disk:
         self.nodes: dict[int, Node] = {inode: self.root}
         self.writes: dict[int, tuple[File, Change]] = {}
         self.syncs: dict[int, tuple[Folder, int] | tuple[File, list[Change]]] = {}
+        self.unsynced: re.Pattern[str] | None = None
 
     @staticmethod
     def holding(root: Path) -> Disk:
@@ -243,7 +245,9 @@ class Disk:
 
     def _begin_sync(self, record: Record) -> None:
         node = self.nodes[record.file]
-        if isinstance(node, Folder):
+        if self.unsynced and self.unsynced.fullmatch(record.name):
+            self.syncs[record.number] = Folder(), 0
+        elif isinstance(node, Folder):
             self.syncs[record.number] = node, len(node.changes)
         else:
             covered = [change for change in node.changes if change.ended]
@@ -304,9 +308,14 @@ class Recording:
         """Return what has been recorded so far."""
         return list(_parse(self.log.read_bytes())) if self.log.exists() else []
 
-    def disks(self, points: list[int]) -> Iterator[tuple[int, Disk]]:
-        """Yield each point, in their order, and the disk when so many records had been made."""
+    def disks(self, points: list[int], unsynced: str = "") -> Iterator[tuple[int, Disk]]:
+        """Yield each point, in their order, and the disk when so many records had been made.
+
+        Syncs of files and folders whose path matches `unsynced` are left out, as if the program
+        had not made them.
+        """
         records, disk = self.records(), copy.deepcopy(self._disk)
+        disk.unsynced = re.compile(unsynced) if unsynced else None
         done = 0
         for point in sorted(points):
             for record in records[done:point]:

@@ -27,6 +27,7 @@ from power_cut import (
     Survival,
     contents_of,
     everything,
+    lost,
     put,
 )
 
@@ -46,17 +47,23 @@ MPIRUN = shutil.which("mpirun.openmpi") or "mpirun"
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is swept and how: words of `create`, of `run`, and iterations between snapshots."""
+    """What is swept and how: words of `create` and `run`.
+
+    `every` are the iterations between snapshots, `disks` those beside the store.
+    """
 
     create: list[object] = field(default_factory=list)
     run: list[object] = field(default_factory=list)
     every: int = 0
+    disks: int = 0
 
 
 SWEEPS = {
     "by io_uring": Sweep(run=["--io", "io_uring"]),
     "by threads": Sweep(run=["--io", "threads"]),
     "in parallelograms": Sweep(["--tile-columns", 24], ["--directions", "fast-sweeping"]),
+    "with snapshots": Sweep(every=2),
+    "on three disks": Sweep(disks=2),
 }
 SWEEPS_ON_RANKS = {
     "whole rows": Sweep(),
@@ -112,14 +119,16 @@ def snapshots(folder: Path) -> dict[int, bytes]:
 
 def create(store: Path, sweep: Sweep) -> None:
     words = ["--rows", SIDE, "--cols", SIDE, "--strip-rows", 8, *sweep.create]
+    for number in range(sweep.disks):
+        words += ["--disk", store.with_name(f"disk{number}")]
     made = native("create", store, *words)
     assert made.returncode == 0, made.stderr
 
 
 def uncut(store: Path, sweep: Sweep) -> dict[int, bytes]:
-    """Return the data after each iteration of a run that nobody cuts, in a copy of the store."""
+    """Return the data after each iteration of a run that nobody cuts, in a store of its own."""
     whole = store.parent.with_name("whole")
-    shutil.copytree(store, whole / "store")
+    create(whole / "store", sweep)
     begin = exported(whole / "store")
     done = native("run", whole / "store", "--iterations", ITERATIONS, *sweep.run,
                   "--snapshots", whole, "--every", 1)  # fmt: skip
@@ -196,6 +205,72 @@ def test_a_run_whose_power_is_cut_goes_on_to_the_same_bits(
             run.go_on()
             run.expect_end(expected)
         put(root, iter(chance.choice(unfinished).items()))
+
+
+# What a pass syncs: without any of these syncs a cut may damage the store.
+SYNCED = {
+    "strips": r"store/data\.[ab]\.0",
+    "checksums": r"store/data\.[ab]\.sums\.next",
+    "the manifest": r"store/manifest\.json\.next",
+    "the store's folder": "store",
+    "the folder of another disk": "disk0",
+    "strips on another disk": r"disk0/data\.[ab]\.1",
+}
+
+
+@pytest.mark.parametrize("unsynced", SYNCED.values(), ids=SYNCED.keys())
+def test_a_sync_that_is_left_out_is_noticed(recorder: Path, tmp_path: Path, unsynced: str) -> None:
+    chance, root = random.Random(0), tmp_path / "disk"
+    run = Run(Sweep(disks=1), root / "store", root)
+    root.mkdir()
+    create(run.store, run.sweep)
+    expected = uncut(run.store, run.sweep)
+    recording = Recording(root, recorder, tmp_path / "log")
+    run.go_on(recording)
+
+    for _, disk in recording.disks(points(recording, 200, chance), unsynced):
+        put(root, disk.after_cut(Survival.draw, chance))
+        try:
+            is_sound = exported(run.store) == expected[iterations(run.store)]
+        except (AssertionError, ValueError):  # the export fails, or the manifest is torn
+            is_sound = False
+        if not is_sound:
+            return
+    pytest.fail("no cut did any harm")
+
+
+def test_what_a_command_has_done_survives_a_power_cut_behind_it(
+    recorder: Path, tmp_path: Path
+) -> None:
+    chance, root = random.Random(0), tmp_path / "disk"
+    root.mkdir()
+    store = root / "new" / "folders" / "store"
+    matrices = {name: np.full((SIDE, SIDE), value) for name, value in (("u", 1.0), ("f", 0.25))}
+    for name, matrix in matrices.items():
+        np.save(tmp_path / f"{name}.npy", matrix)
+    commands: dict[str, list[object]] = {
+        "create": ["create", f"{store}/", "--rows", SIDE, "--cols", SIDE, "--kernel", "sor",
+                   "--name", "u", "--name", "f", "--empty"],
+        "u": ["import", store, "u", tmp_path / "u.npy"],
+        "f": ["import", store, "f", tmp_path / "f.npy"],
+        "run": ["run", store, "--iterations", ITERATIONS],
+    }  # fmt: skip
+    recording, ends = Recording(root, recorder, tmp_path / "log"), {}
+    for name, words in commands.items():
+        acted = native(*words, recording=recording)
+        assert acted.returncode == 0, acted.stderr
+        ends[name] = len(recording.records())
+    result = exported(store, "u")
+
+    for point, disk in recording.disks([*points(recording, CUTS, chance), *ends.values()]):
+        put(root, disk.after_cut(lost, chance))
+        done = {name for name, end in ends.items() if end <= point}
+        if "create" in done:
+            assert native("verify", store).returncode == 0, point
+        if "f" in done:
+            assert np.array_equal(np.load(io.BytesIO(exported(store, "f"))), matrices["f"]), point
+        if "run" in done:
+            assert exported(store, "u") == result, point
 
 
 @dataclass(frozen=True)

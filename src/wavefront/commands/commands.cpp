@@ -5,6 +5,7 @@
 #include "wavefront/commands/commands.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -224,7 +225,7 @@ void show_report(const RunReport& report, const Store& store, const char *simd, 
                report.converged ? ", converged" : "");
 }
 
-// Writes `beside`, which becomes `path` when it is complete.
+// Writes `beside`, which becomes `path` when it is complete, and outlives a power cut then.
 Outcome write_npy(const Store& store, std::uint32_t matrix, const std::string& beside,
                   const std::string& path) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(beside.c_str(), "wb"),
@@ -245,9 +246,9 @@ Outcome write_npy(const Store& store, std::uint32_t matrix, const std::string& b
         },
         {.tiles_read = 2});
     if (!read) return read;
-    if (std::fflush(file.get()) != 0) return cannot();
+    if (std::fflush(file.get()) != 0 || ::fsync(::fileno(file.get())) != 0) return cannot();
     if (std::rename(beside.c_str(), path.c_str()) != 0) return cannot();
-    return Done{};
+    return sync_folder(std::filesystem::absolute(path).parent_path().string());
 }
 
 // A new file for each snapshot: one that is there is complete.

@@ -25,14 +25,6 @@ namespace {
 constexpr const char *schema_name = "lanewise-wavefront-store";
 constexpr int schema_version = 1;
 
-Outcome sync_path(const std::string& path, int flags) {
-    const int file = ::open(path.c_str(), flags | O_CLOEXEC);
-    if (file < 0) return system_failure("open", path);
-    const int status = ::fsync(file);
-    ::close(file);
-    return status == 0 ? Outcome(Done{}) : Outcome(system_failure("sync", path));
-}
-
 Json run_json(const RunEntry& run) {
     Json json = {
         {"kernel", run.kernel},
@@ -193,6 +185,17 @@ Result<Manifest> read_manifest(const std::string& folder, const char *name) {
     return manifest_from(parse_json(*text), path);
 }
 
+Outcome sync_folder(const std::string& path) {
+    const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return system_failure("open", path);
+    const int status = ::fsync(folder);
+    const auto failure = system_failure("sync", path);
+    // Some file systems keep names without being asked, and say so by refusing.
+    const bool synced = status == 0 || errno == EINVAL;
+    ::close(folder);
+    return synced ? Outcome(Done{}) : Outcome(failure);
+}
+
 Outcome replace_file(const std::string& path, const void *bytes, std::size_t size) {
     const auto beside = path + ".next";
     const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -214,7 +217,7 @@ Outcome replace_file(const std::string& path, const void *bytes, std::size_t siz
     ::close(file);
     if (synced != 0) return system_failure("sync", beside);
     if (std::rename(beside.c_str(), path.c_str()) != 0) return system_failure("rename", beside);
-    return sync_path(std::filesystem::path(path).parent_path().string(), O_RDONLY | O_DIRECTORY);
+    return sync_folder(std::filesystem::path(path).parent_path().string());
 }
 
 Outcome write_manifest(const std::string& folder, const Manifest& manifest, const char *name) {

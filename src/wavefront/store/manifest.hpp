@@ -97,6 +97,9 @@ Outcome write_manifest(const std::string& folder, const Manifest& manifest,
 /* "cannot sync /a/folder: No space left on device", of errno. */
 Failure system_failure(const std::string& doing, const std::string& path);
 
+/* Makes the names in a folder outlive a power cut. */
+Outcome sync_folder(const std::string& path);
+
 /* Writes `bytes` to `path` so that a crash leaves the former file or this one. */
 Outcome replace_file(const std::string& path, const void *bytes, std::size_t size);
 

@@ -65,17 +65,6 @@ bool same_generations(const Manifest& one, const Manifest& other) {
                       });
 }
 
-Outcome sync_folder(const std::string& path) {
-    const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return system_failure("open", path);
-    const int status = ::fsync(folder);
-    const auto failure = system_failure("sync", path);
-    // Some file systems keep names without being asked, and say so by refusing.
-    const bool synced = status == 0 || errno == EINVAL;
-    ::close(folder);
-    return synced ? Outcome(Done{}) : Outcome(failure);
-}
-
 Result<int> take_lock(const std::string& folder) {
     const auto path = folder + "/lock";
     const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -106,15 +95,31 @@ Outcome check_names(const MatrixShape& shape, const std::vector<std::string>& na
     return Done{};
 }
 
+// Also makes those above it that are missing; the names of all outlive a power cut.
+Outcome make_folder(const fs::path& folder) {
+    const auto above = folder.parent_path();
+    std::error_code unknown; /* a folder above may not be searched */
+    if (!fs::is_directory(above, unknown)) {
+        const auto made = make_folder(above);
+        if (!made) return made;
+    }
+    fs::create_directory(folder, unknown);
+    if (!fs::is_directory(folder, unknown))
+        return Failure{LW_ERR_ARGUMENT,
+                       "cannot make the folder " + folder.string() + "; name another"};
+    return sync_folder(above.string());
+}
+
 Outcome make_empty_folder(const std::string& path) {
     std::error_code error;
-    fs::create_directories(path, error);
-    std::error_code unknown; /* a folder above may not be searched */
-    if (!fs::is_directory(path, unknown))
-        return Failure{LW_ERR_ARGUMENT, "cannot make the folder " + path + "; name another"};
+    auto folder = fs::absolute(path, error).lexically_normal();
+    // What ends in a slash is the folder before it.
+    if (!folder.has_filename()) folder = folder.parent_path();
+    const auto made = make_folder(folder);
+    if (!made) return made;
     if (!fs::is_empty(path, error))
         return Failure{LW_ERR_ARGUMENT, path + " is not empty; name a new folder"};
-    return sync_folder(fs::absolute(path).lexically_normal().parent_path().string());
+    return Done{};
 }
 
 }  // namespace
