@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MeasurementComparison:
     """How a second measurement differs from a first, at each point that both have.
 
@@ -86,6 +86,10 @@ class MeasurementComparison:
 
         return figure_of_ratios(self.found.ratios)
 
+    def __repr__(self) -> str:
+        """Return in one line what was compared."""
+        return f"<MeasurementComparison: {len(self.found.ratios)} points, {self._summary()}>"
+
     def __str__(self) -> str:
         """Return one line for each point and each operation."""
         lines = ["  ".join(row) for row in self._rows()]
@@ -109,6 +113,9 @@ class MeasurementComparison:
             ]
             for one in self.found.ratios
         ]
+
+    def _summary(self) -> str:
+        return "; ".join(self._summaries())
 
     def _summaries(self) -> list[str]:
         return [f"{name}: geometric mean {ratio:.3f}" for name, ratio in self.overall.items()]

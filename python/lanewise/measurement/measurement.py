@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Measurement:
     """Times of MPI operations, over several launches of the ranks.
 
@@ -47,7 +47,7 @@ class Measurement:
     """
 
     samples: Samples
-    text: str = field(repr=False, default="")
+    text: str = ""
     notes: tuple[str, ...] = ()
 
     @staticmethod
@@ -178,6 +178,11 @@ class Measurement:
             raise RequestError(f"{len(names)} labels for {len(measured)} measurements; give each")
         runs = [one.samples.points for one in measured]
         return figure_of(list(zip(names, runs, strict=True)))
+
+    def __repr__(self) -> str:
+        """Return in one line what was measured."""
+        what = f"{', '.join(self.operations)}, {len(self.samples.points)} points"
+        return f"<Measurement: {what}, {self.ranks} ranks, {launches_text(self.launches)}>"
 
     def __str__(self) -> str:
         """Return the tables that `lanewise measure` prints."""

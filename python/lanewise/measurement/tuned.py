@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HEADINGS = ("collective", "sizes", "algorithm", "of", "time/default")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TuningResult:
     """Rules for collectives: at which sizes which algorithm is faster than the MPI's default.
 
@@ -78,6 +78,10 @@ class TuningResult:
         from lanewise.measurement.drawing import figure_of_tuning  # noqa: PLC0415
 
         return figure_of_tuning(self.tuning)
+
+    def __repr__(self) -> str:
+        """Return in one line what was tuned."""
+        return f"<TuningResult: {', '.join(self.collectives)}, {self.tuning.placed}>"
 
     def __str__(self) -> str:
         """Return a line for each rule, and for each collective that keeps the default."""

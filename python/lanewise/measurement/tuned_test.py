@@ -54,6 +54,10 @@ def test_text_has_a_line_for_each_rule_and_for_what_keeps_the_default() -> None:
     assert note == "the budget was used up before all was measured"
 
 
+def test_a_tuning_is_named_in_one_line() -> None:
+    assert repr(FOUND) == "<TuningResult: scatter, barrier, 2 ranks on one host>"
+
+
 def test_a_notebook_shows_the_same_as_a_table() -> None:
     shown = FOUND._repr_html_()
 

@@ -69,13 +69,14 @@ NOTEBOOK_DOTS_PER_INCH = 96
 class NotebookFigure(Figure):
     """A figure that a notebook shows without pyplot, at twice the dots of an old screen."""
 
-    def _repr_png_(self) -> tuple[bytes, dict[str, float]]:
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         file = io.BytesIO()
         with house_style():
             self.savefig(file, format="png", dpi=2 * NOTEBOOK_DOTS_PER_INCH)
         width_in, height_in = self.get_size_inches()
         size = {"width": width_in, "height": height_in}
-        return file.getvalue(), {key: NOTEBOOK_DOTS_PER_INCH * side for key, side in size.items()}
+        dots = {key: round(NOTEBOOK_DOTS_PER_INCH * side_in) for key, side_in in size.items()}
+        return file.getvalue(), dots
 
 
 def make_panels(count: int) -> tuple[Figure, list[Axes]]:
