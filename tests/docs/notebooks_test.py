@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every notebook runs from its first cell to its last, and was stored with its outputs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from lanewise.errors import LanewiseError
+from lanewise.launch.native import find_builds
+from lanewise.testbed import bed, shipped
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+SIZE_BYTES_MAX = 250_000
+CELL_LIMIT_S = 300
+MEASURES = ("measuring", "tuning")
+
+
+def read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)
+
+
+def why_not(name: str) -> str:
+    """Return why a notebook cannot run on this machine, empty where it can."""
+    if name in MEASURES and not any(one.mpi != "smpi" for one in find_builds(os.environ)):
+        return "there is no native build for a real MPI; make build"
+    if name != "rdma":
+        return ""
+    for program in ("ibv_rc_pingpong", "ib_write_bw"):
+        if shutil.which(program) is None:
+            return f"no {program} here; install ibverbs-utils and perftest"
+    try:
+        with bed.created(shipped.find("two-port")):
+            return ""
+    except LanewiseError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if why_not(path.stem):
+        pytest.skip(why_not(path.stem))
+    # The kernel is the Python of the test, whatever kernels are installed for others.
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    notebook = read(path)
+
+    NotebookClient(
+        notebook, timeout=CELL_LIMIT_S, startup_timeout=CELL_LIMIT_S, kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
+    ).execute()  # fmt: skip
+
+    assert [one for one in tmp_path.iterdir() if one.name != "ipython"] == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def test_a_notebook_is_stored_with_its_outputs_and_is_small(path: Path) -> None:
+    cells = [cell for cell in read(path).cells if cell.cell_type == "code"]
+
+    outputs = [output for cell in cells for output in cell.outputs]
+    kinds = [output.output_type for output in outputs]
+    assert "error" not in kinds
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    pictures = [output for output in outputs if "image/png" in output.get("data", {})]
+    assert pictures, "it draws nothing"
+    assert path.stat().st_size < SIZE_BYTES_MAX
