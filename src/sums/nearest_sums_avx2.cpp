@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sums/nearest_loops.hpp"
+
+namespace lanewise::sums {
+
+constinit const NearestLoops nearest_loops_avx2{add_row<double>, add_row<float>};
+
+}  // namespace lanewise::sums
