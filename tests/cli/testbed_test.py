@@ -178,6 +178,24 @@ def test_the_status_of_the_command_is_passed_on(lanewise: Lanewise, base: Path) 
     assert_nothing_left(base)
 
 
+def test_a_host_in_a_chroot_sees_the_files_of_the_chroot(base: Path, tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root may change its root directory")
+    root = tmp_path / "root"
+    root.mkdir()
+    mounts = f"mount --rbind / {root} && mount -t tmpfs tmpfs {root}/mnt"
+    enter = f'{mounts} && echo seen > {root}/mnt/it && exec chroot {root} "$@"'
+    testbed = [sys.executable, "-m", "lanewise", "testbed", "run", "one-switch"]
+
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", enter, "sh", *testbed, "--", "cat", "/mnt/it"],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+    assert done.stdout == "seen\n", done.stderr
+    assert_nothing_left(base)
+
+
 def test_ranks_of_both_mpis_run_on_every_host_and_sites_are_as_far_as_described(
     lanewise: Lanewise, small: Path, base: Path
 ) -> None:

@@ -58,8 +58,10 @@ class Bed:
 
     def line(self, host: str, command: Sequence[str]) -> list[str]:
         """Return the command line that runs `command` in a host, in the folder we are in."""
+        target = ["--target", str(self.info.supervisor)]
         users = ["--user", "--preserve-credentials"] if self.info.own_users else []
-        enter = ["nsenter", "--target", str(self.info.supervisor), *users, "--mount", "--pid", "--"]
+        # In a chroot, the root of a mount namespace is not the root that we see.
+        enter = ["nsenter", *target, *users, "--mount", "--pid", "--root", "--"]
         return [*enter, str(self.folder / "enter"), host, str(Path.cwd()), *command]
 
     def ask(self, socket_name: str, request: dict[str, Any]) -> dict[str, Any]:

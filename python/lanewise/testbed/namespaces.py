@@ -17,6 +17,8 @@ CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 
+PRIVATE_MOUNTS = "a mount namespace"
+
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND = 2, 4, 8, 4096
 _MS_REC, _MS_PRIVATE = 16384, 1 << 18
 _PR_SET_PDEATHSIG = 1
@@ -70,7 +72,7 @@ def bind(source: Path, target: Path) -> None:
 
 def keep_mounts_private() -> None:
     """Let what is mounted from now on be seen in this mount namespace alone."""
-    _check(_libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), "a mount namespace")
+    _check(_libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), PRIVATE_MOUNTS)
 
 
 def die_with_parent(signal_number: int) -> None:
@@ -92,6 +94,11 @@ def _remedy(what: str, number: int, user_id: int) -> str:
         remedy = "; let users open it with: chmod 0666 /dev/net/tun, or be root"
     elif what == "a user namespace" and number in (errno.ENOSPC, errno.EUSERS):
         remedy = "; raise it with: sysctl user.max_user_namespaces=10000, or be root"
+    elif what == PRIVATE_MOUNTS and number == errno.EINVAL:
+        remedy = (
+            "; / is no mount point, as in a chroot into a plain folder: mount the folder on itself "
+            "first, with mount --bind"
+        )
     elif refused and what.startswith("mounting proc"):
         remedy = "; give the container --privileged, or --security-opt systempaths=unconfined"
     elif refused and user_id == 0:

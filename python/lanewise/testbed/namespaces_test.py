@@ -14,6 +14,7 @@ from lanewise.testbed.namespaces import explain
         ("a user namespace", errno.EPERM, 1000, ["Debian", "Ubuntu", "apparmor", "root"]),
         ("a user namespace", errno.ENOSPC, 1000, ["user.max_user_namespaces"]),
         ("a namespace for processes", errno.EPERM, 0, ["CAP_SYS_ADMIN", "--privileged"]),
+        ("a mount namespace", errno.EINVAL, 0, ["chroot", "mount --bind"]),
         ("mounting proc on /proc", errno.EPERM, 0, ["systempaths"]),
         ("/dev/net/tun", errno.ENOENT, 0, ["modprobe tun"]),
         ("/dev/net/tun", errno.EACCES, 1000, ["chmod"]),
