@@ -59,6 +59,10 @@ int ranks_of_this_host(const Harness& harness) {
     return ranks;
 }
 
+void append(std::vector<double>& all, const std::vector<double>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+}
+
 }  // namespace
 
 Outcome Bench::admit(const lw_measure_options& options) {
@@ -246,13 +250,13 @@ Result<Batch> Bench::take_batch(const Point& point, double estimate_s,
     const auto warm = warm_up(*running, estimate_s);
     if (warm.failed) return failed;
     if (loop) {
-        // The shortest of several: an interruption must not make the loop itself shorter.
-        const Loop probing{.series = 5};
-        const auto probe = run_loop(harness_, *running, probing, {.warm_up = 5, .timed = 20}, 1);
-        if (probe.failed) return failed;
-        const double call_s = probe.most_s.front();
+        const auto probed = probe(harness_, *running, *loop);
+        if (probed.failed) return failed;
+        const double call_s = probed.most_s.front();
         const auto calls = loop->calls(bytes, call_s);
-        const double loop_s = call_s * loop->series * (calls.warm_up + calls.timed);
+        const int made =
+            loop->overlaps ? 3 * loop->series : loop->series; /* alone, and with work */
+        const double loop_s = call_s * made * (calls.warm_up + calls.timed);
         auto batch = time_loop(*running, point, calls, count_of(loop_s));
         if (batch.failed) return failed;
         return batch;
@@ -274,7 +278,7 @@ Batch Bench::time_loop(Running& running, const Point& point, Calls calls, std::s
     const double begin_s = clock_.now_s();
     auto times = run_loop(harness_, running, *point.loop, calls, count);
     for (auto *values : {&times.shown_s, &times.least_s, &times.most_s}) {
-        for (auto& value : *values) value = value * running.scale() - running.beside_s();
+        for (auto& value : *values) value *= running.scale();
     }
     double elapsed_s = clock_.now_s() - begin_s;
     harness_.maximum({&elapsed_s, 1});
@@ -283,6 +287,8 @@ Batch Bench::time_loop(Running& running, const Point& point, Calls calls, std::s
             .failed = times.failed,
             .least_s = std::move(times.least_s),
             .most_s = std::move(times.most_s),
+            .pure_s = std::move(times.pure_s),
+            .work_s = std::move(times.work_s),
             .calls = calls.timed};
 }
 
@@ -301,8 +307,10 @@ Outcome Bench::advance(Progress& progress) {
     progress.repetition.add(batch->values_s, batch->late_count, batch->elapsed_s);
     progress.estimate_s = batch->elapsed_s / static_cast<double>(count);
     auto& loops = progress.loops;
-    loops.least_s.insert(loops.least_s.end(), batch->least_s.begin(), batch->least_s.end());
-    loops.most_s.insert(loops.most_s.end(), batch->most_s.begin(), batch->most_s.end());
+    append(loops.least_s, batch->least_s);
+    append(loops.most_s, batch->most_s);
+    append(loops.pure_s, batch->pure_s);
+    append(loops.work_s, batch->work_s);
     loops.calls = batch->calls;
     return Done{};
 }
@@ -348,6 +356,8 @@ Result<std::vector<Measured>> Bench::measure(
                 result = sum_up(progress.repetition);
                 result.least_s = std::move(progress.loops.least_s);
                 result.most_s = std::move(progress.loops.most_s);
+                result.pure_s = std::move(progress.loops.pure_s);
+                result.work_s = std::move(progress.loops.work_s);
                 result.calls = progress.loops.calls;
                 result.point.root = progress.point.root;
                 result.point.message_bytes = progress.point.message_bytes;

@@ -56,7 +56,9 @@ struct Batch {
     bool failed = false;         /* the operation returned an error on some rank */
     std::vector<double> least_s; /* as another tool defines it: the fastest rank's means */
     std::vector<double> most_s;  /* and the slowest rank's */
-    std::uint32_t calls = 0;     /* of which each value is the mean */
+    std::vector<double> pure_s;  /* where work overlaps: without it; the work */
+    std::vector<double> work_s;
+    std::uint32_t calls = 0; /* of which each value is the mean */
 };
 
 /* Which clock readings make the time of an operation; one file of timing/ each. */
@@ -86,6 +88,8 @@ struct Measured {
     std::vector<double> values_s;
     std::vector<double> least_s; /* as in Batch, of all batches */
     std::vector<double> most_s;
+    std::vector<double> pure_s;
+    std::vector<double> work_s;
     std::uint32_t calls = 0;
 };
 Measured sum_up(const Repetition& repetition);

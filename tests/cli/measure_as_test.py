@@ -28,8 +28,7 @@ ONCE = (*QUICK, "--launches", 1)
 def suite_of(definition: str) -> list[str]:
     """Return the operations whose loops a definition has, as the guide lists them."""
     return sorted({one.operation for one in PARITIES
-                   if one.looped and one.suite.lower().startswith(definition) and one.operation}
-                  - {"pairs"})  # fmt: skip
+                   if one.suite.lower().startswith(definition) and one.operation})  # fmt: skip
 
 
 def plan_of(definition: str, operation: str) -> subprocess.CompletedProcess[str]:

@@ -24,13 +24,14 @@ from lanewise.imports.printed import (
 from lanewise.suite.parity import Parity
 
 NAME = "IMB"
-SUITE = "IMB-MPI1"
+SUITES = ("IMB-MPI1", "IMB-NBC")
 VERSION = re.compile(r"Intel\s*\(R\) MPI Benchmark(?:s| Suite) V?(\d[\w. ]*?)\s*,")
 BENCHMARK = re.compile(r"#?\s*Benchmarking\s+(\S+)")
 PROCESSES = re.compile(r"#?\s*#processes\s*=\s*(\d{1,9})")
 HEADING = re.compile(r"\s*(#bytes\s+)?#repetitions\b")
 TIMES = {"t[usec]": "mean_s", "t_avg[usec]": "mean_s", "t_min[usec]": "min_s",
-         "t_max[usec]": "max_s"}  # fmt: skip
+         "t_max[usec]": "max_s", "t_ovrl[usec]": "both_s", "t_pure[usec]": "pure_s",
+         "t_CPU[usec]": "work_s"}  # fmt: skip
 # The first version whose Reduce_scatter counts one rank's block; before, it was the whole vector.
 BLOCKS_SINCE = 2019
 
@@ -52,7 +53,7 @@ def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
         if found := VERSION.search(line.text):
             output.version = found[1]
         elif found := BENCHMARK.match(line.text):
-            parity = parity_noted(output, SUITE, found[1], found[1])
+            parity = parity_noted(output, SUITES, found[1], found[1])
             columns, processes = [], ranks
         elif found := PROCESSES.match(line.text):
             processes = int(found[1])
@@ -91,6 +92,8 @@ def add_row(output: Output, parity: Parity, processes: int, columns: list[str], 
         for place, name in enumerate(columns)
         if name in TIMES
     }
+    if "both_s" in values:
+        values["mean_s"] = values.pop("both_s") - values.get("work_s", 0.0)
     repetitions = whole_in(line, columns.index("#repetitions"), "#repetitions")
     if not values.get("mean_s", 0) > 0:
         output.note("rows without a time, or whose time is 0, are left out")

@@ -144,6 +144,8 @@ def point_of(printed: Printed) -> Point:
         samples_s=printed.samples_s,
         min_s=printed.min_s,
         max_s=printed.max_s,
+        pure_s=printed.pure_s,
+        work_s=printed.work_s,
     )
 
 

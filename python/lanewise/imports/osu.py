@@ -28,18 +28,21 @@ from lanewise.imports.printed import (
     whole_in,
 )
 from lanewise.suite.parity import Parity
-from lanewise.suite.printed_as import OSU_TITLES
+from lanewise.suite.printed_as import OSU_TITLES, SYNCHRONISATIONS
 
 NAME = "OSU"
-TITLE = re.compile(r"#\s*OSU MPI\S* (.+?) Test\s+v(\d[\w.]*)")
+# A function and a device may follow "MPI", as in MPI_Put-CUDA.
+TITLE = re.compile(r"#\s*OSU (MPI(?:_\w+)?)(?:-\w+)? (.+?) Test\s+v(\d[\w.]*)")
+SYNCHRONISATION = re.compile(r"#\s*Synchronization:\s*(\S+)")
 # Those of which a table is read.
 BENCHMARKS = {
-    title.removeprefix("MPI "): name
+    title: name
     for name, title in OSU_TITLES.items()
-    if title.startswith("MPI ") and not name.startswith(("osu_i", "osu_mbw", "osu_neighbor"))
+    if not name.startswith(("osu_i", "osu_mbw", "osu_neighbor"))
 }
-# What the two point-to-point programs run on; collectives run on any number.
-RANKS = {"osu_latency": 2, "osu_bw": 2, "osu_bibw": 2}
+# Programs that run on two ranks only; collectives and pairs run on any number.
+TWO = ("osu_latency", "osu_latency_persistent", "osu_bw", "osu_bw_persistent", "osu_bibw",
+       "osu_bibw_persistent", *SYNCHRONISATIONS)  # fmt: skip
 MB = 1e6
 # A heading's columns are apart by two blanks or more, or end with their unit.
 COLUMN = re.compile(r"Size|Iterations|[A-Z][\w /-]*?\s*\((?:us|MB/s)\)|P\d+ Tail Lat\(us\)")
@@ -67,9 +70,11 @@ def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
     known = False
     for line in data_lines(lines):
         if found := TITLE.search(line.text):
-            output.version = found[2]
-            table = table_of(output, found[1], ranks)
+            output.version = found[3]
+            table = table_of(output, f"{found[1]} {found[2]}", ranks)
             known = True
+        elif table is not None and (found := SYNCHRONISATION.match(line.text)):
+            table = table if is_usual(output, table.parity, found[1]) else None
         elif line.text.lstrip().startswith("#"):
             columns = COLUMN.findall(line.text)
             if table is not None and any("(" in name for name in columns):
@@ -84,8 +89,21 @@ def parse(lines: Iterable[Line], ranks: int = 0) -> Output:
 def table_of(output: Output, title: str, ranks: int) -> Table | None:
     """Return the table of a benchmark, None with a note where it is not read."""
     name = BENCHMARKS.get(title, "")
-    parity = parity_noted(output, NAME, name, f"'{title}'")
-    return None if parity is None else Table(parity, RANKS.get(name, ranks), [])
+    parity = parity_noted(output, (NAME,), name, f"'{title}'")
+    if parity is None:
+        return None
+    return Table(parity, 2 if name in TWO else ranks, [])
+
+
+def is_usual(output: Output, parity: Parity, synchronisation: str) -> bool:
+    """Tell whether a one-sided table is of the program's own choice; a note says if not."""
+    usual = SYNCHRONISATIONS.get(parity.benchmark, synchronisation)
+    if synchronisation == usual:
+        return True
+    output.note(
+        f"{parity.benchmark} with {synchronisation} is left out: {parity.operation} is {usual}"
+    )
+    return False
 
 
 def add_row(output: Output, table: Table, line: Line) -> None:

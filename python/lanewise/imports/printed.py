@@ -49,6 +49,8 @@ class Printed:
     median_s: float = math.nan
     min_s: float | None = None
     max_s: float | None = None
+    pure_s: float | None = None
+    work_s: float | None = None
     repetitions: int = 0
     samples_s: tuple[float, ...] = ()
 
@@ -125,24 +127,26 @@ def is_row(line: Line) -> bool:
     return line.text.lstrip()[:1].isdecimal()
 
 
-def parity_for(suite: str, benchmark: str) -> Parity | None:
-    """Return what benchmark of a suite this is; None where Lanewise has no such operation."""
+def parity_for(suites: tuple[str, ...], benchmark: str) -> Parity | None:
+    """Return what benchmark of these suites it is; None where Lanewise has no such operation."""
     return next(
         (
             one
             for one in PARITIES
-            if one.suite.startswith(suite) and one.benchmark == benchmark and one.operation
+            if one.suite in suites and one.benchmark == benchmark and one.operation
         ),
         None,
     )
 
 
-def parity_noted(output: Output, suite: str, benchmark: str, printed: str) -> Parity | None:
+def parity_noted(
+    output: Output, suites: tuple[str, ...], benchmark: str, printed: str
+) -> Parity | None:
     """Return what a benchmark is here, with a note where it is nothing or something else.
 
     `printed` is how the file calls it.
     """
-    parity = parity_for(suite, benchmark)
+    parity = parity_for(suites, benchmark)
     if parity is None:
         output.note(f"{printed} is left out: no operation of Lanewise is known to be the same")
     elif parity.differs:

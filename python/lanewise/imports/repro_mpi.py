@@ -71,7 +71,7 @@ def setting(settings: dict[str, str], name: str, default: int) -> int:
 def operation_of(output: Output, test: str) -> str:
     """Return the operation of a test such as MPI_Bcast, empty with a note where there is none."""
     name = test.removeprefix("MPI_").lower()
-    if test in LEFT_OUT or parity_for("OSU", f"osu_{name}") is None:
+    if test in LEFT_OUT or parity_for(("OSU",), f"osu_{name}") is None:
         output.note(f"{test} is left out: no operation of Lanewise is known to be the same")
         return ""
     return name

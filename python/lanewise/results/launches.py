@@ -76,7 +76,7 @@ def together(group: Sequence[Point], stopping: Mapping[str, Any]) -> Point:
         "high_s": high_s,
         "samples_s": tuple(value for point in launches for value in point.samples_s),
     }
-    for name in ("min_s", "max_s"):
+    for name in ("min_s", "max_s", "pure_s", "work_s"):
         if getattr(last, name) is not None:
             values[name] = launch_interval([getattr(point, name) for point in launches])[0]
     for name in ("repetitions", "late_count", "outlier_count", "batches", "elapsed_s"):

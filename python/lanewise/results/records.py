@@ -78,7 +78,9 @@ class Point:
     `low_s` and `high_s` are NaN where there were too few repetitions for an interval.
     `samples_s` holds every repetition, in the order measured; it is empty, and the median NaN,
     where another tool printed a mean.  `definition` is whose loop was measured, and a sample then
-    the mean of `calls` calls; it is empty for isolated repetitions.
+    the mean of `calls` calls; it is empty for isolated repetitions.  Of a loop in which work
+    overlaps, the times are what the operation adds to `work_s`, and `pure_s` is the operation
+    without work.
     """
 
     operation: str
@@ -100,6 +102,8 @@ class Point:
     reply_bytes: int | None = None
     min_s: float | None = None
     max_s: float | None = None
+    pure_s: float | None = None
+    work_s: float | None = None
     launch: int = 1
     definition: str = ""
     calls: int | None = None

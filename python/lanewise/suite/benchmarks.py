@@ -18,7 +18,8 @@ from lanewise.errors import RequestError
 WINDOWED = frozenset({
     "streaming", "bidirectional", "pairs_rate", "preposted_rate", "peers_rate", "unirandom_rate",
     "birandom_rate", "fan_in_rate", "fan_out_rate", "put_streaming", "get_streaming",
-    "put_streaming_both", "persistent_streaming", "persistent_bidirectional",
+    "put_streaming_both", "put_streaming_both_pscw", "persistent_streaming",
+    "persistent_bidirectional",
 })  # fmt: skip
 
 Effort = Literal["quick", "standard", "full"]
@@ -95,7 +96,8 @@ GROUPS: tuple[Group, ...] = (
     ),
     Group(
         "one-sided",
-        tuple(f"{what}_{how}" for what in ("put", "get", "accumulate", "fetch_op", "compare_swap")
+        tuple(f"{what}_{how}" for what in ("put", "get", "accumulate", "get_accumulate",
+                                           "fetch_op", "compare_swap")
               for how in ("fence", "pscw", "lock", "flush")),
         "8,4K,64K", "8:256K:x8", _FULL,
     ),
@@ -103,13 +105,14 @@ GROUPS: tuple[Group, ...] = (
         "one-sided-patterns",
         (*(f"{who}_{what}" for who in ("bidirectional", "exchange") for what in ("put", "get")),
          *(f"{who}_{what}_all" for who in ("one", "all") for what in ("put", "get")),
-         "put_streaming", "get_streaming", "put_streaming_both", "passive_put"),
+         "put_streaming", "get_streaming", "put_streaming_both", "put_streaming_both_pscw",
+         "passive_put"),
         "8,4K,64K", "8:256K:x8", _FULL,
     ),
     Group(
         "stream-more",
         ("unirandom_rate", "birandom_rate", "fan_in_rate", "fan_out_rate", "pingpong_any_source",
-         "pingping_any_source", "sendrecv_replace"),
+         "pingping_any_source", "pairs_pingpong", "sendrecv_replace"),
         "8,512,4K,32K", "8:256K:x8", _FULL,
     ),
     Group(
@@ -121,7 +124,8 @@ GROUPS: tuple[Group, ...] = (
     ),
     Group(
         "persistent",
-        ("persistent_sendrecv", "persistent_streaming", "persistent_bidirectional",
+        ("persistent_sendrecv", "persistent_pingpong", "persistent_streaming",
+         "persistent_bidirectional",
          *(f"persistent_{name}" for name in (
              "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv",
              "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter",

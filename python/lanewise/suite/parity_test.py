@@ -87,7 +87,7 @@ def test_an_operation_belongs_to_the_first_benchmark_that_has_it() -> None:
 
 def test_an_operation_that_no_loop_runs_has_no_benchmark() -> None:
     assert parity_of("imb", "partitioned") is None
-    assert parity_of("imb", "overlapped_ibcast") is None
+    assert parity_of("imb", "overlapped_iscan") is None
 
 
 @pytest.mark.parametrize("name", ["reduce_scatter", "ireduce_scatter_block"])

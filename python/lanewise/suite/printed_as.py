@@ -19,8 +19,16 @@ OSU_VERSION = "7.4"
 OSU_WINDOW = 64
 MB = 1e6
 MEGABIT = 2**20
-_FLUSHED = ("Window creation: MPI_Win_allocate", "Synchronization: MPI_Win_flush")
-ONE_SIDED = ("put_", "get_", "accumulate_", "fetch_op_", "compare_swap_")
+# How the one-sided benchmarks synchronise unless they are told otherwise.
+SYNCHRONISATIONS = {
+    **{
+        f"osu_{name}": "MPI_Win_flush"
+        for name in ("put_latency", "get_latency", "acc_latency", "fop_latency", "cas_latency",
+                     "put_bw", "get_bw")
+    },
+    "osu_put_bibw": "MPI_Win_post/start/complete/wait",
+    "osu_get_acc_latency": "MPI_Win_lock/unlock",
+}  # fmt: skip
 _COLLECTIVES = {
     "bcast": "Broadcast",
     "alltoall": "All-to-All Personalized Exchange",
@@ -39,6 +47,8 @@ _NONBLOCKING = {**_COLLECTIVES, "alltoall": "All-to-All"}
 OSU_TITLES = {
     "osu_latency": "MPI Latency",
     "osu_latency_mt": "MPI Multi-threaded Latency",
+    "osu_latency_persistent": "MPI Latency Persistent",
+    "osu_multi_lat": "MPI Multi Latency",
     "osu_bw": "MPI Bandwidth",
     "osu_bibw": "MPI Bi-Directional Bandwidth",
     "osu_bw_persistent": "MPI Bandwidth Persistent",
@@ -48,6 +58,7 @@ OSU_TITLES = {
     "osu_get_latency": "MPI_Get latency",
     "osu_acc_latency": "MPI_Accumulate latency",
     "osu_get_acc_latency": "MPI_Get_accumulate latency",
+    "osu_fop_latency": "MPI_Fetch_and_op latency",
     "osu_cas_latency": "MPI_Compare_and_swap latency",
     "osu_put_bw": "MPI_Put Bandwidth",
     "osu_get_bw": "MPI_Get Bandwidth",
@@ -116,7 +127,7 @@ def osu_columns(parity: Parity) -> list[str]:
         return ["Bandwidth (MB/s)"]
     if name.startswith(("osu_i", "osu_ineighbor")):
         return ["Pure Comm.(us)"]
-    return ["Latency (us)" if parity.operation.endswith("_flush") else "Avg Latency(us)"]
+    return ["Latency (us)" if name in SYNCHRONISATIONS else "Avg Latency(us)"]
 
 
 def osu_heading(layout: Layout, parity: Parity) -> list[str]:
@@ -128,11 +139,15 @@ def osu_heading(layout: Layout, parity: Parity) -> list[str]:
         lines.append(
             f"# [ pairs: {layout.ranks // 2} ] [ window size: {layout.window or OSU_WINDOW} ]"
         )
-    if parity.operation.startswith(ONE_SIDED):
-        lines += [f"# {text}" for text in _FLUSHED]
+    if name in SYNCHRONISATIONS:
+        window = "create" if name == "osu_get_acc_latency" else "allocate"
+        lines += [f"# Window creation: MPI_Win_{window}",
+                  f"# Synchronization: {SYNCHRONISATIONS[name]}"]  # fmt: skip
     if parity.operation.endswith("barrier"):
         return [*lines, f"# {osu_columns(parity)[0]}"]
-    return [*lines, "# Datatype: MPI_CHAR.", line("# Size", osu_columns(parity))]
+    if name != "osu_get_acc_latency":
+        lines.append("# Datatype: MPI_CHAR.")
+    return [*lines, line("# Size", osu_columns(parity))]
 
 
 def osu_row(layout: Layout, parity: Parity, point: Point, number: int) -> str:
@@ -157,6 +172,9 @@ def imb_columns(parity: Parity) -> list[str]:
     rate = ["Mbytes/sec"] if parity.formula.moved else []
     if is_single(parity):
         return [*size, "#repetitions", "t[usec]", *rate]
+    if parity.formula.overlaps:
+        return [*size, "#repetitions", "t_ovrl[usec]", "t_pure[usec]", "t_CPU[usec]",
+                " overlap[%]"]  # fmt: skip
     return [*size, "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]", *rate]
 
 
@@ -189,10 +207,26 @@ def imb_row(layout: Layout, parity: Parity, point: Point, number: int) -> str:
         "t_min[usec]": us(point.min_s),
         "t_max[usec]": us(point.max_s),
         "t_avg[usec]": us(seconds),
+        **overlap_cells(point),
         "Mbytes/sec": f"{rate_of(parity, point.message_bytes, slowest) / MB:.2f}",
         "Msg/sec": f"{messages_of(parity, seconds):.0f}",
     }
     return "".join(f"{cells[name]:>13}" for name in imb_columns(parity))
+
+
+def overlap_cells(point: Point) -> dict[str, str]:
+    """Return what IMB prints of an operation that work overlaps, of the slowest rank."""
+    if point.pure_s is None or point.work_s is None:
+        return {}
+    both_s = point.median_s + point.work_s
+    longer_s = max(point.pure_s, point.work_s)
+    hidden = (point.pure_s + point.work_s - both_s) / longer_s if longer_s > 0 else math.nan
+    return {
+        "t_ovrl[usec]": us(both_s),
+        "t_pure[usec]": us(point.pure_s),
+        "t_CPU[usec]": us(point.work_s),
+        " overlap[%]": f"{100 * max(0.0, min(1.0, hidden)):.2f}",
+    }
 
 
 def netpipe_heading(layout: Layout, parity: Parity) -> list[str]:
@@ -219,7 +253,9 @@ ROWS = {"imb": imb_row, "netpipe": netpipe_row, "osu": osu_row}
 def differences(layout: Layout, pairs: Sequence[tuple[Point, Point]]) -> Iterator[str]:
     """Yield what isolated repetitions take beside a loop, each pair (isolated, looped) a line."""
     tool = layout.definition.upper().replace("NETPIPE", "NetPIPE")
-    yield f"# {tool} beside isolated repetitions, which end when the slowest rank has finished:"
+    overlaps = layout.parity(pairs[0][1]).formula.overlaps
+    what = f"{tool}'s t_ovrl - t_CPU" if overlaps else tool
+    yield f"# {what} beside isolated repetitions, which end when the slowest rank has finished:"
     yield line("# Size", [f"{tool}(us)", "Isolated(us)", f"Isolated/{tool}"])
     for isolated, looped in pairs:
         looped_s = looped.median_s

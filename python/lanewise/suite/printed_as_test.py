@@ -10,8 +10,10 @@ from lanewise.suite.printed_as import OSU_TITLES, Layout, differences, tables
 
 
 def point(operation: str, size: int, time_s: float, definition: str = "") -> Point:
-    """Return a point of that time."""
+    """Return a point of that time; work that a loop overlaps takes four times as long."""
     loop = {"definition": definition, "calls": 1000, "min_s": time_s / 2, "max_s": time_s * 2}
+    if operation.startswith("overlapped_"):
+        loop |= {"pure_s": 3 * time_s, "work_s": 4 * time_s}
     record = specimen.point_record(operation, size, [time_s] * 10, **(loop if definition else {}))
     del record["record"]
     return parse_record(Point, record)
@@ -32,6 +34,23 @@ def test_imb_takes_the_bandwidth_of_the_slowest_rank() -> None:
     rows = list(tables(Layout("imb", 2), [pair("imb", "sendrecv", 1000, 1e-5)]))
 
     assert rows[5].split() == ["1000", "1000", "5.00", "20.00", "10.00", "100.00"]
+
+
+def test_imb_prints_the_work_within_the_time_and_the_overlap_as_a_share_of_the_longer() -> None:
+    lines = list(tables(Layout("imb", 2), [pair("imb", "overlapped_ibcast", 64, 1e-6)]))
+
+    assert lines[1:3] == ["# Benchmarking Ibcast ", "# #processes = 2 "]
+    assert lines[4] == (
+        "       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]"
+    )
+    assert lines[5].split() == ["64", "1000", "5.00", "3.00", "4.00", "50.00"]
+
+
+def test_beside_an_overlap_of_imb_stands_what_the_collective_adds_to_the_work() -> None:
+    lines = list(differences(Layout("imb", 2), [pair("imb", "overlapped_ibcast", 64, 1e-6)]))
+
+    assert lines[0].startswith("# IMB's t_ovrl - t_CPU beside isolated repetitions")
+    assert lines[-1].split() == ["#", "64", "1.00", "2.00", "2.00"]
 
 
 def test_what_isolated_repetitions_take_stands_in_comments_with_the_ratio() -> None:

@@ -125,6 +125,12 @@ Elements streamed_in_pairs(const Scene& s) {
     return s.me >= pairs && s.me < 2 * pairs ? s.times(window, s.me - pairs) : Elements{};
 }
 
+Elements from_the_other_half(const Scene& s) {
+    const int half = s.size / 2;
+    if (s.me == 2 * half) return {}; /* the odd one out */
+    return sent_by(s.me < half ? s.me + half : s.me - half, 0, s.count);
+}
+
 Elements streamed_by_all(const Scene& s) {
     std::vector<Elements> parts;
     const int each = std::max(1, window / (s.size - 1));
@@ -206,9 +212,11 @@ Oracles of_messages() {
         {"partitioned", at_partner},
         {"pingpong_any_source", from_partner},
         {"pingping_any_source", from_partner},
+        {"pairs_pingpong", from_the_other_half},
         {"sendrecv", from_left},
         {"sendrecv_replace", nothing}, /* in its send buffer */
         {"persistent_sendrecv", from_left},
+        {"persistent_pingpong", from_partner},
         {"persistent_streaming", streamed},
         {"persistent_bidirectional", streamed_both_ways},
         {"exchange", from_both_sides},
@@ -256,12 +264,14 @@ Oracles of_one_sided() {
         {"get_streaming",
          [](const Scene& s) { return only_at_root(s, s.times(window, s.partner())); }},
         {"put_streaming_both", streamed_both_ways},
+        {"put_streaming_both_pscw", streamed_both_ways},
         {"passive_put", at_partner},
     };
     for (const std::string how : {"_fence", "_pscw", "_lock", "_flush"}) {
         all["put" + how] = at_partner;
         all["get" + how] = at_root;
         all["accumulate" + how] = at_partner;
+        all["get_accumulate" + how] = at_partner;
         all["fetch_op" + how] = at_partner;
         all["compare_swap" + how] = at_partner;
     }

@@ -3,9 +3,9 @@
 // One-sided operations, each in the time that it takes with its synchronisation.
 //
 // Single transfers: the root moves a message to or from the window of the rank
-// after it: put, get, accumulate (sum), fetch_op (get_accumulate; for one element
-// MPI_Fetch_and_op) and compare_swap (one for each integer of the message). Each
-// is measured under four synchronisations: fence; post, start, complete, wait;
+// after it: put, get, accumulate (sum), get_accumulate, fetch_op (the same; for one
+// element MPI_Fetch_and_op) and compare_swap (one for each integer of the message).
+// Each is measured under four synchronisations: fence; post, start, complete, wait;
 // lock; and flush, with the lock held throughout.
 //
 // Patterns, with the window locked throughout and flushed in each execution:
@@ -16,8 +16,9 @@
 //
 // Streaming: a window of puts or gets, each to a place of its own, then one flush.
 // `put_streaming` and `get_streaming`: the root with the rank after it;
-// `put_streaming_both`: both at once (OSU's put_bw, get_bw and put_bibw; IMB-RMA's
-// aggregate mode). The time of one message each way.
+// `put_streaming_both`: both at once (OSU's put_bw and get_bw; IMB-RMA's aggregate
+// mode); `put_streaming_both_pscw`: the same between post and start and complete and
+// wait (OSU's put_bibw). The time of one message each way.
 //
 // Passive put: the root puts and flushes while the rank after it works, without a
 // call to the MPI, for as long as the put takes when that rank waits in the MPI.
@@ -96,11 +97,15 @@ int accumulate(Exchange& e, MPI_Win window) {
     return MPI_Accumulate(e.send, e.count, e.type, partner(e), 0, e.count, e.type, MPI_SUM, window);
 }
 
+int get_accumulate(Exchange& e, MPI_Win window) {
+    return MPI_Get_accumulate(e.send, e.count, e.type, e.receive, e.count, e.type, partner(e), 0,
+                              e.count, e.type, MPI_SUM, window);
+}
+
 int fetch_op(Exchange& e, MPI_Win window) {
     if (e.count == 1)
         return MPI_Fetch_and_op(e.send, e.receive, e.type, partner(e), 0, MPI_SUM, window);
-    return MPI_Get_accumulate(e.send, e.count, e.type, e.receive, e.count, e.type, partner(e), 0,
-                              e.count, e.type, MPI_SUM, window);
+    return get_accumulate(e, window);
 }
 
 // Zero is what a swap looks for, so it happens where nothing has been written yet.
@@ -116,17 +121,20 @@ int compare_swap(Exchange& e, MPI_Win window) {
     return MPI_SUCCESS;
 }
 
-// A get reads what the partner would send, everything else changes what it receives.
-template <Transfer transfer>
-int open_window(Exchange& e) {
-    const int code = create_window(e, transfer == get ? e.send : e.receive, 1);
-    if (code != MPI_SUCCESS) return code;
+int name_partner(Exchange& e) {
     if (e.rank != e.root && e.rank != partner(e)) return MPI_SUCCESS;
     auto& state = state_of<Window>(e);
     MPI_Group all = MPI_GROUP_NULL;
     const int other = e.rank == e.root ? partner(e) : e.root;
     return first_failure({MPI_Win_get_group(state.window, &all),
                           MPI_Group_incl(all, 1, &other, &state.partner), MPI_Group_free(&all)});
+}
+
+// A get reads what the partner would send, everything else changes what it receives.
+template <Transfer transfer>
+int open_window(Exchange& e) {
+    const int code = create_window(e, transfer == get ? e.send : e.receive, 1);
+    return code == MPI_SUCCESS ? name_partner(e) : code;
 }
 
 template <Transfer transfer>
@@ -161,7 +169,7 @@ template <Transfer transfer>
 int with_lock(Exchange& e) {
     const auto window = state_of<Window>(e).window;
     if (e.rank != e.root) return MPI_SUCCESS;
-    return first_failure({MPI_Win_lock(MPI_LOCK_SHARED, partner(e), 0, window), transfer(e, window),
+    return first_failure({MPI_Win_lock(e.lock, partner(e), 0, window), transfer(e, window),
                           MPI_Win_unlock(partner(e), window)});
 }
 
@@ -210,6 +218,9 @@ Entries single_entries() {
              {"get_fence", "get_pscw", "get_lock", "get_flush"});
     add<accumulate>(entries, Element::real, accumulated,
                     {"accumulate_fence", "accumulate_pscw", "accumulate_lock", "accumulate_flush"});
+    add<get_accumulate>(entries, Element::real, fetched,
+                        {"get_accumulate_fence", "get_accumulate_pscw", "get_accumulate_lock",
+                         "get_accumulate_flush"});
     add<fetch_op>(entries, Element::real, fetched,
                   {"fetch_op_fence", "fetch_op_pscw", "fetch_op_lock", "fetch_op_flush"});
     add<compare_swap>(
@@ -358,12 +369,17 @@ Entries pattern_entries() {
     };
 }
 
-int put_window(Exchange& e, int peer) {
+int put_messages(Exchange& e, int peer) {
     for (int i = 0; i < e.window; ++i) {
         const int code = put_message(e, peer, i);
         if (code != MPI_SUCCESS) return code;
     }
-    return MPI_Win_flush(peer, state_of<Window>(e).window);
+    return MPI_SUCCESS;
+}
+
+int put_window(Exchange& e, int peer) {
+    const int code = put_messages(e, peer);
+    return code == MPI_SUCCESS ? MPI_Win_flush(peer, state_of<Window>(e).window) : code;
 }
 
 int get_window(Exchange& e, int peer) {
@@ -387,6 +403,20 @@ int put_streaming_both(Exchange& e) {
     return e.rank == partner(e) ? put_window(e, e.root) : MPI_SUCCESS;
 }
 
+int put_streaming_both_pscw(Exchange& e) {
+    if (e.rank != e.root && e.rank != partner(e)) return MPI_SUCCESS;
+    const auto& state = state_of<Window>(e);
+    return first_failure({MPI_Win_post(state.partner, 0, state.window),
+                          MPI_Win_start(state.partner, 0, state.window),
+                          put_messages(e, e.rank == e.root ? partner(e) : e.root),
+                          MPI_Win_complete(state.window), MPI_Win_wait(state.window)});
+}
+
+int open_for_window_of_partner(Exchange& e) {
+    const int code = create_window(e, e.receive, e.window);
+    return code == MPI_SUCCESS ? name_partner(e) : code;
+}
+
 int open_for_window(Exchange& e) {
     return create_locked(e, e.receive, e.window);
 }
@@ -399,7 +429,7 @@ Entries streaming_entries() {
     const Entry common{.shape = all_ranks(Blocks::one, Blocks::window),
                        .ranks_min = 2,
                        .messages = [](const Exchange& e) { return e.window; }};
-    Entries entries(3, common);
+    Entries entries(4, common);
     entries[0].name = "put_streaming";
     entries[0].call = put_streaming;
     entries[0].prepare = open_for_window;
@@ -412,6 +442,10 @@ Entries streaming_entries() {
     entries[2].call = put_streaming_both;
     entries[2].prepare = open_for_window;
     entries[2].delivers = window_to_each_partner;
+    entries[3].name = "put_streaming_both_pscw";
+    entries[3].call = put_streaming_both_pscw;
+    entries[3].prepare = open_for_window_of_partner;
+    entries[3].delivers = window_to_each_partner;
     return entries;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Persistent operations: set up once, started again and again. Point-to-point
-// as the ring of `sendrecv` and as the windows of `streaming` and
+// as the ring of `sendrecv`, as `pingpong` and as the windows of `streaming` and
 // `bidirectional`; the collectives where the MPI is of version 4.
 
 #include <map>
@@ -48,6 +48,30 @@ int make_ring(Exchange& e) {
     return first_failure(
         {MPI_Recv_init(e.receive, e.count, e.type, left, tag, e.comm, &requests[0]),
          MPI_Send_init(e.send, e.count, e.type, right, tag, e.comm, &requests[1])});
+}
+
+// As `pingpong`: the send, then the receive.
+int make_round_trip(Exchange& e) {
+    const bool takes_part = e.rank == e.root || e.rank == partner(e);
+    auto& requests = make_requests(e, takes_part ? 2 : 0);
+    if (!takes_part) return MPI_SUCCESS;
+    const int peer = e.rank == e.root ? partner(e) : e.root;
+    return first_failure(
+        {MPI_Send_init(e.send, e.count, e.type, peer, tag, e.comm, &requests[0]),
+         MPI_Recv_init(e.receive, e.count, e.type, peer, tag, e.comm, &requests[1])});
+}
+
+int start_then_wait(MPI_Request *request) {
+    const int code = MPI_Start(request);
+    return code == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : code;
+}
+
+int round_trip(Exchange& e) {
+    auto& requests = state_of<Persistent>(e).requests;
+    if (requests.empty()) return MPI_SUCCESS;
+    const std::size_t first = e.rank == e.root ? 0 : 1;
+    const int code = start_then_wait(&requests[first]);
+    return code == MPI_SUCCESS ? start_then_wait(&requests[1 - first]) : code;
 }
 
 int init_receives(Exchange& e, int peer, MPI_Request *requests) {
@@ -255,6 +279,13 @@ Entries persistent_benchmarks() {
          .call = start_and_wait,
          .prepare = make_ring,
          .delivers = from_left},
+        {.name = "persistent_pingpong",
+         .shape = all_ranks(one, one),
+         .call = round_trip,
+         .ranks_min = 2,
+         .scale = 0.5,
+         .prepare = make_round_trip,
+         .delivers = from_each_to_its_partner},
         {.name = "persistent_streaming",
          .shape = all_ranks(one, Blocks::window),
          .call = stream,

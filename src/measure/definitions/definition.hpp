@@ -35,9 +35,10 @@ enum class Clocked {
 };
 
 enum class Across {
-    mean,   /* of the ranks' means */
-    first,  /* the root's, for benchmarks of pairs */
-    senders /* the mean of the ranks' means, of the first half of the ranks */
+    mean,    /* of the ranks' means */
+    first,   /* the root's, for benchmarks of pairs */
+    senders, /* the mean of the ranks' means, of the first half of the ranks */
+    slowest  /* that of the rank with the longest mean */
 };
 
 struct Loop {
@@ -49,6 +50,7 @@ struct Loop {
     Calls (*calls)(std::uint64_t message_bytes, double call_s) = nullptr;
     Manner manner = {};
     bool whole_vector = false; /* a size is that of the vector of all ranks' blocks */
+    bool overlaps = false;     /* alone, then with as much work before it is waited for */
 };
 
 struct Definition {
@@ -66,8 +68,13 @@ struct LoopTimes {
     std::vector<double> shown_s; /* the number that the tool prints, one for each run */
     std::vector<double> least_s; /* of the ranks' means, the shortest */
     std::vector<double> most_s;  /* and the longest */
+    std::vector<double> pure_s;  /* where work overlaps: without it, of the slowest rank */
+    std::vector<double> work_s;  /* and its work; the others are then what is added to that */
     bool failed = false;         /* the operation returned an error on some rank */
 };
+
+/* A few calls of what the loop calls, without the work that it overlaps. Collective. */
+LoopTimes probe(const Harness& harness, Running& running, const Loop& loop);
 
 /* Runs the loop `count` times. Collective. */
 LoopTimes run_loop(const Harness& harness, Running& running, const Loop& loop, Calls calls,

@@ -1,80 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The loop of another tool. The clock is MPI_Wtime, as in all of these tools:
-// where it is read around each call, a call's time includes reading it.
+// The loop of another tool, and which number it makes of those of all ranks.
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
-#include "measure/definitions/definition.hpp"
+#include "measure/definitions/clocked.hpp"
+#include "measure/definitions/overlap.hpp"
 
 namespace lanewise::measure {
 namespace {
 
-/* An operation that failed is not executed again, while its rank still meets the others. */
-class Body {
-  public:
-    Body(Running& running, MPI_Comm comm, bool meets)
-        : running_(running), comm_(comm), meets_(meets) {}
-
-    void call() { failed_ = failed_ || running_.execute() != 0; }
-    void meet() {
-        if (meets_) check(MPI_Barrier(comm_));
-    }
-    bool failed() const { return failed_; }
-
-  private:
-    Running& running_;
-    MPI_Comm comm_;
-    bool meets_;
-    bool failed_ = false;
-};
-
-double clocked_around_all(Body& body, std::uint32_t count) {
-    const double begin_s = MPI_Wtime();
-    for (std::uint32_t i = 0; i < count; ++i) {
-        body.call();
-        body.meet();
-    }
-    return MPI_Wtime() - begin_s;
-}
-
-double clocked_around_each(Body& body, std::uint32_t count) {
-    double total_s = 0.0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        const double begin_s = MPI_Wtime();
-        body.call();
-        total_s += MPI_Wtime() - begin_s;
-        body.meet();
-    }
-    return total_s;
-}
-
-double clocked_around_both(Body& body, std::uint32_t count) {
-    const double begin_s = MPI_Wtime();
-    for (std::uint32_t i = 0; i < count; ++i) {
-        MPI_Wtime();
-        body.call();
-        MPI_Wtime();
-        body.meet();
-    }
-    return MPI_Wtime() - begin_s;
-}
-
-double clocked(Body& body, Clocked how, std::uint32_t count) {
-    switch (how) {
-        case Clocked::around_all:
-            return clocked_around_all(body, count);
-        case Clocked::around_each:
-            return clocked_around_each(body, count);
-        case Clocked::around_both:
-            return clocked_around_both(body, count);
-    }
-    return 0.0;
-}
-
 // This rank's mean of one call, in the shortest of the series.
+template <typename Body>
 double mean_s(const Harness& harness, Body& body, const Loop& loop, Calls calls) {
     double shortest_s = std::numeric_limits<double>::infinity();
     for (int series = 0; series < loop.series; ++series) {
@@ -91,19 +30,19 @@ double mean_s(const Harness& harness, Body& body, const Loop& loop, Calls calls)
 
 double shown_s(std::span<const double> ranks_s, Across across, int root) {
     if (across == Across::first) return ranks_s[static_cast<std::size_t>(root)];
+    if (across == Across::slowest) return *std::max_element(ranks_s.begin(), ranks_s.end());
     const auto those = across == Across::senders ? ranks_s.first(ranks_s.size() / 2) : ranks_s;
     return std::accumulate(those.begin(), those.end(), 0.0) / static_cast<double>(those.size());
 }
 
-}  // namespace
-
-LoopTimes run_loop(const Harness& harness, Running& running, const Loop& loop, Calls calls,
-                   std::size_t count) {
-    Body body(running, harness.comm(), loop.meets);
+template <typename Execute>
+LoopTimes times_of(const Harness& harness, Execute execute, const Loop& loop, Calls calls,
+                   std::size_t count, int root) {
+    Body body{execute, harness.comm(), loop.meets};
     std::vector<double> own_s;
     for (std::size_t i = 0; i < count; ++i) own_s.push_back(mean_s(harness, body, loop, calls));
     LoopTimes times;
-    times.failed = harness.any(body.failed());
+    times.failed = harness.any(body.failed);
     const auto all_s = harness.collect(own_s);
     for (std::size_t i = 0; i < count; ++i) {
         std::vector<double> ranks_s;
@@ -111,9 +50,29 @@ LoopTimes run_loop(const Harness& harness, Running& running, const Loop& loop, C
         const auto [least, most] = std::minmax_element(ranks_s.begin(), ranks_s.end());
         times.least_s.push_back(*least);
         times.most_s.push_back(*most);
-        times.shown_s.push_back(shown_s(ranks_s, loop.across, running.root()));
+        times.shown_s.push_back(shown_s(ranks_s, loop.across, root));
     }
     return times;
+}
+
+}  // namespace
+
+LoopTimes run_loop(const Harness& harness, Running& running, const Loop& loop, Calls calls,
+                   std::size_t count) {
+    if (loop.overlaps) return run_overlap(harness, running, loop, calls, count);
+    return times_of(
+        harness, [&running] { return running.execute(); }, loop, calls, count, running.root());
+}
+
+LoopTimes probe(const Harness& harness, Running& running, const Loop& loop) {
+    // The shortest of several: an interruption must not make the loop itself shorter.
+    constexpr Loop probing{.series = 5};
+    constexpr Calls calls{.warm_up = 5, .timed = 20};
+    if (!loop.overlaps) return run_loop(harness, running, probing, calls, 1);
+    auto& exchange = running.exchange();
+    return times_of(
+        harness, [&exchange] { return start_and_wait(exchange); }, probing, calls, 1,
+        running.root());
 }
 
 }  // namespace lanewise::measure

@@ -32,6 +32,12 @@ constexpr Loop one_sided_bandwidth{.clocked = Clocked::around_both,
                                    .across = Across::first,
                                    .calls = windows,
                                    .manner = {.allocates = true}};
+/* Of these alone the program makes the window and locks it for itself. */
+constexpr Loop locked{.clocked = Clocked::around_both,
+                      .across = Across::first,
+                      .calls = many,
+                      .manner = {.adds_chars = true, .excludes = true}};
+constexpr Loop pairs{.clocked = each, .across = Across::senders, .meets = true, .calls = many};
 constexpr Loop message_rate{
     .clocked = each, .across = Across::senders, .calls = windows, .manner = {.one_place = true}};
 constexpr Loop collective{.clocked = each, .meets = true, .calls = some};
@@ -47,13 +53,15 @@ constexpr Loop barrier{.clocked = each, .calls = some};
 constexpr Loop nonblocking_barrier{.clocked = each, .calls = by_size<10, 100, 1>};
 
 constexpr Family families[] = {
-    {&latency, {"pingpong", "thread_pairs"}},
+    {&latency, {"pingpong", "thread_pairs", "persistent_pingpong"}},
+    {&pairs, {"pairs_pingpong"}},
     {&one_sided,
      {"put_flush", "get_flush", "accumulate_flush", "fetch_op_flush", "compare_swap_flush"}},
+    {&locked, {"get_accumulate_lock"}},
     {&bandwidth,
      {"streaming", "bidirectional", "persistent_streaming", "persistent_bidirectional",
       "fan_in_rate", "fan_out_rate"}},
-    {&one_sided_bandwidth, {"put_streaming", "get_streaming"}},
+    {&one_sided_bandwidth, {"put_streaming", "get_streaming", "put_streaming_both_pscw"}},
     {&message_rate, {"pairs_rate"}},
     {&reduction, {"allreduce", "reduce"}},
     {&reduction_to_blocks, {"reduce_scatter", "reduce_scatter_block"}},

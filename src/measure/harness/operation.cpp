@@ -138,16 +138,16 @@ double buffer_bytes(const lw_operation& operation, int rank, int size, int root,
     return layout.rotating_sets * (mapped(send) + mapped(receive));
 }
 
-Outcome Running::allocate(std::uint64_t bytes, const lw_buffers& layout) {
+Outcome Running::allocate(std::uint64_t bytes, const lw_buffers& layout, const Manner& manner) {
     const auto& one = exchanges_.front();
     const auto& shape = entry_->shape;
-    const bool at_root = one.rank == one.root;
+    const bool as_root = manner.any_root || one.rank == one.root;
     const auto room = static_cast<std::uint64_t>(static_cast<double>(bytes) * widest(*operation_));
     const auto bytes_of = [&](Blocks held) {
         return std::max(block_count(held, one.size, one.window) * room, real_bytes);
     };
-    const auto send_bytes = bytes_of(at_root ? shape.send_root : shape.send_others);
-    const auto receive_bytes = bytes_of(at_root ? shape.receive_root : shape.receive_others);
+    const auto send_bytes = bytes_of(as_root ? shape.send_root : shape.send_others);
+    const auto receive_bytes = bytes_of(as_root ? shape.receive_root : shape.receive_others);
     exchanges_.resize(layout.rotating_sets, one);
     for (auto& exchange : exchanges_) {
         for (auto [held, place] :
@@ -225,6 +225,7 @@ Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, in
     exchange.window = operation.window;
     exchange.one_place = manner.one_place;
     exchange.allocates = manner.allocates;
+    exchange.lock = manner.excludes ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
     MPI_Comm_rank(comm, &exchange.rank);
     MPI_Comm_size(comm, &exchange.size);
     if (!operation.entry) {
@@ -239,7 +240,7 @@ Result<Running> Running::create(const lw_operation& operation, MPI_Comm comm, in
     exchange.start = operation.entry->start;
     const auto described = running.describe(bytes, manner.adds_chars);
     if (!described) return described.failure();
-    const auto allocated = running.allocate(bytes, layout);
+    const auto allocated = running.allocate(bytes, layout, manner);
     if (!allocated) return allocated.failure();
     for (auto& one : running.exchanges_) {
         if (manner.one_buffer) one.send = one.receive;

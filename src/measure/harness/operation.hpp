@@ -55,6 +55,7 @@ struct Exchange {
     int window = 1;              /* benchmarks that stream: messages in flight */
     bool one_place = false;      /* all of them arrive in the same place */
     bool allocates = false;      /* one-sided: the MPI allocates the memory of windows */
+    int lock = MPI_LOCK_SHARED;  /* one-sided: how a window is locked for one call */
     std::shared_ptr<void> state; /* what `prepare` of the entry made */
 };
 
@@ -148,6 +149,8 @@ struct Manner {
     bool adds_chars = false; /* reductions add MPI_CHAR, not MPI_FLOAT */
     bool allocates = false;  /* windows are of memory that the MPI allocates */
     bool one_buffer = false; /* what arrives is what is sent next */
+    bool excludes = false;   /* a lock of a window keeps all other ranks out */
+    bool any_root = false;   /* the root changes, so every rank has the buffers of one */
 };
 
 class Running {
@@ -197,7 +200,7 @@ class Running {
         : operation_(&operation), entry_(operation.entry) {}
     Outcome describe(std::uint64_t message_bytes, bool adds_chars);
     void place_blocks(std::uint64_t message_bytes);
-    Outcome allocate(std::uint64_t message_bytes, const lw_buffers& layout);
+    Outcome allocate(std::uint64_t message_bytes, const lw_buffers& layout, const Manner& manner);
 
     const lw_operation *operation_;
     const Entry *entry_;

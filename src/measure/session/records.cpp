@@ -143,6 +143,10 @@ Json point_record(const std::string& operation, int launch, const measure::Measu
         record["min_s"] = median(measured.least_s);
         record["max_s"] = median(measured.most_s);
     }
+    if (!measured.pure_s.empty()) {
+        record["pure_s"] = median(measured.pure_s);
+        record["work_s"] = median(measured.work_s);
+    }
     record["median_s"] = number(point.median_s);
     record["low_s"] = number(point.low_s);
     record["high_s"] = number(point.high_s);

@@ -253,6 +253,21 @@ TEST(PointRecord, SaysWhoseLoopItIsAndWhatTheRanksTook) {
     EXPECT_EQ(record["min_s"], 2e-6);
     EXPECT_EQ(record["max_s"], 5e-6);
     EXPECT_FALSE(point_record("bcast", 1, measured).contains("definition"));
+    EXPECT_FALSE(record.contains("work_s"));
+}
+
+TEST(PointRecord, KeepsTheWorkThatALoopOverlapsAndTheOperationWithoutIt) {
+    measure::Measured measured;
+    measured.point.peer = measured.point.second_peer = -1;
+    measured.least_s = measured.most_s = {1e-6};
+    measured.pure_s = {5e-6, 4e-6, 6e-6};
+    measured.work_s = {7e-6, 9e-6, 8e-6};
+
+    const auto record =
+        point_record("overlapped_ibcast", 1, measured, measure::definitions().front());
+
+    EXPECT_EQ(record["pure_s"], 5e-6);
+    EXPECT_EQ(record["work_s"], 8e-6);
 }
 
 TEST(PointRecord, NamesBothPeersOfATriplet) {
