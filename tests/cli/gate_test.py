@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import why_not
 
 from lanewise.cli import run
-from lanewise.launch.choose import executable_of
-from lanewise.launch.native import MEASURE, build_for, find_builds
+from lanewise.launch.choose import choose, executable_of
+from lanewise.launch.native import MEASURE
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.sides import TITLES
 from lanewise.results import specimen
@@ -140,15 +141,14 @@ def test_ranks_are_launched_with_the_environment_of_their_side(
 def test_two_installations_of_mpi_are_launched_each_by_its_own_launcher(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    builds = find_builds(os.environ)
     words: list[str] = [] if form == "commands" else ["bcast", "-n", "2", "--sizes", "8"]
     for family in ("openmpi", "mpich"):
-        executable = executable_of(LAUNCHERS[family], os.environ)
-        build = build_for(LAUNCHERS[family], builds)
-        if executable is None or build is None:
-            pytest.skip(f"{family} has no launcher or no native build; make build")
-        measure = [str(build.program(MEASURE)), "bcast", "--sizes", "8", "--time-limit", "50ms"]
-        command = [str(executable), "-n", "2", *measure, "-o", "{output}"]
+        if why_not(family):
+            pytest.skip(why_not(family))
+        chosen = choose(family, os.environ)
+        program = str(chosen.build.program(MEASURE))
+        measure = [program, "bcast", "--sizes", "8", "--time-limit", "50ms"]
+        command = [chosen.executable, "-n", "2", *measure, "-o", "{output}"]
         words += ["--", *(command if form == "commands" else ["--launcher", family])]
     options = ["--launches", "4", "--false-alarms", "50%", "--folder", str(tmp_path), "--json"]
 
