@@ -260,8 +260,8 @@ Outcome MpiHaloExchange::read_logs() {
 
 void MpiHaloExchange::post(int to, int tag, const HaloVersion& version,
                            const std::vector<std::byte>& rows) {
-    Message message{to, tag, std::vector<std::byte>(sizeof(Head)), MPI_REQUEST_NULL};
-    message.bytes.insert(message.bytes.end(), rows.begin(), rows.end());
+    Message message{to, tag, std::vector<std::byte>(sizeof(Head) + rows.size()), MPI_REQUEST_NULL};
+    std::ranges::copy(rows, message.bytes.begin() + sizeof(Head));
     const std::lock_guard lock(mutex_);
     const Head head{epoch_, version.parallelogram, version.iteration};
     std::memcpy(message.bytes.data(), &head, sizeof head);
