@@ -34,6 +34,13 @@ else()
   endif()
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI 3.1 REQUIRED COMPONENTS C)
+  # Ubuntu's MPICH hands on how its own package was built: with optimisation at link time, for which
+  # each program is compiled twice.
+  get_target_property(options MPI::MPI_C INTERFACE_COMPILE_OPTIONS)
+  if(options)
+    list(FILTER options EXCLUDE REGEX "^-f(lto|fat-lto-objects)")
+    set_target_properties(MPI::MPI_C PROPERTIES INTERFACE_COMPILE_OPTIONS "${options}")
+  endif()
   add_library(lanewise_mpi INTERFACE)
   target_link_libraries(lanewise_mpi INTERFACE MPI::MPI_C)
   target_compile_definitions(lanewise_mpi INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
