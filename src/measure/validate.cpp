@@ -99,8 +99,8 @@ bool sends(const Entry& entry, const Exchange& e) {
 
 // Whether the window of a one-sided operation holds something that counts.
 bool holds(const std::string& name) {
-    return name.starts_with("accumulate_") || name.starts_with("fetch_op_") ||
-           name.starts_with("compare_swap_");
+    return name.starts_with("accumulate_") || name.starts_with("get_accumulate_") ||
+           name.starts_with("fetch_op_") || name.starts_with("compare_swap_");
 }
 
 void fill(Exchange& e, const lw_operation& operation) {
