@@ -397,6 +397,23 @@ TEST(Benchmarks, DeliverAgainWhenExecutedAgain) {
     }
 }
 
+// Each rank decides by what is left of a time whether there are enough repetitions.
+TEST(Benchmarks, TakeTheSameWorkOffOnAllRanks) {
+    for (const auto& entry : benchmarks()) {
+        if (!entry.beside_s || !runs_here(entry)) continue;
+        const auto operation = operation_named(entry.name);
+        auto running = Running::create(*operation, MPI_COMM_WORLD, 0, 64);
+        ASSERT_TRUE(running);
+        ASSERT_EQ(running->prepare(), 0);
+        const double here_s = running->beside_s();
+        double least_s = 0.0;
+
+        MPI_Allreduce(&here_s, &least_s, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+
+        EXPECT_EQ(here_s, least_s) << entry.name;
+    }
+}
+
 TEST(Benchmarks, ThatTheMpiLacksAreUnsupported) {
     for (const auto& entry : benchmarks()) {
         lw_operation *operation = nullptr;

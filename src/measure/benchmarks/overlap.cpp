@@ -49,6 +49,9 @@ int calibrate(Exchange& e) {
         work(state->steps);
         state->work_s = std::min(state->work_s, clock.now_s() - begin_s);
     }
+    // All ranks take off the same, so that they agree on when there are enough repetitions.
+    if (code == MPI_SUCCESS)
+        code = MPI_Allreduce(MPI_IN_PLACE, &state->work_s, 1, MPI_DOUBLE, MPI_MAX, e.comm);
     e.state = state;
     return code;
 }
