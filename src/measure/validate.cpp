@@ -97,17 +97,11 @@ bool sends(const Entry& entry, const Exchange& e) {
     return blocks != Blocks::none;
 }
 
-// Whether the window of a one-sided operation holds something that counts.
-bool holds(const std::string& name) {
-    return name.starts_with("accumulate_") || name.starts_with("get_accumulate_") ||
-           name.starts_with("fetch_op_") || name.starts_with("compare_swap_");
-}
-
 void fill(Exchange& e, const lw_operation& operation) {
     const auto kind = operation.entry->element;
     const bool receives_in_place = plain(operation.name).ends_with("bcast") && e.rank != e.root;
     const auto one = e.message_bytes / element_bytes(kind);
-    for (std::uint64_t i = 0; holds(operation.name) && i < one; ++i) {
+    for (std::uint64_t i = 0; operation.entry->adds && i < one; ++i) {
         put(e.receive, kind, i, e.rank == e.root ? 0 : element(e.rank, i));
     }
     if (!sends(*operation.entry, e)) return;

@@ -199,7 +199,8 @@ void add(Entries& entries, Element element, Delivers delivers,
     const Entry common{.shape = all_ranks(Blocks::one, Blocks::one),
                        .element = element,
                        .ranks_min = 2,
-                       .delivers = delivers};
+                       .delivers = delivers,
+                       .adds = transfer != put && transfer != get};
     const std::array<int (*)(Exchange&), 4> calls = {with_fence<transfer>, with_pscw<transfer>,
                                                      with_lock<transfer>, with_flush<transfer>};
     for (std::size_t i = 0; i < names.size(); ++i) {

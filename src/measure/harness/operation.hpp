@@ -96,6 +96,7 @@ struct Entry {
     const char *lacks = nullptr; /* what this MPI would need to run it */
     bool threads = false;        /* needs MPI_THREAD_MULTIPLE */
     Delivers delivers = nullptr; /* null: nothing is received */
+    bool adds = false;           /* one-sided: changes what the window holds already */
 };
 
 std::span<const Entry> rooted_operations();
