@@ -3,8 +3,9 @@
 // The Intel MPI Benchmarks 2021.11. What a benchmark does, the 1000 repetitions of at
 // most 40 MiB in at most 10 s, and the size of Reduce_scatter are in their user guide
 // (2021.8); how a size is warmed up, and where the clock is read, was seen by running
-// the programs on a library that lists their MPI calls. The three times of an overlap
-// are those of one rank, whose collective and work together take longest.
+// the programs on a library that lists their MPI calls. How an overlap is made, and that
+// its three times are those of the rank whose collective and work together take longest,
+// is in the sources of the suite.
 
 #include <cmath>
 

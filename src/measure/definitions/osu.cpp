@@ -2,7 +2,8 @@
 //
 // The OSU micro-benchmarks 7.4 (D. K. Panda and others, The Ohio State University).
 // What a benchmark does is in their README; how often it does it, and where it reads the
-// clock, was seen by running the programs on a library that lists their MPI calls.
+// clock, was seen by running the programs on a library that lists their MPI calls; for
+// multi_lat, latency_persistent, put_bibw and get_acc_latency it is in their sources.
 
 #include "measure/definitions/families.hpp"
 
