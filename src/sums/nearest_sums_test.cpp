@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sums/exact_sum.hpp"
+#include "sums/nearest_loops.hpp"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -185,6 +186,50 @@ TEST(NearestSumsTest, CountSubnormalNumbersWhereTheProgramFlushesThem) {
     _mm_setcsr(before);
 
     EXPECT_EQ(after & 0x8040U, 0x8040U);
+}
+#endif
+
+#if defined(__x86_64__)
+template <typename Real>
+Vectors<Real> wild_vectors(std::size_t number, std::size_t count, std::mt19937_64& random) {
+    std::uniform_real_distribution<double> fraction(-1, 1);
+    std::uniform_int_distribution<int> exponent(-60, 60);
+    Vectors<Real> vectors(number, std::vector<Real>(count));
+    for (auto& vector : vectors) {
+        for (auto& value : vector) {
+            value = static_cast<Real>(std::ldexp(fraction(random), exponent(random)));
+        }
+    }
+    vectors.back()[count / 2] = nan<Real>;
+    return vectors;
+}
+
+template <typename Real>
+void expect_alike(AddRow<Real> portable, AddRow<Real> wide) {
+    std::mt19937_64 random(7);
+    for (const std::size_t count : {std::size_t{1}, std::size_t{7}, std::size_t{9}, row_count}) {
+        const auto vectors = wild_vectors<Real>(5, count, random);
+        std::vector<const Real *> pointers;
+        for (const auto& vector : vectors) pointers.push_back(vector.data());
+        NearestRow<Real> one;
+        NearestRow<Real> other;
+        EXPECT_TRUE(portable(pointers.data(), pointers.size(), 0, count, one));
+        EXPECT_TRUE(wide(pointers.data(), pointers.size(), 0, count, other));
+        for (std::size_t i = 0; i < count; ++i) {
+            ASSERT_EQ(one.open[i], other.open[i]) << i;
+            if (one.open[i] == 0) {
+                ASSERT_EQ(bits(one.sums[i]), bits(other.sums[i])) << i;
+            }
+        }
+        EXPECT_NE(one.open[count / 2], 0);
+    }
+}
+
+TEST(NearestSumsTest, AreTheSameByPortableLoopsAndByThoseForAvx2) {
+    if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "no AVX2";
+
+    expect_alike<double>(add_row<double>, nearest_loops_avx2.doubles);
+    expect_alike<float>(add_row<float>, nearest_loops_avx2.floats);
 }
 #endif
 
