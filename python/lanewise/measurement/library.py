@@ -13,7 +13,6 @@ from ctypes import (
     CFUNCTYPE,
     POINTER,
     Structure,
-    byref,
     c_char_p,
     c_double,
     c_int,
@@ -118,8 +117,6 @@ def library(family: str, handle_bytes: int) -> Any:
     loaded.lw_operation_weights.argtypes = (c_void_p, POINTER(c_double), c_size_t)
     loaded.lw_operation_window.argtypes = (c_void_p, c_int)
     loaded.lw_timing_named.argtypes = loaded.lw_start_named.argtypes = (c_char_p, POINTER(c_int))
-    loaded.lw_samples_count.argtypes = (c_void_p,)
-    loaded.lw_samples_count.restype = c_size_t
     loaded.lw_samples_point.argtypes = (c_void_p, c_size_t, POINTER(Point))
     loaded.lw_samples_values.argtypes = (c_void_p, c_size_t, POINTER(c_size_t))
     loaded.lw_samples_values.restype = POINTER(c_double)
@@ -144,6 +141,3 @@ class Reports:
 def error_of(status: int, sentence: str) -> LanewiseError:
     """Return the error that a status with a sentence amounts to."""
     return (RequestError if status in USAGE_STATUSES else RunError)(sentence)
-
-
-__all__ = ["Options", "Point", "Reports", "byref", "error_of", "family_of", "library"]

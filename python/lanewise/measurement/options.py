@@ -43,4 +43,4 @@ def text_of(value: Any, option: OptionDescription) -> Any:
     if isinstance(value, (Sequence, np.ndarray)):
         separator = ":" if option.type == "repetitions" else ","
         return separator.join(str(part) for part in value)
-    return f"{value!r}s" if option.type == "duration" else str(value)
+    return f"{float(value)!r}s" if option.type == "duration" else str(value)

@@ -41,6 +41,7 @@ OPTIONS = (
         ("sizes", range(8, 33, 8), "8,16,24,32"),
         ("sizes", np.array([8, 16]), "8,16"),
         ("time_limit", 0.5, "0.5s"),
+        ("time_limit", np.float64(0.5), "0.5s"),
         ("time_limit", "500ms", "500ms"),
         ("repetitions", 10, "10"),
         ("repetitions", (10, 100), "10:100"),
