@@ -33,7 +33,7 @@ def test_a_tuning_has_what_was_measured_and_writes_what_run_reads(
 
 def test_a_budget_that_is_used_up_leaves_what_was_measured_until_then(smpi: str) -> None:
     found = lanewise.tune(
-        "scatter", ranks=4, sizes="1:64K:x2", launches=1, launcher=smpi, budget_s=1.5,
+        "scatter", ranks=4, sizes="1:64K:x2", launches=1, launcher=smpi, budget_s=3,
         repetitions=4000,
     )  # fmt: skip
 

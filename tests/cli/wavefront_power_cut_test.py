@@ -194,7 +194,7 @@ def test_a_run_whose_power_is_cut_goes_on_to_the_same_bits(
     expected = uncut(run.store, sweep)
 
     for round_ in range(ROUNDS):
-        least, unfinished = iterations(run.store), []
+        least, begun, unfinished = iterations(run.store), contents_of(root), []
         recording = Recording(root, recorder, tmp_path / f"log.{round_}")
         run.go_on(recording)
         for point in cuts(recording, CUTS, chance):
@@ -204,7 +204,7 @@ def test_a_run_whose_power_is_cut_goes_on_to_the_same_bits(
                 unfinished.append(contents_of(root))
             run.go_on()
             run.expect_end(expected)
-        put(root, iter(chance.choice(unfinished).items()))
+        put(root, iter(chance.choice(unfinished or [begun]).items()))
 
 
 # What a pass syncs: without any of these syncs a cut may damage the store.
@@ -326,7 +326,7 @@ def test_ranks_whose_power_is_cut_go_on_to_the_same_bits(
     assert native("split", tmp_path / "made" / "store", *parts.folders()).returncode == 0
 
     for round_ in range(ROUNDS):
-        unfinished = []
+        begun, unfinished = contents_of(root), []
         recording = Recording(root, recorder, tmp_path / f"log.{round_}")
         done = parts.go_on(recording)
         assert done.returncode == 0, done.stderr
@@ -337,4 +337,4 @@ def test_ranks_whose_power_is_cut_go_on_to_the_same_bits(
             done = parts.go_on()
             assert done.returncode == 0, (point, done.stderr)
             assert parts.joined() == expected[ITERATIONS], point
-        put(root, iter(chance.choice(unfinished).items()))
+        put(root, iter(chance.choice(unfinished or [begun]).items()))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,14 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from lanewise.errors import LanewiseError
 from lanewise.launch.native import find_builds
-from lanewise.testbed import bed, shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 SIZE_BYTES_MAX = 250_000
 CELL_LIMIT_S = 300
-MEASURES = ("measuring", "tuning")
+# Those that launch ranks of an MPI.
+LAUNCH = ("measuring",)
 
 
 def read(path: Path) -> Any:
@@ -30,18 +28,9 @@ def read(path: Path) -> Any:
 
 def why_not(name: str) -> str:
     """Return why a notebook cannot run on this machine, empty where it can."""
-    if name in MEASURES and not any(one.mpi != "smpi" for one in find_builds(os.environ)):
+    if name in LAUNCH and not any(one.mpi != "smpi" for one in find_builds(os.environ)):
         return "there is no native build for a real MPI; make build"
-    if name != "rdma":
-        return ""
-    for program in ("ibv_rc_pingpong", "ib_write_bw"):
-        if shutil.which(program) is None:
-            return f"no {program} here; install ibverbs-utils and perftest"
-    try:
-        with bed.created(shipped.find("two-port")):
-            return ""
-    except LanewiseError as error:
-        return str(error)
+    return ""
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])

@@ -148,6 +148,7 @@ def test_what_cannot_be_is_refused_with_nothing_started() -> None:
         rdma.start(server, protection=rdma.Protection(policy="backwards"))
 
 
+@pytest.mark.skipif(shutil.which("ib_write_bw") is None, reason="no ib_write_bw; install perftest")
 def test_a_protected_transfer_outlives_a_cut_cable(two_hosts: rdma.Hosts) -> None:
     words = ("ib_write_bw", "-x", "0", "-D", "4")
 
