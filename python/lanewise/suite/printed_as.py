@@ -174,7 +174,7 @@ def imb_columns(parity: Parity) -> list[str]:
         return [*size, "#repetitions", "t[usec]", *rate]
     if parity.formula.overlaps:
         return [*size, "#repetitions", "t_ovrl[usec]", "t_pure[usec]", "t_CPU[usec]",
-                " overlap[%]"]  # fmt: skip
+                "overlap[%]"]  # fmt: skip
     return [*size, "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]", *rate]
 
 
@@ -225,7 +225,7 @@ def overlap_cells(point: Point) -> dict[str, str]:
         "t_ovrl[usec]": us(both_s),
         "t_pure[usec]": us(point.pure_s),
         "t_CPU[usec]": us(point.work_s),
-        " overlap[%]": f"{100 * max(0.0, min(1.0, hidden)):.2f}",
+        "overlap[%]": f"{100 * max(0.0, min(1.0, hidden)):.2f}",
     }
 
 
