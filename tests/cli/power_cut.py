@@ -291,15 +291,15 @@ def _below(
 class Recording:
     """What programs do to a folder from now on."""
 
-    def __init__(self, root: Path, library: Path, log: Path) -> None:
+    def __init__(self, root: Path, recorder: Path, log: Path) -> None:
         """Begin with what is in `root`; the log is a new file outside of it."""
-        self.root, self.library, self.log = root, library, log
+        self.root, self.recorder, self.log = root, recorder, log
         self._disk = Disk.holding(root)
 
     def environment(self) -> dict[str, str]:
         """Return the variables with which a program is recorded."""
         return {
-            "LD_PRELOAD": str(self.library),
+            "LD_PRELOAD": str(self.recorder),
             "DISK_RECORDER_ROOT": str(self.root),
             "DISK_RECORDER_LOG": str(self.log),
         }

@@ -201,9 +201,11 @@ def test_ranks_of_both_mpis_run_on_every_host_and_sites_are_as_far_as_described(
 ) -> None:
     assert lanewise("testbed", "up", small).stdout == "small is up: a1, b1, b2\n"
 
+    # A program that is over at once can end the mpiexec of MPICH by SIGPIPE.
+    named = ("sh", "-c", "hostname; sleep 0.1")
     for launcher in ("mpirun.openmpi", "mpiexec.mpich"):
         if shutil.which(launcher):
-            done = lanewise("testbed", "run", "small", "--", launcher, "-n", 3, "hostname")
+            done = lanewise("testbed", "run", "small", "--", launcher, "-n", 3, *named)
             assert sorted(done.stdout.split()) == ["a1", "b1", "b2"], done.stderr
 
     echo = started("run", "small", "--at", "b1", "--", sys.executable, "-c", ECHO)
@@ -294,7 +296,10 @@ def test_ranks_go_to_the_hosts_in_the_order_asked_for_as_the_placement_says(
 ) -> None:
     if shutil.which(launcher) is None:
         pytest.skip(f"there is no {launcher} here")
-    show = f"echo ${rank} $(hostname); [ ${rank} != 2 ] || cat $LANEWISE_PLACEMENT > placed.json"
+    show = (
+        f"echo ${rank} $(hostname); [ ${rank} != 2 ] || cat $LANEWISE_PLACEMENT > placed.json; "
+        "sleep 0.1"  # A program that is over at once can end the mpiexec of MPICH by SIGPIPE.
+    )
 
     done = lanewise("testbed", "run", small, "--hosts", "b2,a1", "--", launcher, "-n", 3, "sh",
                     "-c", show)  # fmt: skip

@@ -113,15 +113,37 @@ def in_tiles(store: Path, columns: int) -> Path:
     return cut
 
 
-def is_killed(line: Sequence[str], after_s: float, chance: random.Random) -> bool:
-    """Start ranks, kill one of them `after_s` later, and tell whether that ended the run.
+def wait_for_commit(running: subprocess.Popen[bytes], parts: list[Path]) -> None:
+    """Return when a part has committed more iterations than it had, or the run has ended."""
+    before = max(iterations(part) for part in parts)
+    while running.poll() is None and max(iterations(part) for part in parts) == before:
+        time.sleep(0.001)
+
+
+def kills(line: Callable[[], Sequence[str]], parts: list[Path], chance: random.Random) -> int:
+    """Start ranks again and again, kill one each time, and count the runs that this ended.
+
+    Every other run is killed at any time from its start, and the others once a pass has been
+    committed: those are under way, however fast the machine is.
+    """
+    killed = 0
+    for run in range(KILLS):
+        running = subprocess.Popen(
+            line(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        if run % 2 == 0:
+            wait_for_commit(running, parts)
+        else:
+            time.sleep(chance.uniform(0.1, 1.0))
+        killed += is_killed(running, chance)
+    return killed
+
+
+def is_killed(running: subprocess.Popen[bytes], chance: random.Random) -> bool:
+    """Kill one of the ranks, and tell whether that ended the run.
 
     An mpirun whose rank was killed may wait for ever; it is ended too.
     """
-    running = subprocess.Popen(
-        line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    time.sleep(after_s)
     children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
     sent = False
     if running.poll() is None and (found := children.read_text().split()):
@@ -141,10 +163,7 @@ def test_ranks_that_are_killed_go_on_to_the_same_bits(whole: Path, tile_columns:
     ranks, folder, chance = 3, whole.parent, random.Random(5)
     parts = parts_of(folder, ranks)
     assert wavefront("split", in_tiles(whole, tile_columns), *parts).returncode == 0
-    killed = 0
-    for _ in range(KILLS):
-        line = on_ranks(folder, ranks, *next_words(parts))
-        killed += is_killed(line, 0.2 + chance.random(), chance)
+    killed = kills(lambda: on_ranks(folder, ranks, *next_words(parts)), parts, chance)
 
     line = on_ranks(folder, ranks, *next_words(parts))
     done = subprocess.run(line, capture_output=True, check=False)
@@ -249,13 +268,12 @@ def test_a_run_with_a_tolerance_that_is_killed_rests_where_one_program_does(
     assert wavefront("run", tmp_path / "expected", *run).returncode == 0
     parts = parts_of(tmp_path, ranks)
     assert wavefront("split", tmp_path / "whole", *parts).returncode == 0
-    killed = 0
-    for _ in range(KILLS):
-        line = on_ranks(tmp_path, ranks, *(next_words(parts) if noted(parts) else run))
-        killed += is_killed(line, 0.2 + chance.random() / 2, chance)
 
-    line = on_ranks(tmp_path, ranks, *(next_words(parts) if noted(parts) else run))
-    done = subprocess.run(line, capture_output=True, check=False)
+    def line() -> list[str]:
+        return on_ranks(tmp_path, ranks, *(next_words(parts) if noted(parts) else run))
+
+    killed = kills(line, parts, chance)
+    done = subprocess.run(line(), capture_output=True, check=False)
 
     assert done.returncode == 0, done.stderr
     assert killed > 0

@@ -126,7 +126,7 @@ def measure_operation(
     from mpi4py import MPI  # noqa: PLC0415
 
     operation, sizes_bytes = what
-    loaded = native.library(family, MPI._sizeof(MPI.Comm))
+    loaded = native.load(family, MPI._sizeof(MPI.Comm))
     made, samples = c_void_p(), c_void_p()
     sizes = (c_uint64 * len(sizes_bytes))(*sizes_bytes)
     options = options_of(loaded, plan, reports)
@@ -213,7 +213,7 @@ def context_of(
 
     return {
         "record": "context", "schema": SCHEMA_NAME, "version": SCHEMA_VERSION,
-        "lanewise": native.library(family, MPI._sizeof(MPI.Comm)).lw_version().decode(),
+        "lanewise": native.load(family, MPI._sizeof(MPI.Comm)).lw_version().decode(),
         "mpi": {
             "family": family, "library": _library_version().splitlines()[0].strip("\0 "),
             "standard": ".".join(str(part) for part in MPI.Get_version()),

@@ -106,7 +106,7 @@ def family_of(library_version: str) -> str:
 
 
 @cache
-def library(family: str, handle_bytes: int) -> Any:
+def load(family: str, handle_bytes: int) -> Any:
     """Load the library for an MPI whose communicators have so many bytes."""
     loaded = ctypes.CDLL(str(find_library(NAME, os.environ, family)))
     handle = c_void_p if handle_bytes == ctypes.sizeof(c_void_p) else c_int
