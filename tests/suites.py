@@ -71,6 +71,9 @@ def ctest(name: str, folder: str, *arguments: str, prepare: list[Command] | None
     return Suite(name, [*run, "-j", SLOTS, *arguments], prepare or [])
 
 
+# Reads the types of all Python sources.
+TYPES = "tests/house/types_test.py"
+
 # Adds a throw-away thing of each kind to a copy of the tree, and builds it.
 PLACES = "tests/house/places_test.py"
 
@@ -90,9 +93,9 @@ _PYTHON_FOLDERS = ("python", "experiments", "examples", "tests", "docs/site")
 def everyday() -> list[Suite]:
     """Return the suites of make test, those that fail fastest first."""
     return [
-        pytest("house", "tests/house", "tests/mutants", f"--ignore={PLACES}"),
         Suite("ruff", [sys.executable, "-m", "ruff", "check", "-q", *_PYTHON_FOLDERS]),
-        Suite("mypy", [sys.executable, "-m", "mypy"]),
+        # mypy keeps one core busy for as long as the others take together.
+        pytest("house", *AT_ONCE, TYPES, "tests/house", "tests/mutants", f"--ignore={PLACES}"),
         ctest("Open MPI", "build/release", *QUICK),
         ctest("MPICH", "build/mpich", *QUICK),
         ctest("SMPI", "build/smpi", *QUICK),
@@ -103,9 +106,9 @@ def everyday() -> list[Suite]:
         pytest("alone", *ALONE),
         # Pages begin in the order of commands_test.py, and not with those of most commands.
         pytest("docs", *AT_ONCE, "--no-loadscope-reorder", "tests/docs"),
-        # One worker builds the wheel, while the other installs what has been built.
-        pytest("install", "--numprocesses", "2", "--dist", "loadfile", "tests/install"),
-        pytest("places", PLACES),
+        # One worker builds the wheel, one the copy with the throw-away things, while another
+        # installs what has been built.
+        pytest("install", "--numprocesses", "3", "--dist", "loadfile", "tests/install", PLACES),
     ]
 
 

@@ -5,7 +5,7 @@ Each entry of KINDS adds a throw-away thing to a temporary copy of the tree: new
 after a line that is there already.  The copy is built once with all of them, a command for each
 shows that it works, and all are taken out again.  A new kind is one more entry of the table.
 
-This is a suite of its own, since it builds; a compiler cache makes it quick.
+It runs beside the tests of installing, since it builds; a compiler cache makes it quick.
 """
 
 from __future__ import annotations
