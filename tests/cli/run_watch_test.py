@@ -30,7 +30,7 @@ def test_a_rule_that_loses_is_put_aside_by_each_communicator_and_reported(
     program = str(compiled(mpi, "mpicc", "allreduce_often.c"))
     slow = tuning(mpi, ranks=2, layout=[2], collectives=SLOW)
 
-    done = run([*launch_line(mpi, 2), program], slow)
+    done = run([*launch_line(mpi, 2), program, str(CALLS)], slow)
 
     assert (done.returncode, done.stdout) == (0, "all right\n"), done.stdout + done.stderr
     calls = (
@@ -52,7 +52,7 @@ def test_without_a_report_no_rule_is_watched(
     program = str(compiled(mpi, "mpicc", "allreduce_often.c"))
     slow = tuning(mpi, ranks=2, layout=[2], collectives=SLOW)
 
-    done = run([*launch_line(mpi, 2), program], slow, report=False)
+    done = run([*launch_line(mpi, 2), program, str(8 * CALLS_IN_LOOK)], slow, report=False)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "all right\n", "")
     assert not (tmp_path / "report.json").exists()

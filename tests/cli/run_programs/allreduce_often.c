@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Adds 64 floats over all ranks so often that a rule which loses is found out, on the world and on
- * a communicator of all its ranks in reverse order. */
+ * allreduce_often CALLS adds 64 floats over all ranks so often that a rule which loses is found
+ * out, on the world and on a communicator of all its ranks in reverse order. */
 
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { calls = 20000, count = 64 };
+enum { count = 64 };
 
-static int wrong(MPI_Comm comm) {
+static int wrong(int calls, MPI_Comm comm) {
     int rank = 0;
     int ranks = 1;
     int faults = 0;
@@ -31,9 +32,10 @@ int main(int argc, char **argv) {
     int all = 0;
     MPI_Comm reversed = MPI_COMM_NULL;
     MPI_Init(&argc, &argv);
+    const int calls = argc > 1 ? atoi(argv[1]) : 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
-    faults = wrong(MPI_COMM_WORLD) + wrong(reversed);
+    faults = wrong(calls, MPI_COMM_WORLD) + wrong(calls, reversed);
     MPI_Reduce(&faults, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) puts(all == 0 ? "all right" : "wrong sums");
     MPI_Comm_free(&reversed);
