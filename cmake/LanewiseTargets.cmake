@@ -286,7 +286,8 @@ function(lw_add_mpi_run name ranks)
   if(LANEWISE_MPI_FAMILY STREQUAL "mpich" AND NOT LANEWISE_SANITIZE)
     list(APPEND environment LD_PRELOAD=$<TARGET_FILE:lw_give_way>)
   endif()
+  # An MPI whose ranks do not find each other has none of its own that could be tested.
   add_test(NAME ${name} COMMAND ${launch} ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS mpi TIMEOUT 120 PROCESSORS 2 SKIP_RETURN_CODE 77
-    ENVIRONMENT "${environment}")
+    SKIP_REGULAR_EXPRESSION "MPI has 1 rank where [A-Z_]+ promises" ENVIRONMENT "${environment}")
 endfunction()

@@ -85,7 +85,7 @@ def _skip(name: str, message: str, printed: str) -> Outcome:
     """Tell a skip from a program that ctest could not start."""
     if message.startswith("Unable to find"):
         return Outcome(name, Verdict.FAILED, printed or message)
-    if message.startswith("SKIP_RETURN_CODE"):
+    if message.startswith(("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION")):
         return Outcome(name, Verdict.SKIPPED, printed.splitlines()[-1] if printed else "no reason")
     return Outcome(name, Verdict.SKIPPED, message or "no reason")
 

@@ -21,6 +21,8 @@ CTEST = """<?xml version="1.0" encoding="UTF-8"?>
   <failure message=""/><system-out>expected 1</system-out></testcase>
 <testcase name="skip" classname="skip" status="notrun">
   <skipped message="SKIP_RETURN_CODE=77"/><system-out>Start\nno second host</system-out></testcase>
+<testcase name="alone" classname="alone" status="notrun">
+  <skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/><system-out>one rank</system-out></testcase>
 <testcase name="gone" classname="gone" status="notrun">
   <skipped message="Unable to find executable"/><system-out>gone</system-out></testcase>
 <testcase name="off" classname="off" status="disabled"><system-out>x</system-out></testcase>
@@ -71,6 +73,7 @@ def test_a_report_of_ctest_is_read_in_full(tmp_path: Path) -> None:
         Outcome("ok", Verdict.PASSED),
         Outcome("bad", Verdict.FAILED, "expected 1"),
         Outcome("skip", Verdict.SKIPPED, "no second host"),
+        Outcome("alone", Verdict.SKIPPED, "one rank"),
         Outcome("gone", Verdict.FAILED, "gone"),
         Outcome("off", Verdict.SKIPPED, "disabled"),
     ]
