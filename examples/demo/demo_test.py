@@ -15,6 +15,7 @@ import pytest
 from examples.demo import count_bytes
 from examples.demo.__main__ import CHAPTERS
 from examples.demo.cable import IDLE_BYTES, Samples
+from examples.demo.measure import of_intervals, of_message
 from examples.demo.page import write_page
 from examples.demo.picture import stacked
 from examples.demo.sites import bars_of
@@ -22,6 +23,7 @@ from examples.demo.story import Chapter, Shown, Stage, tell
 from examples.demo.sweep import end_of
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
+from lanewise.results.records import Point as Measured
 from lanewise.tuning.content import Candidate, Choice, Figures, Point
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +48,14 @@ def fails(_: Stage) -> Shown:
 def counting(lines: list[list[float]]) -> subprocess.Popen[str]:
     text = "\\n".join(json.dumps(line) for line in lines)
     return subprocess.Popen(["printf", text], stdout=subprocess.PIPE, text=True)
+
+
+def measured(half_width: float) -> Measured:
+    return Measured(
+        "pingpong", root=0, message_bytes=8, median_s=1e-6, low_s=1e-6 - half_width * 1e-6,
+        high_s=1e-6 + half_width * 1e-6, mean_s=1e-6, repetitions=30, late_count=0,
+        outlier_count=0, batches=3, stopped="time", elapsed_s=1.0, samples_s=(),
+    )  # fmt: skip
 
 
 def test_the_page_has_the_finding_and_the_picture_of_each_chapter(tmp_path: Path) -> None:
@@ -87,6 +97,23 @@ def test_commands_are_kept_as_typed(tmp_path: Path, capfd: pytest.CaptureFixture
 def test_a_command_that_fails_is_an_error_with_its_status(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="lanewise compare ended with status 2"):
         Stage(tmp_path, tmp_path, ("mpirun",)).lanewise("compare", "nothing", "here")
+
+
+def test_narrow_intervals_are_told_in_percent() -> None:
+    points = [measured(width) for width in (0.1, 0.12, 118.25)]
+
+    assert of_message(points[0]).startswith("A message of 8 B takes 1")
+    assert "within ±12 %." in of_intervals(points)
+
+
+def test_intervals_that_tell_nothing_are_laid_to_the_machine_and_not_told_in_percent() -> None:
+    points = [measured(width) for width in (0.1, 118.25, 118.25)]
+
+    assert "too busy to tell how long a message of 8 B takes" in of_message(points[1])
+    said = of_intervals(points)
+    assert "This machine was too busy for a figure" in said
+    assert "wider than ±100 %" in said
+    assert "11825" not in said
 
 
 def test_data_on_the_second_port_is_found_after_the_cut() -> None:
