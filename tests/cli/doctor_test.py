@@ -62,6 +62,10 @@ def test_a_launcher_that_starts_every_rank_alone_is_not_usable(tmp_path: Path) -
     assert not found["mpich"]["usable"]
     assert "MPI has 1 rank where PMI_SIZE promises 2" in found["mpich"]["fault"]
     assert "another version of MPICH" in found["mpich"]["remedies"][0]
+    assert "speak different PMI" in found["mpich"]["fault"]
+    assert "start it with" not in found["mpich"]["fault"], "the launcher is that of this MPI"
+    assert "--launcher openmpi" in found["mpich"]["remedies"][0]
     shown = doctor(path).stdout
     assert "MPI has 1 rank where PMI_SIZE promises 2" in shown
+    assert "remedy: use Open MPI" in shown
     assert "mpich" not in shown.splitlines()[-1], "what is ready"

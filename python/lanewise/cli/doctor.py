@@ -69,7 +69,9 @@ def launcher_lines(launcher: LauncherFound) -> list[str]:
     lines = [f"  {mark}  {launcher.name:<10}{program}; {native}"]
     if launcher.fault:
         lines.append(f"      {'':<10}{launcher.fault}")
-    return lines + [f"      {'':<10}get it: {remedy}" for remedy in launcher.remedies]
+    # A launcher that is there, and that has a fault, is not missing.
+    label = "remedy" if launcher.fault and launcher.executable else "get it"
+    return lines + [f"      {'':<10}{label}: {remedy}" for remedy in launcher.remedies]
 
 
 def machine_rows(found: Examination) -> list[tuple[str, str]]:

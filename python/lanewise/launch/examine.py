@@ -129,7 +129,7 @@ def find_launcher(
     if executable and build is not None:
         fault = why_ranks_are_apart(Choice(launcher, executable, build))
         if fault:
-            remedies.append(another_version(launcher))
+            remedies.append(another_mpi(launcher))
     return LauncherFound(
         name=launcher.name,
         executable=executable,
@@ -143,10 +143,17 @@ def find_launcher(
     )
 
 
-def another_version(launcher: Launcher) -> str:
+def another_mpi(launcher: Launcher) -> str:
     """Return what to do where the launcher and the library of an MPI do not fit together."""
     mpi = launcher.mpis[0]
-    return f"another version of {launcher.title}, such as pip install {mpi}; {build_command(mpi)}"
+    other = next(
+        one for one in LAUNCHERS.values()
+        if mpi not in one.mpis and not one.simulates and not one.queues
+    )  # fmt: skip
+    return (
+        f"use {other.title} with --launcher {other.name}, or another version of {launcher.title}, "
+        f"such as pip install {mpi} followed by {build_command(mpi)}"
+    )
 
 
 def remedy(package: str) -> str:

@@ -8,6 +8,7 @@ nothing but a launch tells.  The native program notices, because the launcher pr
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,8 @@ from lanewise.launch.run_native import Conditions, run_native, sentence_in
 
 RANKS = 2
 LIMIT_S = 30.0
+
+_ALONE = re.compile(r"MPI has 1 rank where \S+ promises \d+")
 
 
 @cache
@@ -41,4 +44,18 @@ def why_ranks_are_apart(choice: Choice) -> str:
             outcome = run_native(choice, job, conditions=Conditions(limit_s=LIMIT_S))
         except LanewiseError as error:
             return str(error)
-    return sentence_in(list(outcome.output)) or ""
+    return fault_in(sentence_in(list(outcome.output)) or "")
+
+
+def fault_in(sentence: str) -> str:
+    """Return what is wrong where the native program said `sentence`; nothing where it said nothing.
+
+    The launcher and the library are of one MPI here, so ranks that are alone have one cause left.
+    """
+    alone = _ALONE.match(sentence)
+    if alone is None:
+        return sentence
+    return (
+        f"of {RANKS} processes that it started, each says that it is alone ({alone.group()}): "
+        "launcher and MPI library speak different PMI"
+    )
