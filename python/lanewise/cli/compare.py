@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +14,10 @@ import typer
 
 from lanewise.cli import gating
 from lanewise.cli.numbers import counted, positive_number, share
+from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
 from lanewise.results.quantity import size_text
-from lanewise.results.table import line, microseconds
+from lanewise.results.table import UNLIMITED, fitted, line, microseconds
 
 if TYPE_CHECKING:
     from lanewise.results.compare import Comparison, Overall, Ratio
@@ -81,7 +83,10 @@ def compare_files(
     from lanewise.results.compare import compare
 
     found = compare(*runs, confidence_level)
-    typer.echo(json.dumps(as_object(found)) if as_json else "\n".join(text_of(found)))
+    if as_json:
+        typer.echo(json.dumps(as_object(found)))
+    else:
+        typer.echo("\n".join(text_of(found, columns_shown())))
 
 
 def verdict_of(runs: tuple[Samples, Samples], gate: float, false_alarms: float) -> Verdict:
@@ -130,16 +135,18 @@ def name_of(ratio: Ratio) -> str:
     return " ".join(filter(None, (ratio.operation, ratio.label, size_text(ratio.message_bytes))))
 
 
-def text_of(found: Comparison) -> list[str]:
-    """Return all lines that are shown of a comparison."""
+def text_of(found: Comparison, columns: int = UNLIMITED) -> list[str]:
+    """Return all lines that are shown of a comparison, tables for so many columns of text."""
     lines: list[str] = []
     for overall in found.overall:
         ratios = [ratio for ratio in found.ratios if ratio.operation == overall.operation]
+        names = headings(ratios[0], found.numbers)
+        widths = fitted(names, columns)
         lines += [
             f"# {overall.operation}, {counted(ratios[0].ranks, 'rank')}",
-            heading(ratios[0], found.numbers),
+            line(names[0], names[1:], widths),
         ]
-        lines += [row(ratio) for ratio in ratios]
+        lines += [row(ratio, widths) for ratio in ratios]
         lines += [summary(overall), ""]
     if found.notes:
         lines += [*(f"! {note}" for note in found.notes), ""]
@@ -151,20 +158,22 @@ def text_of(found: Comparison) -> list[str]:
     return lines[:-1]
 
 
-def heading(ratio: Ratio, numbers: tuple[str, str] = ("median", "median")) -> str:
-    """Return the heading of one operation's table; `numbers` are what the two sides show."""
+def headings(ratio: Ratio, numbers: tuple[str, str]) -> list[str]:
+    """Return the headings of one operation's table; `numbers` are what the two sides show."""
     first, second = (number if len(number) <= NAME_WIDTH else "time" for number in numbers)
     columns = [f"A {first}(us)", f"B {second}(us)", "B/A", "Low", "High", f"p ({ratio.test})"]
-    return line("# Pair", ["Size", *columns]) if ratio.label else line("# Size", columns)
+    return ["# Pair", "Size", *columns] if ratio.label else ["# Size", *columns]
 
 
-def row(ratio: Ratio) -> str:
+def row(ratio: Ratio, widths: Sequence[int]) -> str:
     """Return the row of one point."""
     shares = [ratio_text(value) for value in (ratio.ratio, ratio.low, ratio.high)]
     columns = [microseconds(ratio.first_s), microseconds(ratio.second_s), *shares]
     columns.append(probability(ratio.p_value))
     size = str(ratio.message_bytes)
-    return line(ratio.label, [size, *columns]) if ratio.label else line(size, columns)
+    if ratio.label:
+        return line(ratio.label, [size, *columns], widths)
+    return line(size, columns, widths)
 
 
 def summary(overall: Overall) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import Annotated
 
 import typer
 
+from lanewise.cli.terminal import columns_shown, folded
 from lanewise.launch.examine import Examination, LauncherFound, examine
+from lanewise.results.table import UNLIMITED
 
 HOST_RUNS_SHOWN = 8
 
@@ -37,41 +40,50 @@ def doctor(
     if as_json:
         typer.echo(json.dumps({**asdict(found), "usable": found.usable}, indent=2))
     else:
-        typer.echo("\n".join(text_of(found)))
+        typer.echo("\n".join(text_of(found, columns_shown())))
     if not found.usable:
         raise typer.Exit(1)
 
 
-def text_of(found: Examination) -> list[str]:
-    """Return all lines that a person sees."""
+def text_of(found: Examination, columns: int = UNLIMITED) -> list[str]:
+    """Return all lines that a person sees, in so many columns of text."""
     lines = ["Launchers"]
     for launcher in found.launchers:
-        lines += launcher_lines(launcher)
-    lines += ["", "Machine", *(f"  {name:<12}{text}" for name, text in machine_rows(found))]
+        lines += launcher_lines(launcher, columns)
+    lines += ["", "Machine", *named_lines(machine_rows(found), columns)]
     if found.allocation is not None or found.allocation_fault:
-        lines += ["", "Allocation"]
-        lines += [f"  {name:<12}{text}" for name, text in allocation_rows(found)]
+        lines += ["", "Allocation", *named_lines(allocation_rows(found), columns)]
     if found.ports:
         lines += ["", "Ports"]
         lines += [f"  {port.name:<12}{port.state:<10}{port.rate}" for port in found.ports]
-    lines += ["", "Advice", *(f"  {sentence}" for sentence in found.advice)] if found.advice else []
+    lines += ["", "Advice"] if found.advice else []
+    for sentence in found.advice:
+        lines += folded("  ", sentence, columns)
     verdict = ", ".join(launcher.name for launcher in found.launchers if launcher.usable)
     return [*lines, "", f"Ready to measure on: {verdict or 'nothing yet'}"]
 
 
-def launcher_lines(launcher: LauncherFound) -> list[str]:
+def named_lines(rows: Sequence[tuple[str, str]], columns: int) -> list[str]:
+    """Return the lines of texts with names before them."""
+    return [line for name, text in rows for line in folded(f"  {name:<12}", text, columns)]
+
+
+def launcher_lines(launcher: LauncherFound, columns: int) -> list[str]:
     """Return the lines of one launcher: what was found, and what gets the rest."""
     mark = "ok" if launcher.usable else "--"
     program = "cannot be used" if launcher.fault else "not installed"
     if launcher.executable:
         program = f"{launcher.executable}  {launcher.version}"
     native = f"native {launcher.native}" if launcher.native else "no native build"
-    lines = [f"  {mark}  {launcher.name:<10}{program}; {native}"]
+    lines = folded(f"  {mark}  {launcher.name:<10}", f"{program}; {native}", columns)
+    indent = f"      {'':<10}"
     if launcher.fault:
-        lines.append(f"      {'':<10}{launcher.fault}")
+        lines += folded(indent, launcher.fault, columns)
     # A launcher that is there, and that has a fault, is not missing.
     label = "remedy" if launcher.fault and launcher.executable else "get it"
-    return lines + [f"      {'':<10}{label}: {remedy}" for remedy in launcher.remedies]
+    for remedy in launcher.remedies:
+        lines += folded(indent, f"{label}: {remedy}", columns)
+    return lines
 
 
 def machine_rows(found: Examination) -> list[tuple[str, str]]:

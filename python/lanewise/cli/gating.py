@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewise.cli.numbers import share
+from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def show(verdict: Verdict, shown: Shown, command: str) -> None:
     if shown.as_json:
         typer.echo(json.dumps(gate_text.as_object(verdict)))
     else:
-        typer.echo("\n".join(gate_text.lines_of(verdict)))
+        typer.echo("\n".join(gate_text.lines_of(verdict, columns_shown())))
     if verdict.alarms:
         typer.echo(f"lanewise {command}: {gate_text.sentence(verdict)}", err=True)
         raise typer.Exit(1)

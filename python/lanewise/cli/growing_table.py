@@ -35,7 +35,7 @@ class Seen(Counted):
 
     Points are measured interleaved and printed in the order asked for, so `finished` may run ahead
     of `done`, those that came in order.  Both count the points of all launches, `before` those of
-    the launches that ended.
+    the launches that ended.  `columns` is how wide the table may be.
     """
 
     launch: int = 1
@@ -43,6 +43,7 @@ class Seen(Counted):
     before: int = 0
     earlier: dict[Any, list[Point]] = field(default_factory=dict)
     group: tuple[str, bool] | None = None
+    columns: int = table.UNLIMITED
 
     def begin(self, launch: int) -> None:
         """Take note that a launch begins."""
@@ -102,10 +103,11 @@ def take_point(event: Event, seen: Seen, stopping: Mapping[str, Any]) -> None:
     if point is None:
         return
     rule = str(stopping.get("rule", "median"))
-    lines = [table.row(point, rule)]
+    lines = [table.row(point, rule, seen.columns)]
     if table.group_of(point) != seen.group:
         before = [] if seen.group is None else [""]
-        lines = [*before, f"# {point.operation}", table.heading(point, rule), *lines]
+        heading = table.heading(point, rule, seen.columns)
+        lines = [*before, f"# {point.operation}", heading, *lines]
         seen.group = table.group_of(point)
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
@@ -126,17 +128,13 @@ def take_cost(event: Event, seen: Seen) -> None:
     """Count a record of polling or post-work-wait and print its row, the first below a heading."""
     values = {key: value for key, value in event.items() if key not in ("event", "record")}
     if event["event"] == "polling":
-        heading, row = (
-            cost_table.POLLING_HEADING,
-            cost_table.polling_row(parse_record(Polling, values)),
-        )
+        names = cost_table.POLLING
+        row = cost_table.polling_row(parse_record(Polling, values), seen.columns)
     else:
-        heading, row = (
-            cost_table.WAITING_HEADING,
-            cost_table.waiting_row(parse_record(Waiting, values)),
-        )
+        names = cost_table.WAITING
+        row = cost_table.waiting_row(parse_record(Waiting, values), seen.columns)
     if seen.done == 0:
-        sys.stdout.write(heading + "\n")
+        sys.stdout.write(cost_table.heading(names, seen.columns) + "\n")
     seen.count()
     sys.stdout.write(row + "\n")
     sys.stdout.flush()

@@ -23,6 +23,7 @@ from lanewise.cli.lanes import measure_lanes
 from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import counted, positive_count, share
 from lanewise.cli.progress import Display, progress
+from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_place
 from lanewise.launch import several
@@ -99,7 +100,8 @@ def measure_operations(choice: Choice, values: Mapping[str, Any], folder: Path) 
             job = replace(job, notice="")
         return
     require_launcher(choice)
-    measure_planned(choice, job, values, Seen(points=planned.points, launches=launches))
+    seen = Seen(points=planned.points, launches=launches, columns=columns_shown())
+    measure_planned(choice, job, values, seen)
 
 
 def launches_of(choice: Choice, values: Mapping[str, Any]) -> int:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanewise.cli.numbers import counted
+from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
 from lanewise.files.whole import write_whole
+from lanewise.results.table import UNLIMITED
 
 if TYPE_CHECKING:
     from lanewise.results.read import Samples
@@ -89,7 +91,8 @@ def report(
     if chosen == "html":
         write_page(files, output or "report.html")
     elif chosen == "text":
-        write_text(text_of(files, definition), output)
+        columns = columns_shown() if output in ("", STANDARD_OUTPUT) else UNLIMITED
+        write_text(text_of(files, definition, columns), output)
     else:
         write_rows(files, chosen, output, summarised=not raw)
 
@@ -122,14 +125,15 @@ def write_page(files: Sequence[Path], output: str) -> None:
     typer.echo(f"{page.path}  {counted(page.figures, 'figure')}, {counted(page.curves, 'curve')}")
 
 
-def text_of(files: Sequence[Path], definition: str) -> str:
-    """Return the tables of all files."""
+def text_of(files: Sequence[Path], definition: str, columns: int) -> str:
+    """Return the tables of all files; those of another tool are as wide as it prints them."""
     from lanewise.cli import samples_text
     from lanewise.imports.load import load
 
     loaded = [load(path) for path in files]
     if not definition:
-        return "\n\n".join("\n".join(samples_text.text_of(samples)) for samples in loaded) + "\n"
+        texts = ("\n".join(samples_text.text_of(samples, columns)) for samples in loaded)
+        return "\n\n".join(texts) + "\n"
     return "".join(f"{line}\n" for samples in loaded for line in looped_text(samples, definition))
 
 

@@ -6,18 +6,18 @@ from __future__ import annotations
 from lanewise.cli.cost_table import cost_lines
 from lanewise.results.cautions import cautions_of
 from lanewise.results.read import Samples
-from lanewise.results.table import line, microseconds, tables
+from lanewise.results.table import UNLIMITED, line, microseconds, tables
 
 
-def text_of(samples: Samples) -> list[str]:
-    """Return all lines that are shown of one file."""
-    lines = [*conditions(samples), "", *tables(samples.points, samples.context)]
+def text_of(samples: Samples, columns: int = UNLIMITED) -> list[str]:
+    """Return all lines that are shown of one file, tables for so many columns of text."""
+    lines = [*conditions(samples), "", *tables(samples.points, samples.context, columns)]
     if samples.clock_checks:
         lines.append(line("# Residual(us)", ["Uncertainty(us)", "Error(us)", "After(s)"]))
     for check in samples.clock_checks:
         times = [microseconds(value) for value in (check.uncertainty_s, check.error_s)]
         lines.append(line(microseconds(check.residual_s), [*times, f"{check.span_s:.1f}"]))
-    lines += cost_lines(samples.polling, samples.waiting)
+    lines += cost_lines(samples.polling, samples.waiting, columns)
     cautions = cautions_of(samples)
     if cautions:
         lines += ["", *(f"! {sentence}" for sentence in cautions)]

@@ -20,6 +20,7 @@ from lanewise.cli.example import ExampleTyper
 from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import counted, duration_s, positive_count
 from lanewise.cli.shared_options import with_options
+from lanewise.cli.terminal import columns_shown, folded
 from lanewise.errors import RequestError
 from lanewise.launch.native import MEASURE
 
@@ -173,8 +174,10 @@ def list_transports(
     for one in chosen:
         found = find_out(one, ranks, site)
         verdict = f"starts, {found.library.split(',')[0]}" if found.starts else found.why
-        sys.stdout.write(f"{'ok' if found.starts else '--'}  {one.name:<16} {one.title}\n")
-        sys.stdout.write(f"    {'':<16} {' '.join(verdict.split())}\n")
+        mark = "ok" if found.starts else "--"
+        lines = folded(f"{mark}  {one.name:<16} ", one.title, columns_shown())
+        lines += folded(f"    {'':<16} ", " ".join(verdict.split()), columns_shown())
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
 
 

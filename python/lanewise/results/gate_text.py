@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from lanewise.results.gate import METHOD, Finding, Verdict
 from lanewise.results.quantity import size_text
-from lanewise.results.table import line, microseconds
+from lanewise.results.table import UNLIMITED, fitted, line, microseconds
 
 CLASS = "lanewise.gate"
 
@@ -83,34 +83,44 @@ def sentence(verdict: Verdict) -> str:
     return f"passed: nothing is slower by more than {gate}; {reach_text(verdict)}"
 
 
-def lines_of(verdict: Verdict) -> list[str]:
-    """Return the table for a terminal."""
+def lines_of(verdict: Verdict, columns: int = UNLIMITED) -> list[str]:
+    """Return the tables for a terminal of so many columns."""
     lines = [f"# {launches_text(verdict)}", f"# {rule_text(verdict)}"]
     for operation in verdict.operations:
         found = [one for one in verdict.findings if one.operation == operation]
-        lines += ["", f"# {operation}", heading(found), *(row(one) for one in found[:-1])]
-        lines += [summary(found[-1]), f"# {reach_text(verdict, operation)}"]
+        lines += ["", f"# {operation}", *table_of(found, columns)]
+        lines += [summary(found, columns), f"# {reach_text(verdict, operation)}"]
     if verdict.notes:
         lines += ["", *(f"! {note}" for note in verdict.notes)]
     return [*lines, "", sentence(verdict)]
 
 
-def heading(found: Sequence[Finding]) -> str:
-    """Return the heading of one operation's table."""
+def table_of(found: Sequence[Finding], columns: int) -> list[str]:
+    """Return heading and rows of one operation, whose last finding is over its sizes."""
+    names = headings(found)
+    widths = fitted(names, columns)
+    return [line(names[0], names[1:], widths), *(row(one, widths) for one in found[:-1])]
+
+
+def headings(found: Sequence[Finding]) -> list[str]:
+    """Return the headings of one operation's table."""
     columns = ["A median(us)", "B median(us)", "B slower by", "p (adjusted)", "Alarm"]
-    return line("# Pair", ["Size", *columns]) if found[0].ranks else line("# Size", columns)
+    return ["# Pair", "Size", *columns] if found[0].ranks else ["# Size", *columns]
 
 
-def row(one: Finding) -> str:
+def row(one: Finding, widths: Sequence[int]) -> str:
     """Return the row of one point."""
     columns = [microseconds(one.base_s), microseconds(one.candidate_s), *judged(one)]
     size = str(one.message_bytes)
-    return line(one.ranks, [size, *columns]) if one.ranks else line(size, columns)
+    return line(one.ranks or size, [size, *columns] if one.ranks else columns, widths)
 
 
-def summary(one: Finding) -> str:
+def summary(found: Sequence[Finding], columns: int) -> str:
     """Return the row of an operation over its sizes."""
-    return line("# all", ["", "", *judged(one)])
+    names = headings(found)
+    cells = judged(found[-1])
+    blank = [""] * (len(names) - 1 - len(cells))
+    return line("# all", [*blank, *cells], fitted(names, columns))
 
 
 def judged(one: Finding) -> list[str]:
@@ -173,7 +183,7 @@ def junit(verdict: Verdict) -> str:
         if alarms:
             told = ", ".join(f"{name_of(one)} {change_text(one.slowdown)}" for one in alarms)
             failure = ElementTree.SubElement(case, "failure", type="slower", message=told)
-            failure.text = "\n".join([heading(found), *(row(one) for one in found[:-1])])
+            failure.text = "\n".join(table_of(found, UNLIMITED))
         output = ElementTree.SubElement(case, "system-out")
         output.text = f"{reach_text(verdict, operation)}\n{rule_text(verdict)}"
         cases.append(case)

@@ -2,18 +2,23 @@
 """Tables in the form of the OSU micro-benchmarks, so that scripts that read those read these.
 
 A heading line begins with `# Size`; the first column is left-aligned in 10 characters, the others
-right-aligned in 18, times in microseconds with two decimals.
+right-aligned in 18, times in microseconds with two decimals.  Where a terminal has no room for
+that, the columns are as wide as it has room for, so that no row goes on in the next line.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 
 from lanewise.results.records import Context, Point
 
 FIRST_WIDTH = 10
 WIDTH = 18
+FITTED_FIRST_WIDTH = 9
+FITTED_WIDTH_MIN = 7
+UNLIMITED = sys.maxsize
 CENTRES = {"median": "Median Latency(us)", "student": "Mean Latency(us)"}
 PAIR_CENTRES = {"median": "Median(us)", "student": "Mean(us)"}
 
@@ -23,25 +28,35 @@ def group_of(point: Point) -> tuple[str, bool]:
     return point.operation, point.peer is not None
 
 
-def heading(point: Point, rule: str) -> str:
-    """Return the heading of the table that `point` belongs in; `rule` names the centre shown."""
+def headings(point: Point, rule: str) -> list[str]:
+    """Return what stands above each column of the table that `point` belongs in.
+
+    `rule` names the centre that is shown.
+    """
     columns = ["Low(us)", "High(us)", "Reps"]
     if point.peer is None:
-        return line("# Size", [CENTRES.get(rule, CENTRES["median"]), *columns])
+        return ["# Size", CENTRES.get(rule, CENTRES["median"]), *columns]
     ranks = "# Pair" if point.second_peer is None else "# Ranks"
     centre = PAIR_CENTRES.get(rule, PAIR_CENTRES["median"])
-    return line(ranks, ["Size", "Reply", centre, *columns])
+    return [ranks, "Size", "Reply", centre, *columns]
 
 
-def row(point: Point, rule: str) -> str:
-    """Return the row of one point."""
+def heading(point: Point, rule: str, columns: int = UNLIMITED) -> str:
+    """Return the heading of the table that `point` belongs in, for so many columns of text."""
+    first, *others = headings(point, rule)
+    return line(first, others, fitted([first, *others], columns))
+
+
+def row(point: Point, rule: str, columns: int = UNLIMITED) -> str:
+    """Return the row of one point, for so many columns of text."""
+    widths = fitted(headings(point, rule), columns)
     centre_s = point.mean_s if rule == "student" else point.median_s
     times = [microseconds(value) for value in (centre_s, point.low_s, point.high_s)]
-    columns = [*times, str(point.repetitions or "-")]
+    cells = [*times, str(point.repetitions or "-")]
     if point.peer is None:
-        return line(str(point.message_bytes), columns)
+        return line(str(point.message_bytes), cells, widths)
     reply_bytes = point.message_bytes if point.reply_bytes is None else point.reply_bytes
-    return line(ranks_of(point), [str(point.message_bytes), str(reply_bytes), *columns])
+    return line(ranks_of(point), [str(point.message_bytes), str(reply_bytes), *cells], widths)
 
 
 def ranks_of(point: Point) -> str:
@@ -50,9 +65,28 @@ def ranks_of(point: Point) -> str:
     return f"{point.root}-{point.peer}{second}"
 
 
-def line(first: str, others: Iterable[str]) -> str:
-    """Lay out one line of a table."""
-    return f"{first:<{FIRST_WIDTH}}" + "".join(f"{text:>{WIDTH}}" for text in others)
+def line(first: str, others: Iterable[str], widths: Sequence[int] = ()) -> str:
+    """Lay out one line of a table; `widths` are those that `fitted` returned for its headings."""
+    if not widths:
+        return f"{first:<{FIRST_WIDTH}}" + "".join(f"{text:>{WIDTH}}" for text in others)
+    cells = (f" {text:>{width - 1}}" for text, width in zip(others, widths[1:], strict=True))
+    return f"{first:<{widths[0]}}" + "".join(cells)
+
+
+def fitted(names: Sequence[str], columns: int) -> tuple[int, ...]:
+    """Return widths with which a table with such headings has at most so many columns of text.
+
+    Nothing is returned where the usual widths do.  A table needs room for its headings, so a
+    terminal can be too narrow for any widths; the least are returned then.
+    """
+    others = names[1:]
+    if FIRST_WIDTH + WIDTH * len(others) <= columns:
+        return ()
+    tried = [
+        (FITTED_FIRST_WIDTH, *(max(width, len(name) + 1) for name in others))
+        for width in range(WIDTH, FITTED_WIDTH_MIN - 1, -1)
+    ]
+    return next((widths for widths in tried if sum(widths) <= columns), tried[-1])
 
 
 def microseconds(value_s: float) -> str:
@@ -75,8 +109,11 @@ def launches_text(count: int) -> str:
     return "1 launch" if count == 1 else f"{count} launches"
 
 
-def tables(points: Iterable[Point], context: Context) -> Iterator[str]:
-    """Yield the lines of all tables, one table per operation, a blank line between them."""
+def tables(points: Iterable[Point], context: Context, columns: int = UNLIMITED) -> Iterator[str]:
+    """Yield the lines of all tables, one table per operation, a blank line between them.
+
+    Their rows have at most so many columns of text, their titles may have more.
+    """
     asked = str(context.stopping.get("rule", "median"))
     group: tuple[str, bool] | None = None
     for point in points:
@@ -86,5 +123,5 @@ def tables(points: Iterable[Point], context: Context) -> Iterator[str]:
                 yield ""
             group = group_of(point)
             yield title(point.operation, context, point.launch_count)
-            yield heading(point, rule)
-        yield row(point, rule)
+            yield heading(point, rule, columns)
+        yield row(point, rule, columns)

@@ -14,6 +14,7 @@ import typer
 
 from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import counted, positive_count
+from lanewise.cli.terminal import columns_shown, folded
 from lanewise.errors import RequestError
 from lanewise.model.schedule import (
     SCHEDULE,
@@ -24,6 +25,7 @@ from lanewise.model.schedule import (
     read_schedules,
 )
 from lanewise.results.quantity import size_text
+from lanewise.results.table import UNLIMITED
 
 DRAWN_RANKS = 64
 WORDS = {
@@ -90,7 +92,7 @@ def algorithms(
         if as_json:
             typer.echo(json.dumps({"algorithms": [asdict(one) for one in listed]}))
         else:
-            typer.echo("\n".join(table(listed)))
+            typer.echo("\n".join(table(listed, columns_shown())))
         return
     check_name(f"{collective} algorithm", algorithm, [one.name for one in listed])
     chosen = next(one for one in listed if one.name == algorithm)
@@ -118,8 +120,11 @@ def check_name(what: str, name: str, known: Sequence[str]) -> None:
     raise RequestError(f"no {what} '{name}'; {remedy}")
 
 
-def table(listed: Sequence[Algorithm]) -> Iterator[str]:
-    """Yield a line for each algorithm, a heading for each collective."""
+def table(listed: Sequence[Algorithm], columns: int = UNLIMITED) -> Iterator[str]:
+    """Yield a line for each algorithm, a heading for each collective.
+
+    What an algorithm needs stands below its cost where there are too few columns of text.
+    """
     width = max(len(one.name) for one in listed) + 2
     cost_width = max(len(one.cost) for one in listed) + 2
     collective = ""
@@ -129,7 +134,12 @@ def table(listed: Sequence[Algorithm]) -> Iterator[str]:
                 yield ""
             collective = one.collective
             yield f"# {collective}"
-        yield f"{one.name:<{width}}{one.cost:<{cost_width}}{needs(one)}".rstrip()
+        text = f"{one.name:<{width}}{one.cost:<{cost_width}}{needs(one)}".rstrip()
+        if len(text) <= columns:
+            yield text
+        else:
+            yield f"{one.name:<{width}}{one.cost}"
+            yield from folded(" " * width, needs(one), columns)
 
 
 def needs(algorithm: Algorithm) -> str:

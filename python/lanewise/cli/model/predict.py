@@ -11,10 +11,12 @@ import typer
 
 from lanewise.cli.native_options import NativeOptions
 from lanewise.cli.numbers import counted
+from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
 from lanewise.model.predict import Prediction, read_prediction
 from lanewise.model.program import PREDICT, ask
 from lanewise.results.quantity import size_text, time_text
+from lanewise.results.table import UNLIMITED
 
 NAME_WIDTH = 20
 TIME_WIDTH = 13
@@ -70,11 +72,15 @@ def predict(
     elif svg is not None:
         typer.echo(draw(read_prediction(text), svg))
     else:
-        typer.echo("\n".join(table(read_prediction(text))))
+        typer.echo("\n".join(table(read_prediction(text), columns_shown())))
 
 
-def table(prediction: Prediction) -> Iterator[str]:
-    """Yield the lines of the table; many sizes go into several, one below the other."""
+def table(prediction: Prediction, shown: int = UNLIMITED) -> Iterator[str]:
+    """Yield the lines of the table; many sizes go into several, one below the other.
+
+    A line has at most `shown` columns of text, if one size has room there.
+    """
+    sizes_max = min(max((shown - NAME_WIDTH) // (TIME_WIDTH + 2), 1), COLUMNS)
     marked = len(prediction.candidates) > 1
     yield (
         f"# {prediction.collective} on {counted(prediction.ranks, 'rank')}, "
@@ -82,8 +88,8 @@ def table(prediction: Prediction) -> Iterator[str]:
         + ("; * is the fastest" if marked else "")
     )
     sizes = prediction.message_bytes
-    for first in range(0, len(sizes), COLUMNS):
-        columns = range(first, min(first + COLUMNS, len(sizes)))
+    for first in range(0, len(sizes), sizes_max):
+        columns = range(first, min(first + sizes_max, len(sizes)))
         heading = "".join(f"{size_text(sizes[column]):>{TIME_WIDTH}}  " for column in columns)
         yield f"{'# Algorithm':<{NAME_WIDTH}}{heading}".rstrip()
         for candidate in prediction.candidates:

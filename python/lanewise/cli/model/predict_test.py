@@ -39,6 +39,13 @@ def test_many_sizes_stand_in_tables_one_below_the_other() -> None:
     assert max(map(len, lines)) <= 120
 
 
+def test_sizes_that_a_terminal_has_no_room_for_stand_in_a_table_below() -> None:
+    lines = list(table(prediction(8, Candidate("binomial", (1e-6,) * 8)), 80))
+
+    assert sum(line.startswith("# Algorithm") for line in lines) == 2
+    assert max(map(len, lines)) <= 80
+
+
 def test_what_cannot_serve_the_call_is_named_with_the_reason() -> None:
     lines = list(table(prediction(1, left_out=(LeftOut("ring", "too many steps"),))))
 
