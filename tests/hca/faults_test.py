@@ -17,13 +17,19 @@ PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-c", "-n", "200"]
 
 def called(hosts: Hosts, folder: Path, faults: str, seed: int = 7) -> tuple[Said, str]:
     """Run a ping-pong whose caller meets the faults; return also their log."""
+    script = folder / "faults.toml"
+    script.write_text(faults)
+    return called_with(hosts, folder, ["--faults", str(script), "--seed", str(seed)])
+
+
+def called_with(hosts: Hosts, folder: Path, options: list[str]) -> tuple[Said, str]:
+    """Run a ping-pong whose caller has these options of faults; return also their log."""
     if shutil.which(PINGPONG[0]) is None:
         pytest.skip(f"no {PINGPONG[0]} here; install ibverbs-utils")
-    script, log = folder / "faults.toml", folder / "faults.jsonl"
-    script.write_text(faults)
+    log = folder / "faults.jsonl"
     log.unlink(missing_ok=True)
-    options = [*hosts.options, "--faults", str(script), "--seed", str(seed)]
-    with_faults = replace(hosts, options=[*options, "--fault-log", str(log)])
+    all_options = [*hosts.options, *options, "--fault-log", str(log)]
+    with_faults = replace(hosts, options=all_options)
     listening = hosts.listen(PINGPONG, 18515)
     calling = with_faults.run(CALLER, [*PINGPONG, ADDRESS])
     if calling.returncode != 0:
@@ -83,6 +89,67 @@ def test_the_same_seed_gives_the_same_faults(hosts: Hosts, tmp_path: Path) -> No
     first, again, other = (called(hosts, tmp_path, faults, seed)[1] for seed in (7, 7, 8))
     assert first == again != other
     assert first.count("\n") == 1
+
+
+def replayed(hosts: Hosts, folder: Path, faults: str, seed: int) -> tuple[str, str]:
+    """Run a ping-pong with the faults, and do its faults again; return the logs of both."""
+    _, log = called(hosts, folder, faults, seed)
+    noted = folder / "noted.jsonl"
+    noted.write_text(log)
+    _, again = called_with(hosts, folder, ["--replay", str(noted)])
+    return log, again
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_replay_fails_the_same_call_without_the_script_and_its_seed(
+    hosts: Hosts, tmp_path: Path, seed: int
+) -> None:
+    faults = '[[fault]]\ncall = "ibv_reg_mr"\nafter = 9\n'  # a rule that never fires has a number
+    faults += '[[fault]]\ncall = "ibv_post_send"\nerror = "EINVAL"\nprobability = "4 %"\n'
+
+    log, again = replayed(hosts, tmp_path, faults, seed)
+
+    assert log == again
+    assert log.startswith('{"fault": 2, "occurrence": ')
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_replay_gives_the_same_completion_an_error(
+    hosts: Hosts, tmp_path: Path, seed: int
+) -> None:
+    faults = '[[fault]]\ncompletion = "any"\nstatus = "IBV_WC_GENERAL_ERR"\nprobability = "3 %"\n'
+
+    log, again = replayed(hosts, tmp_path, faults, seed)
+
+    assert log == again
+    assert '"of": "any", "completion": ' in log
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_replay_treats_the_same_packets_alike(hosts: Hosts, tmp_path: Path, seed: int) -> None:
+    # A ping-pong has one message on its way, so the order of what arrives is always the same.
+    faults = "".join(
+        f'[[fault]]\npacket = "send"\naction = "{action}"\nprobability = "5 %"\ntimes = 3\n{more}\n'
+        for action, more in (("lose", ""), ("delay", 'delay = "2 ms"'), ("corrupt", ""))
+    )
+
+    log, again = replayed(hosts, tmp_path, faults, seed)
+
+    assert log == again
+    assert log.count("\n") == 9
+    assert '"what": "delay", "delay_us": 2000}' in log
+
+
+def test_a_log_that_was_cut_short_is_refused_with_its_line(hosts: Hosts, tmp_path: Path) -> None:
+    log = tmp_path / "noted.jsonl"
+    log.write_text('{"fault": 1, "occurrence": 1, "call": "ibv_reg_mr", "what": "ENOMEM"}\n{"fa')
+
+    refused = replace(hosts, options=[*hosts.options, "--replay", str(log)]).run(LISTENER, PINGPONG)
+
+    assert refused.returncode == 2
+    assert refused.stdout == (
+        f"lanewise rdma run: {log}:2: this is no line of JSON; name a log as --fault-log wrote it\n"
+    )
 
 
 def test_a_listener_that_rejects_once_is_called_in_vain(hosts: Hosts, tmp_path: Path) -> None:

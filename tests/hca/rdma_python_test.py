@@ -114,6 +114,21 @@ def test_a_program_meets_the_faults_of_its_script(
     assert server.stop().status < 0
 
 
+def test_the_faults_of_an_outcome_happen_again(pingpong: Pingpong) -> None:
+    with rdma.start(pingpong.server) as server:
+        server.wait_until_listening(pingpong.port)
+        first = rdma.run(pingpong.client, faults=ELEVENTH_SEND, timeout_s=LIMIT_S)
+    with rdma.start(pingpong.server) as server:
+        server.wait_until_listening(pingpong.port)
+        again = rdma.run(pingpong.client, replay=first.faults, timeout_s=LIMIT_S)
+
+    assert (again.status, again.faults) == (1, first.faults)
+    with pytest.raises(RequestError, match="takes the place"):
+        rdma.start(pingpong.server, faults=ELEVENTH_SEND, replay=first.faults)
+    with pytest.raises(RequestError, match="replay:1: one of call"):
+        rdma.start(pingpong.server, replay=[{"fault": 1}])
+
+
 def test_a_program_that_does_not_end_is_stopped(pingpong: Pingpong) -> None:
     with rdma.start(pingpong.server) as server:
         with pytest.raises(RunError, match=r"not ended after 0\.2 s"):

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from lanewise.errors import RequestError, RunError
-from lanewise.launch import hca_faults
+from lanewise.launch import hca_faults, hca_replay
 from lanewise.launch.hca import Device, check, variables_for
 from lanewise.launch.packages import not_found
 from lanewise.launch.protect import Protection
@@ -168,6 +168,7 @@ def start(  # noqa: PLR0913
     ports: Sequence[str] = ("lo",),
     faults: str | Path | None = None,
     seed: int = 1,
+    replay: str | Path | Sequence[Mapping[str, Any]] = (),
     protection: Protection | None = None,
     hosts: Hosts | None = None,
     at: str = "",
@@ -177,9 +178,10 @@ def start(  # noqa: PLR0913
     """Start a verbs program on the software RDMA device, whose ports are these interfaces.
 
     `faults` is what is to go wrong, as TOML text or its file (see a lab for RDMA programs); `seed`
-    decides which faults of a given probability happen.  With a `protection` its queue pairs have
-    alternate paths, and move there when a port dies.  With `hosts`, those of `testbed`, it runs on
-    the host `at`.  Packets are written to the capture `pcap`.
+    decides which faults of a given probability happen.  `replay` are faults of an earlier run, the
+    `faults` of its outcome or the file of its log, which happen again.  With a `protection` its
+    queue pairs have alternate paths, and move there when a port dies.  With `hosts`, those of
+    `testbed`, it runs on the host `at`.  Packets are written to the capture `pcap`.
 
     Raises RequestError where the device, the faults or the program cannot be, with nothing started.
     """
@@ -189,10 +191,10 @@ def start(  # noqa: PLR0913
         raise RequestError("hosts= and at= go together: the testbed, and a host of it")
     folder = Path(tempfile.mkdtemp(prefix="lanewise-rdma-"))
     try:
+        script = _fault_script(faults, seed, replay)
         device = Device(
-            interfaces=tuple(ports), link_layer=link_layer, pcap=pcap,
-            faults=hca_faults.script(_faults(faults), seed) if faults is not None else "",
-            fault_log=str(folder / "faults.jsonl") if faults is not None else "",
+            interfaces=tuple(ports), link_layer=link_layer, pcap=pcap, faults=script,
+            fault_log=str(folder / "faults.jsonl") if script else "",
         )  # fmt: skip
         environment = dict(os.environ)
         if hosts is None:
@@ -231,6 +233,20 @@ def _started(
     own = {key: value for key, value in environment.items() if os.environ.get(key) != value}
     words = ["env", *(f"{key}={value}" for key, value in own.items()), *line]
     return Program(hosts.bed.line(at, words), os.environ, folder, hosts.bed.line(at, []))
+
+
+def _fault_script(
+    faults: str | Path | None, seed: int, replay: str | Path | Sequence[Mapping[str, Any]]
+) -> str:
+    if faults is not None and replay:
+        raise RequestError("replay= takes the place of faults=; give one of them")
+    if faults is not None:
+        return hca_faults.script(_faults(faults), seed)
+    if not replay:
+        return ""
+    if isinstance(replay, str | Path):
+        return hca_replay.script(hca_replay.read_file(Path(replay)), str(replay))
+    return hca_replay.script(hca_replay.read_noted(replay), "replay")
 
 
 def _faults(faults: str | Path) -> tuple[hca_faults.Fault, ...]:

@@ -30,6 +30,17 @@ constexpr const char *name_of(Place place) {
     }
 }
 
+// What `lanewise rdma run --replay` needs to do the fault again (hca_replay.py), as a line of JSON.
+std::string line_of(const Decision& decision, Place place, std::string_view name) {
+    const Rule& fault = *decision.fault;
+    const char *counted = fault.name.empty() ? "\"of\": \"any\", " : "";
+    const std::string delay =
+        fault.what == "delay" ? fmt::format(", \"delay_us\": {}", fault.value) : std::string();
+    return fmt::format(
+        "{{\"fault\": {}, \"occurrence\": {}, {}\"{}\": \"{}\", \"what\": \"{}\"{}}}\n",
+        decision.rule, decision.occurrence, counted, name_of(place), name, fault.what, delay);
+}
+
 }  // namespace
 
 std::unique_ptr<Injector> Injector::open() {
@@ -60,9 +71,7 @@ std::optional<Rule> Injector::decide(Place place, std::string_view name) {
     if (!decision) return std::nullopt;
     if (log_) {
         // One write for each line, so that lines of several processes do not mix.
-        const std::string line = fmt::format(
-            "{{\"fault\": {}, \"occurrence\": {}, \"{}\": \"{}\", \"what\": \"{}\"}}\n",
-            decision->rule + 1, decision->occurrence, name_of(place), name, decision->fault->what);
+        const std::string line = line_of(*decision, place, name);
         if (write(log_.number(), line.data(), line.size()) < 0) {
             complain(fmt::format("the log of faults took no more lines: {}; it ends here",
                                  std::strerror(errno)));

@@ -47,6 +47,25 @@ bool take(const Words& words, std::string_view key, Number& into) {
     return error == std::errc{} && last == end;
 }
 
+// Occurrences as `3,7,10`, each after the one before.
+bool take_occurrences(const Words& words, std::vector<std::uint64_t>& into) {
+    const auto found = words.find("at");
+    if (found == words.end()) return true;
+    const char *next = found->second.data();
+    const char *end = next + found->second.size();
+    std::uint64_t before = 0;
+    while (true) {
+        std::uint64_t occurrence = 0;
+        const auto [last, error] = std::from_chars(next, end, occurrence);
+        if (error != std::errc{} || occurrence <= before) return false;
+        into.push_back(occurrence);
+        if (last == end) return true;
+        if (*last != ',') return false;
+        next = last + 1;
+        before = occurrence;
+    }
+}
+
 std::optional<Place> place_named(std::string_view name) {
     if (name == "call") return Place::call;
     if (name == "completion") return Place::completion;
@@ -68,7 +87,8 @@ std::optional<Rule> rule_of(const Words& words) {
     const bool good = take(words, "value", rule.value) && take(words, "after", rule.after) &&
                       take(words, "every", rule.every) && rule.every > 0 &&
                       take(words, "probability", rule.probability) &&
-                      take(words, "times", rule.times);
+                      take(words, "times", rule.times) && take(words, "number", rule.number) &&
+                      take_occurrences(words, rule.at);
     return good ? std::optional(rule) : std::nullopt;
 }
 
@@ -107,6 +127,7 @@ bool Plan::fires(std::size_t index) {
     const Rule& rule = script_.rules[index];
     Seen& seen = seen_[index];
     const std::uint64_t occurrence = ++seen.matched;
+    if (!rule.at.empty()) return std::binary_search(rule.at.begin(), rule.at.end(), occurrence);
     if (occurrence <= rule.after || seen.fired >= rule.times) return false;
     if ((occurrence - rule.after) % rule.every != 0) return false;
     if (rule.probability < 1 && share(script_.seed, index, occurrence) >= rule.probability) {
@@ -122,7 +143,8 @@ std::optional<Decision> Plan::decide(Place place, std::string_view name) {
         if (rule.place != place || (!rule.name.empty() && rule.name != name)) continue;
         if (!fires(index) || decision) continue;
         ++seen_[index].fired;
-        decision = Decision{index, seen_[index].matched, &rule};
+        const std::uint64_t number = rule.number > 0 ? rule.number : index + 1;
+        decision = Decision{number, seen_[index].matched, &rule};
     }
     return decision;
 }

@@ -31,6 +31,10 @@ struct Rule {
     std::uint64_t every = 1;  // of those that follow, each so many-th
     double probability = 1;   // of each that is left
     std::uint64_t times = ~std::uint64_t{0};
+    // For a replay, which decides by these two alone: the number of the rule in the script whose
+    // faults were noted (0: its place in this one), and the occurrences that met them, in order.
+    std::uint64_t number = 0;
+    std::vector<std::uint64_t> at;
 };
 
 struct Script {
@@ -43,7 +47,7 @@ struct Script {
 Result<Script> read_script(std::string_view text);
 
 struct Decision {
-    std::size_t rule = 0;
+    std::uint64_t rule = 0;        // its number, from 1
     std::uint64_t occurrence = 0;  // of those that match the rule, from 1
     const Rule *fault = nullptr;
 };

@@ -86,10 +86,25 @@ TEST(FaultPlan, TheFirstRuleThatFiresCountsAndTheOthersHaveSeenIt) {
     EXPECT_FALSE(plan.concerns(Place::connection));
 }
 
+TEST(FaultPlan, AReplayMeetsTheOccurrencesThatWereNotedAndKeepsTheNumberOfTheRule) {
+    Plan plan(script_of("place=call name=ibv_reg_mr what=ENOMEM value=12 number=3 at=2,5,9"));
+    EXPECT_THAT(hits(plan, 20), ElementsAre(2, 5, 9));
+    Plan again(script_of("place=call what=ENOMEM number=3 at=1"));
+    EXPECT_EQ(again.decide(Place::call, "ibv_post_send")->rule, 3U);
+}
+
+TEST(FaultPlan, ARuleWithoutANumberHasThatOfItsPlace) {
+    Plan plan(script_of("place=call what=ENOMEM times=1\nplace=call what=EINVAL times=1"));
+    EXPECT_EQ(plan.decide(Place::call, "any")->rule, 1U);
+    EXPECT_EQ(plan.decide(Place::call, "any")->rule, 2U);
+}
+
 TEST(FaultPlan, ALineThatIsNoRuleIsRefusedWithItsNumber) {
     for (const char *bad : {"seed=x", "place=call", "place=elsewhere what=lose", "what=lose",
                             "place=call what=ENOMEM every=0", "place=call what=ENOMEM after=-1",
-                            "place=call what=ENOMEM times=many"}) {
+                            "place=call what=ENOMEM times=many", "place=call what=ENOMEM at=",
+                            "place=call what=ENOMEM at=2,2", "place=call what=ENOMEM at=1;2",
+                            "place=call what=ENOMEM at=1,", "place=call what=ENOMEM at=0"}) {
         const Result<Script> read = read_script(std::string("seed=1\n") + bad);
         ASSERT_FALSE(read) << bad;
         EXPECT_THAT(read.failure().sentence, HasSubstr("line 2"));

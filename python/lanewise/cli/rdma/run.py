@@ -22,6 +22,8 @@ from lanewise.launch.hca import LINK_LAYERS, Device, environment_for
 from lanewise.launch.hca_config import read_file
 from lanewise.launch.hca_faults import read_file as read_faults
 from lanewise.launch.hca_faults import script
+from lanewise.launch.hca_replay import read_file as read_replay
+from lanewise.launch.hca_replay import script as replay_script
 from lanewise.launch.packages import not_found
 from lanewise.launch.use_mark import use_mark
 
@@ -73,6 +75,11 @@ def run_on_device(
     seed: int = typer.Option(
         1, metavar="N", help="Which faults of a given probability happen (0 or more)."
     ),
+    replay: Path | None = typer.Option(
+        None,
+        metavar="LOG",
+        help="Do again the faults in the log of an earlier run, each at the same occurrence.",
+    ),
     fault_log: str = typer.Option(
         "", metavar="FILE", help="Add a line of JSON to this file for each fault."
     ),
@@ -95,13 +102,8 @@ def run_on_device(
         device = replace(device, lid_mask_bits=lmc)
     if pcap is not None:
         device = replace(device, pcap=pcap)
-    if seed < 0:
-        raise RequestError(f"--seed {seed}: use 0 or more")
-    if faults is not None:
-        text = script(read_faults(faults), seed)
-        device = replace(device, faults=text, fault_log=fault_log)
-    elif fault_log:
-        raise RequestError("--fault-log goes with --faults FILE")
+    text = _fault_script(faults, seed, replay, fault_log)
+    device = replace(device, faults=text, fault_log=fault_log)
     environment = {
         **environment_for(device, os.environ),
         "LANEWISE_HCA_USE_MARK": use_mark(),
@@ -110,6 +112,23 @@ def run_on_device(
     if found is None:
         raise RequestError(not_found(program[0]))
     become(found, program, environment)
+
+
+def _fault_script(faults: Path | None, seed: int, replay: Path | None, fault_log: str) -> str:
+    """Return what the device is told about faults; empty where nothing is to go wrong."""
+    if seed < 0:
+        raise RequestError(f"--seed {seed}: use 0 or more")
+    if faults is not None and replay is not None:
+        raise RequestError("--replay takes the place of --faults; name one of them")
+    if faults is not None:
+        return script(read_faults(faults), seed)
+    if replay is None:
+        if fault_log:
+            raise RequestError("--fault-log goes with --faults FILE or --replay LOG")
+        return ""
+    if fault_log and Path(fault_log).resolve() == replay.resolve():
+        raise RequestError(f"--fault-log {fault_log}: this is the log of --replay; name another")
+    return replay_script(read_replay(replay), str(replay))
 
 
 def become(found: str, program: list[str], environment: Mapping[str, str]) -> None:

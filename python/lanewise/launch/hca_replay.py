@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hca replay: the log of faults that happened becomes a script that makes the same happen again.
+
+    {"fault": 1, "occurrence": 3, "call": "ibv_post_send", "what": "ENOMEM"}
+    {"fault": 2, "occurrence": 41, "of": "any", "packet": "send", "what": "delay", "delay_us": 5000}
+
+The device writes such a line for each fault (src/verbs/faults/injector.cpp): the number of the
+rule, which of the occurrences that the rule counted it was, and what was done.  `of` says that the
+rule counted all kinds.  A replay needs neither the rules nor their seed: it has one rule for each
+that is in the log, which does the same at the same occurrences.  What is damaged is refused with
+its line.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lanewise.errors import RequestError
+from lanewise.launch import hca_faults
+from lanewise.launch.hca_faults import CALLS, STATUSES
+from lanewise.toml.tables import unreadable
+
+REMEDY = "name a log as --fault-log wrote it"
+SCRIPT_BYTES_MAX = 120_000  # Linux passes a variable of less than 128 KiB to a program
+LARGEST = 2**64 - 1
+DELAY_US_MAX = 2**32 - 1
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "call": tuple(CALLS),
+    "completion": hca_faults.COMPLETIONS[1:],
+    "packet": (*hca_faults.PACKETS[1:], "unknown"),
+    "connection": (
+        *hca_faults.MESSAGES[1:], "receipt", "rejection", "disconnected", "datagram_reply",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """The rule of a replay: what is done, and at which occurrences of what it counts."""
+
+    number: int  # of the rule in the script of the earlier run
+    place: str
+    name: str  # "any" for all kinds
+    what: str
+    value: int
+    at: tuple[int, ...] = ()
+
+    def line(self) -> str:
+        """Return the rule as a line of LANEWISE_HCA_FAULTS (src/verbs/faults/plan.hpp)."""
+        words = [f"place={self.place}", f"what={self.what}", f"value={self.value}"]
+        words += [f"name={self.name}"] * (self.name != "any")
+        words += [f"number={self.number}", f"at={','.join(map(str, self.at))}"]
+        return " ".join(words)
+
+
+def read_file(path: Path) -> tuple[Replayed, ...]:
+    """Read the faults of a log; RequestError where that cannot be."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error, REMEDY) from None
+    return read(text, str(path))
+
+
+def read(text: str, where: str) -> tuple[Replayed, ...]:
+    """Read faults from the text of a log that is called `where`, by the numbers of their rules."""
+    rules: dict[int, Replayed] = {}
+    occurrences: dict[int, set[int]] = {}
+    for line, words in enumerate(text.splitlines(), 1):
+        reader = _Line(f"{where}:{line}", words)
+        rule = reader.rule()
+        if rules.setdefault(rule.number, rule) != rule:
+            raise reader.refuse(f"fault {rule.number} is another in a line before; name the log of "
+                                "runs with one script")  # fmt: skip
+        occurrences.setdefault(rule.number, set()).add(reader.whole("occurrence", LARGEST))
+    if not rules:
+        raise RequestError(f"{where}:1: there is no fault in this log; {REMEDY}")
+    return tuple(
+        Replayed(number, rule.place, rule.name, rule.what, rule.value,
+                 tuple(sorted(occurrences[number])))
+        for number, rule in sorted(rules.items())
+    )  # fmt: skip
+
+
+def read_noted(faults: Sequence[Mapping[str, Any]]) -> tuple[Replayed, ...]:
+    """Read faults from objects, the lines of a log; RequestError where one cannot be."""
+    return read("\n".join(map(json.dumps, faults)), "replay")
+
+
+def script(faults: tuple[Replayed, ...], where: str) -> str:
+    """Return what the device is told; RequestError where that is more than a program can be."""
+    text = "\n".join(fault.line() for fault in faults)
+    if len(text) > SCRIPT_BYTES_MAX:
+        count = sum(len(fault.at) for fault in faults)
+        remedy = "log a shorter run, or repeat it with --faults and its seed"
+        raise RequestError(f"{where}: {count} faults are more than can be done again; {remedy}")
+    return text
+
+
+class _Line:
+    """Reads one line of a log, and names it where it is damaged."""
+
+    def __init__(self, where: str, text: str) -> None:
+        self.where = where
+        try:
+            self.values = json.loads(text)
+        except ValueError:
+            raise self.refuse("this is no line of JSON") from None
+        if not isinstance(self.values, dict):
+            raise self.refuse("this is no object of JSON")
+
+    def refuse(self, sentence: str) -> RequestError:
+        remedy = "" if ";" in sentence else f"; {REMEDY}"
+        return RequestError(f"{self.where}: {sentence}{remedy}")
+
+    def rule(self) -> Replayed:
+        """Return the rule that it is of, without the occurrence."""
+        places = [place for place in _CHOICES if place in self.values]
+        if len(places) != 1:
+            raise self.refuse(f"one of {', '.join(_CHOICES)} must be there")
+        (place,) = places
+        name = self.one_of(place, _CHOICES[place])
+        if "of" in self.values:
+            name = self.one_of("of", ("any",))
+        what, value = self.done(place, name)
+        delay = ("delay_us",) if what == "delay" else ()
+        for key in self.values:
+            if key not in {"fault", "occurrence", "of", place, "what", *delay}:
+                raise self.refuse(f"unknown key '{key}'")
+        return Replayed(self.whole("fault", LARGEST), place, name, what, value)
+
+    def done(self, place: str, name: str) -> tuple[str, int]:
+        """Return what was done, and the number that the device takes for it."""
+        if place == "call":
+            what = self.one_of("what", CALLS[name])
+            return what, int(getattr(errno, what))
+        if place == "completion":
+            what = self.one_of("what", STATUSES)
+            return what, STATUSES.index(what) + 1
+        if place == "connection":
+            return self.one_of("what", hca_faults.MESSAGE_ACTIONS), 0
+        what = self.one_of("what", hca_faults.PACKET_ACTIONS)
+        return what, self.whole("delay_us", DELAY_US_MAX, least=0) if what == "delay" else 0
+
+    def one_of(self, key: str, known: tuple[str, ...]) -> str:
+        value = self.values.get(key)
+        if value not in known:
+            raise self.refuse(f"{key} = {json.dumps(value)} is not one of {', '.join(known)}")
+        return str(value)
+
+    def whole(self, key: str, most: int, *, least: int = 1) -> int:
+        value = self.values.get(key)
+        if type(value) is not int or not least <= value <= most:
+            raise self.refuse(f"{key} = {json.dumps(value)} is no number from {least}")
+        return value
