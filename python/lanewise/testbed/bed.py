@@ -31,6 +31,10 @@ _END_S = 20.0
 _ANSWER_S = 5.0
 
 
+class RefusedError(RunError):
+    """The system does not permit what a testbed is made of, such as namespaces."""
+
+
 @dataclass(frozen=True)
 class Source:
     """A description: its text, the testbed's name, and where it comes from."""
@@ -106,7 +110,8 @@ def create(source: Source, *, shared: bool, lifeline: int = subprocess.DEVNULL) 
         answer = json.loads(said) if said.startswith("{") else {}
         if "ready" not in answer:
             process.wait()
-            raise RunError(answer.get("error") or last_words(state))
+            kind = RefusedError if answer.get("refused") else RunError
+            raise kind(answer.get("error") or last_words(state))
     except BaseException:
         process.terminate()
         process.wait()

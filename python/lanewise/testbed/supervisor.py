@@ -125,12 +125,12 @@ def live(state: Path, program: Path, lifeline: int | None) -> int:
 
 def report_refusal(what: str, number: int) -> int:
     """Say which right is missing."""
-    return report(namespaces.explain(what, number, USER_ID))
+    return report(namespaces.explain(what, number, USER_ID), refused=True)
 
 
-def report(sentence: str) -> int:
+def report(sentence: str, **more: object) -> int:
     """Tell whoever started the supervisor why there will be no testbed."""
-    sys.stdout.write(json.dumps({"error": sentence}) + "\n")
+    sys.stdout.write(json.dumps({"error": sentence, **more}) + "\n")
     sys.stdout.flush()
     return 1
 
