@@ -27,7 +27,8 @@ language = "en"
 root_doc = "docs/README"
 include_patterns = ["*.md", "docs/**", "experiments/README.md", "src/**/README.md"]
 exclude_patterns = ["build", "demo", "reproduce", "bench", ".*", "docs/site/templates"]
-extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx_copybutton"]
+extensions = ["myst_nb", "breathe", "sphinx.ext.autodoc", "sphinx_copybutton"]
+nb_execution_mode = "off"  # the notebooks have their outputs; a test executes them
 myst_heading_anchors = 6
 highlight_language = "console"
 copybutton_prompt_text = "$ "
@@ -58,7 +59,7 @@ html_additional_pages = {"index": "first.html"}
 html_copy_source = False
 html_show_sphinx = False
 
-_PAGE = re.compile(r"\]\(([^)#:]+)\.md\)")
+_PAGE = re.compile(r"\]\(([^)#:]+)\.(?:md|ipynb)\)")
 _LINK = re.compile(r"(?<!!)\[([^][]+)\]\(([^)#:]+)\)")
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ SIZE_BYTES_MAX = 250_000
 CELL_LIMIT_S = 300
 # Those that launch ranks of an MPI.
 LAUNCH = ("measuring",)
+# Those that run programs of others.
+PROGRAMS = {"rdma": ("ibv_rc_pingpong", "ib_write_bw")}
 
 
 def read(path: Path) -> Any:
@@ -30,7 +33,8 @@ def why_not(name: str) -> str:
     """Return why a notebook cannot run on this machine, empty where it can."""
     if name in LAUNCH and not any(one.mpi != "smpi" for one in find_builds(os.environ)):
         return "there is no native build for a real MPI; make build"
-    return ""
+    missing = [one for one in PROGRAMS.get(name, ()) if shutil.which(one) is None]
+    return f"no {missing[0]}; install ibverbs-utils and perftest" if missing else ""
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
