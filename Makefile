@@ -132,17 +132,17 @@ pip := $(python) -m pip install -q --disable-pip-version-check --no-compile
 	$(system) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("Python 3.10 is needed")'
 	$(system) -m venv .venv
 
-.venv/installed: pyproject.toml .venv/pyvenv.cfg
+.venv/installed: pyproject.toml VERSION .venv/pyvenv.cfg
 	echo "Installing the Python packages"
 	$(pip) -e .
 	touch $@
 
-.venv/installed-dev: pyproject.toml .venv/pyvenv.cfg
+.venv/installed-dev: pyproject.toml VERSION .venv/pyvenv.cfg
 	echo "Installing the Python packages that tests need"
 	$(pip) -e '.[dev]'
 	touch $@ .venv/installed
 
-.venv/installed-docs: pyproject.toml .venv/pyvenv.cfg
+.venv/installed-docs: pyproject.toml VERSION .venv/pyvenv.cfg
 	echo "Installing the Python packages that the site needs"
 	$(pip) -e '.[docs]'
 	touch $@ .venv/installed

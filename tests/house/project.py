@@ -86,12 +86,15 @@ def _citation_offences(root: Path, version: str) -> list[str]:
 
 
 def changelog_offences(root: Path) -> list[str]:
-    """Return what CHANGELOG.md lacks: a place for what comes next."""
+    """Return what CHANGELOG.md lacks: a place for what comes next, then the last release."""
     text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## \[?([^\]\n]+?)\]?(?: - .*)?$", text, re.MULTILINE)
-    if headings[:1] == ["Unreleased"]:
-        return []
-    return ["CHANGELOG.md: the first section is 'Unreleased'"]
+    if headings[:1] != ["Unreleased"]:
+        return ["CHANGELOG.md: the first section is 'Unreleased'"]
+    version = (root / "VERSION").read_text(encoding="utf-8").strip()
+    if headings[1:2] not in ([], [version]):
+        return [f"CHANGELOG.md: the second section is of {version}, which VERSION has"]
+    return []
 
 
 def link_offences(root: Path) -> list[str]:

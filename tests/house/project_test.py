@@ -71,6 +71,10 @@ OFFENCES = {
         {"include/lanewise/a.h": '#define LW_VERSION "1.2.3"\n'},
     ),
     "no Unreleased": (project.changelog_offences, {"CHANGELOG.md": "# C\n\n## [1.2.3]\n"}),
+    "a release that VERSION does not have": (
+        project.changelog_offences,
+        {"CHANGELOG.md": "# C\n\n## [Unreleased]\n\n## [1.3.0] - 2026-02-03\n"},
+    ),
     "a dead link": (project.link_offences, {"docs/b.md": "[gone](gone.md)\n"}),
     "a dead anchor": (project.link_offences, {"docs/b.md": "[gone](a.md#gone)\n"}),
     "a dead picture": (project.link_offences, {"docs/b.md": '<img src="gone.svg">\n'}),

@@ -50,7 +50,10 @@ def expect_measurement(program: Path, **environment: str) -> None:
 
 
 def test_find_package_serves_another_project(prefix: Path, tmp_path: Path) -> None:
-    call("cmake", "-S", CONSUMER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", "-G", "Ninja")
+    wanted = VERSION.rpartition(".")[0]
+    options = [f"-DCMAKE_PREFIX_PATH={prefix}", f"-DWANTED={wanted}", "-G", "Ninja"]
+
+    call("cmake", "-S", CONSUMER, "-B", tmp_path, *options)
     call("cmake", "--build", tmp_path)
 
     expect_measurement(tmp_path / "consumer")
