@@ -42,6 +42,21 @@ def test_the_page_has_the_version_of_each_file() -> None:
     assert told == written
 
 
+def test_the_page_names_what_passes_between_programs() -> None:
+    told = re.search(r"^(`.*`) pass between programs of one version", PAGE, re.M)
+
+    assert told is not None
+    assert set(re.findall(r"`([\w-]+)`", told[1])) == BETWEEN_PROGRAMS
+
+
+def test_the_page_says_of_each_header_what_is_kept() -> None:
+    told = re.findall(r"^\| `(lanewise/[\w./]+)` \|", PAGE, re.M)
+
+    include = ROOT / "include"
+    headers = [path for path in (include / "lanewise").rglob("*") if path.is_file()]
+    assert told == sorted(path.relative_to(include).as_posix() for path in headers)
+
+
 def test_a_struct_that_a_program_fills_begins_with_its_size() -> None:
     declared = {
         name: body.strip()
