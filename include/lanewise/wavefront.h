@@ -98,6 +98,17 @@ LW_API lw_status lw_wavefront_write(lw_wavefront *store, uint32_t matrix,
 LW_API lw_status lw_wavefront_read(const lw_wavefront *store, uint32_t matrix,
                                    lw_wavefront_sink_fn sink, void *context);
 
+/*
+ * Copy `row_count` rows of matrix `matrix`, from `first_row` on, to `rows` in row-major order,
+ * checksums checked.  Only strips that hold them are read from the disk.
+ */
+LW_API lw_status lw_wavefront_read_rows(const lw_wavefront *store, uint32_t matrix,
+                                        uint64_t first_row, uint64_t row_count, void *rows);
+
+/* The number of the matrix called `name`; LW_ERR_NOT_FOUND, with the names that there are. */
+LW_API lw_status lw_wavefront_matrix_named(const lw_wavefront *store, const char *name,
+                                           uint32_t *matrix);
+
 /* Check every strip.  Fails with LW_ERR_IO where some are damaged; each is reported by name. */
 LW_API lw_status lw_wavefront_verify(const lw_wavefront *store);
 

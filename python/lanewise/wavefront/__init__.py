@@ -9,7 +9,8 @@ stand in for a store: they are streamed through a temporary one.
 """
 
 from lanewise.wavefront.kernel import RowKernel, row_signature
+from lanewise.wavefront.matrix import Matrix
 from lanewise.wavefront.run import Outcome, resume, run
 from lanewise.wavefront.store import Store
 
-__all__ = ["Outcome", "RowKernel", "Store", "resume", "row_signature", "run"]
+__all__ = ["Matrix", "Outcome", "RowKernel", "Store", "resume", "row_signature", "run"]

@@ -126,6 +126,8 @@ ARGUMENTS = {
     "query": (c_void_p, POINTER(MatrixShape), POINTER(c_uint64)),
     "write": (c_void_p, c_uint32, MoveRows, c_void_p),
     "read": (c_void_p, c_uint32, MoveRows, c_void_p),
+    "read_rows": (c_void_p, c_uint32, c_uint64, c_uint64, c_void_p),
+    "matrix_named": (c_void_p, c_char_p, POINTER(c_uint32)),
     "verify": (c_void_p,),
     "run": (c_void_p, c_char_p, POINTER(c_double), c_size_t, POINTER(RunOptions),
             POINTER(RunOutcome)),

@@ -25,6 +25,7 @@ from lanewise.wavefront.library import (
     byref,
     library,
 )
+from lanewise.wavefront.matrix import Matrix
 from lanewise.wavefront.store import Store
 
 OnShare = Callable[[float, float], None]
@@ -254,6 +255,11 @@ def _run_arrays(
     if not arrays or any(getattr(array, "ndim", 0) != 2 for array in arrays):
         raise RequestError("give a store, its folder, or a list of two-dimensional arrays")
     data = arrays[0]
+    if isinstance(data, (Store, Matrix)):
+        raise RequestError(
+            "the first array is updated in place, which a store in a list is not; "
+            "give the store by itself"
+        )
     with tempfile.TemporaryDirectory(prefix="lanewise-wavefront-") as folder:
         rows, columns = data.shape
         with Store.create(

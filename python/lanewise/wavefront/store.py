@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from lanewise.wavefront.library import (
     byref,
     library,
 )
+from lanewise.wavefront.matrix import Matrix
 
 Array = npt.NDArray[Any]
 
@@ -58,10 +60,17 @@ class _RowsAhead:
 
 
 class Store:
-    """An open store; close it, or use it in a `with` statement.  Others are kept out meanwhile."""
+    """An open store; close it, or use it in a `with` statement.  Others are kept out meanwhile.
+
+    A store is read like an array, which is its first data matrix: `store[10:20]` reads ten rows and
+    numpy.asarray(store) all.  `store["f"]` is another matrix of it, read the same way.  Matrices
+    are named or numbered, data first.
+    """
+
+    ndim = 2
 
     def __init__(self, handle: ctypes.c_void_p, failures: Failures) -> None:
-        self.handle = handle
+        self._handle = handle
         self.failures = failures
 
     @classmethod
@@ -104,11 +113,18 @@ class Store:
         failures.check(status)
         return cls(handle, failures)
 
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """Return the native store; RequestError once it is closed."""
+        if not self._handle:
+            raise RequestError("the store is closed; open it again with Store.open")
+        return self._handle
+
     def close(self) -> None:
         """Close the store; others may then change it."""
-        if self.handle:
-            library().lw_wavefront_close(self.handle)
-            self.handle = ctypes.c_void_p()
+        if self._handle:
+            library().lw_wavefront_close(self._handle)
+            self._handle = ctypes.c_void_p()
 
     def __enter__(self) -> Store:
         return self
@@ -141,7 +157,37 @@ class Store:
         self.failures.check(library().lw_wavefront_query(self.handle, None, byref(count)))
         return count.value
 
-    def write(self, matrix: int, values: Any) -> None:
+    def matrix(self, matrix: int | str) -> Matrix:
+        """Return a matrix, to be read like an array; RequestError where there is none."""
+        return Matrix(self, self._number(matrix))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.matrix(key) if isinstance(key, str) else self.matrix(0)[key]
+
+    # The signature is that of numpy's protocol.
+    def __array__(
+        self,
+        dtype: npt.DTypeLike | None = None,
+        copy: bool | None = None,  # noqa: FBT001
+    ) -> Array:
+        """Return the first data matrix in memory, which is always a copy."""
+        return self.matrix(0).__array__(dtype, copy)
+
+    def _number(self, matrix: int | str) -> int:
+        count = self.native_shape.data_count + self.native_shape.coefficient_count
+        if not isinstance(matrix, str):
+            if not 0 <= matrix < count:
+                raise RequestError(f"there is no matrix {matrix}; there are {count}, from 0 on")
+            return operator.index(matrix)
+        number = ctypes.c_uint32()
+        status = library().lw_wavefront_matrix_named(self.handle, matrix.encode(), byref(number))
+        self.failures.check(status)
+        return number.value
+
+    def write(self, matrix: int | str, values: Any) -> None:
         """Replace matrix `matrix` with the 2-D array `values`, a strip at a time.
 
         Anything that has `shape`, `dtype` and slices of rows will do: numpy, Zarr, HDF5.  Where it
@@ -161,7 +207,7 @@ class Store:
 
         self._move(library().lw_wavefront_write, matrix, give)
 
-    def read(self, matrix: int) -> Array:
+    def read(self, matrix: int | str) -> Array:
         """Return matrix `matrix` as an array in memory."""
         found = np.empty(self.shape, self.dtype)
 
@@ -171,7 +217,21 @@ class Store:
         self.each_strip(matrix, take)
         return found
 
-    def each_strip(self, matrix: int, take: Callable[[int, Array], None]) -> None:
+    def read_rows(self, matrix: int | str, first: int, count: int) -> Array:
+        """Return `count` rows from row `first` on; only strips that hold them are read."""
+        number, (rows, columns) = self._number(matrix), self.shape
+        if not 0 <= first <= first + count <= rows:
+            raise RequestError(
+                f"{count} rows from row {first} on are not in a matrix of {rows} rows"
+            )
+        found = np.empty((count, columns), self.dtype)
+        status = library().lw_wavefront_read_rows(
+            self.handle, number, first, count, found.ctypes.data
+        )
+        self.failures.check(status)
+        return found
+
+    def each_strip(self, matrix: int | str, take: Callable[[int, Array], None]) -> None:
         """Call `take(first_row, rows)` for the strips of a matrix, in order."""
         self._move(library().lw_wavefront_read, matrix, take)
 
@@ -179,8 +239,8 @@ class Store:
         """Check every strip; RunError names those that are damaged."""
         self.failures.check(library().lw_wavefront_verify(self.handle))
 
-    def _move(self, function: Any, matrix: int, move: Callable[[int, Array], None]) -> None:
-        columns, dtype = self.shape[1], self.dtype
+    def _move(self, function: Any, matrix: int | str, move: Callable[[int, Array], None]) -> None:
+        columns, dtype, number = self.shape[1], self.dtype, self._number(matrix)
         call = Call()
 
         def moved(_context: object, first: int, count: int, address: int) -> int:
@@ -196,7 +256,7 @@ class Store:
 
         callback = MoveRows(moved)
         try:
-            status = call.result(lambda: function(self.handle, matrix, callback, None))
+            status = call.result(lambda: function(self.handle, number, callback, None))
         except Exception as error:
             self.failures.sentences.clear()
             raise RunError(f"rows could not be moved: {error}") from error

@@ -266,6 +266,33 @@ lw_status lw_wavefront_read(const lw_wavefront *store, uint32_t matrix, lw_wavef
     });
 }
 
+lw_status lw_wavefront_read_rows(const lw_wavefront *store, uint32_t matrix, uint64_t first_row,
+                                 uint64_t row_count, void *rows) {
+    if (!store || !rows) return LW_ERR_ARGUMENT;
+    return guarded(store, [&]() -> Outcome {
+        const auto known = check_matrix(store->store, matrix);
+        if (!known) return known;
+        const auto all = store->store.shape().rows;
+        if (first_row > all || row_count > all - first_row)
+            return Failure{LW_ERR_ARGUMENT, std::to_string(row_count) + " rows from row " +
+                                                std::to_string(first_row) +
+                                                " on are not in the matrix; it has " +
+                                                std::to_string(all)};
+        return read_rows(store->store, matrix, first_row, row_count,
+                         static_cast<std::byte *>(rows));
+    });
+}
+
+lw_status lw_wavefront_matrix_named(const lw_wavefront *store, const char *name, uint32_t *matrix) {
+    if (!store || !name || !matrix) return LW_ERR_ARGUMENT;
+    return guarded(store, [&]() -> Outcome {
+        const auto found = store->store.matrix_named(name);
+        if (!found) return found.failure();
+        *matrix = *found;
+        return lanewise::Done{};
+    });
+}
+
 lw_status lw_wavefront_verify(const lw_wavefront *store) {
     if (!store) return LW_ERR_ARGUMENT;
     return guarded(store, [&]() -> Outcome {

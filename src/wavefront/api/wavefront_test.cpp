@@ -8,10 +8,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wavefront/testing/trial.hpp"
@@ -143,6 +146,39 @@ TEST_F(WavefrontTest, AStoreOfTwoMatricesOfDataKeepsEach) {
 
     EXPECT_EQ(read.values, u_.values);
     lw_wavefront_close(two);
+}
+
+TEST_F(WavefrontTest, AnyRowsOfAMatrixAreRead) {
+    std::uint32_t matrix = 0;
+    ASSERT_EQ(lw_wavefront_matrix_named(store_, "coefficient0", &matrix), LW_OK) << sentence_;
+    for (std::uint64_t first = 0; first <= rows; ++first) {
+        for (std::uint64_t count = 0; count <= rows - first; ++count) {
+            std::vector<double> found(count * columns + 1, -1.0);
+
+            ASSERT_EQ(lw_wavefront_read_rows(store_, matrix, first, count, found.data()), LW_OK)
+                << sentence_;
+
+            EXPECT_EQ(found.back(), -1.0) << "written past the rows";
+            found.pop_back();
+            const auto begin = c_.values.begin() + static_cast<std::ptrdiff_t>(first * columns);
+            EXPECT_TRUE(std::equal(found.begin(), found.end(), begin)) << first << " " << count;
+        }
+    }
+}
+
+TEST_F(WavefrontTest, RowsAndMatricesThatThereAreNotAreRefused) {
+    Array found;
+    constexpr auto far = std::numeric_limits<std::uint64_t>::max();
+    for (const auto& [first, count] : {std::pair{rows, 1ul}, {rows - 1, 2ul}, {far, 2ul}}) {
+        EXPECT_EQ(lw_wavefront_read_rows(store_, 0, first, count, found.values.data()),
+                  LW_ERR_ARGUMENT);
+        EXPECT_THAT(sentence_, HasSubstr("are not in the matrix; it has 61"));
+    }
+    EXPECT_EQ(lw_wavefront_read_rows(store_, 2, 0, 1, found.values.data()), LW_ERR_ARGUMENT);
+    std::uint32_t matrix = 7;
+    EXPECT_EQ(lw_wavefront_matrix_named(store_, "f", &matrix), LW_ERR_NOT_FOUND);
+    EXPECT_THAT(sentence_, HasSubstr("no matrix \"f\"; there are data0, coefficient0"));
+    EXPECT_EQ(matrix, 7u);
 }
 
 TEST_F(WavefrontTest, AKernelThatWritesOutsideItsColumnsIsCaught) {
