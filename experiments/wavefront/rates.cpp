@@ -137,6 +137,7 @@ double chained_s(Problem& problem, const Kernel& kernel, const Plan& plan,
              .waves = plan.waves,
              .threads = plan.threads,
              .tiling = plan.tiling,
+             .directions = std::vector<Direction>(plan.waves),
              .locate = [&](std::uint64_t s, std::uint32_t m) { return problem.strip(s, m); },
              .last_wave_done = [](std::uint64_t /*first*/, std::uint64_t /*end*/) {}});
         waves.load(waves.row_block_count());
