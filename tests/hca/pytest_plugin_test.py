@@ -94,9 +94,11 @@ def pytest_of(project: Path, text: str, before: tuple[str, ...] = ()) -> str:
     """Run the pytest of a project with these tests; return what it prints."""
     (project / "test_project.py").write_text(text)
     (project / "pytest.ini").write_text("[pytest]\n")
+    # An editable installation has a hook that pytest would rewrite, and that is imported already.
+    quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     paths = [str(project / "installed"), str(ROOT / "python")]
     done = subprocess.run(
-        [*before, sys.executable, "-m", "pytest", "-rs", "-q", "-p", "no:cacheprovider"],
+        [*before, sys.executable, "-m", "pytest", "-rs", "-q", "-p", "no:cacheprovider", *quiet],
         cwd=project, capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
     )  # fmt: skip
