@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What docs/promises.md says of files and structs is what schemas and headers have."""
+"""What docs/promises.md says of files, structs and names is what schemas and headers have."""
 
 from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
+
+import lanewise
+import lanewise.rdma
+import lanewise.wavefront
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
@@ -55,6 +60,20 @@ def test_the_page_says_of_each_header_what_is_kept() -> None:
     include = ROOT / "include"
     headers = [path for path in (include / "lanewise").rglob("*") if path.is_file()]
     assert told == sorted(path.relative_to(include).as_posix() for path in headers)
+
+
+def test_the_reference_has_each_public_name_of_python() -> None:
+    reference = (ROOT / "docs" / "site" / "api" / "python.md").read_text(encoding="utf-8")
+    names = re.findall(r"^\.\. auto\w+:: ([\w.]+)\.(\w+)$", reference, re.M)
+    described = [getattr(import_module(place), name) for place, name in names]
+
+    missing = [
+        f"{package.__name__}.{name}"
+        for package in (lanewise, lanewise.rdma, lanewise.wavefront)
+        for name in package.__all__
+        if name != "__version__" and getattr(package, name) not in described
+    ]
+    assert missing == []
 
 
 def test_a_struct_that_a_program_fills_begins_with_its_size() -> None:
