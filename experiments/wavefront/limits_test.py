@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How many waves the experiment takes, from the rates of disk and kernel."""
+"""How many waves the experiment takes, its yardsticks, and which shares of a limit it accepts."""
 
 import pytest
 
-from experiments.wavefront.limits import waves_for
+from experiments.wavefront import disk
+from experiments.wavefront.limits import (
+    EXPERIMENT,
+    SHARES,
+    WHOLE,
+    Measured,
+    figures_by_round,
+    figures_of,
+    waves_for,
+)
+
+ROUNDS = 7
 
 
 @pytest.mark.parametrize(
@@ -14,3 +25,74 @@ def test_twice_the_break_even_in_whole_groups_within_limits(
     disk_bytes_per_s: float, cells_per_s: float, waves: int
 ) -> None:
     assert waves_for(disk_bytes_per_s, cells_per_s) == waves
+
+
+def measured(share: float) -> Measured:
+    """Return rounds whose sweeps reach `share` of both limits: 100 MB/s and 1e9 cells/s."""
+    end = {"read_bytes": 86e6, "written_bytes": 14e6, "user_s": 1 / share, "peak_memory_bytes": 1}
+    many_s = WHOLE.cells * 128 / 1e9 / share
+    many = {**end, "iterations": 128, "waves": 64, "user_s": many_s}
+    rates = {"simd_chained_cells_per_s": 1e9, "simd_speedup": 9.0, "simd_cells_per_s": 4e8,
+             "naive_cells_per_s": 1e8}  # fmt: skip
+    return Measured(
+        disk=[{"8 under way": 60e6, "64 under way": 100e6}] * (ROUNDS + 1),
+        one=[end] * ROUNDS,
+        memory=[rates] * (ROUNDS + 1),
+        many=[many] * ROUNDS,
+    )
+
+
+def test_a_share_above_its_limit_says_that_the_yardstick_is_bad() -> None:
+    target = EXPERIMENT.targets["share_of_a_limit_max"]
+
+    assert target.met_by(figures_of(measured(1.049))["share_of_a_limit_max"])
+    assert not target.met_by(figures_of(measured(1.051))["share_of_a_limit_max"])
+
+
+@pytest.mark.parametrize("yardstick", ["disk", "memory"])
+def test_either_yardstick_may_be_bad(yardstick: str) -> None:
+    found = measured(0.9)
+    if yardstick == "disk":
+        found.disk = [{way: rate / 2 for way, rate in rates.items()} for rates in found.disk]
+    else:
+        found.memory = [{**rates, "simd_chained_cells_per_s": 5e8} for rates in found.memory]
+
+    assert figures_of(found)["share_of_a_limit_max"] == pytest.approx(1.8)
+
+
+def test_the_disk_is_as_fast_as_in_the_way_that_is_best_over_all_rounds() -> None:
+    found = measured(0.9)
+    # Once by luck the other way was faster by far.
+    found.disk = [*found.disk[:-1], {"8 under way": 900e6, "64 under way": 100e6}]
+
+    assert disk.best_way(found.disk) == "64 under way"
+    assert figures_by_round(found)["k1_fraction_of_disk"] == pytest.approx([0.9] * ROUNDS)
+
+
+def test_a_run_is_compared_with_its_yardsticks_before_and_after_it() -> None:
+    found = measured(0.9)
+    found.disk[2:] = [{"64 under way": 50e6}] * (ROUNDS - 1)
+    found.disk[:2] = [{"64 under way": 100e6}] * 2
+
+    by_round = figures_by_round(found)["k1_fraction_of_disk"]
+
+    assert by_round[:3] == pytest.approx([0.9, 1.2, 1.8])
+
+
+def test_the_interval_of_a_share_is_between_rounds() -> None:
+    found = measured(0.9)
+    found.many = [{**end, "user_s": end["user_s"] * (1 + n / 10)} for n, end in
+                  enumerate(found.many)]  # fmt: skip
+
+    figures = figures_of(found)
+
+    by_round = sorted(figures_by_round(found)["kstar_fraction_of_memory"])
+    for key in SHARES:
+        assert figures[f"{key}_low"] <= figures[key] <= figures[f"{key}_high"]
+    assert figures["kstar_fraction_of_memory_low"] == by_round[0]
+    assert figures["kstar_fraction_of_memory_high"] == by_round[-1]
+
+
+def test_the_matrices_are_four_times_the_memory_that_a_sweep_may_have() -> None:
+    assert WHOLE.matrices_bytes >= 4 * WHOLE.cap_bytes
+    assert WHOLE.budget_bytes < WHOLE.cap_bytes

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch.native import find_program
-from lanewise.launch.packages import not_found
 
 PROGRAM = "lanewise-wavefront"
 MATRICES = ("data", "zb", "zv", "zu", "zr", "zz")
@@ -54,12 +54,26 @@ def store(workspace: Workspace, side: int, *options: str) -> Iterator[Path]:
 
 
 def iterate(path: Path, iterations: int, *options: str, join: Join | None = None) -> dict[str, Any]:
-    """Run iterations over a store and return the closing event."""
+    """Run iterations over a store and return the closing event.
+
+    `user_s` is added to it: the seconds from the start of the program to its end.
+    """
     line = [native(PROGRAM), "run", str(path), "--iterations", str(iterations), "--json", *options]
-    ended = json.loads(call(line, join).splitlines()[-1])
+    began_s = time.monotonic()
+    printed = call(line, join)
+    user_s = time.monotonic() - began_s
+    ended = json.loads(printed.splitlines()[-1])
     if not isinstance(ended, dict) or ended.get("event") != "end":
         raise RunError(f"{PROGRAM} did not come to its end")
-    return ended
+    return {**ended, "user_s": user_s}
+
+
+def strip_bytes(path: Path) -> int:
+    """Return the bytes of a strip of the first matrix, as it lies on the disk."""
+    manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+    first, rows = manifest["matrices"][0], int(manifest["rows"])
+    strips = -(-rows // int(manifest["strip_rows"]))
+    return (path / f"{first['name']}.{first['generation']}.0").stat().st_size // strips
 
 
 def sums_of(path: Path) -> str:
@@ -74,23 +88,3 @@ def rates_in_memory(side: int, waves: int) -> dict[str, Any]:
     found = json.loads(printed)
     assert isinstance(found, dict)
     return found
-
-
-def disk_rate(folder: Path, seconds: int) -> float:
-    """Return the bytes per second that fio moves, six read for one written.  RunError without fio.
-
-    Direct requests of one mebibyte, eight in flight: the fastest known way.
-    """
-    if shutil.which("fio") is None:
-        raise RunError(f"{not_found('fio')}; the rate of the disk is measured with it")
-    path = folder / "fio.data"
-    line = [
-        "fio", "--name=mixed", f"--filename={path}", "--size=1G", "--rw=rw", "--rwmixread=86",
-        "--bs=1M", "--direct=1", "--ioengine=io_uring", "--iodepth=8", "--time_based",
-        f"--runtime={seconds}", "--output-format=json",
-    ]  # fmt: skip
-    try:
-        job = json.loads(call(line))["jobs"][0]
-    finally:
-        path.unlink(missing_ok=True)
-    return float(job["read"]["bw_bytes"] + job["write"]["bw_bytes"])
