@@ -31,8 +31,8 @@ extensions = ["myst_nb", "breathe", "sphinx.ext.autodoc", "sphinx_copybutton"]
 nb_execution_mode = "off"  # the notebooks have their outputs; a test executes them
 myst_heading_anchors = 6
 highlight_language = "console"
-# A line that a command prints and that begins with # looks like a prompt, and an apostrophe in it like
-# a quotation without an end.
+# A line that a command prints and that begins with # looks like a prompt, and an apostrophe in it
+# like a quotation without an end.
 suppress_warnings = ["misc.highlighting_failure"]
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
