@@ -20,7 +20,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 SIZE_BYTES_MAX = 250_000
 CELL_LIMIT_S = 300
 # Those that launch ranks of an MPI.
-LAUNCH = ("measuring",)
+LAUNCH = ("measuring", "tuning")
 # Those that run programs of others.
 PROGRAMS = {"rdma": ("ibv_rc_pingpong", "ib_write_bw")}
 
