@@ -95,6 +95,23 @@ class Runs:
         within = sum(map(target.met_by, launches))
         return text + (f", launches {within} of {len(launches)}" if launches else "")
 
+    def estimators(self) -> str:
+        """Say how many runs do not say that they were estimated as is declared now."""
+        unlike = [record for record in self.records if not self._as_declared(record)]
+        if not unlike:
+            return ""
+        runs = "1 run" if len(unlike) == 1 else f"{len(unlike)} runs"
+        return (
+            f" The estimators below are the current ones; {runs} had others or did not record them."
+        )
+
+    def _as_declared(self, record: Mapping[str, Any]) -> bool:
+        for key, judged in record["targets"].items():
+            declared = self.figure(key).estimator
+            if (judged.get("estimator"), judged.get("batch_of")) != (declared.text, declared.of):
+                return False
+        return True
+
     def conditions(self) -> str:
         """Say how many runs there are, when and on what they were made."""
         if not self.records:
@@ -161,7 +178,7 @@ def _section(runs: Runs) -> str:
     lines = [
         f"## {experiment.name}", "",
         f"{experiment.summary[0].upper()}{experiment.summary[1:]} ({experiment.citation}). "
-        f"{runs.conditions()}", "",
+        f"{runs.conditions()}{runs.estimators()}", "",
         "| figure | estimator | target | all runs |", "|---|---|---|---|",
     ]  # fmt: skip
     measured = runs.keys

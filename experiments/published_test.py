@@ -48,6 +48,20 @@ def test_the_conditions_are_those_of_all_runs() -> None:
     assert published.Runs(EXPERIMENT, []).conditions() == "No run is kept."
 
 
+def test_runs_that_were_not_estimated_as_is_declared_now_are_told() -> None:
+    judged = {"ratio": {"estimator": "median", "batch_of": "rounds"}}
+    as_declared = record("2026-11-25", 0.5, {"ratio": 1.0}, targets=judged)
+    of_mean = {"ratio": {**judged["ratio"], "estimator": "mean"}}
+    of_pairs = {"ratio": {**judged["ratio"], "batch_of": "pairs"}}
+    unlike: tuple[dict[str, Any], ...] = (of_mean, of_pairs, {"ratio": {}})
+    others = [{**as_declared, "targets": targets} for targets in unlike]
+
+    assert not published.Runs(EXPERIMENT, [as_declared]).estimators()
+    for other in others:
+        assert "; 1 run had others" in published.Runs(EXPERIMENT, [as_declared, other]).estimators()
+    assert "; 3 runs had others" in published.Runs(EXPERIMENT, others).estimators()
+
+
 def test_a_kept_figure_that_is_not_declared_is_refused() -> None:
     with pytest.raises(RunError, match="cost declares no figure cost_ns"):
         RUNS.figure("cost_ns")
