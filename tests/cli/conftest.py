@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from lanewise.errors import RequestError
 from lanewise.launch.choose import executable_of
-from lanewise.launch.native import build_for, find_builds
+from lanewise.launch.native import build_for, find_builds, find_program
 from lanewise.launch.registry import LAUNCHERS
 from lanewise.launch.tuned import LIBRARY
 
@@ -111,6 +112,15 @@ def platform(tmp_path: Path) -> Path:
         )
     )
     return path
+
+
+@pytest.fixture
+def sweeps_built() -> None:
+    """Skip a test of sweeps in Python where the native part is not built."""
+    try:
+        find_program("lanewise-wavefront", os.environ)
+    except RequestError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,8 @@ import pytest
 
 from lanewise import wavefront
 from lanewise.errors import RequestError, RunError
-from lanewise.launch.native import find_program
+
+pytestmark = pytest.mark.usefixtures("sweeps_built")
 
 ROWS, COLUMNS, STRIP_ROWS = 61, 37, 8
 U, F = np.random.default_rng(3).random((2, ROWS, COLUMNS))
@@ -26,14 +26,6 @@ def made(folder: Path, layout: str = "row-major", tile_columns: int = 0) -> wave
     store.write("data0", U)
     store.write(1, F)
     return store
-
-
-@pytest.fixture(autouse=True)
-def built() -> None:
-    try:
-        find_program("lanewise-wavefront", os.environ)
-    except RequestError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture

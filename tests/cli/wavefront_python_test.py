@@ -21,13 +21,7 @@ from lanewise.wavefront import arrays
 
 numba = pytest.importorskip("numba", reason="install numba for kernels in Python")
 
-
-@pytest.fixture(autouse=True)
-def built() -> None:
-    try:
-        find_program("lanewise-wavefront", os.environ)
-    except RequestError as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("sweeps_built")
 
 
 def random_arrays(count: int, rows: int = 70, columns: int = 45) -> list[np.ndarray]:
