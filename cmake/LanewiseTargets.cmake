@@ -88,9 +88,11 @@ function(lw_compile_together target)
   set(unity ${CMAKE_CURRENT_BINARY_DIR}/${target}_unity.cpp)
   file(CONFIGURE OUTPUT ${unity} CONTENT "${includes}" @ONLY)
   set_property(TARGET ${target} PROPERTY SOURCES ${others} ${unity})
-  # GCC takes a source that another includes for a header.
+  # GCC takes a source that another includes for a header, and Clang sees a local name hide one of
+  # another file.
   target_compile_options(${target} PRIVATE -iquote ${PROJECT_SOURCE_DIR}
-    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-shadow>)
 endfunction()
 
 # Files that name functions or macros alike, such as algorithms, are compiled apart.

@@ -38,7 +38,7 @@ double shown_s(std::span<const double> ranks_s, Across across, int root) {
 template <typename Execute>
 LoopTimes times_of(const Harness& harness, Execute execute, const Loop& loop, Calls calls,
                    std::size_t count, int root) {
-    Body body{execute, harness.comm(), loop.meets};
+    Body<Execute> body{execute, harness.comm(), loop.meets};
     std::vector<double> own_s;
     for (std::size_t i = 0; i < count; ++i) own_s.push_back(mean_s(harness, body, loop, calls));
     LoopTimes times;

@@ -55,7 +55,7 @@ class Overlap {
 
     template <typename Execute>
     double clocked_s(Execute execute, std::uint32_t count) {
-        Body body{execute, comm_, loop_.meets, failed_};
+        Body<Execute> body{execute, comm_, loop_.meets, failed_};
         check(MPI_Barrier(comm_));
         const double total_s = clocked(body, loop_.clocked, count);
         failed_ = body.failed;
