@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sweeps over matrices on disk: the paper's layouts and blocks, chained waves, and peers."""
 
-from experiments.wavefront import blocks, chaining, directions, limits, overhead, peers, preprocess
+from experiments.wavefront import (
+    blocks,
+    chaining,
+    directions,
+    limits,
+    memory,
+    overhead,
+    peers,
+    preprocess,
+)
 
 EXPERIMENTS = (
     overhead.EXPERIMENT,
@@ -10,5 +19,6 @@ EXPERIMENTS = (
     chaining.EXPERIMENT,
     limits.EXPERIMENT,
     directions.EXPERIMENT,
+    memory.EXPERIMENT,
     peers.EXPERIMENT,
 )

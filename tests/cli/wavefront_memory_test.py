@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lanewise.errors import RequestError
@@ -106,3 +107,38 @@ def test_a_run_of_a_built_in_kernel_stays_within_the_budget(
     assert done.returncode == 0, done.stderr
     end = json.loads(done.stdout.splitlines()[-1])
     assert end["peak_memory_bytes"] <= budget_bytes
+
+
+MAPPED = """
+import re, sys
+from pathlib import Path
+import numpy as np
+from lanewise import wavefront
+
+def resident(word):
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(re.search(word + r":\\s*(\\d+)", status)[1])
+
+u = np.load(sys.argv[1], mmap_mode="r+")
+wavefront.library.library()
+before = resident("VmRSS")
+wavefront.run([u, u], "sor", 2, memory=int(sys.argv[2]), threads=2)
+print(resident("VmHWM") - before)
+"""
+
+
+def test_arrays_that_are_mapped_stay_within_the_budget(tmp_path: Path) -> None:
+    budget_bytes, file = 48 << 20, tmp_path / "u.npy"
+    rows, columns = 4096, 4096
+    array = np.lib.format.open_memmap(file, "w+", "float64", (rows, columns))
+    for row in range(rows):
+        array[row] = row / rows
+    array.flush()
+
+    done = subprocess.run(
+        [sys.executable, "-c", MAPPED, str(file), str(budget_bytes)],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) <= budget_bytes

@@ -25,6 +25,7 @@ from lanewise.wavefront.library import (
     byref,
     library,
 )
+from lanewise.wavefront.mapped import give_pages_back
 from lanewise.wavefront.matrix import Matrix
 from lanewise.wavefront.store import Store
 
@@ -271,6 +272,7 @@ def _run_arrays(
 
             def take(first: int, rows: Any) -> None:
                 data[first : first + len(rows)] = rows
+                give_pages_back(data)
 
             store.each_strip(0, take)
     return outcome

@@ -22,6 +22,7 @@ from lanewise.wavefront.library import (
     byref,
     library,
 )
+from lanewise.wavefront.mapped import give_pages_back
 from lanewise.wavefront.matrix import Matrix
 
 Array = npt.NDArray[Any]
@@ -204,6 +205,7 @@ class Store:
 
         def give(first: int, rows: Array) -> None:
             ahead.copy(first, rows)
+            give_pages_back(values)
 
         self._move(library().lw_wavefront_write, matrix, give)
 
