@@ -57,10 +57,14 @@ typedef struct lw_wavefront_shape {
     uint64_t columns;
     uint64_t strip_rows;   /* rows that move together; 0: a mebibyte of them */
     uint64_t tile_columns; /* columns that move together, where rows are long; 0: all */
+    /* In three dimensions each row is a plane of lines one behind the other, so many columns each,
+     * and `columns` is their product: n0 x n1 x n2 cells are n0 rows of n1 n2 columns, in lines of
+     * n2.  0: there are two dimensions. */
+    uint64_t line_columns;
 } lw_wavefront_shape;
 
 #define LW_WAVEFRONT_SHAPE \
-    { sizeof(lw_wavefront_shape), LW_ELEMENT_F64, LW_LAYOUT_ROW_MAJOR, 1, 0, 0, 0, 0, 0 }
+    { sizeof(lw_wavefront_shape), LW_ELEMENT_F64, LW_LAYOUT_ROW_MAJOR, 1, 0, 0, 0, 0, 0, 0 }
 
 /* Receives one sentence about a failure. */
 typedef void (*lw_wavefront_report_fn)(void *context, lw_status status, const char *sentence);
@@ -80,7 +84,10 @@ LW_API lw_status lw_wavefront_open(const char *folder, lw_wavefront_report_fn re
 /* Close a store and free it; NULL is fine. */
 LW_API void lw_wavefront_close(lw_wavefront *store);
 
-/* The shape of the store, and how many iterations its data have gone through. */
+/*
+ * The shape of the store, and how many iterations its data have gone through.  Members that the
+ * caller's `struct_size` does not cover are left alone.
+ */
 LW_API lw_status lw_wavefront_query(const lw_wavefront *store, lw_wavefront_shape *shape,
                                     uint64_t *iterations);
 
@@ -223,9 +230,12 @@ typedef struct lw_wavefront_run_options {
  * Directions, separated by commas: iteration i of a run goes in direction i of them, and after the
  * last comes the first again.  Each is the corner towards which an iteration goes: "down-right",
  * "down-left", "up-left" or "up-right".  "symmetric" stands for "down-right,up-left" (symmetric
- * Gauss-Seidel, SSOR) and "fast-sweeping" for "down-right,down-left,up-left,up-right".  Iterations
- * share a pass as long as they go down, or up.  With a tolerance the run ends once as many
- * iterations in a row as there are directions have changed no cell by more.
+ * Gauss-Seidel, SSOR) and "fast-sweeping" for "down-right,down-left,up-left,up-right".  In three
+ * dimensions, built-in kernels also go from the last line of each plane to the first:
+ * "down-back-right", "down-back-left", "up-back-left" and "up-back-right"; "symmetric-3d" stands
+ * for "down-right,up-back-left" and "fast-sweeping-3d" for all eight.  Iterations share a pass as
+ * long as they go down, or up.  With a tolerance the run ends once as many iterations in a row as
+ * there are directions have changed no cell by more.
  */
 
 typedef struct lw_wavefront_outcome {

@@ -308,7 +308,7 @@ class store {
 
     lw_wavefront *handle() const { return store_; }
     lw_wavefront_shape shape() const {
-        lw_wavefront_shape found{};
+        lw_wavefront_shape found = LW_WAVEFRONT_SHAPE;
         check(lw_wavefront_query(store_, &found, nullptr));
         return found;
     }
@@ -381,6 +381,11 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
                                 const char *name, call function) {
     using real = typename real_of<Update>::type;
     using rows = sweep<real, Update>;
+    if (target.shape().line_columns != 0)
+        throw error(LW_ERR_ARGUMENT,
+                    std::string(name) +
+                        " is an update of two dimensions; the store has three: use "
+                        "sor-3d, eikonal-3d or a row function in C");
     if (target.shape().element != element_of<real>())
         throw error(LW_ERR_ARGUMENT, std::string(name) + " works on " +
                                          (sizeof(real) == 4 ? "f32" : "f64") +

@@ -34,10 +34,12 @@ struct RowBlock {
     std::uint32_t reads = 0;
     std::uint32_t writes = 0;
     /* Rows or columns lie from the last to the first, behind so many of padding; `leftwards`:
-     * columns lie in order, but cells are updated from the last to the first. */
+     * columns lie in order, but cells are updated from the last to the first; `backwards`: so are
+     * the lines of a row that is a plane. */
     bool up = false;
     bool mirrored = false;
     bool leftwards = false;
+    bool backwards = false;
     std::uint64_t rows_before = 0;
     std::uint64_t columns_before = 0;
     std::uint64_t iteration = 0; /* of the run, from 0 */

@@ -9,6 +9,7 @@ refusing one that is too small.
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 from pathlib import Path
@@ -27,7 +28,7 @@ UNDER_WAY_BYTES = 16 << 20
 def import_array(program: Path, folder: str, matrix: str, name: str, memory: str = "") -> None:
     """Fill `matrix` of the store in `folder` from the array called `name`, within the memory."""
     with Store.open(folder) as store:
-        array = open_array(name)
+        array = open_array(name, store.ndim)
         check_memory(memory, store, array)
         store.write(matrix_number(program, folder, matrix), array)
 
@@ -50,7 +51,7 @@ def check_memory(memory: str, store: Store, array: Any) -> None:
     if not memory:
         return
     strip_rows = int(store.native_shape.strip_rows)
-    row_bytes = store.shape[1] * store.dtype.itemsize
+    row_bytes = math.prod(store.shape[1:]) * store.dtype.itemsize
     chunk_rows = (getattr(array, "chunks", None) or (strip_rows,))[0]
     # The chunks that a strip touches, as they are kept and as they are; and the strip itself.
     chunks_bytes = 2 * (strip_rows + 2 * chunk_rows) * row_bytes
@@ -83,28 +84,31 @@ def matrix_number(program: Path, folder: str, matrix: str) -> int:
     return names.index(matrix)
 
 
-def open_array(name: str) -> Any:
-    """Open an array for reading; RequestError where it is not there."""
+def open_array(name: str, dimensions: int = 2) -> Any:
+    """Open an array for reading, the only one of so many dimensions where a file is named only.
+
+    RequestError where it is not there.
+    """
     path, _, dataset = name.partition(":")
     try:
         if path.endswith(".zarr"):
             opened = _module("zarr").open(path, mode="r")
             if not hasattr(opened, "dtype"):
-                opened = opened[dataset or _only_dataset(opened, path)]
+                opened = opened[dataset or _only_dataset(opened, path, dimensions)]
             return _unpacked(opened, name)
         file = _module("h5py").File(path, "r")
-        return _unpacked(file[dataset or _only_dataset(file, path)], name)
+        return _unpacked(file[dataset or _only_dataset(file, path, dimensions)], name)
     except (OSError, KeyError, ValueError) as error:
         reason = error if Path(path).exists() else "there is no such file"
         raise RequestError(f"{name} cannot be read: {reason}") from None
 
 
-def create_array(name: str, shape: tuple[int, int], dtype: Any, chunk_rows: int) -> Any:
+def create_array(name: str, shape: tuple[int, ...], dtype: Any, chunk_rows: int) -> Any:
     """Create an array for writing; one that exists is refused."""
     path, _, dataset = name.partition(":")
     if Path(path).exists():
         raise RequestError(f"{path} exists; name another file")
-    chunks = (min(chunk_rows, shape[0]), shape[1])
+    chunks = (min(chunk_rows, shape[0]), *shape[1:])
     try:
         if path.endswith(".zarr"):
             return _module("zarr").open(path, mode="w", shape=shape, dtype=dtype, chunks=chunks)
@@ -114,13 +118,14 @@ def create_array(name: str, shape: tuple[int, int], dtype: Any, chunk_rows: int)
         raise RunError(f"{name} cannot be written: {error}") from None
 
 
-def _only_dataset(file: Any, path: str) -> str:
+def _only_dataset(file: Any, path: str, dimensions: int) -> str:
     # The coordinates that xarray writes beside a variable have one dimension.
-    names = sorted(str(name) for name in file if getattr(file[name], "ndim", 0) == 2)
+    names = sorted(str(name) for name in file if getattr(file[name], "ndim", 0) == dimensions)
     if len(names) == 1:
         return names[0]
     if not names:
-        raise RequestError(f"{path} holds no two-dimensional array; name one in a group of it")
+        word = "two" if dimensions == 2 else "three"
+        raise RequestError(f"{path} holds no {word}-dimensional array; name one in a group of it")
     raise RequestError(f"{path} holds {', '.join(names)}; say which, as {path}:{names[0]}")
 
 

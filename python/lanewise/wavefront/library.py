@@ -46,6 +46,7 @@ class MatrixShape(Structure):
         ("columns", c_uint64),
         ("strip_rows", c_uint64),
         ("tile_columns", c_uint64),
+        ("line_columns", c_uint64),
     )
 
 

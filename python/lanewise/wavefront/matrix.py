@@ -19,8 +19,8 @@ class RowSource(Protocol):
     """What a matrix is read from: a store."""
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Return rows and columns of each matrix."""
+    def shape(self) -> tuple[int, ...]:
+        """Return rows and columns of each matrix, or planes, lines and columns."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -38,15 +38,18 @@ class Matrix:
     a matrix that is empty, RunError where a strip is damaged.
     """
 
-    ndim = 2
-
     def __init__(self, store: RowSource, number: int) -> None:
         self.store, self.number = store, number
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Return rows and columns."""
+    def shape(self) -> tuple[int, ...]:
+        """Return rows and columns, or planes, lines and columns."""
         return self.store.shape
+
+    @property
+    def ndim(self) -> int:
+        """Return how many dimensions there are, two or three."""
+        return len(self.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -58,19 +61,21 @@ class Matrix:
 
     def __getitem__(self, key: Any) -> Any:
         picked, *columns = key if isinstance(key, tuple) else (key,)
-        if len(columns) > 1:
-            raise IndexError(f"{1 + len(columns)} indices for the two dimensions of a matrix")
+        if len(columns) >= self.ndim:
+            word = "two" if self.ndim == 2 else "three"
+            raise IndexError(f"{1 + len(columns)} indices for the {word} dimensions of a matrix")
         rows = self._rows(slice(None) if picked is Ellipsis else picked)
         if not columns:
             return rows
-        return rows[columns[0]] if rows.ndim == 1 else rows[:, columns[0]]
+        inner = tuple(columns)
+        return rows[inner] if rows.ndim < self.ndim else rows[(slice(None), *inner)]
 
     def _rows(self, picked: Any) -> Array:
         count = len(self)
         if isinstance(picked, slice):
             wanted = range(*picked.indices(count))
             if not wanted:
-                return np.empty((0, self.shape[1]), self.dtype)
+                return np.empty((0, *self.shape[1:]), self.dtype)
             first = min(wanted[0], wanted[-1])
             found = self.store.read_rows(self.number, first, max(wanted[0], wanted[-1]) + 1 - first)
             return found[:: wanted.step]
@@ -92,8 +97,8 @@ class Matrix:
         return self._rows(slice(None)).astype(dtype or self.dtype, copy=False)
 
     def __repr__(self) -> str:
-        rows, columns = self.shape
-        return f"Matrix({self.number}, {rows} x {columns} {self.dtype})"
+        sides = " x ".join(map(str, self.shape))
+        return f"Matrix({self.number}, {sides} {self.dtype})"
 
 
 def _row_number(picked: Any) -> int:

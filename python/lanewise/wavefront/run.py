@@ -86,17 +86,18 @@ def run(  # noqa: PLR0913
 ) -> Outcome:
     """Iterate with `kernel`: a built-in name, a `RowKernel`, or a Numba cfunc of radius 1.
 
-    `store` is a `Store`, its folder, or a list of 2-D arrays of one shape and dtype: the first is
-    updated in place, the others are coefficients.  With a `tolerance` the run ends once no cell
-    changes by more; with 0, once nothing changes.  Iterations go in `directions` in turn:
-    "down-right", "down-left", "up-left", "up-right", "symmetric" or "fast-sweeping", or several of
-    these; the run then ends once as many iterations as there are directions are within the
-    tolerance.  After every `pause_every` iterations `on_pause(iterations, measured)` is called and
-    may read the store, and the run ends once `until` holds, such as "residual<1e-8" or
-    "residual<1e-8*first" (also norm, sum, max, min).  `on_progress(share, elapsed_s)` is called now
-    and then.  Raises RequestError for what cannot be done, RunError for what failed, a kernel that
-    raised among it; what `on_progress` raises and an interrupt end the run and are raised.  A store
-    then holds the data of its last whole pass, and arrays are as they were.
+    `store` is a `Store`, its folder, or a list of 2-D or 3-D arrays of one shape and dtype: the
+    first is updated in place, the others are coefficients.  With a `tolerance` the run ends once no
+    cell changes by more; with 0, once nothing changes.  Iterations go in `directions` in turn:
+    "down-right", "down-left", "up-left", "up-right", "symmetric" or "fast-sweeping", in three
+    dimensions also "symmetric-3d" or "fast-sweeping-3d", or several of these; the run then ends
+    once as many iterations as there are directions are within the tolerance.  After every
+    `pause_every` iterations `on_pause(iterations, measured)` is called and may read the store, and
+    the run ends once `until` holds, such as "residual<1e-8" or "residual<1e-8*first" (also norm,
+    sum, max, min).  `on_progress(share, elapsed_s)` is called now and then.  Raises RequestError
+    for what cannot be done, RunError for what failed, a kernel that raised among it; what
+    `on_progress` raises and an interrupt end the run and are raised.  A store then holds the data
+    of its last whole pass, and arrays are as they were.
     """
     options = RunOptions(
         struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=iterations,
@@ -253,8 +254,10 @@ def _run_arrays(
     options: RunOptions,
     callbacks: Callbacks,
 ) -> Outcome:
-    if not arrays or any(getattr(array, "ndim", 0) != 2 for array in arrays):
-        raise RequestError("give a store, its folder, or a list of two-dimensional arrays")
+    if not arrays or any(getattr(array, "ndim", 0) not in (2, 3) for array in arrays):
+        raise RequestError(
+            "give a store, its folder, or a list of arrays of two or three dimensions"
+        )
     data = arrays[0]
     if isinstance(data, (Store, Matrix)):
         raise RequestError(
@@ -262,9 +265,9 @@ def _run_arrays(
             "give the store by itself"
         )
     with tempfile.TemporaryDirectory(prefix="lanewise-wavefront-") as folder:
-        rows, columns = data.shape
+        shape, coefficients = tuple(data.shape), len(arrays) - 1
         with Store.create(
-            Path(folder) / "store", rows, columns, coefficients=len(arrays) - 1, dtype=data.dtype
+            Path(folder) / "store", shape, coefficients=coefficients, dtype=data.dtype
         ) as store:
             for matrix, array in enumerate(arrays):
                 store.write(matrix, array)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import operator
 from collections.abc import Callable
 from pathlib import Path
@@ -68,8 +69,6 @@ class Store:
     are named or numbered, data first.
     """
 
-    ndim = 2
-
     def __init__(self, handle: ctypes.c_void_p, failures: Failures) -> None:
         self._handle = handle
         self.failures = failures
@@ -86,8 +85,8 @@ class Store:
     def create(  # noqa: PLR0913
         cls,
         folder: str | Path,
-        rows: int,
-        columns: int,
+        rows: int | tuple[int, ...],
+        columns: int = 0,
         *,
         data: int = 1,
         coefficients: int = 0,
@@ -98,14 +97,19 @@ class Store:
     ) -> Store:
         """Make an empty store in the new folder `folder`; matrices are data first.
 
-        Where rows are too long for the memory, `tile_columns` cuts them into tiles.
+        `rows` may be the whole shape: (rows, columns), or (planes, lines, columns) for three
+        dimensions.  Where rows are too long for the memory, `tile_columns` cuts them into tiles.
         """
+        sides = rows if isinstance(rows, tuple) else (rows, columns)
+        if len(sides) not in (2, 3) or (isinstance(rows, tuple) and columns):
+            raise RequestError(f"a store has two sides or three, not {(*sides, columns)}")
         kind = np.dtype(dtype)
         if kind.name not in ELEMENTS or not kind.isnative:
             raise RequestError(f"dtype {kind} cannot be stored; use one of {', '.join(ELEMENTS)}")
         shape = MatrixShape(
             ctypes.sizeof(MatrixShape), ELEMENTS.index(kind.name), layout.encode(),
-            data, coefficients, rows, columns, strip_rows, tile_columns,
+            data, coefficients, sides[0], math.prod(sides[1:]), strip_rows, tile_columns,
+            sides[2] if len(sides) == 3 else 0,
         )  # fmt: skip
         handle, failures = ctypes.c_void_p(), Failures()
         status = library().lw_wavefront_create(
@@ -136,15 +140,22 @@ class Store:
     @property
     def native_shape(self) -> MatrixShape:
         """Return the native description of the shape."""
-        shape = MatrixShape()
+        shape = MatrixShape(struct_size=ctypes.sizeof(MatrixShape))
         self.failures.check(library().lw_wavefront_query(self.handle, byref(shape), None))
         return shape
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Return rows and columns of each matrix."""
+    def shape(self) -> tuple[int, ...]:
+        """Return rows and columns of each matrix, or planes, lines and columns."""
         shape = self.native_shape
-        return shape.rows, shape.columns
+        if not shape.line_columns:
+            return shape.rows, shape.columns
+        return shape.rows, shape.columns // shape.line_columns, shape.line_columns
+
+    @property
+    def ndim(self) -> int:
+        """Return how many dimensions the matrices have, two or three."""
+        return len(self.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -189,7 +200,7 @@ class Store:
         return number.value
 
     def write(self, matrix: int | str, values: Any) -> None:
-        """Replace matrix `matrix` with the 2-D array `values`, a strip at a time.
+        """Replace matrix `matrix` with the array `values` of the same shape, a strip at a time.
 
         Anything that has `shape`, `dtype` and slices of rows will do: numpy, Zarr, HDF5.  Where it
         has `chunks`, their rows are read together, up to 256 MiB, so each is read once.  The
@@ -201,7 +212,7 @@ class Store:
                 f"{self.shape} {self.dtype}; convert it with .astype or reshape it"
             )
 
-        ahead = _RowsAhead(values, self.shape[1] * self.dtype.itemsize)
+        ahead = _RowsAhead(values, math.prod(self.shape[1:]) * self.dtype.itemsize)
 
         def give(first: int, rows: Array) -> None:
             ahead.copy(first, rows)
@@ -221,12 +232,12 @@ class Store:
 
     def read_rows(self, matrix: int | str, first: int, count: int) -> Array:
         """Return `count` rows from row `first` on; only strips that hold them are read."""
-        number, (rows, columns) = self._number(matrix), self.shape
+        number, (rows, *row) = self._number(matrix), self.shape
         if not 0 <= first <= first + count <= rows:
             raise RequestError(
                 f"{count} rows from row {first} on are not in a matrix of {rows} rows"
             )
-        found = np.empty((count, columns), self.dtype)
+        found = np.empty((count, *row), self.dtype)
         status = library().lw_wavefront_read_rows(
             self.handle, number, first, count, found.ctypes.data
         )
@@ -242,16 +253,16 @@ class Store:
         self.failures.check(library().lw_wavefront_verify(self.handle))
 
     def _move(self, function: Any, matrix: int | str, move: Callable[[int, Array], None]) -> None:
-        columns, dtype, number = self.shape[1], self.dtype, self._number(matrix)
+        row, dtype, number = self.shape[1:], self.dtype, self._number(matrix)
         call = Call()
 
         def moved(_context: object, first: int, count: int, address: int) -> int:
-            size = count * columns * dtype.itemsize
+            size = count * math.prod(row) * dtype.itemsize
             bytes_ = (ctypes.c_char * size).from_address(address)
             try:
                 # Fails where the caller was interrupted.
                 if call.raised is None:
-                    move(first, np.frombuffer(memoryview(bytes_), dtype).reshape(count, columns))
+                    move(first, np.frombuffer(memoryview(bytes_), dtype).reshape(count, *row))
             except BaseException as error:  # may not cross the C border
                 call.fail(error)
             return int(call.raised is not None)

@@ -57,9 +57,21 @@ lw_status guarded(const lw_wavefront *store, const Act& act) {
     return guarded(store->report, store->report_context, act);
 }
 
-Result<MatrixShape> shape_from(const lw_wavefront_shape *given) {
-    if (!given || given->struct_size != sizeof *given)
+// What a program gives that was compiled before the last members were there, the rest being the
+// defaults; `first_bytes` is the size of the first version.
+template <typename Given>
+bool take_over(const Given *given, std::size_t first_bytes, Given& taken) {
+    if (!given || (given->struct_size != first_bytes && given->struct_size != sizeof *given))
+        return false;
+    std::memcpy(&taken, given, given->struct_size);
+    return true;
+}
+
+Result<MatrixShape> shape_from(const lw_wavefront_shape *wanted) {
+    lw_wavefront_shape taken = LW_WAVEFRONT_SHAPE;
+    if (!take_over(wanted, offsetof(lw_wavefront_shape, line_columns), taken))
         return Failure{LW_ERR_ARGUMENT, "no shape, or one of another size; use LW_WAVEFRONT_SHAPE"};
+    const auto *const given = &taken;
     if (given->element < LW_ELEMENT_F32 || given->element > LW_ELEMENT_C128)
         return Failure{LW_ERR_ARGUMENT, "unknown element " + std::to_string(given->element)};
     const auto layout = layout_named(given->layout ? given->layout : LW_LAYOUT_ROW_MAJOR);
@@ -71,7 +83,8 @@ Result<MatrixShape> shape_from(const lw_wavefront_shape *given) {
                       .element = static_cast<Element>(given->element),
                       .layout = *layout,
                       .strip_rows = given->strip_rows,
-                      .tile_columns = given->tile_columns};
+                      .tile_columns = given->tile_columns,
+                      .line_columns = given->line_columns};
     if (shape.strip_rows == 0) shape.strip_rows = default_strip_rows(shape);
     return shape;
 }
@@ -83,16 +96,6 @@ std::vector<std::string> matrix_names(const MatrixShape& shape) {
     for (std::uint32_t m = 0; m < shape.coefficient_count; ++m)
         names.push_back(std::string("coefficient").append(std::to_string(m)));
     return names;
-}
-
-// What a program gives that was compiled before the last members were there, the rest being the
-// defaults; `first_bytes` is the size of the first version.
-template <typename Given>
-bool take_over(const Given *given, std::size_t first_bytes, Given& taken) {
-    if (!given || (given->struct_size != first_bytes && given->struct_size != sizeof *given))
-        return false;
-    std::memcpy(&taken, given, given->struct_size);
-    return true;
 }
 
 Result<RunOptions> options_from(const lw_wavefront& store,
@@ -227,12 +230,17 @@ lw_status lw_wavefront_query(const lw_wavefront *store, lw_wavefront_shape *shap
                              uint64_t *iterations) {
     if (!store) return LW_ERR_ARGUMENT;
     const auto& held = store->store.shape();
-    if (shape)
-        *shape = {sizeof *shape,          static_cast<lw_element>(held.element),
-                  held.layout->name,      held.data_count,
-                  held.coefficient_count, held.rows,
-                  held.columns,           held.strip_rows,
-                  held.tile_columns};
+    if (shape) {
+        lw_wavefront_shape found{sizeof found,           static_cast<lw_element>(held.element),
+                                 held.layout->name,      held.data_count,
+                                 held.coefficient_count, held.rows,
+                                 held.columns,           held.strip_rows,
+                                 held.tile_columns,      held.line_columns};
+        // A program that was compiled before the last member was there has no room for it.
+        if (shape->struct_size != sizeof found)
+            found.struct_size = offsetof(lw_wavefront_shape, line_columns);
+        std::memcpy(shape, &found, found.struct_size);
+    }
     if (iterations) *iterations = store->store.manifest().iterations;
     return LW_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "wavefront/commands/arguments.hpp"
 
+#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -12,12 +13,15 @@
 namespace lanewise::wavefront::commands {
 namespace {
 
+constexpr std::uint64_t side_max = std::uint64_t{1} << 40;
+
 struct Texts {
     std::string element = "f64";
     std::string layout;
     std::string kernel;
     std::uint64_t strip_rows = 0;
     std::uint64_t tile_columns = 0;
+    std::vector<std::string> sides;
     std::int64_t data = -1;
     std::int64_t coefficients = -1;
     bool check_finite = false;
@@ -60,6 +64,12 @@ void declare_shape(Options& command, Texts& texts, WavefrontArguments& arguments
     command
         .number("--cols,--columns", "N", arguments.shape.columns,
                 "Number of columns of each matrix")
+        .without_default();
+    command
+        .texts("--shape", "N", texts.sides,
+               "Sides of each matrix, such as 512,512,512: rows and columns, or planes, lines and "
+               "columns; instead of --rows and --cols")
+        .separated_by_commas()
         .without_default();
     command.choice(
         "--element", element_names(), 1,
@@ -127,9 +137,11 @@ void declare_iterations(Options& command, Texts& texts, WavefrontArguments& argu
                    "Stop when no cell changes by more than this; without it, never")
         .without_default();
     command
-        .texts("--directions", "NAME", texts.directions,
-               "Direction of each iteration in turn: down-right, down-left, up-left, up-right, "
-               "symmetric (down-right,up-left) or fast-sweeping (all four) (default: down-right)")
+        .texts(
+            "--directions", "NAME", texts.directions,
+            "Direction of each iteration in turn: down-right, down-left, up-left, up-right, "
+            "symmetric (down-right,up-left) or fast-sweeping (all four); in three dimensions also "
+            "down-back-right and so on, symmetric-3d and fast-sweeping-3d (default: down-right)")
         .separated_by_commas();
     command
         .text("--until", "CONDITION", texts.until,
@@ -216,13 +228,39 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
     return commands;
 }
 
+Outcome read_sides(const std::vector<std::string>& sides, MatrixShape& shape) {
+    std::vector<std::uint64_t> counts;
+    for (const auto& side : sides) {
+        std::uint64_t count = 0;
+        const auto *const end = side.data() + side.size();
+        const auto [read, error] = std::from_chars(side.data(), end, count);
+        if (error != std::errc{} || read != end || count < 1 || count > side_max)
+            return bad_argument("--shape: \"" + side + "\" is not a number from 1 to 2^40");
+        counts.push_back(count);
+    }
+    if (counts.size() < 2 || counts.size() > 3)
+        return bad_argument("--shape has " + counted(counts.size(), "side") +
+                            "; give rows and columns, or planes, lines and columns");
+    if (shape.rows || shape.columns)
+        return bad_argument("--shape says it all; leave --rows and --cols out");
+    shape.rows = counts[0];
+    shape.columns = counts[1];
+    if (counts.size() == 2) return Done{};
+    if (counts[1] > side_max / counts[2])
+        return bad_argument("--shape: a plane has at most 2^40 cells");
+    shape.columns = counts[1] * counts[2];
+    shape.line_columns = counts[2];
+    return Done{};
+}
+
 Outcome read_shape(const Texts& texts, WavefrontArguments& arguments) {
     auto& shape = arguments.shape;
     const auto element = element_named(texts.element);
     if (!element) return element.failure();
     shape.element = *element;
     const bool own_counts = texts.data >= 0 || texts.coefficients >= 0;
-    const auto info = kernel_info(texts.kernel.empty() ? "livermore23" : texts.kernel);
+    const auto *const usual = shape.line_columns ? "sor-3d" : "livermore23";
+    const auto info = kernel_info(texts.kernel.empty() ? usual : texts.kernel);
     if (!info) return info.failure();
     shape.data_count = texts.data >= 0 ? static_cast<std::uint32_t>(texts.data) : 1;
     shape.coefficient_count = texts.coefficients >= 0
@@ -276,6 +314,10 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
     }
     const bool needs_shape = arguments.command == Command::create ||
                              (arguments.command == Command::plan && arguments.store.empty());
+    if (needs_shape && !texts.sides.empty()) {
+        const auto sides = read_sides(texts.sides, arguments.shape);
+        if (!sides) return sides.failure();
+    }
     const auto rows = arguments.shape.rows;
     const auto columns = arguments.shape.columns;
     if (needs_shape && rows == 0 && columns == 0)

@@ -5,6 +5,7 @@
 #include "wavefront/commands/commands.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
@@ -332,8 +333,9 @@ Outcome info(const WavefrontArguments& arguments) {
         return Done{};
     }
     const auto& shape = manifest->shape;
-    fmt::print("{} x {} {}, {}, strips of {}{}, {} done\n", shape.rows, shape.columns,
-               element_name(shape.element), shape.layout->name, counted(shape.strip_rows, "row"),
+    fmt::print("{} {}, {}, strips of {}{}, {} done\n", fmt::join(shape.sides(), " x "),
+               element_name(shape.element), shape.layout->name,
+               counted(shape.strip_rows, shape.line_columns ? "plane" : "row"),
                shape.tile_columns ? fmt::format(" in tiles of {} columns", shape.tile_columns) : "",
                counted(manifest->iterations, "iteration"));
     for (std::size_t m = 0; m < manifest->matrices.size(); ++m) {

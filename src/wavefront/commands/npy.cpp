@@ -5,6 +5,7 @@
 #include "wavefront/commands/npy.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <cstring>
@@ -62,7 +63,7 @@ Outcome check_header(const std::string& header, const std::string& path,
     }
     if (value_of(header, "fortran_order") != "False")
         return refuse(path, "is in Fortran order; save numpy.ascontiguousarray of it");
-    const auto sides = fmt::format("({},{})", shape.rows, shape.columns);
+    const auto sides = fmt::format("({})", fmt::join(shape.sides(), ","));
     if (value_of(header, "shape") != sides)
         return refuse(path, "has shape " + value_of(header, "shape") + ", the store " + sides);
     return Done{};
@@ -92,8 +93,8 @@ Result<std::size_t> read_npy_header(std::FILE *file, const std::string& path,
 
 std::string npy_header(const wavefront::MatrixShape& shape) {
     std::string text = std::string("{'descr': '") + descr_of(shape.element) +
-                       "', 'fortran_order': False, 'shape': (" + std::to_string(shape.rows) + ", " +
-                       std::to_string(shape.columns) + "), }";
+                       "', 'fortran_order': False, 'shape': (" +
+                       fmt::format("{}", fmt::join(shape.sides(), ", ")) + "), }";
     constexpr std::size_t before = 10;
     while ((before + text.size() + 1) % alignment != 0) text += ' ';
     text += '\n';

@@ -11,15 +11,17 @@
 #include "base/quantities.hpp"
 #include "wavefront/kernel/cells.hpp"
 #include "wavefront/kernel/kernel.hpp"
+#include "wavefront/kernel/planes.hpp"
 #include "wavefront/kernel/rows.hpp"
 #include "wavefront/kernel/skewed_table.hpp"
 
 namespace lanewise::wavefront {
 namespace {
 
-// The parameters of a cell as it lies in memory: two at most.
+// The parameters of a cell as it lies in memory.
 template <typename Real>
-std::shared_ptr<const void> cell_values(const std::string& name, const std::vector<double>& p) {
+std::shared_ptr<const void> cell_values(const std::string& name, const std::vector<double>& p,
+                                        std::uint64_t line) {
     const auto real = [&](std::size_t i) { return static_cast<Real>(p[i]); };
     if (name == "livermore23")
         return std::make_shared<Livermore23<Real>>(Livermore23<Real>{real(0)});
@@ -35,6 +37,10 @@ std::shared_ptr<const void> cell_values(const std::string& name, const std::vect
     if (name == "smith-waterman")
         return std::make_shared<SmithWaterman<Real>>(SmithWaterman<Real>{real(0)});
     if (name == "eikonal") return std::make_shared<Eikonal<Real>>();
+    if (name == "sor-3d")
+        return std::make_shared<SevenPoint<Real>>(
+            SevenPoint<Real>{line, static_cast<Real>(1.0 - p[0]), static_cast<Real>(p[0] / 6)});
+    if (name == "eikonal-3d") return std::make_shared<Eikonal3<Real>>(Eikonal3<Real>{line});
     return std::make_shared<Jacobi<Real>>();
 }
 
@@ -50,6 +56,13 @@ Functions scalar_functions(const std::string& name) {
         return Functions{&update_rows<Real, Cell, Unmeasured>,
                          &update_rows<Real, Cell, LargestChange<Real>>};
     };
+    const auto both_of_planes = [](auto cell) {
+        using Cell = decltype(cell);
+        return Functions{&update_planes<Real, Cell, Unmeasured>,
+                         &update_planes<Real, Cell, LargestChange<Real>>};
+    };
+    if (name == "sor-3d") return both_of_planes(SevenPoint<Real>{});
+    if (name == "eikonal-3d") return both_of_planes(Eikonal3<Real>{});
     if (name == "livermore23") return both(Livermore23<Real>{});
     if (name == "sor") return both(SuccessiveOverRelaxation<Real>{});
     if (name == "sor9") return both(NinePoint<Real>{});
@@ -123,6 +136,22 @@ const std::vector<KernelInfo>& kernel_infos() {
         {"smith-waterman", "table of local alignments (score of each pair)", "gap=2", {2.0}, 1, 1},
         {"eikonal", "first arrival times by fast sweeping (h times the slowness)", "", {}, 1, 1},
         {"jacobi", "Jacobi's iteration of Poisson's equation (h^2 f)", "", {}, 1, 0},
+        {"sor-3d",
+         "successive over-relaxation of Poisson's equation in three dimensions (h^2 f)",
+         "omega=1.5",
+         {1.5},
+         1,
+         0,
+         1,
+         3},
+        {"eikonal-3d",
+         "first arrival times in three dimensions (h times the slowness)",
+         "",
+         {},
+         1,
+         0,
+         1,
+         3},
     };
     return infos;
 }
@@ -137,7 +166,7 @@ Result<KernelInfo> kernel_info(const std::string& name) {
 }
 
 Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& given,
-                           Element element, const Layout *layout) {
+                           Element element, const Layout *layout, std::uint64_t line_columns) {
     const auto info = kernel_info(name);
     if (!info) return info.failure();
     const auto& parameters = given.empty() ? info->defaults : given;
@@ -148,8 +177,17 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
     if (layout == &layouts::skewed && info->skew == 0)
         return bad_argument(name + " has no skewed form: it goes row by row on any layout");
 
+    if (info->dimensions == 3 && line_columns == 0)
+        return bad_argument(name +
+                            " goes over three dimensions; create the store with --shape "
+                            "N0,N1,N2");
+    if (info->dimensions == 2 && line_columns > 0)
+        return bad_argument(name +
+                            " goes over two dimensions, and the store has three; use "
+                            "sor-3d, eikonal-3d or a kernel of your own");
     Kernel kernel{.name = name,
                   .radius = info->radius,
+                  .line_columns = line_columns,
                   .layout = layout,
                   .skew = layout == &layouts::skewed ? info->skew : 1,
                   .element = element,
@@ -160,8 +198,8 @@ Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& g
         kernel.scratch_rows = 3;
     }
     const bool single = element == Element::f32;
-    const auto cell =
-        single ? cell_values<float>(name, parameters) : cell_values<double>(name, parameters);
+    const auto cell = single ? cell_values<float>(name, parameters, line_columns)
+                             : cell_values<double>(name, parameters, line_columns);
     if (layout == &layouts::skewed) {
         const auto *skewed = skewed_functions(name);
         const auto advance = [&](StepFunction f) {
@@ -211,12 +249,12 @@ Result<Kernel> make_kernel_for(const std::string& name, const std::vector<double
     if (!info) return info.failure();
     const bool skewed = info->skew > 0 && suits_skewed(shape);
     const auto *const by_rows = shape.tile_columns ? &layouts::slanted : &layouts::row_major;
-    auto kernel =
-        make_kernel(name, parameters, shape.element, skewed ? &layouts::skewed : by_rows);
+    auto kernel = make_kernel(name, parameters, shape.element, skewed ? &layouts::skewed : by_rows,
+                              shape.line_columns);
     if (!kernel) return kernel;
-    kernel->turned = [name, parameters, element = shape.element,
-                      by_rows](const Direction& facing) {
-        auto turned = make_kernel(name, parameters, element, by_rows);
+    kernel->turned = [name, parameters, element = shape.element, by_rows,
+                      line = shape.line_columns](const Direction& facing) {
+        auto turned = make_kernel(name, parameters, element, by_rows, line);
         if (turned) turned->facing = facing;
         return turned;
     };

@@ -32,6 +32,7 @@ struct Kernel {
     std::string name;
     Origin origin = Origin::built_in;
     std::uint32_t radius = 1;
+    std::uint64_t line_columns = 0; /* of the planes that it was made for; 0: for rows */
     const Layout *layout = &layouts::row_major;
     std::uint64_t skew = 1; /* of the skewed or slanted layout that it works on */
     Element element = Element::f64;
@@ -78,6 +79,7 @@ struct KernelInfo {
     std::uint32_t coefficient_count;
     std::uint64_t skew; /* of its skewed form; 0: it has none */
     std::uint32_t radius = 1;
+    std::uint32_t dimensions = 2;
 };
 
 /* Every built-in kernel, once. */
@@ -86,7 +88,7 @@ Result<KernelInfo> kernel_info(const std::string& name);
 
 /* The built-in kernel `name`; empty parameters mean its defaults. */
 Result<Kernel> make_kernel(const std::string& name, const std::vector<double>& parameters,
-                           Element element, const Layout *layout);
+                           Element element, const Layout *layout, std::uint64_t line_columns = 0);
 
 /* The same, on the layout in memory that suits it best for a store of `shape`: skewed where kernel
  * and shape allow it, unless the store is row-major, which then need not be converted; row by row

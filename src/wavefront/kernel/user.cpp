@@ -366,6 +366,8 @@ Outcome check_kernel(const Kernel& kernel, const MatrixShape& shape) {
                       std::to_string(kernel.coefficient_count) +
                       " coefficient matrices; the store has " + std::to_string(shape.data_count) +
                       " and " + std::to_string(shape.coefficient_count));
+    if (kernel.origin == Origin::built_in && kernel.line_columns != shape.line_columns)
+        return refuse("was made for planes or rows of other lengths than those of the store");
     if (kernel.element != shape.element)
         return refuse(std::string("was made for ") + element_name(kernel.element) +
                       "; the store holds " + element_name(shape.element));

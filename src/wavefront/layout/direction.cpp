@@ -17,6 +17,10 @@ constexpr Direction down_right{};
 constexpr Direction down_left{.left = true};
 constexpr Direction up_left{.up = true, .left = true};
 constexpr Direction up_right{.up = true};
+constexpr Direction down_back_right{.back = true};
+constexpr Direction down_back_left{.left = true, .back = true};
+constexpr Direction up_back_left{.up = true, .left = true, .back = true};
+constexpr Direction up_back_right{.up = true, .back = true};
 
 struct Order {
     const char *name;
@@ -34,6 +38,14 @@ const std::vector<Order>& orders() {
         {"backward", {up_left}},
         {"symmetric", {down_right, up_left}},
         {"fast-sweeping", {down_right, down_left, up_left, up_right}},
+        {"down-back-right", {down_back_right}},
+        {"down-back-left", {down_back_left}},
+        {"up-back-left", {up_back_left}},
+        {"up-back-right", {up_back_right}},
+        {"symmetric-3d", {down_right, up_back_left}},
+        {"fast-sweeping-3d",
+         {down_right, down_left, down_back_right, down_back_left, up_back_left, up_back_right,
+          up_left, up_right}},
     };
     return known;
 }
@@ -61,6 +73,11 @@ const char *name_of(const Direction& direction) {
 }
 
 }  // namespace
+
+bool needs_planes(const Directions& directions) {
+    return std::any_of(directions.begin(), directions.end(),
+                       [](const Direction& one) { return one.back; });
+}
 
 bool is_plain(const Directions& directions) {
     return std::all_of(directions.begin(), directions.end(),

@@ -34,6 +34,17 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
     return (value + step - 1) / step * step;
 }
 
+Outcome check_planes(const MatrixShape& shape) {
+    if (shape.columns % shape.line_columns != 0)
+        return bad_argument("a plane of " + std::to_string(shape.columns) +
+                            " cells is not made of lines of " + std::to_string(shape.line_columns));
+    if (shape.layout != &layouts::row_major || shape.tile_columns)
+        return bad_argument("three dimensions are stored row-major and in whole planes, not " +
+                            std::string(shape.tile_columns ? "in tiles" : shape.layout->name) +
+                            "; use --layout row-major without --tile-columns");
+    return Done{};
+}
+
 }  // namespace
 
 std::uint64_t element_bytes(Element element) {
@@ -114,8 +125,9 @@ std::uint64_t rows_in_strip(const MatrixShape& shape, std::uint64_t index) {
 std::uint64_t default_strip_rows(const MatrixShape& shape) {
     const auto row_bytes = std::max<std::uint64_t>(shape.columns, 1) * element_bytes(shape.element);
     const auto wanted = (transfer_bytes_min + row_bytes - 1) / row_bytes;
-    return round_up(std::clamp<std::uint64_t>(wanted, 1, std::max<std::uint64_t>(shape.rows, 1)),
-                    skew_lanes);
+    const auto rows = std::clamp<std::uint64_t>(wanted, 1, std::max<std::uint64_t>(shape.rows, 1));
+    // Planes are large, and kernels take them one by one.
+    return shape.line_columns ? rows : round_up(rows, skew_lanes);
 }
 
 Outcome check_shape(const MatrixShape& shape) {
@@ -131,6 +143,10 @@ Outcome check_shape(const MatrixShape& shape) {
     if (shape.tile_columns > shape.columns)
         return bad_argument("tiles of " + std::to_string(shape.tile_columns) +
                             " columns are wider than a row of " + std::to_string(shape.columns));
+    if (shape.line_columns) {
+        const auto planes = check_planes(shape);
+        if (!planes) return planes;
+    }
     return shape.layout->check ? shape.layout->check(shape) : Outcome(Done{});
 }
 

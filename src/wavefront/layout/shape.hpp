@@ -36,6 +36,9 @@ struct MatrixShape {
     const Layout *layout = &layouts::row_major;
     std::uint64_t strip_rows = 0;
     std::uint64_t tile_columns = 0; /* columns per tile of a strip; 0: strips are whole */
+    /* In three dimensions a row is a plane, line behind line, of so many columns each; 0: there are
+     * two. */
+    std::uint64_t line_columns = 0;
     std::uint64_t skew =
         1; /* vectors by which a row lags behind the one above it; on disk always 1 */
     std::uint64_t rows_per_block = skew_lanes; /* of a skewed or slanted row block */
@@ -46,6 +49,11 @@ struct MatrixShape {
     std::uint64_t columns_before = 0;
 
     std::uint32_t matrix_count() const { return data_count + coefficient_count; }
+    /* Rows and columns, or planes, lines and columns. */
+    std::vector<std::uint64_t> sides() const {
+        if (line_columns == 0) return {rows, columns};
+        return {rows, columns / line_columns, line_columns};
+    }
     std::uint64_t strip_count() const { return (rows + strip_rows - 1) / strip_rows; }
     std::uint64_t tiles_in_strip() const {
         return tile_columns ? (columns + tile_columns - 1) / tile_columns : 1;

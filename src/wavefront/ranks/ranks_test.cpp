@@ -54,7 +54,8 @@ Trial draw(std::uint64_t seed, int ranks) {
     const auto between = [&](std::uint64_t low, std::uint64_t high) {
         return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
     };
-    const auto& info = kernel_infos()[seed % kernel_infos().size()];
+    const auto kernels = testing::kernels_of_rows();
+    const auto& info = kernels[seed % kernels.size()];
     Trial trial;
     trial.kernel = info.name;
     const auto *const layout = store_layouts()[between(0, store_layouts().size() - 1)];
@@ -68,7 +69,7 @@ Trial draw(std::uint64_t seed, int ranks) {
     trial.run.options.waves = between(1, 9);
     trial.run.options.threads = static_cast<std::uint32_t>(between(1, 2));
     // Every other round of the kernels goes over parallelograms, narrow ones too.
-    if (seed / kernel_infos().size() % 2 == 0) return trial;
+    if (seed / kernels.size() % 2 == 0) return trial;
     if (trial.shape.strip_rows <= info.radius) ++trial.shape.strip_rows;
     trial.shape.columns = between(16, 120);
     trial.shape.tile_columns = between(16, trial.shape.columns);

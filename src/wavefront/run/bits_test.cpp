@@ -61,7 +61,7 @@ Trial draw(std::uint64_t seed) {
     const auto between = [&](std::uint64_t low, std::uint64_t high) {
         return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
     };
-    const auto& kernels = kernel_infos();
+    const auto kernels = testing::kernels_of_rows();
     Trial trial;
     trial.seed = seed;
     trial.options.directions = draw_directions(seed);

@@ -378,6 +378,12 @@ Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOp
 Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options) {
     const auto suits = check_kernel(kernel, stored);
     if (!suits) return suits.failure();
+    if (needs_planes(options.directions) &&
+        (stored.line_columns == 0 || kernel.origin == Origin::own))
+        return bad_argument(
+            directions_text(options.directions) + " is for built-in kernels in three dimensions; " +
+            (stored.line_columns ? "a kernel of your own is told down and right only"
+                                 : "this store has two"));
     const auto largest = largest_turned(kernel, stored, options.directions);
     if (!largest) return largest.failure();
     const auto turned_suits = check_kernel(*largest, stored);

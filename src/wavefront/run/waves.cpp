@@ -260,6 +260,7 @@ void Waves::round(const WaveGroup& group, Batch& batch, std::uint64_t round, std
              .up = shape.facing.up,
              .mirrored = shape.facing.left,
              .leftwards = set_.directions[wave].left && !shape.facing.left,
+             .backwards = set_.directions[wave].back,
              .rows_before = shape.rows_before,
              .columns_before = shape.columns_before,
              .iteration = set_.first_iteration + wave});

@@ -72,17 +72,19 @@ Value accept(const JsonObject& from, const Result<Value>& checked) {
 MatrixShape read_shape(JsonObject& top) {
     if (const auto order = top.string("byte_order"); order != "little")
         top.refuse("byte_order", "is \"" + order + "\", not \"little\"");
-    const MatrixShape shape{.rows = top.count<std::uint64_t>("rows"),
-                            .columns = top.count<std::uint64_t>("columns"),
-                            .data_count = top.count<std::uint32_t>("data_count"),
-                            .coefficient_count = top.count<std::uint32_t>("coefficient_count"),
-                            .element = accept(top, element_named(top.string("element"))),
-                            .layout = accept(top, layout_named(top.string("layout"))),
-                            .strip_rows = top.count<std::uint64_t>("strip_rows"),
-                            // Stores from before there were tiles do not say.
-                            .tile_columns = top.has("tile_columns")
-                                                ? top.count<std::uint64_t>("tile_columns")
-                                                : std::uint64_t{0}};
+    const MatrixShape shape{
+        .rows = top.count<std::uint64_t>("rows"),
+        .columns = top.count<std::uint64_t>("columns"),
+        .data_count = top.count<std::uint32_t>("data_count"),
+        .coefficient_count = top.count<std::uint32_t>("coefficient_count"),
+        .element = accept(top, element_named(top.string("element"))),
+        .layout = accept(top, layout_named(top.string("layout"))),
+        .strip_rows = top.count<std::uint64_t>("strip_rows"),
+        // Stores from before there were tiles do not say.
+        .tile_columns =
+            top.has("tile_columns") ? top.count<std::uint64_t>("tile_columns") : std::uint64_t{0},
+        .line_columns =
+            top.has("line_columns") ? top.count<std::uint64_t>("line_columns") : std::uint64_t{0}};
     accept(top, check_shape(shape));
     return shape;
 }
@@ -164,6 +166,7 @@ Json to_json(const Manifest& manifest) {
                  {"run", manifest.run ? run_json(*manifest.run) : Json(nullptr)},
                  {"part", manifest.part ? part_json(*manifest.part) : Json(nullptr)}};
     // Only where there is one: readers of before the key was there refuse it.
+    if (shape.line_columns) json["line_columns"] = shape.line_columns;
     if (manifest.kernel)
         json["kernel"] = {{"name", manifest.kernel->name},
                           {"parameters", manifest.kernel->parameters}};

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "wavefront/kernel/kernel.hpp"
 #include "wavefront/store/rows_io.hpp"
 #include "wavefront/store/store.hpp"
 
@@ -163,6 +164,15 @@ void eikonal(Matrices<Real>& m, const Direction& direction) {
             arrival = (a + b + std::sqrt(2 * f * f - (a - b) * (a - b))) / 2;
         if (arrival < m.at(0, i, j)) m.at(0, i, j) = arrival;
     });
+}
+
+/* The built-in kernels of two dimensions. */
+inline std::vector<KernelInfo> kernels_of_rows() {
+    std::vector<KernelInfo> found;
+    for (const auto& info : kernel_infos()) {
+        if (info.dimensions == 2) found.push_back(info);
+    }
+    return found;
 }
 
 /* One iteration of the built-in kernel `name`, with its defaults. */

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sweeps over three dimensions: by command and from Python, killed and resumed, on ranks."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lanewise import wavefront
+from lanewise.errors import RequestError
+from lanewise.launch.native import find_program
+from lanewise.launch.tuned import build_of
+
+pytestmark = pytest.mark.usefixtures("sweeps_built")
+
+SIDES = (11, 7, 9)
+U, F = np.random.default_rng(7).random((2, *SIDES))
+CORNERS = ("down-right", "down-left", "down-back-right", "down-back-left",
+           "up-back-left", "up-back-right", "up-left", "up-right")  # fmt: skip
+MPIRUN = shutil.which("mpirun.openmpi") or "mpirun"
+
+
+def program(*words: object) -> str:
+    line = [str(find_program("lanewise-wavefront", os.environ)), *map(str, words)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def sor(u: Any, f: Any, direction: str = "down-right", omega: float = 1.5) -> None:
+    """Iterate once, as three nested loops."""
+    planes, lines, columns = (range(1, side - 1) for side in u.shape)
+    for i, j, k in itertools.product(
+        reversed(planes) if "up" in direction else planes,
+        reversed(lines) if "back" in direction else lines,
+        reversed(columns) if "left" in direction else columns,
+    ):
+        before = (u[i - 1, j, k] + u[i, j - 1, k]) + u[i, j, k - 1]
+        after = (u[i, j, k + 1] + u[i, j + 1, k]) + u[i + 1, j, k]
+        u[i, j, k] = (1 - omega) * u[i, j, k] + omega / 6 * ((before + after) - f[i, j, k])
+
+
+def test_arrays_of_three_dimensions_get_the_bits_of_the_loops() -> None:
+    found, expected = U.copy(), U.copy()
+
+    wavefront.run([found, F], "sor-3d", 10, directions="fast-sweeping-3d")
+
+    for corner in (*CORNERS, *CORNERS[:2]):
+        sor(expected, F, corner)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_store_is_read_like_an_array_of_three_dimensions(tmp_path: Path) -> None:
+    with wavefront.Store.create(tmp_path / "store", SIDES, coefficients=1, strip_rows=2) as store:
+        store.write(0, U)
+
+        assert (store.shape, store.ndim, len(store)) == (SIDES, 3, SIDES[0])
+        np.testing.assert_array_equal(np.asarray(store), U)
+        np.testing.assert_array_equal(store.read(0), U)
+        for key in (3, -1, slice(2, 9, 3), (4, 5), (4, 5, 6), (slice(2, 5), 3), (slice(1, 4), 2, 5),
+                    (..., 3), (7, slice(None), 2)):  # fmt: skip
+            expected = U[key] if key != (..., 3) else U[:, 3]
+            np.testing.assert_array_equal(store[key], expected)
+        with pytest.raises(IndexError, match="4 indices for the three"):
+            store[1, 2, 3, 4]
+
+
+def test_a_kernel_of_ones_own_gets_whole_planes() -> None:
+    numba = pytest.importorskip("numba", reason="install numba for kernels in Python")
+    lines, columns = SIDES[1:]
+
+    @numba.cfunc(wavefront.row_signature("float64"))
+    def seven(
+        updated: Any, data: Any, coefficients: Any, _row: Any, _first: Any, _end: Any, _more: Any
+    ) -> None:
+        out, above, here, below, f = updated[0], data[0], data[1], data[2], coefficients[0]
+        for j in range(1, lines - 1):
+            for at in range(j * columns + 1, (j + 1) * columns - 1):
+                before = (above[at] + here[at - columns]) + here[at - 1]
+                after = (here[at + 1] + here[at + columns]) + below[at]
+                out[at] = (1 - 1.5) * here[at] + 1.5 / 6 * ((before + after) - f[at])
+
+    found, expected = U.copy(), U.copy()
+
+    wavefront.run([found, F], seven, 5)
+
+    for _ in range(5):
+        sor(expected, F)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_the_command_takes_and_gives_arrays_of_three_dimensions(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    np.save(tmp_path / "u.npy", U)
+    np.save(tmp_path / "f.npy", F)
+    program("create", store, "--shape", "11,7,9", "--name", "u", "--name", "f", "--empty")
+    program("import", store, "u", tmp_path / "u.npy")
+    program("import", store, "f", tmp_path / "f.npy")
+
+    program("run", store, "--kernel", "sor-3d", "--iterations", 6, "--waves", 4)
+    program("export", store, "u", tmp_path / "out.npy")
+
+    expected = U.copy()
+    for _ in range(6):
+        sor(expected, F)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), expected)
+    assert "11 x 7 x 9 f64, row-major" in program("info", store)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--shape", "11,7,0"), "not a number from 1"),
+        (("--shape", "11"), "1 side"),
+        (("--shape", "2,2,2,2"), "4 sides"),
+        (("--shape", "4,4,4", "--rows", "4"), "leave --rows"),
+        (("--shape", "8,8,8", "--layout", "skewed"), "not skewed"),
+        (("--shape", "1099511627776,1099511627776,2"), "at most 2^40"),
+    ],
+)
+def test_shapes_that_cannot_be_are_refused_in_one_line(
+    tmp_path: Path, words: tuple[str, ...], sentence: str
+) -> None:
+    line = [str(find_program("lanewise-wavefront", os.environ)), "create", str(tmp_path / "s")]
+
+    done = subprocess.run([*line, *words], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_run_that_is_killed_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    words = ("--iterations", 40, "--waves", 1, "--directions", "fast-sweeping-3d")
+    for store in (whole, killed):
+        program("create", store, "--shape", "64,48,56", "--kernel", "sor-3d")
+    program("run", whole, *words)
+    line = [str(find_program("lanewise-wavefront", os.environ)), "run", str(killed)]
+    started = subprocess.Popen([*line, *map(str, words)], stdout=subprocess.DEVNULL)
+    while iterations(killed) < 3 and started.poll() is None:
+        time.sleep(0.001)
+
+    started.send_signal(signal.SIGKILL)
+    started.wait()
+
+    assert 3 <= iterations(killed) < 40
+    program("resume", killed)
+    assert iterations(killed) == 40
+    assert sums(killed) == sums(whole)
+
+
+def test_parts_on_ranks_get_the_same_bits(tmp_path: Path) -> None:
+    try:
+        ranked = str(build_of("openmpi", os.environ).program("lanewise-wavefront-ranks"))
+    except RequestError as error:
+        pytest.skip(str(error))
+    whole, joined = tmp_path / "whole", tmp_path / "joined"
+    parts = [tmp_path / "part.0", tmp_path / "part.1"]
+    program("create", whole, "--shape", "24,10,12", "--kernel", "sor-3d", "--strip-rows", 2)
+    program("split", whole, *parts)
+    program("run", whole, "--iterations", 12)
+
+    line = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", "2", ranked,
+            str(tmp_path / "part.%r"), "--iterations", "12", "--waves", "4"]  # fmt: skip
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(line, env={**os.environ, **allowed}, capture_output=True, text=True,
+                          check=False, timeout=60)  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    program("join", joined, *parts)
+    assert sums(joined) == sums(whole)
+
+
+def manifest(store: Path) -> Any:
+    return json.loads((store / "manifest.json").read_text())
+
+
+def iterations(store: Path) -> int:
+    return int(manifest(store)["iterations"])
+
+
+def sums(store: Path) -> str:
+    """Return the checksum of the data's checksums: equal for equal bits."""
+    return str(manifest(store)["matrices"][0]["sums"])
