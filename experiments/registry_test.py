@@ -16,7 +16,7 @@ def test_names_are_words_joined_by_hyphens_and_no_two_alike() -> None:
     names = [experiment.name for experiment in EXPERIMENTS]
 
     assert len(set(names)) == len(names)
-    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in names)
+    assert all(re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", name) for name in names)
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)

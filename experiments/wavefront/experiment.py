@@ -9,6 +9,7 @@ from experiments.wavefront import (
     memory,
     overhead,
     peers,
+    planes,
     preprocess,
 )
 
@@ -20,5 +21,6 @@ EXPERIMENTS = (
     limits.EXPERIMENT,
     directions.EXPERIMENT,
     memory.EXPERIMENT,
+    planes.EXPERIMENT,
     peers.EXPERIMENT,
 )

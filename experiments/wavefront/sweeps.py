@@ -42,12 +42,18 @@ def call(line: list[str], join: Join | None = None) -> str:
 @contextlib.contextmanager
 def store(workspace: Workspace, side: int, *options: str) -> Iterator[Path]:
     """Make a store of `side` x `side` with demo contents, and remove it afterwards."""
-    path = workspace.folder / "store"
-    shutil.rmtree(path, ignore_errors=True)
     workspace.say(f"making six matrices of {side} x {side}")
+    sides = ("--rows", str(side), "--cols", str(side))
+    with made(workspace.folder / "store", *sides, *options) as path:
+        yield path
+
+
+@contextlib.contextmanager
+def made(path: Path, *options: str) -> Iterator[Path]:
+    """Make a store with demo contents by the command's `options`, and remove it afterwards."""
+    shutil.rmtree(path, ignore_errors=True)
     try:
-        sides = ["--rows", str(side), "--cols", str(side)]
-        call([native(PROGRAM), "create", str(path), *sides, *options])
+        call([native(PROGRAM), "create", str(path), *options])
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
