@@ -11,6 +11,7 @@ from pathlib import Path
 from experiments.experiment import Experiment, Figure, Outcome, Target
 from experiments.workspace import Workspace, machine_conditions
 from lanewise.errors import RequestError
+from lanewise.launch.run import terminated_as_interrupted
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,9 @@ def run_experiment(experiment: Experiment, folder: Path, *, quick: bool = False)
     load = os.getloadavg()[0]
     started = time.monotonic()
     small = experiment.quick if quick else None
-    outcome = (small.run if small else experiment.run)(Workspace(folder))
+    # What an experiment made on the disk, in memory and in the kernel goes however it is ended.
+    with terminated_as_interrupted():
+        outcome = (small.run if small else experiment.run)(Workspace(folder))
     conditions = {
         **machine_conditions(),
         **outcome.conditions,

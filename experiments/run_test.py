@@ -2,6 +2,8 @@
 """A run has a folder of its own, and says what it ran on and whether targets were met."""
 
 import json
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,24 @@ def test_a_quick_run_is_the_smaller_one_where_there_is_one(tmp_path: Path) -> No
 
     assert [speedup(both, quick=quick) for quick in (True, False)] == [3.0, 3.9]
     assert speedup(EXPERIMENT, quick=True) == 3.9
+
+
+def test_an_experiment_that_is_terminated_cleans_up_as_one_that_is_interrupted(
+    tmp_path: Path,
+) -> None:
+    def run(workspace: Workspace) -> Outcome:
+        raw = workspace.folder / "raw"
+        raw.write_text("")
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            raw.unlink()
+        return OUTCOME
+
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(replace(EXPERIMENT, run=run), tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
