@@ -18,6 +18,17 @@ if(LANEWISE_SANITIZE AND LANEWISE_TESTS)
   endif()
 endif()
 
+# Clang puts its AddressSanitizer into each program, where libraries that leave nothing undefined do
+# not find it when they are linked. GCC has it in a library of its own, and so does Clang if asked.
+set(lw_sanitizer_library "")
+if(LANEWISE_SANITIZE MATCHES "address" AND NOT LANEWISE_SANITIZE MATCHES "fuzzer" AND
+   CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.asan-x86_64.so
+    OUTPUT_VARIABLE lw_sanitizer OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  cmake_path(GET lw_sanitizer PARENT_PATH lw_sanitizer)
+  set(lw_sanitizer_library -shared-libasan -Wl,-rpath,${lw_sanitizer})
+endif()
+
 # The launcher of SMPI looks up main by its name.
 function(lw_show_main program)
   if(LANEWISE_MPI_FAMILY STREQUAL "smpi")
@@ -43,7 +54,10 @@ function(lw_options target)
   if(LANEWISE_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${LANEWISE_SANITIZE}
       -fno-omit-frame-pointer -fno-sanitize-recover=all)
-    target_link_options(${target} PUBLIC -fsanitize=${LANEWISE_SANITIZE})
+    target_link_options(${target} PUBLIC -fsanitize=${LANEWISE_SANITIZE} ${lw_sanitizer_library})
+    if(LANEWISE_SANITIZE MATCHES "address")
+      target_compile_definitions(${target} PRIVATE LANEWISE_SANITIZES_ADDRESSES)
+    endif()
   endif()
 endfunction()
 

@@ -94,7 +94,7 @@ TEST(Layout, OfUnalignedBuffersIsOffEveryPage) {
 }
 
 // Under the sanitizers what is checked at each load takes longer than the load.
-#ifndef __SANITIZE_ADDRESS__
+#ifndef LANEWISE_SANITIZES_ADDRESSES
 // What else runs makes some walks longer and none shorter.
 double shortest(const std::vector<double>& walks_s) {
     return *std::min_element(walks_s.begin(), walks_s.end());

@@ -98,7 +98,7 @@ TEST(Refusals, OptionsOutOfRangeNameTheValueAndTheRemedy) {
 }
 
 // A C program can store any number in an enumeration. Sanitizers stop a C++ program that does.
-#ifndef __SANITIZE_ADDRESS__
+#ifndef LANEWISE_SANITIZES_ADDRESSES
 template <typename Enumeration>
 void store(int number, Enumeration& field) {
     static_assert(sizeof number == sizeof field);

@@ -50,9 +50,11 @@ bool is_nearest(Real candidate, const Integer& exact) {
     return true;
 }
 
-// Wild exponents, equal ones, cancellation and subnormal numbers.
+// Wild exponents, equal ones, cancellation and subnormal numbers. Sums of 64 are still finite, since
+// infinity is no number of units.
 std::vector<double> wild(std::mt19937_64& random, std::size_t count, int spread) {
-    std::uniform_int_distribution<int> exponent(-spread, spread);
+    constexpr int largest_exponent = std::numeric_limits<double>::max_exponent - 6;
+    std::uniform_int_distribution<int> exponent(-spread, std::min(spread, largest_exponent));
     std::uniform_real_distribution<double> fraction(-1, 1);
     std::vector<double> values(count);
     for (double& value : values) value = std::ldexp(fraction(random), exponent(random));

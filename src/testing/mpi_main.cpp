@@ -10,7 +10,7 @@
 
 #include "base/launcher.hpp"
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef LANEWISE_SANITIZES_ADDRESSES
 // Open MPI unloads its plugins when it finalizes. What they leaked could then no longer be told
 // by their names from what Lanewise leaked, so under the sanitizer nothing is unloaded.
 extern "C" __attribute__((visibility("default"))) int dlclose(void *) { return 0; }

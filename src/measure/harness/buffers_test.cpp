@@ -189,7 +189,7 @@ TEST(Layouts, ThatCannotBeAreRefusedWithTheRemedy) {
 }
 
 // A C program can store any number in an enumeration. Sanitizers stop a C++ program that does.
-#ifndef __SANITIZE_ADDRESS__
+#ifndef LANEWISE_SANITIZES_ADDRESSES
 TEST(Layouts, OfNoKnownKindAreRefusedWithTheRemedy) {
     lw_measure_options strange = LW_MEASURE_OPTIONS;
     strange.buffers.pages = static_cast<lw_pages>(9);
