@@ -215,15 +215,16 @@ typedef struct lw_wavefront_run_options {
      * Asked after every `pause_every` iterations and after the last.  NULL: never.
      */
     const char *until;
-    uint64_t pause_every; /* iterations between two pauses; 0: there are none */
+    uint64_t pause_every;         /* iterations between two pauses; 0: there are none */
     lw_wavefront_pause_fn paused; /* may be NULL */
     void *paused_context;
+    const char *borders; /* of the data; NULL: all are fixed */
 } lw_wavefront_run_options;
 
-#define LW_WAVEFRONT_RUN_OPTIONS \
-    { \
+#define LW_WAVEFRONT_RUN_OPTIONS                                                                   \
+    {                                                                                              \
         sizeof(lw_wavefront_run_options), 0, 1, 1ull << 30, 0, -1.0, 0, NULL, NULL, NULL, NULL, 0, \
-            NULL, NULL \
+            NULL, NULL, NULL                                                                       \
     }
 
 /*
@@ -236,6 +237,16 @@ typedef struct lw_wavefront_run_options {
  * for "down-right,up-back-left" and "fast-sweeping-3d" for all eight.  Iterations share a pass as
  * long as they go down, or up.  With a tolerance the run ends once as many iterations in a row as
  * there are directions have changed no cell by more.
+ */
+
+/*
+ * Borders, as many rows or columns wide as the stencil radius: "fixed" ones keep their values,
+ * "neumann" ones mirror the cells beside them, the wall being between the two, and "periodic" ones
+ * are what lies inside of the opposite border.  "neumann" is for all sides; "left=neumann" and so
+ * on, separated by commas, for some, out of top, bottom, left, right, rows (top and bottom) and
+ * columns.  A border column is set as soon as the rest of its row has been updated, a border row,
+ * with its corners, when all rows have been; all of them before the first iteration.  With
+ * periodic rows each pass has one wave.  Not for stores of three dimensions or in tiles.
  */
 
 typedef struct lw_wavefront_outcome {

@@ -68,6 +68,9 @@ struct options {
     /* Of the iterations in turn, such as "symmetric" or "fast-sweeping", by the names in
      * <lanewise/wavefront.h>; empty: down and right. */
     std::string directions{};
+    /* Such as "neumann" or "left=neumann,rows=periodic", as <lanewise/wavefront.h> says; empty:
+     * fixed. */
+    std::string borders{};
     /* "residual<1e-8" or "residual<1e-8*first", asked after every `pause_every` iterations; empty:
      * never. `paused` is called then, too, with the iterations of the run and what was measured. */
     std::string until{};
@@ -411,6 +414,7 @@ lw_wavefront_outcome run_kernel(store& target, const Update& update, const optio
     asked.threads = wanted.threads;
     asked.waves = wanted.waves;
     if (!wanted.directions.empty()) asked.directions = wanted.directions.c_str();
+    if (!wanted.borders.empty()) asked.borders = wanted.borders.c_str();
     if (!wanted.until.empty()) asked.until = wanted.until.c_str();
     asked.pause_every = wanted.pause_every;
     // No exception passes through the library: it is thrown again once that has returned.

@@ -63,6 +63,7 @@ SWEEPS = {
     "by threads": Sweep(run=["--io", "threads"]),
     "in parallelograms": Sweep(["--tile-columns", 24], ["--directions", "fast-sweeping"]),
     "with snapshots": Sweep(every=2),
+    "with periodic borders": Sweep(run=["--borders", "periodic"]),
     "on three disks": Sweep(disks=2),
 }
 SWEEPS_ON_RANKS = {

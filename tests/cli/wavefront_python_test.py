@@ -220,6 +220,32 @@ def test_a_fastmath_kernel_is_refused(flag: str) -> None:
         wavefront.run(random_arrays(2), loose, iterations=1)
 
 
+@pytest.mark.parametrize(("borders", "padding"), [("periodic", "wrap"), ("neumann", "symmetric")])
+def test_borders_are_those_that_numpy_pads(borders: str, padding: str) -> None:
+    u, f = random_arrays(2)
+    inner = u[1:-1, 1:-1].copy()
+    for _ in range(5):
+        b = np.pad(inner, 1, padding)
+        inner = 0.25 * (b[:-2, 1:-1] + b[1:-1, :-2] + b[1:-1, 2:] + b[2:, 1:-1] - f[1:-1, 1:-1])
+
+    jacobi = wavefront.RowKernel(relax, reads="previous")
+    wavefront.run([u, f], jacobi, iterations=5, borders=borders)
+
+    np.testing.assert_array_equal(u, np.pad(inner, 1, padding))
+
+
+def test_borders_may_differ_from_side_to_side(tmp_path: Path) -> None:
+    u, f = random_arrays(2)
+    before = u.copy()
+
+    wavefront.run([u, f], "sor", iterations=3, borders={"left": "neumann", "top": "neumann"})
+
+    np.testing.assert_array_equal(u[:-1, 0], u[:-1, 1])
+    np.testing.assert_array_equal(u[0], u[1])
+    np.testing.assert_array_equal(u[-1], before[-1])
+    np.testing.assert_array_equal(u[1:, -1], before[1:, -1])
+
+
 def test_a_kernel_that_writes_outside_its_columns_is_caught() -> None:
     @numba.cfunc(wavefront.row_signature())
     def reckless(updated, data, coefficients, row, first, end, context):  # noqa: PLR0917

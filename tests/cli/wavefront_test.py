@@ -237,19 +237,33 @@ def digest(folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("tile_columns", "directions"),
-    [(0, "down-right"), (128, "down-right"), (0, "fast-sweeping,up-left"), (128, "symmetric")],
-    ids=["whole rows", "parallelograms", "whole rows that turn", "parallelograms that turn"],
+    ("tile_columns", "order"),
+    [
+        (0, ["--directions", "down-right"]),
+        (128, ["--directions", "down-right"]),
+        (0, ["--directions", "fast-sweeping,up-left"]),
+        (128, ["--directions", "symmetric"]),
+        (0, ["--borders", "neumann", "--directions", "fast-sweeping"]),
+        (0, ["--borders", "periodic"]),
+    ],
+    ids=[
+        "whole rows",
+        "parallelograms",
+        "whole rows that turn",
+        "parallelograms that turn",
+        "mirrored borders",
+        "periodic borders",
+    ],
 )
 def test_a_run_killed_at_any_moment_resumes_to_the_same_bits(
-    native: Lanewise, tmp_path: Path, tile_columns: int, directions: str
+    native: Lanewise, tmp_path: Path, tile_columns: int, order: list[str]
 ) -> None:
     store, whole = tmp_path / "store", tmp_path / "whole"
     shape = ["--rows", SIDE, "--cols", SIDE, "--strip-rows", 8, "--tile-columns", tile_columns]
     for folder in (store, whole):
         native("create", folder, *shape)
     run = ["run", "--iterations", ITERATIONS, "--waves", 3, "--memory", "32MiB"]
-    run += ["--directions", directions]
+    run += order
     began_s = time.monotonic()
     assert native(run[0], whole, *run[1:]).returncode == 0
     took_s = time.monotonic() - began_s
@@ -489,6 +503,8 @@ BAD = [
     (["run", "s", "--iterations", 4, "--tolerance", -1], ["tolerance", "-1"]),
     (["run", "s", "--iterations", 4, "--directions", "fast-sweping"], ["mean fast-sweeping?"]),
     (["run", "s", "--iterations", 4, "--directions", "symmetric,west"], ['"west"', "up-left"]),
+    (["run", "s", "--iterations", 4, "--borders", "neuman"], ["did you mean neumann?"]),
+    (["run", "s", "--iterations", 4, "--borders", "left=periodic"], ["both or neither"]),
     (["run", "s", "--iterations", 4, "--until", "residual=1"], ["residual=1", "residual<1e-8"]),
     (["run", "s", "--iterations", 4, "--until", "wave<1"], ["wave", "residual, norm"]),
     (["run", "s", "--iterations", 4, "--until", "sum<1", "--every", 0], ["--every 0"]),
@@ -576,15 +592,29 @@ def test_the_manifest_keeps_to_its_schema(native: Lanewise, tmp_path: Path) -> N
     assert turning["run"]["course"]["directions"] == "down-right,up-left,down-left"
     assert turning["run"]["course"]["first_iteration"] == 3
 
+    native("run", tmp_path / "full", "--iterations", 3, "--borders", "neumann,rows=periodic")
+
+    bordered = json.loads((tmp_path / "full" / "manifest.json").read_text())
+    jsonschema.validate(bordered, schema)
+    words = "top=periodic,bottom=periodic,left=neumann,right=neumann"
+    assert bordered["run"]["borders"] == words
+
 
 @pytest.mark.parametrize(
-    ("directions", "passes"), [("up-right", 1), ("symmetric", 7), ("fast-sweeping", 4)]
+    ("order", "passes"),
+    [
+        (["--directions", "up-right"], 1),
+        (["--directions", "symmetric"], 7),
+        (["--directions", "fast-sweeping"], 4),
+        (["--borders", "neumann"], 1),
+        (["--borders", "periodic"], 7),
+    ],
 )
 def test_a_plan_predicts_the_bytes_that_a_run_moves(
-    native: Lanewise, tmp_path: Path, directions: str, passes: int
+    native: Lanewise, tmp_path: Path, order: list[str], passes: int
 ) -> None:
     store, options = tmp_path / "store", ["--iterations", 7, "--memory", "64MiB", "--json"]
-    options += ["--directions", directions]
+    options += order
     native("create", store, "--rows", 300, "--cols", 200)
 
     plan = json.loads(native("plan", store, *options).stdout)

@@ -14,6 +14,8 @@
 
 namespace lanewise::wavefront {
 
+struct Borders;
+
 struct RowBlock {
     std::uint64_t rows = 0;    /* of the whole matrix */
     std::uint64_t columns = 0; /* of the whole matrix */
@@ -26,9 +28,9 @@ struct RowBlock {
     std::byte *const *here = nullptr;
     std::byte *const *below = nullptr;
     std::byte *scratch =
-        nullptr;                 /* of this wave: what a kernel keeps from row block to row block */
+        nullptr;                /* of this wave: what a kernel keeps from row block to row block */
     std::int64_t row_bytes = 0; /* from row to row, in row blocks that are not skewed */
-    std::uint64_t slant = 0;     /* columns by which each row works further left than that above */
+    std::uint64_t slant = 0;    /* columns by which each row works further left than that above */
     /* Where data matrix 0 is read and written: another place for it is among the matrices where the
      * iteration before is kept whole. */
     std::uint32_t reads = 0;
@@ -54,6 +56,8 @@ struct Step {
     std::uint64_t first = 0;
     std::uint64_t end = ~std::uint64_t{0};
     double *changes = nullptr; /* for each row block, raised to its largest |change|; may be null */
+    /* Of which each row sets its own once it is updated; null: it sets none. */
+    const Borders *borders = nullptr;
 };
 
 /* Updates a step. */

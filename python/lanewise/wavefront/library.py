@@ -103,6 +103,7 @@ class RunOptions(Structure):
         ("pause_every", c_uint64),
         ("paused", OnPause),
         ("paused_context", c_void_p),
+        ("borders", c_char_p),
     )
 
 

@@ -7,7 +7,7 @@ import ctypes
 import math
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,7 @@ def run(  # noqa: PLR0913
     waves: int = 0,
     tolerance: float | None = None,
     directions: str | Sequence[str] = "down-right",
+    borders: str | Mapping[str, str] = "fixed",
     until: str | None = None,
     pause_every: int = 0,
     on_pause: OnIterations | None = None,
@@ -91,7 +92,9 @@ def run(  # noqa: PLR0913
     cell changes by more; with 0, once nothing changes.  Iterations go in `directions` in turn:
     "down-right", "down-left", "up-left", "up-right", "symmetric" or "fast-sweeping", in three
     dimensions also "symmetric-3d" or "fast-sweeping-3d", or several of these; the run then ends
-    once as many iterations as there are directions are within the tolerance.  After every
+    once as many iterations as there are directions are within the tolerance.  `borders` are
+    "fixed", "neumann" or "periodic", or say so per side: {"left": "neumann", "rows": "periodic"};
+    sides are top, bottom, left, right, rows and columns.  After every
     `pause_every` iterations `on_pause(iterations, measured)` is called and may read the store, and
     the run ends once `until` holds, such as "residual<1e-8" or "residual<1e-8*first" (also norm,
     sum, max, min).  `on_progress(share, elapsed_s)` is called now and then.  Raises RequestError
@@ -103,8 +106,8 @@ def run(  # noqa: PLR0913
         struct_size=ctypes.sizeof(RunOptions), threads=threads, iterations=iterations,
         memory_bytes=size_bytes(memory), waves=waves,
         tolerance=_tolerance(tolerance), check_finite=int(check_finite),
-        directions=_directions(directions), until=until.encode() if until else None,
-        pause_every=pause_every,
+        directions=_directions(directions), borders=_borders(borders),
+        until=until.encode() if until else None, pause_every=pause_every,
     )  # fmt: skip
     callbacks = Callbacks(on_progress, on_pause)
     if isinstance(store, Store):
@@ -198,6 +201,12 @@ def _tolerance(tolerance: float | None) -> float:
 
 def _directions(directions: str | Sequence[str]) -> bytes:
     return (directions if isinstance(directions, str) else ",".join(directions)).encode()
+
+
+def _borders(borders: str | Mapping[str, str]) -> bytes:
+    if isinstance(borders, str):
+        return borders.encode()
+    return ",".join(f"{side}={kind}" for side, kind in borders.items()).encode() or b"fixed"
 
 
 def _progress(call: Call, on_progress: OnShare | None) -> Any:

@@ -310,10 +310,35 @@ TEST(UpdateTest, KnowsItsPlaceAndItsIteration) {
         const Direction direction{.up = n < 8 && n % 2 == 0, .left = n < 8 && n % 2 == 1};
         testing::each_cell(m, 1, direction, [&](std::uint64_t i, std::uint64_t j) {
             const auto at = i * m.columns + j;
-            m.at(0, i, j) = RedBlack{}(Place<double>{&m.values[0], m.columns, at},
-                                       Place<double>{&m.values[1], m.columns, at},
-                                       place{iteration, static_cast<std::int64_t>(i),
-                                             static_cast<std::int64_t>(j)});
+            m.at(0, i, j) = RedBlack{}(
+                Place<double>{&m.values[0], m.columns, at},
+                Place<double>{&m.values[1], m.columns, at},
+                place{iteration, static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)});
+        });
+    }
+    EXPECT_EQ(made.read<double>(0), m.values[0]);
+}
+
+TEST(UpdateTest, SetsTheBordersThatAreAskedFor) {
+    const Folder folder(Medium::memory);
+    auto made = fill_store<RedBlack>(folder, LW_LAYOUT_SKEWED, 40, 31);
+    testing::Matrices<double> m{40, 31, {made.read<double>(0), made.read<double>(1)}};
+    const auto set_columns = [](testing::Matrices<double>& now, std::uint64_t i) {
+        now.at(0, i, 0) = now.at(0, i, 29);
+        now.at(0, i, 30) = now.at(0, i, 1);
+    };
+    for (std::uint64_t i = 1; i < 39; ++i) set_columns(m, i);
+    m.after_row = set_columns;
+
+    run(made, RedBlack{}, {.iterations = 5, .threads = 2, .borders = "columns=periodic"});
+
+    for (std::int64_t n = 0; n < 5; ++n) {
+        testing::each_cell(m, 1, {}, [&](std::uint64_t i, std::uint64_t j) {
+            const auto at = i * m.columns + j;
+            m.at(0, i, j) =
+                RedBlack{}(Place<double>{&m.values[0], m.columns, at},
+                           Place<double>{&m.values[1], m.columns, at},
+                           place{n, static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)});
         });
     }
     EXPECT_EQ(made.read<double>(0), m.values[0]);

@@ -98,8 +98,7 @@ std::vector<std::string> matrix_names(const MatrixShape& shape) {
     return names;
 }
 
-Result<RunOptions> options_from(const lw_wavefront& store,
-                                const lw_wavefront_run_options *wanted) {
+Result<RunOptions> options_from(const lw_wavefront& store, const lw_wavefront_run_options *wanted) {
     lw_wavefront_run_options taken = LW_WAVEFRONT_RUN_OPTIONS;
     if (!take_over(wanted, offsetof(lw_wavefront_run_options, directions), taken))
         return Failure{LW_ERR_ARGUMENT,
@@ -110,6 +109,11 @@ Result<RunOptions> options_from(const lw_wavefront& store,
         const auto directions = parse_directions(given->directions);
         if (!directions) return directions.failure();
         options.directions = *directions;
+    }
+    if (given->borders) {
+        const auto borders = parse_borders(given->borders);
+        if (!borders) return borders.failure();
+        options.borders = *borders;
     }
     if (given->until) {
         const auto until = parse_until(given->until);

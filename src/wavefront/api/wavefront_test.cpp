@@ -215,8 +215,7 @@ TEST_F(WavefrontTest, OptionsAndKernelsOfTheFirstVersionAreAccepted) {
     kernel.radius = 2;
     kernel.update = distant_mean;
 
-    EXPECT_EQ(lw_wavefront_run_kernel(store_, &kernel, &older, nullptr), LW_OK)
-        << sentence_;
+    EXPECT_EQ(lw_wavefront_run_kernel(store_, &kernel, &older, nullptr), LW_OK) << sentence_;
 
     older.struct_size -= 8;
     EXPECT_EQ(lw_wavefront_run_kernel(store_, &kernel, &older, nullptr), LW_ERR_ARGUMENT);
@@ -229,6 +228,32 @@ TEST_F(WavefrontTest, ADirectionThatThereIsNotIsRefused) {
 
     EXPECT_EQ(lw_wavefront_run(store_, "sor", nullptr, 0, &options, nullptr), LW_ERR_ARGUMENT);
     EXPECT_EQ(sentence_, "unknown direction \"fast-sweping\"; did you mean fast-sweeping?");
+}
+
+TEST_F(WavefrontTest, PeriodicBordersAreWhatLiesInsideOfTheOppositeOnes) {
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.iterations = 3;
+    options.borders = "periodic";
+
+    ASSERT_EQ(lw_wavefront_run(store_, "sor", nullptr, 0, &options, nullptr), LW_OK) << sentence_;
+
+    ASSERT_EQ(lw_wavefront_read(store_, 0, take, &u_), LW_OK);
+    for (std::uint64_t j = 0; j < columns; ++j) {
+        EXPECT_EQ(u_.at(0, j), u_.at(rows - 2, j));
+        EXPECT_EQ(u_.at(rows - 1, j), u_.at(1, j));
+    }
+    for (std::uint64_t i = 0; i < rows; ++i) {
+        EXPECT_EQ(u_.at(i, 0), u_.at(i, columns - 2));
+        EXPECT_EQ(u_.at(i, columns - 1), u_.at(i, 1));
+    }
+}
+
+TEST_F(WavefrontTest, BordersThatThereAreNotAreRefused) {
+    lw_wavefront_run_options options = LW_WAVEFRONT_RUN_OPTIONS;
+    options.borders = "periodc";
+
+    EXPECT_EQ(lw_wavefront_run(store_, "sor", nullptr, 0, &options, nullptr), LW_ERR_ARGUMENT);
+    EXPECT_EQ(sentence_, "unknown border \"periodc\"; did you mean periodic?");
 }
 
 TEST_F(WavefrontTest, ASecondProgramIsKeptOut) {

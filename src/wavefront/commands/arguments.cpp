@@ -26,6 +26,7 @@ struct Texts {
     std::int64_t coefficients = -1;
     bool check_finite = false;
     std::vector<std::string> directions;
+    std::vector<std::string> borders;
     std::string until;
     std::uint64_t every = 32;
 };
@@ -133,8 +134,9 @@ void declare_run(Options& command, Texts& texts, WavefrontArguments& arguments) 
 void declare_iterations(Options& command, Texts& texts, WavefrontArguments& arguments) {
     command.number("--iterations", "N", arguments.options.iterations, "Number of iterations")
         .required();
-    command.number("--tolerance", "X", arguments.options.tolerance,
-                   "Stop when no cell changes by more than this; without it, never")
+    command
+        .number("--tolerance", "X", arguments.options.tolerance,
+                "Stop when no cell changes by more than this; without it, never")
         .without_default();
     command
         .texts(
@@ -142,6 +144,12 @@ void declare_iterations(Options& command, Texts& texts, WavefrontArguments& argu
             "Direction of each iteration in turn: down-right, down-left, up-left, up-right, "
             "symmetric (down-right,up-left) or fast-sweeping (all four); in three dimensions also "
             "down-back-right and so on, symmetric-3d and fast-sweeping-3d (default: down-right)")
+        .separated_by_commas();
+    command
+        .texts("--borders", "KIND", texts.borders,
+               "What the border cells are: fixed, neumann or periodic, on all sides or per side "
+               "such as left=neumann,rows=periodic; sides are top, bottom, left, right, rows (top "
+               "and bottom) and columns (left and right) (default: fixed)")
         .separated_by_commas();
     command
         .text("--until", "CONDITION", texts.until,
@@ -228,6 +236,12 @@ Commands declare(Options& options, Texts& texts, WavefrontArguments& arguments) 
     return commands;
 }
 
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const auto& word : words) text += (text.empty() ? "" : ",") + word;
+    return text;
+}
+
 Outcome read_sides(const std::vector<std::string>& sides, MatrixShape& shape) {
     std::vector<std::uint64_t> counts;
     for (const auto& side : sides) {
@@ -305,10 +319,13 @@ Result<std::variant<WavefrontArguments, WavefrontLeave>> parse_wavefront(int arg
     if (texts.every < 1) return bad_argument("--every 0 is no distance; give it 1 or more");
     if (arguments.options.until || !arguments.snapshots.empty())
         arguments.options.pause_every = texts.every;
+    if (!texts.borders.empty()) {
+        const auto borders = parse_borders(joined(texts.borders));
+        if (!borders) return borders.failure();
+        arguments.options.borders = *borders;
+    }
     if (!texts.directions.empty()) {
-        std::string joined;
-        for (const auto& one : texts.directions) joined += (joined.empty() ? "" : ",") + one;
-        const auto directions = parse_directions(joined);
+        const auto directions = parse_directions(joined(texts.directions));
         if (!directions) return directions.failure();
         arguments.options.directions = *directions;
     }

@@ -113,6 +113,7 @@ Json plan_json(const Plan& plan) {
             {"chain", plan.chain},
             {"threads", plan.threads},
             {"buffers", plan.buffers},
+            {"held_strips", plan.held_strips},
             {"rows_per_block", plan.rows_per_block},
             {"wave_groups", plan.tiling.groups},
             {"rounds", plan.tiling.rounds},
@@ -132,7 +133,12 @@ void show_plan(const Plan& plan) {
     fmt::print("{} of {} on {}, {} in memory\n", counted(plan.passes, "pass"),
                counted(plan.waves, "wave"), counted(plan.threads, "thread"),
                counted(plan.buffers, "strip"));
-    if (plan.chain)
+    if (plan.held_strips)
+        fmt::print(
+            "borders  each iteration is a pass of its own, as it begins with the last rows "
+            "of the one before; {} held until its end\n",
+            counted(plan.held_strips, "strip"));
+    else if (plan.chain)
         fmt::print("order    {} before the direction turns share a pass, at most\n",
                    counted(plan.chain, "iteration"));
     if (plan.parallelogram_vectors)
@@ -190,8 +196,10 @@ std::function<void(const RunProgress&)> progress_printer(const MatrixShape& shap
     };
 }
 
-const char *instructions(const Kernel& kernel, const Directions& directions) {
-    const bool skewed = kernel.layout == &layouts::skewed && is_plain(directions);
+const char *instructions(const Kernel& kernel, const Directions& directions,
+                         const Borders& borders) {
+    const bool skewed =
+        kernel.layout == &layouts::skewed && is_plain(directions) && are_fixed(borders);
     return skewed ? skewed_instructions() : "scalar";
 }
 
@@ -293,7 +301,8 @@ Outcome run_command(const WavefrontArguments& arguments) {
     if (arguments.json) print(plan_json(*planned));
     const auto report = run(*store, *kernel, options_with_events(arguments, *store));
     if (!report) return report.failure();
-    show_report(*report, *store, instructions(*kernel, arguments.options.directions),
+    const auto& options = arguments.options;
+    show_report(*report, *store, instructions(*kernel, options.directions, options.borders),
                 arguments.json);
     return Done{};
 }
@@ -306,7 +315,8 @@ Outcome resume_command(const WavefrontArguments& arguments) {
     const auto entry = *store->manifest().run;
     const auto kernel = make_kernel_for(entry.kernel, entry.parameters, store->shape());
     const auto directions = entry.course ? entry.course->directions : Directions{Direction{}};
-    show_report(*report, *store, kernel ? instructions(*kernel, directions) : "", arguments.json);
+    show_report(*report, *store, kernel ? instructions(*kernel, directions, entry.borders) : "",
+                arguments.json);
     return Done{};
 }
 

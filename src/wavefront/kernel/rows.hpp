@@ -13,6 +13,7 @@
 
 #include <lanewise/wavefront/row_block.hpp>
 #include "wavefront/kernel/cells.hpp"
+#include "wavefront/layout/borders.hpp"
 
 namespace lanewise::wavefront {
 
@@ -44,6 +45,15 @@ inline bool is_interior(const RowBlock& row_block, std::uint64_t row, std::uint6
 inline std::uint64_t row_below(const RowBlock& row_block, std::uint64_t row, std::int64_t down) {
     const auto offset = static_cast<std::uint64_t>(down);
     return row_block.up ? row - offset : row + offset;
+}
+
+/* Sets the border columns of a row that has been updated, in each data matrix. */
+inline void set_border_columns(const Step& step, const RowBlock& row_block, std::uint64_t row,
+                               std::uint64_t radius, std::uint64_t bytes) {
+    if (!step.borders) return;
+    for (std::uint32_t m = 0; m < row_block.data_count; ++m)
+        set_border_columns(*step.borders, row_at(row_block, row_block.writes + m, row),
+                           row_block.columns, radius, bytes);
 }
 
 /* How the columns of a row lie and in which order they are updated. */
@@ -118,6 +128,7 @@ double update_rows(const void *parameters, const Step& step, const RowBlock& row
             update_row<Way::leftwards>(cell, out, rows, coefficients, columns, observer);
         else
             update_row<Way::rightwards>(cell, out, rows, coefficients, columns, observer);
+        set_border_columns(step, row_block, row, radius, sizeof(Real));
     }
     return static_cast<double>(observer.value);
 }

@@ -272,6 +272,7 @@ double update_row_block(const UserSweep& sweep, const Step& step, const RowBlock
         call(sweep, row_block, pointers, row, columns);
         if (sweep.user.writes == WriteCheck::watched)
             check_writes(sweep, *before, row_of_matrix(row_block, row), pointers);
+        set_border_columns(step, row_block, row, radius, bytes);
         if (measuring == Measuring::no) continue;
         for (std::uint32_t m = 0; m < row_block.data_count; ++m) {
             const auto *after = static_cast<const std::byte *>(pointers.updated[m]) + first * bytes;
@@ -295,8 +296,8 @@ Result<Kernel> turned(const UserKernel& user, const MatrixShape& shape, const Di
     if (kernel) kernel->facing = facing;
     // Rows whose columns lie from the last to the first are copied.
     if (kernel && facing.left)
-        kernel->thread_rows += shape.data_count * (2 * std::uint64_t{user.radius} + 2) +
-                               shape.coefficient_count;
+        kernel->thread_rows +=
+            shape.data_count * (2 * std::uint64_t{user.radius} + 2) + shape.coefficient_count;
     return kernel;
 }
 

@@ -21,8 +21,8 @@ constexpr std::uint64_t strips_in_transfer = 4;
 std::uint64_t choose_rows_per_block(const Request& request) {
     const auto& shape = request.shape;
     if (shape.layout == &layouts::skewed) return skew_lanes;
-    const auto least =
-        std::max<std::uint64_t>(request.radius, std::min(shape.strip_rows, skew_lanes));
+    const auto needed = are_fixed(request.borders) ? request.radius : 2 * request.radius;
+    const auto least = std::max<std::uint64_t>(needed, std::min(shape.strip_rows, skew_lanes));
     for (auto rows = least; rows < shape.strip_rows; ++rows) {
         if (shape.strip_rows % rows == 0) return rows;
     }
@@ -52,7 +52,9 @@ std::uint64_t memory_for(const Request& request, std::uint64_t waves, std::uint6
     return own_memory_bytes(shape, request.threads) + request.pause_bytes + scratch +
            conversion_bytes(request) + thread_rows_bytes(request, shape.columns) +
            halo_bytes(request, waves, shape.columns) +
-           strips * shape.matrix_count() * slot_bytes(stored(request), shape);
+           edges_bytes(request.borders, stored(request), request.radius) +
+           (strips + held_strips(request.borders, shape)) * shape.matrix_count() *
+               slot_bytes(stored(request), shape);
 }
 
 std::uint64_t waves_that_fit(const Request& request, std::uint64_t rows_per_block, Order order) {
@@ -136,6 +138,7 @@ Result<Plan> make_plan(const Request& request) {
     plan.buffers =
         std::min(strips_in_work(request, plan.waves, plan.rows_per_block, order) + transfers,
                  request.shape.strip_count());
+    plan.held_strips = held_strips(request.borders, request.shape);
     const auto strips = request.shape.strip_count();
     plan.read_bytes =
         plan.passes * strips * request.shape.matrix_count() * strip_bytes(stored(request));

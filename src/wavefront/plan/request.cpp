@@ -107,7 +107,8 @@ std::uint64_t columns_a_round(const MatrixShape& shape, std::uint64_t radius) {
 
 Course course_of(const Request& request) {
     return {request.directions, request.iterations_done, request.iterations,
-            request.shape.tile_columns ? Rows::tiled : Rows::whole, request.pause_every};
+            request.shape.tile_columns ? Rows::tiled : Rows::whole,
+            iterations_of_pass(request.borders, request.pause_every)};
 }
 
 void divide_into_passes(const Request& request, std::uint64_t waves, Plan& plan) {

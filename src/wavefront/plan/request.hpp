@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "wavefront/layout/borders.hpp"
 #include "wavefront/layout/shape.hpp"
 #include "wavefront/plan/course.hpp"
 
@@ -59,6 +60,7 @@ struct Request {
     std::uint64_t iterations_done = 0; /* of the same run */
     std::uint64_t pause_every = 0;     /* iterations after which a pass ends; 0: none */
     std::uint64_t pause_bytes = 0;     /* of memory that is needed then */
+    Borders borders{};
 };
 
 struct Plan {
@@ -67,6 +69,7 @@ struct Plan {
     std::uint64_t chain = 0; /* iterations that directions let share a pass at most; 0: all */
     std::uint64_t rows_per_block = 8; /* a wave's step, and its distance to the wave before */
     std::uint64_t buffers = 0;        /* strips of every matrix in memory */
+    std::uint64_t held_strips = 0;    /* in addition, from the beginning of a pass to its end */
     std::uint32_t threads = 1;
     Tiling tiling;
     std::uint64_t memory_bytes = 0; /* at the peak, this program's own share included */

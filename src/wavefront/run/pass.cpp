@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "wavefront/run/edges.hpp"
 #include "wavefront/run/finite.hpp"
 #include "wavefront/run/waves.hpp"
 #include "wavefront/store/checksum.hpp"
@@ -28,6 +29,9 @@ class Pass {
           targets_(std::move(targets)),
           expected_sums_(std::move(sums)),
           strips_(shape_.strip_count()),
+          held_(held_strips(request.borders, disk_)),
+          edges_(request.borders, shape_, request.kernel->radius,
+                 [this](std::uint64_t row, std::uint32_t matrix) { return at_row(row, matrix); }),
           reads_pending_(strips_, shape_.matrix_count()),
           writes_pending_(strips_, shape_.data_count),
           in_flight_(*request.queue),
@@ -36,6 +40,8 @@ class Pass {
     }
 
     Result<PassResult> run() {
+        const auto begun = edges_.begin(*request_.store);
+        if (!begun) return begun.failure();
         waves_.start();
         auto outcome = move_strips();
         if (!outcome) waves_.give_up();
@@ -64,7 +70,8 @@ class Pass {
                 .measuring = request_.measuring,
                 .directions = request_.directions,
                 .first_iteration = request_.first_iteration,
-                .rows_upwards = shape_.facing.up && !converting(),
+                .rows_upwards = rows_upwards(),
+                .edges = has_edges() ? &edges_ : nullptr,
                 .stop = request_.stop,
                 .locate = [this](std::uint64_t strip,
                                  std::uint32_t matrix) { return slot(strip, matrix); },
@@ -80,13 +87,27 @@ class Pass {
                     }};
     }
 
+    // Strips that are held to the end have buffers of their own, behind the others.
+    std::uint64_t buffer(std::uint64_t strip) const {
+        return strip < held_ ? request_.buffers + strip : strip % request_.buffers;
+    }
+
     std::byte *slot(std::uint64_t strip, std::uint32_t matrix) const {
         return request_.ring->begin() +
-               (strip % request_.buffers * shape_.matrix_count() + matrix) *
-                   slot_bytes(disk_, shape_);
+               (buffer(strip) * shape_.matrix_count() + matrix) * slot_bytes(disk_, shape_);
+    }
+
+    // Of matrices that lie row by row, as waves count the rows.
+    std::byte *at_row(std::uint64_t row, std::uint32_t matrix) const {
+        const auto in_strip = row % shape_.strip_rows;
+        const auto at = rows_upwards() ? shape_.strip_rows - 1 - in_strip : in_strip;
+        return slot(row / shape_.strip_rows, matrix) +
+               at * shape_.columns * element_bytes(shape_.element);
     }
 
     bool converting() const { return !converted_rows_.empty(); }
+    bool rows_upwards() const { return shape_.facing.up && !converting(); }
+    bool has_edges() const { return !are_fixed(request_.borders); }
 
     // The strip on disk that is strip `strip` for the waves.
     std::uint64_t on_disk(std::uint64_t strip) const {
@@ -128,8 +149,7 @@ class Pass {
         if (converting()) checked.strip_rows = checked.rows;
         const auto cell = cell_not_finite(checked, {on_disk(strip) * disk_.strip_rows, 0},
                                           converting() ? converted_rows_.data() : bytes);
-        return cell.empty() ? Outcome(Done{})
-                            : Outcome(not_finite(*request_.store, matrix, cell));
+        return cell.empty() ? Outcome(Done{}) : Outcome(not_finite(*request_.store, matrix, cell));
     }
 
     Outcome move_strips() {
@@ -160,7 +180,7 @@ class Pass {
 
     void submit_reads() {
         while (next_read_ < strips_ &&
-               (next_read_ < request_.buffers || is_free(next_read_ - request_.buffers))) {
+               (next_read_ < request_.buffers + held_ || is_free(next_read_ - request_.buffers))) {
             for (std::uint32_t m = 0; m < shape_.matrix_count(); ++m)
                 submit(Transfer::Direction::read, sources_[m].place(on_disk(next_read_)),
                        next_read_, m);
@@ -168,24 +188,36 @@ class Pass {
         }
     }
 
+    // Row blocks of the last wave after which `strip` is as it is to be. A strip is converted in
+    // place, so the row block below must have finished reading it, which may also set the border.
+    std::uint64_t needed_to_write(std::uint64_t strip) const {
+        const std::uint64_t below = converting() || has_edges() ? 1 : 0;
+        const auto all = waves_.row_block_count();
+        if (strip < held_) return all;
+        return std::min((strip + 1) * waves_.row_blocks_per_strip() + below, all);
+    }
+
     Outcome submit_writes() {
-        // A strip is converted in place, so the row block below must have finished reading it.
-        const std::uint64_t below = converting() ? 1 : 0;
-        while (next_write_ < strips_ &&
-               waves_.finished() >=
-                   std::min((next_write_ + 1) * waves_.row_blocks_per_strip() + below,
-                            waves_.row_block_count())) {
+        while (next_write_ < strips_) {
+            const auto strip = (next_write_ + held_) % strips_;
+            if (waves_.finished() < needed_to_write(strip)) break;
             for (std::uint32_t m = 0; m < shape_.data_count; ++m) {
-                auto *bytes = slot(next_write_, m);
-                convert_written(next_write_, bytes);
-                const auto sound = check_finite(m, next_write_, bytes);
-                if (!sound) return sound;
-                const auto strip = on_disk(next_write_);
-                result_.sums[m][strip] = checksum(bytes, strip_bytes(disk_));
-                submit(Transfer::Direction::write, targets_[m].place(strip), next_write_, m);
+                const auto written = submit_write(strip, m);
+                if (!written) return written;
             }
             ++next_write_;
         }
+        return Done{};
+    }
+
+    Outcome submit_write(std::uint64_t strip, std::uint32_t matrix) {
+        auto *bytes = slot(strip, matrix);
+        convert_written(strip, bytes);
+        const auto sound = check_finite(matrix, strip, bytes);
+        if (!sound) return sound;
+        const auto place = on_disk(strip);
+        result_.sums[matrix][place] = checksum(bytes, strip_bytes(disk_));
+        submit(Transfer::Direction::write, targets_[matrix].place(place), strip, matrix);
         return Done{};
     }
 
@@ -194,7 +226,7 @@ class Pass {
                 std::uint32_t matrix) {
         const bool writes = direction == Transfer::Direction::write;
         in_flight_.submit(
-            strip % request_.buffers,
+            buffer(strip),
             {.direction = direction,
              .file = place.file,
              .memory = slot(strip, matrix),
@@ -217,6 +249,7 @@ class Pass {
             return Failure{LW_ERR_IO, request_.store->tile_name(matrix, on_disk(strip)) +
                                           ": the checksum is wrong; restore it from a copy"};
         convert_read(strip, slot(strip, matrix));
+        if (has_edges() && matrix < shape_.data_count) edges_.set_strip(strip, matrix);
         --reads_pending_[strip];
         while (strips_loaded_ < strips_ && reads_pending_[strips_loaded_] == 0) {
             const auto per_strip = waves_.row_blocks_per_strip();
@@ -245,6 +278,8 @@ class Pass {
     std::vector<StripFiles> targets_;
     std::vector<std::vector<std::uint64_t>> expected_sums_;
     std::uint64_t strips_;
+    std::uint64_t held_; /* at the beginning, whose borders are set at the end */
+    Edges edges_;
     std::vector<std::uint32_t> reads_pending_;
     std::vector<std::uint32_t> writes_pending_;
     std::uint64_t next_read_ = 0;

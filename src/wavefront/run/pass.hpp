@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "wavefront/kernel/kernel.hpp"
+#include "wavefront/layout/borders.hpp"
 #include "wavefront/plan/plan.hpp"
 #include "wavefront/run/halo_exchange.hpp"
 #include "wavefront/run/stop.hpp"
@@ -39,7 +40,7 @@ struct PassRequest {
     const Store *store = nullptr;
     const Kernel *kernel = nullptr;
     DiskQueue *queue = nullptr;
-    const Memory *ring = nullptr; /* buffers x matrices x slot_bytes */
+    const Memory *ring = nullptr; /* buffers and held strips x matrices x slot_bytes */
     std::uint64_t buffers = 0;
     std::uint64_t rows_per_block = 8;
     std::uint64_t waves = 1;
@@ -49,9 +50,10 @@ struct PassRequest {
     bool measuring = false;
     std::vector<Direction> directions{}; /* of each wave */
     std::uint64_t first_iteration = 0;   /* of the run, from 0 */
+    Borders borders{};                   /* with periodic rows there is one wave */
     Finite finite = Finite::assumed;
     std::function<void(const PassProgress& progress)> progress{}; /* may be empty */
-    const std::atomic<bool> *stop = nullptr; /* once true, the pass fails */
+    const std::atomic<bool> *stop = nullptr;                      /* once true, the pass fails */
 };
 
 struct PassResult {

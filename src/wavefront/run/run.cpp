@@ -53,10 +53,19 @@ Result<Kernel> turn(const Kernel& kernel, const Direction& facing) {
                        "which is told the direction"};
 }
 
+/* The kernel that sets the borders of each row. */
+Result<Kernel> setting_borders(const Kernel& kernel) {
+    if (kernel.layout == &layouts::row_major) return kernel;
+    if (kernel.turned) return kernel.turned({});
+    return bad_argument(kernel.name +
+                        " works on row blocks only, where borders are fixed; give its kernel a "
+                        "function update_directed, or convert the store to row-major");
+}
+
 /* The kernel of a run on the matrices as they take most memory. */
 Result<Kernel> largest_turned(const Kernel& kernel, const MatrixShape& stored,
-                              const Directions& directions) {
-    if (is_plain(directions)) return kernel;
+                              const Directions& directions, const Borders& borders) {
+    if (is_plain(directions)) return are_fixed(borders) ? kernel : setting_borders(kernel);
     Direction most;
     for (const auto& direction : directions) {
         const auto facing = facing_for(direction, stored);
@@ -88,7 +97,8 @@ class Run {
           options_(options),
           plan_(plan),
           course_(options.directions, options.iterations_done, options.iterations,
-                  store.shape().tile_columns ? Rows::tiled : Rows::whole, options.pause_every),
+                  store.shape().tile_columns ? Rows::tiled : Rows::whole,
+                  iterations_of_pass(options.borders, options.pause_every)),
           still_(options.still_iterations) {}
 
     Result<RunReport> go() {
@@ -131,11 +141,12 @@ class Run {
   private:
     Result<std::uint64_t> ring_bytes() const {
         const auto& stored = store_.shape();
-        const auto largest = largest_turned(kernel_, stored, options_.directions);
+        const auto largest = largest_turned(kernel_, stored, options_.directions, options_.borders);
         if (!largest) return largest.failure();
         const auto worked = working_shape(*largest, stored);
         if (!plan_.parallelogram_vectors)
-            return plan_.buffers * stored.matrix_count() * slot_bytes(stored, worked);
+            return (plan_.buffers + plan_.held_strips) * stored.matrix_count() *
+                   slot_bytes(stored, worked);
         const ParallelogramGeometry geometry(worked, largest->radius, plan_.waves,
                                              plan_.parallelogram_vectors, options_.place);
         return parallelogram_memory(worked, stored.layout, largest->second_copies, geometry)
@@ -150,13 +161,14 @@ class Run {
         // Own kernels may be told which iteration of the run it is.
         if (!is_plain(options_.directions) || options_.pause_every > 0 ||
             (kernel_.origin == Origin::own && kernel_.turned))
-            manifest.run->course = CourseEntry{options_.directions,
-                                               manifest.iterations - options_.iterations_done,
-                                               options_.still_iterations};
+            manifest.run->course =
+                CourseEntry{options_.directions, manifest.iterations - options_.iterations_done,
+                            options_.still_iterations};
         if (options_.pause_every > 0)
-            manifest.run->pause = PauseEntry{options_.until ? until_text(*options_.until) : "",
-                                             options_.pause_every, first_measure_,
-                                             options_.pause_pending};
+            manifest.run->pause =
+                PauseEntry{options_.until ? until_text(*options_.until) : "", options_.pause_every,
+                           first_measure_, options_.pause_pending};
+        manifest.run->borders = options_.borders;
         return store_.commit(manifest);
     }
 
@@ -218,8 +230,8 @@ class Run {
         if (!result) return result.failure();
         if (is_tested(waves)) {
             const auto changes = changes_everywhere(*result);
-            const auto converged_at = first_converged(changes, options_.tolerance,
-                                                      options_.directions.size(), still_);
+            const auto converged_at =
+                first_converged(changes, options_.tolerance, options_.directions.size(), still_);
             report_.converged = converged_at < waves;
             if (converged_at + 1 < waves) {
                 waves = converged_at + 1;
@@ -246,11 +258,12 @@ class Run {
 
     // The kernel of a pass that begins with the next iteration.
     Result<const Kernel *> kernel_of_pass() {
-        if (is_plain(options_.directions)) return &kernel_;
+        const bool plain = is_plain(options_.directions);
+        if (plain && are_fixed(options_.borders)) return &kernel_;
         const auto facing = facing_for(course_.direction(report_.iterations), store_.shape());
         auto& kept = turned_[(facing.up ? 1 : 0) + (facing.left ? 2 : 0)];
         if (!kept) {
-            auto turned = turn(kernel_, facing);
+            auto turned = plain ? setting_borders(kernel_) : turn(kernel_, facing);
             if (!turned) return turned.failure();
             kept = std::move(*turned);
         }
@@ -273,6 +286,7 @@ class Run {
                             .measuring = has_tolerance(options_.tolerance),
                             .directions = std::vector<Direction>(waves),
                             .first_iteration = options_.iterations_done + report_.iterations,
+                            .borders = options_.borders,
                             .finite = options_.finite};
         request.tiling = plan_.tiling;
         for (std::uint64_t wave = 0; wave < waves; ++wave)
@@ -359,8 +373,8 @@ Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOp
             .threads = options.threads ? options.threads : processor_count(),
             .waves = options.waves,
             .scratch_rows = kernel.scratch_rows,
-            .thread_rows = kernel.thread_rows +
-                           (has_tolerance(options.tolerance) ? kernel.measuring_rows : 0),
+            .thread_rows =
+                kernel.thread_rows + (has_tolerance(options.tolerance) ? kernel.measuring_rows : 0),
             .second_copies = kernel.second_copies,
             .cache_bytes = kernel.steps == Steps::whole ? 0
                            : options.cache_bytes        ? options.cache_bytes
@@ -372,19 +386,22 @@ Request request_for(const MatrixShape& stored, const Kernel& kernel, const RunOp
             .directions = options.directions,
             .iterations_done = options.iterations_done,
             .pause_every = options.pause_every,
-            .pause_bytes = options.pause_every ? measure_bytes(stored, kernel.radius) : 0};
+            .pause_bytes = options.pause_every ? measure_bytes(stored, kernel.radius) : 0,
+            .borders = options.borders};
 }
 
 Result<Plan> plan_run(const MatrixShape& stored, const Kernel& kernel, const RunOptions& options) {
     const auto suits = check_kernel(kernel, stored);
     if (!suits) return suits.failure();
+    const auto bordered = check_borders(options.borders, stored, kernel.radius);
+    if (!bordered) return bordered.failure();
     if (needs_planes(options.directions) &&
         (stored.line_columns == 0 || kernel.origin == Origin::own))
         return bad_argument(
             directions_text(options.directions) + " is for built-in kernels in three dimensions; " +
             (stored.line_columns ? "a kernel of your own is told down and right only"
                                  : "this store has two"));
-    const auto largest = largest_turned(kernel, stored, options.directions);
+    const auto largest = largest_turned(kernel, stored, options.directions, options.borders);
     if (!largest) return largest.failure();
     const auto turned_suits = check_kernel(*largest, stored);
     if (!turned_suits) return turned_suits.failure();
@@ -408,6 +425,15 @@ Result<Plan> plan_run(const Store& store, const Kernel& kernel, const RunOptions
         return bad_argument("parts of a store do not pause between iterations; join them first");
     if (options.halo_exchange && !is_plain(options.directions))
         return bad_argument("parts of a store go down and right only; join them first");
+    if (options.halo_exchange && !are_fixed(options.borders))
+        return bad_argument("borders of parts of a store are fixed; join them first");
+    // The data before the first iteration have their borders in memory only.
+    const bool asks_first = options.until && options.until->relative &&
+                            options.until->measure == Measure::residual && !options.first_measure;
+    if (asks_first && !are_fixed(options.borders))
+        return bad_argument(
+            "the first residual is of the data with the borders that the store has; where borders "
+            "are not fixed give --until a value without *first");
     return plan_run(store.shape(), kernel, options);
 }
 
@@ -432,6 +458,7 @@ Result<RunReport> resume(Store& store, const Kernel& kernel, const RunOptions& o
     RunOptions rest = options;
     rest.iterations = entry.iterations_wanted - manifest.iterations;
     rest.tolerance = entry.tolerance;
+    rest.borders = entry.borders;
     if (entry.course) {
         rest.directions = entry.course->directions;
         rest.iterations_done = manifest.iterations - entry.course->first_iteration;

@@ -39,8 +39,8 @@ struct Pause {
 struct RunOptions {
     std::uint64_t iterations = 1;
     std::uint64_t memory_bytes = std::uint64_t{1} << 30;
-    std::uint32_t threads = 0;     /* 0: the processors this program may use */
-    std::uint64_t waves = 0;       /* 0: chosen by the plan */
+    std::uint32_t threads = 0; /* 0: the processors this program may use */
+    std::uint64_t waves = 0;   /* 0: chosen by the plan */
     double tolerance = no_tolerance;
     std::uint64_t cache_bytes = 0; /* of one processor; 0: what the system says */
     QueueKind queue = QueueKind::automatic;
@@ -49,13 +49,14 @@ struct RunOptions {
     Finite finite = Finite::assumed;
     Rates rates;
     Directions directions{Direction{}}; /* of the iterations of the run, from its first one on */
+    Borders borders{};
     std::uint64_t iterations_done = 0;  /* of a run that is resumed */
     std::uint64_t still_iterations = 0; /* of those, the last ones within the tolerance */
     /* Passes end after each so many iterations of the run; 0: only where a pass is full. */
     std::uint64_t pause_every = 0;
-    std::optional<Until> until{};           /* asked at each pause and at the end */
-    std::optional<double> first_measure{};  /* of a run that is resumed */
-    bool pause_pending = false;             /* the same: its last pause was not finished */
+    std::optional<Until> until{};          /* asked at each pause and at the end */
+    std::optional<double> first_measure{}; /* of a run that is resumed */
+    bool pause_pending = false;            /* the same: its last pause was not finished */
     std::function<Outcome(const Pause& pause)> paused{}; /* the data are committed; may be empty */
     HaloExchange *halo_exchange = nullptr; /* of a part; its passes end at multiples of `waves` */
     ParallelogramPlace place{};            /* of a part in tiles; its parallelograms are so wide: */
@@ -69,7 +70,7 @@ struct RunOptions {
 struct RunReport {
     std::uint64_t iterations = 0; /* that this run added */
     bool converged = false;
-    double last_change = 0.0; /* of the last iteration, where a tolerance was given */
+    double last_change = 0.0;             /* of the last iteration, where a tolerance was given */
     std::optional<double> last_measure{}; /* the last one that `until` asked for */
     std::uint64_t waves = 0;
     std::uint64_t passes = 0; /* discarded ones included */

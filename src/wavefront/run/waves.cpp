@@ -251,9 +251,9 @@ void Waves::round(const WaveGroup& group, Batch& batch, std::uint64_t round, std
              .here = here,
              .below = row_block + 1 < row_blocks_ ? here + places : here,
              .scratch = scratch_.data() + wave * scratch_bytes_,
-             .row_bytes = static_cast<std::int64_t>(row_bytes_ +
-                                                    slant_ * element_bytes(shape.element)) *
-                          (set_.rows_upwards ? -1 : 1),
+             .row_bytes =
+                 static_cast<std::int64_t>(row_bytes_ + slant_ * element_bytes(shape.element)) *
+                 (set_.rows_upwards ? -1 : 1),
              .slant = slant_,
              .reads = reads(wave),
              .writes = writes(wave),
@@ -265,15 +265,24 @@ void Waves::round(const WaveGroup& group, Batch& batch, std::uint64_t round, std
              .columns_before = shape.columns_before,
              .iteration = set_.first_iteration + wave});
     }
-    const Step step{.row_blocks = batch.row_blocks.data(),
-                    .count = static_cast<std::uint32_t>(batch.row_blocks.size()),
-                    .first = first,
-                    .end = end,
-                    .changes = set_.measuring ? &changes_[group.first_wave + from] : nullptr};
-    if (set_.measuring)
-        set_.kernel->advance_and_measure(step);
-    else
-        set_.kernel->advance(step);
+    // Edges are those of one wave before the next reads them.
+    const std::size_t at_once = set_.edges ? 1 : batch.row_blocks.size();
+    for (std::size_t i = 0; i < batch.row_blocks.size(); i += at_once) {
+        const auto& row_block = batch.row_blocks[i];
+        const Step step{
+            .row_blocks = &row_block,
+            .count = static_cast<std::uint32_t>(at_once),
+            .first = first,
+            .end = end,
+            .changes = set_.measuring ? &changes_[group.first_wave + from + i] : nullptr,
+            .borders = set_.edges ? &set_.edges->borders() : nullptr};
+        if (set_.measuring)
+            set_.kernel->advance_and_measure(step);
+        else
+            set_.kernel->advance(step);
+        if (set_.edges)
+            set_.edges->after(row_block.first_row, row_block.first_row + row_block.row_count);
+    }
 }
 
 }  // namespace lanewise::wavefront

@@ -37,6 +37,7 @@
 #include "wavefront/layout/shape.hpp"
 #include "wavefront/plan/parallelograms.hpp"
 #include "wavefront/run/border.hpp"
+#include "wavefront/run/edges.hpp"
 #include "wavefront/run/stop.hpp"
 
 namespace lanewise::wavefront {
@@ -70,7 +71,8 @@ struct WaveSet {
     bool measuring = false;                /* the largest change of each wave is wanted */
     std::vector<Direction> directions{};   /* of each wave; all go up, or all go down */
     std::uint64_t first_iteration = 0;     /* of the run, from 0 */
-    bool rows_upwards = false; /* the rows of a strip lie from the last to the first */
+    bool rows_upwards = false;             /* the rows of a strip lie from the last to the first */
+    Edges *edges = nullptr;                /* null: the borders are fixed */
     const std::atomic<bool> *stop = nullptr; /* once true, the waves fail; may be null */
     /* Where strip `strip` of matrix `matrix` lies in memory; the second copies come after all. */
     std::function<std::byte *(std::uint64_t strip, std::uint32_t matrix)> locate;

@@ -26,11 +26,10 @@ constexpr const char *schema_name = "lanewise-wavefront-store";
 constexpr int schema_version = 1;
 
 Json run_json(const RunEntry& run) {
-    Json json = {
-        {"kernel", run.kernel},
-        {"parameters", run.parameters},
-        {"iterations_wanted", run.iterations_wanted},
-        {"tolerance", has_tolerance(run.tolerance) ? Json(run.tolerance) : Json(nullptr)}};
+    Json json = {{"kernel", run.kernel},
+                 {"parameters", run.parameters},
+                 {"iterations_wanted", run.iterations_wanted},
+                 {"tolerance", has_tolerance(run.tolerance) ? Json(run.tolerance) : Json(nullptr)}};
     // Only where there is one: readers of before the key was there refuse it.
     if (run.course)
         json["course"] = {{"directions", directions_text(run.course->directions)},
@@ -41,6 +40,7 @@ Json run_json(const RunEntry& run) {
                          {"every", run.pause->every},
                          {"first", run.pause->first ? Json(*run.pause->first) : Json(nullptr)}};
     if (run.pause && run.pause->pending) json["pause"]["pending"] = true;
+    if (!are_fixed(run.borders)) json["borders"] = borders_text(run.borders);
     return json;
 }
 
@@ -113,6 +113,7 @@ RunEntry read_run(JsonObject& run) {
                    run.is_null("tolerance") ? no_tolerance : run.number("tolerance")};
     if (run.has("course")) entry.course = run.object("course", read_course);
     if (run.has("pause")) entry.pause = run.object("pause", read_pause);
+    if (run.has("borders")) entry.borders = accept(run, parse_borders(run.string("borders")));
     return entry;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/json_fwd.hpp"
 #include "base/result.hpp"
+#include "wavefront/layout/borders.hpp"
 #include "wavefront/layout/shape.hpp"
 
 namespace lanewise::wavefront {
@@ -61,6 +62,7 @@ struct RunEntry {
     double tolerance = no_tolerance;
     std::optional<CourseEntry> course{}; /* none where no iteration differs from another */
     std::optional<PauseEntry> pause{};
+    Borders borders{};
 };
 
 /* Which rows of a whole store this one holds, with some of its neighbours'. */

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct Matrices {
     std::uint64_t rows = 0;
     std::uint64_t columns = 0;
     std::vector<std::vector<Real>> values; /* data first, then coefficients */
+    /* What an iteration does when it has been through a row; empty: nothing. */
+    std::function<void(Matrices& matrices, std::uint64_t row)> after_row{};
 
     Real& at(std::size_t matrix, std::uint64_t i, std::uint64_t j) {
         return values[matrix][i * columns + j];
@@ -75,12 +78,13 @@ Matrices<Real> load(const Store& store) {
 /* Calls act(i, j) for every cell that is `radius` or more from the border, in the order of an
  * iteration in `direction`. */
 template <typename Real, typename Act>
-void each_cell(const Matrices<Real>& m, std::uint64_t radius, const Direction& direction,
+void each_cell(Matrices<Real>& m, std::uint64_t radius, const Direction& direction,
                const Act& act) {
     if (m.rows < 2 * radius || m.columns < 2 * radius) return;
     for (std::uint64_t y = radius; y < m.rows - radius; ++y) {
         for (std::uint64_t x = radius; x < m.columns - radius; ++x)
             act(direction.up ? m.rows - 1 - y : y, direction.left ? m.columns - 1 - x : x);
+        if (m.after_row) m.after_row(m, direction.up ? m.rows - 1 - y : y);
     }
 }
 
@@ -113,8 +117,8 @@ void sor9(Matrices<Real>& m, double omega, const Direction& direction) {
     each_cell(m, 1, direction, [&](std::uint64_t i, std::uint64_t j) {
         const Real edges =
             m.at(0, i - 1, j) + m.at(0, i, j - 1) + m.at(0, i, j + 1) + m.at(0, i + 1, j);
-        const Real corners = m.at(0, i - 1, j - 1) + m.at(0, i - 1, j + 1) +
-                             m.at(0, i + 1, j - 1) + m.at(0, i + 1, j + 1);
+        const Real corners = m.at(0, i - 1, j - 1) + m.at(0, i - 1, j + 1) + m.at(0, i + 1, j - 1) +
+                             m.at(0, i + 1, j + 1);
         m.at(0, i, j) = kept * m.at(0, i, j) + share * (4 * edges + corners - m.at(1, i, j));
     });
 }
