@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The software RDMA device: who runs on it, how fast it is, and what it survives."""
 
-from experiments.hca import clients, connections, fuzz, lossy, speed
+from experiments.hca import clients, connections, fuzz, lossy, replay, speed
 
 EXPERIMENTS = (
     clients.EXPERIMENT,
@@ -11,4 +11,5 @@ EXPERIMENTS = (
     speed.MESSAGE_RATE,
     lossy.EXPERIMENT,
     fuzz.EXPERIMENT,
+    replay.EXPERIMENT,
 )

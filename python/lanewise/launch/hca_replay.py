@@ -2,13 +2,12 @@
 """Hca replay: the log of faults that happened becomes a script that makes the same happen again.
 
     {"fault": 1, "occurrence": 3, "call": "ibv_post_send", "what": "ENOMEM"}
-    {"fault": 2, "occurrence": 41, "of": "any", "packet": "send", "what": "delay", "delay_us": 5000}
+    {"fault": 2, "occurrence": 41, "packet": "send", "what": "delay", "delay_us": 5000}
 
 The device writes such a line for each fault (src/verbs/faults/injector.cpp): the number of the
-rule, which of the occurrences that the rule counted it was, and what was done.  `of` says that the
-rule counted all kinds.  A replay needs neither the rules nor their seed: it has one rule for each
-that is in the log, which does the same at the same occurrences.  What is damaged is refused with
-its line.
+rule, which occurrence of its kind it was, and what was done.  A replay needs neither the rules nor
+their seed: it has a rule for each that is in the log, and for each kind that a rule for `any` met.
+It does the same at the same occurrences.  What is damaged is refused with its line.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ class Replayed:
 
     number: int  # of the rule in the script of the earlier run
     place: str
-    name: str  # "any" for all kinds
+    name: str
     what: str
     value: int
     at: tuple[int, ...] = ()
@@ -53,8 +52,8 @@ class Replayed:
     def line(self) -> str:
         """Return the rule as a line of LANEWISE_HCA_FAULTS (src/verbs/faults/plan.hpp)."""
         words = [f"place={self.place}", f"what={self.what}", f"value={self.value}"]
-        words += [f"name={self.name}"] * (self.name != "any")
-        words += [f"number={self.number}", f"at={','.join(map(str, self.at))}"]
+        words += [f"name={self.name}", f"number={self.number}"]
+        words += [f"at={','.join(map(str, self.at))}"]
         return " ".join(words)
 
 
@@ -70,21 +69,26 @@ def read_file(path: Path) -> tuple[Replayed, ...]:
 def read(text: str, where: str) -> tuple[Replayed, ...]:
     """Read faults from the text of a log that is called `where`, by the numbers of their rules."""
     rules: dict[int, Replayed] = {}
-    occurrences: dict[int, set[int]] = {}
+    occurrences: dict[tuple[int, str], set[int]] = {}
     for line, words in enumerate(text.splitlines(), 1):
         reader = _Line(f"{where}:{line}", words)
         rule = reader.rule()
-        if rules.setdefault(rule.number, rule) != rule:
+        if not _alike(rules.setdefault(rule.number, rule), rule):
             raise reader.refuse(f"fault {rule.number} is another in a line before; name the log of "
                                 "runs with one script")  # fmt: skip
-        occurrences.setdefault(rule.number, set()).add(reader.whole("occurrence", LARGEST))
+        counted = occurrences.setdefault((rule.number, rule.name), set())
+        counted.add(reader.whole("occurrence", LARGEST))
     if not rules:
         raise RequestError(f"{where}:1: there is no fault in this log; {REMEDY}")
     return tuple(
-        Replayed(number, rule.place, rule.name, rule.what, rule.value,
-                 tuple(sorted(occurrences[number])))
-        for number, rule in sorted(rules.items())
-    )  # fmt: skip
+        replace(rules[number], name=name, at=tuple(sorted(counted)))
+        for (number, name), counted in sorted(occurrences.items())
+    )
+
+
+def _alike(one: Replayed, other: Replayed) -> bool:
+    """Tell whether two faults can be of one rule, which may be for `any` except with calls."""
+    return one == (other if one.place == "call" else replace(other, name=one.name))
 
 
 def read_noted(faults: Sequence[Mapping[str, Any]]) -> tuple[Replayed, ...]:
@@ -125,12 +129,10 @@ class _Line:
             raise self.refuse(f"one of {', '.join(_CHOICES)} must be there")
         (place,) = places
         name = self.one_of(place, _CHOICES[place])
-        if "of" in self.values:
-            name = self.one_of("of", ("any",))
         what, value = self.done(place, name)
         delay = ("delay_us",) if what == "delay" else ()
         for key in self.values:
-            if key not in {"fault", "occurrence", "of", place, "what", *delay}:
+            if key not in {"fault", "occurrence", place, "what", *delay}:
                 raise self.refuse(f"unknown key '{key}'")
         return Replayed(self.whole("fault", LARGEST), place, name, what, value)
 

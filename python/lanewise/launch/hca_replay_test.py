@@ -14,8 +14,7 @@ from lanewise.launch.hca_replay import Replayed, read, read_file, read_noted, sc
 
 SEND = '{"fault": 1, "occurrence": %s, "call": "ibv_post_send", "what": "ENOMEM"}\n'
 LATE = (
-    '{"fault": 3, "occurrence": 41, "of": "any", "packet": "acknowledge", "what": "delay", '
-    '"delay_us": 5000}\n'
+    '{"fault": 3, "occurrence": 41, "packet": "acknowledge", "what": "delay", "delay_us": 5000}\n'
 )
 ERROR = '{"fault": 2, "occurrence": 7, "completion": "send", "what": "IBV_WC_RETRY_EXC_ERR"}\n'
 REJECT = '{"fault": 4, "occurrence": 1, "connection": "request", "what": "reject"}\n'
@@ -25,8 +24,16 @@ def test_each_rule_has_the_occurrences_of_its_lines_in_order() -> None:
     assert read(LATE + SEND % 9 + ERROR + SEND % 2 + REJECT, "log") == (
         Replayed(1, "call", "ibv_post_send", "ENOMEM", errno.ENOMEM, (2, 9)),
         Replayed(2, "completion", "send", "IBV_WC_RETRY_EXC_ERR", 12, (7,)),
-        Replayed(3, "packet", "any", "delay", 5000, (41,)),
+        Replayed(3, "packet", "acknowledge", "delay", 5000, (41,)),
         Replayed(4, "connection", "request", "reject", 0, (1,)),
+    )
+
+
+def test_a_rule_for_any_has_a_part_for_each_kind_that_it_met() -> None:
+    receipt = ERROR.replace("send", "receive").replace("7", "3")
+    assert read(ERROR + receipt, "log") == (
+        Replayed(2, "completion", "receive", "IBV_WC_RETRY_EXC_ERR", 12, (3,)),
+        Replayed(2, "completion", "send", "IBV_WC_RETRY_EXC_ERR", 12, (7,)),
     )
 
 
@@ -38,7 +45,7 @@ def test_processes_that_met_the_same_fault_meet_it_once_more_each() -> None:
 def test_the_device_is_told_a_line_for_each_rule() -> None:
     assert script(read(SEND % 2 + SEND % 9 + LATE, "log"), "log").splitlines() == [
         "place=call what=ENOMEM value=12 name=ibv_post_send number=1 at=2,9",
-        "place=packet what=delay value=5000 number=3 at=41",
+        "place=packet what=delay value=5000 name=acknowledge number=3 at=41",
     ]
 
 
@@ -62,7 +69,9 @@ def test_the_faults_of_an_outcome_are_read_like_the_lines_of_their_log() -> None
         ((SEND % 2).replace("post_send", "send"), 'log:1: call = "ibv_send" is not one of'),
         ((SEND % 2).replace("{", '{"at": 1, '), "log:1: unknown key 'at'"),
         (LATE.replace("5000", "-1"), "log:1: delay_us = -1 is no number from 0"),
-        (LATE.replace("any", "all"), 'log:1: of = "all" is not one of any'),
+        (LATE.replace("{", '{"of": "any", '), "log:1: unknown key 'of'"),
+        (LATE + LATE.replace("5000", "6000"), "log:2: fault 3 is another in a line"),
+        (SEND % 2 + (SEND % 4).replace("send", "recv"), "log:2: fault 1 is another in a line"),
         (SEND % 2 + (SEND % 4).replace("ENOMEM", "EINVAL"), "log:2: fault 1 is another in a line"),
     ],
 )

@@ -33,12 +33,11 @@ constexpr const char *name_of(Place place) {
 // What `lanewise rdma run --replay` needs to do the fault again (hca_replay.py), as a line of JSON.
 std::string line_of(const Decision& decision, Place place, std::string_view name) {
     const Rule& fault = *decision.fault;
-    const char *counted = fault.name.empty() ? "\"of\": \"any\", " : "";
     const std::string delay =
         fault.what == "delay" ? fmt::format(", \"delay_us\": {}", fault.value) : std::string();
     return fmt::format(
-        "{{\"fault\": {}, \"occurrence\": {}, {}\"{}\": \"{}\", \"what\": \"{}\"{}}}\n",
-        decision.rule, decision.occurrence, counted, name_of(place), name, fault.what, delay);
+        "{{\"fault\": {}, \"occurrence\": {}, \"{}\": \"{}\", \"what\": \"{}\"{}}}\n",
+        decision.rule, decision.occurrence, name_of(place), name, fault.what, delay);
 }
 
 }  // namespace

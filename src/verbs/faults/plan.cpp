@@ -19,8 +19,17 @@ std::uint64_t mixed(std::uint64_t at) {
     return at ^ (at >> 31);
 }
 
-double share(std::uint64_t seed, std::uint64_t rule, std::uint64_t occurrence) {
-    const std::uint64_t number = mixed(mixed(mixed(seed) ^ rule) ^ occurrence);
+// FNV-1a (Fowler, Noll and Vo): a number for a name.
+std::uint64_t hashed(std::string_view name) {
+    std::uint64_t number = 0xcbf29ce484222325;
+    for (const char letter : name) {
+        number = (number ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+    }
+    return number;
+}
+
+double share(std::uint64_t start, std::uint64_t rule, std::uint64_t occurrence) {
+    const std::uint64_t number = mixed(mixed(mixed(start) ^ rule) ^ occurrence);
     return static_cast<double>(number >> 11) * 0x1p-53;
 }
 
@@ -123,17 +132,16 @@ bool Plan::concerns(Place place) const {
                        [&](const Rule& rule) { return rule.place == place; });
 }
 
-bool Plan::fires(std::size_t index) {
+bool Plan::fires(std::size_t index, std::string_view name, Seen& seen) const {
     const Rule& rule = script_.rules[index];
-    Seen& seen = seen_[index];
     const std::uint64_t occurrence = ++seen.matched;
     if (!rule.at.empty()) return std::binary_search(rule.at.begin(), rule.at.end(), occurrence);
     if (occurrence <= rule.after || seen.fired >= rule.times) return false;
     if ((occurrence - rule.after) % rule.every != 0) return false;
-    if (rule.probability < 1 && share(script_.seed, index, occurrence) >= rule.probability) {
-        return false;
-    }
-    return true;
+    if (rule.probability >= 1) return true;
+    // Otherwise the same occurrences of all kinds would meet the fault.
+    const std::uint64_t start = rule.name.empty() ? script_.seed ^ hashed(name) : script_.seed;
+    return share(start, index, occurrence) < rule.probability;
 }
 
 std::optional<Decision> Plan::decide(Place place, std::string_view name) {
@@ -141,10 +149,11 @@ std::optional<Decision> Plan::decide(Place place, std::string_view name) {
     for (std::size_t index = 0; index < script_.rules.size(); ++index) {
         const Rule& rule = script_.rules[index];
         if (rule.place != place || (!rule.name.empty() && rule.name != name)) continue;
-        if (!fires(index) || decision) continue;
-        ++seen_[index].fired;
+        Seen& seen = seen_[index].try_emplace(std::string(name)).first->second;
+        if (!fires(index, name, seen) || decision) continue;
+        ++seen.fired;
         const std::uint64_t number = rule.number > 0 ? rule.number : index + 1;
-        decision = Decision{number, seen_[index].matched, &rule};
+        decision = Decision{number, seen.matched, &rule};
     }
     return decision;
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Faults by script: which verbs call fails, which completion carries an error, which packet is
-// lost. A plan is a list of rules and a seed. It decides about the n-th occurrence that a rule
-// matches by the seed, the rule and n alone, so the same program, which makes the same calls, meets
-// the same faults, whatever the time and whatever other rules do.
+// lost. A plan is a list of rules and a seed. It decides about the n-th occurrence of a kind that a
+// rule matches by the seed, the rule, the kind and n alone, so the same program, which makes the
+// same calls, meets the same faults, whatever the time, whatever other rules do, and in whatever
+// order occurrences of different kinds come.
 
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +21,7 @@
 namespace lanewise::verbs::faults {
 
 // What can go wrong. The name of a rule says which: of a call, of the opcode of a completion or of
-// a packet, or of a message of the connection manager; empty for any.
+// a packet, or of a message of the connection manager; empty for any, each counted by itself.
 enum class Place : std::uint8_t { call, completion, packet, connection };
 
 struct Rule {
@@ -48,7 +51,7 @@ Result<Script> read_script(std::string_view text);
 
 struct Decision {
     std::uint64_t rule = 0;        // its number, from 1
-    std::uint64_t occurrence = 0;  // of those that match the rule, from 1
+    std::uint64_t occurrence = 0;  // of those of its kind that match the rule, from 1
     const Rule *fault = nullptr;
 };
 
@@ -66,10 +69,10 @@ class Plan {
         std::uint64_t matched = 0;
         std::uint64_t fired = 0;
     };
-    bool fires(std::size_t rule);
+    bool fires(std::size_t rule, std::string_view name, Seen& seen) const;
 
     Script script_;
-    std::vector<Seen> seen_;
+    std::vector<std::map<std::string, Seen, std::less<>>> seen_;  // by rule and name
 };
 
 }  // namespace lanewise::verbs::faults

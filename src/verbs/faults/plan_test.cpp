@@ -45,7 +45,7 @@ TEST(FaultPlan, TakesEachSoManyth) {
 
 TEST(FaultPlan, SaysWhatAndWhichOccurrence) {
     Plan plan(script_of("place=call what=EFAULT value=14 after=4"));
-    hits(plan, 4);
+    hits(plan, 4, "ibv_post_send");
     const auto decision = plan.decide(Place::call, "ibv_post_send");
     ASSERT_TRUE(decision);
     EXPECT_EQ(decision->occurrence, 5U);
@@ -75,6 +75,32 @@ TEST(FaultPlan, WhatOneRuleDecidesDoesNotDependOnOthers) {
         if (beside.decide(Place::call, "ibv_reg_mr")) found.push_back(i);
     }
     EXPECT_EQ(hits(alone, 200), found);
+}
+
+TEST(FaultPlan, ARuleForAnyCountsEachKindByItself) {
+    Plan plan(script_of("place=completion what=IBV_WC_GENERAL_ERR after=1 times=1"));
+    EXPECT_FALSE(plan.decide(Place::completion, "send"));
+    EXPECT_FALSE(plan.decide(Place::completion, "receive"));
+    EXPECT_EQ(plan.decide(Place::completion, "receive")->occurrence, 2U);
+    EXPECT_FALSE(plan.decide(Place::completion, "receive"));
+    EXPECT_EQ(plan.decide(Place::completion, "send")->occurrence, 2U);
+}
+
+TEST(FaultPlan, WhatARuleForAnyDecidesDoesNotDependOnTheOrderOfKinds) {
+    const char *rule = "seed=7\nplace=call what=ENOMEM probability=0.2";
+    Plan apart(script_of(rule));
+    const std::vector<int> sends = hits(apart, 200, "ibv_post_send");
+    const std::vector<int> receives = hits(apart, 200, "ibv_post_recv");
+    Plan together(script_of(rule));
+    std::vector<int> found;
+    std::vector<int> other;
+    for (int i = 1; i <= 200; ++i) {
+        if (together.decide(Place::call, "ibv_post_recv")) other.push_back(i);
+        if (together.decide(Place::call, "ibv_post_send")) found.push_back(i);
+    }
+    EXPECT_EQ(found, sends);
+    EXPECT_EQ(other, receives);
+    EXPECT_NE(sends, receives);
 }
 
 TEST(FaultPlan, TheFirstRuleThatFiresCountsAndTheOthersHaveSeenIt) {
