@@ -24,7 +24,12 @@ from lanewise.rdma.lab import Lab
 
 SEEDS, MESSAGES = 50, 500
 PORT = 18515
-PINGPONG = ("ibv_rc_pingpong", "-g", "0", "-c", "-n", str(MESSAGES))
+# A message is one packet. Of a longer one, the packets behind one that is lost are sent again, and
+# how often depends on time.
+MESSAGE_BYTES = 1024
+PINGPONG = (
+    "ibv_rc_pingpong", "-g", "0", "-c", "-n", str(MESSAGES), "-s", str(MESSAGE_BYTES)
+)  # fmt: skip
 # Acknowledgements are not among the packets: how many messages one covers depends on time.
 FAULTS = """
 [[fault]]
@@ -132,7 +137,7 @@ def _outcome(workspace: Workspace, pairs: Sequence[Pair]) -> Outcome:
     return Outcome(
         figures=figures,
         rows=[Row(name, "-", f"{value:.3g}") for name, value in figures.items()],
-        conditions={"seeds": len(pairs), "messages": MESSAGES},
+        conditions={"seeds": len(pairs), "messages": MESSAGES, "message_bytes": MESSAGE_BYTES},
         files=workspace.save(
             draw_bars([(f"Faults of {len(pairs)} runs", bars)], lambda value: f"{value:,.0f}"),
             "lab-replay",

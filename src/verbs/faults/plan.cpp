@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "base/fnv.hpp"
+
 namespace lanewise::verbs::faults {
 namespace {
 
@@ -19,12 +21,9 @@ std::uint64_t mixed(std::uint64_t at) {
     return at ^ (at >> 31);
 }
 
-// FNV-1a (Fowler, Noll and Vo): a number for a name.
 std::uint64_t hashed(std::string_view name) {
-    std::uint64_t number = 0xcbf29ce484222325;
-    for (const char letter : name) {
-        number = (number ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-    }
+    std::uint64_t number = fnv1a_basis;
+    for (const char letter : name) number = fnv1a(number, static_cast<unsigned char>(letter));
     return number;
 }
 
