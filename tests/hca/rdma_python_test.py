@@ -71,6 +71,25 @@ def wait_until_port_sends(hosts: rdma.Hosts, port: int) -> None:
     pytest.fail(f"port {port + 1} has sent nothing")
 
 
+def test_an_outcome_counts_what_occurred_and_has_nothing_left(
+    two_hosts: rdma.Hosts, pingpong: Pingpong
+) -> None:
+    with rdma.start(pingpong.server, hosts=two_hosts, at="a1", ports=["lan0"]) as server:
+        server.wait_until_it_can_be_called()
+        words = [*pingpong.server, "-n", "30", "10.1.0.1"]
+        client = rdma.run(words, hosts=two_hosts, at="a2", ports=["lan0"], timeout_s=LIMIT_S)
+    assert client.occurred["completion"] == {"receive": 30, "send": 30}
+    assert client.occurred["call"]["ibv_reg_mr"] == 1
+    assert client.left == {}
+
+
+def test_an_outcome_names_what_a_program_did_not_destroy_after_a_fault(pingpong: Pingpong) -> None:
+    with rdma.start(pingpong.server) as server:
+        server.wait_until_listening(pingpong.port)
+        client = rdma.run(pingpong.client, faults=ELEVENTH_SEND, timeout_s=LIMIT_S)
+    assert client.left == dict.fromkeys(("ibv_context", "ibv_cq", "ibv_mr", "ibv_pd", "ibv_qp"), 1)
+
+
 def test_a_program_runs_on_the_device_and_its_words_come_back() -> None:
     found = rdma.run(["ibv_devinfo"], timeout_s=LIMIT_S)
 

@@ -33,6 +33,7 @@ class Device:
     lids: tuple[tuple[str, int], ...] = ()  # of addresses; none: derived from the addresses
     faults: str = ""  # a script (hca_faults.py); empty: nothing goes wrong
     fault_log: str = ""
+    census: str = ""  # a file for what occurred and what was left (src/verbs/faults/census.hpp)
 
 
 def environment_for(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
@@ -55,6 +56,7 @@ def variables_for(device: Device, environment: Mapping[str, str]) -> dict[str, s
         "LANEWISE_HCA_LIDS": ",".join(f"{address}={lid}" for address, lid in device.lids),
         **({"LANEWISE_HCA_PCAP": str(Path(device.pcap).absolute())} if device.pcap else {}),
         **_fault_variables(device),
+        **({"LANEWISE_HCA_CENSUS": str(Path(device.census).absolute())} if device.census else {}),
     }
 
 

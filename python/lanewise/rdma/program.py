@@ -13,8 +13,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -29,7 +29,9 @@ from lanewise.launch.protect import variables_for as protecting_variables
 from lanewise.launch.run import end
 from lanewise.rdma.hosts import Hosts
 
-LISTENING = "0A"  # in /proc/net/tcp
+TCP_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+LISTENING = "0A"  # in these
+SERVICE = "@lanewise-hca/service/"  # what listens by the connection manager, in /proc/net/unix
 AGAIN_S = 0.02
 
 
@@ -39,7 +41,10 @@ class Outcome:
 
     `status` is its exit status, negative where a signal ended it.  `faults` are those that it met,
     in order, and `protection` is what path protection did in each of its processes: the objects
-    that `lanewise rdma run --fault-log` and `lanewise rdma protect --report` write.
+    that `lanewise rdma run --fault-log` and `lanewise rdma protect --report` write.  `occurred` has
+    how often each call, completion, packet and connection occurred, by these places and the names
+    of a fault script, and `left` the objects that it did not destroy, such as {"ibv_mr": 1}.  Both
+    are of the processes that ended by `exit` or by a return from `main`.
     """
 
     status: int
@@ -47,6 +52,8 @@ class Outcome:
     stderr: str
     faults: tuple[dict[str, Any], ...] = ()
     protection: tuple[dict[str, Any], ...] = ()
+    occurred: dict[str, dict[str, int]] = field(default_factory=dict)
+    left: dict[str, int] = field(default_factory=dict)
 
     @property
     def migrations(self) -> int:
@@ -116,12 +123,15 @@ class Program:
         """End it if it runs, and return how it ended."""
         if self._outcome is None:
             end(self._process)
+            census = _added_up(self._records("census.jsonl"))
             self._outcome = Outcome(
                 status=self._process.returncode,
                 stdout=self._text("stdout"),
                 stderr=self._text("stderr"),
                 faults=self._records("faults.jsonl"),
                 protection=self._records("protection.jsonl"),
+                left=census.pop("left", {}),
+                occurred=census,
             )
             shutil.rmtree(self._folder, ignore_errors=True)
         return self._outcome
@@ -131,22 +141,36 @@ class Program:
 
         Raises RunError where nothing does after `timeout_s` seconds, or the program ends before.
         """
+        self._await(lambda: port in self._tcp_ports(), f"on port {port}", timeout_s)
+
+    def wait_until_it_can_be_called(self, timeout_s: float = 10.0) -> None:
+        """Wait until something listens where it runs, on TCP or by the connection manager.
+
+        On a host of a testbed that is the program, where it is alone there.  Raises RunError where
+        nothing does after `timeout_s` seconds, or the program ends before.
+        """
+        self._await(
+            lambda: bool(self._tcp_ports()) or SERVICE in self._read("/proc/net/unix"),
+            "on TCP or by the connection manager", timeout_s,
+        )  # fmt: skip
+
+    def _await(self, listens: Callable[[], bool], where: str, timeout_s: float) -> None:
         deadline_s = time.monotonic() + timeout_s
-        while not self._listens(port):
+        while not listens():
             if not self.running:
                 said = self._text("stderr").strip().splitlines()
                 raise RunError(f"the program ended with status {self._process.returncode}", said)
             if time.monotonic() > deadline_s:
-                raise RunError(f"nothing listens on port {port} after {timeout_s:g} s")
+                raise RunError(f"nothing listens {where} after {timeout_s:g} s")
             time.sleep(AGAIN_S)
 
-    def _listens(self, port: int) -> bool:
-        tables = ["/proc/net/tcp", "/proc/net/tcp6"]
-        done = subprocess.run(
-            [*self._enter, "cat", *tables], capture_output=True, text=True, check=False
-        )
-        rows = [line.split()[1:4] for line in done.stdout.splitlines()]
-        return any(row[0].endswith(f":{port:04X}") and row[2] == LISTENING for row in rows)
+    def _tcp_ports(self) -> set[int]:
+        rows = [line.split()[1:4] for line in self._read(*TCP_TABLES).splitlines()]
+        return {int(row[0].rpartition(":")[2], 16) for row in rows if row[2] == LISTENING}
+
+    def _read(self, *tables: str) -> str:
+        words = [*self._enter, "cat", *tables]
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout
 
     def _file(self, name: str) -> Path:
         return self._folder / name
@@ -160,6 +184,17 @@ class Program:
         path = self._file(name)
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         return tuple(json.loads(line) for line in lines)
+
+
+def _added_up(lines: Sequence[Mapping[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:
+    """Return the census of a program: that of its processes and libraries together."""
+    found: dict[str, dict[str, int]] = {}
+    for line in lines:
+        for place, counts in line.items():
+            sums = found.setdefault(place, {})
+            for name, count in counts.items():
+                sums[name] = sums.get(name, 0) + count
+    return found
 
 
 def start(  # noqa: PLR0913
@@ -195,6 +230,7 @@ def start(  # noqa: PLR0913
         device = Device(
             interfaces=tuple(ports), link_layer=link_layer, pcap=pcap, faults=script,
             fault_log=str(folder / "faults.jsonl") if script else "",
+            census=str(folder / "census.jsonl"),
         )  # fmt: skip
         environment = dict(os.environ)
         if hosts is None:

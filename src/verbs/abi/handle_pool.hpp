@@ -38,6 +38,7 @@ class HandlePool {
         Slot *slot = take();
         auto *object = new (slot->place) Object{std::forward<Values>(values)...};
         slot->occupied.store(true, std::memory_order_release);
+        living().fetch_add(1, std::memory_order_relaxed);
         return Owner(object);
     }
 
@@ -48,12 +49,21 @@ class HandlePool {
     static void destroy(Object *object) {
         Slot *slot = slot_of(object);
         slot->occupied.store(false, std::memory_order_release);
+        living().fetch_sub(1, std::memory_order_relaxed);
         object->~Object();
         const std::lock_guard guard(handle_pool_lock());
         quarantine().push_back(slot);
     }
 
+    // How many live.
+    static std::size_t count() { return living().load(std::memory_order_relaxed); }
+
   private:
+    static std::atomic<std::size_t>& living() {
+        static std::atomic<std::size_t> number{0};
+        return number;
+    }
+
     struct Slot {
         alignas(Object) std::byte place[sizeof(Object)]{};
         std::atomic<bool> occupied{false};

@@ -22,6 +22,18 @@ TEST(HandlePool, AnObjectLivesUntilItIsBuried) {
     EXPECT_FALSE(HandlePool<Thing>::lives(nullptr));
 }
 
+TEST(HandlePool, CountsThoseThatLive) {
+    struct Counted {};
+    Counted *first = HandlePool<Counted>::make().release();
+    Counted *second = HandlePool<Counted>::make().release();
+    HandlePool<Counted>::make();
+    EXPECT_EQ(HandlePool<Counted>::count(), 2U);
+    HandlePool<Counted>::destroy(first);
+    EXPECT_EQ(HandlePool<Counted>::count(), 1U);
+    HandlePool<Counted>::destroy(second);
+    EXPECT_EQ(HandlePool<Counted>::count(), 0U);
+}
+
 TEST(HandlePool, WhatAnObjectHoldsIsLetGoWithIt) {
     const auto held = std::make_shared<int>(1);
     HandlePool<Thing>::make(1, held);

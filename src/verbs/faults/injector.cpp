@@ -17,17 +17,13 @@ void complain(const std::string& sentence) {
     std::fprintf(stderr, "lanewise rdma run: %s\n", sentence.c_str());
 }
 
-constexpr const char *name_of(Place place) {
-    switch (place) {
-        case Place::call:
-            return "call";
-        case Place::completion:
-            return "completion";
-        case Place::packet:
-            return "packet";
-        default:
-            return "connection";
-    }
+// A file that the environment names, to which lines are added; none where it names none.
+port::Descriptor opened(const char *variable) {
+    const char *file = std::getenv(variable);
+    if (!file || !*file) return {};
+    port::Descriptor found(::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (!found) complain(fmt::format("{} cannot be written: {}", file, std::strerror(errno)));
+    return found;
 }
 
 // What `lanewise rdma run --replay` needs to do the fault again (hca_replay.py), as a line of JSON.
@@ -42,30 +38,42 @@ std::string line_of(const Decision& decision, Place place, std::string_view name
 
 }  // namespace
 
-std::unique_ptr<Injector> Injector::open() {
+Injector *Injector::open() {
     const char *text = std::getenv("LANEWISE_HCA_FAULTS");
-    if (!text || !*text) return nullptr;
-    Result<Script> script = read_script(text);
+    port::Descriptor census = opened("LANEWISE_HCA_CENSUS");
+    if ((!text || !*text) && !census) return nullptr;
+    Result<Script> script = read_script(text ? text : "");
     if (!script) {
         complain(script.failure().sentence);
         return nullptr;
     }
-    port::Descriptor log;
-    const char *file = std::getenv("LANEWISE_HCA_FAULT_LOG");
-    if (file && *file) {
-        log = port::Descriptor(::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-        if (!log) complain(fmt::format("{} cannot be written: {}", file, std::strerror(errno)));
-    }
-    return std::unique_ptr<Injector>(new Injector(std::move(*script), std::move(log)));
+    return new Injector(std::move(*script), opened("LANEWISE_HCA_FAULT_LOG"), std::move(census));
 }
 
 Injector *Injector::get() {
-    static const std::unique_ptr<Injector> injector = open();
-    return injector.get();
+    // Never destroyed: threads and destructors may come to it until the very end.
+    static Injector *const injector = open();
+    return injector;
+}
+
+void Injector::left(std::string_view kind, std::uint64_t count) {
+    const std::lock_guard guard(lock_);
+    if (count > 0) census_.left(kind, count);
+}
+
+void Injector::write_census() {
+    const std::lock_guard guard(lock_);
+    if (!census_file_ || getpid() != process_) return;
+    const std::string line = census_.line();
+    if (write(census_file_.number(), line.data(), line.size()) < 0) {
+        complain(fmt::format("the census was not written: {}", std::strerror(errno)));
+    }
+    census_file_ = {};
 }
 
 std::optional<Rule> Injector::decide(Place place, std::string_view name) {
     const std::lock_guard guard(lock_);
+    if (census_file_) census_.saw(place, name);
     const std::optional<Decision> decision = plan_.decide(place, name);
     if (!decision) return std::nullopt;
     if (log_) {

@@ -4,14 +4,17 @@
 //
 //   LANEWISE_HCA_FAULTS     the script (plan.hpp)
 //   LANEWISE_HCA_FAULT_LOG  a file that gets a line of JSON for each fault
+//   LANEWISE_HCA_CENSUS     a file that gets a line of JSON at the end (census.hpp)
 
 #pragma once
 
-#include <memory>
+#include <unistd.h>
+
 #include <mutex>
 #include <optional>
 #include <string_view>
 
+#include "verbs/faults/census.hpp"
 #include "verbs/faults/plan.hpp"
 #include "verbs/port/descriptor.hpp"
 
@@ -19,22 +22,30 @@ namespace lanewise::verbs::faults {
 
 class Injector {
   public:
-    // Null where nothing is to go wrong, or where the environment makes no sense, after a line on
-    // standard error.
+    // Null where nothing is to go wrong or to be counted, or where the environment makes no sense,
+    // after a line on standard error.
     static Injector *get();
 
     // The fault for this occurrence, which is written to the log; none if it is to go well.
     std::optional<Rule> decide(Place place, std::string_view name);
     bool concerns(Place place) const { return plan_.concerns(place); }
 
+    // Counts objects that were not destroyed.
+    void left(std::string_view kind, std::uint64_t count);
+    // Writes the census, where one is wanted, unless this is a child of the process that it is of.
+    void write_census();
+
   private:
-    Injector(Script script, port::Descriptor log)
-        : plan_(std::move(script)), log_(std::move(log)) {}
-    static std::unique_ptr<Injector> open();
+    Injector(Script script, port::Descriptor log, port::Descriptor census)
+        : plan_(std::move(script)), log_(std::move(log)), census_file_(std::move(census)) {}
+    static Injector *open();
 
     std::mutex lock_;
     Plan plan_;
     port::Descriptor log_;
+    Census census_;
+    port::Descriptor census_file_;
+    pid_t process_ = getpid();
 };
 
 // The errno with which a call is to fail; 0 if it is to go well.
