@@ -6,7 +6,7 @@ from __future__ import annotations
 import typer
 
 from lanewise.cli.example import ExampleTyper
-from lanewise.cli.rdma import discover, protect, run, status
+from lanewise.cli.rdma import discover, protect, run, status, sweep
 
 
 def register(app: typer.Typer) -> None:
@@ -20,6 +20,6 @@ def register(app: typer.Typer) -> None:
         Run verbs programs without RDMA hardware.
         """
 
-    for part in (run, status, protect, discover):
+    for part in (run, sweep, status, protect, discover):
         part.register(group)
     app.add_typer(group, name="rdma")

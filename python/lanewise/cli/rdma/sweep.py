@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise rdma sweep`: a verbs program meets every fault that it can meet, one a run."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lanewise.cli.numbers import duration_s, positive_count
+from lanewise.cli.terminal import columns_shown
+from lanewise.errors import RequestError
+from lanewise.files.whole import require_places, write_whole
+from lanewise.launch.machine import core_count
+from lanewise.launch.run import terminated_as_interrupted
+
+Program = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="-- PROGRAM ...", help="The verbs program and its arguments."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command `sweep` to `app`."""
+    settings = {"allow_interspersed_args": False}
+    app.command("sweep", context_settings=settings)(sweep)
+
+
+def sweep(
+    program: Program = None,
+    server: str = typer.Option(
+        "",
+        metavar="COMMAND",
+        help="Program on the other host, which is started first and meets no faults.",
+    ),
+    check: str = typer.Option(
+        "",
+        metavar="COMMAND",
+        help="Command that reads what the program printed, and ends with another status than 0 "
+        "where the result is wrong.",
+    ),
+    timeout: str = typer.Option(
+        "10s", metavar="TIME", help="Time after which a program that has not ended hangs."
+    ),
+    runs_max: str = typer.Option(
+        "200", metavar="N", help="Number of runs at most; they are spread over all that can fail."
+    ),
+    jobs: str = typer.Option(
+        "", metavar="N", help="Number of runs at a time (default: number of cores)."
+    ),
+    junit: Path | None = typer.Option(
+        None, metavar="FILE", help="File for JUnit XML with a test case for each run."
+    ),
+    html: Path | None = typer.Option(
+        None, metavar="FILE", help="File for a page that shows all runs."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+) -> None:
+    """$ lanewise rdma sweep --server 'ibv_rc_pingpong -g 0' -- ibv_rc_pingpong -g 0 {address}
+
+    Let a verbs program meet every fault that it can meet.
+
+    It runs once without faults, then once with each that is possible where a call, a completion, a
+    packet or a connection occurred.  Every run has two hosts of its own; {address} becomes the
+    address of the server, and {folder} a folder of the run.  Ends with status 1 if the program
+    crashes, hangs, reports success with a wrong result, or forgets to destroy an object.
+    """
+    from lanewise.rdma.sweep import runs, text
+
+    if not program:
+        raise RequestError("no program; say: lanewise rdma sweep -- PROGRAM")
+    require_places(junit, html)
+    asked = runs.Asked(
+        program=program,
+        server=_words("--server", server),
+        check=_words("--check", check),
+        timeout_s=duration_s("--timeout", timeout, "10s or 500ms"),
+        runs_max=positive_count("--runs-max", runs_max),
+        jobs=positive_count("--jobs", jobs) if jobs else core_count(),
+    )
+    with terminated_as_interrupted():
+        found = runs.sweep(asked, _show_progress)
+    if junit is not None:
+        write_whole(junit, text.junit(found))
+    if html is not None:
+        write_whole(html, text.page(found, shlex.join(program)))
+    if as_json:
+        typer.echo(json.dumps(text.as_object(found)))
+    else:
+        typer.echo("\n".join(text.lines_of(found, columns_shown())))
+    if found.findings:
+        raise typer.Exit(1)
+
+
+def _words(option: str, text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise RequestError(f"{option} {text}: {error}; close what is quoted") from None
+
+
+def _show_progress(done: int, count: int) -> None:
+    if sys.stderr.isatty():
+        end = "\r" if done < count else "\r\033[K"
+        sys.stderr.write(f"{done} of {count} runs{end}")
+        sys.stderr.flush()

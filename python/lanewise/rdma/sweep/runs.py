@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of a sweep: once without a fault, to see what occurs, then once with each that is possible.
+
+Each run has two hosts of its own, so that several run at a time and no port is taken twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from lanewise.errors import RequestError, RunError
+from lanewise.rdma.hosts import Hosts, testbed
+from lanewise.rdma.lab import Lab
+from lanewise.rdma.program import Outcome, Program
+from lanewise.rdma.sweep.faults import Fault, possible
+from lanewise.rdma.sweep.judge import Ran, Verdict, judged
+
+SERVER_HOST, PROGRAM_HOST = "a1", "a2"
+ADDRESS, FOLDER = "{address}", "{folder}"
+LEAVING_S = 2.0  # in which a server ends after its program, if it does so at all
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to sweep: the program that meets the faults, its server and its check if it has any.
+
+    In the words of all three, `{address}` is the address of the server, and `{folder}` a folder
+    that each run has for itself.
+    """
+
+    program: Sequence[str]
+    server: Sequence[str] = ()
+    check: Sequence[str] = ()
+    timeout_s: float = 10.0
+    runs_max: int = 200
+    jobs: int = 1
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A fault, and what the program made of it."""
+
+    fault: Fault
+    verdict: Verdict
+    program: Outcome
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep that is done: the run without faults, those with one, and how many were left out."""
+
+    without_faults: Outcome
+    runs: tuple[Judged, ...]
+    left_out: int
+
+    @property
+    def findings(self) -> tuple[Judged, ...]:
+        """Return the runs that should have ended in another way."""
+        return tuple(one for one in self.runs if one.verdict.ending.is_finding)
+
+
+def sweep(asked: Asked, on_run: Callable[[int, int], None] = lambda _done, _all: None) -> Sweep:
+    """Run the program without faults and then with each; `on_run` is told how many are done.
+
+    Raises RequestError where the program does not succeed without faults, or cannot be run.
+    """
+    with _all_hosts(asked.jobs) as hosts:
+        clean = _run(hosts[0], asked, None, LEAVING_S)
+        _require_success(asked, clean)
+        # A server that serves for ever is stopped when its program has ended.
+        server_limit_s = None if clean.server_hung else asked.timeout_s
+        faults = possible(clean.program.occurred)
+        if not faults:
+            raise RequestError(f"{asked.program[0]} does nothing on the device that can fail")
+        chosen = faults[: asked.runs_max]
+        free: queue.Queue[Hosts] = queue.Queue()
+        for two in hosts:
+            free.put(two)
+
+        def run_with(fault: Fault) -> Judged:
+            here = free.get()
+            try:
+                ran = _run(here, asked, fault, server_limit_s)
+            finally:
+                free.put(here)
+            return Judged(fault, judged(ran, clean.program.left), ran.program)
+
+        runs = []
+        with ThreadPoolExecutor(asked.jobs) as pool:
+            try:
+                for done, one in enumerate(pool.map(run_with, chosen), 1):
+                    runs.append(one)
+                    on_run(done, len(chosen))
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+    return Sweep(clean.program, tuple(runs), len(faults) - len(chosen))
+
+
+@contextlib.contextmanager
+def _all_hosts(jobs: int) -> Iterator[list[Hosts]]:
+    with contextlib.ExitStack() as up:
+        yield [up.enter_context(testbed()) for _ in range(jobs)]
+
+
+def _require_success(asked: Asked, ran: Ran) -> None:
+    name = asked.program[0]
+    if ran.hung:
+        raise RequestError(f"{name} does not end in {asked.timeout_s:g} s without faults; "
+                           "raise --timeout")  # fmt: skip
+    if ran.program.status != 0:
+        said = (ran.program.stderr or ran.program.stdout).strip().splitlines() or ["nothing"]
+        raise RequestError(f"{name} ends with status {ran.program.status} without faults, and says "
+                           f"{said[-1]!r}; see that it runs first")  # fmt: skip
+    if ran.check_status:
+        raise RequestError(f"the check ends with status {ran.check_status} without faults; "
+                           "see that it passes first")  # fmt: skip
+    if not ran.program.occurred:
+        raise RequestError(f"{name} uses no RDMA device, or does not end by exit or a return from "
+                           "main; name a program that does")  # fmt: skip
+
+
+def _run(hosts: Hosts, asked: Asked, fault: Fault | None, server_limit_s: float | None) -> Ran:
+    """Run both ends; a server has so long to end by itself, and with None it need not."""
+    lab = Lab(hosts)
+    with tempfile.TemporaryDirectory(prefix="lanewise-sweep-") as folder:
+        try:
+            return _run_in(folder, lab, asked, fault, server_limit_s)
+        finally:
+            lab.close()
+
+
+def _run_in(
+    folder: str, lab: Lab, asked: Asked, fault: Fault | None, server_limit_s: float | None
+) -> Ran:
+    def filled(words: Sequence[str]) -> list[str]:
+        values = ((ADDRESS, lab.address(SERVER_HOST)), (FOLDER, folder))
+        return [word.replace(*values[0]).replace(*values[1]) for word in words]
+
+    server = lab.start(SERVER_HOST, filled(asked.server)) if asked.server else None
+    if server is not None:
+        server.wait_until_it_can_be_called()
+    program = lab.start(
+        PROGRAM_HOST, filled(asked.program), faults=None if fault is None else fault.script
+    )
+    outcome, hung = _ended(program, asked.timeout_s)
+    served, server_hung = _served(server, outcome, server_limit_s)
+    if outcome.status != 0 or hung or not asked.check:
+        status = None
+    else:
+        done = subprocess.run(
+            filled(asked.check), input=outcome.stdout, text=True, capture_output=True, check=False
+        )
+        status = done.returncode
+    return Ran(outcome, hung, served, server_hung, status)
+
+
+def _ended(program: Program, timeout_s: float) -> tuple[Outcome, bool]:
+    """Wait for the end of a program; return its outcome, and whether it had to be stopped."""
+    try:
+        return program.wait(timeout_s), False
+    except RunError:
+        return program.stop(), True
+
+
+def _served(
+    server: Program | None, program: Outcome, limit_s: float | None
+) -> tuple[Outcome | None, bool]:
+    """Return how the server ended, where it should or did, and whether it had to be stopped."""
+    if server is None:
+        return None, False
+    if program.status == 0 and limit_s is not None:
+        return _ended(server, limit_s)
+    return (None if server.running else server.stop()), False

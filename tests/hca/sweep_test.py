@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lanewise rdma sweep` on real programs: sound ones, and variants with a fault planted in them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from experiments.hca.sweep import CHECK, PLANTS, SOUND, Plant, compiled
+
+# The first faults of everything that occurs: enough for each plant.
+RUNS_MAX = 14
+PINGPONG = ["ibv_rc_pingpong", "-g", "0", "-n", "30"]
+
+
+def swept(*words: str) -> tuple[int, str, str]:
+    """Run a sweep; return its status and what it printed."""
+    line = [sys.executable, "-m", "lanewise", "rdma", "sweep", "--timeout", "3s", *words]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def found_in(program: str, words: Sequence[str]) -> tuple[int, list[dict[str, Any]]]:
+    """Sweep a planted program; return the status and the findings."""
+    options = ["--runs-max", str(RUNS_MAX), "--check", CHECK, "--json"]
+    status, out, err = swept(*options, "--", program, *words)
+    assert out, err
+    return status, [run for run in json.loads(out)["runs"] if run["finding"]]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Build the program in which faults are planted."""
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler here")
+    return compiled(tmp_path_factory.mktemp("planted"))
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.words[0])
+def test_a_planted_fault_is_found(program: str, plant: Plant) -> None:
+    status, findings = found_in(program, plant.words)
+    assert status == 1
+    assert plant.ending in {run["ending"] for run in findings}
+
+
+@pytest.mark.parametrize("words", SOUND, ids=lambda words: " ".join(words) or "reliable")
+def test_nothing_is_found_in_a_sound_twin(program: str, words: Sequence[str]) -> None:
+    assert found_in(program, words) == (0, [])
+
+
+def test_both_ends_run_and_what_is_found_goes_to_files(tmp_path: Path) -> None:
+    if shutil.which(PINGPONG[0]) is None:
+        pytest.skip(f"no {PINGPONG[0]} here; install ibverbs-utils")
+    junit, html = tmp_path / "sweep.xml", tmp_path / "sweep.html"
+    files = ["--junit", str(junit), "--html", str(html), "--runs-max", "8", "--jobs", "1"]
+
+    status, out, _ = swept(*files, "--server", " ".join(PINGPONG), "--", *PINGPONG, "{address}")
+
+    # It returns from main without destroying anything where a request cannot be posted.
+    assert status == 1
+    assert "ibv_reg_mr 1 of 1: ENOMEM       clean error   status 1: Couldn't register MR" in out
+    assert "ibv_post_send 1 of 30: ENOMEM   leak          1 ibv_context, 1 ibv_cq" in out
+    assert "8 runs: " in out
+    suite = ElementTree.parse(junit).getroot()[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("8", "2")
+    assert "Faults of ibv_rc_pingpong" in html.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--", "false"], "false ends with status 1 without faults"),
+        (["--", "true"], "true uses no RDMA device"),
+        (["--timeout", "1s", "--", "sleep", "9"], "sleep does not end in 1 s without faults"),
+        (["--check", "'"], "--check ': No closing quotation; close what is quoted"),
+        ([], "no program; say: lanewise rdma sweep -- PROGRAM"),
+    ],
+)
+def test_what_cannot_be_swept_is_refused(words: list[str], says: str) -> None:
+    words = words if "--" in words or not words else [*words, "--", "true"]
+    status, _, err = swept("--jobs", "1", *words)
+    assert status == 2
+    assert says in err
+
+
+def test_a_check_that_fails_without_faults_is_refused(program: str) -> None:
+    status, _, err = swept("--check", "grep -q nothing", "--", program)
+    assert status == 2
+    assert "the check ends with status 1 without faults" in err
