@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The software RDMA device: who runs on it, how fast it is, and what it survives."""
 
-from experiments.hca import clients, connections, fuzz, lossy, replay, speed
+from experiments.hca import clients, connections, fuzz, lossy, replay, speed, ucx
 
 EXPERIMENTS = (
     clients.EXPERIMENT,
@@ -9,6 +9,7 @@ EXPERIMENTS = (
     speed.LATENCY,
     speed.BANDWIDTH,
     speed.MESSAGE_RATE,
+    ucx.EXPERIMENT,
     lossy.EXPERIMENT,
     fuzz.EXPERIMENT,
     replay.EXPERIMENT,

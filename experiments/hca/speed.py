@@ -29,13 +29,14 @@ ROUNDS = 9
 MESSAGES, SMALL_MESSAGES = 20_000, 50_000
 ASLEEP_S = 10
 MTU_BYTES = 9000
+INTERFACE = "fast0"
 ADDRESS = "10.9.0.1"
 DESCRIPTION = '[[site]]\nname = "a"\nhosts = 2\n'
-_PAIR = ("name", "fast0", "mtu", str(MTU_BYTES))
+UCX_OVER_TCP = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": INTERFACE}
 _UNITS_US = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "sec": 1e6}
-_MIB_TO_GBIT = 8 * 2**20 / 1e9
+MIB_TO_GBIT = 8 * 2**20 / 1e9
 # The kernel reports a carrier up to a second after both ends are up.
-_AWAIT_CARRIER = "until ip -o link show fast0 | grep -q 'state UP'; do sleep 0.05; done"
+_AWAIT_CARRIER = f"until ip -o link show {INTERFACE} | grep -q 'state UP'; do sleep 0.05; done"
 
 Measure = Callable[[Hosts], float]
 
@@ -52,18 +53,19 @@ class Plot:
 
 
 @contextmanager
-def joined_hosts() -> Iterator[Hosts]:
+def joined_hosts(mtu_bytes: int) -> Iterator[Hosts]:
     """Create two hosts and join them by a veth pair of their own."""
+    end = ("name", INTERFACE, "mtu", str(mtu_bytes))
     with failing_as_run(), bed.created(Source(DESCRIPTION, "speed", "speed.toml")) as raised:
         far = str(raised.folder / "net" / CALLER)
-        words = ["ip", "link", "add", *_PAIR, "type", "veth", "peer", *_PAIR, "netns", far]
+        words = ["ip", "link", "add", *end, "type", "veth", "peer", *end, "netns", far]
         _must(raised.line(LISTENER, words))
         for host, address in ((LISTENER, f"{ADDRESS}/24"), (CALLER, "10.9.0.2/24")):
-            _must(raised.line(host, ["ip", "address", "add", address, "dev", "fast0"]))
-            _must(raised.line(host, ["ip", "link", "set", "fast0", "up"]))
+            _must(raised.line(host, ["ip", "address", "add", address, "dev", INTERFACE]))
+            _must(raised.line(host, ["ip", "link", "set", INTERFACE, "up"]))
         for host in (LISTENER, CALLER):
             _must(raised.line(host, ["timeout", "5", "sh", "-c", _AWAIT_CARRIER]))
-        yield Hosts(raised, ["--ports", "fast0"])
+        yield Hosts(raised, ["--ports", INTERFACE])
 
 
 def _must(line: Sequence[str]) -> None:
@@ -83,15 +85,18 @@ def perftest(hosts: Hosts, program: str, options: Sequence[str], column: int) ->
 
 
 def ucx(hosts: Hosts, test: str, options: Sequence[str], column: int) -> float:
-    """Run ucx_perftest over TCP and return a column of its final line."""
-    variables = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "fast0"}
-    plain = replace(hosts, device=False, variables=variables)
+    """Run ucx_perftest over the transport of the hosts; return a column of its final line."""
     words = ["ucx_perftest", "-t", test, *options, ADDRESS]
-    said = plain.pair(["ucx_perftest"], words, UCX_PORT)
+    said = hosts.pair(["ucx_perftest"], words, UCX_PORT)
     rows = re.findall(r"^Final:.*$", said.caller, re.MULTILINE)
     if not said.good or not rows:
         raise RunError(f"ucx_perftest failed: {said}")
     return float(rows[-1].split()[column])
+
+
+def ucx_over_tcp(hosts: Hosts, test: str, options: Sequence[str], column: int) -> float:
+    """Run the same without the device."""
+    return ucx(replace(hosts, device=False, variables=UCX_OVER_TCP), test, options, column)
 
 
 def udp_latency_us(hosts: Hosts) -> float:
@@ -107,7 +112,7 @@ def udp_latency_us(hosts: Hosts) -> float:
 def measured(workspace: Workspace, measures: dict[str, Measure]) -> dict[str, list[float]]:
     """Measure each once per round, and return the values of all rounds."""
     values: dict[str, list[float]] = {name: [] for name in measures}
-    with joined_hosts() as hosts:
+    with joined_hosts(MTU_BYTES) as hosts:
         for number in range(ROUNDS):
             for name, measure in measures.items():
                 workspace.say(f"round {number + 1} of {ROUNDS}: {name}")
@@ -141,7 +146,7 @@ def run_latency(workspace: Workspace) -> Outcome:
     values = measured(workspace, {
         "rc_latency_us": partial(
             perftest, program="ib_send_lat", options=[*lat, "-I", "64"], column=4),
-        "ucx_tcp_latency_us": partial(ucx, test="tag_lat", options=lat, column=2),
+        "ucx_tcp_latency_us": partial(ucx_over_tcp, test="tag_lat", options=lat, column=2),
         "udp_us": udp_latency_us,
     })  # fmt: skip
     return outcome(workspace, values, Plot(
@@ -160,9 +165,9 @@ def run_bandwidth(workspace: Workspace) -> Outcome:
             perftest, program=f"ib_{what}_bw", options=[*options, "--report_gbits"], column=3)
         for what in ("write", "read", "send")
     }  # fmt: skip
-    measures["ucx_tcp_gbps"] = partial(ucx, test="tag_bw", options=options, column=6)
+    measures["ucx_tcp_gbps"] = partial(ucx_over_tcp, test="tag_bw", options=options, column=6)
     values = measured(workspace, measures)
-    values["ucx_tcp_gbps"] = [_MIB_TO_GBIT * value for value in values["ucx_tcp_gbps"]]
+    values["ucx_tcp_gbps"] = [MIB_TO_GBIT * value for value in values["ucx_tcp_gbps"]]
     titles = {f"{what}_64KiB_gbps": f"device, {what}s" for what in ("write", "read", "send")}
     return outcome(workspace, values, Plot(
         "hca-bandwidth", "Bandwidth of 64 KiB", ("write_64KiB_gbps", "ucx_tcp_gbps"),
@@ -176,11 +181,11 @@ def run_message_rate(workspace: Workspace) -> Outcome:
     values = measured(workspace, {
         "rc_messages_per_s": partial(
             perftest, program="ib_send_bw", options=[*options, "-I", "64"], column=4),
-        "ucx_tcp_messages_per_s": partial(ucx, test="tag_bw", options=options, column=8),
+        "ucx_tcp_messages_per_s": partial(ucx_over_tcp, test="tag_bw", options=options, column=8),
     })  # fmt: skip
     values["rc_messages_per_s"] = [1e6 * value for value in values["rc_messages_per_s"]]
     workspace.say("ten thousand queue pairs, and a program that sleeps")
-    with joined_hosts() as hosts:
+    with joined_hosts(MTU_BYTES) as hosts:
         found = many(hosts, workspace.folder, ASLEEP_S)
     done = outcome(workspace, values, Plot(
         "hca-message-rate", "Messages of 8 bytes a second",
