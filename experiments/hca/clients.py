@@ -17,17 +17,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
-from experiments.hca.hosts import ADDRESS, Hosts
+from experiments.hca.hosts import ADDRESS, QPERF_PORT, UCX_PORT, Hosts
 from experiments.hca.lossy import CALLER as LOSSY_CALLER
-from experiments.hca.lossy import DESCRIPTION as LOSSY
-from experiments.hca.lossy import LOSS, REORDER, device_options
+from experiments.hca.lossy import LOSS, REORDER, description, device_options
 from experiments.hca.probes import PROBES
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.plots import Bar, draw_bars
 from lanewise.testbed import bed, shipped
 from lanewise.testbed.bed import Source
 
-QPERF_PORT, UCX_PORT = 19765, 13337
+LOSSY = description(LOSS)
 EXCHANGE = Path(__file__).with_name("exchange.c")
 _DEVICE = ("-d", "lanewise0")
 _MPI_LIMIT_S = 120

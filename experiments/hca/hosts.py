@@ -18,6 +18,7 @@ from lanewise.testbed.state import CONTROL
 
 LIMIT_S = 60
 LISTENER, CALLER = "a1", "a2"
+QPERF_PORT, UCX_PORT = 19765, 13337
 ADDRESS = "10.1.0.1"  # of the listener's port 1
 SECOND_ADDRESS = "10.1.1.1"  # of its port 2
 _LISTENING = "0A"

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
-from experiments.hca.clients import QPERF_PORT, UCX_PORT
-from experiments.hca.hosts import CALLER, LISTENER, Hosts
+from experiments.hca.hosts import CALLER, LISTENER, QPERF_PORT, UCX_PORT, Hosts
 from experiments.hca.many import QUEUE_PAIRS, many
 from experiments.workspace import Workspace, failing_as_run
 from lanewise.errors import RunError

@@ -24,7 +24,9 @@ WITH_LOSS = ("ibv_rc_pingpong", "ib_send_bw -e", "ib_read_bw", "ib_atomic_bw", "
 def lossy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     """Raise two hosts at the ends of a link that loses and reorders packets."""
     options = hca_lossy.device_options(tmp_path_factory.mktemp("lossy"))
-    with bed.created(Source(hca_lossy.DESCRIPTION, "lossy", "lossy.toml")) as raised:
+    with bed.created(
+        Source(hca_lossy.description(hca_lossy.LOSS), "lossy", "lossy.toml")
+    ) as raised:
         yield Hosts(raised, options, caller=hca_lossy.CALLER)
 
 
