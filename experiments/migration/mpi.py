@@ -13,18 +13,15 @@ import statistics
 from dataclasses import dataclass, field
 from functools import partial
 
+from experiments.applications import Application, hpcc, integer_sort, lammps
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
 from experiments.migration.mpi_cuts import (
     MPICH,
     PROTECTED,
     SORT_TRIAL,
-    Application,
     Ran,
     Way,
     good,
-    hpcc,
-    integer_sort,
-    lammps,
     launch,
     pull_into,
     scaled,

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPI cuts: applications on two hosts, over several transports, with a cable pulled in mid-run.
 
-Each application checks its result: the integer sort (examples/integer_sort.c, the NAS kernel IS)
-the order of its keys, HPCC its residuals, LAMMPS ends with the very numbers of an undisturbed run.
+Each application checks its result; LAMMPS ends with the very numbers of an undisturbed run.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -19,10 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.workspace import Workspace, failing_as_run
+from experiments.applications import Application
+from experiments.workspace import Workspace
 from lanewise.errors import RunError
-from lanewise.launch.native import find_builds
-from lanewise.suite.application import input_file
 
 CABLE = "a2.lan0"
 SORT_TRIAL = 30  # iterations
@@ -74,21 +71,6 @@ MPTCP = Way("TCP with MPTCP", (*_TCP, "--mca", "btl_tcp_if_include", "lan0"), ""
 
 
 @dataclass(frozen=True)
-class Application:
-    """A program, and the function that reads the time and result of a good run, else None."""
-
-    name: str
-    words: tuple[str, ...]
-    judge: Callable[[str, Path], tuple[float, str] | None]
-    needs: str = ""
-    prepare: Callable[[Path], None] | None = None
-
-    def available(self) -> bool:
-        """Tell whether it is installed."""
-        return not self.needs or shutil.which(self.needs) is not None
-
-
-@dataclass(frozen=True)
 class Ran:
     """The outcome of a run: seconds are None where its result was wrong or missing."""
 
@@ -106,70 +88,6 @@ class Pull:
 
     at_s: float
     for_s: float
-
-
-def integer_sort(mpi: str, log2_keys: int, iterations: int) -> Application:
-    """Return the sort of so many keys, built for an MPI."""
-    with failing_as_run():
-        programs = [
-            build.programs / "integer_sort"
-            for build in find_builds(os.environ) if build.mpi == mpi
-        ]  # fmt: skip
-    found = next((path for path in programs if path.is_file()), None)
-    if found is None:
-        raise RunError(f"integer_sort is not built for {mpi}; build it with: make build")
-    return Application("integer sort", (str(found), str(log2_keys), str(iterations)), _sorted)
-
-
-def _sorted(text: str, _: Path) -> tuple[float, str] | None:
-    found = re.search(r"^verified, ([0-9.]+) s$", text, re.MULTILINE)
-    return (float(found[1]), "") if found else None
-
-
-def lammps(steps: int) -> Application:
-    """Return a Lennard-Jones liquid that runs for so many steps."""
-    with failing_as_run():
-        script = str(input_file())
-    words = ("lmp", "-in", script, "-log", "none",
-             "-var", "ranks", "2", "-var", "cells", "12", "-var", "steps", str(steps))  # fmt: skip
-    return Application("LAMMPS", words, _melted, "lmp")
-
-
-def _melted(text: str, _: Path) -> tuple[float, str] | None:
-    took = re.search(r"^Loop time of ([0-9.]+) on", text, re.MULTILINE)
-    if took is None:
-        return None
-    return float(took[1]), text[: took.start()].strip().splitlines()[-1]
-
-
-def hpcc(order: int) -> Application:
-    """Return the HPC Challenge on a matrix of this order."""
-    return Application(
-        "HPCC", ("hpcc",), _challenged, "hpcc", lambda folder: _write_challenge(folder, order)
-    )
-
-
-def _write_challenge(folder: Path, order: int) -> None:
-    (folder / "hpccoutf.txt").unlink(missing_ok=True)
-    values = ("HPL.out file", "8 device", "1 sizes", f"{order} Ns", "1 blockings", "80 NBs",
-              "0 PMAP", "1 grids", "1 Ps", "2 Qs", "16.0 threshold", "1", "2 PFACTs", "1",
-              "4 NBMINs", "1", "2 NDIVs", "1", "1 RFACTs", "1", "1 BCASTs", "1", "1 DEPTHs",
-              "2 SWAP", "64", "0 L1", "0 U", "1 equilibration", "8 alignment", "separator",
-              "0 PTRANS sizes", "1200", "0 PTRANS blockings", "40")  # fmt: skip
-    lines = ["What HPCC is to do", "for Lanewise", *values]
-    (folder / "hpccinf.txt").write_text("\n".join(lines) + "\n", encoding="ascii")
-
-
-# It reports whole seconds only.
-def _challenged(_: str, folder: Path) -> tuple[float, str] | None:
-    try:
-        text = (folder / "hpccoutf.txt").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    moments = [int(word) for word in re.findall(r"Current time \(([0-9]+)\)", text)]
-    if "Success=1" not in text or "FAILED" in text or len(moments) < 2:
-        return None
-    return float(moments[-1] - moments[0]), ""
 
 
 def launch(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from experiments.applications import integer_sort
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.migration.mpi_cuts import (
     MPTCP,
@@ -20,7 +21,6 @@ from experiments.migration.mpi_cuts import (
     TCP,
     Pull,
     Ran,
-    integer_sort,
     launch,
     pull_into,
     scaled,
