@@ -1,7 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! Exact sums and products for Fortran: what <lanewise/sum.h> says. Compile this file with the compiler of your
-! program, since modules of different compilers do not fit, and link with -llanewise.
+! Exact sums and products for Fortran: what <lanewise/sum.h> says. Compile this file with the
+! compiler of your program, since modules of different compilers do not fit, and link with
+! -llanewise. The module `lanewise` of <lanewise/lanewise.f90> has these names as well.
 !
 !     use lanewise_sum
 !     total = lw_sum(values)

@@ -4,6 +4,7 @@
 // hands the samples over. No exception passes this border, and the reason for a
 // failure goes to the caller's `report`.
 
+#include <lanewise/fortran.h>
 #include <lanewise/measure.h>
 
 #include <algorithm>
@@ -174,6 +175,12 @@ lw_status lw_measure(MPI_Comm comm, const lw_operation *operation, int root,
         const auto points = points_of(operation, root, {sizes_bytes, count});
         return hand_over(bench.measure(points), samples);
     });
+}
+
+lw_status lw_measure_fortran(MPI_Fint comm, const lw_operation *operation, int root,
+                             const uint64_t *sizes_bytes, size_t count,
+                             const lw_measure_options *options, lw_samples **samples) {
+    return lw_measure(MPI_Comm_f2c(comm), operation, root, sizes_bytes, count, options, samples);
 }
 
 lw_status lw_measure_curve(MPI_Comm comm, const lw_operation *operation, int root,

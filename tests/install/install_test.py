@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,20 @@ def test_pkg_config_serves_another_project(prefix: Path, tmp_path: Path) -> None
 
     expect_measurement(program, LD_LIBRARY_PATH=str(described.parents[1]))
     assert call("pkg-config", "--modversion", "lanewise", **found).strip() == VERSION
+
+
+def test_the_module_of_fortran_serves_another_project(prefix: Path, tmp_path: Path) -> None:
+    if shutil.which("mpif90.openmpi") is None:
+        pytest.skip("no mpif90.openmpi; install gfortran and libopenmpi-dev")
+    (module,) = prefix.rglob("lanewise.f90")
+    (library,) = prefix.rglob("liblanewise.so")
+    program = tmp_path / "measure_bcast"
+    found = [f"-L{library.parent}", "-llanewise", f"-J{tmp_path}"]
+
+    call("mpif90.openmpi", module, ROOT / "examples/measure_bcast.f90", "-o", program, *found)
+
+    told = call(*MPIRUN, program, LD_LIBRARY_PATH=str(library.parent))
+    assert "rank 1 received the sum 12288.0" in told
 
 
 def test_predictions_need_no_mpi_to_be_started(prefix: Path, tmp_path: Path) -> None:

@@ -4,10 +4,12 @@
 // becomes a status.
 
 #include <lanewise/collectives.h>
+#include <lanewise/fortran.h>
 
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 
 #include "collectives/execute/execute.hpp"
 
@@ -107,6 +109,25 @@ Call reduction(Collective collective, const void *send, void *receive, int count
             .op = op,
             .root = root,
             .comm = comm};
+}
+
+/* The call that Fortran describes; none where it is not one. */
+std::optional<Call> translated(const char *name, const lw_fortran_call *call) {
+    if (!name || !call || call->struct_size != sizeof *call) return std::nullopt;
+    const auto collective = lanewise::collectives::collective_named(name);
+    if (!collective) return std::nullopt;
+    return Call{.collective = *collective,
+                .send = call->send,
+                .send_count = call->send_count,
+                .send_type = MPI_Type_f2c(call->send_type),
+                .receive = call->receive,
+                .receive_count = call->receive_count,
+                .receive_type = MPI_Type_f2c(call->receive_type),
+                .counts = call->counts,
+                .displacements = call->displacements,
+                .op = MPI_Op_f2c(call->op),
+                .root = call->root,
+                .comm = MPI_Comm_f2c(call->comm)};
 }
 
 }  // namespace
@@ -316,4 +337,20 @@ lw_status lw_pending_wait(lw_pending **pending) {
         *pending = nullptr;
         return status_of(code, true);
     });
+}
+
+lw_status lw_collective_fortran(const char *name, const lw_fortran_call *call,
+                                const lw_algorithm *algorithm) {
+    const auto asked = translated(name, call);
+    return asked ? carry_out(*asked, algorithm) : LW_ERR_ARGUMENT;
+}
+
+lw_status lw_icollective_fortran(const char *name, const lw_fortran_call *call,
+                                 const lw_algorithm *algorithm, lw_pending **pending) {
+    const auto asked = translated(name, call);
+    return asked ? begin(*asked, algorithm, pending) : LW_ERR_ARGUMENT;
+}
+
+void *lw_in_place_fortran(void) {
+    return MPI_IN_PLACE;
 }

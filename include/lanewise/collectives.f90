@@ -1,0 +1,596 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!
+! Collectives for Fortran: what <lanewise/collectives.h> says, with the handles of mpi_f08.
+!
+!     type(lw_algorithm) :: binomial
+!     call lw_algorithm_named("bcast", "binomial", binomial)
+!     call lw_bcast(values, size(values), MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, binomial)
+!
+! Each procedure takes the arguments of the MPI procedure of its name, an algorithm, and the
+! optional `status` of <lanewise/status.f90>. A program with `use mpi`, whose handles are integers,
+! passes MPI_Comm(comm), MPI_Datatype(type) and MPI_Op(op), which it imports from mpi_f08.
+!
+! A buffer is an array of any rank, a scalar, MPI_IN_PLACE or MPI_BOTTOM of either module. A section
+! that is not contiguous is refused with LW_ERR_ARGUMENT: pass a copy, or the array and a derived
+! type. The buffers of a call in flight should have the attribute `asynchronous`.
+
+module lanewise_collectives
+    use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_int, c_int32_t, c_int64_t, &
+        c_loc, c_null_char, c_null_ptr, c_ptr, c_sizeof
+    use mpi, only: IN_PLACE => MPI_IN_PLACE, BOTTOM => MPI_BOTTOM
+    use mpi_f08, only: IN_PLACE_F08 => MPI_IN_PLACE, BOTTOM_F08 => MPI_BOTTOM, MPI_Comm, &
+        MPI_Datatype, MPI_Op, MPI_DATATYPE_NULL, MPI_OP_NULL
+    use lanewise_status, only: lw_settle, LW_ERR_ARGUMENT
+    implicit none
+    private
+    public :: lw_algorithm, lw_algorithm_named, lw_pending
+    public :: lw_barrier, lw_bcast, lw_scatter, lw_scatterv, lw_gather, lw_gatherv, lw_allgather, &
+        lw_allgatherv, lw_alltoall, lw_reduce, lw_allreduce, lw_reduce_scatter, lw_scan, lw_exscan
+    public :: lw_ibarrier, lw_ibcast, lw_iscatter, lw_igather, lw_iallgather, lw_ialltoall, &
+        lw_ireduce, lw_iallreduce, lw_iscan, lw_iexscan
+
+    ! An algorithm of one collective. It is not to be assigned to another one.
+    type :: lw_algorithm
+        private
+        type(c_ptr) :: handle = c_null_ptr
+    contains
+        final :: free_algorithm
+    end type
+
+    ! A call in flight. It goes on only inside `test` and `wait`, and must be ended by `wait`.
+    type :: lw_pending
+        private
+        type(c_ptr) :: handle = c_null_ptr
+    contains
+        procedure :: test
+        procedure :: wait => wait_for
+    end type
+
+    ! lw_fortran_call of <lanewise/fortran.h>.
+    type, bind(c) :: c_call
+        integer(c_int32_t) :: struct_size = 0
+        integer(c_int) :: send_count = 0, send_type = 0, receive_count = 0, receive_type = 0
+        integer(c_int) :: op = 0, root = 0, comm = 0
+        type(c_ptr) :: send = c_null_ptr, receive = c_null_ptr
+        type(c_ptr) :: counts = c_null_ptr, displacements = c_null_ptr
+    end type
+
+    interface
+        function c_algorithm_named(collective, name, segment_bytes, algorithm) &
+                bind(c, name="lw_algorithm_named") result(status)
+            import :: c_char, c_int64_t, c_ptr, c_int
+            character(kind=c_char), intent(in) :: collective(*), name(*)
+            integer(c_int64_t), value :: segment_bytes
+            type(c_ptr), intent(inout) :: algorithm
+            integer(c_int) :: status
+        end function
+        subroutine c_algorithm_free(algorithm) bind(c, name="lw_algorithm_free")
+            import :: c_ptr
+            type(c_ptr), value :: algorithm
+        end subroutine
+        function c_collective(name, call, algorithm) &
+                bind(c, name="lw_collective_fortran") result(status)
+            import :: c_char, c_call, c_ptr, c_int
+            character(kind=c_char), intent(in) :: name(*)
+            type(c_call), intent(in) :: call
+            type(c_ptr), value :: algorithm
+            integer(c_int) :: status
+        end function
+        function c_icollective(name, call, algorithm, pending) &
+                bind(c, name="lw_icollective_fortran") result(status)
+            import :: c_char, c_call, c_ptr, c_int
+            character(kind=c_char), intent(in) :: name(*)
+            type(c_call), intent(in) :: call
+            type(c_ptr), value :: algorithm
+            type(c_ptr), intent(inout) :: pending
+            integer(c_int) :: status
+        end function
+        function c_in_place() bind(c, name="lw_in_place_fortran") result(address)
+            import :: c_ptr
+            type(c_ptr) :: address
+        end function
+        function c_pending_test(pending, done) bind(c, name="lw_pending_test") result(status)
+            import :: c_ptr, c_int
+            type(c_ptr), value :: pending
+            integer(c_int), intent(inout) :: done
+            integer(c_int) :: status
+        end function
+        function c_pending_wait(pending) bind(c, name="lw_pending_wait") result(status)
+            import :: c_ptr, c_int
+            type(c_ptr), intent(inout) :: pending
+            integer(c_int) :: status
+        end function
+    end interface
+
+contains
+
+    ! The algorithm `name` of `collective` ("scatter", "allreduce", ...), with segments of
+    ! `segment_bytes`, or of its own choice. Fails with LW_ERR_NOT_FOUND.
+    subroutine lw_algorithm_named(collective, name, algorithm, segment_bytes, status)
+        character(*), intent(in) :: collective, name
+        type(lw_algorithm), intent(inout) :: algorithm
+        integer(c_int64_t), intent(in), optional :: segment_bytes
+        integer, intent(out), optional :: status
+        type(c_ptr) :: found
+        integer(c_int64_t) :: segment
+        integer(c_int) :: code
+        segment = 0
+        if (present(segment_bytes)) segment = segment_bytes
+        found = c_null_ptr
+        code = c_algorithm_named(trim(collective) // c_null_char, trim(name) // c_null_char, &
+            segment, found)
+        if (c_associated(found)) then
+            call free_algorithm(algorithm)
+            algorithm%handle = found
+        end if
+        call lw_settle(code, "lw_algorithm_named(" // collective // ", " // name // ")", status)
+    end subroutine
+
+    subroutine free_algorithm(self)
+        type(lw_algorithm), intent(inout) :: self
+        if (c_associated(self%handle)) call c_algorithm_free(self%handle)
+        self%handle = c_null_ptr
+    end subroutine
+
+    ! Tells whether the call is complete; it must still be ended by `wait`.
+    function test(self) result(done)
+        class(lw_pending), intent(in) :: self
+        logical :: done
+        integer(c_int) :: answer
+        answer = 0
+        call lw_settle(c_pending_test(self%handle, answer), "test")
+        done = answer /= 0
+    end function
+
+    subroutine wait_for(self, status)
+        class(lw_pending), intent(inout) :: self
+        integer, intent(out), optional :: status
+        call lw_settle(c_pending_wait(self%handle), "wait", status)
+    end subroutine
+
+    function address(variable) result(at)
+        type(*), intent(in), target :: variable(..)
+        type(c_ptr) :: at
+        at = c_loc(variable)
+    end function
+
+    ! Puts the address of a buffer, as C is to see it, into `at`; nothing if it has gaps.
+    subroutine locate(buffer, at, whole)
+        type(*), intent(in), target :: buffer(..)
+        type(c_ptr), intent(inout) :: at
+        logical, intent(inout) :: whole
+        if (.not. is_contiguous(buffer)) whole = .false.
+        at = c_loc(buffer)
+        if (c_associated(at, address(IN_PLACE))) at = c_in_place()
+        if (c_associated(at, address(IN_PLACE_F08))) at = c_in_place()
+        if (c_associated(at, address(BOTTOM))) at = c_null_ptr
+        if (c_associated(at, address(BOTTOM_F08))) at = c_null_ptr
+    end subroutine
+
+    function blank(comm) result(made)
+        type(MPI_Comm), intent(in) :: comm
+        type(c_call) :: made
+        made%struct_size = int(c_sizeof(made), c_int32_t)
+        made%send_type = MPI_DATATYPE_NULL%MPI_VAL
+        made%receive_type = MPI_DATATYPE_NULL%MPI_VAL
+        made%op = MPI_OP_NULL%MPI_VAL
+        made%comm = comm%MPI_VAL
+    end function
+
+    ! The call of a collective that moves blocks.
+    function moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm, &
+            counts, displacements) result(made)
+        type(*), intent(in), target :: send(..), receive(..)
+        integer, intent(in) :: send_count, receive_count, root
+        type(MPI_Datatype), intent(in) :: send_type, receive_type
+        type(MPI_Comm), intent(in) :: comm
+        integer, intent(in), target, optional :: counts(*), displacements(*)
+        type(c_call) :: made
+        logical :: whole
+        whole = .true.
+        made = blank(comm)
+        call locate(send, made%send, whole)
+        call locate(receive, made%receive, whole)
+        made%send_count = send_count
+        made%send_type = send_type%MPI_VAL
+        made%receive_count = receive_count
+        made%receive_type = receive_type%MPI_VAL
+        made%root = root
+        if (present(counts)) made%counts = c_loc(counts)
+        if (present(displacements)) made%displacements = c_loc(displacements)
+        ! C refuses a call of another size, and reads none of its members.
+        if (.not. whole) made%struct_size = 0
+    end function
+
+    ! The call of a collective that combines.
+    function reduced(send, receive, count, datatype, op, root, comm) result(made)
+        type(*), intent(in), target :: send(..), receive(..)
+        integer, intent(in) :: count, root
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Comm), intent(in) :: comm
+        type(c_call) :: made
+        made = moved(send, 0, MPI_DATATYPE_NULL, receive, count, datatype, root, comm)
+        made%op = op%MPI_VAL
+    end function
+
+    ! The same of reduce_scatter, whose blocks differ in size.
+    function scattered(send, receive, counts, datatype, op, comm) result(made)
+        type(*), intent(in), target :: send(..), receive(..)
+        integer, intent(in), target :: counts(*)
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Comm), intent(in) :: comm
+        type(c_call) :: made
+        made = reduced(send, receive, 0, datatype, op, 0, comm)
+        made%counts = c_loc(counts)
+    end function
+
+    ! The call of a broadcast, which has one buffer.
+    function spread_out(buffer, count, datatype, root, comm) result(made)
+        type(*), intent(in), target :: buffer(..)
+        integer, intent(in) :: count, root
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Comm), intent(in) :: comm
+        type(c_call) :: made
+        made = moved(buffer, 0, MPI_DATATYPE_NULL, buffer, count, datatype, root, comm)
+        made%send = c_null_ptr
+    end function
+
+    subroutine carry_out(name, made, algorithm, status)
+        character(*), intent(in) :: name
+        type(c_call), intent(in) :: made
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        code = c_collective(name // c_null_char, made, algorithm%handle)
+        call lw_settle(code, "lw_" // name, status)
+    end subroutine
+
+    subroutine begin(name, made, algorithm, pending, status)
+        character(*), intent(in) :: name
+        type(c_call), intent(in) :: made
+        type(lw_algorithm), intent(in) :: algorithm
+        type(lw_pending), intent(inout) :: pending
+        integer, intent(out), optional :: status
+        integer(c_int) :: code
+        code = LW_ERR_ARGUMENT
+        if (.not. c_associated(pending%handle)) &
+            code = c_icollective(name // c_null_char, made, algorithm%handle, pending%handle)
+        call lw_settle(code, "lw_i" // name, status)
+    end subroutine
+
+    subroutine lw_barrier(comm, algorithm, status)
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("barrier", blank(comm), algorithm, status)
+    end subroutine
+
+    subroutine lw_bcast(buffer, count, datatype, root, comm, algorithm, status)
+        type(*), target :: buffer(..)
+        integer, intent(in) :: count, root
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("bcast", spread_out(buffer, count, datatype, root, comm), algorithm, status)
+    end subroutine
+
+    subroutine lw_scatter(send, send_count, send_type, receive, receive_count, receive_type, &
+            root, comm, algorithm, status)
+        type(*), intent(in), target :: send(..)
+        type(*), target :: receive(..)
+        integer, intent(in) :: send_count, receive_count, root
+        type(MPI_Datatype), intent(in) :: send_type, receive_type
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("scatter", &
+            moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm), &
+            algorithm, status)
+    end subroutine
+
+    subroutine lw_scatterv(send, counts, displacements, send_type, receive, receive_count, &
+            receive_type, root, comm, algorithm, status)
+        type(*), intent(in), target :: send(..)
+        type(*), target :: receive(..)
+        integer, intent(in) :: receive_count, root
+        integer, intent(in), target :: counts(*), displacements(*)
+        type(MPI_Datatype), intent(in) :: send_type, receive_type
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("scatterv", &
+            moved(send, 0, send_type, receive, receive_count, receive_type, root, comm, counts, &
+            displacements), &
+            algorithm, status)
+    end subroutine
+
+    subroutine lw_gather(send, send_count, send_type, receive, receive_count, receive_type, &
+            root, comm, algorithm, status)
+        type(*), intent(in), target :: send(..)
+        type(*), target :: receive(..)
+        integer, intent(in) :: send_count, receive_count, root
+        type(MPI_Datatype), intent(in) :: send_type, receive_type
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("gather", &
+            moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm), &
+            algorithm, status)
+    end subroutine
+
+    subroutine lw_gatherv(send, send_count, send_type, receive, counts, displacements, &
+            receive_type, root, comm, algorithm, status)
+        type(*), intent(in), target :: send(..)
+        type(*), target :: receive(..)
+        integer, intent(in) :: send_count, root
+        integer, intent(in), target :: counts(*), displacements(*)
+        type(MPI_Datatype), intent(in) :: send_type, receive_type
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("gatherv", &
+            moved(send, send_count, send_type, receive, 0, receive_type, root, comm, counts, &
+            displacements), &
+            algorithm, status)
+    end subroutine
+
+    subroutine lw_allgather(send, send_count, send_type, receive, receive_count, receive_type, &
+            comm, algorithm, status)
+        type(*), intent(in), target :: send(..)
+        type(*), target :: receive(..)
+        integer, intent(in) :: send_count, receive_count
+        type(MPI_Datatype), intent(in) :: send_type, receive_type
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("allgather", &
+            moved(send, send_count, send_type, receive, receive_count, receive_type, 0, comm), &
+            algorithm, status)
+    end subroutine
+
+    subroutine lw_allgatherv(send, send_count, send_type, receive, counts, displacements, &
+            receive_type, comm, algorithm, status)
+        type(*), intent(in), target :: send(..)
+        type(*), target :: receive(..)
+        integer, intent(in) :: send_count
+        integer, intent(in), target :: counts(*), displacements(*)
+        type(MPI_Datatype), intent(in) :: send_type, receive_type
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("allgatherv", &
+            moved(send, send_count, send_type, receive, 0, receive_type, 0, comm, counts, &
+            displacements), &
+            algorithm, status)
+    end subroutine
+
+    subroutine lw_alltoall(send, send_count, send_type, receive, receive_count, receive_type, &
+            comm, algorithm, status)
+        type(*), intent(in), target :: send(..)
+        type(*), target :: receive(..)
+        integer, intent(in) :: send_count, receive_count
+        type(MPI_Datatype), intent(in) :: send_type, receive_type
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("alltoall", &
+            moved(send, send_count, send_type, receive, receive_count, receive_type, 0, comm), &
+            algorithm, status)
+    end subroutine
+
+    subroutine lw_reduce(send, receive, count, datatype, op, root, comm, algorithm, status)
+        type(*), intent(in), target :: send(..)
+        type(*), target :: receive(..)
+        integer, intent(in) :: count, root
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("reduce", &
+            reduced(send, receive, count, datatype, op, root, comm), &
+            algorithm, status)
+    end subroutine
+
+    subroutine lw_allreduce(send, receive, count, datatype, op, comm, algorithm, status)
+        type(*), intent(in), target :: send(..)
+        type(*), target :: receive(..)
+        integer, intent(in) :: count
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("allreduce", &
+            reduced(send, receive, count, datatype, op, 0, comm), &
+            algorithm, status)
+    end subroutine
+
+    subroutine lw_reduce_scatter(send, receive, counts, datatype, op, comm, algorithm, status)
+        type(*), intent(in), target :: send(..)
+        type(*), target :: receive(..)
+        integer, intent(in), target :: counts(*)
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("reduce_scatter", &
+            scattered(send, receive, counts, datatype, op, comm), &
+            algorithm, status)
+    end subroutine
+
+    subroutine lw_scan(send, receive, count, datatype, op, comm, algorithm, status)
+        type(*), intent(in), target :: send(..)
+        type(*), target :: receive(..)
+        integer, intent(in) :: count
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("scan", &
+            reduced(send, receive, count, datatype, op, 0, comm), &
+            algorithm, status)
+    end subroutine
+
+    subroutine lw_exscan(send, receive, count, datatype, op, comm, algorithm, status)
+        type(*), intent(in), target :: send(..)
+        type(*), target :: receive(..)
+        integer, intent(in) :: count
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        integer, intent(out), optional :: status
+        call carry_out("exscan", &
+            reduced(send, receive, count, datatype, op, 0, comm), &
+            algorithm, status)
+    end subroutine
+
+    subroutine lw_ibarrier(comm, algorithm, pending, status)
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        type(lw_pending), intent(inout) :: pending
+        integer, intent(out), optional :: status
+        call begin("barrier", blank(comm), algorithm, pending, status)
+    end subroutine
+
+    subroutine lw_ibcast(buffer, count, datatype, root, comm, algorithm, pending, status)
+        type(*), target, asynchronous :: buffer(..)
+        integer, intent(in) :: count, root
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        type(lw_pending), intent(inout) :: pending
+        integer, intent(out), optional :: status
+        call begin("bcast", &
+            spread_out(buffer, count, datatype, root, comm), &
+            algorithm, pending, status)
+    end subroutine
+
+    subroutine lw_iscatter(send, send_count, send_type, receive, receive_count, receive_type, &
+            root, comm, algorithm, pending, status)
+        type(*), intent(in), target, asynchronous :: send(..)
+        type(*), target, asynchronous :: receive(..)
+        integer, intent(in) :: send_count, receive_count, root
+        type(MPI_Datatype), intent(in) :: send_type, receive_type
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        type(lw_pending), intent(inout) :: pending
+        integer, intent(out), optional :: status
+        call begin("scatter", &
+            moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm), &
+            algorithm, pending, status)
+    end subroutine
+
+    subroutine lw_igather(send, send_count, send_type, receive, receive_count, receive_type, &
+            root, comm, algorithm, pending, status)
+        type(*), intent(in), target, asynchronous :: send(..)
+        type(*), target, asynchronous :: receive(..)
+        integer, intent(in) :: send_count, receive_count, root
+        type(MPI_Datatype), intent(in) :: send_type, receive_type
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        type(lw_pending), intent(inout) :: pending
+        integer, intent(out), optional :: status
+        call begin("gather", &
+            moved(send, send_count, send_type, receive, receive_count, receive_type, root, comm), &
+            algorithm, pending, status)
+    end subroutine
+
+    subroutine lw_iallgather(send, send_count, send_type, receive, receive_count, receive_type, &
+            comm, algorithm, pending, status)
+        type(*), intent(in), target, asynchronous :: send(..)
+        type(*), target, asynchronous :: receive(..)
+        integer, intent(in) :: send_count, receive_count
+        type(MPI_Datatype), intent(in) :: send_type, receive_type
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        type(lw_pending), intent(inout) :: pending
+        integer, intent(out), optional :: status
+        call begin("allgather", &
+            moved(send, send_count, send_type, receive, receive_count, receive_type, 0, comm), &
+            algorithm, pending, status)
+    end subroutine
+
+    subroutine lw_ialltoall(send, send_count, send_type, receive, receive_count, receive_type, &
+            comm, algorithm, pending, status)
+        type(*), intent(in), target, asynchronous :: send(..)
+        type(*), target, asynchronous :: receive(..)
+        integer, intent(in) :: send_count, receive_count
+        type(MPI_Datatype), intent(in) :: send_type, receive_type
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        type(lw_pending), intent(inout) :: pending
+        integer, intent(out), optional :: status
+        call begin("alltoall", &
+            moved(send, send_count, send_type, receive, receive_count, receive_type, 0, comm), &
+            algorithm, pending, status)
+    end subroutine
+
+    subroutine lw_ireduce(send, receive, count, datatype, op, root, comm, algorithm, pending, &
+            status)
+        type(*), intent(in), target, asynchronous :: send(..)
+        type(*), target, asynchronous :: receive(..)
+        integer, intent(in) :: count, root
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        type(lw_pending), intent(inout) :: pending
+        integer, intent(out), optional :: status
+        call begin("reduce", &
+            reduced(send, receive, count, datatype, op, root, comm), &
+            algorithm, pending, status)
+    end subroutine
+
+    subroutine lw_iallreduce(send, receive, count, datatype, op, comm, algorithm, pending, status)
+        type(*), intent(in), target, asynchronous :: send(..)
+        type(*), target, asynchronous :: receive(..)
+        integer, intent(in) :: count
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        type(lw_pending), intent(inout) :: pending
+        integer, intent(out), optional :: status
+        call begin("allreduce", &
+            reduced(send, receive, count, datatype, op, 0, comm), &
+            algorithm, pending, status)
+    end subroutine
+
+    subroutine lw_iscan(send, receive, count, datatype, op, comm, algorithm, pending, status)
+        type(*), intent(in), target, asynchronous :: send(..)
+        type(*), target, asynchronous :: receive(..)
+        integer, intent(in) :: count
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        type(lw_pending), intent(inout) :: pending
+        integer, intent(out), optional :: status
+        call begin("scan", &
+            reduced(send, receive, count, datatype, op, 0, comm), &
+            algorithm, pending, status)
+    end subroutine
+
+    subroutine lw_iexscan(send, receive, count, datatype, op, comm, algorithm, pending, status)
+        type(*), intent(in), target, asynchronous :: send(..)
+        type(*), target, asynchronous :: receive(..)
+        integer, intent(in) :: count
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Comm), intent(in) :: comm
+        type(lw_algorithm), intent(in) :: algorithm
+        type(lw_pending), intent(inout) :: pending
+        integer, intent(out), optional :: status
+        call begin("exscan", &
+            reduced(send, receive, count, datatype, op, 0, comm), &
+            algorithm, pending, status)
+    end subroutine
+
+end module

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The module lanewise of Fortran: its structs are those of C, and its procedures do as C's do."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from tuned_job import TIMEOUT_S, Compile, launch_line
+
+from lanewise.launch.native import find_builds
+
+ROOT = Path(__file__).parents[2]
+SOURCE = f"{ROOT}/include/lanewise/lanewise.f90"
+MODULE = f"-std=f2018 -Wall -Werror {SOURCE}"
+# Of MPICH's module mpi, gfortran expects the types of the first call in all others.
+FORMS = {
+    "mpi_f08": "fortran_collectives.F90",
+    "mpi": "-DWITH_MODULE -w -fallow-argument-mismatch fortran_collectives.F90",
+}
+COLLECTIVES = {
+    *("barrier", "bcast", "ibcast", "scatter", "iscatter", "scatterv", "gather", "igather"),
+    *("gatherv", "allgather", "iallgather", "allgatherv", "alltoall", "ialltoall", "reduce"),
+    *("ireduce", "allreduce", "iallreduce", "in place", "reduce_scatter", "scan", "iscan"),
+    *("exscan", "iexscan"),
+}
+
+
+def linked(family: str) -> str:
+    """Return the words that find the headers and the library of a family."""
+    folder = next(one for one in find_builds(os.environ) if one.mpi == family).libraries
+    return f"-I{ROOT}/include -L{folder} -llanewise -Wl,-rpath,{folder}"
+
+
+def printed(line: list[str]) -> list[str]:
+    """Return the lines that a program printed."""
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [text.strip() for text in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_collective_of_fortran_does_what_that_of_the_mpi_does(
+    form: str, mpi: str, compiled: Compile, tmp_path: Path
+) -> None:
+    words = f"-J{tmp_path} {SOURCE} {FORMS[form]} {linked(mpi)}"
+    program = compiled(mpi, "mpif90", words)
+
+    for ranks in (1, 2, 5):
+        said = printed([*launch_line(mpi, ranks), str(program)])
+
+        assert said[-2:] == ["no such: not found", "with gaps: T"]
+        told = dict(line.rsplit(" ", 1) for line in said[:-2])
+        assert told == dict.fromkeys(COLLECTIVES, "T"), f"on {ranks} ranks"
+
+
+def test_the_structs_of_fortran_are_those_of_c(compiled: Compile, tmp_path: Path) -> None:
+    words = f"{MODULE} fortran_structs.f90"
+    ours = compiled("openmpi", "mpif90", f"-J{tmp_path} {words} {linked('openmpi')}")
+    theirs = compiled("openmpi", "mpicc", f"structs.c {linked('openmpi')}")
+
+    fortran, c = printed([str(ours)]), printed([str(theirs)])
+
+    assert len(c) > 40
+    assert fortran == c
+
+
+def test_the_example_measures_a_broadcast_and_makes_one(
+    mpi: str, compiled: Compile, tmp_path: Path
+) -> None:
+    words = f"{MODULE} {ROOT}/examples/measure_bcast.f90"
+    program = compiled(mpi, "mpif90", f"-J{tmp_path} {words} {linked(mpi)}")
+
+    measured, *received = sorted(printed([*launch_line(mpi, 3), str(program)]))
+
+    number = r"\d*\.\d\d"
+    pattern = rf"bcast of 65536 bytes: {number} us \({number} to {number}, \d+ repetitions\)"
+    assert re.fullmatch(pattern, measured)
+    assert received == [f"rank {rank} received the sum 12288.0" for rank in range(3)]
+
+
+REFUSED = {
+    'call lw_operation_named("teleport", mine)':
+        "lw_operation_named(teleport): not found",
+    'call lw_operation_named("bcast", mine)\n'
+    "call lw_measure(MPI_COMM_WORLD, mine, 7, [8_8], options, samples)":
+        "lw_measure: root 7 is outside",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_a_failure_that_nobody_asks_for_stops_the_program_with_the_reason(
+    call: str, compiled: Compile, tmp_path: Path
+) -> None:
+    source = tmp_path / "refused.f90"
+    source.write_text(
+        "use mpi_f08\nuse lanewise\ntype(lw_operation) :: mine\n"
+        "type(lw_measure_options) :: options\ntype(lw_samples) :: samples\n"
+        f'call MPI_Init()\n{call}\nprint *, "still here"\nend\n',
+        encoding="utf-8",
+    )
+    words = f"-J{tmp_path} {SOURCE} {source} {linked('openmpi')}"
+    program = compiled("openmpi", "mpif90", words)
+
+    line = [*launch_line("openmpi", 1), str(program)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+
+    assert done.returncode == 1
+    assert "still here" not in done.stdout
+    assert f"lanewise: {REFUSED[call]}" in done.stderr
