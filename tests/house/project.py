@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import tree
 
@@ -15,6 +16,15 @@ _HTML_LINK = re.compile(r'(?:src|href)="([^"]+)"')
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
+
+# Hosts that do not answer any more, or only send elsewhere, and where to look instead.
+_RETIRED_HOSTS = {
+    "code.google.com": "the project's new home",
+    "gforge.inria.fr": "gitlab.inria.fr",
+    "mellanox.com": "docs.nvidia.com",
+    "software.intel.com": "www.intel.com",
+    "trac.mpich.org": "github.com/pmodels/mpich",
+}
 
 # Where people and registries read what the project is for.
 _DESCRIBED_IN = (
@@ -98,7 +108,10 @@ def changelog_offences(root: Path) -> list[str]:
 
 
 def link_offences(root: Path) -> list[str]:
-    """Return the links in Markdown files that lead nowhere in the tree."""
+    """Return the links in Markdown files that lead nowhere in the tree, or out of it by a bad way.
+
+    Whether another site answers is seen by make test-all.
+    """
     found = []
     for path in tree.files(root, ".md"):
         text = _FENCE.sub("", (root / path).read_text(encoding="utf-8"))
@@ -111,14 +124,32 @@ def link_offences(root: Path) -> list[str]:
 
 
 def _link_reason(root: Path, path: Path, link: str) -> str:
-    if re.match(r"[a-z]+:", link):
-        return ""
+    if re.match(r"[a-z]+:|//", link):
+        return _reason_elsewhere(link)
     name, _, anchor = link.partition("#")
     target = root / path.parent / name if name else root / path
     if not target.exists():
         return "there is no such file"
     if anchor and target.suffix == ".md" and anchor not in anchors(target):
         return "there is no such heading"
+    return ""
+
+
+def _reason_elsewhere(link: str) -> str:
+    try:
+        parts = urlsplit(link)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError as error:
+        return f"it does not parse: {error}"
+    if parts.scheme == "mailto":
+        return "" if "@" in parts.path else "there is no address"
+    if parts.scheme != "https":
+        return "use https"
+    if not re.fullmatch(r"([a-z0-9-]+\.)+[a-z]+", host):
+        return "there is no such host"
+    for retired, now in _RETIRED_HOSTS.items():
+        if host == retired or host.endswith(f".{retired}"):
+            return f"{retired} is retired; see {now}"
     return ""
 
 

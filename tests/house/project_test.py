@@ -29,7 +29,7 @@ SOUND = {
     "CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - 2026-01-02\n",
     "CMakeLists.txt": "project(x VERSION ${LANEWISE_VERSION} LANGUAGES C)\n",
     "README.md": "[guide](docs/a.md#how-it-works) ![](docs/a.svg) [w](https://a.b) `[x](y)`\n",
-    "docs/a.md": "# How `it` works?\n\n[up](../README.md)\n\n```\n[no](no)\n```\n",
+    "docs/a.md": "# How `it` works?\n\n[up](../README.md) [us](mailto:a@b)\n\n```\n[no](no)\n```\n",
     "docs/a.svg": "<svg/>\n",
 }
 
@@ -77,6 +77,14 @@ OFFENCES = {
     ),
     "a dead link": (project.link_offences, {"docs/b.md": "[gone](gone.md)\n"}),
     "a dead anchor": (project.link_offences, {"docs/b.md": "[gone](a.md#gone)\n"}),
+    "a link without https": (project.link_offences, {"docs/b.md": "[old](http://a.b)\n"}),
+    "a link that does not parse": (project.link_offences, {"docs/b.md": "[x](https://a.b:no/)\n"}),
+    "a link without a scheme": (project.link_offences, {"docs/b.md": "[x](//a.b/c)\n"}),
+    "a link to no host": (project.link_offences, {"docs/b.md": "[x](https://a_b)\n"}),
+    "a link to a retired host": (
+        project.link_offences,
+        {"docs/b.md": "[x](https://docs.mellanox.com/a)\n"},
+    ),
     "a dead picture": (project.link_offences, {"docs/b.md": '<img src="gone.svg">\n'}),
 }
 
