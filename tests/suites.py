@@ -130,6 +130,7 @@ def thorough() -> list[Suite]:
         _mpi_cuts(),
         _kernel(),
         _fuzz(),
+        pytest("packages", "tests/packages"),
         pytest("site", SITE),
         Suite("clang-tidy", [*_TIDY, "-p", "build/clang", "-j", CORES, _NO_TESTS]),
     ]

@@ -32,6 +32,7 @@ _DESCRIBED_IN = (
     "packaging/spack/package.py",
     "packaging/containers/Dockerfile",
     "packaging/containers/lanewise.def",
+    "packaging/debian/control",
 )
 
 # Where a version could be typed a second time: a place, and how it would look.
