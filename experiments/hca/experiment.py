@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The software RDMA device: who runs on it, how fast it is, and what it survives."""
 
-from experiments.hca import clients, connections, fuzz, lossy, replay, speed, ucx
+from experiments.hca import clients, connections, fuzz, lossy, replay, speed, sweep, ucx
 
 EXPERIMENTS = (
     clients.EXPERIMENT,
@@ -13,4 +13,5 @@ EXPERIMENTS = (
     lossy.EXPERIMENT,
     fuzz.EXPERIMENT,
     replay.EXPERIMENT,
+    sweep.EXPERIMENT,
 )

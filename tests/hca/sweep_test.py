@@ -52,7 +52,7 @@ def test_a_planted_fault_is_found(program: str, plant: Plant) -> None:
 
 
 @pytest.mark.parametrize("words", SOUND, ids=lambda words: " ".join(words) or "reliable")
-def test_nothing_is_found_in_a_sound_twin(program: str, words: Sequence[str]) -> None:
+def test_nothing_is_found_in_a_sound_program(program: str, words: Sequence[str]) -> None:
     assert found_in(program, words) == (0, [])
 
 
