@@ -384,9 +384,10 @@ TEST(BordersTest, AStripIsWrittenWhenItsBorderRowsAreSet) {
         ASSERT_TRUE(run(*store, *kernel, options));
 
         const auto found = testing::load<double>(*store).values[0];
-        const auto row = [&](std::uint64_t i) {
-            const auto begin = found.begin() + static_cast<std::ptrdiff_t>(i * shape.columns);
-            return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(shape.columns));
+        const auto row = [&found, columns = static_cast<std::ptrdiff_t>(shape.columns)](
+                             std::uint64_t i) {
+            const auto begin = found.begin() + static_cast<std::ptrdiff_t>(i) * columns;
+            return std::vector<double>(begin, begin + columns);
         };
         for (std::uint64_t n = 0; n < kernel->radius; ++n)
             EXPECT_TRUE(row(64 - n) == row(65 - 2 * kernel->radius + n)) << n;
