@@ -24,9 +24,8 @@ from lanewise.rdma.lab import Lab
 
 SEEDS, MESSAGES = 50, 500
 PORT = 18515
-# A message is one packet. Of a longer one, the packets behind one that is lost are sent again, and
-# how often depends on time.
-MESSAGE_BYTES = 1024
+# A message is four packets.
+MESSAGE_BYTES = 4096
 PINGPONG = (
     "ibv_rc_pingpong", "-g", "0", "-c", "-n", str(MESSAGES), "-s", str(MESSAGE_BYTES)
 )  # fmt: skip

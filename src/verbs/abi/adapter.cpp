@@ -11,6 +11,7 @@
 #include "verbs/port/random.hpp"
 #include "verbs/proto/wire/icrc.hpp"
 #include "verbs/proto/wire/opcode.hpp"
+#include "verbs/proto/wire/packet.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {
@@ -49,6 +50,21 @@ std::string_view kind_of_packet(std::span<const std::byte> packet) {
         default:
             return "unknown";
     }
+}
+
+struct Numbered {
+    faults::Stream stream;
+    Psn psn;
+};
+
+// The place of a packet that its peer may send again. An acknowledgement is a new one each time.
+std::optional<Numbered> numbered(std::span<const std::byte> datagram) {
+    const auto packet = decode(datagram).packet;
+    if (!packet || packet->transport != Transport::rc) return std::nullopt;
+    if (packet->row.kind == PacketKind::acknowledge) return std::nullopt;
+    const faults::Stream stream{.destination_qpn = packet->base.destination_qpn,
+                                .responses = packet->row.is_response()};
+    return Numbered{stream, packet->base.psn};
 }
 
 // Half of what a peer like this one can take in before it reads.
@@ -272,8 +288,14 @@ void Adapter::take(const port::Datagram& datagram, Nanoseconds now) {
 
 void Adapter::take_with_faults(std::span<const std::byte> packet, const Arrival& arrival,
                                Nanoseconds now) {
+    const auto sent = numbered(packet);
+    if (sent && arrived_.has(sent->stream, sent->psn)) {
+        return engine_->on_packet(packet, arrival, now);
+    }
     const auto fault =
         faults::Injector::get()->decide(faults::Place::packet, kind_of_packet(packet));
+    const bool arrives = !fault || fault->what == "delay" || fault->what == "double";
+    if (sent && arrives) arrived_.add(sent->stream, sent->psn);
     if (!fault) return engine_->on_packet(packet, arrival, now);
     if (fault->what == "lose") return;
     if (fault->what == "delay") {

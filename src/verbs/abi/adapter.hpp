@@ -24,6 +24,7 @@
 #include "base/result.hpp"
 #include "verbs/abi/config.hpp"
 #include "verbs/abi/ports.hpp"
+#include "verbs/faults/arrived.hpp"
 #include "verbs/port/capture.hpp"
 #include "verbs/port/wire.hpp"
 #include "verbs/proto/device/device.hpp"
@@ -142,6 +143,7 @@ class Adapter {
         std::vector<std::byte> packet;
         Arrival arrival;
     };
+    faults::Arrived arrived_;                // where there are faults
     std::multimap<Nanoseconds, Late> late_;  // packets that a fault delays, by when they arrive
     std::uint32_t last_number_ = 0;
 };
