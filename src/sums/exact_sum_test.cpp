@@ -50,8 +50,8 @@ bool is_nearest(Real candidate, const Integer& exact) {
     return true;
 }
 
-// Wild exponents, equal ones, cancellation and subnormal numbers. Sums of 64 are still finite, since
-// infinity is no number of units.
+// Wild exponents, equal ones, cancellation and subnormal numbers. Sums of 64 are still finite,
+// since infinity is no number of units.
 std::vector<double> wild(std::mt19937_64& random, std::size_t count, int spread) {
     constexpr int largest_exponent = std::numeric_limits<double>::max_exponent - 6;
     std::uniform_int_distribution<int> exponent(-spread, std::min(spread, largest_exponent));

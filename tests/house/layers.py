@@ -127,7 +127,7 @@ INNER_LAYERS: dict[str, dict[str, set[str]]] = {
     "verbs": {
         "proto": set(),
         "port": {"proto"},
-        "faults": {"port"},
+        "faults": {"port", "proto"},
         "abi": {"faults", "port", "proto"},
         "cm": {"abi", "faults", "port", "proto"},
     },
