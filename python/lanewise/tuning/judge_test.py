@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,12 @@ from lanewise.tuning.specimen import MARGIN, ours, own, point
 STANDARD = Standard(MARGIN, 0.95)
 DEFAULT_S = 10e-6
 RANDOM = np.random.default_rng(7)
+
+
+@pytest.fixture(autouse=True)
+def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each test draw the same numbers, whichever tests ran before it."""
+    monkeypatch.setattr(sys.modules[__name__], "RANDOM", np.random.default_rng(7))
 
 
 def launches(
