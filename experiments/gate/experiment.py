@@ -29,8 +29,8 @@ import numpy as np
 from matplotlib.figure import Figure as Plot
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
+from experiments.native import compiled
 from experiments.workspace import LOCAL, Workspace
-from lanewise.errors import RunError
 from lanewise.results.gate import Launches, PointName, Rule, judge
 from lanewise.results.gate_launches import Times, joined, name_of
 from lanewise.results.gate_looks import order, seen_enough
@@ -93,14 +93,10 @@ def run(workspace: Workspace) -> Outcome:
 
 def build(folder: Path) -> Path:
     """Compile the library that is preloaded; RunError where that fails."""
-    target = folder.resolve() / "libslow.so"
+    library = folder.resolve() / "libslow.so"
     compiler = shutil.which("mpicc.openmpi") or "mpicc"
     source = Path(__file__).with_name("slow.c")
-    line = [compiler, "-O2", "-shared", "-fPIC", "-o", str(target), str(source)]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RunError("slow.c could not be compiled", done.stderr.splitlines()[-5:])
-    return target
+    return compiled(compiler, source, library, "-O2", "-shared", "-fPIC")
 
 
 def recorded_launches() -> list[Times]:

@@ -21,7 +21,9 @@ from experiments.hca.hosts import ADDRESS, QPERF_PORT, UCX_PORT, Hosts
 from experiments.hca.lossy import CALLER as LOSSY_CALLER
 from experiments.hca.lossy import LOSS, REORDER, description, device_options
 from experiments.hca.probes import PROBES
+from experiments.native import compiled
 from experiments.workspace import Workspace, failing_as_run
+from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
 from lanewise.testbed import bed, shipped
 from lanewise.testbed.bed import Source
@@ -158,12 +160,10 @@ def try_client(hosts: Hosts, client: Client) -> str:
 def try_mpi(mpi: Mpi, folder: Path, testbed: str, options: Sequence[str]) -> str:
     """Build a program with an MPI and run it on two hosts; return why it failed, if it did."""
     program = folder / mpi.compiler
-    built = subprocess.run(
-        [mpi.compiler, "-O1", "-o", str(program), str(EXCHANGE)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if built.returncode != 0:
-        return built.stderr
+    try:
+        compiled(mpi.compiler, EXCHANGE, program, "-O1")
+    except RunError as error:
+        return "\n".join([*error.details, str(error)])
     lanewise = [sys.executable, "-m", "lanewise"]
     device = [*lanewise, "rdma", "run", *options, "--link-layer", mpi.link_layer, "--"]
     words = [*lanewise, "testbed", "run", testbed, "--", *mpi.launcher, *device, str(program)]

@@ -19,7 +19,9 @@ from pathlib import Path
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
 from experiments.hca.hosts import ADDRESS, LIMIT_S, LISTENER, Hosts, Said, stop
+from experiments.native import compiled
 from experiments.workspace import Workspace, failing_as_run
+from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
 from lanewise.testbed import bed, shipped
 
@@ -157,13 +159,13 @@ def pair(hosts: Hosts, client: Client, program: str = "") -> Said:
 def try_client(hosts: Hosts, client: Client) -> str:
     """Run a client; return why it failed, or an empty string."""
     with tempfile.TemporaryDirectory() as folder:
-        program = str(Path(folder) / "program")
+        program = Path(folder) / "program"
         if client.source:
-            words = ["cc", "-O1", "-o", program, str(client.source), "-lucp", "-lucs"]
-            built = subprocess.run(words, capture_output=True, text=True, check=False)
-            if built.returncode != 0:
-                return built.stderr
-        said = pair(hosts, client, program)
+            try:
+                compiled("cc", client.source, program, "-O1", "-lucp", "-lucs")
+            except RunError as error:
+                return "\n".join([*error.details, str(error)])
+        said = pair(hosts, client, str(program))
     good = said.good if client.ends else said.statuses[1] == 0
     return "" if good and client.shows in said.caller else str(said)
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.hca.hosts import LISTENER, Hosts
+from experiments.native import compiled
 from lanewise.errors import RunError
 
 PROGRAM = Path(__file__).with_name("many.c")
@@ -26,11 +26,7 @@ class Many:
 
 def many(hosts: Hosts, folder: Path, seconds: int) -> Many:
     """Open the queue pairs on a host, send a message on each, then sleep for `seconds`."""
-    program = folder / "hca_many"
-    words = ["cc", "-std=gnu11", "-O1", "-o", str(program), str(PROGRAM), "-libverbs"]
-    built = subprocess.run(words, capture_output=True, text=True, check=False)
-    if built.returncode != 0:
-        raise RunError(f"{PROGRAM.name} cannot be built: {built.stderr.strip()}")
+    program = compiled("cc", PROGRAM, folder / "hca_many", "-std=gnu11", "-O1", "-libverbs")
     said = hosts.run(LISTENER, [str(program), str(QUEUE_PAIRS), str(seconds)])
     found = re.search(r"queue_pairs (\d+) bytes_each (\d+) idle_percent ([\d.]+)", said.stdout)
     if found is None or said.returncode != 0:

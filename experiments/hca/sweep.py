@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +18,9 @@ from functools import partial
 from pathlib import Path
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
+from experiments.native import compiled
 from experiments.workspace import Workspace, failing_as_run
-from lanewise.errors import LanewiseError, RunError
+from lanewise.errors import LanewiseError
 from lanewise.launch.machine import core_count
 from lanewise.plots import Bar, draw_bars
 from lanewise.rdma.sweep.runs import Asked, Sweep, sweep
@@ -28,6 +28,7 @@ from lanewise.rdma.sweep.text import sentence
 
 SOURCE = Path(__file__).with_name("planted.c")
 CHECK = "grep -qx 'sum 210'"
+RUNS_MAX, TIMEOUT_S = 14, 4.0
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,10 @@ PLANTS = (
 SOUND: tuple[tuple[str, ...], ...] = ((), ("unreliable",))
 
 
-def compiled(folder: Path) -> str:
-    """Build the program, and return its path; RunError where it cannot be built."""
-    program = str(folder / "planted")
-    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-o", program, str(SOURCE)]
-    done = subprocess.run([*words, "-libverbs"], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RunError(f"{SOURCE.name}: {done.stderr.strip()[-2000:]}")
-    return program
-
-
-RUNS_MAX, TIMEOUT_S = 14, 4.0
+def planted(folder: Path) -> str:
+    """Compile the program with the planted faults and return its path."""
+    strict = ("-std=gnu11", "-O1", "-Wall", "-Werror")
+    return str(compiled("cc", SOURCE, folder / "planted", *strict, "-libverbs"))
 
 
 @dataclass(frozen=True)
@@ -107,7 +101,7 @@ def run(workspace: Workspace, foreign: Sequence[Foreign] = FOREIGN) -> Outcome:
     sweeps: dict[str, Sweep] = {}
     unswept: list[str] = []
     with failing_as_run(), tempfile.TemporaryDirectory() as folder:
-        program = compiled(Path(folder))
+        program = planted(Path(folder))
         for words in (*(plant.words for plant in PLANTS), *SOUND):
             name = " ".join(("planted", *words))
             workspace.say(name)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from pathlib import Path
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
 from experiments.hca.hosts import LISTENER, Hosts
 from experiments.hca.speed import INTERFACE, MIB_TO_GBIT, UCX_OVER_TCP, joined_hosts, ucx
+from experiments.native import compiled
 from experiments.workspace import Workspace
 from lanewise.errors import RunError
 from lanewise.plots import Bar, draw_bars
@@ -119,11 +119,7 @@ def mpi(hosts: Hosts, transport: Transport, program: Path) -> dict[str, float]:
 def built(folder: Path) -> Path:
     """Return the program of the MPI calls, built with Open MPI."""
     program = (folder / PROGRAM.stem).resolve()
-    words = ["mpicc.openmpi", "-std=gnu11", "-O2", "-o", str(program), str(PROGRAM)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RunError(f"{PROGRAM.name} cannot be built: {done.stderr.strip()}")
-    return program
+    return compiled("mpicc.openmpi", PROGRAM, program, "-std=gnu11", "-O2")
 
 
 def run(workspace: Workspace) -> Outcome:

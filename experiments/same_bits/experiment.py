@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -25,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row, Target
+from experiments.native import compiled_with_lanewise
 from experiments.same_bits import gas
 from experiments.workspace import LOCAL, Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch.choose import choose, require_launcher
 from lanewise.launch.job import Job
-from lanewise.launch.tuned import build_of
 from lanewise.plots import Bar, draw_bars
 from lanewise.results.intervals import launch_interval
 from lanewise.results.quantity import three_digits
@@ -52,7 +51,12 @@ BUDGET = "30s"
 
 def run(workspace: Workspace) -> Outcome:
     """Compare the bits of all ways to add, and time them."""
-    programs = {mpi: compiled(mpi, workspace.folder.resolve()) for mpi in MPIS}
+    folder = workspace.folder.resolve()
+    with failing_as_run():
+        programs = {
+            mpi: compiled_with_lanewise(mpi, HERE / "sums.c", folder / f"sums-{mpi}")
+            for mpi in MPIS
+        }
     found = {}
     for level in ("order", "ranks"):
         for mpi in MPIS:
@@ -74,23 +78,6 @@ def run(workspace: Workspace) -> Outcome:
         files=[*_draw(workspace, figures), *workspace.save(gas.draw(moved), "same-bits-energies")],
         launches=ratio,
     )
-
-
-def compiled(mpi: str, folder: Path) -> Path:
-    """Compile the program for an MPI; RunError where that fails."""
-    compiler = shutil.which(f"mpicc.{mpi}")
-    if compiler is None:
-        raise RunError(f"mpicc.{mpi} is missing; install lib{mpi}-dev")
-    with failing_as_run():
-        library = build_of(mpi, os.environ).libraries
-    program = folder / f"sums-{mpi}"
-    links = [f"-L{library}", f"-Wl,-rpath,{library}", "-llanewise", "-lm"]
-    line = [compiler, "-O2", f"-I{gas.ROOT / 'include'}", str(HERE / "sums.c"), *links]
-    line += ["-o", str(program)]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RunError("sums.c could not be compiled", done.stderr.splitlines()[-5:])
-    return program
 
 
 def costs(workspace: Workspace, program: Path, ranks: int) -> dict[str, list[float]]:

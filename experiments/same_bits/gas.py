@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +12,14 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.native import compiled_with_lanewise
 from experiments.workspace import LOCAL, Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch.choose import choose, require_launcher
 from lanewise.launch.job import Job
-from lanewise.launch.tuned import build_of
 from lanewise.plots.style import COLOURS, house_style, make_panels
 
-ROOT = Path(__file__).parents[2]
+SOURCE = Path(__file__).parents[2] / "examples" / "gas.c"
 RANKS = (2, 3, 4)
 STEPS = 16000
 TIMEOUT_S = 300.0
@@ -43,29 +42,15 @@ class Energies:
 
 def energies(workspace: Workspace) -> dict[bool, dict[int, Energies]]:
     """Return the energies by whether they were added exactly, and by the number of ranks."""
-    program = compiled(workspace.folder.resolve())
+    program = workspace.folder.resolve() / "gas"
+    with failing_as_run():
+        compiled_with_lanewise(LOCAL, SOURCE, program, "-ffp-contract=off")
     found: dict[bool, dict[int, Energies]] = {False: {}, True: {}}
     for exact, by_ranks in found.items():
         for ranks in RANKS:
             workspace.say(f"gas, {'exact' if exact else 'as usual'}, {ranks} ranks")
             by_ranks[ranks] = run(program, ranks, exact=exact)
     return found
-
-
-def compiled(folder: Path) -> Path:
-    """Compile the gas against the library of the native build; RunError where that fails."""
-    compiler = shutil.which(f"mpicc.{LOCAL}")
-    if compiler is None:
-        raise RunError(f"mpicc.{LOCAL} is missing; install lib{LOCAL}-dev")
-    with failing_as_run():
-        library = build_of(LOCAL, os.environ).libraries
-    program = folder / "gas"
-    words = ("-O2", "-ffp-contract=off", f"-I{ROOT / 'include'}", str(ROOT / "examples/gas.c"))
-    links = (f"-L{library}", f"-Wl,-rpath,{library}", "-llanewise", "-lm", "-o", str(program))
-    done = subprocess.run([compiler, *words, *links], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RunError("gas.c could not be compiled", done.stderr.splitlines()[-5:])
-    return program
 
 
 def run(program: Path, ranks: int, *, exact: bool) -> Energies:

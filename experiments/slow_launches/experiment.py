@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Row
+from experiments.native import compiled
 from experiments.workspace import LOCAL, Workspace, failing_as_run
 from lanewise.errors import RunError
 from lanewise.launch import machine
@@ -98,9 +99,11 @@ def run(workspace: Workspace) -> Outcome:
         choice = choose(LOCAL, os.environ)
         require_launcher(choice)
     folder = workspace.folder.resolve()
-    bounce = build("cc", "bounce.c", folder / "bounce", "-pthread")
+    bounce = compiled("cc", HERE / "bounce.c", folder / "bounce", "-O2", "-pthread")
     compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
-    library = build(compiler, "layout.c", folder / "liblayout.so", "-shared", "-fPIC")
+    library = compiled(
+        compiler, HERE / "layout.c", folder / "liblayout.so", "-O2", "-shared", "-fPIC"
+    )
     source = random.Random(SEED)
     found: list[Launch] = []
     with huge_pages(folder / "huge") as huge:
@@ -115,15 +118,6 @@ def run(workspace: Workspace) -> Outcome:
             times_s, layout = launched(workspace, choice, way, library)
             found.append(Launch(name, (before_ns, trip_ns(bounce)), times_s, layout))
     return outcome(workspace, found, list(ways))
-
-
-def build(compiler: str, name: str, target: Path, *options: str) -> Path:
-    """Compile one file; RunError where that fails."""
-    line = [compiler, "-O2", *options, "-o", str(target), str(HERE / name)]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RunError(f"{name} could not be compiled", done.stderr.splitlines()[-5:])
-    return target
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from experiments.hca.sweep import CHECK, PLANTS, SOUND, Plant, compiled
+from experiments.hca.sweep import CHECK, PLANTS, SOUND, Plant, planted
 
 # The first faults of everything that occurs: enough for each plant.
 RUNS_MAX = 14
@@ -41,7 +41,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Build the program in which faults are planted."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler here")
-    return compiled(tmp_path_factory.mktemp("planted"))
+    return planted(tmp_path_factory.mktemp("planted"))
 
 
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.words[0])
