@@ -80,6 +80,7 @@ def test_both_ends_run_and_what_is_found_goes_to_files(tmp_path: Path) -> None:
         (["--", "false"], "false ends with status 1 without faults"),
         (["--", "true"], "true uses no RDMA device"),
         (["--timeout", "1s", "--", "sleep", "9"], "sleep does not end in 1 s without faults"),
+        (["--check", "no-such-check"], "no program 'no-such-check'; name its path"),
         (["--check", "'"], "--check ': No closing quotation; close what is quoted"),
         ([], "no program; say: lanewise rdma sweep -- PROGRAM"),
     ],
@@ -91,7 +92,14 @@ def test_what_cannot_be_swept_is_refused(words: list[str], says: str) -> None:
     assert says in err
 
 
-def test_a_check_that_fails_without_faults_is_refused(program: str) -> None:
-    status, _, err = swept("--check", "grep -q nothing", "--", program)
+@pytest.mark.parametrize(
+    ("check", "says"),
+    [
+        ("grep -q nothing", "the check ends with status 1 without faults"),
+        ("sleep 60", "the check does not end in 3 s without faults; raise --timeout"),
+    ],
+)
+def test_a_check_that_fails_without_faults_is_refused(program: str, check: str, says: str) -> None:
+    status, _, err = swept("--check", check, "--", program)
     assert status == 2
-    assert "the check ends with status 1 without faults" in err
+    assert says in err

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from lanewise.errors import RequestError, RunError
+from lanewise.launch.packages import not_found
 from lanewise.rdma.hosts import Hosts, testbed
 from lanewise.rdma.lab import Lab
 from lanewise.rdma.program import Outcome, Program
@@ -23,6 +25,7 @@ from lanewise.rdma.sweep.judge import Ran, Verdict, judged
 
 SERVER_HOST, PROGRAM_HOST = "a1", "a2"
 ADDRESS, FOLDER = "{address}", "{folder}"
+CHECK_HUNG = 124  # the status of timeout(1)
 LEAVING_S = 2.0  # in which a server ends after its program, if it does so at all
 
 
@@ -70,6 +73,8 @@ def sweep(asked: Asked, on_run: Callable[[int, int], None] = lambda _done, _all:
 
     Raises RequestError where the program does not succeed without faults, or cannot be run.
     """
+    if asked.check and shutil.which(asked.check[0]) is None:
+        raise RequestError(not_found(asked.check[0]))
     with _all_hosts(asked.jobs) as hosts:
         clean = _run(hosts[0], asked, None, LEAVING_S)
         _require_success(asked, clean)
@@ -117,6 +122,9 @@ def _require_success(asked: Asked, ran: Ran) -> None:
         said = (ran.program.stderr or ran.program.stdout).strip().splitlines() or ["nothing"]
         raise RequestError(f"{name} ends with status {ran.program.status} without faults, and says "
                            f"{said[-1]!r}; see that it runs first")  # fmt: skip
+    if ran.check_status == CHECK_HUNG:
+        raise RequestError(f"the check does not end in {asked.timeout_s:g} s without faults; "
+                           "raise --timeout")  # fmt: skip
     if ran.check_status:
         raise RequestError(f"the check ends with status {ran.check_status} without faults; "
                            "see that it passes first")  # fmt: skip
@@ -153,11 +161,19 @@ def _run_in(
     if outcome.status != 0 or hung or not asked.check:
         status = None
     else:
-        done = subprocess.run(
-            filled(asked.check), input=outcome.stdout, text=True, capture_output=True, check=False
-        )
-        status = done.returncode
+        status = _checked(filled(asked.check), outcome.stdout, asked.timeout_s)
     return Ran(outcome, hung, served, server_hung, status)
+
+
+def _checked(check: Sequence[str], printed: str, timeout_s: float) -> int:
+    """Return the status of the check, which reads what the program printed."""
+    try:
+        done = subprocess.run(
+            check, input=printed, text=True, capture_output=True, check=False, timeout=timeout_s
+        )
+    except subprocess.TimeoutExpired:
+        return CHECK_HUNG
+    return done.returncode
 
 
 def _ended(program: Program, timeout_s: float) -> tuple[Outcome, bool]:
