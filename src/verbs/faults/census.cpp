@@ -7,21 +7,8 @@
 
 namespace lanewise::verbs::faults {
 
-const char *name_of(Place place) {
-    switch (place) {
-        case Place::call:
-            return "call";
-        case Place::completion:
-            return "completion";
-        case Place::packet:
-            return "packet";
-        default:
-            return "connection";
-    }
-}
-
 void Census::saw(Place place, std::string_view name) {
-    ++counts_[name_of(place)].try_emplace(std::string(name)).first->second;
+    ++counts_[std::string(name_of(place))].try_emplace(std::string(name)).first->second;
 }
 
 void Census::left(std::string_view kind, std::uint64_t count) {

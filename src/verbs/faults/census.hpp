@@ -15,8 +15,6 @@
 
 namespace lanewise::verbs::faults {
 
-const char *name_of(Place place);
-
 class Census {
   public:
     using Counts = std::map<std::string, std::uint64_t, std::less<>>;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <utility>
@@ -74,12 +75,13 @@ bool take_occurrences(const Words& words, std::vector<std::uint64_t>& into) {
     }
 }
 
+// In the order of Place.
+constexpr std::array<std::string_view, 4> place_names{"call", "completion", "packet", "connection"};
+
 std::optional<Place> place_named(std::string_view name) {
-    if (name == "call") return Place::call;
-    if (name == "completion") return Place::completion;
-    if (name == "packet") return Place::packet;
-    if (name == "connection") return Place::connection;
-    return std::nullopt;
+    const auto found = std::ranges::find(place_names, name);
+    if (found == place_names.end()) return std::nullopt;
+    return static_cast<Place>(found - place_names.begin());
 }
 
 std::optional<Rule> rule_of(const Words& words) {
@@ -102,6 +104,10 @@ std::optional<Rule> rule_of(const Words& words) {
 
 }  // namespace
 
+std::string_view name_of(Place place) {
+    return place_names.at(static_cast<std::size_t>(place));
+}
+
 Result<Script> read_script(std::string_view text) {
     Script script;
     std::size_t number = 0;
@@ -117,7 +123,8 @@ Result<Script> read_script(std::string_view text) {
         if (!rule) {
             return bad_argument(fmt::format(
                 "LANEWISE_HCA_FAULTS, line {}: '{}' is no fault; let lanewise rdma run --faults "
-                "write it", number, line));
+                "write it",
+                number, line));
         }
         script.rules.push_back(*rule);
     }

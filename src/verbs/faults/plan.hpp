@@ -24,6 +24,8 @@ namespace lanewise::verbs::faults {
 // a packet, or of a message of the connection manager; empty for any, each counted by itself.
 enum class Place : std::uint8_t { call, completion, packet, connection };
 
+std::string_view name_of(Place place);
+
 struct Rule {
     Place place = Place::call;
     std::string name;
