@@ -11,17 +11,12 @@ from typing import Annotated
 import typer
 
 from lanewise.cli.numbers import duration_s
-from lanewise.cli.rdma.run import become
+from lanewise.cli.rdma.run import Program, become
 from lanewise.errors import RequestError
 from lanewise.launch import paths
 from lanewise.launch.packages import not_found
 from lanewise.launch.protect import Protection, check, variables_for
 from lanewise.launch.use_mark import use_mark
-
-Program = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="-- PROGRAM ...", help="The verbs program and its arguments."),
-]
 
 
 def register(app: typer.Typer) -> None:

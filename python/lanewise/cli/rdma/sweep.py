@@ -7,21 +7,16 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from lanewise.cli.numbers import duration_s, positive_count
+from lanewise.cli.rdma.run import Program
 from lanewise.cli.terminal import columns_shown
 from lanewise.errors import RequestError
 from lanewise.files.whole import require_places, write_whole
 from lanewise.launch.machine import core_count
 from lanewise.launch.run import terminated_as_interrupted
-
-Program = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="-- PROGRAM ...", help="The verbs program and its arguments."),
-]
 
 
 def register(app: typer.Typer) -> None:
