@@ -23,7 +23,8 @@ endif()
 set(lw_sanitizer_library "")
 if(LANEWISE_SANITIZE MATCHES "address" AND NOT LANEWISE_SANITIZE MATCHES "fuzzer" AND
    CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.asan-x86_64.so
+  set(lw_sanitizer libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${lw_sanitizer}
     OUTPUT_VARIABLE lw_sanitizer OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   cmake_path(GET lw_sanitizer PARENT_PATH lw_sanitizer)
   set(lw_sanitizer_library -shared-libasan -Wl,-rpath,${lw_sanitizer})

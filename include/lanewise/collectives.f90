@@ -8,7 +8,12 @@
 !
 ! Each procedure takes the arguments of the MPI procedure of its name, an algorithm, and the
 ! optional `status` of <lanewise/status.f90>. A program with `use mpi`, whose handles are integers,
-! passes MPI_Comm(comm), MPI_Datatype(type) and MPI_Op(op), which it imports from mpi_f08.
+! imports the types of mpi_f08 under names that its own module does not have:
+!
+!     use mpi
+!     use mpi_f08, only: comm_f08 => MPI_Comm, datatype_f08 => MPI_Datatype, op_f08 => MPI_Op
+!     call lw_bcast(values, size(values), datatype_f08(MPI_DOUBLE_PRECISION), 0, &
+!         comm_f08(MPI_COMM_WORLD), binomial)
 !
 ! A buffer is an array of any rank, a scalar, MPI_IN_PLACE or MPI_BOTTOM of either module. A section
 ! that is not contiguous is refused with LW_ERR_ARGUMENT: pass a copy, or the array and a derived

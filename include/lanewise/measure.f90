@@ -10,8 +10,8 @@
 !     median_s = samples%median(1)
 !
 ! Points are counted from 1. Times are in seconds, sizes in bytes. The communicator is that of
-! mpi_f08; a program with `use mpi` passes MPI_Comm(comm). Procedures that can fail have the
-! optional `status` of <lanewise/status.f90>.
+! mpi_f08; a program with `use mpi` imports comm_f08 => MPI_Comm from mpi_f08 and passes
+! comm_f08(comm). Procedures that can fail have the optional `status` of <lanewise/status.f90>.
 
 module lanewise_measure
     use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_f_pointer, c_funloc, &
