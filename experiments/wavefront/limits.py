@@ -232,9 +232,17 @@ def _share_text(figures: dict[str, float], key: str) -> str:
 
 def _bars(figures: dict[str, float], waves: int) -> list[Bar]:
     return [
-        Bar("one wave, of the disk", figures["k1_fraction_of_disk"]),
-        Bar(f"{waves} waves, of memory", figures["kstar_fraction_of_memory"]),
+        share_bar("one wave, of the disk", figures, "k1_fraction_of_disk"),
+        share_bar(f"{waves} waves, of memory", figures, "kstar_fraction_of_memory"),
     ]
+
+
+def share_bar(name: str, figures: dict[str, float], key: str) -> Bar:
+    """Return the bar of a share, with its interval where there are rounds enough for one."""
+    low, high = figures[f"{key}_low"], figures[f"{key}_high"]
+    if math.isnan(low):
+        return Bar(name, figures[key])
+    return Bar(name, figures[key], low=low, high=high)
 
 
 _OF = "median over rounds of a run over the mean of its yardstick before and after it"

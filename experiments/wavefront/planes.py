@@ -27,11 +27,11 @@ import numpy.typing as npt
 from experiments.experiment import Estimator, Experiment, Figure, Outcome, Quick, Row, Target
 from experiments.wavefront import sweeps
 from experiments.wavefront.capped import Cap, capped
-from experiments.wavefront.limits import SHARE_MAX, shares
+from experiments.wavefront.limits import SHARE_MAX, share_bar, shares
 from experiments.workspace import Workspace
 from lanewise import wavefront
 from lanewise.errors import RunError
-from lanewise.plots import Bar, draw_bars
+from lanewise.plots import draw_bars
 from lanewise.results.intervals import median_interval
 from lanewise.results.quantity import percent_text, size_text, three_digits
 
@@ -113,8 +113,8 @@ def run(workspace: Workspace, scale: Scale = WHOLE) -> Outcome:
                     "budget_bytes": scale.budget_bytes, "matrices_bytes": scale.matrices_bytes,
                     "io": found.disk[0]["io"]},
         files=workspace.save(
-            draw_bars([("Share of the limit", [Bar(f"{scale.waves} waves, of memory",
-                                                   figures["kstar_fraction_of_memory"])])],
+            draw_bars([("Share of the limit", [share_bar(f"{scale.waves} waves, of memory", figures,
+                                                         "kstar_fraction_of_memory")])],
                       percent_text, target=0.7),
             "wavefront-3d",
         ),

@@ -15,7 +15,7 @@ from typing import Literal
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lanewise.plots.style import COLOURS, SOFT, house_style, make_panels
+from lanewise.plots.style import COLOURS, INK, SOFT, house_style, make_panels
 
 Scale = Literal["log", "linear"]
 
@@ -45,15 +45,15 @@ def draw_bars(
         panel.set_title(title)
         _draw_panel(panel, bars, write, scale)
         if target is not None:
-            panel.axvline(target, color=SOFT, lw=0.9, ls="--")
+            panel.axvline(target, color=INK, lw=0.9, ls="--")
             panel.annotate(
                 f"target {write(target)}",
-                (target, 1.0),
+                (target, 0.0),
                 xycoords=("data", "axes fraction"),
-                xytext=(-3, 1),
+                xytext=(0, -3),
                 textcoords="offset points",
-                ha="right",
-                va="bottom",
+                ha="center",
+                va="top",
                 color=SOFT,
                 fontsize=7.5,
             )

@@ -5,12 +5,14 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
 from lanewise.plots import Bar, Curve, Strip, draw_bars, draw_curves, draw_strips, save_figure
 from lanewise.plots.curves import linear_size_ticks, size_ticks, zero_place
+from lanewise.plots.style import PANEL_HEIGHT_IN, PANEL_WIDTH_IN
 from lanewise.results.quantity import time_text
 
 SIZES = (0, 8, 64, 512)
@@ -83,6 +85,19 @@ def test_every_value_of_a_strip_is_a_dot() -> None:
     drawn = [np.asarray(line.get_ydata()).tolist() for line in figure.axes[0].lines]
 
     assert drawn[:2] == [[1e-7, 2e-7], [3e-7]]
+
+
+@pytest.mark.parametrize(
+    ("count", "rows", "across"), [(1, 1, 1), (3, 1, 3), (4, 2, 2), (6, 2, 3), (7, 3, 3)]
+)
+def test_many_panels_stand_in_rows(count: int, rows: int, across: int) -> None:
+    figure = draw_bars([(f"panel {number}", [Bar("one", 1.0)]) for number in range(count)], str)
+    assert [panel.get_title(loc="left") for panel in figure.axes] == [
+        f"panel {number}" for number in range(count)
+    ]
+    assert figure.get_size_inches().tolist() == pytest.approx(
+        [PANEL_WIDTH_IN * across, PANEL_HEIGHT_IN * rows]
+    )
 
 
 def test_a_saved_figure_is_a_picture_and_a_drawing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ without pyplot, so that drawing leaves no global state behind.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,6 +62,7 @@ def house_style() -> Iterator[None]:
 
 PANEL_WIDTH_IN = 4.6
 PANEL_HEIGHT_IN = 3.4
+PANELS_ACROSS_MAX = 3  # as wide as a page can show them and still be read
 
 
 NOTEBOOK_DOTS_PER_INCH = 96
@@ -80,11 +82,17 @@ class NotebookFigure(Figure):
 
 
 def make_panels(count: int) -> tuple[Figure, list[Axes]]:
-    """Make a figure of `count` panels side by side."""
-    figure = NotebookFigure(figsize=(PANEL_WIDTH_IN * count, PANEL_HEIGHT_IN), layout="constrained")
+    """Make a figure of `count` panels, in rows of at most PANELS_ACROSS_MAX."""
+    rows = max(1, math.ceil(count / PANELS_ACROSS_MAX))
+    across = math.ceil(count / rows)
+    figure = NotebookFigure(
+        figsize=(PANEL_WIDTH_IN * across, PANEL_HEIGHT_IN * rows), layout="constrained"
+    )
     FigureCanvasAgg(figure)
-    panels = figure.subplots(1, count, squeeze=False)
-    return figure, list(panels[0])
+    panels = list(figure.subplots(rows, across, squeeze=False).flat)
+    for unused in panels[count:]:
+        unused.remove()
+    return figure, panels[:count]
 
 
 @house_style()
