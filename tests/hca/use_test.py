@@ -101,6 +101,12 @@ PROMISES = {
     "read": "a read of memory that is gone is an error",
     "sent": "memory that is gone before it is sent is an error",
     "filled": "memory that is gone before a read fills it is an error",
+    "on-demand": "memory with on-demand paging may be mapped after it is registered",
+    "advised": "memory that is to be prefetched is present afterwards",
+    "zero-based": "addresses in a zero-based region count from its beginning",
+    "device-memory": "device memory is copied, registered and freed as a card's",
+    "parent-domain": "keys of a parent domain are those of its protection domain",
+    "timed": "completions tell when they were made",
 }
 
 

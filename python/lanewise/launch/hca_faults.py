@@ -39,7 +39,11 @@ from lanewise.toml.tables import Tables, hint, unreadable
 CALLS: dict[str, tuple[str, ...]] = {
     "ibv_open_device": ("EIO", "ENOMEM"),
     "ibv_alloc_pd": ("ENOMEM",),
+    "ibv_alloc_td": ("ENOMEM",),
+    "ibv_alloc_parent_domain": ("ENOMEM", "EINVAL"),
+    "ibv_alloc_dm": ("ENOMEM", "EINVAL"),
     "ibv_reg_mr": ("ENOMEM", "EINVAL"),
+    "ibv_reg_dm_mr": ("ENOMEM", "EINVAL"),
     "ibv_create_comp_channel": ("EMFILE", "ENOMEM"),
     "ibv_create_cq": ("ENOMEM", "EINVAL"),
     "ibv_create_srq": ("ENOMEM", "EINVAL"),

@@ -3,14 +3,17 @@
 // Extended completion queues (ibv_create_cq_ex(3)): entries are read one at a time, field by field.
 
 #include <cerrno>
+#include <ctime>
 
 #include "verbs/abi/objects.hpp"
 
 namespace lanewise::verbs::abi {
 namespace {
 
-// The fields that ibv_poll_cq() has; there are no times of completion.
-constexpr std::uint64_t known_fields = IBV_WC_STANDARD_FLAGS;
+constexpr std::uint64_t with_timestamp = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+constexpr std::uint64_t with_wallclock = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+constexpr std::uint64_t known_fields = IBV_WC_STANDARD_FLAGS | with_timestamp | with_wallclock;
+constexpr std::uint32_t known_attributes = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 constexpr std::uint32_t known_flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
 
 const Completion& current(ibv_cq_ex *cq) {
@@ -64,12 +67,24 @@ std::uint8_t read_dlid_path_bits(ibv_cq_ex *cq) {
     return current(cq).path_bits;
 }
 
+std::uint64_t read_completion_ts(ibv_cq_ex *cq) {
+    return static_cast<std::uint64_t>(current(cq).at);
+}
+std::uint64_t read_completion_wallclock_ns(ibv_cq_ex *cq) {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    const Nanoseconds wall = Nanoseconds{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+    return static_cast<std::uint64_t>(wall - (monotonic_ns() - current(cq).at));
+}
+
 ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *init) {
     const bool flagged = init->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS;
-    if (init->comp_mask & ~static_cast<unsigned>(IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
-        init->wc_flags & ~known_fields || (flagged && init->flags & ~known_flags)) {
+    if (init->comp_mask & ~known_attributes || init->wc_flags & ~known_fields ||
+        (flagged && init->flags & ~known_flags)) {
         return refuse(EOPNOTSUPP);
     }
+    const bool has_parent = init->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD;
+    if (has_parent && !is_live(init->parent_domain)) return refuse(EINVAL);
     CompletionObject *made = make_completion_queue(
         context, init->cqe, init->cq_context, init->channel, static_cast<int>(init->comp_vector));
     if (!made) return nullptr;
@@ -87,6 +102,10 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *init) {
     shown.read_slid = read_slid;
     shown.read_sl = read_sl;
     shown.read_dlid_path_bits = read_dlid_path_bits;
+    if (init->wc_flags & with_timestamp) shown.read_completion_ts = read_completion_ts;
+    if (init->wc_flags & with_wallclock) {
+        shown.read_completion_wallclock_ns = read_completion_wallclock_ns;
+    }
     return &shown;
 }
 
@@ -94,6 +113,9 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *init) {
 
 void set_extended_operations(verbs_context& context) {
     set_queries(context);
+    set_domain_operations(context);
+    set_memory_operations(context);
+    set_device_memory_operations(context);
     context.create_cq_ex = create_cq_ex;
     context.create_qp_ex = create_qp_ex;
 }

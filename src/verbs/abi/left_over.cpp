@@ -14,6 +14,8 @@ namespace {
     if (!injector) return;
     injector->left("ibv_context", HandlePool<Context>::count());
     injector->left("ibv_pd", HandlePool<DomainObject>::count());
+    injector->left("ibv_td", HandlePool<ThreadDomainObject>::count());
+    injector->left("ibv_dm", HandlePool<DeviceMemoryObject>::count());
     injector->left("ibv_mr", HandlePool<RegionObject>::count());
     injector->left("ibv_ah", HandlePool<AddressObject>::count());
     injector->left("ibv_comp_channel", HandlePool<ChannelObject>::count());

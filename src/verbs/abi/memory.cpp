@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Protection domains and memory regions.
+// Memory regions. Those with on-demand paging (IBV_ACCESS_ON_DEMAND) may be registered before their
+// pages are there: the device copies from and to the program's own mappings, so a page that is
+// touched first by a request is paged in as for any access, and one that is not mapped at that time
+// gives the error of a page that a card cannot get.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +14,9 @@
 #include <cstdio>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "verbs/abi/objects.hpp"
 
@@ -31,10 +36,12 @@ constexpr unsigned known_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRI
 // What asks for nothing that matters here: huge pages, and the optional flags.
 constexpr unsigned ignored_access =
     static_cast<unsigned>(IBV_ACCESS_HUGETLB) | static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
+constexpr unsigned on_demand = IBV_ACCESS_ON_DEMAND;
+constexpr unsigned zero_based = IBV_ACCESS_ZERO_BASED;
 
 // 0, or what is wrong with the flags (ibv_reg_mr(3)).
 int check_access(unsigned access) {
-    if (access & ~(known_access | ignored_access)) return EOPNOTSUPP;
+    if (access & ~(known_access | ignored_access | on_demand | zero_based)) return EOPNOTSUPP;
     const bool remote_writes = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
     return remote_writes && !(access & IBV_ACCESS_LOCAL_WRITE) ? EINVAL : 0;
 }
@@ -86,61 +93,105 @@ bool is_accessible(const void *address, std::size_t length_bytes, unsigned acces
     return madvise(reinterpret_cast<void *>(pages->start), pages->end - pages->start, how) == 0;
 }
 
+// Whether a region of the program's memory can be registered as it is now.
+bool is_registrable(const void *address, std::size_t length_bytes, unsigned access) {
+    return access & on_demand || length_bytes == 0 || is_accessible(address, length_bytes, access);
+}
+
+// Makes the region known to the device; null, with errno, where there are too many.
+ibv_mr *add_region(ibv_pd *pd, HandlePool<RegionObject>::Owner made, void *shown_address) {
+    Context& context = own(pd->context);
+    made->region.domain = own(pd).number;
+    const std::lock_guard guard(context.adapter->lock());
+    const std::uint32_t key = context.adapter->engine().memory().add(made->region);
+    if (key == 0) return refuse(ENOMEM);
+    made->shown = {.context = pd->context,
+                   .pd = pd,
+                   .addr = shown_address,
+                   .length = made->region.length_bytes,
+                   .handle = key,
+                   .lkey = key,
+                   .rkey = key};
+    ++own(pd).users;
+    if (made->device_memory) ++made->device_memory->users;
+    return &made.release()->shown;
+}
+
 ibv_mr *register_region(ibv_pd *pd, void *address, std::size_t length_bytes, std::uint64_t iova,
                         unsigned access) {
     if (const int error = planned_error("ibv_reg_mr")) return refuse(error);
     if (const int error = refusal(pd)) return refuse(error);
-    Context& context = own(pd->context);
     if (const int error = check_access(access)) return refuse(error);
-    if (length_bytes > 0 && !is_accessible(address, length_bytes, access)) {
-        return refuse(EFAULT);
-    }
+    if (!is_registrable(address, length_bytes, access)) return refuse(EFAULT);
+    auto made = HandlePool<RegionObject>::make();
+    made->on_demand = access & on_demand;
+    made->region = {.start = static_cast<std::byte *>(address),
+                    .address = access & zero_based ? 0 : iova,
+                    .length_bytes = length_bytes,
+                    .access = access & known_access};
+    return add_region(pd, std::move(made), address);
+}
 
-    auto region = HandlePool<RegionObject>::make();
+ibv_mr *reg_dm_mr(ibv_pd *pd, ibv_dm *dm, std::uint64_t offset, std::size_t length_bytes,
+                  unsigned access) {
+    if (const int error = planned_error("ibv_reg_dm_mr")) return refuse(error);
+    if (const int error = refusal(pd)) return refuse(error);
+    if (const int error = check_access(access)) return refuse(error);
+    if (!is_live(dm) || !(access & zero_based) || access & on_demand) return refuse(EINVAL);
+    DeviceMemoryObject& memory = own(dm);
+    if (offset > memory.length_bytes || length_bytes > memory.length_bytes - offset) {
+        return refuse(EINVAL);
+    }
+    auto made = HandlePool<RegionObject>::make();
+    made->device_memory = &memory;
+    made->region = {.start = memory.bytes.get() + offset,
+                    .length_bytes = length_bytes,
+                    .access = access & known_access};
+    return add_region(pd, std::move(made), nullptr);
+}
+
+// 0, or what is wrong with a range that is to be paged in (ibv_advise_mr(3)).
+int prefetch(Context& context, ibv_pd *pd, ibv_advise_mr_advice advice, const ibv_sge& range) {
+    const bool writes = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+    const MemoryTable& memory = context.adapter->engine().memory();
+    const ProtectionDomain domain = own(pd).number;
+    void *at = memory.find(range.lkey, domain, range.addr, range.length, 0);
+    if (!at) return EFAULT;
+    if (writes && !memory.find(range.lkey, domain, range.addr, range.length, local_write)) {
+        return EPERM;
+    }
+    // What is present is so for the device too.
+    if (advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT || range.length == 0) return 0;
+    const unsigned access = writes ? IBV_ACCESS_LOCAL_WRITE : 0;
+    return is_accessible(at, range.length, access) ? 0 : EFAULT;
+}
+
+// Done when it returns, whether that was asked for or not.
+int advise_mr(ibv_pd *pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge *ranges,
+              std::uint32_t count) {
+    if (const int error = refusal(pd)) return error;
+    if (flags & ~static_cast<std::uint32_t>(IBV_ADVISE_MR_FLAG_FLUSH)) return EINVAL;
+    if (advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT) return ENOTSUP;
+    Context& context = own(pd->context);
     const std::lock_guard guard(context.adapter->lock());
-    const std::uint32_t key =
-        context.adapter->engine().memory().add({.domain = own(pd).number,
-                                                .start = static_cast<std::byte *>(address),
-                                                .address = iova,
-                                                .length_bytes = length_bytes,
-                                                .access = access & known_access});
-    if (key == 0) return refuse(ENOMEM);
-    region->shown = {.context = pd->context,
-                     .pd = pd,
-                     .addr = address,
-                     .length = length_bytes,
-                     .handle = key,
-                     .lkey = key,
-                     .rkey = key};
-    region->access = access & known_access;
-    ++own(pd).users;
-    return &region.release()->shown;
+    for (const ibv_sge& range : std::span(ranges, count)) {
+        if (const int error = prefetch(context, pd, advice, range)) return error;
+    }
+    return 0;
 }
 
 }  // namespace
+
+void set_memory_operations(verbs_context& context) {
+    context.advise_mr = advise_mr;
+    context.reg_dm_mr = reg_dm_mr;
+}
+
 }  // namespace lanewise::verbs::abi
 
 using namespace lanewise::verbs::abi;
 
 extern "C" {
-
-ibv_pd *ibv_alloc_pd(ibv_context *context) {
-    if (const int error = planned_error("ibv_alloc_pd")) return refuse(error);
-    if (const int error = refusal(context)) return refuse(error);
-    Context& owner = own(context);
-    auto domain = HandlePool<DomainObject>::make();
-    const std::lock_guard guard(owner.adapter->lock());
-    domain->number = ++owner.last_domain;
-    domain->shown = {context, domain->number};
-    return &domain.release()->shown;
-}
-
-int ibv_dealloc_pd(ibv_pd *pd) {
-    if (!is_live(pd)) return EINVAL;
-    if (own(pd).users > 0) return EBUSY;
-    HandlePool<DomainObject>::destroy(&own(pd));
-    return 0;
-}
 
 ibv_mr *ibv_reg_mr(ibv_pd *pd, void *addr, size_t length, int access) {
     return register_region(pd, addr, length, reinterpret_cast<std::uintptr_t>(addr),
@@ -161,29 +212,35 @@ ibv_mr *ibv_reg_dmabuf_mr(ibv_pd *, uint64_t, size_t, uint64_t, int, int) {
 
 int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access) {
     if (refusal(mr) || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) return IBV_REREG_MR_ERR_INPUT;
+    RegionObject& object = own(mr);
+    if (object.device_memory) return IBV_REREG_MR_ERR_INPUT;
     ibv_mr next = *mr;
-    Context& context = own(mr->context);
+    lanewise::verbs::MemoryRegion region = object.region;
     const bool changes_access = flags & IBV_REREG_MR_CHANGE_ACCESS;
-    const unsigned granted = changes_access ? static_cast<unsigned>(access) : own(mr).access;
+    const unsigned granted = changes_access ? static_cast<unsigned>(access)
+                                            : region.access | (object.on_demand ? on_demand : 0);
     if (check_access(granted)) return IBV_REREG_MR_ERR_INPUT;
+    region.access = granted & known_access;
     if (flags & IBV_REREG_MR_CHANGE_PD) {
         if (!is_live(pd)) return IBV_REREG_MR_ERR_INPUT;
         next.pd = pd;
+        region.domain = own(pd).number;
     }
     if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
         next.addr = addr;
         next.length = length;
+        region.start = static_cast<std::byte *>(addr);
+        region.address = granted & zero_based ? 0 : reinterpret_cast<std::uintptr_t>(addr);
+        region.length_bytes = length;
     }
-    if (!is_accessible(next.addr, next.length, granted)) return IBV_REREG_MR_ERR_INPUT;
+    if (!is_registrable(next.addr, next.length, granted)) return IBV_REREG_MR_ERR_INPUT;
+    Context& context = own(mr->context);
     const std::lock_guard guard(context.adapter->lock());
-    const bool replaced = context.adapter->engine().memory().replace(
-        mr->lkey, {.domain = own(next.pd).number,
-                   .start = static_cast<std::byte *>(next.addr),
-                   .address = reinterpret_cast<std::uintptr_t>(next.addr),
-                   .length_bytes = next.length,
-                   .access = granted & known_access});
-    if (!replaced) return IBV_REREG_MR_ERR_INPUT;
-    own(mr).access = granted & known_access;
+    if (!context.adapter->engine().memory().replace(mr->lkey, region)) {
+        return IBV_REREG_MR_ERR_INPUT;
+    }
+    object.region = region;
+    object.on_demand = granted & on_demand;
     --own(mr->pd).users;
     ++own(next.pd).users;
     *mr = next;
@@ -197,6 +254,7 @@ int ibv_dereg_mr(ibv_mr *mr) {
         const std::lock_guard guard(context.adapter->lock());
         if (!context.adapter->engine().memory().remove(mr->lkey)) return EINVAL;
         --own(mr->pd).users;
+        if (own(mr).device_memory) --own(mr).device_memory->users;
     }
     HandlePool<RegionObject>::destroy(&own(mr));
     return 0;

@@ -8,8 +8,11 @@
 
 #include <infiniband/verbs.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,16 +31,37 @@ namespace lanewise::verbs::abi {
 using faults::planned_error;
 
 inline constexpr int completions_max = (1 << 22) - 1;  // that one queue can hold
+inline constexpr std::uint64_t device_memory_bytes_max = 1 << 20;
+
+struct ThreadDomainObject {
+    ibv_td shown{};
+    std::uint32_t users = 0;
+};
 
 struct DomainObject {
     ibv_pd shown{};
     ProtectionDomain number = 0;
     std::uint32_t users = 0;
+    // Of a parent domain: what it joins.
+    DomainObject *parent_of = nullptr;
+    ThreadDomainObject *thread_domain = nullptr;
+};
+
+struct DeviceMemoryObject {
+    struct Free {
+        void operator()(std::byte *bytes) const { std::free(bytes); }
+    };
+    ibv_dm shown{};
+    std::unique_ptr<std::byte, Free> bytes;
+    std::uint64_t length_bytes = 0;
+    std::atomic<std::uint32_t> users = 0;  // regions
 };
 
 struct RegionObject {
     ibv_mr shown{};
-    unsigned access = 0;
+    MemoryRegion region;
+    bool on_demand = false;
+    DeviceMemoryObject *device_memory = nullptr;  // that it is a part of
 };
 
 struct AddressObject {
@@ -98,6 +122,8 @@ struct Context {
     std::unique_ptr<Adapter> adapter;
     std::unique_ptr<ProgressThread> progress;
     ProtectionDomain last_domain = 0;
+    std::atomic<std::uint64_t> device_memory_bytes = 0;
+    std::atomic<std::uint32_t> last_device_memory = 0;
     bool forked = false;  // this is a child of the process that opened it
 };
 
@@ -113,6 +139,12 @@ Object& own_as(Shown *shown) {
 
 inline DomainObject& own(ibv_pd *pd) {
     return own_as<DomainObject>(pd);
+}
+inline ThreadDomainObject& own(ibv_td *td) {
+    return own_as<ThreadDomainObject>(td);
+}
+inline DeviceMemoryObject& own(ibv_dm *dm) {
+    return own_as<DeviceMemoryObject>(dm);
 }
 inline RegionObject& own(ibv_mr *mr) {
     return own_as<RegionObject>(mr);
@@ -194,6 +226,9 @@ int refusal(Shown *shown) {
 void set_data_operations(ibv_context_ops& operations);
 void set_extended_operations(verbs_context& context);
 void set_queries(verbs_context& context);
+void set_domain_operations(verbs_context& context);
+void set_memory_operations(verbs_context& context);
+void set_device_memory_operations(verbs_context& context);
 void set_work_operations(ibv_qp_ex& queue_pair);
 ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *init);
 

@@ -21,9 +21,11 @@ constexpr std::uint8_t linked_up = 5;
 constexpr std::uint8_t disabled = 3;
 constexpr std::uint8_t four_lanes = 2;
 constexpr std::uint8_t lane_25_gbps = 32;
+constexpr std::uint64_t clock_khz = 1'000'000;  // of times of completion, in nanoseconds
 
+// A child of the process that opened the device may ask as well.
 int query_device(ibv_context *context, ibv_device_attr *attributes) {
-    if (const int error = refusal(context)) return error;
+    if (!is_live(context)) return EINVAL;
     Context& owner = own(context);
     const DeviceConfig& config = owner.adapter->engine().config();
     *attributes = {};
@@ -61,6 +63,19 @@ int query_device(ibv_context *context, ibv_device_attr *attributes) {
     return 0;
 }
 
+// What on-demand paging serves: all that the device does.
+ibv_odp_caps paging() {
+    constexpr std::uint32_t messages = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
+    constexpr std::uint32_t writes = messages | IBV_ODP_SUPPORT_WRITE;
+    constexpr std::uint32_t all =
+        writes | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+    ibv_odp_caps made{};
+    made.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+    made.per_transport_caps = {all, writes | IBV_ODP_SUPPORT_SRQ_RECV,
+                               messages | IBV_ODP_SUPPORT_SRQ_RECV};
+    return made;
+}
+
 int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *,
                     ibv_device_attr_ex *attributes, std::size_t bytes) {
     if (bytes < sizeof attributes->orig_attr) return EINVAL;
@@ -69,6 +84,10 @@ int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *,
     const int error = query_device(context, &made.orig_attr);
     made.device_cap_flags_ex = made.orig_attr.device_cap_flags;
     made.phys_port_cnt_ex = made.orig_attr.phys_port_cnt;
+    made.odp_caps = paging();
+    made.max_dm_size = device_memory_bytes_max;
+    made.completion_timestamp_mask = ~std::uint64_t{0};
+    made.hca_core_clock = clock_khz;
     std::memcpy(attributes, &made, std::min(bytes, sizeof made));
     return error;
 }
@@ -78,8 +97,8 @@ int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *,
 bool is_usable(const Adapter& adapter, const Port& port) {
     const std::vector<Port>& ports = adapter.ports();
     const auto is_active = [](const Port& one) { return one.active; };
-    return port.active || (adapter.config().is_protected &&
-                           std::any_of(ports.begin(), ports.end(), is_active));
+    return port.active ||
+           (adapter.config().is_protected && std::any_of(ports.begin(), ports.end(), is_active));
 }
 
 ibv_port_attr port_attributes(const Adapter& adapter, const DeviceConfig& config,
@@ -124,9 +143,10 @@ int query_port(ibv_context *context, std::uint8_t port_num, ibv_port_attr *attri
     return 0;
 }
 
+// The clock by which completions are timed.
 int query_rt_values(ibv_context *, ibv_values_ex *values) {
     if (values->comp_mask != IBV_VALUES_MASK_RAW_CLOCK) return EINVAL;
-    return clock_gettime(CLOCK_MONOTONIC_RAW, &values->raw_clock) == 0 ? 0 : errno;
+    return clock_gettime(CLOCK_MONOTONIC, &values->raw_clock) == 0 ? 0 : errno;
 }
 
 // An entry of the GID table; none where the index or the entry is empty.

@@ -176,14 +176,14 @@ static void what_is_not_there(void) {
     NOTHING(EOPNOTSUPP, ibv_alloc_mw(domain, IBV_MW_TYPE_1));
     struct ibv_xrcd_init_attr unused = {.comp_mask = 0};
     NOTHING(EOPNOTSUPP, ibv_open_xrcd(context, &unused));
-    struct ibv_alloc_dm_attr memory = {.length = 64};
-    NOTHING(EOPNOTSUPP, ibv_alloc_dm(context, &memory));
-    struct ibv_td_init_attr thread = {.comp_mask = 0};
-    NOTHING(EOPNOTSUPP, ibv_alloc_td(context, &thread));
+    struct ibv_alloc_dm_attr memory = {.length = 64, .comp_mask = 1};
+    NOTHING(EINVAL, ibv_alloc_dm(context, &memory));
+    struct ibv_td_init_attr thread = {.comp_mask = 1};
+    NOTHING(EINVAL, ibv_alloc_td(context, &thread));
     union ibv_gid group = {.raw = {0xff, 0x0e}};
     NUMBER(EINVAL, ibv_attach_mcast(pair, &group, 0));
     NOTHING(EOPNOTSUPP, ibv_import_device(0));
-    NOTHING(EOPNOTSUPP, ibv_reg_mr(domain, buffer, 8, IBV_ACCESS_ON_DEMAND));
+    NOTHING(EOPNOTSUPP, ibv_reg_mr(domain, buffer, 8, IBV_ACCESS_MW_BIND));
 }
 
 /* One completion more than a queue says that it holds, of a queue pair with as many receives. */

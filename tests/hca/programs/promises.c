@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the manual promises of memory and of requests that are built by calls, kept or not: two
-// queue pairs of one process. The word on the command line says what is tried; the status is 0 if
-// it was as the manual says.
+// What the manual promises of memory, of domains, of times and of requests that are built by calls,
+// kept or not: two queue pairs of one process. The word on the command line says what is tried; the
+// status is 0 if it was as the manual says.
 
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -35,9 +36,13 @@ static void need(int good, const char *what) {
 
 static struct ibv_qp *make(void) {
     struct ibv_qp_init_attr_ex wanted = {
-        .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+        .send_cq = cq,
+        .recv_cq = cq,
+        .qp_type = IBV_QPT_RC,
+        .sq_sig_all = 1,
         .cap = {8, 8, 1, 1, 64},
-        .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, .pd = pd,
+        .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+        .pd = pd,
         .send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE};
     struct ibv_qp *made = ibv_create_qp_ex(context, &wanted);
     need(made != NULL, "ibv_create_qp_ex");
@@ -48,8 +53,8 @@ static void join(struct ibv_qp *qp, unsigned peer) {
     union ibv_gid gid;
     need(!ibv_query_gid(context, 1, 0, &gid), "ibv_query_gid");
     struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = all};
-    need(!ibv_modify_qp(
-             qp, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+    need(!ibv_modify_qp(qp, &to,
+                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
          "to INIT");
     to.qp_state = IBV_QPS_RTR;
     to.path_mtu = IBV_MTU_4096;
@@ -57,16 +62,17 @@ static void join(struct ibv_qp *qp, unsigned peer) {
     to.max_dest_rd_atomic = 4;
     to.min_rnr_timer = 1;
     to.ah_attr = (struct ibv_ah_attr){.is_global = 1, .port_num = 1, .grh.dgid = gid};
-    need(!ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-                                     IBV_QP_MIN_RNR_TIMER),
+    need(!ibv_modify_qp(qp, &to,
+                        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
          "to RTR");
     to.qp_state = IBV_QPS_RTS;
     to.timeout = 14;
     to.retry_cnt = to.rnr_retry = 7;
     to.max_rd_atomic = 4;
-    need(!ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+    need(!ibv_modify_qp(qp, &to,
+                        IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                            IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
          "to RTS");
 }
 
@@ -82,8 +88,8 @@ static enum ibv_wc_status on(enum ibv_wr_opcode what, char *local, unsigned lkey
                              unsigned rkey, unsigned bytes) {
     struct ibv_sge piece = {(uintptr_t)local, bytes, lkey};
     struct ibv_send_wr *bad;
-    struct ibv_send_wr work = {.sg_list = &piece, .num_sge = 1, .opcode = what,
-                               .wr.rdma = {(uintptr_t)remote, rkey}};
+    struct ibv_send_wr work = {
+        .sg_list = &piece, .num_sge = 1, .opcode = what, .wr.rdma = {(uintptr_t)remote, rkey}};
     need(!ibv_post_send(a, &work, &bad), "ibv_post_send");
     return next().status;
 }
@@ -212,11 +218,156 @@ static int vanished(int local, enum ibv_wr_opcode what) {
     struct ibv_mr *region = ibv_reg_mr(pd, own, page, all);
     need(region != NULL, "ibv_reg_mr");
     need(!munmap(own, page), "munmap");
-    const enum ibv_wc_status status =
-        local ? on(what, own, region->lkey, memory, mr->rkey, page)
-              : on(what, memory, mr->lkey, own, region->rkey, page);
+    const enum ibv_wc_status status = local ? on(what, own, region->lkey, memory, mr->rkey, page)
+                                            : on(what, memory, mr->lkey, own, region->rkey, page);
     printf("%s\n", ibv_wc_status_str(status));
     return status != (local ? IBV_WC_LOC_PROT_ERR : IBV_WC_REM_ACCESS_ERR);
+}
+
+// Pages that are not there when they are registered, and are when they are used.
+static int on_demand(void) {
+    char *own = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    need(!munmap(own, 4 * page), "munmap");
+    struct ibv_mr *later = ibv_reg_mr(pd, own, 4 * page, all | IBV_ACCESS_ON_DEMAND);
+    struct ibv_mr *whole = ibv_reg_mr(pd, NULL, SIZE_MAX, all | IBV_ACCESS_ON_DEMAND);
+    need(later && whole, "ibv_reg_mr");
+    mmap(own, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    int wrong = on(IBV_WR_RDMA_WRITE, memory, mr->lkey, own, later->rkey, page) != IBV_WC_SUCCESS;
+    wrong += memcmp(own, memory, page) != 0;
+    own[0] = 'w';
+    wrong += on(IBV_WR_RDMA_READ, memory, whole->lkey, own, whole->rkey, page) != IBV_WC_SUCCESS;
+    wrong += memory[0] != 'w';
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+static int advised(void) {
+    char *own = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct ibv_mr *later = ibv_reg_mr(pd, own, 2 * page, IBV_ACCESS_ON_DEMAND);
+    need(later != NULL, "ibv_reg_mr");
+    struct ibv_sge first = {(uintptr_t)own, page, later->lkey}, outside = {0, 8, later->lkey};
+    unsigned char present[2];
+    int wrong = ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, 0, &first, 1) != 0;
+    need(!mincore(own, 2 * page, present), "mincore");
+    wrong += present[0] & 1;
+    wrong += ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, IBV_ADVISE_MR_FLAG_FLUSH, &first, 1);
+    need(!mincore(own, 2 * page, present), "mincore");
+    wrong += !(present[0] & 1) || present[1] & 1;
+    wrong += ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &first, 1) != EPERM;
+    wrong += ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &outside, 1) != EFAULT;
+    wrong += ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 2, &first, 1) != EINVAL;
+    wrong += ibv_advise_mr(pd, 3, 0, &first, 1) != ENOTSUP;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+// Addresses in a zero-based region count from its beginning; so do those of rereg without a move.
+static int zero_based(void) {
+    struct ibv_mr *based = ibv_reg_mr(pd, memory, page, all | IBV_ACCESS_ZERO_BASED);
+    need(based != NULL, "ibv_reg_mr");
+    char *own = memory + 2 * page;
+    memory[8] = 'z';
+    int wrong = on(IBV_WR_RDMA_READ, own, mr->lkey, (char *)8, based->rkey, 8) != IBV_WC_SUCCESS;
+    wrong += own[0] != 'z';
+    wrong += ibv_rereg_mr(based, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, all) != 0;
+    memory[8] = 'y';
+    wrong += on(IBV_WR_RDMA_READ, own, mr->lkey, (char *)8, based->rkey, 8) != IBV_WC_SUCCESS;
+    wrong += own[0] != 'y';
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+static int device_memory(void) {
+    struct ibv_device_attr_ex device;
+    need(!ibv_query_device_ex(context, NULL, &device), "ibv_query_device_ex");
+    struct ibv_alloc_dm_attr wanted = {.length = 256, .log_align_req = 6};
+    struct ibv_alloc_dm_attr rest = {.length = device.max_dm_size};
+    struct ibv_dm *dm = ibv_alloc_dm(context, &wanted);
+    need(dm != NULL, "ibv_alloc_dm");
+    int wrong = ibv_alloc_dm(context, &rest) != NULL || errno != ENOMEM;
+    wrong += ibv_reg_dm_mr(pd, dm, 0, 256, all) != NULL || errno != EINVAL;
+    wrong += ibv_reg_dm_mr(pd, dm, 8, 252, all | IBV_ACCESS_ZERO_BASED) != NULL || errno != EINVAL;
+    struct ibv_mr *part = ibv_reg_dm_mr(pd, dm, 8, 128, all | IBV_ACCESS_ZERO_BASED);
+    need(part != NULL, "ibv_reg_dm_mr");
+    strcpy(memory, "to the device");
+    wrong += on(IBV_WR_RDMA_WRITE, memory, mr->lkey, (char *)16, part->rkey, 16) != IBV_WC_SUCCESS;
+    wrong += ibv_memcpy_from_dm(memory + 64, dm, 24, 16) != 0 || strcmp(memory, memory + 64) != 0;
+    wrong += ibv_memcpy_to_dm(dm, 2, memory, 4) != EINVAL;
+    wrong += ibv_memcpy_to_dm(dm, 4, memory, 2) != EINVAL;
+    wrong += ibv_memcpy_to_dm(dm, 256, memory, 4) != EINVAL;
+    wrong += ibv_free_dm(dm) != EBUSY;
+    wrong += ibv_dereg_mr(part) != 0 || ibv_free_dm(dm) != 0 || ibv_free_dm(dm) != EINVAL;
+    dm = ibv_alloc_dm(context, &rest);
+    wrong += dm == NULL || ibv_free_dm(dm) != 0;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+// A parent domain is its protection domain: keys registered in one are good in the other.
+static int parent_domain(void) {
+    struct ibv_td_init_attr unused = {0};
+    struct ibv_td *td = ibv_alloc_td(context, &unused);
+    struct ibv_parent_domain_init_attr joined = {.pd = pd, .td = td};
+    struct ibv_pd *parent = ibv_alloc_parent_domain(context, &joined);
+    need(td && parent, "ibv_alloc_parent_domain");
+    struct ibv_mr *region = ibv_reg_mr(parent, memory, page, all);
+    need(region != NULL, "ibv_reg_mr");
+    char *own = memory + 2 * page;
+    int wrong = on(IBV_WR_RDMA_READ, own, mr->lkey, memory, region->rkey, 8) != IBV_WC_SUCCESS;
+    wrong += ibv_dealloc_td(td) != EBUSY || ibv_dealloc_pd(parent) != EBUSY;
+    wrong += ibv_dereg_mr(region) != 0 || ibv_dealloc_pd(parent) != 0;
+    wrong += ibv_dealloc_td(td) != 0 || ibv_dealloc_td(td) != EINVAL;
+    joined.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
+    wrong += ibv_alloc_parent_domain(context, &joined) != NULL || errno != EINVAL;
+    printf("%d wrong\n", wrong);
+    return wrong;
+}
+
+static unsigned long nanoseconds(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (unsigned long)now.tv_sec * 1000000000 + (unsigned long)now.tv_nsec;
+}
+
+// Completions tell when they were made, by the device's clock and by that of the wall.
+static int timed(void) {
+    struct ibv_cq_init_attr_ex wanted = {.cqe = 8,
+                                         .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+                                                     IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
+    struct ibv_cq_ex *times = ibv_create_cq_ex(context, &wanted);
+    need(times != NULL, "ibv_create_cq_ex");
+    struct ibv_cq *usual = cq;
+    cq = ibv_cq_ex_to_cq(times);
+    struct ibv_qp *from = make(), *to = make();
+    cq = usual;
+    join(from, to->qp_num);
+    join(to, from->qp_num);
+    int wrong = 0;
+    struct ibv_values_ex clock = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+    for (int i = 0; i < 3; ++i) {
+        need(!ibv_query_rt_values_ex(context, &clock), "ibv_query_rt_values_ex");
+        const unsigned long before = (unsigned long)clock.raw_clock.tv_sec * 1000000000 +
+                                     (unsigned long)clock.raw_clock.tv_nsec;
+        const unsigned long wall_before = nanoseconds(CLOCK_REALTIME);
+        struct ibv_sge piece = {(uintptr_t)memory, 8, mr->lkey};
+        struct ibv_send_wr *bad, work = {.sg_list = &piece,
+                                         .num_sge = 1,
+                                         .opcode = IBV_WR_RDMA_WRITE,
+                                         .wr.rdma = {(uintptr_t)memory, mr->rkey}};
+        need(!ibv_post_send(from, &work, &bad), "ibv_post_send");
+        struct ibv_poll_cq_attr all_of_it = {0};
+        while (ibv_start_poll(times, &all_of_it) == ENOENT) {
+        }
+        const unsigned long after = nanoseconds(CLOCK_MONOTONIC);
+        const unsigned long at = ibv_wc_read_completion_ts(times);
+        const unsigned long wall = ibv_wc_read_completion_wallclock_ns(times);
+        wrong += times->status != IBV_WC_SUCCESS || at < before || at > after;
+        // A wall clock may be set meanwhile, by little.
+        wrong += wall + 100000000 < wall_before || wall > nanoseconds(CLOCK_REALTIME) + 100000000;
+        ibv_end_poll(times);
+    }
+    printf("%d wrong\n", wrong);
+    return wrong;
 }
 
 int main(int count, char **words) {
@@ -242,5 +393,11 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "read")) return vanished(0, IBV_WR_RDMA_READ);
     if (!strcmp(words[1], "sent")) return vanished(1, IBV_WR_RDMA_WRITE);
     if (!strcmp(words[1], "filled")) return vanished(1, IBV_WR_RDMA_READ);
+    if (!strcmp(words[1], "on-demand")) return on_demand();
+    if (!strcmp(words[1], "advised")) return advised();
+    if (!strcmp(words[1], "zero-based")) return zero_based();
+    if (!strcmp(words[1], "device-memory")) return device_memory();
+    if (!strcmp(words[1], "parent-domain")) return parent_domain();
+    if (!strcmp(words[1], "timed")) return timed();
     return 2;
 }

@@ -56,7 +56,7 @@ struct Connection {
 
     // Adds a completion; the queue pair fails if the queue is full.
     void complete(CompletionQueue *queue, const Completion& completion) {
-        if (!queue->push(completion) && state() != State::error) {
+        if (!queue->push(completion, device.now) && state() != State::error) {
             fail();
             report(EventKind::qp_fatal);
         }

@@ -96,6 +96,8 @@ struct DeviceContext {
     std::deque<Event> events;
     Scheduler scheduler;
     std::deque<Copies> copies;
+    // Of the latest call that told the time; completions carry it.
+    Nanoseconds now = 0;
 
     bool has_port(std::uint8_t number) const { return number >= 1 && number <= ports.size(); }
     DevicePort& port(std::uint8_t number) { return ports[number - 1u]; }

@@ -132,6 +132,7 @@ void Device::on_packet(std::span<const std::byte> datagram, const Arrival& from,
     if (!context_.has_port(from.port)) {
         return;
     }
+    context_.now = now;
     PortCounters& counters = context_.port(from.port).counters;
     ++counters.packets_received;
     counters.bytes_received += datagram.size();
@@ -191,6 +192,7 @@ bool Device::has_members(const Address& group) const {
 
 std::optional<Transmission> Device::poll_transmit(Nanoseconds now, std::span<std::byte> buffer,
                                                   std::size_t segments_max) {
+    context_.now = now;
     if (!context_.copies.empty()) {
         const Copies copies = std::move(context_.copies.front());
         context_.copies.pop_front();
@@ -247,6 +249,7 @@ Nanoseconds Device::next_deadline() {
 }
 
 void Device::on_deadline(Nanoseconds now) {
+    context_.now = now;
     while (QueuePair *due = context_.scheduler.take_due(now)) {
         due->on_deadline(now);
     }

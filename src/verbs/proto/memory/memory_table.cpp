@@ -45,7 +45,8 @@ std::byte *MemoryTable::find(std::uint32_t key, ProtectionDomain domain, std::ui
         offset > region.length_bytes || length_bytes > region.length_bytes - offset) {
         return nullptr;
     }
-    return region.start + offset;
+    // An implicit region (ibv_reg_mr(3)) is all of the memory and begins at null.
+    return reinterpret_cast<std::byte *>(reinterpret_cast<std::uintptr_t>(region.start) + offset);
 }
 
 }  // namespace lanewise::verbs

@@ -32,7 +32,7 @@ int CompletionQueue::resize(std::uint32_t capacity) {
     return 0;
 }
 
-bool CompletionQueue::push(const Completion& completion) {
+bool CompletionQueue::push(const Completion& completion, Nanoseconds now) {
     if (ring_.size() == capacity_ || overrun_) {
         if (!overrun_) {
             overrun_ = true;
@@ -40,7 +40,9 @@ bool CompletionQueue::push(const Completion& completion) {
         }
         return false;
     }
-    ring_.push() = completion;
+    Completion& added = ring_.push();
+    added = completion;
+    added.at = now;
     const bool urgent = completion.solicited || completion.status != Status::success;
     if (wanted_ == Wanted::any || (wanted_ == Wanted::solicited && urgent)) {
         wanted_ = Wanted::nothing;

@@ -13,6 +13,7 @@
 
 #include "verbs/proto/queues/event.hpp"
 #include "verbs/proto/queues/ring.hpp"
+#include "verbs/proto/wire/time.hpp"
 
 namespace lanewise::verbs {
 
@@ -57,6 +58,7 @@ struct Completion {  // struct ibv_wc
     std::uint32_t immediate = 0;  // in network byte order
     std::uint32_t qpn = 0;
     std::uint32_t source_qpn = 0;
+    Nanoseconds at = 0;  // when it was added to its queue
 };
 
 enum class Wanted : std::uint8_t { nothing, solicited, any };
@@ -73,7 +75,7 @@ class CompletionQueue {
     int resize(std::uint32_t capacity);
 
     // For queue pairs. False, after reporting cq_error, where the ring is full.
-    bool push(const Completion& completion);
+    bool push(const Completion& completion, Nanoseconds now);
     // Forgets the entries of a queue pair that is being destroyed.
     void forget(std::uint32_t qpn);
 

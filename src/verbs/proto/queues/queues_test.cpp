@@ -30,9 +30,9 @@ TEST(CompletionQueue, GivesEntriesInOrderAcrossTheEndOfItsRing) {
     CompletionQueue queue(5, events, nullptr);
     Completion out[5];
     for (std::uint64_t id = 0; id < 100; ++id) {
-        EXPECT_TRUE(queue.push({.id = 3 * id}));
-        EXPECT_TRUE(queue.push({.id = 3 * id + 1}));
-        EXPECT_TRUE(queue.push({.id = 3 * id + 2}));
+        EXPECT_TRUE(queue.push({.id = 3 * id}, 0));
+        EXPECT_TRUE(queue.push({.id = 3 * id + 1}, 0));
+        EXPECT_TRUE(queue.push({.id = 3 * id + 2}, 0));
         EXPECT_EQ(queue.poll(out), 3u);
         EXPECT_EQ(out[2].id, 3 * id + 2);
     }
@@ -41,10 +41,10 @@ TEST(CompletionQueue, GivesEntriesInOrderAcrossTheEndOfItsRing) {
 TEST(CompletionQueue, ThatOverflowsReportsOnceAndTakesNoMore) {
     std::deque<Event> events;
     CompletionQueue queue(2, events, nullptr);
-    EXPECT_TRUE(queue.push({}));
-    EXPECT_TRUE(queue.push({}));
-    EXPECT_FALSE(queue.push({}));
-    EXPECT_FALSE(queue.push({}));
+    EXPECT_TRUE(queue.push({}, 0));
+    EXPECT_TRUE(queue.push({}, 0));
+    EXPECT_FALSE(queue.push({}, 0));
+    EXPECT_FALSE(queue.push({}, 0));
 
     EXPECT_THAT(kinds(events), ElementsAre(EventKind::cq_error));
 }
@@ -52,11 +52,11 @@ TEST(CompletionQueue, ThatOverflowsReportsOnceAndTakesNoMore) {
 TEST(CompletionQueue, WakesOnceForEachTimeItIsArmed) {
     std::deque<Event> events;
     CompletionQueue queue(10, events, nullptr);
-    queue.push({});
+    queue.push({}, 0);
     EXPECT_THAT(kinds(events), IsEmpty());
     queue.arm(Wanted::any);
-    queue.push({});
-    queue.push({});
+    queue.push({}, 0);
+    queue.push({}, 0);
     EXPECT_THAT(kinds(events), ElementsAre(EventKind::completion));
 }
 
@@ -64,23 +64,23 @@ TEST(CompletionQueue, ArmedForSolicitedWakesForThoseAndForErrors) {
     std::deque<Event> events;
     CompletionQueue queue(10, events, nullptr);
     queue.arm(Wanted::solicited);
-    queue.push({});
+    queue.push({}, 0);
     EXPECT_THAT(kinds(events), IsEmpty());
-    queue.push({.solicited = true});
+    queue.push({.solicited = true}, 0);
     EXPECT_THAT(kinds(events), ElementsAre(EventKind::completion));
     queue.arm(Wanted::solicited);
-    queue.push({.status = Status::flushed});
+    queue.push({.status = Status::flushed}, 0);
     EXPECT_THAT(kinds(events), ElementsAre(EventKind::completion));
 }
 
 TEST(CompletionQueue, ResizesToNoLessThanItHolds) {
     std::deque<Event> events;
     CompletionQueue queue(4, events, nullptr);
-    queue.push({});
-    queue.push({});
+    queue.push({}, 0);
+    queue.push({}, 0);
     EXPECT_EQ(queue.resize(1), EINVAL);
     EXPECT_EQ(queue.resize(2), 0);
-    EXPECT_FALSE(queue.push({}));
+    EXPECT_FALSE(queue.push({}, 0));
 }
 
 TEST(CompletionQueue, ThatOverflowsFailsItsQueuePair) {
