@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The software RDMA device: who runs on it, how fast it is, and what it survives."""
 
-from experiments.hca import clients, connections, fuzz, lossy, replay, speed, sweep, ucx
+from experiments.hca import clients, connections, fuzz, lossy, pyverbs, replay, speed, sweep, ucx
 
 EXPERIMENTS = (
     clients.EXPERIMENT,
     connections.EXPERIMENT,
+    pyverbs.EXPERIMENT,
     speed.LATENCY,
     speed.BANDWIDTH,
     speed.MESSAGE_RATE,

@@ -1,37 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The second object that `lanewise rdma run` preloads: it answers for the files that
- * a kernel device would have. UCX will not look at a device without a device
- * file, though it never opens it, and reads the kind of a GID from sysfs.
+ * The second object that `lanewise rdma run` preloads: it answers for the files and folders that a
+ * kernel device would have. UCX will not look at a device without a device file, though it never
+ * opens it, and reads the kind of a GID from sysfs; others look there for the network interfaces of
+ * a device.
  *
  * It is apart from liblanewise_verbs.so because these names must carry no
  * version, and there all do: the loader does not bind a program's stat() to a
  * stat@IBVERBS_1.0.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define DEVICE_FILE "/dev/infiniband/lanewise0"
 #define DEVICE_CLASS "/sys/class/infiniband"
-#define GID_ATTRIBUTE DEVICE_CLASS "/lanewise0/ports/%u/gid_attrs/%7[a-z]/%u"
-
-/* Fills `status` where `path` is one of ours. */
-static int invented(const char *path, struct stat *status) {
-    if (!path) return 0;
-    const int is_file = strcmp(path, DEVICE_FILE) == 0;
-    if (!is_file && strcmp(path, DEVICE_CLASS) != 0) return 0;
-    memset(status, 0, sizeof *status);
-    status->st_mode = is_file ? S_IFCHR | 0666 : S_IFDIR | 0755;
-    status->st_nlink = 1;
-    return 1;
-}
+#define DEVICE_FOLDER DEVICE_CLASS "/lanewise0"
+#define GID_ATTRIBUTE DEVICE_FOLDER "/ports/%u/gid_attrs/%7[a-z]/%u"
 
 /* The name of the interface of a port, counted from 1, into `name`; 0 where there is none. */
 static int interface_of(unsigned port, char *name, size_t size) {
@@ -74,15 +70,106 @@ static int open_gid_attribute(const char *path) {
     return made;
 }
 
+enum { names_max = 8, name_bytes = 16 }; /* those of an interface: IF_NAMESIZE */
+
+/* A folder of ours: what readdir has yet to return. */
+struct folder {
+    char names[names_max][name_bytes];
+    unsigned count;
+    unsigned next;
+    struct dirent entry;
+    struct folder *later;
+};
+
+static unsigned listed(struct folder *into, const char *name) {
+    if (!into || into->count == names_max) return 1;
+    snprintf(into->names[into->count++], name_bytes, "%s", name);
+    return 1;
+}
+
+/* Whether a folder below that of the device is ours, and what it holds. */
+static unsigned is_below_device(const char *rest, struct folder *into) {
+    char name[name_bytes];
+    if (*rest == '\0') return listed(into, "device") && listed(into, "ports");
+    if (strcmp(rest, "/device") == 0) return listed(into, "net");
+    const int numbers = strcmp(rest, "/ports") == 0;
+    if (strcmp(rest, "/device/net") == 0 || numbers) {
+        for (unsigned port = 1; interface_of(port, name, sizeof name); ++port) {
+            if (numbers) snprintf(name, sizeof name, "%u", port);
+            listed(into, name);
+        }
+        return 1;
+    }
+    for (unsigned port = 1; interface_of(port, name, sizeof name); ++port) {
+        char number[name_bytes];
+        snprintf(number, sizeof number, "%u", port);
+        if (strncmp(rest, "/device/net/", 12) == 0 && strcmp(rest + 12, name) == 0) return 1;
+        if (strncmp(rest, "/ports/", 7) == 0 && strcmp(rest + 7, number) == 0) {
+            return listed(into, "gid_attrs");
+        }
+    }
+    return 0;
+}
+
+/* Whether a path is a folder of ours, and what it holds. A slash at its end changes nothing. */
+static unsigned is_folder(const char *path, struct folder *into) {
+    const size_t class_length = strlen(DEVICE_CLASS);
+    const size_t device_length = strlen(DEVICE_FOLDER);
+    char whole[256];
+    size_t length = path ? strlen(path) : 0;
+    if (length < class_length || length >= sizeof whole) return 0;
+    memcpy(whole, path, length + 1);
+    while (whole[length - 1] == '/') whole[--length] = '\0';
+    if (strcmp(whole, DEVICE_CLASS) == 0) return listed(into, "lanewise0");
+    if (strncmp(whole, DEVICE_FOLDER, device_length) != 0) return 0;
+    return is_below_device(whole + device_length, into);
+}
+
+/* The mode of a file or folder of ours; 0 where `path` is neither. */
+static mode_t invented(const char *path) {
+    if (!path) return 0;
+    if (strcmp(path, DEVICE_FILE) == 0) return S_IFCHR | 0666;
+    return is_folder(path, NULL) ? S_IFDIR | 0755 : 0;
+}
+
+static int fill(mode_t mode, struct stat *status) {
+    memset(status, 0, sizeof *status);
+    status->st_mode = mode;
+    status->st_nlink = 1;
+    return 0;
+}
+
 int stat(const char *path, struct stat *status) {
-    if (invented(path, status)) return 0;
-    return fstatat(AT_FDCWD, path, status, 0);
+    const mode_t mode = invented(path);
+    return mode ? fill(mode, status) : fstatat(AT_FDCWD, path, status, 0);
+}
+
+int lstat(const char *path, struct stat *status) {
+    const mode_t mode = invented(path);
+    return mode ? fill(mode, status) : fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+
+/* The same structs where off_t has 64 bits. */
+int stat64(const char *path, struct stat64 *status) {
+    return stat(path, (struct stat *)status);
+}
+
+int lstat64(const char *path, struct stat64 *status) {
+    return lstat(path, (struct stat *)status);
+}
+
+int statx(int folder, const char *path, int flags, unsigned mask, struct statx *status) {
+    const mode_t mode = invented(path);
+    if (!mode) return (int)syscall(SYS_statx, folder, path, flags, mask, status);
+    memset(status, 0, sizeof *status);
+    status->stx_mask = STATX_TYPE | STATX_MODE | STATX_NLINK;
+    status->stx_mode = (unsigned short)mode;
+    status->stx_nlink = 1;
+    return 0;
 }
 
 int access(const char *path, int mode) {
-    struct stat unused;
-    if (invented(path, &unused)) return 0;
-    return faccessat(AT_FDCWD, path, mode, 0);
+    return invented(path) ? 0 : faccessat(AT_FDCWD, path, mode, 0);
 }
 
 int open(const char *path, int flags, ...) {
@@ -100,4 +187,71 @@ int open64(const char *path, int flags, ...) {
     const mode_t mode = va_arg(more, mode_t);
     va_end(more);
     return open(path, flags | O_LARGEFILE, mode);
+}
+
+/* The folders of ours that are open. To the program each is a DIR, which nothing looks into. */
+static struct folder *open_folders;
+static pthread_mutex_t open_folders_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct folder *ours(DIR *stream) {
+    pthread_mutex_lock(&open_folders_lock);
+    struct folder *found = open_folders;
+    while (found && (DIR *)found != stream) found = found->later;
+    pthread_mutex_unlock(&open_folders_lock);
+    return found;
+}
+
+#define THE_NEXT(name) (__extension__(__typeof__(&name)) dlsym(RTLD_NEXT, #name))
+
+DIR *opendir(const char *path) {
+    if (!is_folder(path, NULL)) return THE_NEXT(opendir)(path);
+    struct folder *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    is_folder(path, made);
+    pthread_mutex_lock(&open_folders_lock);
+    made->later = open_folders;
+    open_folders = made;
+    pthread_mutex_unlock(&open_folders_lock);
+    return (DIR *)made;
+}
+
+struct dirent *readdir(DIR *stream) {
+    struct folder *folder = ours(stream);
+    if (!folder) return THE_NEXT(readdir)(stream);
+    if (folder->next == folder->count) return NULL;
+    folder->entry = (struct dirent){.d_ino = folder->next + 1, .d_type = DT_DIR};
+    folder->entry.d_reclen = sizeof folder->entry;
+    strcpy(folder->entry.d_name, folder->names[folder->next++]);
+    return &folder->entry;
+}
+
+struct dirent64 *readdir64(DIR *stream) {
+    return (struct dirent64 *)readdir(stream);
+}
+
+void rewinddir(DIR *stream) {
+    struct folder *folder = ours(stream);
+    if (!folder) {
+        THE_NEXT(rewinddir)(stream);
+    } else {
+        folder->next = 0;
+    }
+}
+
+int dirfd(DIR *stream) {
+    if (!ours(stream)) return THE_NEXT(dirfd)(stream);
+    errno = ENOTSUP;
+    return -1;
+}
+
+int closedir(DIR *stream) {
+    struct folder *folder = ours(stream);
+    if (!folder) return THE_NEXT(closedir)(stream);
+    pthread_mutex_lock(&open_folders_lock);
+    struct folder **link = &open_folders;
+    while (*link != folder) link = &(*link)->later;
+    *link = folder->later;
+    pthread_mutex_unlock(&open_folders_lock);
+    free(folder);
+    return 0;
 }

@@ -148,7 +148,6 @@ int rdma_accept(rdma_cm_id *id, rdma_conn_param *conn_param) {
     if (given.private_data_len > answer_private_bytes(object, Kind::reply)) return refuse(EINVAL);
     if (is_datagram(object)) return accept_datagrams(object, given);
     Terms& terms = object.terms;
-    terms.receive_psn = lanewise::verbs::port::random_number() & 0xffffff;
     terms.responder_resources = granted(given.responder_resources, terms.responder_resources);
     terms.initiator_depth = granted(given.initiator_depth, terms.initiator_depth);
     if (object.ack_timeout != 0) terms.ack_timeout = object.ack_timeout;

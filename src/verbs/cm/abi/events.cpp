@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "verbs/cm/abi/objects.hpp"
 #include "verbs/cm/message/ip_service.hpp"
+#include "verbs/port/random.hpp"
 
 namespace lanewise::verbs::cm {
 namespace {
@@ -85,6 +86,8 @@ void deliver_request(const Happening& happening, Manager& shared) {
     write_name(made->remote, made->shown.route.addr.dst_storage);
     made->connection = happening.id;
     made->terms = terms_of(happening.message, happening.message.path_mtu);
+    // Now, since a program may make its own queue pair ready before it accepts.
+    made->terms.receive_psn = port::random_number() & 0xffffff;
     made->terms.retry_count = happening.message.retry_count;
     made->traffic_class = happening.message.traffic_class;
     made->shown.verbs = listener.shown.verbs;
