@@ -28,6 +28,9 @@ def test_a_completion_has_each_status() -> None:
     found = possible({"completion": {"send": 9}})
     assert {one.what for one in found} == set(STATUSES)
     assert len(found) == len(set(found)) == len(STATUSES) + 2
+    flushed = [one.occurrence for one in found if one.what == "IBV_WC_WR_FLUSH_ERR"]
+    others = {one.occurrence for one in found if one.what != "IBV_WC_WR_FLUSH_ERR"}
+    assert (flushed, others) == ([1, 5, 9], {5})
 
 
 def test_a_packet_is_lost_once_and_for_good_doubled_corrupted_and_late() -> None:
