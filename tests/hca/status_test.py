@@ -108,6 +108,24 @@ def test_a_child_may_not_use_the_device_and_the_parent_still_may(
     assert "a child process cannot use the RDMA device of its parent" in said
 
 
+SYSFS = """
+import os
+device = "/sys/class/infiniband/lanewise0"
+print(os.listdir("/sys/class/infiniband"), sorted(os.listdir(device + "/ports/")))
+print(os.path.isdir(device + "/ports/2"), os.path.exists(device + "/ports/3"))
+print(open(device + "/ports/2/gid_attrs/ndevs/0").read().strip(), os.path.isdir("/sys/class/net"))
+"""
+
+
+def test_programs_find_the_interfaces_of_the_device_where_sysfs_would_have_them(
+    hosts: Hosts,
+) -> None:
+    interfaces = hosts.run(LISTENER, ["ls", "/sys/class/infiniband/lanewise0/device/net/"])
+    assert interfaces.stdout.split() == ["lan0", "lan1"]
+    said = hosts.run(LISTENER, ["/usr/bin/python3", "-c", SYSFS]).stdout
+    assert said.splitlines()[:3] == ["['lanewise0'] ['1', '2']", "True False", "lan1 True"]
+
+
 def test_lids_with_a_mask_lead_to_the_peer(hosts: Hosts) -> None:
     if shutil.which("ibv_rc_pingpong") is None:
         pytest.skip("no ibv_rc_pingpong here; install ibverbs-utils")
