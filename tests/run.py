@@ -40,7 +40,8 @@ def environment() -> dict[str, str]:
 
     Open MPI refuses to start for root, and more ranks than cores, unless told that both are meant;
     its ranks give way while they wait, since several tests share the cores; Python's own bin folder
-    comes first so that tests find `lanewise`.
+    comes first so that tests find `lanewise`.  Python keeps what it has compiled, also where it is
+    told not to: tests start the command thousands of times, and most of a start would be compiling.
     """
     told = {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -50,7 +51,10 @@ def environment() -> dict[str, str]:
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
-    return {**os.environ, **told}
+    inherited = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
+    return {**inherited, **told}
 
 
 def run_command(command: suites.Command, limit_s: float) -> tuple[int, str]:

@@ -164,6 +164,15 @@ def test_a_command_that_hangs_is_seen_with_its_last_line(
     assert "s: test_of_a_queue" in capsys.readouterr().out
 
 
+def test_suites_keep_what_python_compiles_also_where_it_is_told_not_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    ask = "import sys; print(sys.dont_write_bytecode)"
+
+    assert run.run_command([sys.executable, "-c", ask], 10) == (0, "False\n")
+
+
 def test_every_daily_suite_ends_within_its_limit() -> None:
     assert {suite.limit_s for suite in suites.everyday()} == {suites.DAILY_LIMIT_S}
 
