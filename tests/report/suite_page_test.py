@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,9 @@ from PIL import Image
 from lanewise.results import specimen
 from lanewise.suite import page, state
 from lanewise.suite.benchmarks import FIGURES
+
+# One worker runs them, since one Chromium serves all tests of a worker.
+pytestmark = pytest.mark.xdist_group("browser")
 
 TRANSPORTS = ("openmpi-shm", "openmpi-tcp", "mpich-ucx")
 SIZES = (8, 512, 32768, 65536, 1 << 20)
@@ -137,23 +138,6 @@ def test_on_paper_every_figure_is_drawn_in_the_width_of_a_page(
     assert 0 < float(elements["body"]["data-wide"]) <= 44 * 16
 
 
-def test_the_page_fetches_nothing(suite_page: Path, prints: Callable[[Path], bytes]) -> None:
+def test_the_page_fetches_nothing(browser: Any, suite_page: Path) -> None:
     assert "default-src 'none'" in suite_page.read_text(encoding="utf-8")
-    assert prints(suite_page).startswith(b"%PDF")
-
-
-@pytest.fixture
-def prints(browser: Any, tmp_path: Path) -> Callable[[Path], bytes]:
-    """Return a function that prints a page to PDF."""
-
-    def pdf(source: Path) -> bytes:
-        target = tmp_path / "page.pdf"
-        subprocess.run(
-            [browser.program, "--headless", "--no-sandbox", "--disable-gpu",
-             "--virtual-time-budget=10000", f"--user-data-dir={tmp_path / 'printing'}",
-             f"--print-to-pdf={target}", source.as_uri()],
-            capture_output=True, check=True, timeout=120,
-        )  # fmt: skip
-        return target.read_bytes()
-
-    return pdf
+    assert browser.pdf(suite_page).startswith(b"%PDF")
