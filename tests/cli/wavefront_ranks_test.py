@@ -26,6 +26,8 @@ SIDE, ITERATIONS, WAVES, KILLS = 384, 40, 4, 8
 RANKS = (1, 2, 3, 4)
 # Far longer than any of these runs takes.
 MPIRUN_LIMIT_S = 60
+# An mpirun ends a second after one of its ranks was killed, or it waits for ever.
+KILLED_LIMIT_S = 15
 # Two hosts, one at each end of a link: what ranks say to each other crosses it.
 TWO_HOSTS = """[[site]]
 name = "a"
@@ -142,7 +144,7 @@ def kills(line: Callable[[], Sequence[str]], parts: list[Path], chance: random.R
 def is_killed(running: subprocess.Popen[bytes], chance: random.Random) -> bool:
     """Kill one of the ranks, and tell whether that ended the run.
 
-    An mpirun whose rank was killed may wait for ever; it is ended too.
+    An mpirun that does not end then is killed too.
     """
     children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
     sent = False
@@ -150,7 +152,7 @@ def is_killed(running: subprocess.Popen[bytes], chance: random.Random) -> bool:
         os.kill(int(chance.choice(found)), signal.SIGKILL)
         sent = True
     try:
-        status = running.wait(timeout=MPIRUN_LIMIT_S)
+        status = running.wait(timeout=KILLED_LIMIT_S if sent else MPIRUN_LIMIT_S)
     except subprocess.TimeoutExpired:
         os.killpg(running.pid, signal.SIGKILL)
         status = running.wait()
