@@ -25,6 +25,7 @@ struct Candidate {
     MpiAlgorithm own;
     double predicted_s = -1.0; /* below 0: not predicted */
     bool pruned = false;
+    double promise_s = 0.0; /* promise.hpp */
 };
 
 /*

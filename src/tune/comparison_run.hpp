@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -30,6 +31,14 @@ struct Contender {
     Implementation implementation;
     int kind = 0; /* the best few winners of each kind are confirmed */
     bool pruned = false;
+    double promise_s = 0.0; /* the least is tried first where there is no time for all */
+};
+
+/* What is about to run: one of the contenders, the reference being number 0 of them. */
+struct Trial {
+    const std::string& contender;
+    std::size_t number = 0;
+    std::size_t contenders = 0;
 };
 
 struct Figures {
@@ -49,7 +58,15 @@ struct Verdict {
     int confirmation_root = 0;
     double elapsed_s = 0.0;
     bool out_of_budget = false; /* it ended early; without a confirmation it proves nothing */
+    double least_s = 0.0;       /* what a first look takes, where the budget has no time for it */
+
+    /* Whether there is something to choose from. */
+    bool has_looked() const;
 };
+
+/* What a first look is where the budget has too little time for it: given up, or as much of it as
+   there is time for. */
+enum class FirstLook { whole, brief };
 
 struct ComparisonOptions {
     ComparisonRule rule;
@@ -60,20 +77,28 @@ struct ComparisonOptions {
     int root = 0;         /* of the comparison, and of a judgement */
     /* No batch begins that would probably end later than this. */
     double budget_s = std::numeric_limits<double>::infinity();
+    /* What of that is meant for this size, for which repetitions are planned. */
+    double share_s = std::numeric_limits<double>::infinity();
+    FirstLook look = FirstLook::whole;
     double expected_s = 0.0; /* of one repetition of the reference, before it is measured */
+    std::function<void(const Trial& trial)> tell = {}; /* on every rank; may be empty */
 };
 
 /*
  * Runs the first of `contenders` against the others at one size. Collective; the
  * verdict is the same on every rank. Fails only where the reference does.
+ *
+ * Before a brief look a repetition of the reference shows what the budget has time for. There are
+ * fewer repetitions then, down to one, and then fewer contenders, the most promising first.
  */
 Result<Verdict> run_comparison(measure::Bench& bench, const std::vector<Contender>& contenders,
                                std::uint64_t message_bytes, const ComparisonOptions& settings);
 
 /*
- * Runs all of `contenders` equally often, in turns, as often as the time allows; each is expected
- * to take as long as the reference. Their figures are in the confirmation, those of the reference
- * first; who failed is not in it. Collective, the same on every rank.
+ * Runs all of `contenders` equally often, in turns, as often as the time allows, with a budget at
+ * least three times; each is expected to take as long as the reference. Their figures are in the
+ * confirmation, those of the reference first; who failed is not in it. Collective, the same on
+ * every rank.
  */
 Result<Verdict> run_judgement(measure::Bench& bench, const std::vector<Contender>& contenders,
                               std::uint64_t message_bytes, const ComparisonOptions& settings);

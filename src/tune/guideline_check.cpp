@@ -35,7 +35,7 @@ Task task_of(const Guideline& guideline) {
         .message_bytes = guideline.message_bytes,
         .rooted = is_rooted(guideline.collective),
         .contenders =
-            [guideline] {
+            [guideline](FirstLook) {
                 const std::string name = name_of(guideline.collective);
                 return std::vector<Contender>{
                     {name, sequence({{name, guideline.message_bytes}}), 0, false},

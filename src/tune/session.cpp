@@ -31,23 +31,24 @@ void print_event(const char *name, Json event) {
 Json context_record(const measure::Bench& bench, const SessionOptions& settings,
                     const std::string& subject) {
     const auto host = this_host();
-    Json record = {{"record", "context"},
-            {"schema", "lanewise-evidence"},
-            {"version", schema_version},
-            {"subject", subject},
-            {"lanewise", lw_version()},
-            {"mpi", measure::mpi_library()},
-            {"launcher", settings.launcher.empty() ? LANEWISE_MPI_FAMILY : settings.launcher},
-            {"ranks", bench.harness().size()},
-            {"placement", measure::placement(bench.harness())},
-            {"cores", host.cores},
-            {"kernel", host.kernel},
-            {"governor", host.governor},
-            {"margin", settings.rule.margin},
-            {"confidence", settings.rule.confidence},
-            {"seed", settings.seed},
-            {"started", utc_now()},
-            {"arguments", settings.words}};
+    Json record = {
+        {"record", "context"},
+        {"schema", "lanewise-evidence"},
+        {"version", schema_version},
+        {"subject", subject},
+        {"lanewise", lw_version()},
+        {"mpi", measure::mpi_library()},
+        {"launcher", settings.launcher.empty() ? LANEWISE_MPI_FAMILY : settings.launcher},
+        {"ranks", bench.harness().size()},
+        {"placement", measure::placement(bench.harness())},
+        {"cores", host.cores},
+        {"kernel", host.kernel},
+        {"governor", host.governor},
+        {"margin", settings.rule.margin},
+        {"confidence", settings.rule.confidence},
+        {"seed", settings.seed},
+        {"started", utc_now()},
+        {"arguments", settings.words}};
     if (!settings.same_bits.empty()) record["same_bits"] = settings.same_bits;
     return record;
 }
@@ -72,8 +73,9 @@ Result<Before> read_before(const std::string& path, const Json& context) {
                                             "; name another file or the same conditions"};
     }
     if (first.value("same_bits", "") != context.value("same_bits", "")) {
-        return Failure{LW_ERR_ARGUMENT, path + " was measured with another --same-bits; name "
-                                               "another file or the same conditions"};
+        return Failure{LW_ERR_ARGUMENT, path +
+                                            " was measured with another --same-bits; name "
+                                            "another file or the same conditions"};
     }
     before.keep_bytes = lines->ends.front();
     for (std::size_t i = 1; i < lines->records.size(); ++i) {
@@ -182,11 +184,43 @@ class Expectation {
 };
 
 Result<Verdict> run(measure::Bench& bench, const Task& task, const ComparisonOptions& options) {
-    const auto contenders = task.contenders();
+    const auto contenders = task.contenders(options.look);
     if (task.kind == Task::Kind::judged) {
         return run_judgement(bench, contenders, task.message_bytes, options);
     }
     return run_comparison(bench, contenders, task.message_bytes, options);
+}
+
+/* Says on the first rank what is about to run, about once a second. */
+class Reporter {
+  public:
+    explicit Reporter(measure::Bench& bench) : bench_(bench) {}
+
+    std::function<void(const Trial&)> of(const Task& task) {
+        if (bench_.harness().rank() != 0) return {};
+        return [this, &task](const Trial& trial) { tell(task, trial); };
+    }
+
+  private:
+    void tell(const Task& task, const Trial& trial) {
+        constexpr double between_s = 1.0;
+        const double now_s = bench_.clock().now_s();
+        if (now_s - told_s_ < between_s) return;
+        told_s_ = now_s;
+        print_event("trial", {{"collective", task.collective},
+                              {"message_bytes", task.message_bytes},
+                              {"contender", trial.contender},
+                              {"number", trial.number + 1},
+                              {"contenders", trial.contenders}});
+    }
+
+    measure::Bench& bench_;
+    double told_s_ = 0.0;
+};
+
+/* Whether a verdict for which the budget was too short is of use. */
+bool counts(const Verdict& verdict, bool brief) {
+    return brief ? verdict.has_looked() : !verdict.confirmation.empty();
 }
 
 Result<Verdict> out_of_budget() {
@@ -228,14 +262,17 @@ Outcome run_session(measure::Bench& bench, const SessionOptions& settings,
     }
 
     Expectation expectation;
+    Reporter reporter(bench);
     for (std::size_t i = 0; i < open.size(); ++i) {
         const auto& task = *open[i];
         double left_s = std::numeric_limits<double>::infinity();
         if (settings.budget_s > 0.0) left_s = settings.budget_s - since(bench, begin_s);
         // What quick sizes leave over goes to the slow ones after them.
         const double share_s = std::max(0.0, left_s) / static_cast<double>(open.size() - i);
-        // Whatever the budget is, a launch that chooses gets on by a size.
-        if (i == 0 && task.kind != Task::Kind::judged) {
+        // Whatever the budget is, a run gets on by a size: what chooses looks at what it has time
+        // for, what confirms has no use for that.
+        const bool brief = i == 0 && settings.budget_s > 0.0 && task.kind == Task::Kind::compared;
+        if (i == 0 && task.kind == Task::Kind::confirmed) {
             left_s = std::numeric_limits<double>::infinity();
         }
         const ComparisonOptions options{.rule = settings.rule,
@@ -245,13 +282,18 @@ Outcome run_session(measure::Bench& bench, const SessionOptions& settings,
                                         .confirms = task.kind == Task::Kind::confirmed,
                                         .root = task.root,
                                         .budget_s = left_s,
-                                        .expected_s = expectation.of(task)};
+                                        .share_s = share_s,
+                                        .look = brief ? FirstLook::brief : FirstLook::whole,
+                                        .expected_s = expectation.of(task),
+                                        .tell = reporter.of(task)};
         const auto verdict = left_s > 0.0 ? run(bench, task, options) : out_of_budget();
         if (!verdict) return verdict.failure();
-        if (verdict->out_of_budget && (left_s <= 0.0 || verdict->confirmation.empty())) {
+        if (verdict->out_of_budget && !counts(*verdict, brief)) {
             const double elapsed_s = since(bench, begin_s);
             if (session.speaks()) {
-                print_event("budget", {{"points_done", before + i}, {"elapsed_s", elapsed_s}});
+                print_event("budget", {{"points_done", before + i},
+                                       {"elapsed_s", elapsed_s},
+                                       {"least_s", verdict->least_s}});
             }
             return Done{};
         }

@@ -24,7 +24,8 @@ struct Task {
     enum class Kind { confirmed, compared, judged } kind = Kind::confirmed;
     int root = 0;
     double expected_s = 0.0; /* of a repetition of the reference, where it is known */
-    std::function<std::vector<Contender>()> contenders;
+    /* Before a brief look each has a promise. */
+    std::function<std::vector<Contender>(FirstLook look)> contenders;
     std::function<Json(const Verdict& verdict)> record;
 };
 

@@ -24,6 +24,7 @@
 #include "tune/finalists.hpp"
 #include "tune/preloaded.hpp"
 #include "tune/program_calls.hpp"
+#include "tune/promise.hpp"
 
 namespace lanewise::tune {
 namespace {
@@ -115,7 +116,8 @@ std::vector<Contender> contenders_of(Operation operation, std::uint64_t message_
                                : own.implementation(calls, operation.collective, candidate.own,
                                                     static_cast<int>(candidate.segment_bytes));
         contenders.push_back({candidate.algorithm, implementation,
-                              static_cast<int>(candidate.origin), candidate.pruned});
+                              static_cast<int>(candidate.origin), candidate.pruned,
+                              candidate.promise_s});
     }
     return contenders;
 }
@@ -189,13 +191,15 @@ Task task_of(Operation operation, std::uint64_t message_bytes, MpiAlgorithms& ow
             .rooted = is_rooted(collective),
             .kind = Task::Kind::compared,
             .contenders =
-                [=, &own] {
+                [=, &own](FirstLook look) {
                     *list = candidates_of(operation, message_bytes, field->call(), own);
                     keep_named(*list, field->algorithms);
                     const auto *reference = field->reference(operation, message_bytes);
                     if (reference) keep_balanced(*list, reference);
                     if (field->network) predict(*list, collective, message_bytes, *field);
                     prune(*list, dominated_prediction_ratio);
+                    if (look == FirstLook::brief)
+                        promise(*list, collective, field->ranks, message_bytes, field->located);
                     return contenders_of(operation, message_bytes, *list, reference, own, 0.0);
                 },
             .record =
@@ -249,7 +253,7 @@ Result<Task> judging_task(const JudgedPoint& point, int launch, MpiAlgorithms& o
         .root = is_rooted(collective) ? launch % field.ranks : 0,
         .expected_s = point.default_s,
         .contenders =
-            [=, &own] {
+            [=, &own](FirstLook) {
                 return contenders_of(point.operation, point.message_bytes, list, reference, own,
                                      works ? point.default_s : 0.0);
             },

@@ -136,6 +136,20 @@ def test_a_budget_ends_a_tuning_with_what_was_measured(lanewise: Lanewise, tmp_p
     assert kept, "what was measured is there for --resume"
 
 
+def test_a_budget_too_small_for_one_launch_is_refused_with_one_that_is_not(
+    lanewise: Lanewise, tmp_path: Path
+) -> None:
+    line = ("tune", "bcast", "--sizes", "64M", "-n", 2, "--launcher", "openmpi", "-o", "t.json")
+
+    done = lanewise(*line, "--budget", "1s")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("lanewise tune: a budget of 1s is too small for one launch: ")
+    assert "name --budget " in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_rules_are_judged_in_launches_that_did_not_choose_them(
     lanewise: Lanewise, tmp_path: Path
 ) -> None:

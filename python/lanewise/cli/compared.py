@@ -15,11 +15,15 @@ from lanewise.results.quantity import size_text
 
 @dataclass
 class Compared(Counted):
-    """Sizes that were compared.  `records` are those of this run; `place` says where it stands."""
+    """Sizes that were compared.  `records` are those of this run; `place` says where it stands.
+
+    `least_s` is how long the ranks would have needed where the budget was too short for any size.
+    """
 
     budget_s: float = 0.0
     place: str = ""
     elapsed_s: float = 0.0
+    least_s: float = 0.0
     out_of_budget: bool = False
     context: dict[str, Any] = field(default_factory=dict)
     records: list[dict[str, Any]] = field(default_factory=list)
@@ -42,9 +46,14 @@ class Compared(Counted):
             self.doing = f"{event['collective']} {size_text(event['message_bytes'])}{self.place}"
             dropped = ("event", "points_done")
             self.records.append({key: value for key, value in event.items() if key not in dropped})
+        elif kind == "trial":
+            what = f"{event['collective']} {size_text(event['message_bytes'])}{self.place}"
+            place = f"{event['number']} of {event['contenders']}"
+            self.doing = f"{what}: {event['contender']}, {place}"
         elif kind == "budget":
             self.out_of_budget = True
             self.elapsed_s = float(event["elapsed_s"])
+            self.least_s = float(event["least_s"])
         elif kind == "end":
             self.ended = True
             self.elapsed_s = float(event["elapsed_s"])

@@ -15,6 +15,9 @@ from typing import Literal
 
 from lanewise.launch.run import Event
 
+# A log has no bar; between points it has a line this often.
+LOG_EVERY_S = 10.0
+
 OnEvent = Callable[[Event], None]
 Display = Literal["shown", "quiet"]
 
@@ -30,6 +33,7 @@ class Counted:
     ended: bool = False
     began_s: float = field(default_factory=time.monotonic)
     doing: str = "starting"
+    logged_s: float = field(default_factory=time.monotonic)
 
     def count(self) -> None:
         """Count one more as done."""
@@ -83,9 +87,12 @@ def bar(seen: Counted, take: OnEvent) -> Iterator[OnEvent]:
 
 
 def take_in_log(event: Event, seen: Counted, take: OnEvent) -> None:
-    """Take an event and write one plain line for each point."""
+    """Take an event and write one plain line for each point, and now and then for what is tried."""
     take(event)
-    if event["event"] == "point":
-        elapsed_s = time.monotonic() - seen.began_s
+    now_s = time.monotonic()
+    due = event["event"] == "trial" and now_s - seen.logged_s >= LOG_EVERY_S
+    if due or event["event"] == "point":
+        elapsed_s = now_s - seen.began_s
+        seen.logged_s = now_s
         sys.stderr.write(f"{seen.done}/{seen.points} {seen.doing} ({elapsed_s:.1f} s)\n")
         sys.stderr.flush()

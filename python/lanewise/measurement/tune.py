@@ -38,11 +38,13 @@ class Seen:
     ended: bool = False
     out_of_budget: bool = False
     elapsed_s: float = 0.0
+    least_s: float = 0.0
 
     def take(self, event: Event) -> None:
         """Take in an event."""
         if event["event"] in ("budget", "end"):
             self.elapsed_s = float(event["elapsed_s"])
+            self.least_s = float(event.get("least_s", 0.0))
             self.ended = event["event"] == "end"
             self.out_of_budget = not self.ended
 

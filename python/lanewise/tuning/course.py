@@ -15,6 +15,8 @@ Clock = Callable[[], float]
 
 # How many launches judge: two more than a verdict needs, for a smaller gain to be seen.
 LAUNCHES = 7
+# With fewer there is no rule.
+LAUNCHES_MIN = 5
 # The launch that chooses runs every candidate; those that judge run few.
 CHOOSING_SHARE = 0.4
 # Before any launch has shown what starting one takes, and for what follows the last one.
@@ -45,6 +47,20 @@ class Course:
         """Return what is left of the budget."""
         return self.budget_s - END_S - (self.clock() - self._began_s)
 
+    def each_s(self, launches: int) -> float:
+        """Return how long each of so many launches may measure if they share what is left."""
+        return self.left_s / launches - self.start_s
+
+    def least_s(self, look_s: float) -> float:
+        """Return the least budget of a tuning in which a first look takes so long.
+
+        It has time for a launch that chooses, and for as many that judge as a rule needs; each of
+        them takes about as long as a first look.
+        """
+        launch_s = self.start_s + look_s
+        judged_s = min(self.launches, LAUNCHES_MIN) * launch_s
+        return END_S + max(launch_s / CHOOSING_SHARE, judged_s / (1 - CHOOSING_SHARE))
+
     def choosing_s(self) -> float | None:
         """Return how long the ranks of the launch that chooses may measure; None: as they like."""
         if self.budget_s == 0:
@@ -55,7 +71,7 @@ class Course:
         """Return the same for a launch that judges, the first is 1; 0: there is no time for it."""
         if self.budget_s == 0:
             return None
-        share_s = self.left_s / (self.launches - launch + 1) - self.start_s
+        share_s = self.each_s(self.launches - launch + 1)
         # What an early launch cannot have for its share it may take from what later ones leave.
         if share_s < LEAST_S and self.left_s - self.start_s >= LEAST_S:
             return LEAST_S

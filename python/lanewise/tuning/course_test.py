@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lanewise.tuning.course import LAUNCHES, LEAST_S, Course
+from lanewise.tuning.course import CHOOSING_SHARE, LAUNCHES, LAUNCHES_MIN, LEAST_S, Course
 
 
 @dataclass
@@ -82,6 +82,20 @@ def test_what_the_command_took_before_is_part_of_the_budget() -> None:
     late = Course(60.0, LAUNCHES, world.clock, used_s=20.0)
 
     assert Course(60.0, LAUNCHES, world.clock).left_s - late.left_s == pytest.approx(20.0)
+
+
+@given(st.floats(0.1, 100), st.floats(0.01, 5.0), st.integers(1, 20))
+def test_the_least_budget_has_time_for_a_look_and_for_as_many_launches_as_a_rule_needs(
+    look_s: float, start_s: float, launches: int
+) -> None:
+    least_s = Course(1.0, launches, start_s=start_s).least_s(look_s)
+
+    course = Course(least_s, launches, clock=lambda: 0.0, start_s=start_s)
+    choosing_s = course.choosing_s()
+    assert choosing_s is not None
+    assert choosing_s >= look_s * (1 - 1e-9)
+    judged_s = (1 - CHOOSING_SHARE) * course.left_s / min(launches, LAUNCHES_MIN)
+    assert judged_s - start_s >= look_s * (1 - 1e-9)
 
 
 def test_without_a_budget_nobody_is_hurried() -> None:

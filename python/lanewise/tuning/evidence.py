@@ -12,7 +12,7 @@ from typing import Any
 from lanewise.errors import RequestError
 from lanewise.tuning.content import COLLECTIVES, Point, Tuning
 from lanewise.tuning.decide import decide
-from lanewise.tuning.judge import Standard, finalists, judge, launches_of
+from lanewise.tuning.judge import FINALISTS_MAX, Standard, finalists, judge, launches_of
 from lanewise.tuning.read import FaultError, number_hosts, point_of
 
 # The launcher whose launches do not differ.
@@ -52,9 +52,12 @@ def points_of(records: Iterable[Mapping[str, Any]]) -> dict[str, list[Point]]:
 
 
 def finalists_file(
-    context: Mapping[str, Any], records: Iterable[Mapping[str, Any]]
+    context: Mapping[str, Any], records: Iterable[Mapping[str, Any]], most: int = FINALISTS_MAX
 ) -> dict[str, Any]:
-    """Return what the native program judges, as it reads it: sizes that have finalists."""
+    """Return what the native program judges, as it reads it: sizes that have finalists.
+
+    There are so many of each origin at most.
+    """
     margin = float(context["margin"])
     points = [
         {
@@ -65,7 +68,7 @@ def finalists_file(
         }
         for name, of_name in points_of(records).items()
         for point in of_name
-        if (chosen := finalists(point, margin))
+        if (chosen := finalists(point, margin, most))
     ]
     return {"points": points}
 

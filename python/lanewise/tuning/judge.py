@@ -21,8 +21,8 @@ from typing import Any
 
 from lanewise.results.intervals import holm, launch_interval, p_value_below
 from lanewise.tuning.content import Choice, Judged, Judgement, Point
+from lanewise.tuning.course import LAUNCHES_MIN
 
-LAUNCHES_MIN = 5
 # Of each origin, so that a choice is left where neighbouring sizes disagree.
 FINALISTS_MAX = 2
 METHOD = "Holm 1979, of Student's test over launches"
@@ -54,8 +54,8 @@ class Standard:
         return 1 if self.simulated else LAUNCHES_MIN
 
 
-def finalists(point: Point, margin: float) -> tuple[Choice, ...]:
-    """Return the choices of a size that are worth judging, the fastest of each origin first.
+def finalists(point: Point, margin: float, most: int = FINALISTS_MAX) -> tuple[Choice, ...]:
+    """Return the choices of a size that are worth judging: the fastest of each origin, so many.
 
     What the choosing launch shows slightly too slow may still be faster, what is not faster at all
     would only make every other test stricter.
@@ -66,7 +66,7 @@ def finalists(point: Point, margin: float) -> tuple[Choice, ...]:
     chosen: list[Choice] = []
     for origin in ("lanewise", "mpi"):
         of_origin = [one.choice for one in hopeful if one.choice.origin == origin]
-        chosen += of_origin[:FINALISTS_MAX]
+        chosen += of_origin[:most]
     return tuple(chosen)
 
 

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A budget that is too short for one launch is refused, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lanewise.errors import RequestError
+from lanewise.tuning.conduct import Launch, conduct
+from lanewise.tuning.course import Course
+from lanewise.tuning.judging_test import size_of
+
+CONTEXT = {"record": "context", "schema": "lanewise-evidence", "margin": 0.03}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What a launch gave."""
+
+    ended: bool
+    least_s: float = 0.0
+
+
+@dataclass
+class World:
+    """Launches that write `records` of evidence and then end as they are told to."""
+
+    evidence: Path
+    records: list[dict[str, object]]
+    ending: Ending
+    launches: int = 0
+
+    def launch(self, one: Launch) -> Ending:
+        """Make a launch."""
+        self.launches += 1
+        if not one.resumed:
+            lines = [json.dumps(record) for record in (CONTEXT, *self.records)]
+            self.evidence.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return self.ending if self.launches == 1 else Ending(ended=True)
+
+
+@pytest.mark.parametrize(
+    ("look_s", "remedy"), [(22.5, "name --budget 4min or more"), (0.0, "name a longer one")]
+)
+def test_a_budget_without_time_for_a_size_is_refused_with_one_that_has(
+    tmp_path: Path, look_s: float, remedy: str
+) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    world = World(evidence, [], Ending(ended=False, least_s=look_s))
+
+    with pytest.raises(RequestError, match=remedy) as refused:
+        conduct(Course(10.0), evidence, 1, world.launch)
+
+    assert str(refused.value).startswith("a budget of 10s is too small for one launch: ")
+    assert world.launches == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_budget_that_ends_after_a_size_is_not_refused(tmp_path: Path) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    world = World(evidence, [size_of(1.0)], Ending(ended=False))
+
+    done = conduct(Course(1000.0), evidence, 2, world.launch)
+
+    assert not done.complete
+    assert world.launches == 8
+
+
+def test_launches_for_which_there_is_no_time_make_a_tuning_incomplete(tmp_path: Path) -> None:
+    evidence = tmp_path / "t.json.evidence"
+    world = World(evidence, [size_of(1.0)], Ending(ended=True))
+
+    done = conduct(Course(290.0), evidence, 1, world.launch)
+
+    assert (done.judged, done.wanted, done.complete) == (5, 7, False)
