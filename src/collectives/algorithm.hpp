@@ -116,6 +116,7 @@ struct Algorithm {
     /* No message of any rank waits for another: once begun, a call needs nobody to go on. */
     bool posts_at_once = false;
     Bracketing bracketing = Bracketing::unspecified;
+    int radix = 2; /* of a k-nomial tree, which sends on up to so many ranks what linear sends */
 };
 
 /* The same algorithm for the vector form of its collective, such as scatterv. */

@@ -304,8 +304,9 @@ TEST_P(EachAlgorithm, DeliversBlocksOfAnyCountAnywhere) {
 
 INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, testing::ValuesIn(algorithms()),
                          [](const auto& tested) {
-                             return std::string(name_of(tested.param->collective)) + "_" +
-                                    tested.param->name;
+                             std::string name = tested.param->name;
+                             std::replace(name.begin(), name.end(), ':', '_');
+                             return std::string(name_of(tested.param->collective)) + "_" + name;
                          });
 
 }  // namespace

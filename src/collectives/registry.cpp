@@ -13,6 +13,9 @@
     X(barrier_two_level)                \
     X(bcast_binomial)                   \
     X(bcast_chain)                      \
+    X(bcast_knomial_3)                  \
+    X(bcast_knomial_4)                  \
+    X(bcast_knomial_8)                  \
     X(bcast_linear)                     \
     X(bcast_multilane)                  \
     X(bcast_pipeline)                   \
@@ -21,6 +24,9 @@
     X(bcast_split_binary)               \
     X(bcast_two_level)                  \
     X(scatter_binomial)                 \
+    X(scatter_knomial_3)                \
+    X(scatter_knomial_4)                \
+    X(scatter_knomial_8)                \
     X(scatter_linear)                   \
     X(scatter_linear_nb)                \
     X(scatter_lmo_binomial)             \
@@ -34,6 +40,9 @@
     X(scatterv_lmo_binomial)            \
     X(scatterv_multilane)               \
     X(gather_binomial)                  \
+    X(gather_knomial_3)                 \
+    X(gather_knomial_4)                 \
+    X(gather_knomial_8)                 \
     X(gather_linear)                    \
     X(gather_linear_nb)                 \
     X(gather_lmo_binomial)              \
@@ -63,6 +72,9 @@
     X(alltoall_pairwise)                \
     X(reduce_binomial)                  \
     X(reduce_direct)                    \
+    X(reduce_knomial_3)                 \
+    X(reduce_knomial_4)                 \
+    X(reduce_knomial_8)                 \
     X(reduce_linear)                    \
     X(reduce_rabenseifner)              \
     X(reduce_two_level)                 \
@@ -103,9 +115,8 @@ constexpr std::array registered = {LANEWISE_ALGORITHMS(LANEWISE_ADDRESS)};
 #undef LANEWISE_ADDRESS
 
 constexpr std::array<const char *, collective_count> names = {
-    "barrier",   "bcast",      "scatter",  "scatterv", "gather",    "gatherv",
-    "allgather", "allgatherv", "alltoall", "reduce",   "allreduce", "reduce_scatter",
-    "scan",      "exscan"};
+    "barrier",    "bcast",    "scatter", "scatterv",  "gather",         "gatherv", "allgather",
+    "allgatherv", "alltoall", "reduce",  "allreduce", "reduce_scatter", "scan",    "exscan"};
 
 }  // namespace
 

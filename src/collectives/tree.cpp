@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 
 namespace lanewise::collectives {
 namespace {
@@ -32,6 +33,24 @@ Node binomial_tree(int rank, int ranks) {
     for (int half = width / 2; half > 0; half /= 2) {
         const int child = rank + half;
         if (child < ranks) node.children.push_back({child, std::min(half, ranks - child)});
+    }
+    return node;
+}
+
+Node knomial_tree(int rank, int ranks, int radix) {
+    // In 64 bits, since the least power of the radix from `ranks` up may be beyond an int.
+    std::int64_t width = 1;
+    while (rank == 0 ? width < ranks : rank % (width * radix) == 0) width *= radix;
+    const auto digit = rank / width % radix;
+    Node node{.parent = rank == 0 ? -1 : static_cast<int>(rank - digit * width),
+              .subtree = static_cast<int>(std::min<std::int64_t>(width, ranks - rank)),
+              .children = {}};
+    for (auto step = width / radix; step > 0; step /= radix) {
+        for (auto child = rank + step; child < std::min<std::int64_t>(rank + radix * step, ranks);
+             child += step) {
+            const auto below = std::min<std::int64_t>(step, ranks - child);
+            node.children.push_back({static_cast<int>(child), static_cast<int>(below)});
+        }
     }
     return node;
 }

@@ -25,6 +25,11 @@ Node binomial_tree(int rank, int ranks);
 int binomial_subtree(int rank, int ranks);
 int binomial_parent(int rank);
 
+/* The same with numbers in base `radix`, 2 or more: a parent sets the last digits that are 0 in its
+   number, one at a time, and has up to radix - 1 children for each; radix 2 is the binomial tree.
+   Children of the same level follow one another. */
+Node knomial_tree(int rank, int ranks, int radix);
+
 /* Everyone is a child of the root. */
 Node star_tree(int rank, int ranks);
 

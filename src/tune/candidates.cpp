@@ -56,6 +56,8 @@ std::vector<Candidate> candidates(collectives::Collective collective, std::uint6
     for (const auto *algorithm : collectives::algorithms()) {
         if (algorithm->collective != collective) continue;
         if (!collectives::refusal(*algorithm, call).empty()) continue;
+        // The same messages as those of linear, which is there already.
+        if (algorithm->radix > 2 && algorithm->radix >= call.ranks) continue;
         add_lanewise(*algorithm, message_bytes, call.lanes_max, found);
     }
     for (const auto& algorithm : own) {

@@ -25,6 +25,20 @@ TEST(Candidates, AreThoseThatCanServe) {
     }
 }
 
+TEST(Candidates, AreTreesOfARadixBelowTheNumberOfRanks) {
+    for (const auto collective :
+         {Collective::bcast, Collective::scatter, Collective::gather, Collective::reduce}) {
+        std::set<std::string> names;
+        for (const auto& candidate : candidates(collective, 65536, {.ranks = 8}, {})) {
+            names.insert(candidate.algorithm);
+        }
+
+        EXPECT_TRUE(names.contains("knomial:3"));
+        EXPECT_TRUE(names.contains("knomial:4"));
+        EXPECT_FALSE(names.contains("knomial:8"));
+    }
+}
+
 TEST(Candidates, HaveSegmentsOfWhichAMessageHoldsTwo) {
     const std::vector<MpiAlgorithm> own = {{"pipeline", 3, true}, {"linear", 1, false}};
 

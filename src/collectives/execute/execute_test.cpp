@@ -178,7 +178,7 @@ TEST(Packing, of_an_element_beyond_two_gibibytes_is_left_to_the_mpi_by_all_ranks
 }
 
 std::string name(const ::testing::TestParamInfo<const Algorithm *>& info) {
-    return std::string(name_of(info.param->collective)) + "_" + info.param->name;
+    return testing::test_name(*info.param);
 }
 
 INSTANTIATE_TEST_SUITE_P(, EveryAlgorithm, ::testing::ValuesIn(algorithms()), name);

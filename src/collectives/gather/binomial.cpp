@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Binomial gather: a rank collects the blocks of its subtree behind its own and forwards them in
+// Gather over trees: a rank collects the blocks of its subtree behind its own and forwards them in
 // one message.
 //
 // binomial: ranks follow one another from the root on. Cost: a log2(n) + b (n - 1) M.
 // lmo_binomial: the large subtrees are at the ranks that forward data to the root fastest
 //   according to the LMO model (rank_order.hpp). Cost: that of the same scatter, in reverse.
+// knomial:k: in each round a rank receives from k - 1 others, so that there are fewer rounds than
+// in
+//   the binomial tree, which is k = 2. Cost: a logk(n) + b (n - 1) M.
 
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
@@ -26,10 +29,10 @@ struct Unpacking {
 };
 
 // The smallest subtrees are complete first, and are received first.
-void collect(model::Builder& steps, const CallShape& shape, const RankOrder& order) {
+void collect(model::Builder& steps, const CallShape& shape, const RankOrder& order,
+             const Node& tree) {
     const Bounds bounds(shape, order);
     const Slice blocks{Place::receive, 0};
-    const auto tree = binomial_tree(0, shape.ranks);
     std::vector<Unpacking> unpacking;
     for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) {
         const int end = child->rank + child->subtree;
@@ -51,8 +54,9 @@ void collect(model::Builder& steps, const CallShape& shape, const RankOrder& ord
     }
 }
 
-void forward(model::Builder& steps, const CallShape& shape, const RankOrder& order, int me) {
-    const auto tree = binomial_tree(me, shape.ranks);
+void forward(model::Builder& steps, const CallShape& shape, const RankOrder& order,
+             const Node& tree) {
+    const int me = order.node_of(shape.rank);
     const Bounds bounds(shape, order);
     const auto total = bounds.size(me, me + tree.subtree);
     const bool leaf = tree.children.empty();
@@ -67,23 +71,43 @@ void forward(model::Builder& steps, const CallShape& shape, const RankOrder& ord
     steps.send_after(arrived, order.rank_at(tree.parent), blocks, total);
 }
 
-model::Schedule gather_over_tree(const CallShape& shape, const RankOrder& order) {
+model::Schedule gather_over_tree(const CallShape& shape, const RankOrder& order, const Node& tree) {
     model::Builder steps;
-    const int me = order.node_of(shape.rank);
-    if (me == 0) {
-        collect(steps, shape, order);
+    if (tree.parent < 0) {
+        collect(steps, shape, order, tree);
     } else {
-        forward(steps, shape, order, me);
+        forward(steps, shape, order, tree);
     }
     return steps.finish();
 }
 
 model::Schedule build(const CallShape& shape) {
-    return gather_over_tree(shape, plain_order(shape));
+    return gather_over_tree(shape, plain_order(shape),
+                            binomial_tree(shape.relative(), shape.ranks));
+}
+
+template <int radix>
+model::Schedule build_knomial(const CallShape& shape) {
+    return gather_over_tree(shape, plain_order(shape),
+                            knomial_tree(shape.relative(), shape.ranks, radix));
+}
+
+constexpr Algorithm knomial(int radix, const char *name,
+                            model::Schedule (*build)(const CallShape&)) {
+    return {
+        .collective = Collective::gather,
+        .name = name,
+        .source = "Nishtala et al., Parallel Computing 37(9), 2011",
+        .cost = "a logk(n) + b(n-1)M",
+        .needs = {},
+        .build = build,
+        .radix = radix,
+    };
 }
 
 model::Schedule build_in_lmo_order(const CallShape& shape) {
-    return gather_over_tree(shape, lmo_order(shape, Direction::to_root));
+    const auto order = lmo_order(shape, Direction::to_root);
+    return gather_over_tree(shape, order, binomial_tree(order.node_of(shape.rank), shape.ranks));
 }
 
 }  // namespace
@@ -98,6 +122,10 @@ extern constexpr Algorithm gather_binomial{
 };
 extern constexpr Algorithm gatherv_binomial =
     vector_form(gather_binomial, Collective::gatherv, {.all_counts = true});
+
+extern constexpr Algorithm gather_knomial_3 = knomial(3, "knomial:3", build_knomial<3>);
+extern constexpr Algorithm gather_knomial_4 = knomial(4, "knomial:4", build_knomial<4>);
+extern constexpr Algorithm gather_knomial_8 = knomial(8, "knomial:8", build_knomial<8>);
 
 extern constexpr Algorithm gather_lmo_binomial{
     .collective = Collective::gather,

@@ -98,6 +98,24 @@ TEST(ClosedFormulas, OfHockneyAreThePriceOnPowersOfTwo) {
     }
 }
 
+TEST(ClosedFormulas, OfKnomialTreesAreThePriceOnPowersOfTheirRadix) {
+    model::Network network;
+    network.cost = [](int, int, std::int64_t) { return model::MessageCost{.latency_s = 1e-3}; };
+    const struct {
+        const char *name;
+        int radix;
+    } trees[] = {{"knomial:3", 3}, {"knomial:4", 4}, {"knomial:8", 8}};
+    for (const auto& [name, radix] : trees) {
+        for (int rounds = 1, ranks = radix; rounds <= 2; ++rounds, ranks *= radix) {
+            network.ranks = ranks;
+            for (const auto collective :
+                 {Collective::bcast, Collective::scatter, Collective::gather, Collective::reduce}) {
+                expect_near(rounds * 1e-3, priced_s(network, collective, name, 8));
+            }
+        }
+    }
+}
+
 TEST(ClosedFormulas, OfLogGPAndPLogPAreThePriceOnPowersOfTwo) {
     const model::LogGP loggp{Parameter(2e-5), Parameter(2e-6), Parameter(5e-6), Parameter(3e-9)};
     model::PLogP plogp{Parameter(2e-5), {}};

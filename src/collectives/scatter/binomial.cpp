@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Binomial scatter: a rank receives the blocks of its subtree in one message, keeps its own and
-// sends the halves on, the largest first.
+// Scatter over trees: a rank receives the blocks of its subtree in one message, keeps its own and
+// sends those of its children on, the largest first.
 //
 // binomial: ranks follow one another from the root on. Cost: a log2(n) + b (n - 1) M.
 // lmo_binomial: the large subtrees are at the ranks that receive and forward data fastest
 //   according to the LMO model (rank_order.hpp).
 //   Cost: T(r) = C + Mk t + max(T(rest of r), L + C' + Mk (1/beta + t') + T(child)).
+// knomial:k: in each round a rank sends to k - 1 others at once, so that there are fewer rounds
+//   than in the binomial tree, which is k = 2. Cost: a logk(n) + b (n - 1) M.
 
 #include "collectives/algorithm.hpp"
 #include "collectives/blocks.hpp"
@@ -40,21 +42,23 @@ Ready pack(model::Builder& steps, const std::vector<Stretch>& stretches, Slice b
 }
 
 void send_from_root(model::Builder& steps, const CallShape& shape, const RankOrder& order,
-                    Slice blocks, StepId ready) {
+                    Slice blocks, StepId ready, TreeNode tree, Posting posting) {
     const Bounds bounds(shape, order);
     StepId last = model::no_step;
-    for (const auto& child : binomial_tree(0, shape.ranks).children) {
+    for (const auto& child : tree(0, shape.ranks).children) {
         const int end = child.rank + child.subtree;
         const auto packed = pack(steps, stretches_of(shape, order, child.rank, end), blocks, ready);
-        last = steps.send(order.rank_at(child.rank), packed.at, bounds.size(child.rank, end),
-                          {packed.after, last});
+        const auto sent = steps.send(order.rank_at(child.rank), packed.at,
+                                     bounds.size(child.rank, end), {packed.after, last});
+        if (posting == Posting::one_by_one) last = sent;
     }
     steps.copy(blocks.at(shape.offset_of(shape.root)), {Place::receive, 0},
                shape.count_of(shape.root), {ready});
 }
 
-void forward(model::Builder& steps, const CallShape& shape, const RankOrder& order, int me) {
-    const auto tree = binomial_tree(me, shape.ranks);
+void forward(model::Builder& steps, const CallShape& shape, const RankOrder& order,
+             const Node& tree, Posting posting) {
+    const int me = order.node_of(shape.rank);
     const Bounds bounds(shape, order);
     const auto total = bounds.size(me, me + tree.subtree);
     const bool leaf = tree.children.empty();
@@ -62,8 +66,10 @@ void forward(model::Builder& steps, const CallShape& shape, const RankOrder& ord
     const auto ready = steps.receive(order.rank_at(tree.parent), blocks, total);
     StepId last = model::no_step;
     for (const auto& child : tree.children) {
-        last = steps.send(order.rank_at(child.rank), blocks.at(bounds.size(me, child.rank)),
-                          bounds.size(child.rank, child.rank + child.subtree), {ready, last});
+        const auto sent =
+            steps.send(order.rank_at(child.rank), blocks.at(bounds.size(me, child.rank)),
+                       bounds.size(child.rank, child.rank + child.subtree), {ready, last});
+        if (posting == Posting::one_by_one) last = sent;
     }
     if (!leaf) steps.copy(blocks, {Place::receive, 0}, bounds.size(me), {ready});
 }
@@ -71,12 +77,12 @@ void forward(model::Builder& steps, const CallShape& shape, const RankOrder& ord
 }  // namespace
 
 void scatter_over_tree(model::Builder& steps, const CallShape& shape, const RankOrder& order,
-                       Slice blocks, StepId ready) {
+                       Slice blocks, StepId ready, TreeNode tree, Posting posting) {
     const int me = order.node_of(shape.rank);
     if (me == 0) {
-        send_from_root(steps, shape, order, blocks, ready);
+        send_from_root(steps, shape, order, blocks, ready, tree, posting);
     } else {
-        forward(steps, shape, order, me);
+        forward(steps, shape, order, tree(me, shape.ranks), posting);
     }
 }
 
@@ -86,6 +92,28 @@ model::Schedule build(const CallShape& shape) {
     model::Builder steps;
     scatter_over_tree(steps, shape, plain_order(shape), {Place::send, 0}, model::no_step);
     return steps.finish();
+}
+
+template <int radix>
+model::Schedule build_knomial(const CallShape& shape) {
+    model::Builder steps;
+    const auto tree = [](int rank, int ranks) { return knomial_tree(rank, ranks, radix); };
+    scatter_over_tree(steps, shape, plain_order(shape), {Place::send, 0}, model::no_step, tree,
+                      Posting::at_once);
+    return steps.finish();
+}
+
+constexpr Algorithm knomial(int radix, const char *name,
+                            model::Schedule (*build)(const CallShape&)) {
+    return {
+        .collective = Collective::scatter,
+        .name = name,
+        .source = "Nishtala et al., Parallel Computing 37(9), 2011",
+        .cost = "a logk(n) + b(n-1)M",
+        .needs = {},
+        .build = build,
+        .radix = radix,
+    };
 }
 
 model::Schedule build_in_lmo_order(const CallShape& shape) {
@@ -107,6 +135,10 @@ extern constexpr Algorithm scatter_binomial{
 };
 extern constexpr Algorithm scatterv_binomial =
     vector_form(scatter_binomial, Collective::scatterv, {.all_counts = true});
+
+extern constexpr Algorithm scatter_knomial_3 = knomial(3, "knomial:3", build_knomial<3>);
+extern constexpr Algorithm scatter_knomial_4 = knomial(4, "knomial:4", build_knomial<4>);
+extern constexpr Algorithm scatter_knomial_8 = knomial(8, "knomial:8", build_knomial<8>);
 
 extern constexpr Algorithm scatter_lmo_binomial{
     .collective = Collective::scatter,

@@ -7,6 +7,7 @@
 
 #include "collectives/call_shape.hpp"
 #include "collectives/rank_order.hpp"
+#include "collectives/tree.hpp"
 #include "model/schedule/schedule.hpp"
 
 namespace lanewise::collectives {
@@ -18,9 +19,13 @@ enum class Posting { one_by_one, at_once };
 void scatter_linearly(model::Builder& steps, const CallShape& shape, model::Slice blocks,
                       model::StepId ready, Posting posting);
 
-/* Over a binomial tree whose nodes are the ranks in `order`: a rank receives the blocks of its
-   subtree in one message, keeps its own and sends the halves on, the largest first. */
+/* The node of a rank whose number from the root is `rank`; every subtree is a row of numbers. */
+using TreeNode = Node (*)(int rank, int ranks);
+
+/* Over a tree whose nodes are the ranks in `order`: a rank receives the blocks of its subtree in
+   one message, keeps its own and sends those of its children on, the largest first. */
 void scatter_over_tree(model::Builder& steps, const CallShape& shape, const RankOrder& order,
-                       model::Slice blocks, model::StepId ready);
+                       model::Slice blocks, model::StepId ready, TreeNode tree = binomial_tree,
+                       Posting posting = Posting::one_by_one);
 
 }  // namespace lanewise::collectives

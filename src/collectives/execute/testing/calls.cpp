@@ -293,4 +293,10 @@ Trial::Memory Trial::by_the_mpi() {
     return by(carry_out_by_the_mpi);
 }
 
+std::string test_name(const collectives::Algorithm& algorithm) {
+    std::string name = algorithm.name;
+    std::replace(name.begin(), name.end(), ':', '_');
+    return std::string(name_of(algorithm.collective)) + "_" + name;
+}
+
 }  // namespace lanewise::testing

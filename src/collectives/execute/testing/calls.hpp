@@ -18,6 +18,9 @@
 
 namespace lanewise::testing {
 
+/* A collective and an algorithm of it as a part of a test's name, which has no colons. */
+std::string test_name(const collectives::Algorithm& algorithm);
+
 /* Integers described as some MPI datatype; freed with its holder. */
 class Element {
   public:

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Reduction over a k-nomial tree, for operators that commute, since ranks count from the root.
+//
+// knomial:k: in each round a rank receives the vectors of k - 1 others at once and combines them
+//   one after the other, so that there are fewer rounds than in a binomial tree (k = 2).
+//   Cost, with g the time to combine a byte: ceil(logk(n)) (a + (k - 1)(bM + gM)).
+
+#include <vector>
+
+#include "collectives/algorithm.hpp"
+#include "collectives/reduce/in_order.hpp"
+#include "collectives/tree.hpp"
+
+namespace lanewise::collectives {
+namespace {
+
+template <int radix>
+model::Schedule build(const CallShape& shape) {
+    model::Builder steps;
+    const auto node = knomial_tree(shape.relative(), shape.ranks, radix);
+    // The smallest subtrees are complete first.
+    std::vector<int> children;
+    for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
+        children.push_back(shape.absolute(child->rank));
+    }
+    auto reduced = combine_children(steps, shape.rank, children, shape.count);
+    if (node.parent >= 0) {
+        reduced.ready =
+            steps.send(shape.absolute(node.parent), reduced.at, shape.count, {reduced.ready});
+    }
+    deliver(steps, shape, shape.root, reduced, shape.count);
+    return steps.finish();
+}
+
+constexpr Algorithm of_radix(int radix, const char *name,
+                             model::Schedule (*build)(const CallShape&)) {
+    return {
+        .collective = Collective::reduce,
+        .name = name,
+        .source = "Nishtala et al., Parallel Computing 37(9), 2011",
+        .cost = "ceil(logk(n))(a+(k-1)(bM+gM))",
+        .needs = {.commutative = true},
+        .build = build,
+        .radix = radix,
+    };
+}
+
+}  // namespace
+
+extern constexpr Algorithm reduce_knomial_3 = of_radix(3, "knomial:3", build<3>);
+extern constexpr Algorithm reduce_knomial_4 = of_radix(4, "knomial:4", build<4>);
+extern constexpr Algorithm reduce_knomial_8 = of_radix(8, "knomial:8", build<8>);
+
+}  // namespace lanewise::collectives
